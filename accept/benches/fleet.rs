@@ -1,4 +1,4 @@
-//! How long `accept fleet` takes over a thousand reports of eight GPUs each, and how much memory: the program itself, as a process.
+//! How long `tplens accept fleet` takes over a thousand reports of eight GPUs each, and how much memory: the program itself, as a process.
 //!
 //! `cargo bench -p accept --bench fleet`. It writes some hundred MiB into the folder for temporary files and removes them.
 #![expect(clippy::print_stdout, reason = "a bench prints what it measured")]
@@ -6,7 +6,7 @@
 #[path = "../tests/fleet/files.rs"]
 mod files;
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use files::{Shape, watched, write};
@@ -32,7 +32,7 @@ fn main() {
     let mut most = 0;
     for _ in 0..RUNS {
         let begun = Instant::now();
-        let started = Command::new(env!("CARGO_BIN_EXE_accept"))
+        let started = built::named("accept")
             .arg("fleet")
             .arg(&folder)
             .stdout(Stdio::null())
@@ -44,8 +44,8 @@ fn main() {
         // One planted outlier.
         assert_eq!(ended.code(), Some(1));
     }
-    let median = measure::stats::median(&seconds).unwrap_or_default();
-    let interval = measure::stats::median_interval(&seconds);
+    let median = stats::median(&seconds).unwrap_or_default();
+    let interval = stats::median_interval(&seconds);
     println!(
         "{median:.2} s, 95% interval {interval:?}, n={RUNS}; at most {} MB",
         most / 1_000_000

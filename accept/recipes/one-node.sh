@@ -3,7 +3,7 @@
 # The other recipes start it on every node. It starts nothing on other nodes and installs nothing.
 #
 #   RESULTS   shared folder for the reports (needed)
-#   PROFILE   profile by name or file (needed); `accept profile list` shows them
+#   PROFILE   profile by name or file (needed); `tplens accept profile list` shows them
 #   LEVEL     quick (the default), standard or soak
 #   LIMIT     after this time the run is told to end, and a minute later it is killed; default 45m
 #   ACCEPT    the program; default: accept

@@ -3,33 +3,36 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use program::command_line::time;
 
-/// Takes a GPU box or sends it back, with evidence: measures its links, peer access, collectives and counters, holds them against a
-/// profile, and says accepted, rejected or inconclusive.
-#[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
+/// What can be done with a machine that is to be accepted or rejected.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Cli {
+    /// Accept or reject a machine, with evidence
+    ///
+    /// Measures a GPU machine's links, peer access, collectives and counters, and compares them with a profile.
+    Accept {
+        #[command(subcommand)]
+        command: Command,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Measures the box and judges it. Exit code 0 accepted, 1 rejected, 2 wrong profile or command line, 3 inconclusive, 4 the report
+    /// Measures the machine and judges it. Exit code 0 accepted, 1 rejected, 2 wrong profile or command line, 3 inconclusive, 4 the report
     /// could not be written, 130 or 143 interrupted (the report is written).
     Run(Box<RunArgs>),
-    /// Says what `run` would do: checks, commands and times. Measures nothing.
+    /// Shows what `run` would do: checks, commands and times. Measures nothing.
     Plan(Box<RunArgs>),
-    /// Keeps the figures of an accepted run, to hold later runs against.
+    /// Keeps the figures of an accepted run, to compare later runs with.
     Baseline {
         #[command(subcommand)]
         command: BaselineCommand,
     },
     /// Compares two runs, check by check: which figures are worse by more than their intervals and the tolerance.
     Compare(CompareArgs),
-    /// Judges many boxes beside each other: which are slower than their like.
+    /// Compares the reports of many machines: which are slower than their like.
     Fleet(FleetArgs),
     /// Writes a run's report again in other forms; also of a run that was killed.
     Report(ReportArgs),
@@ -37,11 +40,6 @@ pub(crate) enum Command {
     Profile {
         #[command(subcommand)]
         command: ProfileCommand,
-    },
-    /// Says what a check looks at, how, what it does not see, and what to do where it fails.
-    Explain {
-        /// Key of the check, such as `h2d_pinned`; without it, all are listed.
-        check: Option<String>,
     },
 }
 
@@ -56,10 +54,21 @@ pub(crate) enum Level {
     Soak,
 }
 
+impl Level {
+    /// Its name in profiles, on the command line and in reports.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Soak => "soak",
+        }
+    }
+}
+
 /// What to run.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// A profile that came with the program, by name, or a TOML file; `accept profile list` shows them.
+    /// A profile that came with the program, by name, or a TOML file; `tplens accept profile list` shows them.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) profile: String,
     /// How deep to look.
@@ -82,16 +91,16 @@ pub(crate) struct RunArgs {
     /// Whose driver to use; default: the profile's. Nothing falls back to host memory.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<String>,
-    /// Play on this soft box, by name or file: nothing in the report is then of real hardware.
+    /// Run on this simulated machine, by name or file: nothing in the report is of real hardware then.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) sim: Option<String>,
-    /// Leave checks of these kinds out; a required one leaves the box undecided.
+    /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
-    /// A baseline of this box or its like.
+    /// A baseline of this machine or its like.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// A server that runs on this box already, for the serving check.
+    /// A server that runs on this machine already, for the serving check.
     #[arg(long, value_name = "URL")]
     pub(crate) serve_url: Option<String>,
     /// Time without progress after which a measurement counts as hung and its process is ended.
@@ -100,7 +109,7 @@ pub(crate) struct RunArgs {
     /// The result folder; default: a new one below `tplens-results`.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the run in this folder that was broken off; --budget, --deadline and the forms may be others, all else must be as it
+    /// Resume the run in this folder; --budget, --deadline and the forms may be others, all else must be as it
     /// was.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub(crate) resume: Option<PathBuf>,
@@ -145,7 +154,7 @@ pub(crate) enum BaselineCommand {
 pub(crate) struct CompareArgs {
     /// The earlier or better known run: a result folder, report.json, or a baseline.
     pub(crate) a: PathBuf,
-    /// The run that is held against it.
+    /// The run that is compared with it.
     pub(crate) b: PathBuf,
     /// What a figure may be worse by before it counts, in percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]

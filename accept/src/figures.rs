@@ -1,9 +1,9 @@
-//! The figures of a report that can be held against those of another run: a rate or a time with its unit, and on which side a good one
+//! The figures of a report that can be compared with those of another run: a rate or a time with its unit, and on which side a good one
 //! lies. Ratios are left out: they are judged within their own run, and a ratio of two small differences says nothing.
 
 use crate::report::{Check, Evidence, Report, Side, Verdict};
 
-/// Units of figures that are held against each other, with their good side.
+/// Units of figures that are compared with each other, with their good side.
 const UNITS: &[(&str, Side)] = &[
     ("GB/s", Side::AtLeast),
     ("tokens/s", Side::AtLeast),
@@ -29,13 +29,11 @@ pub(crate) struct Figure<'a> {
     pub(crate) good: Side,
     /// Its median.
     pub(crate) value: f64,
-    /// How many samples stand behind it.
-    pub(crate) n: usize,
     /// The samples; empty for what was worked out of others.
     pub(crate) samples: &'a [f64],
 }
 
-/// On which side a good figure of this unit lies; `None` for what is not held against another run.
+/// On which side a good figure of this unit lies; `None` for what is not compared with another run.
 pub(crate) fn good_side(unit: &str) -> Option<Side> {
     UNITS
         .iter()
@@ -44,7 +42,7 @@ pub(crate) fn good_side(unit: &str) -> Option<Side> {
 }
 
 /// The figures of a report above zero, in its order: of each check the first of each unit, which is what it measured; what it was
-/// held against stands behind it.
+/// compared with stands behind it.
 pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
     let own = |check: &&Check| !REPEATING.contains(&check.kind.as_str());
     report.checks.iter().filter(own).flat_map(|check| {
@@ -54,7 +52,6 @@ pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
                 what,
                 value,
                 unit,
-                n,
                 samples,
                 ..
             } = evidence
@@ -72,7 +69,6 @@ pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
                 unit,
                 good,
                 value: *value,
-                n: *n,
                 samples,
             })
         })
@@ -87,7 +83,7 @@ pub(crate) fn is_good(verdict: Verdict) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::{bandwidth, measured, report, samples};
+    use crate::tests::made::{bandwidth, measured, report, samples};
 
     #[test]
     fn each_thing_that_was_measured_counts_once() {

@@ -4,10 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::{MonitorLine, Record};
 use program::kernel_log::Logged;
+use record::{MonitorLine, Record};
 use serde::{Deserialize, Serialize};
-use topology::PciAddress;
 
 use crate::checks::Group;
 use crate::report::ReasonCode;
@@ -15,15 +14,15 @@ use crate::report::ReasonCode;
 /// Everything that stands for judging.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Findings {
-    /// Records of `p2p-bw`, each with its place below the result folder; several where samples were added.
+    /// Records of `tplens p2p`, each with its place below the result folder; several where samples were added.
     pub(crate) links: Vec<Found<Record>>,
-    /// Records of `p2p-bw numa`.
+    /// Records of `tplens numa`.
     pub(crate) numa: Vec<Found<Record>>,
-    /// Records of `allreduce-bench`.
+    /// Records of `tplens allreduce`.
     pub(crate) collectives: Vec<Found<Record>>,
-    /// Records of `serve-bench run`.
+    /// Records of `tplens serve run`.
     pub(crate) serving: Vec<Found<Record>>,
-    /// Lines of `p2p-bw monitor` while the groups ran.
+    /// Lines of `tplens monitor` while the groups ran.
     pub(crate) monitor: Vec<MonitorLine>,
     /// Counters before the first load and after the last.
     pub(crate) counters: Option<Counters>,
@@ -35,12 +34,10 @@ pub(crate) struct Findings {
     pub(crate) lost: BTreeMap<String, Found<String>>,
     /// Groups that have no evidence, and why.
     pub(crate) missing: BTreeMap<Group, Missing>,
-    /// What this box is, to hold a baseline's box against; without it no baseline is held against.
+    /// What this box is, to hold a baseline's box against; without it there is no baseline to compare with.
     pub(crate) fingerprint: Option<crate::report::Fingerprint>,
     /// How many devices are there that the command line left out with `--gpus`.
     pub(crate) left_out: usize,
-    /// Where those sit; empty where the kernel does not show them as devices (instances, the host's cores).
-    pub(crate) left_out_at: Vec<PciAddress>,
     /// The group whose step a signal broke off: what its record lacks was not come to.
     pub(crate) cut: Option<Group>,
     /// A baseline to hold the figures against.
@@ -83,24 +80,6 @@ impl Missing {
             text: text.into(),
             is_open: false,
         }
-    }
-
-    /// What to do where the run can be gone on with for it; `None` elsewhere.
-    pub(crate) fn advice(&self) -> Option<String> {
-        let first = match self.code {
-            _ if !self.is_open => return None,
-            ReasonCode::Budget => {
-                return Some(
-                    "give the run more time: the same command with a longer --budget, and --resume DIR in place of --out, goes on with it".to_owned(),
-                );
-            }
-            ReasonCode::OutOfMemory => "free memory",
-            ReasonCode::BusyHost => "stop the other work on this machine",
-            _ => "read what the program said (its log is in the result folder)",
-        };
-        Some(format!(
-            "{first}; the same command with --resume DIR in place of --out does this step again"
-        ))
     }
 }
 

@@ -72,10 +72,7 @@ fn stand_in(word: &str) -> String {
 }
 
 fn accept(arguments: &[String]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_accept"))
-        .args(arguments)
-        .output()
-        .unwrap()
+    built::named("accept").args(arguments).output().unwrap()
 }
 
 #[test]

@@ -7,31 +7,39 @@ mod sizes;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use inventory::BackendArg;
 use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 
 pub(crate) use arms::arms;
-pub(crate) use named::{CacheArg, DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
+pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
+use crate::forms::Forms;
 use crate::launch::LaunchArgs;
-use crate::output::Forms;
 
-/// Measures collectives between the GPUs of a box, one process a rank, at the sizes that a model sends.
-#[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-pub(crate) struct Cli {
+/// What can be done with collectives.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure collectives at the sizes that a model sends
+    ///
+    /// Measures collectives between GPUs, one process a rank, at the sizes that a model sends.
+    #[command(args_conflicts_with_subcommands = true)]
+    Allreduce(Box<AllreduceArgs>),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AllreduceArgs {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<AllreduceCommand>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum AllreduceCommand {
     /// Prints what an earlier run measured, also one that was killed.
     Show {
         /// A result folder, a journal.jsonl or a record.json.
@@ -157,16 +165,6 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) placement: Vec<PlacementArg>,
 
-    /// Which memory calls that follow each other use, separated by commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "hot"
-    )]
-    pub(crate) cache: Vec<CacheArg>,
-
     /// How calls follow each other, separated by commas; times of different modes are different numbers. Default: all that the
     /// backend has; on the host backend without interleaved.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
@@ -217,9 +215,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
 
-    /// Run on a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are
+    /// Run on a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
     /// arithmetic, never measurements.
-    #[arg(long, value_name = "BOX")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
 
     #[command(flatten)]
@@ -235,8 +233,7 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// Whether what is asked for beside the tables can be written, before anything is measured.
     pub(crate) fn check_outputs(&self) -> Result<(), String> {
-        let pictures = self.forms.svg.as_deref().map(|folder| ("--svg", folder));
-        self.outputs.check_with(pictures)
+        self.outputs.check()
     }
 }
 
@@ -275,13 +272,13 @@ mod tests {
             (&["--engine", "vllm"], "--engine-python"),
             (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),
             (&["--placement", "in"], "possible values: out-of-place"),
-            (&["--cache", "cold"], "possible values: hot"),
             (&["--gap", "0"], "microseconds"),
             (&["--gap", "-5"], "microseconds"),
             (&["--launches", "0"], "'0'"),
             (&["--seed", "-1"], "'-1'"),
         ] {
-            let parsed = Cli::try_parse_from(["allreduce-bench"].iter().chain(arguments));
+            let line = RunArgs::augment_args(clap::Command::new("allreduce"));
+            let parsed = line.try_get_matches_from(["allreduce"].iter().chain(arguments));
             let line = one_line(&parsed.unwrap_err().render().to_string());
             assert!(line.contains(says), "no `{says}` in {line}");
         }

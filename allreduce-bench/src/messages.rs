@@ -2,16 +2,13 @@
 //!
 //! The parent loads no vendor library; each rank is a process of its own, as in a serving engine, and may die or hang alone.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use device::collectives::UniqueId;
 use inventory::Built;
-use measure::quantity::{Gate, TimeSource};
-use measure::record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType, LibraryFacts, Verification,
-};
+use record::Failure;
+use record::quantity::{Gate, TimeSource};
+use record::{BufferPlacement, CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// What a rank is asked, in this order but for [`RankRequest::MakeId`], which rank 0 alone is asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,7 +51,6 @@ pub(crate) struct Job {
     pub(crate) element: ElementType,
     pub(crate) bytes_per_rank: u64,
     pub(crate) placement: BufferPlacement,
-    pub(crate) cache: BufferCache,
     pub(crate) verify: bool,
 }
 
@@ -64,7 +60,7 @@ pub(crate) struct Job {
 pub(crate) enum RankReply {
     Opened {
         library: LibraryFacts,
-        /// Name of the soft box, where the library is a soft one.
+        /// Name of the simulated machine, where the library is a simulated one.
         soft_box: Option<String>,
         /// The clock behind the device's events.
         events: TimeSource,
@@ -84,13 +80,10 @@ pub(crate) enum RankReply {
         gap_microseconds: Vec<f64>,
         /// What held the calls of a sample until all were queued.
         gate: Gate,
-        /// Where a soft box's time was played in real time.
-        #[serde(default)]
-        played: Option<Played>,
     },
     /// The backend does not have the mode, or the library does not do the call.
     NotThere {
-        reason: String,
+        reason: Failure,
     },
     Checked {
         verification: Verification,
@@ -102,56 +95,8 @@ pub(crate) enum RankReply {
     },
     /// It did not work; the process is of no more use.
     Failed {
-        reason: String,
+        reason: Failure,
     },
-}
-
-/// How a rank came along while it played a soft box's time in real time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Played {
-    /// Samples in which the bytes were there later than the box says.
-    pub(crate) late: u32,
-    /// The box's time of all samples together, microseconds; `None` where the library does not say.
-    pub(crate) box_us: Option<f64>,
-    /// The samples.
-    pub(crate) samples: u32,
-    /// How long the samples took together.
-    pub(crate) took: Duration,
-    /// How long of that the rank waited for a CPU that others had; `None` where the kernel does not say.
-    pub(crate) waited: Option<Duration>,
-}
-
-impl Played {
-    /// The box's time of one sample, microseconds.
-    pub(crate) fn box_us_each(self) -> Option<f64> {
-        let samples = f64::from(self.samples);
-        self.box_us
-            .filter(|_| self.samples > 0)
-            .map(|all| all / samples)
-    }
-
-    /// With the samples that were taken before.
-    pub(crate) fn after(self, earlier: Option<Self>) -> Self {
-        earlier.map_or(self, |earlier| Self {
-            late: self.late + earlier.late,
-            box_us: self.box_us.zip(earlier.box_us).map(|(a, b)| a + b),
-            samples: self.samples + earlier.samples,
-            took: self.took + earlier.took,
-            waited: self.waited.zip(earlier.waited).map(|(a, b)| a + b),
-        })
-    }
-
-    /// The worse of two ranks in the same samples.
-    pub(crate) fn beside(self, other: Option<Self>) -> Self {
-        other.map_or(self, |other| Self {
-            late: self.late.max(other.late),
-            // The longer one of the box, so that less is taken for the machine's own.
-            box_us: self.box_us.zip(other.box_us).map(|(a, b)| a.max(b)),
-            samples: self.samples,
-            took: self.took.min(other.took),
-            waited: self.waited.zip(other.waited).map(|(a, b)| a.max(b)),
-        })
-    }
 }
 
 /// What a serving engine says of the calls that were timed last.

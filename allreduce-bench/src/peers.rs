@@ -1,10 +1,10 @@
 //! The child that asks the driver whether devices reach each other's memory.
 //!
 //! It is a process of its own and ends before the ranks start: to ask, it opens all devices, and a rank has only its own. It
-//! copies nothing: that a driver says so is no proof, which is what `p2p-bw` is for.
+//! copies nothing: that a driver says so is no proof, which is what `tplens p2p` is for.
 
 use device::{Backend, Device, Visit};
-use program::child::Line;
+use runner::child::Line;
 
 use crate::messages::{PeersReply, PeersRequest};
 

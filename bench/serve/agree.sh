@@ -1,5 +1,5 @@
 #!/bin/bash
-# vLLM's own client and `serve-bench run` against the same embedded engine with the same flags, in ABBA order: how far their mean TTFT
+# vLLM's own client and `tplens serve run` against the same embedded engine with the same flags, in ABBA order: how far their mean TTFT
 # and TPOT lie apart, and whether each reads the other's file. See bench/serve/README.md.
 #
 #   TPLENS_VLLM=/path/to/vllm TPLENS_TOKENIZER=/folder bench/serve/agree.sh [PAIRS]
@@ -22,23 +22,23 @@ command -v taskset > /dev/null || die "taskset not found; install util-linux"
 [ -d "${TPLENS_TOKENIZER-}" ] || die "TPLENS_TOKENIZER must name a folder with a tokenizer.json whose tokens are words"
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-ours=${TPLENS_BENCH_PROGRAM:-${CARGO_TARGET_DIR:-$root/target}/release/serve-bench}
+ours=${TPLENS_BENCH_PROGRAM:-${CARGO_TARGET_DIR:-$root/target}/release/tplens}
 if [ -z "${TPLENS_BENCH_BUILT-}" ]; then
-    (cd "$root" && cargo build --quiet --release -p serve-bench)
+    (cd "$root" && cargo build --quiet --release -p tplens)
 fi
 work=$(mktemp -d)
 engine=
 trap '[ -z "$engine" ] || kill "$engine" 2> /dev/null; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-taskset -c 0 ${TPLENS_BENCH_FIRST-} "$ours" engine --box rtxpro6000-mig --model llama-3.1-8b --port 0 > "$work/engine" 2>&1 &
+taskset -c 0 ${TPLENS_BENCH_FIRST-} "$ours" serve engine --box rtxpro6000-mig --model llama-3.1-8b --port 0 > "$work/engine" 2>&1 &
 engine=$!
 until grep -q 'http://' "$work/engine"; do kill -0 "$engine" 2> /dev/null || die "the engine did not start"; done
 url=$(grep -o 'http://[^ ]*' "$work/engine" | head -n 1)
 
 # CLIENT RUN: one run with the flags that both have; its file is "$work/CLIENT-RUN.json".
 run() {
-    local program=("$ours" run --out "$work/out-$2")
+    local program=("$ours" serve run --out "$work/out-$2")
     [ "$1" = ours ] || program=("$TPLENS_VLLM" bench serve)
     HF_HUB_OFFLINE=1 taskset -c 1 ${TPLENS_BENCH_FIRST-} "${program[@]}" --base-url "$url" --backend openai \
         --endpoint /v1/completions --model llama-3.1-8b --tokenizer "$TPLENS_TOKENIZER" --dataset-name random \
@@ -49,7 +49,7 @@ run() {
 }
 
 # FILE METRIC STATISTIC: a number of a result, as our reader takes it from either's file.
-of() { "$ours" show "$1" --csv | awk -F, -v metric="$2" -v statistic="$3" '$2 == metric && $3 == statistic { print $5 }'; }
+of() { "$ours" serve show "$1" --csv | awk -F, -v metric="$2" -v statistic="$3" '$2 == metric && $3 == statistic { print $5 }'; }
 
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg)"
 for ((pair = 0; pair < pairs; pair++)); do
@@ -82,7 +82,7 @@ done | awk '
 
 echo
 echo "both files in our reader:"
-"$ours" show "$work/ours-0.json" "$work/vllm-0.json"
+"$ours" serve show "$work/ours-0.json" "$work/vllm-0.json"
 # The command in Python has no reader of two results.
 if [ "$(basename "$TPLENS_VLLM")" = vllm-rs ]; then
     echo "our file in vLLM's reader:"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# CPU time for each token of load generators, side by side: a bare hyper receiver that only counts, `serve-bench run`, and vLLM's
+# CPU time for each token of load generators, side by side: a bare hyper receiver that only counts, `tplens serve run`, and vLLM's
 # Rust client where it is given. See bench/serve/README.md.
 #
 #   bench/serve/peers.sh [ROUNDS]
@@ -21,7 +21,7 @@ command -v taskset > /dev/null || die "taskset not found; install util-linux"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 programs=${CARGO_TARGET_DIR:-$root/target}/release
 if [ -z "${TPLENS_BENCH_BUILT-}" ]; then
-    (cd "$root" && cargo build --quiet --release -p serve-bench --bins --examples)
+    (cd "$root" && cargo build --quiet --release -p tplens -p serve-bench --bins --examples)
 fi
 work=$(mktemp -d)
 server=
@@ -40,7 +40,7 @@ fi
 
 # Starts the server with these flags; `url` is where it listens then.
 start() {
-    taskset -c 0 ${TPLENS_BENCH_FIRST-} "$programs/serve-bench" known-schedule "$@" > "$work/server" &
+    taskset -c 0 ${TPLENS_BENCH_FIRST-} "$programs/examples/known_schedule" "$@" > "$work/server" &
     server=$!
     until grep -q . "$work/server"; do kill -0 "$server" || die "the server did not start"; done
     url=$(sed 's/^listening on //' "$work/server")
@@ -57,7 +57,7 @@ run() {
     rm -rf "$work/out" "$work/said.json"
     case $1 in
     bare) set -- "$programs/examples/bare_hyper" "${url#http://}" "$2" "$3" "$4" ;;
-    ours) set -- "$programs/serve-bench" run --base-url "$url" --endpoint completions --concurrency "$2" --requests "$3" \
+    ours) set -- "$programs/tplens" serve run --base-url "$url" --endpoint completions --concurrency "$2" --requests "$3" \
         --output-tokens "$4" --input-tokens 4 --warmups 0 --seed 1 --out "$work/out" --vllm-json "$work/said.json" ;;
     vllm) set -- "$TPLENS_VLLM_RS" bench serve --backend openai --base-url "$url" --endpoint /v1/completions \
         --model known-schedule --tokenizer "$TPLENS_TOKENIZER" --dataset-name random --random-input-len 4 \

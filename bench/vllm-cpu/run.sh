@@ -30,7 +30,7 @@ root=$(cd "$here/../.." && pwd)
 programs=${TPLENS_BENCH_PROGRAMS-}
 if [ -z "$programs" ]; then
     programs=${CARGO_TARGET_DIR:-$root/target}/release
-    (cd "$root" && cargo build --quiet --release -p serve-bench -p allreduce-bench)
+    (cd "$root" && cargo build --quiet --release -p tplens)
 fi
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -69,7 +69,7 @@ fi
 
 mkdir "$out/model"
 cp "$here/model.json" "$out/model/config.json"
-"$programs/serve-bench" half-model --model "$out/model" --write "$out/half" > "$out/half.txt"
+"$programs/tplens" half --model "$out/model" --write "$out/half" > "$out/half.txt"
 {
     date -u +%FT%TZ
     grep -m1 "model name" /proc/cpuinfo || true
@@ -130,7 +130,7 @@ measured() {
 
 # load NAME PORT TP: the closed loop.
 load() {
-    measured "$1" "$programs/serve-bench" run --base-url "http://127.0.0.1:$2" --tp "$3" --concurrency "$concurrency" \
+    measured "$1" "$programs/tplens" serve run --base-url "http://127.0.0.1:$2" --tp "$3" --concurrency "$concurrency" \
         --requests "$requests" --input-tokens "$input" --output-tokens "$output" --prompt token-ids --vocab "$vocab" --seed 1
 }
 
@@ -161,7 +161,7 @@ halves() {
 reduce() {
     local gap
     gap=$("$python" "$here/summary.py" --gap "$out" "$launch")
-    PYTHONPATH=$(over "$1") measured "allreduce-$1" "$programs/allreduce-bench" --backend host --gpus 0,1 --model "$out/model" --tp 2 \
+    PYTHONPATH=$(over "$1") measured "allreduce-$1" "$programs/tplens" allreduce --backend host --gpus 0,1 --model "$out/model" --tp 2 \
         --batches "$concurrency" --eager --engine-python "$venv" --modes back-to-back,interleaved --gap "$gap" --samples 20
 }
 
@@ -191,8 +191,8 @@ for link in $links; do
     files=(--model "$out/model" --eager --max-num-seqs "$concurrency")
     for folder in "$out"/[0-9]*/half-[ab]/; do files+=(--half "$folder"); done
     for folder in "$out"/[0-9]*/"allreduce-$link"/; do files+=(--allreduce "$folder"); done
-    "$programs/serve-bench" predict "${files[@]}" --tp1 "$out/1/tp1" > "$out/predict-$link.txt" 2>&1 || echo "predict: exit code $?"
+    "$programs/tplens" predict "${files[@]}" --tp1 "$out/1/tp1" > "$out/predict-$link.txt" 2>&1 || echo "predict: exit code $?"
     for folder in "$out"/[0-9]*/tp1/; do files+=(--tp1 "$folder"); done
     for folder in "$out"/[0-9]*/"tp2-$link"/; do files+=(--tp2 "$folder"); done
-    "$programs/serve-bench" explain "${files[@]}" > "$out/explain-$link.txt" 2>&1 || echo "explain: exit code $?"
+    "$programs/tplens" explain "${files[@]}" > "$out/explain-$link.txt" 2>&1 || echo "explain: exit code $?"
 done

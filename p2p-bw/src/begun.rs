@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 use inventory::{BackendArg, Chosen, Found, choose, played};
-use measure::record::{Growing, Header, LinkDevice};
 use program::{Ended, Recorder, Stop, sim};
-use supervisor::Interrupt;
+use record::{Growing, Header, LinkDevice};
+use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
 /// What a command line says of where it runs.
 pub(crate) struct Asked<'a> {
-    /// The soft box.
+    /// The simulated machine.
     pub(crate) sim: Option<&'a str>,
     /// Whose driver.
     pub(crate) backend: BackendArg,
@@ -28,7 +28,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Does what was asked for, and takes a soft box's files back where no run began in the folder.
+    /// Does what was asked for, and takes a simulated machine's files back where no run began in the folder.
     ///
     /// # Errors
     /// What cannot be asked for at once, and the errors of `run`.
@@ -42,7 +42,7 @@ impl Asked<'_> {
 
 /// A machine whose driver answered.
 pub(crate) struct Begun {
-    /// Its sysfs, or that of the soft box.
+    /// Its sysfs, or that of the simulated machine.
     pub(crate) sysfs: Sysfs,
     /// The machine.
     pub(crate) machine: Machine,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 use inventory::BackendArg;
 use program::command_line::{Sizes, seconds, sizes};
 use program::outputs::Outputs;
@@ -17,19 +17,46 @@ use crate::monitor::MonitorArgs;
 use crate::numa::NumaArgs;
 use crate::topo::TopoArgs;
 
-/// Measures the links of a GPU box: host and GPU, GPU and GPU, with intervals, the link each number went over, and
-/// the fraction of what that link can carry.
-#[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-pub(crate) struct Cli {
+/// What can be done with the links of a machine.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure links between host, GPUs and NUMA nodes
+    ///
+    /// Measures links: host and GPU, GPU and GPU, with intervals, the link each number went over, and the fraction of what that link can
+    /// carry.
+    #[command(args_conflicts_with_subcommands = true)]
+    P2p(Box<P2pArgs>),
+    /// Show the matrix of GPUs and NICs, slots and NUMA nodes
+    ///
+    /// Shows what is where: the matrix of GPUs and NICs, links, slots and NUMA nodes, of this machine or of a captured text.
+    Topo(TopoArgs),
+    /// Measure NUMA distance, bind programs, prove placement
+    ///
+    /// Measures how far host memory is from each GPU and node, proves where memory is, and starts programs bound to nodes.
+    Numa(Box<NumaArgs>),
+    /// Find what slows or breaks copies between GPUs
+    ///
+    /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
+    ///
+    /// Exit code 1 where something is bad; 3 where nothing could be told or the backend that was asked for does not answer; 2 where
+    /// a GPU that was asked for is not there; else 0, also where there are warnings or rules that could not tell.
+    Doctor(DoctorArgs),
+    /// Watch links, clocks and power beside a load
+    ///
+    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node as JSON lines while something else runs.
+    Monitor(MonitorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct P2pArgs {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<P2pCommand>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum P2pCommand {
     /// Prints what an earlier run measured, also one that was killed.
     Show {
         /// A result folder, a journal.jsonl or a record.json.
@@ -45,21 +72,10 @@ pub(crate) enum Command {
     /// Exit code 1 where a number or peer access is worse or was lost; 3 where a part of A was not tried in B or nothing can be
     /// compared; 2 where a file cannot be read or only one of them is simulated.
     Compare(CompareArgs),
-    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node as JSON lines while something else runs.
-    Monitor(MonitorArgs),
-    /// Shows what is where: the matrix of GPUs and NICs, links, slots and NUMA nodes, of this machine or of a captured text.
-    Topo(TopoArgs),
-    /// Measures how far host memory is from each GPU and node, proves where memory is, and starts programs bound to nodes.
-    Numa(Box<NumaArgs>),
     /// Loads devices for a while: writes and checks their memory, multiplies and adds, and counts what came out wrong.
     ///
     /// Exit code 5 where anything was wrong; 3 where a device failed or hung, or nothing could be loaded.
     Load(LoadArgs),
-    /// Checks what slows or breaks copies between GPUs: IOMMU, ACS, links, limits, versions, variables.
-    ///
-    /// Exit code 1 where something is bad; 3 where nothing could be told or the backend that was asked for does not answer; 2 where
-    /// a GPU that was asked for is not there; else 0, also where there are warnings or rules that could not tell.
-    Doctor(DoctorArgs),
 }
 
 /// What to measure and how.
@@ -87,7 +103,7 @@ pub(crate) struct RunArgs {
 
     /// Bytes of one copy, K, M and G being powers of 1024: sizes such as 64M, lists such as 4K,1M, ranges in powers of
     /// two such as 4K..1G; without a letter bytes. Default:
-    /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a soft box 16M.
+    /// 256M; on the host backend the power of two above the last-level cache, 64M to 1G; on a simulated machine 16M.
     #[arg(long, value_name = "SIZES", value_parser = sizes, allow_negative_numbers = true)]
     pub(crate) sizes: Option<Sizes>,
 
@@ -115,9 +131,9 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
 
-    /// Run on a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are
+    /// Run on a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
     /// arithmetic, never measurements.
-    #[arg(long, value_name = "BOX")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
 
     #[command(flatten)]
@@ -138,8 +154,7 @@ impl RunArgs {
     /// # Errors
     /// Says which output cannot be written, or which two want standard output.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let svg = self.forms.svg.as_deref().map(|folder| ("--svg", folder));
-        self.outputs.check_with(svg)?;
+        self.outputs.check()?;
         let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
         let taken = [("--json", &self.outputs.json), ("--csv", &self.outputs.csv)];
         match taken.into_iter().find(|(_, path)| is_stdout(path)) {
@@ -157,20 +172,21 @@ mod tests {
     use program::command_line::one_line;
 
     fn refusal(arguments: &[&str]) -> String {
-        let parsed = Cli::try_parse_from(["p2p-bw"].iter().chain(arguments));
+        let line = Command::augment_subcommands(clap::Command::new("tplens"));
+        let parsed = line.try_get_matches_from(["tplens"].iter().chain(arguments));
         one_line(&parsed.unwrap_err().render().to_string())
     }
 
     #[test]
     fn a_refusal_is_one_line_that_names_the_value() {
         for (arguments, says) in [
-            (&["--budget", "-1"][..], "`-1` is not above 0"),
-            (&["--sizes", "-1"], "`-1` is not a size"),
+            (&["p2p", "--budget", "-1"][..], "`-1` is not above 0"),
+            (&["p2p", "--sizes", "-1"], "`-1` is not a size"),
             (&["monitor", "--pids", "abc"], "`abc` is not a process id"),
-            (&["compare", "a", "b", "--threshold", "-5%"], "`-5%`"),
-            (&["--samples", "0"], "'0'"),
-            (&["--backend", "metal"], "possible values: auto"),
-            (&["--gpu", "0"], "'--gpus'"),
+            (&["p2p", "compare", "a", "b", "--threshold", "-5%"], "`-5%`"),
+            (&["p2p", "--samples", "0"], "'0'"),
+            (&["p2p", "--backend", "metal"], "possible values: auto"),
+            (&["p2p", "--gpu", "0"], "'--gpus'"),
         ] {
             let line = refusal(arguments);
             assert!(line.contains(says), "no `{says}` in {line}");

@@ -2,13 +2,15 @@
 //!
 //! The parent loads no vendor library; each child does one thing and may die or hang alone.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use inventory::Built;
-use measure::caveat::Caveat;
-use measure::plan::{Plan, StopReason};
-use measure::quantity::{TimeSource, Timing, Unit};
-use measure::record::{Endpoint, HostMemoryOutcome, Placement, StepOutcome, Verification};
+use record::Failure;
+use record::caveat::Caveat;
+use record::plan::{Plan, StopReason};
+use record::quantity::{TimeSource, Timing, Unit};
+use record::{Endpoint, HostMemoryOutcome, MonitorValues, Placement, StepOutcome, Verification};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
 
@@ -20,14 +22,28 @@ use crate::cases::{Case, Stream};
 pub(crate) enum WorkerRequest {
     /// Open a backend; first and once.
     Open { backend: Built },
-    /// Measure.
+    /// Measure copies.
     Job { job: Box<Job> },
+    /// Load a device until the time is over, or until it is asked to leave.
+    Load { load: LoadRequest },
+    /// Measure host memory by a CPU thread.
+    HostMemory { request: HostMemoryRequest },
+}
+
+/// How a device is loaded.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LoadRequest {
+    pub(crate) ordinal: usize,
+    /// Bytes of its memory; half of what is free where it is absent.
+    pub(crate) bytes: Option<u64>,
+    /// Bytes of a piece, a multiple of 16.
+    pub(crate) piece_bytes: u64,
+    pub(crate) seconds: f64,
 }
 
 /// One measurement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) id: usize,
     /// Key of the case.
     pub(crate) case: String,
     /// Ends as ordinals of the backend; for two-way cases the first direction's.
@@ -68,11 +84,13 @@ pub(crate) enum WorkerReply {
     /// The backend is open.
     Ready,
     /// Still at it: what is being done, also restarts the deadline.
-    Doing { job: usize, doing: String },
+    Doing { doing: String },
     /// A timed sample ended; the first says that copies run now.
-    Timing { job: usize, samples: usize },
-    /// The job ended.
-    Done { job: usize, outcome: JobOutcome },
+    Timing { samples: usize },
+    /// It ended: one outcome of a job, of a load those of memory and arithmetic.
+    Done { outcomes: Vec<JobOutcome> },
+    /// What was found of host memory.
+    HostMemory { outcome: Box<HostMemoryOutcome> },
     /// The backend could not be opened.
     Unusable { reason: String },
 }
@@ -93,10 +111,10 @@ pub(crate) enum JobOutcome {
         caveats: Vec<Caveat>,
     },
     Skipped {
-        reason: String,
+        reason: Failure,
     },
     Failed {
-        reason: String,
+        reason: Failure,
         /// The device is of no more use to this process.
         lost: bool,
     },
@@ -125,16 +143,6 @@ pub(crate) struct HostMemoryRequest {
     pub(crate) chain_bytes: u64,
     /// Samples of each quantity at most.
     pub(crate) samples: usize,
-}
-
-/// What comes back.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum HostMemoryReply {
-    /// Still at it; restarts the deadline.
-    Doing { doing: String },
-    /// It ended.
-    Done { outcome: Box<HostMemoryOutcome> },
 }
 
 /// Asks for the probe of one ordered pair.
@@ -233,7 +241,7 @@ impl std::fmt::Display for ProbeStep {
     }
 }
 
-/// What the monitor is asked; first `Watch`, then `Read` as often as wanted.
+/// What the process that reads devices is asked; first `Watch`, then the others as often as wanted.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum MonitorRequest {
@@ -244,7 +252,18 @@ pub(crate) enum MonitorRequest {
         devices: Vec<Option<String>>,
     },
     /// Read the links of these now.
-    Read { ticket: u64, devices: Vec<usize> },
+    Links { ticket: u64, devices: Vec<usize> },
+    /// Read all values of one that has answered before.
+    Values { device: usize },
+}
+
+/// All values of one device; answers of different devices come in any order.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SamplerReply {
+    pub(crate) device: usize,
+    pub(crate) values: Box<MonitorValues>,
+    /// Why a value is missing, by its key.
+    pub(crate) missing: BTreeMap<String, String>,
 }
 
 /// One reading of the links.

@@ -1,4 +1,4 @@
-//! A `serve-bench run` as a process whose folder is there whole or not at all.
+//! A `tplens serve run` as a process whose folder is there whole or not at all.
 //!
 //! It measures into a folder of its own below `parts`, which gets its name when its record is complete. What a killed program left
 //! may still be ending when the next one begins, so neither writes where the other does.
@@ -7,13 +7,12 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use measure::exit;
-use measure::record::{Payload, Record, Serve, Status, load};
-use program::Stop;
-use supervisor::Interrupt;
-
-use crate::study::child::{self, Ended};
+use anyhow::{Context, anyhow};
+use program::{Stop, outputs};
+use record::exit;
+use record::{Payload, Record, Serve, Status, load};
+use runner::Interrupt;
+use runner::child::{self, Ended, Program};
 
 /// Where runs are until they are whole, below the folder of a search or sweep.
 const PARTS: &str = "parts";
@@ -27,12 +26,30 @@ const RESULT: &str = "result: ";
 /// What begins a program's last words where it failed.
 const ERROR: &str = "error: ";
 
-/// How a run ended that left no complete record.
-pub(crate) struct Unfinished {
-    /// Its exit code.
-    pub(crate) code: u8,
-    /// Its last words.
-    pub(crate) last: String,
+/// Begins a folder with these settings, or finds that it holds the very same; says whether it does.
+///
+/// # Errors
+/// The folder holds other settings, or something else, or cannot be written.
+pub(crate) fn keep(folder: &Path, file: &str, settings: &[u8]) -> Result<bool, Stop> {
+    let (path, name) = (folder.join(file), folder.display());
+    let other = "choose another folder with --out";
+    match bounded::read(&path, bounded::SETTINGS) {
+        Ok(kept) if kept == settings => return Ok(true),
+        Ok(_) => {
+            return Err(Stop::Usage(format!(
+                "{name} holds results of other settings ({file} there differs); {other}"
+            )));
+        }
+        Err(_) => {}
+    }
+    let taken = folder.read_dir();
+    if taken.is_ok_and(|mut entries| entries.next().is_some()) {
+        let reason = format!("{name} holds something else; {other}");
+        return Err(Stop::Usage(reason));
+    }
+    outputs::make_folder("--out", folder)?;
+    record::write_whole(&path, settings).map_err(anyhow::Error::from)?;
+    Ok(false)
 }
 
 /// The record of a run that came to its end, whatever its requests came to.
@@ -49,61 +66,78 @@ pub(crate) fn serve(record: &Record) -> Option<&Serve> {
     }
 }
 
-/// Why a run says nothing about the server, because the load generator was the limit, and what to do about it.
-pub(crate) fn of_client(serve: &Serve) -> Option<String> {
+/// The code of why a run says nothing about the server, because the load generator was the limit.
+pub(crate) fn of_client(serve: &Serve) -> Option<&str> {
     let client = serve.client.as_ref();
-    if let Some(reason) = client.and_then(|client| client.invalid.first()) {
-        return Some(reason.clone());
+    if let Some(code) = client.and_then(|client| client.invalid.first()) {
+        return Some(code);
     }
     let mut errors = serve.requests.iter().filter_map(|one| one.error.as_ref());
-    let own = errors.find(|error| OF_THE_CLIENT.iter().any(|own| error.seen.contains(own)))?;
-    Some(format!(
-        "requests failed on this machine and not at the server, {}; raise `ulimit -n`, or widen net.ipv4.ip_local_port_range",
-        own.seen
-    ))
+    let is_own = errors.any(|error| OF_THE_CLIENT.iter().any(|own| error.seen.contains(own)));
+    is_own.then_some("client-out-of-files")
 }
 
-/// The first words of a reason, to the end of its figures.
-pub(crate) fn brief(reason: &str) -> &str {
-    reason.split_inclusive(')').next().unwrap_or(reason)
-}
-
-/// Runs a load with these flags into `folder`, which is below `above`; its words go to the end of `log`.
+/// Runs a load with these flags into `folder`, which is below `above`; its words go to the end of `log`. Gives the record, or how the
+/// run ended that left none.
 ///
 /// # Errors
-/// A signal came, or it cannot be started or kept.
+/// A signal came, a flag is wrong, or it cannot be started or kept.
 pub(crate) fn measure(
     above: &Path,
     folder: &Path,
     flags: Vec<String>,
     log: &Path,
     interrupt: &Interrupt,
-) -> Result<Result<Record, Unfinished>, Stop> {
+) -> Result<Result<Record, String>, Stop> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let parts = above.join(PARTS);
     if let Some(whole) = left(&parts, &name) {
         return adopt(&whole, folder).map(Ok);
     }
-    measure::private::make_folders(&parts)
-        .with_context(|| format!("cannot make the folder {}", parts.display()))?;
+    for needed in [Some(parts.as_path()), folder.parent()]
+        .into_iter()
+        .flatten()
+    {
+        record::private::make_folders(needed)
+            .with_context(|| format!("cannot make the folder {}", needed.display()))?;
+    }
     let part = part(&parts, &name);
-    let own = std::env::current_exe().context("looking for this program")?;
-    let mut arguments = vec!["run".to_owned()];
-    arguments.extend(flags);
+    let mut arguments = flags;
     arguments.extend(["--out".to_owned(), part.display().to_string()]);
     let is_kept = |line: &str| !line.starts_with(RESULT);
-    match child::run(&name, &own, &arguments, Vec::new(), log, is_kept, interrupt)? {
-        Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
+    let program = Program {
+        name: &name,
+        command: "serve run",
+        arguments: &arguments,
+        environment: &[],
+        log,
+        is_kept,
+        grows: &part.join("journal.jsonl"),
+        deadline: crate::study::load::LOAD_DEADLINE,
+    };
+    let (code, last) = match child::run(&program, interrupt)? {
+        Ended::Stalled(silence) => {
+            return Err(Stop::Refused(silence.kind().of(silence.to_string())));
+        }
+        Ended::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
         Ended::Exit { .. } if complete(&part).is_some() => {
             let record = adopt(&part, folder)?;
             tell(log, folder);
-            Ok(Ok(record))
+            return Ok(Ok(record));
         }
-        Ended::Exit { code, last } => Ok(Err(Unfinished {
-            code,
-            // Whoever passes it on says that it is an error.
-            last: last.strip_prefix(ERROR).unwrap_or(&last).to_owned(),
-        })),
+        Ended::Exit { code, last } => (code, last),
+    };
+    // Whoever passes it on says that it is an error.
+    let last = last.strip_prefix(ERROR).unwrap_or(&last);
+    let (log, above) = (log.display(), above.display());
+    let reason = format!(
+        "{name} ended with exit code {code}: {last} (all of it is in {log}); what is done in {above} is kept, the same command resumes there"
+    );
+    match code {
+        // A wrong flag would fail in every run.
+        exit::USAGE => Err(Stop::Usage(reason)),
+        exit::INTERNAL => Err(Stop::Internal(anyhow!(reason))),
+        _ => Ok(Err(reason)),
     }
 }
 

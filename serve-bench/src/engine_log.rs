@@ -1,4 +1,4 @@
-//! `serve-bench engine-log`: what the log of a vLLM or SGLang server says of how it ran, with the lines that say it.
+//! `tplens serve engine-log`: what the log of a vLLM or SGLang server says of how it ran, with the lines that say it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

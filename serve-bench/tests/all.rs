@@ -5,7 +5,6 @@ mod beside;
 mod compare;
 mod engine;
 mod load;
-mod page;
 mod predict;
 mod real;
 mod selftest;

@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use measure::record::{MonitorLine, Payload, Serve, load};
+use record::caveat::Caveat;
+use record::{MonitorLine, Payload, Serve, ServeFinding, load};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// How a server answers `GET /metrics`.
@@ -171,6 +173,7 @@ impl Scratch {
     fn command(&self, program: &Path, url: &str, more: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
+            .arg0("serve-bench")
             .args([
                 "run",
                 "--base-url",
@@ -190,8 +193,8 @@ impl Scratch {
     }
 
     fn run(&self, url: &str, more: &[&str]) -> (i32, String, Serve) {
-        let program = Path::new(env!("CARGO_BIN_EXE_serve-bench"));
-        self.ran(self.command(program, url, more))
+        let program = built::file();
+        self.ran(self.command(&program, url, more))
     }
 
     fn ran(&self, mut command: Command) -> (i32, String, Serve) {
@@ -204,14 +207,12 @@ impl Scratch {
         (output.status.code().unwrap(), stdout + &said, *serve)
     }
 
-    /// This program in a folder of its own, with a script beside it where a monitor is looked for.
-    fn beside_a_script(&self, script: Option<&str>) -> PathBuf {
+    /// This program in a folder of its own, with a script beside it that is started as a monitor.
+    fn beside_a_script(&self, script: &str) -> PathBuf {
         let program = self.0.join("serve-bench");
-        let built = fs::File::open(env!("CARGO_BIN_EXE_serve-bench")).unwrap();
+        let built = fs::File::open(built::file()).unwrap();
         executable(&program, Stdio::from(built), &[]);
-        if let Some(script) = script {
-            executable(&self.0.join("p2p-bw"), Stdio::piped(), script.as_bytes());
-        }
+        executable(&self.0.join("tplens"), Stdio::piped(), script.as_bytes());
         program
     }
 
@@ -292,13 +293,7 @@ fn what_the_server_counted_during_the_load_stands_beside_what_was_seen() {
         (Some(2.0), Some(0.5))
     );
     assert_eq!(beside.cautions, [""; 0]);
-    for says in [
-        "Server's own counters beside ours",
-        "at most 2 running, 1 waiting, 50% of the KV cache",
-        "(vLLM's names)",
-    ] {
-        assert!(shown.contains(says), "no `{says}` in {shown}");
-    }
+    assert!(shown.contains("Means: "), "{shown}");
 }
 
 #[test]
@@ -309,26 +304,24 @@ fn requests_of_somebody_else_are_a_caution_above_all_numbers() {
     // The numbers are there, and what they are of is said.
     assert_eq!(code, 0, "{shown}");
     // 4 of ours and 8 of others.
-    let caution =
-        "CAUTION: the server ended 12 requests and 4 were asked here: somebody else asks it, too";
-    assert!(shown.contains(caution), "{shown}");
-    assert!(shown.find(caution) < shown.find("Serving benchmark result"));
-    assert_eq!(serve.server.unwrap().cautions.len(), 1);
+    let shared = ServeFinding::ServerShared {
+        theirs: 12.0,
+        ours: 4.0,
+        requests: true,
+    };
+    assert!(serve.caveats.contains(&Caveat::Serve { finding: shared }));
+    assert!(shown.contains("[server-shared]"), "{shown}");
 }
 
 #[test]
 fn a_server_without_counters_is_said_and_no_failure() {
-    for (metrics, says) in [
-        (Metrics::None, "/metrics answers 404 Not Found"),
-        (Metrics::Endless, "/metrics answers with more than 8 MiB"),
-    ] {
+    for metrics in [Metrics::None, Metrics::Endless] {
         let server = Counting::start(metrics, 0);
         let scratch = Scratch::new();
         let (code, shown, serve) = scratch.run(&server.url, &[]);
         assert_eq!(code, 0, "{shown}");
-        let line = format!("server's own counters: none, {}{says}", server.url);
-        assert!(shown.contains(&line), "no `{line}` in {shown}");
-        assert_eq!(serve.server.unwrap().counters, None);
+        let beside = serve.server.unwrap();
+        assert!(beside.no_counters.is_some() && beside.counters.is_none());
         // It is not asked again.
         assert_eq!(server.asked(), 1);
     }
@@ -340,7 +333,7 @@ fn a_server_that_does_not_answer_holds_up_nothing_for_long() {
     let scratch = Scratch::new();
     let (code, shown, serve) = scratch.run(&server.url, &[]);
     assert_eq!((code, serve.requests.len()), (0, 4), "{shown}");
-    assert!(shown.contains("/metrics gave no answer in time"), "{shown}");
+    assert!(serve.server.unwrap().no_counters.is_some());
 }
 
 #[test]
@@ -358,37 +351,25 @@ fn counters_are_not_asked_for_where_nobody_wants_them_and_elsewhere_where_they_a
     assert_eq!((code, server.asked()), (0, 0));
     // The other one counted nothing: these are not the requests that were asked here.
     assert_eq!(serve.server.unwrap().counters.unwrap().url, url);
-    assert!(
-        shown.contains("behind this address are several servers"),
-        "{shown}"
-    );
+    assert!(shown.contains("[several-servers]"), "{shown}");
     let both = ["--metrics-url", &url, "--no-metrics"];
-    let program = Path::new(env!("CARGO_BIN_EXE_serve-bench"));
+    let program = built::file();
     let refused = scratch
-        .command(program, &server.url, &both)
+        .command(&program, &server.url, &both)
         .output()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]
-fn a_monitor_that_is_not_there_is_said_and_no_failure() {
+fn a_monitor_that_cannot_work_says_why_and_is_no_failure() {
     let server = Counting::start(Metrics::None, 0);
     let scratch = Scratch::new();
-    let program = scratch.beside_a_script(None);
+    let program = scratch.beside_a_script("#!/bin/sh\necho 'error: no driver' >&2\nexit 2\n");
     let (code, shown, serve) = scratch.ran(scratch.command(&program, &server.url, &["--monitor"]));
     assert_eq!(code, 0, "{shown}");
-    assert!(shown.contains("the server's machine: not seen,"), "{shown}");
-    assert!(serve.server.unwrap().no_machine.unwrap().contains("p2p-bw"));
-    // One that cannot work says why.
-    let scratch = Scratch::new();
-    let program = scratch.beside_a_script(Some("#!/bin/sh\necho 'error: no driver' >&2\nexit 2\n"));
-    let (code, shown, _) = scratch.ran(scratch.command(&program, &server.url, &["--monitor"]));
-    assert_eq!(code, 0, "{shown}");
-    assert!(
-        shown.contains("p2p-bw monitor says `error: no driver`"),
-        "{shown}"
-    );
+    let why = serve.server.unwrap().no_machine.unwrap();
+    assert!(why.contains("no driver"), "{why}");
 }
 
 #[test]
@@ -396,7 +377,7 @@ fn a_monitor_is_kept_beside_the_load_and_ended_with_it() {
     let server = Counting::start(Metrics::None, 0);
     let scratch = Scratch::new();
     let pipe = scratch.pipe();
-    let program = scratch.beside_a_script(Some(&monitor(&pipe)));
+    let program = scratch.beside_a_script(&monitor(&pipe));
     let reader = std::thread::spawn(move || until_all_ended(fs::File::open(pipe).unwrap()));
     let (code, shown, serve) = scratch.ran(scratch.command(&program, &server.url, &["--monitor"]));
     assert_eq!(code, 0, "{shown}");
@@ -415,10 +396,6 @@ fn a_monitor_is_kept_beside_the_load_and_ended_with_it() {
         machine.processes.contains("who listens on port"),
         "{}",
         machine.processes
-    );
-    assert!(
-        shown.contains("The machine during the load, by p2p-bw 9 (cuda)"),
-        "{shown}"
     );
 }
 
@@ -449,7 +426,7 @@ fn a_monitor_does_not_outlive_a_run_that_is_killed() {
     });
     let scratch = Scratch::new();
     let pipe = scratch.pipe();
-    let program = scratch.beside_a_script(Some(&monitor(&pipe)));
+    let program = scratch.beside_a_script(&monitor(&pipe));
     let mut command = scratch.command(&program, &url, &["--monitor", "--no-metrics"]);
     let mut child: Child = command
         .stdout(Stdio::null())

@@ -2,6 +2,7 @@
 //!
 //! What cargo prints for people goes to standard error, so that a program's results stay alone on standard output.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -97,8 +98,22 @@ impl Built {
         Built::with(&["--workspace", "--lib", "--bins", "--tests"])
     }
 
+    /// Builds the packages in release for a target and a version of its C library, with cargo-zigbuild and zig in `path`.
+    pub(crate) fn by_zig(packages: &[&str], target: &str, path: &OsStr) -> Result<Built> {
+        let mut arguments = vec!["--release", "--locked", "--target", target];
+        for package in packages {
+            arguments.extend(["--package", package]);
+        }
+        Built::from(command(&["zigbuild"])?.env("PATH", path), &arguments)
+    }
+
     fn with(arguments: &[&str]) -> Result<Built> {
-        let output = command(&["build", "--message-format", "json-render-diagnostics"])?
+        Built::from(&mut command(&["build"])?, arguments)
+    }
+
+    fn from(command: &mut Command, arguments: &[&str]) -> Result<Built> {
+        let output = command
+            .args(["--message-format", "json-render-diagnostics"])
             .args(arguments)
             .stderr(Stdio::inherit())
             .output()

@@ -68,11 +68,8 @@ fn main() -> ExitCode {
             .write_all(usage().as_bytes())
             .map(|()| 0)
             .map_err(Into::into),
-        (Some(name), rest) => match programs::find(name) {
-            Some(program) => programs::exec(program, rest),
-            None => misused(),
-        },
-        (None, _) => misused(),
+        (Some(name), rest) if programs::COMMANDS.contains(&name) => programs::exec(name, rest),
+        _ => misused(),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -97,20 +94,17 @@ fn verdict(clean: anyhow::Result<bool>) -> anyhow::Result<u8> {
 
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask COMMAND [ARGUMENTS]\n\n");
-    for program in programs::PROGRAMS {
-        text.push_str(&format!(
-            "  {:<18} {}\n",
-            format!("{} ARGS...", program.command),
-            program.about
-        ));
-    }
+    let commands = programs::COMMANDS.join(", ");
+    text.push_str(&format!(
+        "  COMMAND ARGS...    build tplens and become `tplens COMMAND ARGS...`: {commands}\n"
+    ));
     text.push_str(
-        "  dist               make one archive that runs on a machine without Rust: programs, soft libraries, profiles; --out FOLDER\n  \
+        "  dist               make one archive that runs on a machine without Rust: programs, simulated libraries, profiles; --out FOLDER\n  \
            fuzz               give every reader hurtful files; --full for 3,000 each, --built, --only READER or READER:INDEX\n  \
-           golden             compare the programs' numbers and codes with golden/values; --full, --write, --times, --built, PREFIX of cases\n  \
+           golden             compare the programs' numbers and codes with golden/values; --full, --write, --built, PREFIX of cases\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
-           soft [--release]   build the soft vendor libraries into target/soft\n  \
+           soft [--release]   build the simulated vendor libraries into target/soft\n  \
            test [--full]      format, lints, all tests, golden corpus, a few hostile files, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
            tidy [--tighten]   check the rules that no compiler checks; lower the ceilings to today's values\n",
     );

@@ -1,5 +1,6 @@
 //! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
 
 mod command_line;
+mod docs;
 mod layers;
 mod ratchets;

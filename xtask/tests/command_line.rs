@@ -40,7 +40,7 @@ fn help_is_a_result_and_names_every_command() {
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
     for command in [
-        "  p2p ARGS...",
+        "  COMMAND ARGS...",
         "  dist ",
         "  kernels [--check]",
         "  soft [--release]",

@@ -12,12 +12,12 @@ use serde_json::Value;
 enum Place {
     /// In this layer, and uses crates of lower layers only.
     Layer(u8),
-    /// The common part of the soft vendor drivers: uses `boxfile` only.
+    /// The common part of the simulated vendor drivers: uses `boxfile` only.
     SoftCore,
     /// A soft vendor driver: uses `boxfile` and the common part only.
     SoftDriver,
     /// The common part of the soft collective libraries: uses what a soft vendor driver does, and in its tests the libraries that
-    /// it is exported by and the soft vendor drivers that they work with.
+    /// it is exported by and the simulated vendor drivers that they work with.
     SoftCollectivesCore,
     /// A soft collective library: uses the common part of them only.
     SoftCollectives,
@@ -36,25 +36,29 @@ use Place::{
 /// Every crate and its place.
 const CRATES: &[(&str, Place)] = &[
     ("bounded", Layer(0)),
-    ("topology", Layer(0)),
-    ("numa", Layer(0)),
-    ("boxfile", Layer(1)),
-    ("measure", Layer(1)),
-    ("openai", Layer(1)),
-    ("supervisor", Layer(2)),
-    ("device", Layer(2)),
-    ("doctor", Layer(2)),
-    ("tp-plan", Layer(2)),
-    ("report", Layer(2)),
-    ("engine", Layer(3)),
-    ("explain", Layer(3)),
-    ("kernels", Layer(3)),
-    ("program", Layer(3)),
-    ("inventory", Layer(4)),
-    ("accept", Layer(5)),
-    ("p2p-bw", Layer(5)),
-    ("allreduce-bench", Layer(5)),
-    ("serve-bench", Layer(5)),
+    ("stats", Layer(1)),
+    ("topology", Layer(1)),
+    ("numa", Layer(1)),
+    ("boxfile", Layer(2)),
+    ("record", Layer(2)),
+    ("openai", Layer(2)),
+    ("runner", Layer(3)),
+    ("device", Layer(3)),
+    ("doctor", Layer(3)),
+    ("tp-plan", Layer(3)),
+    ("import", Layer(3)),
+    ("engine", Layer(4)),
+    ("explain", Layer(5)),
+    ("kernels", Layer(4)),
+    ("view", Layer(4)),
+    ("program", Layer(5)),
+    ("inventory", Layer(6)),
+    ("accept", Layer(7)),
+    ("p2p-bw", Layer(7)),
+    ("allreduce-bench", Layer(7)),
+    ("serve-bench", Layer(7)),
+    ("tplens", Layer(8)),
+    ("built", Layer(0)),
     ("softbox", SoftCore),
     ("soft-cuda", SoftDriver),
     ("soft-nvml", SoftDriver),
@@ -148,8 +152,8 @@ fn every_crate_of_the_table_exists() {
 #[test]
 fn the_law_refuses_what_it_should() {
     for (user, used) in [
-        ("topology", "measure"),
-        ("supervisor", "device"),
+        ("topology", "record"),
+        ("runner", "device"),
         ("p2p-bw", "p2p-bw"),
         ("p2p-bw", "soft-cuda"),
         ("device", "softbox"),
@@ -169,7 +173,7 @@ fn the_law_refuses_what_it_should() {
         assert!(judge(user, used).is_err(), "{user} -> {used}");
     }
     for (user, used) in [
-        ("measure", "topology"),
+        ("record", "topology"),
         ("p2p-bw", "device"),
         ("softbox", "boxfile"),
         ("soft-cuda", "softbox"),

@@ -1,27 +1,24 @@
-//! `accept baseline capture`: the figures of an accepted run, with their samples, as a file. It judges nothing again.
+//! `tplens accept baseline capture`: the figures of an accepted run, with their samples, as a file. It judges nothing again.
 
 use std::path::Path;
 
-use measure::exit;
-use measure::record::write_whole;
-use measure::stats::MIN_FOR_INTERVAL;
 use program::outputs::{check_file, print};
 use program::say;
+use record::exit;
+use record::write_whole;
+use stats::MIN_FOR_INTERVAL;
 
 use super::{BASELINE_SCHEMA, Baseline, Figure};
 use crate::figures::{figures, is_good};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, Check, ReasonCode, Report, RunStatus};
-use crate::run::{Written, of_alone, written};
+use crate::report::{self, BoxVerdict, Check, ReasonCode, Report, RunStatus};
 
 /// A baseline that was made, and what was left out of it.
 pub(super) struct Captured {
     /// The baseline.
     pub(super) baseline: Baseline,
-    /// How many figures were left out because their check did not pass.
-    pub(super) not_good: usize,
-    /// How many because they have too few samples for an interval.
-    pub(super) too_few: usize,
+    /// Figures of checks that did not pass, or with too few samples for an interval.
+    pub(super) left_out: usize,
     /// Devices that others used beside it, by their labels.
     pub(super) busy: Vec<String>,
 }
@@ -40,15 +37,8 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
         say!("error: {error}");
         return exit::USAGE;
     }
-    let report = match written(run) {
-        Ok(Written {
-            report, is_alone, ..
-        }) => {
-            if is_alone {
-                say!("note: {}", of_alone(&report));
-            }
-            report
-        }
+    let report = match report::read(run) {
+        Ok(report) => report,
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;
@@ -76,57 +66,37 @@ pub(crate) fn capture(run: &Path, out: &Path) -> u8 {
     }
 }
 
-/// What was made, in a line or two.
+/// What was kept and what was left out.
 fn words(captured: &Captured, out: &Path) -> String {
     let Captured {
         baseline,
-        not_good,
-        too_few,
+        left_out,
         busy,
     } = captured;
-    let simulated = match &baseline.soft_box {
-        Some(name) => {
-            format!("SIMULATED on soft box {name}: a baseline of it holds no real box to account\n")
-        }
-        None => String::new(),
+    let simulated = baseline.soft_box.as_ref();
+    let simulated = simulated.map_or_else(String::new, |name| format!(", SIMULATED on {name}"));
+    let busy = match busy.is_empty() {
+        true => String::new(),
+        false => format!("; {} in use by others", busy.join(", ")),
     };
-    let (figures, shown) = (baseline.figures.len(), out.display());
-    let left = match (not_good, too_few) {
-        (0, 0) => String::new(),
-        _ => format!(
-            "; figures left out: {not_good} of checks that did not pass, {too_few} with fewer than {MIN_FOR_INTERVAL} samples"
-        ),
-    };
-    measure::control::replaced(&format!(
-        "{shown}: {} of profile {}{left}",
-        plural(figures, "figure"),
+    let figures = plural(baseline.figures.len(), "figure");
+    let line = format!(
+        "{}: {figures} of profile {}{simulated}; {left_out} left out{busy}",
+        out.display(),
         baseline.profile.0
-    )) + "\n"
-        + &shared(busy)
-        + &simulated
-}
-
-/// What is said of figures of devices that others used.
-pub(super) fn shared(busy: &[String]) -> String {
-    let (is, of) = match busy.len() {
-        0 => return String::new(),
-        1 => ("was", "its figures are those of a shared device"),
-        _ => ("were", "their figures are those of shared devices"),
-    };
-    let labels = measure::control::replaced(&busy.join(", "));
-    format!("{labels} {is} in use by others: {of}\n")
+    );
+    record::control::replaced(&line) + "\n"
 }
 
 /// The baseline of a report, or why there is none.
 pub(super) fn captured(report: &Report) -> Result<Captured, String> {
     if let RunStatus::Failed { reason } = &report.status {
-        let reason = measure::control::replaced(reason);
+        let reason = record::control::replaced(reason);
         return Err(format!("the run measured nothing: {reason}"));
     }
     if report.status != RunStatus::Complete {
         return Err(
-            "the run did not end by itself; run it again, or go on with `accept run --resume`"
-                .to_owned(),
+            "the run did not end by itself; resume it with `tplens accept run --resume`".to_owned(),
         );
     }
     if !matches!(
@@ -135,20 +105,19 @@ pub(super) fn captured(report: &Report) -> Result<Captured, String> {
     ) {
         let verdict = report.verdict.words();
         return Err(format!(
-            "the box is {verdict}, and only an accepted one is a measure for others"
+            "the machine is {verdict}, and only an accepted one is a measure for others"
         ));
     }
-    let (mut kept, mut not_good, mut too_few) = (Vec::new(), 0, 0);
+    let (mut kept, mut left_out) = (Vec::new(), 0);
     for figure in figures(report) {
         // Each sample is divided by later.
         let is_sound = figure
             .samples
             .iter()
             .all(|sample| sample.is_finite() && *sample > 0.0);
-        if !is_good(figure.check.verdict) {
-            not_good += 1;
-        } else if figure.samples.len() < MIN_FOR_INTERVAL || !is_sound {
-            too_few += 1;
+        let is_long = figure.samples.len() >= MIN_FOR_INTERVAL;
+        if !is_good(figure.check.verdict) || !is_long || !is_sound {
+            left_out += 1;
         } else {
             kept.push(Figure {
                 check: figure.check.id.clone(),
@@ -164,7 +133,7 @@ pub(super) fn captured(report: &Report) -> Result<Captured, String> {
         ));
     }
     let is_busy =
-        |check: &&Check| check.kind == "idle" && check.reason.code == ReasonCode::BusyDevice;
+        |check: &&Check| check.kind == "idle" && check.reason.code == ReasonCode::DeviceBusy;
     let busy = report.checks.iter().filter(is_busy);
     let busy = busy.flat_map(|check| check.about.iter().cloned());
     Ok(Captured {
@@ -176,8 +145,7 @@ pub(super) fn captured(report: &Report) -> Result<Captured, String> {
             fingerprint: report.node.fingerprint.clone(),
             figures: kept,
         },
-        not_good,
-        too_few,
+        left_out,
         busy: busy.collect(),
     })
 }

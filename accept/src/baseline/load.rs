@@ -20,7 +20,9 @@ pub(crate) enum BaselineError {
         source: io::Error,
     },
     /// It is something else.
-    #[error("{path} is no baseline: {why}; make one with `accept baseline capture RUN --out FILE`")]
+    #[error(
+        "{path} is no baseline: {why}; make one with `tplens accept baseline capture RUN --out FILE`"
+    )]
     NotABaseline {
         /// The file.
         path: PathBuf,
@@ -86,7 +88,7 @@ fn unsound(baseline: &Baseline) -> Option<String> {
     }
     baseline.figures.iter().find_map(|figure| {
         let is_sound = |sample: &f64| sample.is_finite() && *sample > 0.0;
-        let name = measure::control::replaced(&figure.check);
+        let name = record::control::replaced(&figure.check);
         match &figure.samples {
             samples if samples.is_empty() => Some(format!("`{name}` has no samples")),
             samples if !samples.iter().all(is_sound) => {

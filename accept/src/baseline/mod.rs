@@ -22,7 +22,7 @@ pub(crate) const BASELINE_SCHEMA: u32 = 1;
 pub(crate) struct Baseline {
     /// [`BASELINE_SCHEMA`].
     pub(crate) schema: u32,
-    /// Name of the soft box, where it is of one.
+    /// Name of the simulated machine, where it is of one.
     pub(crate) soft_box: Option<String>,
     /// When the run began, RFC 3339.
     pub(crate) started: String,

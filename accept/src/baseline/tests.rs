@@ -2,8 +2,8 @@
 
 use super::capture::captured;
 use super::*;
-use crate::made::{bandwidth, folder, measured, report, samples, soft, write};
 use crate::report::{RunStatus, Verdict};
+use crate::tests::made::{bandwidth, folder, measured, report, samples, soft, write};
 
 fn good() -> crate::report::Report {
     report(
@@ -18,7 +18,7 @@ fn good() -> crate::report::Report {
 #[test]
 fn an_accepted_run_gives_its_figures_with_their_samples() {
     let mut run = good();
-    // Warned figures are kept, too: a baseline only tightens. Five samples have no interval, and a ratio is not held against others.
+    // Warned figures are kept, too: a baseline only tightens. Five samples have no interval, and a ratio is not compared with others.
     run.checks.push(measured(
         "d2h_pinned",
         "GPU0",
@@ -59,7 +59,7 @@ fn an_accepted_run_gives_its_figures_with_their_samples() {
         ["h2d_pinned GPU0", "h2d_pinned GPU1", "d2h_pinned GPU0"]
     );
     assert_eq!(captured.baseline.figures[1].samples, samples(24.0));
-    assert_eq!((captured.not_good, captured.too_few), (1, 1));
+    assert_eq!(captured.left_out, 2);
     assert_eq!(captured.baseline.fingerprint, run.node.fingerprint);
 }
 
@@ -168,13 +168,8 @@ fn a_file_that_is_no_baseline_is_refused_with_the_reason() {
 fn a_device_that_others_used_is_named() {
     let mut run = good();
     let idle = crate::report::Subject::new("idle", ["GPU0".to_owned()], false);
-    let busy = crate::report::ReasonCode::BusyDevice;
-    run.checks
-        .push(idle.inconclusive(busy, "in use".to_owned(), None, vec![]));
+    let busy = crate::report::ReasonCode::DeviceBusy;
+    run.checks.push(idle.open(busy, "in use", None, vec![]));
     let captured = captured(&run).unwrap();
-    assert_eq!(
-        super::capture::shared(&captured.busy),
-        "GPU0 was in use by others: its figures are those of a shared device\n"
-    );
-    assert_eq!(super::capture::shared(&[]), "");
+    assert_eq!(captured.busy, ["GPU0"]);
 }

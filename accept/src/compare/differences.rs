@@ -55,14 +55,6 @@ pub(crate) fn differences(a: &Fingerprint, b: &Fingerprint, allowed: &[&str]) ->
         .collect()
 }
 
-/// The parts that were read on neither side, so that nobody knows whether they are equal.
-pub(crate) fn unknown(a: &Fingerprint, b: &Fingerprint) -> Vec<&'static str> {
-    let both = parts(a).into_iter().zip(parts(b));
-    both.filter(|((_, a), (_, b))| a.is_none() && b.is_none())
-        .map(|((part, _), _)| part)
-        .collect()
-}
-
 /// A fingerprint as words, a row a part.
 fn parts(of: &Fingerprint) -> Vec<(&'static str, Option<String>)> {
     let payload = || {

@@ -2,13 +2,13 @@
 //!
 //! A figure is worse only where its whole interval says so; one that may be worse is told as that, and never as equal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use measure::exit;
-use measure::stats::{MIN_FOR_INTERVAL, median, ratio_of_medians};
+use record::exit;
 use serde::Serialize;
+use stats::{median, ratio_of_medians};
 
-use super::differences::{Difference, differences, unknown};
+use super::differences::{Difference, differences};
 use super::side::{Judged, Kept, Side};
 use crate::report::{ReasonCode, Side as GoodSide, Verdict};
 
@@ -17,21 +17,19 @@ use crate::report::{ReasonCode, Side as GoodSide, Verdict};
 pub(crate) struct Compared {
     /// Version of this form.
     pub(crate) schema: u32,
-    /// The soft box behind both sides; nothing is of real hardware then.
+    /// The simulated machine behind both sides; nothing is of real hardware then.
     pub(crate) simulated: Option<String>,
     /// The earlier run.
     pub(crate) a: Head,
-    /// The run that is held against it.
+    /// The run that is compared with it.
     pub(crate) b: Head,
     /// What a figure may be worse by, in percent.
     pub(crate) tolerance_percent: f64,
     /// What of the boxes differs that must be equal.
     pub(crate) differences: Vec<Difference>,
-    /// What of them was read on neither side.
-    pub(crate) unknown: Vec<&'static str>,
     /// `None` where the boxes may not be compared.
     pub(crate) rows: Option<Rows>,
-    /// 0 nothing is worse, 1 something is, 3 that could not be told.
+    /// 0 nothing is worse, 1 something is, 3 that is unknown.
     pub(crate) exit_code: u8,
 }
 
@@ -42,8 +40,6 @@ pub(crate) struct Rows {
     pub(crate) figures: Vec<Row>,
     /// Figures of A that B does not have.
     pub(crate) only_in_a: Vec<String>,
-    /// How many figures B has that A does not.
-    pub(crate) only_in_b: usize,
     /// Checks whose verdict is worse than it was, or is no longer given.
     pub(crate) checks: Vec<Change>,
 }
@@ -61,8 +57,6 @@ pub(crate) struct Head {
     pub(crate) profile: String,
     /// Its sha256.
     pub(crate) profile_sha256: String,
-    /// Whether it is a report without a journal beside it.
-    pub(crate) is_alone: bool,
 }
 
 /// A figure on both sides.
@@ -122,8 +116,8 @@ pub(crate) struct Change {
     pub(crate) a: Verdict,
     /// Its verdict in B; `None` where B does not have it.
     pub(crate) b: Option<Verdict>,
-    /// Why, in B's words.
-    pub(crate) why: String,
+    /// Why, by B's code; `None` where B does not have it.
+    pub(crate) why: Option<ReasonCode>,
     /// Whether it is a worse verdict, and not only none.
     pub(crate) is_worse: bool,
 }
@@ -150,12 +144,12 @@ pub(crate) fn compare(
         let (soft, real) = if a.soft_box.is_some() { (a, b) } else { (b, a) };
         if real.figures.is_empty() {
             return Err(format!(
-                "{} holds no figure, as nothing was measured in it; run it again with another --out",
+                "{} holds no figure: nothing was measured in it",
                 real.path
             ));
         }
         return Err(format!(
-            "{} is of a soft box and {} is of real hardware; compare like with like",
+            "{} is simulated and {} is not; compare like with like",
             soft.path, real.path
         ));
     }
@@ -164,7 +158,7 @@ pub(crate) fn compare(
         && a != b
     {
         found.push(Difference {
-            part: "soft box".to_owned(),
+            part: "simulated machine".to_owned(),
             a: Some(a.clone()),
             b: Some(b.clone()),
             allowed: false,
@@ -180,7 +174,6 @@ pub(crate) fn compare(
         a: head(a),
         b: head(b),
         tolerance_percent: tolerance * 100.0,
-        unknown: unknown(&a.fingerprint, &b.fingerprint),
         differences: found,
         exit_code: rows.as_ref().map_or(exit::INCONCLUSIVE, exit_code),
         rows,
@@ -198,7 +191,6 @@ fn head(side: &Side) -> Head {
         started: side.started.clone(),
         profile: side.profile.0.clone(),
         profile_sha256: side.profile.1.clone(),
-        is_alone: side.is_alone,
     }
 }
 
@@ -238,12 +230,6 @@ fn rows(a: &Side, b: &Side, tolerance: f64) -> Rows {
             None => only_in_a.push(format!("{}: {}", figure.check, figure.what)),
         }
     }
-    let of_a: HashSet<_> = a.figures.iter().map(key).collect();
-    let only_in_b = b
-        .figures
-        .iter()
-        .filter(|figure| !of_a.contains(&key(figure)))
-        .count();
     figures.sort_by_key(|row: &Row| row.came_to);
     let checks = match (&a.checks, &b.checks) {
         (Some(a), Some(b)) => changes(a, b),
@@ -252,7 +238,6 @@ fn rows(a: &Side, b: &Side, tolerance: f64) -> Rows {
     Rows {
         figures,
         only_in_a,
-        only_in_b,
         checks,
     }
 }
@@ -311,7 +296,7 @@ fn changes(a: &[Judged], b: &[Judged]) -> Vec<Change> {
             check: before.check.clone(),
             a: before.verdict,
             b: now.map(|now| now.verdict),
-            why: now.map_or_else(|| "B has no such check".to_owned(), |now| now.text.clone()),
+            why: now.map(|now| now.code),
             is_worse,
         })
     });
@@ -328,9 +313,4 @@ fn rank(verdict: Verdict) -> Option<u8> {
         Verdict::Fail => Some(2),
         Verdict::Inconclusive | Verdict::Skip => None,
     }
-}
-
-/// What is said of a figure that has too few samples.
-pub(crate) fn too_few() -> String {
-    format!("fewer than {MIN_FOR_INTERVAL} samples on one side")
 }

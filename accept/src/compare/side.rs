@@ -4,18 +4,15 @@ use std::path::Path;
 
 use crate::baseline::{self, BaselineError};
 use crate::figures::figures;
-use crate::report::{Fingerprint, ReasonCode, Report, Verdict};
-use crate::run::{Written, written};
+use crate::report::{self, Fingerprint, ReasonCode, Report, Verdict};
 
 /// What is compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     /// The file or folder.
     pub(crate) path: String,
-    /// The soft box behind it.
+    /// The simulated machine behind it.
     pub(crate) soft_box: Option<String>,
-    /// Whether it is a report without a journal beside it.
-    pub(crate) is_alone: bool,
     /// When the run began.
     pub(crate) started: String,
     /// Name and sha256 of its profile.
@@ -52,34 +49,19 @@ pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
     /// Why.
     pub(crate) code: ReasonCode,
-    /// Why, in words.
-    pub(crate) text: String,
 }
 
 /// Loads a side: a baseline where the file is one, else a report.
 pub(crate) fn load(path: &Path) -> Result<Side, String> {
-    if path.is_dir() {
-        return written(path).map(|written| of_written(path, &written));
-    }
     let not_a_baseline = match baseline::load(path) {
         Ok(loaded) => return Ok(of_baseline(path, loaded.baseline)),
         Err(error) => error,
     };
-    match written(path) {
-        Ok(written) => Ok(of_written(path, &written)),
+    match (report::read(path), not_a_baseline) {
+        (Ok(report), _) => Ok(of_report(path, &report)),
         // What begins as a baseline is not called a broken report.
-        Err(_) if matches!(not_a_baseline, BaselineError::Newer { .. }) => {
-            Err(not_a_baseline.to_string())
-        }
-        Err(error) => Err(format!("{error}; nor is it a baseline")),
-    }
-}
-
-/// A side of a report, and whether it has a journal beside it.
-fn of_written(path: &Path, written: &Written) -> Side {
-    Side {
-        is_alone: written.is_alone,
-        ..of_report(path, &written.report)
+        (Err(_), error @ BaselineError::Newer { .. }) => Err(error.to_string()),
+        (Err(error), _) => Err(format!("{error}; nor is it a baseline")),
     }
 }
 
@@ -96,11 +78,9 @@ pub(crate) fn of_report(path: &Path, report: &Report) -> Side {
         check: check.id.clone(),
         verdict: check.verdict,
         code: check.reason.code,
-        text: check.reason.text.clone(),
     });
     Side {
         path: path.display().to_string(),
-        is_alone: false,
         soft_box: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
         started: report.started.clone(),
         profile: (report.profile.name.clone(), report.profile.sha256.clone()),
@@ -123,7 +103,6 @@ pub(crate) fn of_baseline(path: &Path, baseline: baseline::Baseline) -> Side {
     });
     Side {
         path: path.display().to_string(),
-        is_alone: false,
         soft_box: baseline.soft_box,
         started: baseline.started,
         profile: baseline.profile,

@@ -1,277 +1,256 @@
-//! The files of a fleet, read a few at a time, so that a thousand reports do not stand in memory together: which are reports, which belong
-//! together, and which runs of a box are left out.
-//!
-//! What is kept of a report is in `member`.
+//! The reports below the named files and folders, the latest of each machine, in groups of machines alike.
 
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
-use std::thread;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use super::find::Found;
-use super::member::{Group, Member, cut, digest, shown};
-use crate::outputs::redacted;
-use crate::report::{BoxVerdict, Report, RunStatus};
-use crate::run::{JOURNAL_FILE, told, written};
+use serde::Serialize;
 
-/// Readers at once, at most.
-const READERS: usize = 8;
-/// Bytes in which a report says who wrote it.
-const HEAD: u64 = 4096;
+use crate::documents::NODE_WITHHELD;
+use crate::figures::figures;
+use crate::report::{self, BoxVerdict, Fingerprint, REPORT_FILE, Report, RunStatus, Side, Verdict};
+use crate::run::JOURNAL_FILE;
 
-/// A fleet as it was read.
+/// How many levels of folders are searched below a named one.
+const DEPTH: usize = 3;
+
+/// Reasons of a machine that was not accepted, at most.
+const MOST_REASONS: usize = 5;
+
+/// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Fleet {
-    /// Boxes of one profile and one fingerprint; sorted.
+pub(super) struct Gathered {
     pub(super) groups: Vec<Group>,
-    /// Files that are, or claim to be, reports and cannot be read, and why; sorted.
-    pub(super) unreadable: Vec<(String, String)>,
-    /// Files that another program wrote.
-    pub(super) passed_over: usize,
-    /// Reports of a box of which there is a later one.
-    pub(super) superseded: Vec<String>,
-    /// Copies of a report that is there already.
-    pub(super) copies: Vec<String>,
-    /// Reports of runs that looked at no device, and why; sorted. They are of no box, soft or real.
-    pub(super) without_devices: Vec<(String, String)>,
-    /// How many reports have no journal beside them.
-    pub(super) alone: usize,
-    /// Folders that lie too deep to be searched.
-    pub(super) too_deep: Vec<String>,
+    /// Files that cannot be read, and runs that left no report.
+    pub(super) unreadable: Vec<Unreadable>,
+    /// Reports of earlier runs of a machine.
+    pub(super) superseded: usize,
 }
 
-/// Whether a report has no journal beside it.
-type IsAlone = bool;
-
-/// What a file turned out to be.
-enum Read {
-    /// A report: its group's name, head and box.
-    Report(Box<(String, Group)>, IsAlone),
-    /// A report of a run that looked at no device, and why it did not.
-    WithoutDevices(String, IsAlone),
-    /// A file of another program.
-    Other,
-    /// Not readable.
-    Unreadable(String),
+/// A file without a usable report.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Unreadable {
+    pub(crate) path: String,
+    pub(crate) detail: String,
 }
 
-/// Reads all files.
+/// Machines that are compared with each other: of one profile, with the same devices, drivers and topology.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) profile: String,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) simulated: Option<String>,
+    pub(super) members: Vec<Member>,
+}
+
+/// A machine by its latest report.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Member {
+    pub(super) path: String,
+    pub(super) node: String,
+    pub(super) started: String,
+    pub(super) verdict: Option<BoxVerdict>,
+    /// The checks that speak against it.
+    pub(super) reasons: Vec<String>,
+    /// Slots by label.
+    pub(super) slots: BTreeMap<String, String>,
+    pub(super) identities: Vec<String>,
+    pub(super) figures: Vec<Value>,
+}
+
+/// What a figure is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Kind {
+    pub(super) check: String,
+    pub(super) what: String,
+    pub(super) unit: String,
+}
+
+/// A figure of a machine.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) kind: Kind,
+    pub(super) about: Vec<String>,
+    /// What its limit rests on, such as the link: places of one class are alike.
+    pub(super) class: Option<String>,
+    pub(super) good: Side,
+    pub(super) value: f64,
+}
+
+/// Reads all reports.
 ///
 /// # Errors
-/// Reports of soft boxes and of real ones are among them, or no file is a report.
-pub(super) fn gather(found: &Found) -> Result<Fleet, String> {
-    let mut fleet = Fleet {
-        too_deep: found.too_deep.iter().map(|path| shown(path)).collect(),
-        ..Fleet::default()
+/// Where there is none, or simulated ones stand beside real ones.
+pub(super) fn gather(named: &[PathBuf]) -> Result<Gathered, String> {
+    let mut gathered = Gathered::default();
+    let mut files = Vec::new();
+    for path in named {
+        match fs::metadata(path) {
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+            Ok(found) if found.is_dir() => search(path, DEPTH, &mut files, &mut gathered),
+            Ok(_) => files.push(path.clone()),
+        }
+    }
+    files.sort();
+    files.dedup();
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for file in files {
+        match report::read(&file) {
+            Ok(report) => add(&mut groups, &file, &report),
+            Err(_) if is_of_another_program(&file) => {}
+            Err(error) => gathered.lack(&file, &error.to_string()),
+        }
+    }
+    if groups.is_empty() && gathered.unreadable.is_empty() {
+        return Err("there is no report of accept; name the folder of the runs".to_owned());
+    }
+    gathered.groups = groups.into_values().collect();
+    let is_simulated = |group: &Group| group.simulated.is_some();
+    if gathered.groups.iter().any(is_simulated) && !gathered.groups.iter().all(is_simulated) {
+        return Err("some reports are simulated and some are not; name them apart".to_owned());
+    }
+    for group in &mut gathered.groups {
+        gathered.superseded += keep_latest(&mut group.members);
+    }
+    gathered.unreadable.sort();
+    Ok(gathered)
+}
+
+impl Gathered {
+    fn lack(&mut self, path: &Path, detail: &str) {
+        self.unreadable.push(Unreadable {
+            path: shown(path),
+            detail: record::control::replaced(detail),
+        });
+    }
+}
+
+/// The reports of a folder: that of its own run, else all JSON files, and those of the folders below.
+fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, gathered: &mut Gathered) {
+    let report = folder.join(REPORT_FILE);
+    let has_journal = folder.join(JOURNAL_FILE).exists();
+    if report.exists() {
+        files.push(report);
+        return;
+    }
+    if has_journal {
+        gathered.lack(folder, "its run has no report: resume it with --resume");
+        return;
+    }
+    let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+    let entries = match listed {
+        Ok(entries) => entries,
+        Err(error) => return gathered.lack(folder, &error.to_string()),
     };
-    for (path, error) in &found.unlisted {
-        fleet.unreadable.push((shown(path), error.clone()));
-    }
-    let mut groups: HashMap<String, Group> = HashMap::new();
-    each(&found.files, |path, read| match read {
-        Read::Other => fleet.passed_over += 1,
-        Read::Unreadable(why) => fleet.unreadable.push((shown(path), why)),
-        Read::WithoutDevices(why, is_alone) => {
-            fleet.alone += usize::from(is_alone);
-            fleet.without_devices.push((shown(path), why));
+    for path in entries.iter().map(fs::DirEntry::path) {
+        match (path.is_dir(), depth) {
+            (true, 0) => gathered.lack(&path, "too deep to be searched: name it"),
+            (true, _) => search(&path, depth - 1, files, gathered),
+            (false, _) if path.extension().is_some_and(|end| end == "json") => files.push(path),
+            (false, _) => {}
         }
-        Read::Report(report, is_alone) => {
-            fleet.alone += usize::from(is_alone);
-            let (key, one) = *report;
-            match groups.get_mut(&key) {
-                Some(group) => group.boxes.extend(one.boxes),
-                None => drop(groups.insert(key, one)),
-            }
-        }
-    });
-    fleet.groups = groups.into_values().collect();
-    fleet.unreadable.sort();
-    fleet.without_devices.sort();
-    not_mixed(&fleet.groups)?;
-    for group in &mut fleet.groups {
-        keep_latest(&mut group.boxes, &mut fleet.superseded, &mut fleet.copies);
     }
-    fleet.copies.sort();
-    fleet.superseded.sort();
-    fleet.groups.sort_by_cached_key(|group| {
-        (
-            group.profile.clone(),
-            format!("{:?}", group.fingerprint),
-            group.soft_box.clone(),
-        )
-    });
-    if fleet.groups.is_empty() && fleet.unreadable.is_empty() && fleet.without_devices.is_empty() {
-        return Err(
-            "no file is a report of accept; name the folder that holds the runs' folders"
-                .to_owned(),
-        );
-    }
-    Ok(fleet)
 }
 
-/// Reads files on some threads and hands each result over on this one, in any order.
-fn each(files: &[(std::path::PathBuf, bool)], mut take: impl FnMut(&Path, Read)) {
-    let next = AtomicUsize::new(0);
-    let readers = thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(READERS);
-    let (sender, receiver) = sync_channel(readers);
-    thread::scope(|scope| {
-        for _ in 0..readers {
-            let (sender, next) = (sender.clone(), &next);
-            scope.spawn(move || {
-                while let Some((path, claims)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if sender.send((path, one(path, *claims))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        for (path, read) in receiver {
-            take(path, read);
-        }
-    });
+/// Whether a file is JSON that no accept wrote, such as the result of another program.
+fn is_of_another_program(file: &Path) -> bool {
+    let bytes = bounded::regular(file, bounded::RESULT).unwrap_or_default();
+    let json = serde_json::from_slice::<serde_json::Value>(&bytes);
+    json.is_ok_and(|json| json["program"] != "accept")
 }
 
-/// Reads one file. One that was found, and says that another program wrote it, is no report; what says nothing may be a broken one.
-fn one(path: &Path, claims: bool) -> Read {
-    if !claims && bounded::head(path, HEAD).is_ok_and(|head| is_of_another(&head)) {
-        return Read::Other;
-    }
-    if path.is_dir() {
-        return without_report(path);
-    }
-    match written(path) {
-        Err(error) => Read::Unreadable(cut(&error)),
-        // A box that is rejected is one, whatever else its report lacks.
-        Ok(written)
-            if written.report.devices.is_empty()
-                && written.report.verdict != BoxVerdict::Rejected =>
-        {
-            Read::WithoutDevices(cut(&why_no_device(&written.report)), written.is_alone)
-        }
-        Ok(written) => match digest(path, &written.report) {
-            Ok(digested) => Read::Report(Box::new(digested), written.is_alone),
-            Err(why) => Read::Unreadable(why),
+fn shown(path: &Path) -> String {
+    record::control::replaced(&path.display().to_string())
+}
+
+fn add(groups: &mut BTreeMap<String, Group>, path: &Path, report: &Report) {
+    let simulated = report.simulated.as_ref().map(|soft| soft.box_name.clone());
+    let fingerprint = &report.node.fingerprint;
+    let key = format!("{:?}", (&report.profile.sha256, &simulated, fingerprint));
+    let group = groups.entry(key).or_insert_with(|| Group {
+        profile: record::control::replaced(&report.profile.name),
+        fingerprint: fingerprint.clone(),
+        simulated,
+        members: Vec::new(),
+    });
+    group.members.push(member(path, report));
+}
+
+fn member(path: &Path, report: &Report) -> Member {
+    let values = figures(report).map(|figure| Value {
+        kind: Kind {
+            check: figure.check.kind.clone(),
+            what: figure.what.to_owned(),
+            unit: figure.unit.to_owned(),
         },
-    }
-}
-
-/// The run of a folder that has a journal and no report: one that did not end is told as that, unless its journal rejects the box.
-fn without_report(folder: &Path) -> Read {
-    const WHY: &str = "its run did not end: there is a journal and no report; `accept run --resume` goes on with it";
-    let journal = folder.join(JOURNAL_FILE);
-    let is_told = |report: &Report| {
-        report.status == RunStatus::Complete || report.verdict == BoxVerdict::Rejected
-    };
-    match told(&journal) {
-        Ok(written) if is_told(&written.report) => {
-            match digest(&journal, &redacted(written.report, false)) {
-                Ok(digested) => Read::Report(Box::new(digested), written.is_alone),
-                Err(why) => Read::Unreadable(why),
-            }
-        }
-        _ => Read::Unreadable(WHY.to_owned()),
-    }
-}
-
-/// Why a run looked at no device.
-fn why_no_device(report: &Report) -> String {
-    match &report.status {
-        RunStatus::Failed { reason } => reason.clone(),
-        RunStatus::Interrupted { signal } => format!("it was ended by {signal} before"),
-        RunStatus::Complete | RunStatus::Broken => "it names none".to_owned(),
-    }
-}
-
-/// How a report begins, without spaces.
-const BEGINNING: &str = "{\"schema\":";
-
-/// Whether the head of a file names a program that is not this one, or is JSON that does not begin as a report. What is empty, torn
-/// or no JSON may have been a report, and is not passed over.
-fn is_of_another(head: &[u8]) -> bool {
-    let text: String = String::from_utf8_lossy(head).split_whitespace().collect();
-    match text.split_once("\"program\":\"") {
-        Some((_, rest)) => !rest.starts_with("accept\""),
-        None => {
-            text.starts_with(['{', '['])
-                && !text.starts_with(BEGINNING)
-                && !BEGINNING.starts_with(&text)
-        }
-    }
-}
-
-/// Simulated figures and real ones never stand beside each other.
-fn not_mixed(groups: &[Group]) -> Result<(), String> {
-    let first = |soft: bool| {
-        let of = groups
-            .iter()
-            .filter(|group| group.soft_box.is_some() == soft);
-        of.flat_map(|group| &group.boxes)
-            .map(|member| member.path.as_str())
-            .min()
-    };
-    match (first(true), first(false)) {
-        (Some(soft), Some(real)) => Err(format!(
-            "{soft} is of a soft box and {real} is of real hardware; judge them apart"
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Of several runs of one box only the latest counts, and of copies of one run only one. A box that nothing identifies is none of the
-/// others, however alike their reports are.
-fn keep_latest(boxes: &mut Vec<Member>, superseded: &mut Vec<String>, copies: &mut Vec<String>) {
-    boxes.sort_by(|one, other| {
-        let key = |member: &Member| {
-            (
-                member.node.clone(),
-                identities(member),
-                member.started.clone(),
-                member.path.clone(),
-            )
-        };
-        key(one).cmp(&key(other))
+        about: figure.check.about.clone(),
+        class: figure.check.limit.as_ref().map(|limit| limit.basis.clone()),
+        good: figure.good,
+        value: figure.value,
     });
+    let name = record::control::replaced(&report.node.name);
+    let folder = path.parent().and_then(Path::file_name);
+    let slot = |device: &report::ReportDevice| Some((device.label.clone(), device.slot.clone()?));
+    let identities = report.devices.iter();
+    Member {
+        path: shown(path),
+        node: match folder {
+            Some(folder) if report.node.name == NODE_WITHHELD => shown(Path::new(folder)),
+            _ => name,
+        },
+        started: report.started.clone(),
+        verdict: Some(report.verdict),
+        reasons: reasons(report),
+        slots: report.devices.iter().filter_map(slot).collect(),
+        identities: identities
+            .filter_map(|device| device.identity.clone())
+            .collect(),
+        figures: values.collect(),
+    }
+}
+
+/// The required checks without a good result, and how the run ended where it was not by itself.
+fn reasons(report: &Report) -> Vec<String> {
+    if report.verdict.exit_code() == record::exit::DONE {
+        return Vec::new();
+    }
+    let ended = match &report.status {
+        RunStatus::Complete => None,
+        RunStatus::Interrupted { signal } => Some(format!("ended by {signal}")),
+        RunStatus::Broken => Some("the run did not end".to_owned()),
+        RunStatus::Failed { reason } => Some(record::control::replaced(reason)),
+    };
+    let mut against: Vec<_> = report
+        .checks
+        .iter()
+        .filter(|check| check.required && (check.verdict == Verdict::Fail || check.is_open()))
+        .collect();
+    against.sort_by_key(|check| check.verdict != Verdict::Fail);
+    let against = against.iter().take(MOST_REASONS);
+    let against = against.map(|check| {
+        let id = record::control::replaced(&check.id);
+        format!("{id} [{}]", check.reason.code.code())
+    });
+    ended.into_iter().chain(against).collect()
+}
+
+/// Keeps the latest report of each machine that something identifies, and counts the others.
+fn keep_latest(members: &mut Vec<Member>) -> usize {
+    members.sort_by(|one, other| one.started.cmp(&other.started));
     let mut kept: Vec<Member> = Vec::new();
-    for member in std::mem::take(boxes) {
-        match kept.last_mut() {
-            Some(before)
-                if before.node == member.node
-                    && identities(before) == identities(&member)
-                    && (is_known(before) || is_copy(before, &member)) =>
-            {
-                let same = is_copy(before, &member);
-                let left_out = std::mem::replace(before, member).path;
-                if same { &mut *copies } else { &mut *superseded }.push(left_out);
-            }
-            _ => kept.push(member),
+    let before = members.len();
+    for member in std::mem::take(members) {
+        let is_same = |other: &&mut Member| {
+            other.identities == member.identities
+                && (!member.identities.is_empty() || other.path == member.path)
+                && other.node == member.node
+        };
+        match kept.iter_mut().find(is_same) {
+            Some(earlier) => *earlier = member,
+            None => kept.push(member),
         }
     }
-    // Told and drawn in the order of their folders.
     kept.sort_by(|one, other| one.path.cmp(&other.path));
-    *boxes = kept;
-}
-
-/// Whether a box is known by its name or a device of it.
-fn is_known(member: &Member) -> bool {
-    member.is_named || identities(member).iter().any(Option::is_some)
-}
-
-/// Whether two reports are of one run: begun in the same second, and with the same figures, of which there are some.
-fn is_copy(one: &Member, other: &Member) -> bool {
-    let figures = |member: &Member| -> Vec<f64> {
-        member.figures.iter().map(|figure| figure.value).collect()
-    };
-    one.started == other.started && !one.figures.is_empty() && figures(one) == figures(other)
-}
-
-fn identities(member: &Member) -> Vec<Option<String>> {
-    member
-        .devices
-        .iter()
-        .map(|device| device.identity.clone())
-        .collect()
+    *members = kept;
+    before - members.len()
 }

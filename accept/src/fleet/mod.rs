@@ -1,38 +1,29 @@
-//! `accept fleet`: many boxes beside each other, from the reports that each of them wrote: which are slower than their like.
+//! Reports of many machines: which are slower than their like, and which were not accepted.
 //!
-//! It measures nothing, talks to no machine, and judges no box again: a report's own verdict stands.
+//! Nothing is measured here, and no report is judged anew.
 
-mod find;
 mod gather;
-mod held;
-mod judge;
-mod member;
-mod outcome;
-mod outliers;
-mod page;
+pub(crate) mod judge;
+pub(crate) mod outliers;
 #[cfg(test)]
 mod tests;
-mod text;
-mod told;
-mod whole;
 
-use measure::exit;
 use program::outputs::{check_file, print, write};
 use program::say;
+use program::show::Show;
+use record::exit;
 
 use crate::cli::FleetArgs;
+use crate::documents;
 
-/// Reads, judges, prints and writes, and gives the exit code.
-pub(crate) fn run(args: &FleetArgs) -> u8 {
-    if let Some(path) = &args.html
-        && let Err(error) = check_file("--html", path)
-    {
-        say!("error: {error}");
-        return exit::USAGE;
-    }
-    let gathered = find::find(&args.reports).and_then(|found| gather::gather(&found));
-    let outcome = match gathered {
-        Ok(fleet) => judge::judge(&fleet, args.expect),
+/// `tplens accept fleet`.
+pub(crate) fn run(args: &FleetArgs, show: Show) -> u8 {
+    let checked = args.html.as_ref().map(|path| check_file("--html", path));
+    let gathered = checked
+        .unwrap_or(Ok(()))
+        .and_then(|()| gather::gather(&args.reports));
+    let fleet = match gathered {
+        Ok(gathered) => judge::judge(gathered, args.expect),
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;
@@ -41,18 +32,16 @@ pub(crate) fn run(args: &FleetArgs) -> u8 {
     let page = args
         .html
         .as_ref()
-        .map(|path| write(path, Ok(page::page(&outcome).html())));
-    let shown = if args.json {
-        serde_json::to_string_pretty(&outcome).map(|json| json + "\n")
-    } else {
-        Ok(text::text(&outcome))
+        .map(|path| write(path, Ok(documents::fleet(&fleet).html())));
+    let printed = match args.json {
+        false => show.print(&documents::fleet(&fleet)),
+        true => match serde_json::to_string_pretty(&fleet) {
+            Ok(json) => print(&(json + "\n")),
+            Err(error) => {
+                say!("error: {error}");
+                exit::INTERNAL
+            }
+        },
     };
-    let printed = match shown {
-        Ok(text) => print(&text),
-        Err(error) => {
-            say!("error: {error}");
-            exit::INTERNAL
-        }
-    };
-    exit::fold([page.unwrap_or(exit::DONE), printed, outcome.exit_code])
+    exit::fold([page.unwrap_or(exit::DONE), printed, fleet.exit_code])
 }

@@ -3,12 +3,10 @@
 //!
 //! A standard deviation would not do: of N values none lies further from the mean than (N-1)/sqrt(N) of them, 2.85 for ten.
 
-use measure::stats::median;
-
-use super::outcome::Spread;
+use stats::median;
 
 /// So many must be alike before one of them is called different.
-pub(super) const MIN_ALIKE: usize = 4;
+pub(crate) const MIN_ALIKE: usize = 4;
 /// The modified z score beyond which a value is called different, as Iglewicz and Hoaglin advise.
 pub(super) const Z: f64 = 3.5;
 /// By so much of the median it must be worse, too (our choice: less does not decide about a box).
@@ -32,8 +30,6 @@ pub(super) struct Centre {
 pub(super) struct Off {
     /// Modified z score; below zero is worse.
     pub(super) z: f64,
-    /// What it is in units of.
-    pub(super) spread: Spread,
     /// How much worse than the median, as a part of it.
     pub(super) worse_by: f64,
 }
@@ -63,11 +59,6 @@ impl Centre {
         let least = LEAST_SPREAD * self.median;
         Off {
             z: better_by / self.spread.max(least),
-            spread: if self.spread > least {
-                Spread::Measured
-            } else {
-                Spread::Floor
-            },
             worse_by: -better_by / self.median,
         }
     }
@@ -93,7 +84,6 @@ mod tests {
         let off = centre.off(92.0, true);
         assert!((off.z + 2.698).abs() < 1e-3, "{off:?}");
         assert!((off.worse_by - 0.08).abs() < 1e-12);
-        assert_eq!(off.spread, Spread::Measured);
         // For a time the same distance is on the good side.
         assert!(centre.off(92.0, false).z > 0.0);
     }
@@ -104,7 +94,7 @@ mod tests {
         for (low, expected) in [(96.6, false), (96.4, true)] {
             let centre = Centre::of(&[100.0, 100.0, 100.0, 100.0, low]).unwrap();
             let off = centre.off(low, true);
-            assert_eq!((off.is_outlier(), off.spread), (expected, Spread::Floor));
+            assert_eq!(off.is_outlier(), expected);
         }
     }
 

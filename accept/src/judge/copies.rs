@@ -1,77 +1,160 @@
-//! Bandwidth of copies between host memory and devices, and between devices; times of small ones.
+//! Copies between host and devices, pairs, and several at once: rates against the link in use, and ratios of them.
 
-use measure::record::{PeerVerdict, StepOutcome};
-use measure::unit::ByteCount;
-use topology::PathType;
+use record::unit::ByteCount;
+use record::{PeerVerdict, StepOutcome};
+use topology::{PathType, PcieLink};
 
-use super::contradicts;
-use super::held::{Ceiling, Held};
-use super::inventory::seen;
-use super::judging::Judging;
-use super::link;
-use super::pool::{HOST, Pooled};
+use super::held::{ASSUMED_PAYLOAD_BYTES, Ceiling, Held};
+use super::judging::{Judging, seen};
+use super::pool::{Device, HOST, Pooled};
 use super::three_way::Figure;
 use crate::profile::Expected;
-use crate::report::{Check, ReasonCode, Seen, Verdict};
+use crate::report::{Check, ReasonCode};
 
-/// The name of a bandwidth in a point.
+/// The number of a copy that is judged.
 const BANDWIDTH: &str = "bandwidth";
 
-/// Copies between host memory and each device.
+/// A copy that is by so much faster than its link can carry shows that the reading of the link is wrong (our choice).
+const ABOVE: f64 = 1.05;
+
+const HOST_COPIES: [&str; 4] = ["h2d_pinned", "d2h_pinned", "h2d_pageable", "d2h_pageable"];
+
+/// Several copies at once: the name in profiles, the case and its ends.
+const PATTERNS: &[(&str, &str, &str, &str)] = &[
+    ("host_to_all", "host_to_all_ce", HOST, "all"),
+    ("all_to_host", "all_to_host_ce", "all", HOST),
+    ("ring", "ring_ce", "all", "all"),
+    ("all_pairs", "all_pairs_ce", "all", "all"),
+];
+
+/// Ends of an ordered pair.
+pub(super) type Pair = (String, String);
+
+/// An ordered pair in words.
+pub(super) fn arrow((from, to): &Pair) -> String {
+    format!("{from}->{to}")
+}
+
+/// The class of a path, as profiles name it.
+pub(super) fn class(path: PathType) -> String {
+    match path {
+        PathType::Nv(_) => "NVLINK".to_owned(),
+        other => other.name().into_owned(),
+    }
+}
+
+fn host_ends<'a>(kind: &str, label: &'a str) -> (&'a str, &'a str) {
+    match kind.starts_with("h2d") {
+        true => (HOST, label),
+        false => (label, HOST),
+    }
+}
+
+fn peer_cases(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "p2p_staged" => &["d2d_staged_ce"],
+        _ => &["d2d_write_ce", "d2d_read_ce"],
+    }
+}
+
+/// The cases that give a pair's rate, the best evidence first.
+pub(super) fn pair_cases() -> impl Iterator<Item = &'static str> {
+    let kinds = ["p2p", "p2p_staged"];
+    kinds.into_iter().flat_map(peer_cases).copied()
+}
+
+/// The rate of a case between two ends, and its source.
+pub(super) fn figure_of(
+    judging: &Judging<'_>,
+    case: &str,
+    from: &str,
+    to: &str,
+) -> Option<(Figure, String)> {
+    let (_, pooled) = judging.pool.point(case, from, to)?;
+    let figure = pooled
+        .figure(BANDWIDTH)
+        .filter(|_| pooled.trouble.is_none())?;
+    Some((figure, pooled.source()))
+}
+
+/// The rate of a pair.
+pub(super) fn pair_figure(judging: &Judging<'_>, (from, to): &Pair) -> Option<Figure> {
+    pair_cases().find_map(|case| Some(figure_of(judging, case, from, to)?.0))
+}
+
+/// The rate between the host and a device.
+pub(super) fn host_figure(
+    judging: &Judging<'_>,
+    kind: &str,
+    label: &str,
+) -> Option<(Figure, String)> {
+    let (from, to) = host_ends(kind, label);
+    figure_of(judging, &format!("{kind}_ce"), from, to)
+}
+
+/// The slower of several figures.
+pub(super) fn slower(figures: impl Iterator<Item = Figure>) -> Option<Figure> {
+    figures.min_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// Copies between host and each device.
 pub(super) fn host_copies(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
     let case = format!("{kind}_ce");
     if !judging.pool.has(&case) {
         return Vec::new();
     }
     let one = |label: String| {
-        let (from, to) = if kind.starts_with("h2d") {
-            (HOST, label.as_str())
-        } else {
-            (label.as_str(), HOST)
-        };
+        let (from, to) = host_ends(kind, &label);
+        let devices = vec![label.clone()];
         match judging.pool.point(&case, from, to) {
-            None => judging.lacking(kind, vec![label]),
-            Some((bytes, pooled)) => copy(
-                judging,
-                kind,
-                vec![label.clone()],
-                vec![label],
-                (bytes, pooled),
-                None,
-            ),
+            None => judging.lacking(kind, devices),
+            Some(point) => copy(judging, kind, devices.clone(), devices, point, None),
         }
     };
-    let mut checks: Vec<Check> = judging.pool.labels().into_iter().map(one).collect();
-    if kind.ends_with("_pinned") && !judging.is_host() {
-        behind_good_links(judging, &mut checks);
-    }
-    checks
+    judging.pool.labels().into_iter().map(one).collect()
 }
 
-/// What to do about copies that are slow though the link of their device is as the profile expects: what comes behind the link. Where all
-/// devices are slow alike, no card of them is to be exchanged.
-fn behind_good_links(judging: &Judging<'_>, checks: &mut [Check]) {
-    let is_slow = |check: &Check| {
-        let codes = [ReasonCode::BelowFloor, ReasonCode::BelowBaseline];
-        let mut labels = check.about.iter();
-        codes.contains(&check.reason.code) && labels.all(|label| link::is_good(judging, label))
-    };
-    let slow: Vec<bool> = checks.iter().map(is_slow).collect();
-    let advice = match (checks.len(), slow.iter().all(|slow| *slow)) {
-        (all @ 2.., true) => format!(
-            "all {all} devices are slow and their links are as expected: look at the host rather than at a card (power profile and CPU clocks, \
-             BIOS, memory channels, IOMMU, payload size; p2p-bw doctor)"
-        ),
-        _ => "the link is as expected, so look behind it: payload size, IOMMU and memory channels (p2p-bw doctor); then exchange the card \
-              with that of another slot and see whether the fault goes with the card or stays with the slot"
-            .to_owned(),
-    };
-    for (check, _) in checks.iter_mut().zip(slow).filter(|(_, slow)| *slow) {
-        check.advice = Some(advice.clone());
+/// Copies of each ordered pair: the slower of writing and reading.
+pub(super) fn pairs(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
+    let cases = peer_cases(kind);
+    if !cases.iter().any(|case| judging.pool.has(case)) {
+        return Vec::new();
     }
+    let one = |pair: &Pair| {
+        let about = vec![arrow(pair)];
+        let points = cases
+            .iter()
+            .filter_map(|case| judging.pool.point(case, &pair.0, &pair.1));
+        let points: Vec<(u64, &Pooled)> = points.collect();
+        // What has no number outweighs what has one, and a fault anything else.
+        let troubled = points
+            .iter()
+            .filter_map(|(_, pooled)| Some((pooled.trouble.clone()?, pooled)));
+        if let Some((mut trouble, pooled)) = troubled.max_by_key(|(trouble, _)| trouble.is_fault())
+        {
+            // Where direct access is expected, `peer_access` reports its absence, and this rests on it.
+            let is_expected =
+                kind == "p2p" && judging.profile.peer.expect == Some(Expected::Direct);
+            if trouble.code == ReasonCode::NotApplicable && is_expected {
+                trouble.code = ReasonCode::WorkerFailed;
+            }
+            return judging.troubled(kind, about, &trouble, &pooled.source());
+        }
+        let rate = |pooled: &Pooled| {
+            let figure = pooled.figure(BANDWIDTH);
+            figure.map_or(f64::INFINITY, |figure| figure.value)
+        };
+        let slower = points.iter().min_by(|a, b| rate(a.1).total_cmp(&rate(b.1)));
+        let Some(point) = slower else {
+            return judging.lacking(kind, about);
+        };
+        let of = class(judging.pool.path(&pair.0, &pair.1));
+        let devices = vec![pair.0.clone(), pair.1.clone()];
+        copy(judging, kind, about, devices, *point, Some(&of))
+    };
+    judging.pool.pairs().iter().map(one).collect()
 }
 
-/// One bandwidth against its limit.
 fn copy(
     judging: &Judging<'_>,
     kind: &'static str,
@@ -84,27 +167,34 @@ fn copy(
     if let Some(trouble) = &pooled.trouble {
         return judging.troubled(kind, about, trouble, &source);
     }
-    if let Some(check) = misplaced(judging, kind, &about, pooled) {
-        return check;
+    let place = pooled.placement.as_ref();
+    let wanted = place.and_then(|place| place.wanted);
+    let proven = place.and_then(|place| place.proven);
+    if let Some((wanted, proven)) = wanted.zip(proven)
+        && wanted != proven
+    {
+        let expected = Some(wanted.to_string());
+        let evidence = seen(
+            "node of the host memory",
+            proven.to_string(),
+            expected,
+            &source,
+        );
+        return judging.fail(kind, &about.join(" "), ReasonCode::WrongNode, evidence);
     }
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind, about);
     };
-    if let Some(found) = contradicts::of_figure(judging, &devices, &figure) {
-        let what = format!("bandwidth of copies of {}", ByteCount(bytes));
+    let what = format!("bandwidth of copies of {}", ByteCount(bytes));
+    if is_impossible(judging, &devices, &figure) {
         let evidence = vec![figure.evidence(what, "GB/s", &source)];
+        let detail = "faster than the link that was read: the reading is wrong";
         let subject = judging.subject(kind, about);
-        let check = subject.inconclusive(ReasonCode::Unreadable, found.text, None, evidence);
-        return check.following(&format!("link {}", found.label));
+        return subject.open(ReasonCode::Unreadable, detail, None, evidence);
     }
-    let is_unproven = pooled
-        .placement
-        .as_ref()
-        .is_some_and(|place| place.wanted.is_some() && place.proven.is_none());
-    let remark = if is_unproven {
-        "; that the host memory was near is not proven"
-    } else {
-        ""
+    let remark = match wanted.is_some() && proven.is_none() {
+        true => "near host memory is not proven",
+        false => "",
     };
     judging.hold(Held {
         kind,
@@ -112,43 +202,81 @@ fn copy(
         ceiling: judging.ceiling(pooled, BANDWIDTH, &devices),
         devices,
         figure,
-        what: format!("bandwidth of copies of {}", ByteCount(bytes)),
+        what,
         unit: "GB/s",
         row: judging.row(kind, of),
-        bad: ReasonCode::BelowFloor,
+        bad: ReasonCode::BeyondLimit,
         source,
         more: vec![],
         remark: remark.to_owned(),
     })
 }
 
-/// The check of a copy whose host memory was proven to lie on another node than it was wanted on.
-fn misplaced(
-    judging: &Judging<'_>,
-    kind: &str,
-    about: &[String],
-    pooled: &Pooled,
-) -> Option<Check> {
-    let place = pooled.placement.as_ref()?;
-    let (wanted, proven) = place
-        .wanted
-        .zip(place.proven)
-        .filter(|(wanted, proven)| wanted != proven)?;
-    let text = format!(
-        "the host memory lies on node {proven} and was wanted on node {wanted} ({}), so that the figure is not that of near memory",
-        place.basis
-    );
-    let evidence = seen(
-        "node of the host memory",
-        proven.to_string(),
-        Some(wanted.to_string()),
-        &pooled.source(),
-    );
-    let came = (Verdict::Fail, ReasonCode::NumaMisbound, text);
-    Some(judging.judged(kind, about.to_vec(), came, None, Seen::new(evidence, [])))
+/// Whether a figure cannot be that of the link as it was read. That of a pair says so only where a device's own copies do, too.
+fn is_impossible(judging: &Judging<'_>, labels: &[String], figure: &Figure) -> bool {
+    let devices = labels.iter().filter_map(|label| judging.pool.device(label));
+    devices
+        .filter(|device| labels.len() == 1 || contradicts_link(judging, device))
+        .any(|device| is_above(device, figure))
 }
 
-/// Both directions at once over the better of the single ones.
+/// Whether a device's own copies are faster than its link as it was read.
+pub(super) fn contradicts_link(judging: &Judging<'_>, device: &Device) -> bool {
+    let label = &device.it.label;
+    let mut host = HOST_COPIES
+        .iter()
+        .filter_map(|kind| host_figure(judging, kind, label));
+    host.any(|(figure, _)| is_above(device, &figure))
+}
+
+fn is_above(device: &Device, figure: &Figure) -> bool {
+    let read = device
+        .loaded
+        .iter()
+        .filter_map(|(reading, _)| reading.limiting());
+    let faster = |a: PcieLink, b: PcieLink| if a.cmp_rate(b).is_lt() { b } else { a };
+    let Some(link) = read.reduce(faster) else {
+        return false;
+    };
+    let payload = device.it.max_payload_bytes.unwrap_or(ASSUMED_PAYLOAD_BYTES);
+    let most = link.payload_ceiling_gb_per_s(payload);
+    let least = figure.samples.iter().copied().reduce(f64::min);
+    let low = figure.ends.map(|(low, _)| low).or(least);
+    low.is_some_and(|low| low > most * ABOVE)
+}
+
+/// A ratio with what it is made of.
+fn ratio(
+    judging: &Judging<'_>,
+    (kind, of): (&'static str, Option<&str>),
+    about: String,
+    devices: Vec<String>,
+    what: &str,
+    parts: [(&str, &Figure); 2],
+    source: String,
+) -> Check {
+    let about = vec![about];
+    let Some(figure) = parts[0].1.over(parts[1].1) else {
+        return judging.lacking(kind, about);
+    };
+    let evidence = parts.map(|(what, figure)| figure.evidence(what, "GB/s", &source));
+    judging.hold(Held {
+        kind,
+        about,
+        devices,
+        figure,
+        what: what.to_owned(),
+        unit: "1",
+        row: judging.row(kind, of),
+        ceiling: Ceiling::NoLink,
+        bad: ReasonCode::BeyondLimit,
+        more: evidence.to_vec(),
+        source,
+        remark: String::new(),
+    })
+}
+
+/// Both directions at once over the better single one.
 pub(super) fn bidirectional(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "bidirectional";
     const CASE: &str = "host_bidir_pinned_ce";
@@ -156,244 +284,120 @@ pub(super) fn bidirectional(judging: &Judging<'_>) -> Vec<Check> {
         return Vec::new();
     }
     let one = |label: String| {
-        let about = vec![label.clone()];
-        let Some((bytes, pooled)) = judging.pool.point(CASE, HOST, &label) else {
-            return judging.lacking(KIND, about);
-        };
-        let source = pooled.source();
-        if let Some(trouble) = &pooled.trouble {
-            return judging.troubled(KIND, about, trouble, &source);
+        let point = judging.pool.point(CASE, HOST, &label);
+        if let Some((trouble, pooled)) =
+            point.and_then(|(_, pooled)| Some((pooled.trouble.as_ref()?, pooled)))
+        {
+            return judging.troubled(KIND, vec![label], trouble, &pooled.source());
         }
-        let single = |case: &str, from: &str, to: &str| {
-            judging.pool.point(case, from, to)?.1.figure(BANDWIDTH)
+        let ways = ["h2d_pinned", "d2h_pinned"];
+        let ways = ways
+            .iter()
+            .filter_map(|kind| Some(host_figure(judging, kind, &label)?.0));
+        let better = ways.max_by(|a, b| a.value.total_cmp(&b.value));
+        let total = point.and_then(|(_, pooled)| Some((pooled.figure("total")?, pooled.source())));
+        let (Some((total, source)), Some(better)) = (total, better) else {
+            return judging.lacking(KIND, vec![label]);
         };
-        let ways = [
-            single("h2d_pinned_ce", HOST, &label),
-            single("d2h_pinned_ce", &label, HOST),
+        let parts = [
+            ("both directions at once", &total),
+            ("the better single direction", &better),
         ];
-        let better = ways
-            .into_iter()
-            .flatten()
-            .max_by(|a, b| a.value.total_cmp(&b.value));
-        let (Some(total), Some(better)) = (pooled.figure("total"), better) else {
-            return judging.lacking(KIND, about);
-        };
-        let Some(ratio) = total.over(&better) else {
-            return judging.lacking(KIND, about);
-        };
-        judging.hold(Held {
-            kind: KIND,
-            about,
-            devices: vec![label],
-            figure: ratio,
-            what: "both directions at once over the better single one".to_owned(),
-            unit: "1",
-            row: judging.row(KIND, None),
-            ceiling: Ceiling::NoLink,
-            bad: ReasonCode::BelowFloor,
-            more: vec![
-                total.evidence(
-                    format!("both directions at once, copies of {}", ByteCount(bytes)),
-                    "GB/s",
-                    &source,
-                ),
-                better.evidence("the better single direction", "GB/s", &source),
-            ],
+        let what = "both directions at once over the better single one";
+        ratio(
+            judging,
+            (KIND, None),
+            label.clone(),
+            vec![label],
+            what,
+            parts,
             source,
-            remark: String::new(),
-        })
+        )
     };
     judging.pool.labels().into_iter().map(one).collect()
 }
 
-/// The word of a path class in profiles.
-pub(super) fn class(path: PathType) -> String {
-    match path {
-        PathType::Nv(_) => "NVLINK".to_owned(),
-        other => other.name().into_owned(),
-    }
-}
-
-/// `GPU0->GPU1`.
-pub(super) fn arrow((from, to): &(String, String)) -> String {
-    format!("{from}->{to}")
-}
-
-/// The cases of a kind of copies between devices, the first being the one that others are compared by.
-fn peer_cases(kind: &str) -> &'static [&'static str] {
-    match kind {
-        "p2p_staged" => &["d2d_staged_ce"],
-        _ => &["d2d_write_ce", "d2d_read_ce"],
-    }
-}
-
-/// Copies of each ordered pair: `p2p` or `p2p_staged`. Of writes and reads the slower one decides.
-pub(super) fn pairs(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
-    let cases = peer_cases(kind);
-    if !cases.iter().any(|case| judging.pool.has(case)) {
-        return Vec::new();
-    }
-    let all = judging.pool.pairs();
-    all.iter()
-        .map(|pair| of_pair(judging, kind, cases, pair))
-        .collect()
-}
-
-fn of_pair(
-    judging: &Judging<'_>,
-    kind: &'static str,
-    cases: &[&str],
-    pair: &(String, String),
-) -> Check {
-    let about = vec![arrow(pair)];
-    let (from, to) = pair;
-    let found: Vec<(u64, &Pooled)> = cases
-        .iter()
-        .filter_map(|case| judging.pool.point(case, from, to))
-        .collect();
-    let is_troubled = |(_, pooled): &&(u64, &Pooled)| pooled.trouble.is_some();
-    // What has no number outweighs what has one, and a fault anything else.
-    let troubled = found.iter().filter(is_troubled).max_by_key(|(_, pooled)| {
-        pooled
-            .trouble
-            .as_ref()
-            .is_some_and(super::trouble::Trouble::is_fault)
-    });
-    if let Some((_, pooled)) = troubled
-        && let Some(trouble) = &pooled.trouble
-    {
-        let mut trouble = trouble.clone();
-        // Where direct access is expected, its absence is told by `peer_access`, and this rests on it.
-        let is_expected = kind == "p2p" && judging.profile.peer.expect == Some(Expected::Direct);
-        if trouble.code == ReasonCode::NotApplicable && is_expected {
-            trouble.code = ReasonCode::DependencyFailed;
+/// Several copies at once: what all together reach over the sum of what each has alone.
+pub(super) fn concurrent(judging: &Judging<'_>) -> Vec<Check> {
+    const KIND: &str = "concurrent";
+    let one = |(name, case, from, to): &(&str, &str, &str, &str)| {
+        let (_, pooled) = judging.pool.point(case, from, to)?;
+        let source = pooled.source();
+        let about = || vec![(*name).to_owned()];
+        if let Some(trouble) = &pooled.trouble {
+            return Some(judging.troubled(KIND, about(), trouble, &source));
         }
-        return judging.troubled(kind, about, &trouble, &pooled.source());
-    }
-    let figure = |pooled: &Pooled| {
-        pooled
-            .figure(BANDWIDTH)
-            .map_or(f64::INFINITY, |figure| figure.value)
+        let labels = judging.pool.labels();
+        let next = labels.iter().cycle().skip(1);
+        let alone = |(label, next): (&String, &String)| match *name {
+            "host_to_all" => Some(host_figure(judging, "h2d_pinned", label)?.0),
+            "all_to_host" => Some(host_figure(judging, "d2h_pinned", label)?.0),
+            "ring" => pair_figure(judging, &(label.clone(), next.clone())),
+            // Every device sends to all others over one link of its own, so that one pair's rate for each device is what there is.
+            _ => {
+                let pairs = judging.pool.pairs().into_iter();
+                let own = pairs.filter(|(from, _)| from == label);
+                slower(own.filter_map(|pair| pair_figure(judging, &pair)))
+            }
+        };
+        let alone: Option<Vec<Figure>> = labels.iter().zip(next).map(alone).collect();
+        let alone = alone.and_then(|alone| Figure::sum(&alone));
+        let (Some(total), Some(alone)) = (pooled.figure("total"), alone) else {
+            return Some(judging.lacking(KIND, about()));
+        };
+        let parts = [("all at once", &total), ("sum of each alone", &alone)];
+        let what = "all at once over the sum of each alone";
+        let of = (KIND, Some(*name));
+        Some(ratio(
+            judging,
+            of,
+            (*name).to_owned(),
+            labels.clone(),
+            what,
+            parts,
+            source,
+        ))
     };
-    let slower = found
-        .iter()
-        .min_by(|a, b| figure(a.1).total_cmp(&figure(b.1)));
-    let Some(point) = slower else {
-        return judging.lacking(kind, about);
-    };
-    let of = class(judging.pool.path(from, to));
-    copy(
-        judging,
-        kind,
-        about,
-        vec![from.clone(), to.clone()],
-        *point,
-        Some(&of),
-    )
+    PATTERNS.iter().filter_map(one).collect()
 }
 
-/// The bandwidth of a pair, and from where; direct where it was measured, else staged.
-pub(super) fn pair_figure(
-    judging: &Judging<'_>,
-    pair: &(String, String),
-) -> Option<(Figure, String)> {
-    pair_cases().find_map(|case| pair_figure_of(judging, case, pair))
-}
-
-/// The cases by which pairs are compared with each other, the one that says most first. A copy of one is not held against one of another:
-/// they go other ways.
-pub(super) fn pair_cases() -> impl Iterator<Item = &'static str> {
-    let kinds = ["p2p", "p2p_staged"];
-    kinds.into_iter().flat_map(peer_cases).copied()
-}
-
-/// The bandwidth of a pair in one case, and from where.
-pub(super) fn pair_figure_of(
-    judging: &Judging<'_>,
-    case: &str,
-    (from, to): &(String, String),
-) -> Option<(Figure, String)> {
-    let (_, pooled) = judging.pool.point(case, from, to)?;
-    let figure = pooled
-        .figure(BANDWIDTH)
-        .filter(|_| pooled.trouble.is_none())?;
-    Some((figure, pooled.source()))
-}
-
-/// The bandwidth of a device's host link by which it is compared with others.
-pub(super) fn host_figure(
-    judging: &Judging<'_>,
-    kind: &str,
-    label: &str,
-) -> Option<(Figure, String)> {
-    let (from, to) = if kind.starts_with("h2d") {
-        (HOST, label)
-    } else {
-        (label, HOST)
-    };
-    let (_, pooled) = judging.pool.point(&format!("{kind}_ce"), from, to)?;
-    let figure = pooled
-        .figure(BANDWIDTH)
-        .filter(|_| pooled.trouble.is_none())?;
-    Some((figure, pooled.source()))
-}
-
-/// Times of 16 B copies of the probe, of pairs that reach each other directly.
+/// Small copies of each pair with peer access.
 pub(super) fn small(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "p2p_latency";
-    let mut checks = Vec::new();
-    for pair in judging.pool.pairs() {
-        let of_pair = || {
-            judging
-                .pool
-                .probes
-                .iter()
-                .filter(|probed| (&probed.from, &probed.to) == (&pair.0, &pair.1))
+    let one = |pair: Pair| {
+        let probes = || {
+            let all = judging.pool.probes.iter();
+            all.filter(|probed| (&probed.from, &probed.to) == (&pair.0, &pair.1))
         };
-        let direct = || of_pair().filter(|probed| probed.probe.verdict == PeerVerdict::Direct);
-        let samples: Vec<f64> = direct()
-            .flat_map(|probed| &probed.probe.steps)
-            .filter_map(|step| match &step.outcome {
-                StepOutcome::Timed { quantity } if step.name == "small_copies" => {
-                    Some(&quantity.samples)
-                }
-                _ => None,
-            })
-            .flatten()
-            .copied()
-            .collect();
         let about = vec![arrow(&pair)];
-        let Some(figure) = Figure::of(samples) else {
-            if of_pair().next().is_some() {
-                let text = "no small copy went directly between them".to_owned();
-                checks.push(
-                    judging
-                        .subject(KIND, about)
-                        .skipped(ReasonCode::NotApplicable, text),
-                );
+        let direct = || probes().filter(|probed| probed.probe.verdict == PeerVerdict::Direct);
+        let steps = direct().flat_map(|probed| &probed.probe.steps);
+        let samples = steps.filter_map(|step| match &step.outcome {
+            StepOutcome::Timed { quantity } if step.name == "small_copies" => {
+                Some(&quantity.samples)
             }
-            continue;
+            _ => None,
+        });
+        let Some(figure) = Figure::of(samples.flatten().copied().collect()) else {
+            let none = judging.skip(KIND, &arrow(&pair), ReasonCode::NotApplicable);
+            return probes().next().map(|_| none);
         };
         let of = class(judging.pool.path(&pair.0, &pair.1));
-        checks.push(
-            judging.hold(Held {
-                kind: KIND,
-                about,
-                devices: vec![pair.0.clone(), pair.1.clone()],
-                figure,
-                what: "time of a 16 B copy with peer access".to_owned(),
-                unit: "us",
-                row: judging.row(KIND, Some(&of)),
-                ceiling: Ceiling::NoLink,
-                bad: ReasonCode::AboveLimit,
-                source: direct()
-                    .map(|probed| probed.source.clone())
-                    .next()
-                    .unwrap_or_default(),
-                more: vec![],
-                remark: String::new(),
-            }),
-        );
-    }
-    checks
+        let source = direct().map(|probed| probed.source.clone()).next();
+        Some(judging.hold(Held {
+            kind: KIND,
+            about,
+            devices: vec![pair.0.clone(), pair.1.clone()],
+            figure,
+            what: "time of a 16 B copy with peer access".to_owned(),
+            unit: "us",
+            row: judging.row(KIND, Some(&of)),
+            ceiling: Ceiling::NoLink,
+            bad: ReasonCode::BeyondLimit,
+            source: source.unwrap_or_default(),
+            more: vec![],
+            remark: String::new(),
+        }))
+    };
+    judging.pool.pairs().into_iter().filter_map(one).collect()
 }

@@ -1,23 +1,18 @@
-//! Errors that links and memory counted between the first load and the end of the last.
-//!
-//! A count is all that happened, and has no interval. A rate has one: it fails only where as many events as were counted are unlikely at
-//! the rate that fails, so that two errors in a short run do not stand for a hundred an hour.
+//! Error counters before and after the run, and the lines of the kernel's log.
 
-use super::judging::Judging;
+use super::judging::{Judging, seen};
 use crate::findings::{Counter, Counters};
-use crate::plural::plural;
-use crate::profile::{LimitRow, LimitUnit};
+use crate::profile::LimitUnit;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "counters";
-
-/// The counter of errors of memory that lost data.
+const KERNEL_LOG: &str = "kernel_log";
 const UNCORRECTABLE: &str = "ecc_uncorrectable";
 
-/// Where they come from.
-const SOURCE: &str = "counters before and after";
+/// Lines of the kernel's log in a report.
+const SHOWN: usize = 8;
 
-/// One check for each device and for each bridge above several.
+/// One check for each set of devices that share a link.
 pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
     let Some(counters) = &judging.findings.counters else {
         return Vec::new();
@@ -28,288 +23,175 @@ pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
             abouts.push(&row.devices);
         }
     }
+    let abouts = abouts.into_iter();
     abouts
-        .into_iter()
         .map(|about| of_devices(judging, counters, about))
         .collect()
 }
 
-/// What one counter came to.
+/// What a counter came to.
 struct Counted {
+    /// Its place among the evidence.
+    at: usize,
     verdict: Verdict,
     code: ReasonCode,
-    text: String,
+    detail: String,
     limit: Option<Limit>,
 }
 
 fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> Check {
-    let rows: Vec<&Counter> = counters
-        .rows
-        .iter()
-        .filter(|row| row.devices == about)
-        .collect();
-    let mut evidence: Vec<Evidence> = rows
-        .iter()
-        .map(|row| evidence(row, counters.over_s))
-        .collect();
-    let is_one_boot = matches!(&counters.boot, [Some(before), Some(after)] if before == after);
-    if counters.boot.iter().all(Option::is_some) && !is_one_boot {
-        let text = "the machine started anew in between, so that no rise is known".to_owned();
-        let subject = judging.subject(KIND, about.to_vec());
-        return subject.inconclusive(ReasonCode::CounterReset, text, None, evidence);
+    let rows = counters.rows.iter().filter(|row| row.devices == about);
+    let rows: Vec<&Counter> = rows.collect();
+    let evidence = rows.iter().map(|row| Evidence::Counted {
+        what: format!("{} of {}", row.key, row.place),
+        before: row.before.as_ref().ok().copied(),
+        after: row.after.as_ref().ok().copied(),
+        over_s: counters.over_s,
+        source: "counters before and after".to_owned(),
+    });
+    let mut evidence: Vec<Evidence> = evidence.collect();
+    let subject = || judging.subject(KIND, about.to_vec());
+    if let [Some(before), Some(after)] = &counters.boot
+        && before != after
+    {
+        let detail = "the machine was restarted: no rise is known";
+        return subject().open(ReasonCode::Unreadable, detail, None, evidence);
     }
-    let came: Vec<(usize, Counted)> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(at, row)| Some((at, of_row(judging, row, counters.over_s)?)))
-        .chain(unended(judging, &rows))
-        .collect();
-    let unread: Vec<&str> = rows
-        .iter()
-        .filter_map(|row| row.before.as_ref().err())
-        .map(String::as_str)
-        .collect();
-    let order = |(_, counted): &&(usize, Counted)| match counted.verdict {
+    let came = rows.iter().enumerate();
+    let came = came.filter_map(|(at, row)| counted(judging, at, row, counters.over_s));
+    let came: Vec<Counted> = came.collect();
+    let worst = came.iter().max_by_key(|counted| match counted.verdict {
         Verdict::Fail => 3,
         Verdict::Inconclusive => 2,
         Verdict::Warn => 1,
         _ => 0,
-    };
-    let Some((at, worst)) = came.iter().max_by_key(order) else {
-        return unreadable(judging, about, &unread, evidence);
+    });
+    let Some(worst) = worst else {
+        let why = rows.iter().find_map(|row| row.before.as_ref().err());
+        let why = why.map_or("", String::as_str);
+        return match judging.is_guest() {
+            true => subject().skipped(ReasonCode::Unsupported, why),
+            false => subject().open(ReasonCode::Unreadable, why, None, evidence),
+        };
     };
     // What decides stands first, as the figure beside its limit.
-    evidence[..=*at].rotate_right(1);
-    let all: Vec<&str> = came
+    evidence[..=worst.at].rotate_right(1);
+    let bad = came
         .iter()
-        .filter(|(_, counted)| counted.verdict != Verdict::Pass)
-        .map(|(_, counted)| counted.text.as_str())
-        .collect();
-    let mut text = if all.is_empty() {
-        format!(
-            "{} within the limits in {:.0} s",
-            plural(came.len(), "counter"),
-            counters.over_s
-        )
-    } else {
-        all.join("; ")
-    };
-    if !unread.is_empty() {
-        text.push_str(&format!(
-            "; {} could not be read ({})",
-            unread.len(),
-            unread[0]
-        ));
-    }
-    let limit = worst.limit.clone();
+        .filter(|counted| counted.verdict != Verdict::Pass);
+    let detail: Vec<&str> = bad.map(|counted| counted.detail.as_str()).collect();
+    let (detail, limit) = (detail.join("; "), worst.limit.clone());
     match (worst.verdict, &evidence[..]) {
-        (Verdict::Inconclusive, _) | (_, []) => judging
-            .subject(KIND, about.to_vec())
-            .inconclusive(worst.code, text, limit, evidence),
+        (Verdict::Inconclusive, _) | (_, []) => {
+            subject().open(worst.code, &detail, limit, evidence)
+        }
         (verdict, [first, rest @ ..]) => {
-            let came = (verdict, worst.code, text);
-            judging.judged(
-                KIND,
-                about.to_vec(),
-                came,
-                limit,
-                Seen::new(first.clone(), rest.to_vec()),
-            )
+            let came = (verdict, worst.code, detail);
+            let seen = Seen::new(first.clone(), rest.to_vec());
+            judging.judged(KIND, about.to_vec(), came, limit, seen)
         }
     }
 }
 
-/// None of the counters could be read.
-fn unreadable(
-    judging: &Judging<'_>,
-    about: &[String],
-    unread: &[&str],
-    evidence: Vec<Evidence>,
-) -> Check {
-    let why = unread.first().copied().unwrap_or("no limit is set on them");
-    let text = format!("no counter could be read: {why}");
-    let subject = judging.subject(KIND, about.to_vec());
-    if judging.is_guest() {
-        return subject.skipped(ReasonCode::Virtualized, text);
-    }
-    let is_refused = ["ermission", "permitted", "root"]
-        .iter()
-        .any(|word| why.contains(word));
-    let code = if is_refused {
-        ReasonCode::Permission
-    } else {
-        ReasonCode::Unreadable
-    };
-    subject.inconclusive(code, text, None, evidence)
-}
-
-/// How much a counter rose, as it is held against a limit.
-pub(crate) struct Rise {
-    /// In the limit's unit.
-    value: f64,
-    /// So much at least, in the limit's unit, with 97.5% confidence of a rate.
-    certain: f64,
-    /// Whether memory lost data before, which is worth a look though this run saw none of it.
-    has_stood: bool,
-}
-
-impl Rise {
-    /// Of the counter of this key; `None` where it fell, so that its rise is not known.
-    pub(crate) fn of(
-        key: &str,
-        before: u64,
-        after: u64,
-        over_s: f64,
-        is_rate: bool,
-    ) -> Option<Self> {
-        let events = number(after.checked_sub(before)?);
-        let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
-        let (certain, value) = match is_rate {
-            true => (an_hour(at_least(events)), an_hour(events)),
-            false => (events, events),
-        };
-        Some(Self {
-            value,
-            certain,
-            has_stood: key == UNCORRECTABLE && before > 0,
-        })
-    }
-
-    /// Of what is counted over the life of a device.
-    pub(crate) fn of_life(count: u64) -> Self {
-        let value = number(count);
-        Self {
-            value,
-            certain: value,
-            has_stood: false,
-        }
-    }
-
-    /// What it comes to against the lines of a limit.
-    pub(crate) fn against(&self, fail: Option<f64>, warn: Option<f64>) -> Verdict {
-        let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
-        if beyond(self.certain, fail) {
-            Verdict::Fail
-        } else if beyond(self.value, warn.or(fail)) || self.has_stood {
-            Verdict::Warn
-        } else {
-            Verdict::Pass
-        }
-    }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of errors are far below 2^53"
-)]
-fn number(count: u64) -> f64 {
-    count as f64
-}
-
-/// The limit of a counter.
-fn limits_of<'a>(judging: &'a Judging<'_>, row: &Counter) -> Option<&'a LimitRow> {
-    judging
-        .row(KIND, Some(&row.key))
-        .filter(|limit| limit.of.as_deref() == Some(&row.key))
-}
-
-/// Counters with a limit that were read before and not at the end: the place of the first, and what they come to.
-fn unended(judging: &Judging<'_>, rows: &[&Counter]) -> Option<(usize, Counted)> {
-    let is_unended = |row: &Counter| {
-        row.before.is_ok() && row.after.is_err() && limits_of(judging, row).is_some()
-    };
-    let first = rows.iter().position(|row| is_unended(row))?;
-    let names: Vec<String> = rows
-        .iter()
-        .filter(|row| is_unended(row))
-        .map(|row| format!("{} of {}", row.key, row.place))
-        .collect();
-    let why = rows[first].after.as_ref().err()?;
-    let text = format!(
-        "{} not read at the end, so that no rise is known ({why})",
-        names.join(", ")
-    );
-    Some((
-        first,
-        Counted {
-            verdict: Verdict::Inconclusive,
-            code: ReasonCode::Unreadable,
-            text,
-            limit: None,
-        },
-    ))
-}
-
-/// A counter against its limit; `None` where it was not read, or has none.
-fn of_row(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Option<Counted> {
-    let (before, after) = row.before.as_ref().ok().zip(row.after.as_ref().ok())?;
-    let limits = limits_of(judging, row)?;
+/// A counter with a limit, where it was read at the start. What is not read at the end, or fell, is open.
+fn counted(judging: &Judging<'_>, at: usize, row: &Counter, over_s: f64) -> Option<Counted> {
+    let limits = judging.row_of(KIND, &row.key)?;
+    let before = *row.before.as_ref().ok()?;
     let name = format!("{} of {}", row.key, row.place);
+    let open = |detail: String| Counted {
+        at,
+        verdict: Verdict::Inconclusive,
+        code: ReasonCode::Unreadable,
+        detail,
+        limit: None,
+    };
+    let Some(after) = row.after.as_ref().ok().copied() else {
+        let why = row.after.as_ref().err().map_or("", String::as_str);
+        return Some(open(format!("{name} not read at the end: {why}")));
+    };
+    let Some(events) = after.checked_sub(before) else {
+        return Some(open(format!("{name} fell from {before} to {after}")));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "errors are far below 2^53")]
+    let events = events as f64;
     let is_rate = limits.unit == LimitUnit::EventsPerHour;
-    let Some(rise) = Rise::of(&row.key, *before, *after, over_s, is_rate) else {
-        return Some(Counted {
-            verdict: Verdict::Inconclusive,
-            code: ReasonCode::CounterReset,
-            text: format!("{name} fell from {before} to {after}, so that its rise is not known"),
-            limit: None,
-        });
+    let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
+    // A few events of a short run are no certain rate.
+    let (certain, value) = match is_rate {
+        true => (an_hour(at_least(events)), an_hour(events)),
+        false => (events, events),
     };
-    let verdict = rise.against(limits.fail, limits.warn);
-    let code = match verdict {
-        Verdict::Pass => ReasonCode::WithinLimit,
-        _ => ReasonCode::CounterRate,
+    let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
+    let has_stood = row.key == UNCORRECTABLE && before > 0;
+    let is_warned = beyond(value, limits.warn.or(limits.fail)) || has_stood;
+    let (verdict, code) = match () {
+        () if beyond(certain, limits.fail) => (Verdict::Fail, ReasonCode::ErrorsCounted),
+        () if is_warned => (Verdict::Warn, ReasonCode::ErrorsCounted),
+        () => (Verdict::Pass, ReasonCode::AsExpected),
     };
-    let stood = match rise.has_stood {
-        true => format!("; {before} before the run"),
-        false => String::new(),
-    };
-    let events = after - before;
-    let told = match is_rate {
-        true => format!(
-            "{events} more in {over_s:.0} s, {:.0} an hour, at least {:.0} with 97.5% confidence",
-            rise.value, rise.certain
-        ),
-        false => format!("{events} more in {over_s:.0} s"),
+    let detail = match is_rate {
+        _ if has_stood => format!("{name}: {before} before the run"),
+        true => format!("{name}: {value:.0} an hour"),
+        false => name,
     };
     Some(Counted {
+        at,
         verdict,
         code,
-        text: format!("{name}: {told}{stood}"),
-        limit: Some(limit(limits)),
+        detail,
+        limit: Some(Limit::of(limits, &row.key)),
     })
 }
 
-/// The number of events that is exceeded on average with 97.5% confidence, where so many were counted: the lower end of the Poisson
-/// distribution's 95% interval by Wilson and Hilferty's formula, within 0.021 of the exact one.
+/// The lower end of the 95% interval of a count, by Byar's approximation of Garwood's exact one.
 fn at_least(events: f64) -> f64 {
     if events < 1.0 {
         return 0.0;
     }
-    events
-        * (1.0 - 1.0 / (9.0 * events) - 1.959_964 / (3.0 * events.sqrt()))
-            .max(0.0)
-            .powi(3)
+    let part = 1.0 - 1.0 / (9.0 * events) - 1.959_964 / (3.0 * events.sqrt());
+    events * part.max(0.0).powi(3)
 }
 
-fn limit(row: &LimitRow) -> Limit {
-    Limit {
-        good: row.good,
-        fail: row.fail,
-        warn: row.warn,
-        unit: row.unit.word().to_owned(),
-        basis: row.of.clone().unwrap_or_default(),
-        source: row.source.clone(),
-    }
+/// The lines of the kernel's log during the run, and those of before.
+pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
+    let findings = judging.findings;
+    let during = findings.kernel_log.as_ref().map(|log| match log {
+        Ok(lines) => of_lines(judging, "box", lines, false),
+        Err(why) => judging.open(KERNEL_LOG, "box", ReasonCode::Unreadable, why),
+    });
+    let before = findings.kernel_log_before.as_ref();
+    let before = before.and_then(|log| log.as_ref().ok());
+    let before = before.filter(|lines| !lines.is_empty()).map(|lines| {
+        let lines: Vec<String> = lines.iter().map(|line| line.text.clone()).collect();
+        of_lines(judging, "before the run", &lines, true)
+    });
+    during.into_iter().chain(before).collect()
 }
 
-fn evidence(row: &Counter, over_s: f64) -> Evidence {
-    Evidence::Counted {
-        what: format!("{} of {}", row.key, row.place),
-        before: row.before.as_ref().ok().copied(),
-        after: row.after.as_ref().ok().copied(),
-        over_s,
-        source: SOURCE.to_owned(),
-    }
+fn of_lines(judging: &Judging<'_>, about: &str, lines: &[String], is_before: bool) -> Check {
+    const SOURCE: &str = "the kernel's log";
+    let events = lines.iter().filter_map(|line| {
+        let (how_bad, means) = doctor::event(line)?;
+        match (how_bad, is_before) {
+            (doctor::Verdict::Bad, false) => Some((Verdict::Fail, means, line)),
+            (doctor::Verdict::Bad, true) | (_, false) => Some((Verdict::Warn, means, line)),
+            (_, true) => None,
+        }
+    });
+    let mut events: Vec<(Verdict, String, &String)> = events.collect();
+    // Faults first, then the latest.
+    events.reverse();
+    events.sort_by_key(|(verdict, ..)| *verdict != Verdict::Fail);
+    let of = |count: usize| format!("{count} of {} lines", lines.len());
+    let count = seen("lines of faults", of(events.len()), Some(of(0)), SOURCE);
+    let shown = events.iter().take(SHOWN);
+    let shown = shown.map(|(_, means, line)| seen(means, (*line).clone(), None, SOURCE));
+    let came = match events.first() {
+        Some((worst, means, _)) => (*worst, ReasonCode::ErrorsCounted, means.clone()),
+        None => (Verdict::Pass, ReasonCode::AsExpected, String::new()),
+    };
+    let evidence = Seen::new(count, shown);
+    judging.judged(KERNEL_LOG, [about.to_owned()], came, None, evidence)
 }
 
 #[cfg(test)]
@@ -327,10 +209,7 @@ mod tests {
             (100.0, 81.364),
         ] {
             let low = at_least(events);
-            assert!(
-                (-0.001..0.021).contains(&(exact - low)),
-                "{events}: {low} {exact}"
-            );
+            assert!((-0.001..0.021).contains(&(exact - low)), "{events}: {low}");
         }
         assert_eq!(at_least(0.0), 0.0);
     }

@@ -1,327 +1,257 @@
-//! How a figure becomes a check: its limit, as a part of what its link carries where it is one, tightened by the baseline.
+//! A figure against its limit: that of the profile, in its unit or as a part of the link in use, and that of a baseline.
 
 use topology::PcieLink;
 
 use super::judging::Judging;
-use super::pool::Pooled;
+use super::pool::{Device, Pooled};
 use super::three_way::Figure;
 use crate::profile::{LimitRow, LimitUnit};
-use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
+use crate::report::{Check, Evidence, Limit, Ordered, ReasonCode, Seen, Side, Verdict};
 
-/// Assumed where it cannot be read: what most servers set.
+/// The payload of a packet where a device does not say (our choice: what servers have by default).
 pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
 
-/// What a figure may be worse than the baseline by (our choice). Small copies and collectives vary more from run to run than large copies:
-/// their times may be 1.25 times as long, and their rates 1 / 1.25 of the baseline's.
-const TOLERANCE_OF_COPIES: f64 = 0.05;
-const TOLERANCE_OF_TIMES: f64 = 0.25;
-const TOLERANCE_OF_COLLECTIVE_RATES: f64 = 0.20;
+/// What a figure may be worse by than the baseline's (our choice), by unit; all-reduce rates vary more than copies.
+const TOLERANCES: [(&str, Option<&str>, Side, f64); 4] = [
+    ("GB/s", Some("allreduce"), Side::AtLeast, 0.20),
+    ("GB/s", None, Side::AtLeast, 0.05),
+    ("us", None, Side::AtMost, 0.25),
+    ("ms", None, Side::AtMost, 0.25),
+];
 
-/// What the link of a figure can carry.
+/// What the link between the ends of a copy carries.
 pub(super) enum Ceiling {
-    /// In GB/s, and what that rests on.
+    /// GB/s, and what that rests on.
     Known(f64, String),
-    /// Why it is not known.
-    Unknown(String),
-    /// There is no link.
+    /// The link cannot be read, and the profile does not say.
+    Unknown,
+    /// There is none between the ends, or the figure is no rate of a link.
     NoLink,
 }
 
-/// A figure that is to be held against its limit.
+/// A figure that is judged by a limit.
 pub(super) struct Held<'a> {
     pub(super) kind: &'static str,
     pub(super) about: Vec<String>,
-    /// Labels of the devices that it depends on.
+    /// Devices that must be free for a figure to condemn.
     pub(super) devices: Vec<String>,
     pub(super) figure: Figure,
-    /// What the figure is.
     pub(super) what: String,
-    /// `GB/s`, `us`, `ms`, or `1` for a ratio.
     pub(super) unit: &'static str,
     pub(super) row: Option<&'a LimitRow>,
     pub(super) ceiling: Ceiling,
-    /// The reason where it is beyond a line.
     pub(super) bad: ReasonCode,
     pub(super) source: String,
-    /// What else belongs to it.
+    /// Evidence behind the figure.
     pub(super) more: Vec<Evidence>,
-    /// Said at the end of the reason; empty where there is nothing.
     pub(super) remark: String,
 }
 
+/// What a link carries with the payload of a device, and the words of both.
+fn carried(link: PcieLink, device: Option<&Device>) -> (f64, String) {
+    let payload = device.and_then(|device| device.it.max_payload_bytes);
+    let bytes = payload.unwrap_or(ASSUMED_PAYLOAD_BYTES);
+    let assumed = if payload.is_none() { " assumed" } else { "" };
+    let most = link.payload_ceiling_gb_per_s(bytes);
+    (most, format!("{link}, payload {bytes} B{assumed}"))
+}
+
 impl Judging<'_> {
-    /// What a device's link carries in one direction: as it was read under load, else as the profile expects it.
-    pub(super) fn device_ceiling(&self, label: &str) -> Ceiling {
-        if self.is_host() {
-            return Ceiling::NoLink;
-        }
+    /// The link that the profile asks for.
+    fn ordered(&self) -> Option<PcieLink> {
+        let (generation, width) = self.profile.link.generation.zip(self.profile.link.width)?;
+        PcieLink::new(generation, width).ok()
+    }
+
+    /// The link that limits a device, as it was last read under load.
+    fn limiting(&self, label: &str) -> Option<PcieLink> {
+        let loaded = self.pool.device(label)?.loaded.iter().rev();
+        loaded
+            .map(|(reading, _)| reading)
+            .find_map(record::LinkReading::limiting)
+    }
+
+    fn device_ceiling(&self, label: &str) -> Ceiling {
         let device = self.pool.device(label);
-        let read = device.and_then(|device| {
-            device
-                .loaded
-                .iter()
-                .rev()
-                .find_map(|(reading, _)| reading.limiting())
-        });
-        let expected = || {
-            let (generation, width) = self.profile.link.generation.zip(self.profile.link.width)?;
-            PcieLink::new(generation, width).ok()
-        };
-        let payload = device.and_then(|device| device.it.max_payload_bytes);
-        let bytes = payload.unwrap_or(ASSUMED_PAYLOAD_BYTES);
-        let assumed = if payload.is_none() { " assumed" } else { "" };
-        match (read, expected()) {
-            (Some(link), _) => Ceiling::Known(
-                link.payload_ceiling_gb_per_s(bytes),
-                format!("{link}, payload {bytes} B{assumed}"),
-            ),
-            (None, Some(link)) => Ceiling::Known(
-                link.payload_ceiling_gb_per_s(bytes),
-                format!(
-                    "{link} as the profile expects it, since the link cannot be read, payload {bytes} B{assumed}"
-                ),
-            ),
-            (None, None) => Ceiling::Unknown(format!(
-                "the link of {label} cannot be read and the profile does not state it, so that its fraction is not known"
-            )),
+        match self.limiting(label).or_else(|| self.ordered()) {
+            Some(link) => {
+                let (most, basis) = carried(link, device);
+                Ceiling::Known(most, basis)
+            }
+            None => Ceiling::Unknown,
         }
     }
 
-    /// The smaller ceiling of several devices.
+    /// The smallest ceiling of several devices.
     pub(super) fn smallest_ceiling(&self, labels: &[String]) -> Ceiling {
-        let mut smallest = Ceiling::NoLink;
-        for label in labels {
-            smallest = match (smallest, self.device_ceiling(label)) {
-                (Ceiling::Unknown(why), _) | (_, Ceiling::Unknown(why)) => Ceiling::Unknown(why),
-                (Ceiling::Known(a, basis), Ceiling::Known(b, _)) if a <= b => {
-                    Ceiling::Known(a, basis)
-                }
-                (known @ Ceiling::Known(..), Ceiling::NoLink) => known,
-                (_, other) => other,
-            };
-        }
-        smallest
-    }
-
-    /// What the link of a point carries for one of its numbers: as the record has it, else by its devices.
-    pub(super) fn ceiling(&self, pooled: &Pooled, name: &str, labels: &[String]) -> Ceiling {
         if self.is_host() {
             return Ceiling::NoLink;
         }
-        match pooled.ceiling(name) {
+        let all = labels.iter().map(|label| self.device_ceiling(label));
+        all.reduce(|one, other| match (one, other) {
+            (Ceiling::Unknown, _) | (_, Ceiling::Unknown) => Ceiling::Unknown,
+            (Ceiling::Known(a, basis), Ceiling::Known(b, _)) if a <= b => Ceiling::Known(a, basis),
+            (_, other) => other,
+        })
+        .unwrap_or(Ceiling::NoLink)
+    }
+
+    /// The ceiling of a copy: that of its record, else that of the devices' links.
+    pub(super) fn ceiling(&self, pooled: &Pooled, name: &str, labels: &[String]) -> Ceiling {
+        match pooled.ceiling(name).filter(|_| !self.is_host()) {
             Some((ceiling, basis)) => Ceiling::Known(ceiling, basis),
             None => self.smallest_ceiling(labels),
         }
     }
 
-    /// Holds a figure against its limit and the baseline.
+    /// Judges a figure. A slow figure of a device that others use condemns nothing.
     pub(super) fn hold(&self, held: Held<'_>) -> Check {
-        let Held {
-            kind,
-            about,
-            devices,
-            figure,
-            what,
-            unit,
-            row,
-            ceiling,
-            bad,
-            source,
-            more,
-            remark,
-        } = held;
-        let first = figure.evidence(what.clone(), unit, &source);
-        let limit = match row.map(|row| limit_of(row, &ceiling, unit)) {
+        let evidence = held
+            .figure
+            .evidence(held.what.clone(), held.unit, &held.source);
+        let of_profile = match held.row {
+            Some(row) if row.unit == LimitUnit::OfCeiling => match held.ceiling {
+                Ceiling::Unknown => {
+                    let evidence = std::iter::once(evidence).chain(held.more).collect();
+                    let subject = self.subject(held.kind, held.about);
+                    return subject.open(ReasonCode::Unreadable, "", None, evidence);
+                }
+                Ceiling::NoLink => None,
+                Ceiling::Known(most, ref basis) => Some(self.of_link(row, &held, most, basis)),
+            },
+            Some(row) => Some(Limit {
+                unit: held.unit.to_owned(),
+                ..Limit::of(row, "")
+            }),
             None => None,
-            Some(Ok(limit)) => limit,
-            Some(Err(why)) => {
-                let evidence = std::iter::once(first).chain(more).collect();
-                let subject = self.subject(kind, about);
-                return subject.inconclusive(ReasonCode::Unreadable, why, None, evidence);
-            }
         };
-        let (limit, is_baselines) = self.tightened(kind, &about, &what, unit, limit);
+        let (limit, is_baselines) = self.tightened(&held, of_profile);
+        let Some(limit) = limit else {
+            let came = (Verdict::Pass, ReasonCode::AsExpected, held.remark);
+            let seen = Seen::new(evidence, held.more);
+            return self.judged(held.kind, held.about, came, None, seen);
+        };
         let bad = if is_baselines {
             ReasonCode::BelowBaseline
         } else {
-            bad
+            held.bad
         };
-        let words = figure.words(unit);
-        let seen = Seen::new(first.clone(), more.clone());
-        let Some(limit) = limit else {
-            let text = format!(
-                "{words}; nothing to hold it against: the profile sets no limit on it{remark}"
-            );
-            return self.judged(
-                kind,
-                about,
-                (Verdict::Pass, ReasonCode::AsExpected, text),
-                None,
-                seen,
-            );
-        };
-        let came = figure.against(&limit);
-        let (verdict, code) = came.verdict(bad);
-        let text = format!("{words}: {} ({}){remark}", came.words(), limit.basis);
-        let open = |code, text| {
-            let evidence = std::iter::once(first).chain(more).collect();
-            self.subject(kind, about.clone()).inconclusive(
-                code,
-                text,
-                Some(limit.clone()),
-                evidence,
-            )
-        };
-        let busy = self
-            .busy_among(&devices)
-            .filter(|_| verdict == Verdict::Fail);
-        match (verdict, busy) {
-            (_, Some(busy)) => open(
-                ReasonCode::BusyDevice,
-                format!(
-                    "{text}; {busy}, so that this may be theirs: stop the other work and run again"
-                ),
+        let (verdict, code) = held.figure.against(&limit).verdict(bad);
+        let is_busy = verdict == Verdict::Fail && self.is_any_busy(&held.devices);
+        let seen = Seen::new(evidence, held.more);
+        match (verdict, is_busy) {
+            (_, true) => self.subject(held.kind, held.about).open(
+                ReasonCode::DeviceBusy,
+                &held.remark,
+                Some(limit),
+                seen.into(),
             ),
-            (Verdict::Inconclusive, None) => open(code, text),
-            (verdict, None) => self.judged(kind, about, (verdict, code, text), Some(limit), seen),
+            (Verdict::Inconclusive, _) => self.subject(held.kind, held.about).open(
+                code,
+                &held.remark,
+                Some(limit),
+                seen.into(),
+            ),
+            (verdict, _) => {
+                let came = (verdict, code, held.remark);
+                self.judged(held.kind, held.about, came, Some(limit), seen)
+            }
         }
     }
 
-    /// The limit with the baseline's in place of a laxer one, and whether the baseline's is the one that fails.
-    fn tightened(
-        &self,
-        kind: &str,
-        about: &[String],
-        what: &str,
-        unit: &str,
-        limit: Option<Limit>,
-    ) -> (Option<Limit>, bool) {
-        let figures = self.findings.baseline.iter().filter(|_| self.has_baseline);
-        let id = format!("{kind} {}", about.join(" "));
+    /// The limit of a row that is a part of what the link carries.
+    fn of_link(&self, row: &LimitRow, held: &Held<'_>, most: f64, basis: &str) -> Limit {
+        let links = held.devices.iter().filter_map(|label| self.limiting(label));
+        let device = held
+            .devices
+            .first()
+            .and_then(|label| self.pool.device(label));
+        Limit {
+            fail: row.fail.map(|part| part * most),
+            warn: row.warn.map(|part| part * most),
+            unit: held.unit.to_owned(),
+            ceiling: Some(most),
+            link: links.reduce(PcieLink::slower).map(|link| link.to_string()),
+            ordered: self.ordered().map(|link| Ordered {
+                link: link.to_string(),
+                ceiling: carried(link, device).0,
+            }),
+            ..Limit::of(row, basis)
+        }
+    }
+
+    /// The tighter of the profile's limit and the baseline's, and whether it is the baseline's.
+    fn tightened(&self, held: &Held<'_>, limit: Option<Limit>) -> (Option<Limit>, bool) {
+        let id = format!("{} {}", held.kind, held.about.join(" "));
         let is_it = |figure: &&crate::baseline::Figure| {
-            (
-                figure.check.as_str(),
-                figure.what.as_str(),
-                figure.unit.as_str(),
-            ) == (id.as_str(), what, unit)
+            (&figure.check, &figure.what, figure.unit.as_str()) == (&id, &held.what, held.unit)
         };
+        let figures = self.findings.baseline.iter().filter(|_| self.has_baseline);
         let known = figures.flat_map(|baseline| &baseline.figures).find(is_it);
-        let Some(known) = known.and_then(|known| Figure::of(known.samples.clone())) else {
+        let known = known.and_then(|known| Figure::of(known.samples.clone()));
+        let tolerance = TOLERANCES.iter().find(|(unit, kind, ..)| {
+            *unit == held.unit && kind.is_none_or(|kind| kind == held.kind)
+        });
+        let (Some(known), Some((.., good, tolerance))) = (known, tolerance) else {
             return (limit, false);
         };
-        let (good, tolerance) = match (unit, kind) {
-            ("GB/s", "allreduce") => (Side::AtLeast, TOLERANCE_OF_COLLECTIVE_RATES),
-            ("GB/s", _) => (Side::AtLeast, TOLERANCE_OF_COPIES),
-            ("us" | "ms", _) => (Side::AtMost, TOLERANCE_OF_TIMES),
-            _ => return (limit, false),
+        let is_worse = |value: f64, line: f64| match good {
+            Side::AtLeast => value < line,
+            Side::AtMost => value > line,
         };
         let worst = match good {
             Side::AtLeast => known.value * (1.0 - tolerance),
             Side::AtMost => known.value * (1.0 + tolerance),
         };
-        let side = match good {
-            Side::AtLeast => "below",
-            Side::AtMost => "above",
-        };
-        let basis = format!(
-            "fails {side} {worst:.2} {unit}, the baseline's {} and {:.0}% worse",
-            known.words(unit),
-            tolerance * 100.0
-        );
-        let source = "the baseline; what it may be worse by is our choice".to_owned();
+        let percent = tolerance * 100.0;
         let own = Limit {
-            good,
+            good: *good,
             fail: Some(worst),
             warn: None,
-            unit: unit.to_owned(),
-            basis,
-            source,
+            unit: held.unit.to_owned(),
+            ceiling: None,
+            link: None,
+            ordered: None,
+            basis: format!(
+                "the baseline's {:.2} {}, {percent:.0}% worse",
+                known.value, held.unit
+            ),
+            source: "the baseline; what it may be worse by is our choice".to_owned(),
         };
-        let Some(limit) = limit.filter(|limit| limit.good == good && limit.unit == unit) else {
-            return (Some(own), true);
-        };
-        let is_tighter = limit.fail.is_none_or(|fail| match good {
-            Side::AtLeast => worst > fail,
-            Side::AtMost => worst < fail,
-        });
-        if !is_tighter {
-            return (Some(limit), false);
+        match limit.filter(|limit| limit.good == *good && limit.unit == held.unit) {
+            None => (Some(own), true),
+            Some(limit) if limit.fail.is_some_and(|fail| !is_worse(fail, worst)) => {
+                (Some(limit), false)
+            }
+            Some(limit) => {
+                // A line that warns only where it fails already says nothing.
+                let warn = limit.warn.filter(|warn| is_worse(worst, *warn));
+                let basis = format!("{}; {}", limit.basis, own.basis);
+                let tight = Limit {
+                    fail: own.fail,
+                    warn,
+                    basis,
+                    ..limit
+                };
+                (Some(tight), true)
+            }
         }
-        // A line that warns only where it fails already says nothing.
-        let is_inside = |warn: &f64| match good {
-            Side::AtLeast => *warn > worst,
-            Side::AtMost => *warn < worst,
-        };
-        let warn = limit.warn.filter(is_inside);
-        let warns = warn.map_or_else(String::new, |warn| {
-            format!("; warns {side} {warn:.2} {unit}")
-        });
-        let tight = Limit {
-            warn,
-            basis: format!("{}{warns}; {}", own.basis, limit.basis),
-            source: format!("{}; {}", own.source, limit.source),
-            ..own
-        };
-        (Some(tight), true)
     }
 }
 
-/// A limit in the unit of its figure; `Ok(None)` where there is no link whose part it could be.
-fn limit_of(row: &LimitRow, ceiling: &Ceiling, unit: &str) -> Result<Option<Limit>, String> {
-    let lines = |factor: f64| {
-        (
-            row.fail.map(|fail| fail * factor),
-            row.warn.map(|warn| warn * factor),
-        )
-    };
-    let ((fail, warn), basis) = match (row.unit, ceiling) {
-        (LimitUnit::OfCeiling, Ceiling::Known(ceiling, of)) => {
-            let parts: Vec<String> = [row.fail, row.warn]
-                .into_iter()
-                .flatten()
-                .map(|part| format!("{part:.2}"))
-                .collect();
-            let side = match row.good {
-                Side::AtLeast => "below",
-                Side::AtMost => "above",
-            };
-            let line = |word: &str, part: Option<f64>| {
-                part.map(|part| format!("{word} {side} {:.2} GB/s", part * ceiling))
-            };
-            let told: Vec<String> = [line("fails", row.fail), line("warns", row.warn)]
-                .into_iter()
-                .flatten()
-                .collect();
-            let basis = format!(
-                "{}: {} of {ceiling:.2} GB/s, the most that is carried by {of}",
-                told.join(", "),
-                parts.join(" and ")
-            );
-            (lines(*ceiling), basis)
+impl Limit {
+    /// A row of a profile as it stands.
+    pub(super) fn of(row: &LimitRow, basis: &str) -> Self {
+        Self {
+            good: row.good,
+            fail: row.fail,
+            warn: row.warn,
+            unit: row.unit.word().to_owned(),
+            ceiling: None,
+            link: None,
+            ordered: None,
+            basis: basis.to_owned(),
+            source: row.source.clone(),
         }
-        (LimitUnit::OfCeiling, Ceiling::Unknown(why)) => return Err(why.clone()),
-        (LimitUnit::OfCeiling, Ceiling::NoLink) => return Ok(None),
-        _ => {
-            let unit = if unit == "1" {
-                String::new()
-            } else {
-                format!(" {unit}")
-            };
-            let line =
-                |word: &str, value: Option<f64>| value.map(|value| format!("{word} {value}{unit}"));
-            let told: Vec<String> = [line("fails at", row.fail), line("warns at", row.warn)]
-                .into_iter()
-                .flatten()
-                .collect();
-            (lines(1.0), told.join(", "))
-        }
-    };
-    Ok(Some(Limit {
-        good: row.good,
-        fail,
-        warn,
-        unit: unit.to_owned(),
-        basis,
-        source: row.source.clone(),
-    }))
+    }
 }

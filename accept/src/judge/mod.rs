@@ -1,26 +1,20 @@
-//! Judges: what was found, held against a profile. One file a group of kinds; nothing is measured here.
+//! Judges: what was found, compared with a profile. One file a group of kinds; nothing is measured here.
 //!
 //! What nobody looked at is never a pass: each kind of check gets at least one verdict, and where there is no evidence a reason.
 
-mod at_once;
 mod collectives;
-mod contradicts;
 mod copies;
 mod counters;
 mod data;
-mod heat;
 mod held;
 mod inventory;
 mod judging;
-mod kernel_log;
 mod link;
 mod load;
 mod numa;
-mod on_node;
 mod peers;
 mod pool;
 mod readings;
-mod repairs;
 mod serving;
 mod soak;
 mod spread;
@@ -31,31 +25,29 @@ mod watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use measure::record::MonitorLine;
+use record::MonitorLine;
 
 use crate::checks::{KINDS, Kind};
 use crate::cli::Level;
 use crate::findings::Findings;
 use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
-pub(crate) use collectives::OF_PAIR;
-pub(crate) use counters::Rise;
+pub(crate) use inventory::matches_name;
 use judging::Judging;
-pub(crate) use judging::is_asked;
 use pool::Pool;
 pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;
-pub(crate) use trouble::{STARVED, STOPPED, has_fault};
+pub(crate) use trouble::{has_fault, of_kind};
 
 /// Findings that cannot be judged together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JudgeError {
-    /// Soft and real ones, or such of several soft boxes.
+    /// Soft and real ones, or such of several simulated machines.
     #[error(
         "records of {one} and of {other} cannot be judged together; run again with --out of a new folder"
     )]
     Mixed {
-        /// `this machine` or `the soft box NAME`.
+        /// `this machine` or `the simulated machine NAME`.
         one: String,
         /// The other.
         other: String,
@@ -85,9 +77,7 @@ pub(crate) fn judge(
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
-            let text = "left out on the command line".to_owned();
-            let subject = judging.subject(kind.key, ["box".to_owned()]);
-            return vec![subject.skipped(ReasonCode::ExcludedByUser, text)];
+            return vec![judging.skip(kind.key, "box", ReasonCode::LeftOut)];
         }
         let mut checks = of(&judging, kind.key);
         // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
@@ -122,7 +112,7 @@ fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
     match kind {
         "inventory" => inventory::inventory(judging),
         "idle" => inventory::idle(judging),
-        "numa_node" => on_node::numa_node(judging),
+        "numa_node" => inventory::numa_node(judging),
         "link" => link::link(judging),
         "link_transitions" => watch::transitions(judging),
         "h2d_pinned" => copies::host_copies(judging, "h2d_pinned"),
@@ -136,17 +126,17 @@ fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
         "p2p_latency" => copies::small(judging),
         "symmetry" => spread::symmetry(judging),
         "spread" => spread::spread(judging),
-        "concurrent" => at_once::concurrent(judging),
+        "concurrent" => copies::concurrent(judging),
         "numa_penalty" => numa::penalty(judging),
         "allreduce" => collectives::allreduce(judging),
         "data" => data::data(judging),
         "counters" => counters::counters(judging),
-        "kernel_log" => kernel_log::kernel_log(judging),
+        "kernel_log" => counters::kernel_log(judging),
         "throttle" => watch::throttle(judging),
-        "temperature" => heat::temperature(judging),
-        "memory_repairs" => repairs::repairs(judging),
-        "memory" => load::memory(judging),
-        "arithmetic" => load::arithmetic(judging),
+        "temperature" => watch::temperature(judging),
+        "memory_repairs" => watch::repairs(judging),
+        "memory" => load::loaded(judging, "memory", record::LOAD_MEMORY),
+        "arithmetic" => load::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
         "drift" => soak::drift(judging),
         "serving" => serving::serving(judging),
         _ => Vec::new(),
@@ -168,20 +158,17 @@ fn none(judging: &Judging<'_>, kind: &Kind) -> Check {
             | "allreduce"
     );
     if needs_two && judging.pool.devices.len() == 1 {
-        let text = "one device has no other to be compared with or to reach".to_owned();
-        return judging
-            .subject(kind.key, about)
-            .skipped(ReasonCode::NotApplicable, text);
+        return judging.skip(kind.key, "box", ReasonCode::NotApplicable);
     }
     judging.lacking(kind.key, about)
 }
 
-/// Whether all findings are of one machine, or of one soft box.
+/// Whether all findings are of one machine, or of one simulated machine.
 fn same_box(findings: &Findings) -> Result<(), JudgeError> {
     let words = |soft: Option<String>| {
         soft.map_or_else(
             || "this machine".to_owned(),
-            |name| format!("the soft box {name}"),
+            |name| format!("the simulated machine {name}"),
         )
     };
     let records = findings

@@ -1,15 +1,14 @@
-//! What copies lose to memory of another node, from records of `p2p-bw numa`, with the placement proven.
+//! What copies lose to memory of another node, from records of `tplens numa`, with the placement proven.
 
 use std::collections::BTreeMap;
 
-use measure::record::{Numa, NumaPoint, Outcome, Payload};
+use record::{Numa, NumaPoint, Outcome, Payload};
 
 use super::held::{Ceiling, Held};
-use super::inventory::seen;
-use super::judging::Judging;
+use super::judging::{Judging, seen};
 use super::three_way::Figure;
 use super::trouble::{Trouble, of_copy};
-use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
+use crate::report::{Check, Evidence, ReasonCode};
 
 const KIND: &str = "numa_penalty";
 
@@ -28,7 +27,7 @@ type Places = BTreeMap<(String, u32), Vec<f64>>;
 struct OfDevice {
     home: Option<u32>,
     places: Places,
-    misplaced: Option<(u32, u32, String)>,
+    misplaced: Option<(u32, u32)>,
     trouble: Option<Trouble>,
     source: String,
 }
@@ -82,7 +81,7 @@ impl OfDevice {
             && let Some((wanted, proven)) = place.wanted.zip(place.proven)
             && wanted != proven
         {
-            self.misplaced = Some((wanted, proven, place.basis.clone()));
+            self.misplaced = Some((wanted, proven));
         }
         if let (Some(node), Some(quantity)) = (point.memory_node, point.proven("bandwidth")) {
             let samples = self.places.entry((point.case.clone(), node)).or_default();
@@ -92,18 +91,11 @@ impl OfDevice {
 
     fn judged(&self, judging: &Judging<'_>, label: String) -> Check {
         let about = vec![label.clone()];
-        if let Some((wanted, proven, basis)) = &self.misplaced {
-            let text = format!(
-                "host memory that was wanted on node {wanted} lies on node {proven} ({basis})"
-            );
-            let evidence = seen(
-                "node of the host memory",
-                proven.to_string(),
-                Some(wanted.to_string()),
-                &self.source,
-            );
-            let came = (Verdict::Fail, ReasonCode::NumaMisbound, text);
-            return judging.judged(KIND, about, came, None, Seen::new(evidence, []));
+        if let Some((wanted, proven)) = &self.misplaced {
+            let expected = Some(wanted.to_string());
+            let what = "node of the host memory";
+            let evidence = seen(what, proven.to_string(), expected, &self.source);
+            return judging.fail(KIND, &label, ReasonCode::WrongNode, evidence);
         }
         if let Some(trouble) = self.trouble.as_ref().filter(|trouble| trouble.is_fault()) {
             return judging.troubled(KIND, about, trouble, &self.source);
@@ -127,16 +119,9 @@ impl OfDevice {
             .iter()
             .find(|(_, _, ratio)| ratio.ends.is_some_and(|(low, _)| low > INVERSION));
         if let Some((case, node, ratio)) = inverted {
-            let text = format!(
-                "{case}: memory of node {node} is faster than that of the device's own node, {}: the kernel's node of the device may be wrong",
-                ratio.words("1")
-            );
-            return judging.subject(KIND, about).inconclusive(
-                ReasonCode::NumaInversion,
-                text,
-                None,
-                evidence,
-            );
+            let detail = format!("{case}: node {node} is {:.2}x as fast", ratio.value);
+            let subject = judging.subject(KIND, about);
+            return subject.open(ReasonCode::WrongNode, &detail, None, evidence);
         }
         judging.hold(Held {
             kind: KIND,
@@ -147,10 +132,10 @@ impl OfDevice {
             unit: "1",
             row: judging.row(KIND, None),
             ceiling: Ceiling::NoLink,
-            bad: ReasonCode::NumaPenalty,
+            bad: ReasonCode::BeyondLimit,
             source: self.source.clone(),
             more: evidence,
-            remark: format!("; {case} with memory of node {node} is the slowest"),
+            remark: format!("slowest: {case}, node {node}"),
         })
     }
 
@@ -174,33 +159,17 @@ impl OfDevice {
             return judging.troubled(KIND, about, trouble, &self.source);
         }
         let has_far = self.places.keys().any(|(_, node)| Some(*node) != self.home);
+        let subject = judging.subject(KIND, about);
         match self.home {
-            None => {
-                let text = "the kernel does not say on which node the device hangs, so that no memory is near".to_owned();
-                judging.subject(KIND, about).inconclusive(
-                    ReasonCode::Unreadable,
-                    text,
-                    None,
-                    vec![],
-                )
-            }
             Some(_) if !self.places.is_empty() && !has_far => {
-                let text = "one node has memory: none is far".to_owned();
-                judging
-                    .subject(KIND, about)
-                    .skipped(ReasonCode::NotApplicable, text)
+                subject.skipped(ReasonCode::NotApplicable, "")
             }
-            Some(_) => {
-                let text =
-                    "where the host memory lay is not proven, so that near and far are not known"
-                        .to_owned();
-                judging.subject(KIND, about).inconclusive(
-                    ReasonCode::Permission,
-                    text,
-                    None,
-                    vec![],
-                )
-            }
+            _ => subject.open(
+                ReasonCode::Unreadable,
+                "placement is not proven",
+                None,
+                vec![],
+            ),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Peer access of each ordered pair as the profile expects it.
 
-use measure::quantity::Unit;
-use measure::record::{KernelAccess, PeerProbe, PeerVerdict, StepOutcome};
+use record::quantity::Unit;
+use record::{FailureKind, KernelAccess, PeerProbe, PeerVerdict, StepOutcome};
 
 use super::copies::arrow;
-use super::judging::Judging;
+use super::judging::{Judging, seen_times};
 use super::pool::Probed;
 use super::trouble::Trouble;
 use crate::profile::Expected;
-use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
+use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "peer_access";
 
@@ -33,31 +33,16 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         .max_by_key(|probed| weight(probed.probe.verdict));
     let Some(Probed { probe, source, .. }) = worst else {
         if judging.pool.pending.contains(pair) {
-            let text = "its probe began and the run ended before it came to a verdict".to_owned();
-            return judging.subject(KIND, about).inconclusive(
-                ReasonCode::WorkerFailed,
-                text,
-                None,
-                vec![],
-            );
+            let detail = "the run ended during its probe";
+            return judging.open(KIND, &arrow(pair), ReasonCode::WorkerFailed, detail);
         }
         return judging.lacking(KIND, about);
     };
     let expected = judging.profile.peer.expect;
-    let evidence = Evidence::Seen {
-        what: "peer access".to_owned(),
-        value: probe.verdict.to_string(),
-        expected: expected.map(|expected| expected.word().to_owned()),
-        n: times(probe),
-        source: source.clone(),
-    };
-    let rests_on = Evidence::Seen {
-        what: "what it rests on".to_owned(),
-        value: probe.rests_on.clone(),
-        expected: None,
-        n: times(probe),
-        source: source.clone(),
-    };
+    let wanted = expected.map(|expected| expected.word().to_owned());
+    let n = times(probe);
+    let evidence = seen_times(n, "peer access", probe.verdict.to_string(), wanted, source);
+    let rests_on = seen_times(n, "what it rests on", probe.rests_on.as_str(), None, source);
     let judged = |came| {
         judging.judged(
             KIND,
@@ -67,64 +52,64 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
             Seen::new(evidence.clone(), [rests_on.clone()]),
         )
     };
-    let fault = match probe.verdict {
-        PeerVerdict::WrongData => {
-            Some((ReasonCode::DataMismatch, "what was written did not arrive"))
+    let why = || probe.rests_on.clone();
+    let bad = |verdict, code| judged((verdict, code, why()));
+    match probe.verdict {
+        PeerVerdict::WrongData => return bad(Verdict::Fail, ReasonCode::WrongData),
+        PeerVerdict::Hang => return bad(Verdict::Fail, ReasonCode::Hang),
+        PeerVerdict::HostLost => return bad(Verdict::Fail, ReasonCode::DeviceLost),
+        PeerVerdict::Failed | PeerVerdict::NotTried => {
+            let is_lost = pair_is_lost(judging, pair);
+            let kind = if is_lost {
+                FailureKind::DeviceLost
+            } else {
+                FailureKind::Internal
+            };
+            return judging.troubled(KIND, about, &Trouble::failed(&kind.of(why())), source);
         }
-        PeerVerdict::Hang => Some((ReasonCode::Hang, "a copy did not end")),
-        PeerVerdict::HostLost => Some((
-            ReasonCode::Rebooted,
-            "the machine went down during an earlier probe",
-        )),
-        _ => None,
-    };
-    if let Some((code, what)) = fault {
-        return judged((Verdict::Fail, code, format!("{what}: {}", probe.rests_on)));
-    }
-    if matches!(probe.verdict, PeerVerdict::Failed | PeerVerdict::NotTried) {
-        return judging.troubled(KIND, about, &Trouble::failed(&probe.rests_on), source);
+        PeerVerdict::Direct | PeerVerdict::Staged | PeerVerdict::Denied => {}
     }
     let Some(expected) = expected else {
-        let text = format!(
-            "{}; the profile does not state how devices reach each other: extend it with [peer] expect and source",
-            probe.verdict
-        );
-        return judging.subject(KIND, about).inconclusive(
-            ReasonCode::NotStated,
-            text,
+        let detail = "the profile states no [peer] expect";
+        let subject = judging.subject(KIND, about);
+        return subject.open(
+            ReasonCode::Unreadable,
+            detail,
             None,
             vec![evidence, rests_on],
         );
     };
-    let found = format!(
-        "{} ({}); {} is expected",
-        probe.verdict,
-        probe.rests_on,
-        expected.word()
-    );
     match (expected, probe.verdict, &probe.kernels) {
-        (Expected::Direct, PeerVerdict::Direct, KernelAccess::Unusable { reason }) => {
-            let text = format!("copies go directly and kernels must not: {reason}; {found}");
-            judged((Verdict::Fail, ReasonCode::PeerUnexpected, text))
-        }
-        (Expected::Direct, PeerVerdict::Direct, KernelAccess::Untested { reason }) => judged((
-            Verdict::Pass,
-            ReasonCode::AsExpected,
-            format!("{found}; no kernel tried it: {reason}"),
+        (Expected::Direct, PeerVerdict::Direct, KernelAccess::Unusable { reason }) => judged((
+            Verdict::Fail,
+            ReasonCode::PeerUnexpected,
+            format!("kernels cannot use it: {reason}"),
         )),
-        (Expected::Direct, PeerVerdict::Direct, KernelAccess::Usable)
+        (Expected::Direct, PeerVerdict::Direct, _)
         | (Expected::Staged, PeerVerdict::Staged, _)
         | (Expected::Forbidden, PeerVerdict::Denied, _) => {
-            judged((Verdict::Pass, ReasonCode::AsExpected, found))
+            judged((Verdict::Pass, ReasonCode::AsExpected, String::new()))
         }
         // More access than expected is another configuration than the profile's, and no fault of the hardware.
         (Expected::Staged, PeerVerdict::Direct, _)
         | (Expected::Forbidden, PeerVerdict::Direct | PeerVerdict::Staged, _) => {
-            let text = format!("{found}; use a profile that states it");
-            judged((Verdict::Warn, ReasonCode::PeerUnexpected, text))
+            bad(Verdict::Warn, ReasonCode::PeerUnexpected)
         }
-        _ => judged((Verdict::Fail, ReasonCode::PeerUnexpected, found)),
+        _ => bad(Verdict::Fail, ReasonCode::PeerUnexpected),
     }
+}
+
+/// Whether a device of a pair is lost, as its own copies found.
+fn pair_is_lost(judging: &Judging<'_>, (from, to): &(String, String)) -> bool {
+    let mut lost = judging.pool.points.iter().filter(|(_, pooled)| {
+        let trouble = pooled.trouble.as_ref();
+        trouble.is_some_and(|trouble| trouble.code == ReasonCode::DeviceLost)
+    });
+    lost.any(|(key, _)| {
+        [&key.1, &key.2]
+            .into_iter()
+            .any(|end| end == from || end == to)
+    })
 }
 
 /// How bad a verdict is, for the worst of several.

@@ -1,12 +1,12 @@
 //! What all records together hold of a device or a point: readings and samples of several runs of the same are pooled.
 //!
-//! Devices are told apart by their labels, since records may name them in different order. Nothing is judged here.
+//! Devices are distinguished by their labels, since records may name them in different order. Nothing is judged here.
 
 use std::collections::BTreeMap;
 
-use measure::record::{
-    Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkReading, Links, Outcome, Payload,
-    PeerProbe, Placement, Point, Record, Verification, judged,
+use record::{
+    Endpoint, LinkDevice, LinkReading, Links, Outcome, Payload, PeerProbe, Placement, Record,
+    Verification, judged,
 };
 use topology::{Machine, PathType};
 
@@ -158,8 +158,7 @@ impl Pool {
         let pending = links.pending.iter();
         self.pending
             .extend(pending.filter_map(|(from, to)| label(*from).zip(label(*to))));
-        let own = |point: &&Point| ![LOAD_MEMORY, LOAD_ARITHMETIC].contains(&point.case.as_str());
-        for point in links.points.iter().filter(own) {
+        for point in &links.points {
             let (Some(from), Some(to)) = (end(point.from), end(point.to)) else {
                 continue;
             };

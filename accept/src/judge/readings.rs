@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use measure::record::{MonitorLine, MonitorSample, MonitorValues};
+use record::{MonitorLine, MonitorSample, MonitorValues};
 
 /// Longer without a reading, ns, and nobody watched (our choice: five readings at ten a second).
 const GAP_NS: u64 = 500_000_000;
@@ -18,7 +18,7 @@ const SILENT: Duration = Duration::from_secs(10);
 /// Nor is one that blocked at the end of a short run a watch to its end: so long without an answer, and a tenth of the run.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Why nothing came for a while, as far as can be told from here.
+/// Why nothing came for a while, as far as can be known from here.
 pub(crate) const BLOCKED: &str = "the driver's calls blocked, or the monitor was stopped";
 
 /// Whether a watch that has been silent for so long, out of the whole time, has ended.
@@ -26,13 +26,8 @@ pub(crate) fn has_ended(silent: Duration, whole: Duration) -> bool {
     silent >= SILENT || (silent >= SHORT && silent * 10 >= whole)
 }
 
-/// A value that a kind of check lives on.
-pub(super) struct Value {
-    /// Its key in the monitor's lines.
-    pub(super) key: &'static str,
-    /// Whether a reading has it.
-    pub(super) is_told: fn(&MonitorValues) -> bool,
-}
+/// Whether a sample has a value.
+pub(super) type Value = fn(&MonitorValues) -> bool;
 
 /// The readings of one device by the monitors of a run.
 pub(super) struct Readings<'a> {
@@ -40,8 +35,6 @@ pub(super) struct Readings<'a> {
     pub(super) samples: Vec<&'a MonitorSample>,
     /// The same by monitor: the clock of each begins at 0.
     spans: Vec<Span<'a>>,
-    /// The values that the device told at all.
-    told: Vec<&'static str>,
 }
 
 /// What one monitor read of the device.
@@ -54,13 +47,6 @@ struct Span<'a> {
     counted: Vec<&'a MonitorSample>,
     /// The instant of the monitor's last line, of whatever device.
     until_ns: u64,
-}
-
-/// A watch that does not reach from the monitor's first line to its last.
-pub(super) struct Short {
-    pub(super) from_ns: u64,
-    pub(super) to_ns: u64,
-    pub(super) until_ns: u64,
 }
 
 impl<'a> Readings<'a> {
@@ -88,18 +74,13 @@ impl<'a> Readings<'a> {
             }
         }
         let samples: Vec<_> = spans.iter().flat_map(|span| span.samples.clone()).collect();
-        let is_told = |value: &&Value| samples.iter().any(|sample| (value.is_told)(&sample.values));
+        let is_told = |value: &&Value| samples.iter().any(|sample| value(&sample.values));
         let told: Vec<&Value> = values.iter().filter(is_told).collect();
-        let counts =
-            |sample: &&MonitorSample| told.iter().all(|value| (value.is_told)(&sample.values));
+        let counts = |sample: &&MonitorSample| told.iter().all(|value| value(&sample.values));
         for span in &mut spans {
             span.counted = span.samples.iter().copied().filter(counts).collect();
         }
-        Self {
-            samples,
-            spans,
-            told: told.iter().map(|value| value.key).collect(),
-        }
+        Self { samples, spans }
     }
 
     /// How many readings count.
@@ -116,16 +97,8 @@ impl<'a> Readings<'a> {
     }
 
     /// The first monitor's watch that begins too late or ends too early.
-    pub(super) fn short(&self) -> Option<Short> {
-        self.spans.iter().find_map(Span::short)
-    }
-
-    /// Why the device no longer told what it lives on, where its last reading says so.
-    pub(super) fn why(&self) -> Option<&str> {
-        let last = self.samples.last()?;
-        let mut keys = self.told.iter();
-        keys.find_map(|key| last.missing.get(*key))
-            .map(String::as_str)
+    pub(super) fn ended_early(&self) -> bool {
+        self.spans.iter().any(Span::ended_early)
     }
 
     /// Seconds from the first to the last reading that has a value, of each monitor's.
@@ -167,17 +140,10 @@ impl Span<'_> {
         between.sum::<u64>() + beyond(before, CALL_NS) + beyond(behind, CALL_NS)
     }
 
-    fn short(&self) -> Option<Short> {
+    fn ended_early(&self) -> bool {
         let whole = Duration::from_nanos(self.until_ns);
         let (before, behind) = self.ends_ns();
-        let is_short = |ns: u64| has_ended(Duration::from_nanos(ns), whole);
-        (is_short(before) || is_short(behind)).then(|| Short {
-            from_ns: if self.counted.is_empty() { 0 } else { before },
-            to_ns: match self.counted.last() {
-                Some(last) => last.answered_ns,
-                None => 0,
-            },
-            until_ns: self.until_ns,
-        })
+        let is_long = |ns: u64| has_ended(Duration::from_nanos(ns), whole);
+        is_long(before) || is_long(behind)
     }
 }

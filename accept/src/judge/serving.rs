@@ -1,12 +1,10 @@
 //! A serving benchmark on this box: failed requests, and times against the profile's limits.
 
-use measure::record::{Distribution, Payload, RequestErrorKind, ServeLoad, ServeSummary, Status};
+use record::{Distribution, Payload, ServeSummary, Status};
 
 use super::held::{Ceiling, Held};
-use super::inventory::seen;
-use super::judging::Judging;
+use super::judging::{Judging, seen};
 use super::three_way::Figure;
-use crate::plural::plural;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "serving";
@@ -24,33 +22,17 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
         };
         let Some(summary) = &serve.summary else {
             let how = match &found.it.status {
-                Status::Refused { reason } | Status::Failed { reason } => reason.clone(),
-                other => format!("{other:?}").to_lowercase(),
+                Status::Refused { reason } | Status::Failed { reason } => reason.detail.clone(),
+                _ => String::new(),
             };
-            let text = format!("no request completed: {how}");
-            let evidence = seen(
-                "completed requests",
-                "0",
-                Some("all".to_owned()),
-                &found.source,
-            );
-            let came = (Verdict::Fail, ReasonCode::ServerExited, text);
-            checks.push(judging.judged(
-                KIND,
-                about("requests"),
-                came,
-                None,
-                Seen::new(evidence, []),
-            ));
+            let expected = Some("all".to_owned());
+            let evidence = seen("completed requests", "0", expected, &found.source);
+            let came = (Verdict::Fail, ReasonCode::RequestsFailed, how);
+            let evidence = Seen::new(evidence, []);
+            checks.push(judging.judged(KIND, about("requests"), came, None, evidence));
             continue;
         };
-        let load = serve.load.as_ref();
-        checks.push(requests(
-            judging,
-            about("requests"),
-            (summary, load),
-            &found.source,
-        ));
+        checks.push(requests(judging, about("requests"), summary, &found.source));
         for (of, what, times) in [
             ("tpot", "time per output token", &summary.tpot_ms),
             ("ttft", "time to first token", &summary.ttft_ms),
@@ -65,7 +47,7 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
                     unit: "ms",
                     row: judging.row(KIND, Some(of)),
                     ceiling: Ceiling::NoLink,
-                    bad: ReasonCode::AboveLimit,
+                    bad: ReasonCode::BeyondLimit,
                     source: found.source.clone(),
                     more: vec![],
                     remark: String::new(),
@@ -87,64 +69,24 @@ fn figure(times: &Distribution) -> Figure {
     }
 }
 
-/// What was asked of the server.
-fn words(load: &ServeLoad) -> String {
-    let tokens = |count: Option<u32>| count.map_or("any number of".to_owned(), |n| n.to_string());
-    let at_once = load
-        .concurrency
-        .map_or(String::new(), |n| format!(", {n} in flight"));
-    format!(
-        "{} of {} tokens for {} each{at_once}",
-        plural(load.requests, "request"),
-        tokens(load.input_tokens),
-        tokens(load.output_tokens)
-    )
-}
-
 fn requests(
     judging: &Judging<'_>,
     about: Vec<String>,
-    (summary, load): (&ServeSummary, Option<&ServeLoad>),
+    summary: &ServeSummary,
     source: &str,
 ) -> Check {
     let (completed, failed) = (summary.completed, summary.failed);
-    let value = format!("{completed} completed, {failed} failed");
-    let evidence = seen(
-        "requests",
-        value.clone(),
-        Some("none failed".to_owned()),
-        source,
-    );
-    if failed == 0 {
-        let text = match load {
-            Some(load) => format!("{value}; {}", words(load)),
-            None => value,
-        };
-        let came = (Verdict::Pass, ReasonCode::AsExpected, text);
-        return judging.judged(KIND, about, came, None, Seen::new(evidence, []));
-    }
-    let kinds: Vec<String> = summary
-        .failures
-        .iter()
+    let value = format!("{failed} of {} failed", completed + failed);
+    let expected = Some(format!("0 of {} failed", completed + failed));
+    let evidence = seen("requests", value, expected, source);
+    let kinds = summary.failures.iter();
+    let kinds: Vec<String> = kinds
         .map(|(kind, count)| format!("{count} {kind}"))
         .collect();
-    // A connection that is refused or cut is a server that went away.
-    let is_gone = |kind: &RequestErrorKind| {
-        matches!(
-            kind,
-            RequestErrorKind::Refused | RequestErrorKind::Connect | RequestErrorKind::CutShort
-        )
+    let (verdict, code) = match failed {
+        0 => (Verdict::Pass, ReasonCode::AsExpected),
+        _ => (Verdict::Fail, ReasonCode::RequestsFailed),
     };
-    let gone = summary.failures.iter().any(|(kind, _)| is_gone(kind));
-    let code = if gone {
-        ReasonCode::ServerExited
-    } else {
-        ReasonCode::RequestsFailed
-    };
-    let came = (
-        Verdict::Fail,
-        code,
-        format!("{value}: {}", kinds.join(", ")),
-    );
+    let came = (verdict, code, kinds.join(", "));
     judging.judged(KIND, about, came, None, Seen::new(evidence, []))
 }

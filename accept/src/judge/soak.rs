@@ -2,9 +2,8 @@
 //! against the first few.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
-use measure::record::{Links, Outcome, Payload};
+use record::{Links, Outcome, Payload};
 
 use super::copies::arrow;
 use super::held::{Ceiling, Held};
@@ -13,9 +12,8 @@ use super::pool::HOST;
 use super::spread::is_open;
 use super::three_way::Figure;
 use crate::cli::Level;
-use crate::plural::plural;
 use crate::report::{Check, Evidence, ReasonCode, Side};
-use measure::record::Endpoint;
+use record::Endpoint;
 
 const KIND: &str = "drift";
 
@@ -34,8 +32,6 @@ struct Round {
     samples: Vec<f64>,
     /// The record's place.
     source: String,
-    /// When its record was begun.
-    started: Option<SystemTime>,
 }
 
 /// One check for each copy that stands in at least two records.
@@ -55,12 +51,10 @@ pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     let mut courses: BTreeMap<(String, String), Course> = BTreeMap::new();
     for found in records {
         if let Payload::Links(links) = &found.it.payload {
-            let started = humantime::parse_rfc3339(&found.it.header.provenance.started);
             for (key, samples) in rates(links) {
                 courses.entry(key).or_default().push(Round {
                     samples,
                     source: found.source.clone(),
-                    started: started.as_ref().ok().copied(),
                 });
             }
         }
@@ -77,7 +71,7 @@ fn rates(links: &Links) -> Vec<((String, String), Vec<f64>)> {
         Endpoint::Host => Some(HOST.to_owned()),
         Endpoint::All => None,
     };
-    let of_point = |point: &measure::record::Point| {
+    let of_point = |point: &record::Point| {
         let Outcome::Measured { quantities, .. } = &point.outcome else {
             return None;
         };
@@ -105,14 +99,13 @@ fn of_course(
     }
     let check = over(judging, (&case, &ends), course, 1)?;
     let most = TOGETHER.min(course.len() / 2);
-    let check = match most {
+    Some(match most {
         // Other rounds do not outvote a last one whose median is beyond the line itself: what comes late stands there first.
         2.. if is_open(&check) && !is_beyond(&check) => {
             over(judging, (&case, &ends), course, most)?
         }
         _ => check,
-    };
-    Some(told(check, course))
+    })
 }
 
 /// Whether the figure itself lies beyond the line that fails, whatever its interval.
@@ -173,47 +166,9 @@ fn over(
         unit: "1",
         row: judging.row(KIND, None),
         ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Drift,
+        bad: ReasonCode::BeyondLimit,
         source: sources.join(", "),
         more: between,
         remark: String::new(),
     }))
-}
-
-/// A check that is open though the rate may as well not have fallen: the soak was too short to tell, with the time that would.
-fn told(mut check: Check, course: &Course) -> Check {
-    let holds_one = match check.evidence.first() {
-        Some(Evidence::Measured {
-            low: Some(low),
-            high: Some(high),
-            ..
-        }) => *low <= 1.0 && *high >= 1.0,
-        _ => false,
-    };
-    if !holds_one || !is_open(&check) || check.reason.code == ReasonCode::BusyDevice {
-        return check;
-    }
-    let (rounds, enough) = (course.len(), 2 * TOGETHER);
-    if rounds >= enough {
-        check.reason.text += "; the interval holds 1, so that the rate need not have fallen: it varies too much to tell drift";
-        return check.advised("stop everything else on this machine and soak it again");
-    }
-    check.reason.text += &format!(
-        "; the interval holds 1: too short a soak to tell drift, with {}",
-        plural(rounds, "round")
-    );
-    let so_long = seconds_a_round(course).map_or_else(String::new, |seconds| {
-        // In tens of seconds, as a user writes it.
-        let tens = (seconds * enough as f64 / 10.0).ceil();
-        format!(", about --duration {:.0}s here", tens * 10.0)
-    });
-    check.advised(format!("soak for {enough} rounds at least{so_long}"))
-}
-
-/// How long a round took; `None` where their records do not say.
-fn seconds_a_round(course: &Course) -> Option<f64> {
-    let (first, last) = (course.first()?.started?, course.last()?.started?);
-    let between = last.duration_since(first).ok()?.as_secs_f64();
-    let seconds = between / (course.len() - 1) as f64;
-    (seconds > 0.0).then_some(seconds)
 }

@@ -1,21 +1,17 @@
-//! Devices and pairs beside each other: the two ways of a pair, and the members of a class.
-//!
-//! All members slow alike are not seen here; a floor or a baseline sees that.
+//! Devices and pairs beside their like: the two ways of a pair, and the members of a class.
 
 use std::collections::BTreeMap;
 
-use super::copies::{arrow, class, host_figure, pair_cases, pair_figure, pair_figure_of};
+use super::copies::{Pair, arrow, class, figure_of, host_figure, pair_cases, pair_figure};
 use super::held::{Ceiling, Held};
 use super::judging::Judging;
-use super::link;
 use super::three_way::{Came, Figure};
-use crate::plural::plural;
-use crate::report::{Check, Evidence, ReasonCode, Verdict};
+use crate::report::{Check, Evidence, ReasonCode};
 
-/// A class has to have so many members for one of them to be named: of two that differ nobody can say which is out of order.
+/// Of fewer members none is named: it may be either.
 const NAMED_FROM: usize = 3;
 
-/// A member of a class.
+/// A device or pair of a class.
 struct Member {
     name: String,
     devices: Vec<String>,
@@ -23,83 +19,71 @@ struct Member {
     source: String,
 }
 
-/// Whether each pair is as fast one way as the other.
+/// Whether each pair is as fast one way as the other, by the same kind of copy.
 pub(super) fn symmetry(judging: &Judging<'_>) -> Vec<Check> {
-    let pairs = judging.pool.pairs();
-    let unordered = pairs.iter().filter(|(a, b)| {
-        let place = |label: &String| {
-            judging
-                .pool
-                .labels()
-                .iter()
-                .position(|known| known == label)
-        };
-        place(a) < place(b)
-    });
-    unordered
-        .filter_map(|pair| of_pair(judging, pair))
+    let labels = judging.pool.labels();
+    let place = |label: &String| labels.iter().position(|known| known == label);
+    let pairs = judging.pool.pairs().into_iter();
+    pairs
+        .filter(|(a, b)| place(a) < place(b))
+        .filter_map(|pair| of_pair(judging, &pair))
         .collect()
 }
 
-fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Option<Check> {
+fn of_pair(judging: &Judging<'_>, pair: &Pair) -> Option<Check> {
     const KIND: &str = "symmetry";
     let back = (pair.1.clone(), pair.0.clone());
-    let both = |case| pair_figure_of(judging, case, pair).zip(pair_figure_of(judging, case, &back));
+    let about = vec![arrow(pair), arrow(&back)];
+    let of = |case: &str, pair: &Pair| figure_of(judging, case, &pair.0, &pair.1);
+    let both = |case| of(case, pair).zip(of(case, &back));
     let Some(((there, source), (again, other))) = pair_cases().find_map(both) else {
-        // Nothing of one way is told elsewhere.
+        // Where one way has no figure at all, that is another check's.
         pair_figure(judging, pair).zip(pair_figure(judging, &back))?;
-        let text = format!(
-            "{} and {} have no figure of one kind of copy: one way is direct and the other goes through host memory, or is read and not written",
-            arrow(pair),
-            arrow(&back)
-        );
-        let subject = judging.subject(KIND, [arrow(pair), arrow(&back)]);
-        return Some(subject.skipped(ReasonCode::DependencyFailed, text));
+        let subject = judging.subject(KIND, about);
+        return Some(subject.skipped(ReasonCode::WorkerFailed, "no kind of copy goes both ways"));
     };
-    let (slower, faster, slow) = if there.value <= again.value {
-        (&there, &again, arrow(pair))
-    } else {
-        (&again, &there, arrow(&back))
+    let (slower, faster, slow) = match there.value <= again.value {
+        true => (&there, &again, arrow(pair)),
+        false => (&again, &there, arrow(&back)),
     };
     let difference = slower.over(faster)?.missing_to_one();
     Some(judging.hold(Held {
         kind: KIND,
-        about: vec![arrow(pair), arrow(&back)],
+        about,
         devices: vec![pair.0.clone(), pair.1.clone()],
         figure: difference,
         what: "difference of the two ways over the faster one".to_owned(),
         unit: "1",
         row: judging.row(KIND, None),
         ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Asymmetric,
+        bad: ReasonCode::Outlier,
         more: vec![
             there.evidence(arrow(pair), "GB/s", &source),
             again.evidence(arrow(&back), "GB/s", &other),
         ],
         source,
-        remark: format!("; {slow} is the slower one"),
+        remark: format!("slower: {slow}"),
     }))
 }
 
-/// Whether the members of each class are equally fast: host links of all devices, and pairs of one path class.
+/// Whether devices, and pairs of one class, are equally fast.
 pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for kind in ["h2d_pinned", "d2h_pinned"] {
         let labels = judging.pool.labels().into_iter();
-        let members: Vec<Member> = labels
-            .filter_map(|label| {
-                let (figure, source) = host_figure(judging, kind, &label)?;
-                Some(Member {
-                    name: label.clone(),
-                    devices: vec![label],
-                    figure,
-                    source,
-                })
+        let members = labels.filter_map(|label| {
+            let (figure, source) = host_figure(judging, kind, &label)?;
+            Some(Member {
+                name: label.clone(),
+                devices: vec![label],
+                figure,
+                source,
             })
-            .collect();
+        });
+        let members: Vec<Member> = members.collect();
         checks.extend(of_class(judging, vec![kind.to_owned()], &members, ""));
     }
-    let mut classes: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
     for pair in judging.pool.pairs() {
         let of = class(judging.pool.path(&pair.0, &pair.1));
         classes.entry(of).or_default().push(pair);
@@ -110,159 +94,101 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
     checks
 }
 
-/// The spread of a class of pairs by the kind of copy that most of them have.
-fn of_pairs(
-    judging: &Judging<'_>,
-    about: Vec<String>,
-    pairs: &[(String, String)],
-) -> Option<Check> {
+/// Pairs of a class, by the kind of copy that most have.
+fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option<Check> {
     let by = |case: &str| -> Vec<Member> {
-        let member = |pair: &(String, String)| {
-            let (figure, source) = pair_figure_of(judging, case, pair)?;
+        let members = pairs.iter().filter_map(|pair| {
+            let (figure, source) = figure_of(judging, case, &pair.0, &pair.1)?;
             Some(Member {
                 name: arrow(pair),
                 devices: vec![pair.0.clone(), pair.1.clone()],
                 figure,
                 source,
             })
-        };
-        pairs.iter().filter_map(member).collect()
+        });
+        members.collect()
     };
     // Of several that as many have, the first.
-    let members = pair_cases().map(by).reduce(|most, members| {
-        if members.len() > most.len() {
-            members
-        } else {
-            most
-        }
-    })?;
-    let lacks = |pair: &&(String, String)| {
+    let more = |most: Vec<Member>, members: Vec<Member>| match members.len() > most.len() {
+        true => members,
+        false => most,
+    };
+    let members = pair_cases().map(by).reduce(more)?;
+    let lacks = |pair: &&Pair| {
         let name = arrow(pair);
         pair_figure(judging, pair).is_some() && members.iter().all(|member| member.name != name)
     };
     let lacking: Vec<String> = pairs.iter().filter(lacks).map(arrow).collect();
-    if lacking.is_empty() {
-        return of_class(judging, about, &members, "");
-    }
-    let lacking = lacking.join(", ");
-    if members.len() < NAMED_FROM {
-        let text = format!(
-            "{} of the same kind of copy, and {lacking} of another: they are not compared",
-            plural(members.len(), "pair")
-        );
+    if !lacking.is_empty() && members.len() < NAMED_FROM {
         let subject = judging.subject("spread", about);
-        return Some(subject.skipped(ReasonCode::DependencyFailed, text));
+        let detail = "pairs have other kinds of copies";
+        return Some(subject.skipped(ReasonCode::WorkerFailed, detail));
     }
-    let remark = format!("; without {lacking}, of which there is another kind of copy only");
-    of_class(judging, about, &members, &remark)
+    let without = match lacking.is_empty() {
+        true => String::new(),
+        false => format!("; without {}, of another kind of copy", lacking.join(", ")),
+    };
+    of_class(judging, about, &members, &without)
 }
 
 fn of_class(
     judging: &Judging<'_>,
     about: Vec<String>,
     members: &[Member],
-    left_out: &str,
+    without: &str,
 ) -> Option<Check> {
     const KIND: &str = "spread";
     let first = members.first()?;
     let is_one_pair = first.devices.len() == 2 && members.len() == 2;
     if members.len() == 1 || is_one_pair {
-        let text = "a class of one has nothing to be compared with; a baseline tells whether it got slower".to_owned();
-        return Some(
-            judging
-                .subject(KIND, about)
-                .skipped(ReasonCode::NotApplicable, text),
-        );
+        let subject = judging.subject(KIND, about);
+        return Some(subject.skipped(ReasonCode::NotApplicable, ""));
     }
-    let behind = |member: &Member| {
-        let others: Vec<&Figure> = members
-            .iter()
-            .filter(|other| other.name != member.name)
-            .map(|other| &other.figure)
-            .collect();
-        Some(
-            member
-                .figure
-                .over(&Figure::middle(&others)?)?
-                .missing_to_one(),
-        )
-    };
-    let all: Vec<(&Member, Figure)> = members
-        .iter()
-        .filter_map(|member| Some((member, behind(member)?)))
-        .collect();
+    let all = members.iter().filter_map(|member| {
+        let others = members.iter().filter(|other| other.name != member.name);
+        let others: Vec<&Figure> = others.map(|other| &other.figure).collect();
+        let part = member.figure.over(&Figure::middle(&others)?)?;
+        Some((member, part.missing_to_one()))
+    });
+    let all: Vec<(&Member, Figure)> = all.collect();
     let (worst, figure) = all.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
     let row = judging.row(KIND, None);
-    let names: Vec<&str> = if members.len() < NAMED_FROM {
-        members.iter().map(|member| member.name.as_str()).collect()
-    } else {
-        // All that lie beyond a line by their values; the worst one in any case.
-        let line = row.and_then(|row| row.warn.or(row.fail));
-        let is_beyond = |figure: &Figure| line.is_some_and(|line| figure.value > line);
-        let named = all
-            .iter()
-            .filter(|(member, figure)| is_beyond(figure) || member.name == worst.name);
-        named.map(|(member, _)| member.name.as_str()).collect()
+    // All that lie beyond a line by their values; the worst one in any case.
+    let line = row.and_then(|row| row.warn.or(row.fail));
+    let is_named = |(member, figure): &&(&Member, Figure)| {
+        members.len() < NAMED_FROM
+            || line.is_some_and(|line| figure.value > line)
+            || member.name == worst.name
     };
-    let remark = if members.len() < NAMED_FROM {
-        format!(
-            "; of {}: where two differ nobody can say which is out of order, so none is named",
-            names.join(" and ")
-        )
-    } else {
-        format!(
-            "; slowest of {}: {}{left_out}",
-            members.len(),
-            names.join(", ")
-        )
+    let names = all.iter().filter(is_named);
+    let names: Vec<&str> = names.map(|(member, _)| member.name.as_str()).collect();
+    let evidence = |member: &Member| {
+        let name = member.name.clone();
+        member.figure.evidence(name, "GB/s", &member.source)
     };
-    let more: Vec<Evidence> = members
-        .iter()
-        .map(|member| {
-            member
-                .figure
-                .evidence(member.name.clone(), "GB/s", &member.source)
-        })
-        .collect();
-    let fallen = follows(judging, members, &names);
-    let check = judging.hold(Held {
+    Some(judging.hold(Held {
         kind: KIND,
         about,
         devices: worst.devices.clone(),
         figure: figure.clone(),
-        what: "what the slowest member lacks of the middle of the others".to_owned(),
+        what: "what the slowest lacks of the median of the others".to_owned(),
         unit: "1",
         row,
         ceiling: Ceiling::NoLink,
         bad: ReasonCode::Outlier,
         source: worst.source.clone(),
-        more,
-        remark,
-    });
-    let is_bad = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
-    Some(match fallen.filter(|_| is_bad) {
-        Some(links) => check.following(&links),
-        None => check,
-    })
+        more: members.iter().map(evidence).collect(),
+        remark: format!(
+            "slowest of {}: {}{without}",
+            members.len(),
+            names.join(", ")
+        ),
+    }))
 }
 
-/// The failed links that all named members' slowness follows from; `None` where a named one has none.
-fn follows(judging: &Judging<'_>, members: &[Member], names: &[&str]) -> Option<String> {
-    let mut links: Vec<String> = Vec::new();
-    let named = |member: &&Member| names.contains(&member.name.as_str());
-    for member in members.iter().filter(named) {
-        let mut fallen = member.devices.iter();
-        let label = fallen.find(|label| link::is_failed(judging, label))?;
-        let link = format!("link {label}");
-        if !links.contains(&link) {
-            links.push(link);
-        }
-    }
-    (!links.is_empty()).then(|| links.join(" and "))
-}
-
-/// Whether a check may come to something else with more samples: its figure lies across a line, or has no interval.
+/// Whether more samples may settle a check.
 pub(crate) fn is_open(check: &Check) -> bool {
+    let evidence = check.evidence.first();
     let (
         Some(limit),
         Some(Evidence::Measured {
@@ -272,12 +198,9 @@ pub(crate) fn is_open(check: &Check) -> bool {
             n,
             ..
         }),
-    ) = (&check.limit, check.evidence.first())
+    ) = (&check.limit, evidence)
     else {
-        return matches!(
-            check.reason.code,
-            ReasonCode::Noisy | ReasonCode::TooFewSamples
-        );
+        return check.reason.code == ReasonCode::Noisy;
     };
     let figure = Figure {
         value: *value,

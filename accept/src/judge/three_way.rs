@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows what the figure is of.
 
-use measure::stats::{median, median_interval};
+use stats::{median, median_interval};
 
 use crate::report::{Evidence, Limit, ReasonCode, Side, Verdict};
 
@@ -79,6 +79,21 @@ impl Figure {
         })
     }
 
+    /// The sum of several, with the sums of the ends of their intervals.
+    pub(super) fn sum(figures: &[Self]) -> Option<Self> {
+        let ends: Option<Vec<(f64, f64)>> = figures.iter().map(|figure| figure.ends).collect();
+        let sum = |ends: &[(f64, f64)]| {
+            let lows: f64 = ends.iter().map(|ends| ends.0).sum();
+            (lows, ends.iter().map(|ends| ends.1).sum())
+        };
+        Some(Self {
+            value: figures.iter().map(|figure| figure.value).sum(),
+            ends: ends.map(|ends| sum(&ends)),
+            n: figures.iter().map(|figure| figure.n).min()?,
+            samples: Vec::new(),
+        })
+    }
+
     /// Where it lies; only for one that has an interval.
     fn lies(ends: (f64, f64), good: Side, line: f64) -> Lies {
         let (low, high) = ends;
@@ -120,23 +135,6 @@ impl Figure {
             source: source.to_owned(),
         }
     }
-
-    /// `25.56 [25.32, 25.68] GB/s, n=15`.
-    pub(super) fn words(&self, unit: &str) -> String {
-        let digits = if self.value.abs() >= 10.0 { 2 } else { 3 };
-        let unit = if unit == "1" {
-            String::new()
-        } else {
-            format!(" {unit}")
-        };
-        let (value, n) = (self.value, self.n);
-        match self.ends {
-            Some((low, high)) => {
-                format!("{value:.digits$} [{low:.digits$}, {high:.digits$}]{unit}, n={n}")
-            }
-            None => format!("{value:.digits$}{unit}, n={n}, too few for an interval"),
-        }
-    }
 }
 
 /// What a figure came to against a limit.
@@ -160,29 +158,17 @@ impl Came {
     /// The verdict, with `bad` as the reason of one that is beyond a line.
     pub(super) fn verdict(self, bad: ReasonCode) -> (Verdict, ReasonCode) {
         match self {
-            Self::Good => (Verdict::Pass, ReasonCode::WithinLimit),
+            Self::Good => (Verdict::Pass, ReasonCode::AsExpected),
             Self::Warned | Self::AcrossWarn => (Verdict::Warn, bad),
             Self::Failed => (Verdict::Fail, bad),
             Self::AcrossFail => (Verdict::Inconclusive, ReasonCode::Noisy),
-            Self::TooFew => (Verdict::Inconclusive, ReasonCode::TooFewSamples),
+            Self::TooFew => (Verdict::Inconclusive, ReasonCode::Noisy),
         }
     }
 
     /// Whether more samples could change it from one that is not settled to one that is.
     pub(super) fn is_open(self) -> bool {
         matches!(self, Self::AcrossWarn | Self::AcrossFail | Self::TooFew)
-    }
-
-    /// In words, for the end of a sentence.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Good => "within the limit",
-            Self::Warned => "beyond the line that warns",
-            Self::AcrossWarn => "the interval lies across the line that warns",
-            Self::Failed => "beyond the line that fails",
-            Self::AcrossFail => "the interval lies across the line that fails",
-            Self::TooFew => "too few samples for an interval, six are needed",
-        }
     }
 }
 
@@ -196,6 +182,9 @@ mod tests {
             fail: Some(fail),
             warn: Some(warn),
             unit: "GB/s".to_owned(),
+            ceiling: None,
+            link: None,
+            ordered: None,
             basis: String::new(),
             source: String::new(),
         }

@@ -1,8 +1,8 @@
-//! Why a thing has no number: what an outcome without one comes to.
-//!
-//! The programs say in words what went wrong; the words that are looked for here are those of the device layer's errors.
+//! Why a thing has no number: what an outcome without one comes to, by the kind of its failure.
 
-use measure::record::{CollectiveOutcome, Outcome, Payload, PeerVerdict, Record, Verification};
+use record::{
+    CollectiveOutcome, Failure, FailureKind, Outcome, Payload, PeerVerdict, Record, Verification,
+};
 
 use crate::report::{ReasonCode, Verdict};
 
@@ -14,45 +14,22 @@ pub(super) struct Trouble {
     pub(super) text: String,
 }
 
-/// The words of the programs' processes that made no progress because they did not get a CPU.
-pub(crate) const STARVED: &str = "were waits for a CPU";
-
-/// The words of the programs' processes that somebody stopped.
-pub(crate) const STOPPED: &str = "was stopped from outside";
-
-/// What a failure's words hold, and what it then is; the first that fits.
-const FAILURES: &[(&str, Verdict, ReasonCode)] = &[
-    (
-        "is not tried again",
-        Verdict::Skip,
-        ReasonCode::DependencyFailed,
-    ),
-    ("device lost", Verdict::Fail, ReasonCode::DeviceLost),
-    (STARVED, Verdict::Inconclusive, ReasonCode::BusyHost),
-    (STOPPED, Verdict::Inconclusive, ReasonCode::WorkerFailed),
-    (
-        "out of memory",
-        Verdict::Inconclusive,
-        ReasonCode::OutOfMemory,
-    ),
-    (
-        "is not supported",
-        Verdict::Skip,
-        ReasonCode::UnsupportedByDevice,
-    ),
-    (".so not found", Verdict::Skip, ReasonCode::MissingLibrary),
-    ("EPERM", Verdict::Inconclusive, ReasonCode::Permission),
-    (
-        "ermission denied",
-        Verdict::Inconclusive,
-        ReasonCode::Permission,
-    ),
-    (
-        "not permitted",
-        Verdict::Inconclusive,
-        ReasonCode::Permission,
-    ),
-];
+/// The verdict and code of a failure.
+pub(crate) fn of_kind(kind: FailureKind) -> (Verdict, ReasonCode) {
+    use FailureKind as F;
+    match kind {
+        F::DeviceLost => (Verdict::Fail, ReasonCode::DeviceLost),
+        F::Hang => (Verdict::Fail, ReasonCode::Hang),
+        F::WrongData => (Verdict::Fail, ReasonCode::WrongData),
+        F::HostBusy => (Verdict::Inconclusive, ReasonCode::HostBusy),
+        F::Permission => (Verdict::Inconclusive, ReasonCode::Unreadable),
+        F::OutOfMemory | F::Stopped | F::Internal => {
+            (Verdict::Inconclusive, ReasonCode::WorkerFailed)
+        }
+        F::Dependency => (Verdict::Skip, ReasonCode::WorkerFailed),
+        F::LibraryMissing | F::Unsupported => (Verdict::Skip, ReasonCode::Unsupported),
+    }
+}
 
 impl Trouble {
     fn new(verdict: Verdict, code: ReasonCode, text: impl Into<String>) -> Self {
@@ -65,32 +42,33 @@ impl Trouble {
 
     /// Data that arrived wrong; the number beside it stands for nothing.
     pub(super) fn wrong_data(seen: &str) -> Self {
-        let text = format!("the data that arrived is not what was sent: {seen}");
-        Self::new(Verdict::Fail, ReasonCode::DataMismatch, text)
-    }
-
-    fn hang(doing: &str) -> Self {
-        Self::new(
-            Verdict::Fail,
-            ReasonCode::Hang,
-            format!("it did not end: {doing}"),
-        )
+        Self::new(Verdict::Fail, ReasonCode::WrongData, seen)
     }
 
     /// What was tried and failed.
-    pub(super) fn failed(reason: &str) -> Self {
-        Self::known(reason)
-            .unwrap_or_else(|| Self::new(Verdict::Inconclusive, ReasonCode::WorkerFailed, reason))
+    pub(super) fn failed(failure: &Failure) -> Self {
+        let (verdict, code) = of_kind(failure.kind);
+        Self::new(verdict, code, failure.detail.clone())
     }
 
-    fn skipped(reason: &str) -> Self {
-        Self::known(reason)
-            .unwrap_or_else(|| Self::new(Verdict::Skip, ReasonCode::DependencyFailed, reason))
+    /// What was not tried: a fault was met before, and is told there.
+    fn skipped(failure: &Failure) -> Self {
+        let (verdict, code) = match of_kind(failure.kind) {
+            (Verdict::Inconclusive, ReasonCode::WorkerFailed) => {
+                (Verdict::Skip, ReasonCode::WorkerFailed)
+            }
+            other => other,
+        };
+        Self::new(verdict, code, failure.detail.clone())
     }
 
-    fn known(reason: &str) -> Option<Self> {
-        let row = FAILURES.iter().find(|(words, ..)| reason.contains(words));
-        row.map(|(_, verdict, code)| Self::new(*verdict, *code, reason))
+    /// How bad it is, for the worst of several.
+    pub(super) fn weight(&self) -> u8 {
+        match self.verdict {
+            Verdict::Fail => 2,
+            Verdict::Inconclusive => 1,
+            _ => 0,
+        }
     }
 
     /// Whether it condemns what it is about, whatever other runs of the same gave.
@@ -106,7 +84,7 @@ pub(super) fn of_copy(outcome: &Outcome) -> Option<Trouble> {
         Outcome::NotApplicable { reason } => Some(not_applicable(reason)),
         Outcome::Skipped { reason } => Some(Trouble::skipped(reason)),
         Outcome::Failed { reason } => Some(Trouble::failed(reason)),
-        Outcome::Hang { doing } => Some(Trouble::hang(doing)),
+        Outcome::Hang { doing } => Some(hang(doing)),
     }
 }
 
@@ -117,7 +95,7 @@ pub(super) fn of_collective(outcome: &CollectiveOutcome) -> Option<Trouble> {
         CollectiveOutcome::NotApplicable { reason } => Some(not_applicable(reason)),
         CollectiveOutcome::Skipped { reason } => Some(Trouble::skipped(reason)),
         CollectiveOutcome::Failed { reason } => Some(Trouble::failed(reason)),
-        CollectiveOutcome::Hang { doing } => Some(Trouble::hang(doing)),
+        CollectiveOutcome::Hang { doing } => Some(hang(doing)),
     }
 }
 
@@ -145,6 +123,10 @@ pub(crate) fn has_fault(record: &Record) -> bool {
     }
 }
 
+fn hang(doing: &str) -> Trouble {
+    Trouble::new(Verdict::Fail, ReasonCode::Hang, doing)
+}
+
 fn of_data(verification: &Verification) -> Option<Trouble> {
     match verification {
         Verification::WrongData { seen } => Some(Trouble::wrong_data(seen)),
@@ -152,8 +134,12 @@ fn of_data(verification: &Verification) -> Option<Trouble> {
     }
 }
 
-fn not_applicable(reason: &str) -> Trouble {
-    Trouble::new(Verdict::Skip, ReasonCode::NotApplicable, reason)
+fn not_applicable(reason: &Failure) -> Trouble {
+    Trouble::new(
+        Verdict::Skip,
+        ReasonCode::NotApplicable,
+        reason.detail.clone(),
+    )
 }
 
 #[cfg(test)]
@@ -161,33 +147,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_device_layer_are_told_apart() {
-        let code = |reason: &str| Trouble::failed(reason).code;
+    fn only_faults_of_hardware_condemn_and_what_is_left_alone_after_one_does_not() {
+        let code = |kind: FailureKind| Trouble::failed(&kind.of("x")).code;
+        assert_eq!(code(FailureKind::DeviceLost), ReasonCode::DeviceLost);
+        assert_eq!(code(FailureKind::HostBusy), ReasonCode::HostBusy);
+        let again = Trouble::skipped(&FailureKind::Dependency.of("x"));
         assert_eq!(
-            code("device lost: cuMemcpyAsync returned CUDA_ERROR_UNKNOWN (999); look for Xid"),
-            ReasonCode::DeviceLost
+            (again.verdict, again.code),
+            (Verdict::Skip, ReasonCode::WorkerFailed)
         );
-        assert_eq!(
-            code("out of memory: 4096 bytes of device memory"),
-            ReasonCode::OutOfMemory
-        );
-        // The very words of `supervisor::Silence`.
-        let starved = "rank 2 in `x`: no progress for 80 s, of which 75 s were waits for a CPU: other work has this machine's CPUs";
-        assert_eq!(
-            (Trouble::failed(starved).verdict, code(starved)),
-            (Verdict::Inconclusive, ReasonCode::BusyHost)
-        );
-        let stopped = "copying: no progress for 20 s: one of its processes was stopped from outside (SIGSTOP or a debugger)";
-        assert_eq!(
-            (Trouble::failed(stopped).verdict, code(stopped)),
-            (Verdict::Inconclusive, ReasonCode::WorkerFailed)
-        );
-        assert_eq!(
-            code("the worker was killed by signal 11"),
-            ReasonCode::WorkerFailed
-        );
-        // The first failure tells of the loss; what is left alone after it rests on that.
-        let again = "GPU1 failed 2 times and is not tried again; last: device lost: x";
-        assert_eq!(Trouble::skipped(again).code, ReasonCode::DependencyFailed);
+        assert!(!Trouble::failed(&FailureKind::Stopped.of("x")).is_fault());
     }
 }

@@ -1,18 +1,17 @@
-//! What the monitor saw over the whole run: changes of links under load, and what held clocks down.
+//! What the monitor saw beside the load: changes of links, throttling, temperature, memory repairs.
+//!
+//! Where nobody watched, nothing is found good.
 
-use measure::record::MonitorSample;
+use record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
 use topology::PcieLink;
 
-use super::inventory::seen;
-use super::judging::Judging;
-use super::readings::{BLOCKED, Readings, Value};
+use super::judging::{Judging, seen, seen_times};
+use super::readings::{Readings, Value};
 use crate::checks::Group;
-use crate::findings::Missing;
 use crate::plural::plural;
-use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Verdict};
+use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Subject, Verdict};
 
-/// Reasons that hold clocks down for a fault of cooling or power, by the words of `nvidia-smi -q`; the others are settings, idleness
-/// and the power limit, at which a healthy device works.
+/// Throttle reasons of heat and power, as drivers name them; others are of no fault.
 const REASONS: &[(&str, Verdict)] = &[
     ("hardware slowdown", Verdict::Fail),
     ("hardware thermal slowdown", Verdict::Fail),
@@ -20,23 +19,16 @@ const REASONS: &[(&str, Verdict)] = &[
     ("software thermal slowdown", Verdict::Warn),
 ];
 
-/// A link counts as loaded from so much traffic on, KB/s: its speed says something then (our choice: 1 GB/s, which no idle device has).
+/// A link that carries so much is loaded: 1 GB/s.
 const LOADED_KB_PER_S: u64 = 1_000_000;
 
-/// The part of the time in which somebody has to have watched.
+/// So much of the time a device must be watched.
 const WATCHED: f64 = 0.9;
 
-/// The place in reports.
-pub(super) const SOURCE: &str = "monitor";
+const SOURCE: &str = "monitor";
+const REPAIRS: &str = "memory_repairs";
 
-/// Why the monitor did not watch to the end, where it did not.
-fn lost<'a>(judging: &Judging<'a>) -> Option<&'a Missing> {
-    let missing = judging.findings.missing.get(&Group::Watch);
-    missing.filter(|missing| missing.code == ReasonCode::MonitorLost)
-}
-
-/// Runs a judge on the readings of every device; a device that was not watched is not told.
-pub(super) fn of_devices(
+fn of_devices(
     judging: &Judging<'_>,
     kind: &str,
     values: &[Value],
@@ -49,229 +41,319 @@ pub(super) fn of_devices(
         let readings = Readings::of(&judging.findings.monitor, &label, values);
         let check = judge(&label, &readings);
         // A fault that was seen stands; that all was well does not, where nobody looked.
-        match unwatched(judging, &label, &readings, &check) {
-            Some(text) if check.verdict != Verdict::Fail => judging
-                .unwatched(kind, [label])
-                .inconclusive(ReasonCode::MonitorLost, text, check.limit, check.evidence),
+        match unwatched(judging, &readings, &check) {
+            Some(detail) if check.verdict != Verdict::Fail => {
+                let subject = judging.unwatched(kind, &label);
+                subject.open(ReasonCode::Unreadable, &detail, check.limit, check.evidence)
+            }
             _ => check,
         }
     };
     judging.pool.labels().into_iter().map(one).collect()
 }
 
-/// What was seen and why that is no word on the whole run; `None` where the device was watched.
-#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
-fn unwatched(
-    judging: &Judging<'_>,
-    label: &str,
-    readings: &Readings<'_>,
-    check: &Check,
-) -> Option<String> {
-    // What repairs count is kept by the device: two readings tell all that came between, and what is not told is not told later.
-    let is_kept = check.kind == "memory_repairs";
+/// Why a device was not watched long enough for this check.
+fn unwatched(judging: &Judging<'_>, readings: &Readings<'_>, check: &Check) -> Option<String> {
+    // Repairs are counted by the device: two readings cover all between them, and what is not read now is not read later.
+    let is_kept = check.kind == REPAIRS;
     if is_kept && check.verdict == Verdict::Skip && readings.samples.len() > 1 {
         return None;
     }
-    let seen = &check.reason.text;
-    if let Some(lost) = lost(judging) {
-        return Some(match readings.samples[..] {
-            [] => lost.text.clone(),
-            _ => format!("{seen}, until {}", lost.text),
-        });
+    let missing = judging.findings.missing.get(&Group::Watch);
+    if let Some(lost) = missing.filter(|missing| missing.code == ReasonCode::Unreadable) {
+        return Some(lost.text.clone());
     }
-    let read = plural(readings.counted(), "reading");
-    if readings.counted() < 2 {
-        // Nothing lies between readings that are not there.
-        return Some(format!(
-            "{label} has {read}, which is too few to have watched it: the run was short, or the driver answered no further one"
-        ));
-    }
-    let why = readings.why().unwrap_or(BLOCKED);
-    let s = |ns: u64| ns as f64 / 1e9;
-    if let Some(short) = readings.short() {
-        return Some(format!(
-            "{seen}; {label} was read from {:.1} s to {:.1} s of {:.1} s only: {why}",
-            s(short.from_ns),
-            s(short.to_ns),
-            s(short.until_ns)
-        ));
+    let counted = readings.counted();
+    if counted < 2 {
+        return Some(format!("{}, too few", plural(counted, "reading")));
     }
     let part = readings.part();
-    (part < WATCHED && !is_kept).then(|| {
-        format!(
-            "{seen}; {label} was watched for {:.0}% of the time only, {read}: {why}",
-            part * 100.0
-        )
-    })
+    (readings.ended_early() || part < WATCHED && !is_kept)
+        .then(|| format!("watched for {:.0}% of the time", part * 100.0))
 }
 
-/// Changes of the link under load.
+/// Changes of width at any time, and of speed under load.
 pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "link_transitions";
     if judging.is_host() {
-        let text = "host memory: no link between the ends".to_owned();
-        return vec![
-            judging
-                .subject(KIND, ["box".to_owned()])
-                .skipped(ReasonCode::NotApplicable, text),
-        ];
+        return vec![judging.skip(KIND, "box", ReasonCode::NotApplicable)];
     }
-    let value = Value {
-        key: "slot_link",
-        is_told: |values| values.slot_link.is_some(),
-    };
+    let value: Value = |values| values.slot_link.is_some();
     of_devices(judging, KIND, &[value], |label, readings| {
-        let samples = &readings.samples;
-        let about = [label.to_owned()];
+        let samples = readings.samples.iter();
         let read: Vec<(&MonitorSample, PcieLink)> = samples
-            .iter()
             .filter_map(|sample| Some((*sample, sample.values.slot_link?)))
             .collect();
+        // The copies' own readings see what falls between two of the monitor's.
         let fell = judging.pool.device(label).and_then(|device| {
-            device
-                .loaded
-                .iter()
-                .find_map(|(reading, source)| Some((reading.narrowed_to?, source.clone())))
+            let mut loaded = device.loaded.iter();
+            loaded.find_map(|(reading, source)| Some((reading.narrowed_to?, source)))
         });
         if read.is_empty() && fell.is_none() {
-            let text = "the link at the slot could not be read".to_owned();
-            let subject = judging.subject(KIND, about);
             return match judging.is_guest() {
-                true => subject.skipped(ReasonCode::Virtualized, text),
-                false => subject.inconclusive(ReasonCode::Unreadable, text, None, vec![]),
+                true => judging.skip(KIND, label, ReasonCode::Unsupported),
+                false => judging.open(KIND, label, ReasonCode::Unreadable, ""),
             };
         }
-        let changes: Vec<String> = read
+        let changes = read
             .windows(2)
             .filter(|two| is_transition(two[0], two[1]))
-            .map(|two| format!("{} to {}", two[0].1, two[1].1))
-            .collect();
-        // The copies' own readings see what falls between two of the monitor's.
+            .map(|two| format!("{} to {}", two[0].1, two[1].1));
+        let changes: Vec<String> = changes.collect();
         let count = changes.len().max(usize::from(fell.is_some()));
         let allowed = judging.profile.link.transitions_at_most;
+        let value = match (&changes[..], &fell) {
+            ([], None) => "none".to_owned(),
+            ([], Some((to, _))) => format!("down to {to} while copies ran"),
+            (changes, _) => changes.join(", "),
+        };
+        let expected = Some(format!("{allowed} at most"));
+        let evidence = seen_times(read.len(), "changes of the link", value, expected, SOURCE);
         let limit = Limit {
             good: Side::AtMost,
             fail: Some(f64::from(allowed)),
             warn: None,
             unit: "changes".to_owned(),
-            basis: "changes of width at any time, of speed while the link carries 1 GB/s or more"
-                .to_owned(),
+            ceiling: None,
+            link: None,
+            ordered: None,
+            basis: "of width at any time, of speed at 1 GB/s or more".to_owned(),
             source: judging.profile.link.source.clone(),
         };
-        let evidence = Evidence::Seen {
-            what: "changes of the link at the slot".to_owned(),
-            value: match (&changes[..], &fell) {
-                ([], None) => "none".to_owned(),
-                ([], Some((to, _))) => format!("fell to {to} while copies ran"),
-                (changes, _) => changes.join(", "),
-            },
-            expected: Some(format!("{allowed} at most")),
-            n: read.len(),
-            source: SOURCE.to_owned(),
+        let copies =
+            fell.map(|(to, source)| seen("slowest link under load", to.to_string(), None, source));
+        let (verdict, code) = match count > allowed as usize {
+            true => (Verdict::Fail, ReasonCode::LinkDegraded),
+            false => (Verdict::Pass, ReasonCode::AsExpected),
         };
-        let copies = fell.map(|(to, source)| {
-            seen(
-                "state that the copies' own readings found it fall to",
-                to.to_string(),
-                None,
-                &source,
-            )
-        });
-        let text = format!(
-            "{} in {}, {allowed} allowed",
-            plural(count, "change"),
-            plural(read.len(), "reading")
-        );
-        let came = if count > allowed as usize {
-            (Verdict::Fail, ReasonCode::LinkTransitions, text)
-        } else {
-            (Verdict::Pass, ReasonCode::WithinLimit, text)
-        };
-        judging.judged(KIND, about, came, Some(limit), Seen::new(evidence, copies))
+        let came = (verdict, code, String::new());
+        let seen = Seen::new(evidence, copies);
+        judging.judged(KIND, [label.to_owned()], came, Some(limit), seen)
     })
 }
 
-/// Whether the link changed: its width at any time, its speed where it was loaded at both readings, as idle links train down.
 fn is_transition(a: (&MonitorSample, PcieLink), b: (&MonitorSample, PcieLink)) -> bool {
     let is_loaded = |sample: &MonitorSample| {
         let values = &sample.values;
-        let traffic = values
-            .pcie_rx_kb_per_s
-            .into_iter()
-            .chain(values.pcie_tx_kb_per_s);
+        let received = values.pcie_rx_kb_per_s.into_iter();
+        let traffic = received.chain(values.pcie_tx_kb_per_s);
         traffic.map(u64::from).sum::<u64>() >= LOADED_KB_PER_S
     };
     a.1.width() != b.1.width() || (a.1 != b.1 && is_loaded(a.0) && is_loaded(b.0))
 }
 
-/// What held clocks down.
+/// Clocks that heat or power held down.
 pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "throttle";
-    let value = Value {
-        key: "throttle",
-        is_told: |values| values.throttle.is_some(),
-    };
+    let value: Value = |values| values.throttle.is_some();
     of_devices(judging, KIND, &[value], |label, readings| {
-        let samples = &readings.samples;
-        let about = [label.to_owned()];
+        let samples = readings.samples.iter();
         let told: Vec<&Vec<String>> = samples
-            .iter()
             .filter_map(|sample| sample.values.throttle.as_ref())
             .collect();
-        let hottest = samples
-            .iter()
-            .filter_map(|sample| sample.values.temperature_c)
-            .max();
-        let heat = hottest.map_or_else(String::new, |hottest| {
-            format!("; at most {hottest} degrees Celsius")
-        });
-        let subject = || judging.subject(KIND, about.clone());
         if told.is_empty() {
-            let text = format!("the driver does not say what holds clocks down{heat}");
-            let code = if judging.is_guest() {
-                ReasonCode::Virtualized
-            } else {
-                ReasonCode::UnsupportedByDevice
-            };
-            return subject().skipped(code, text);
+            return judging.skip(KIND, label, ReasonCode::Unsupported);
         }
-        let times = |reason: &str| {
-            told.iter()
-                .filter(|reasons| reasons.iter().any(|told| told == reason))
-                .count()
+        let of = plural(told.len(), "reading");
+        let held = REASONS.iter().filter_map(|(reason, verdict)| {
+            let has_it = |reasons: &&&Vec<String>| reasons.iter().any(|told| told == reason);
+            let times = told.iter().filter(has_it).count();
+            (times > 0).then(|| (*verdict, format!("{reason} in {times} of {of}")))
+        });
+        let held: Vec<(Verdict, String)> = held.collect();
+        let words: Vec<&str> = held.iter().map(|(_, words)| words.as_str()).collect();
+        let none = "no heat or power limit".to_owned();
+        let value = match words.is_empty() {
+            true => none.clone(),
+            false => words.join(", "),
         };
-        let held: Vec<(&str, Verdict, usize)> = REASONS
-            .iter()
-            .map(|(reason, verdict)| (*reason, *verdict, times(reason)))
-            .filter(|(.., times)| *times > 0)
-            .collect();
-        let words: Vec<String> = held
-            .iter()
-            .map(|(reason, _, times)| {
-                format!("{reason} in {times} of {}", plural(told.len(), "reading"))
-            })
-            .collect();
-        let value = if words.is_empty() {
-            "nothing for heat or power".to_owned()
-        } else {
-            words.join(", ")
+        let what = "clock throttle reasons";
+        let evidence = seen_times(told.len(), what, value, Some(none), SOURCE);
+        let worst = held.iter().map(|(verdict, _)| *verdict).max();
+        let (verdict, code) = match worst {
+            Some(verdict) => (verdict, ReasonCode::Throttled),
+            None => (Verdict::Pass, ReasonCode::AsExpected),
         };
-        let evidence = Evidence::Seen {
-            what: "what held clocks down".to_owned(),
-            value: value.clone(),
-            expected: Some("nothing for heat or power".to_owned()),
-            n: told.len(),
+        let came = (verdict, code, String::new());
+        let seen = Seen::new(evidence, []);
+        judging.judged(KIND, [label.to_owned()], came, None, seen)
+    })
+}
+
+/// The least margin below the temperature that a device slows down at.
+pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
+    const KIND: &str = "temperature";
+    let value: Value = |values| values.temperature_margin_c.is_some();
+    of_devices(judging, KIND, &[value], |label, readings| {
+        let values = readings.samples.iter().map(|sample| &sample.values);
+        let margins = values.filter_map(|values| Some((values.temperature_margin_c?, values)));
+        let margins: Vec<_> = margins.collect();
+        let Some((least, nearest)) = margins.iter().min_by_key(|(margin, _)| *margin) else {
+            return judging.skip(KIND, label, ReasonCode::Unsupported);
+        };
+        let limit = judging.row(KIND, None);
+        let limit = limit.map(|row| Limit::of(row, "below the temperature of slowdown"));
+        let below = |line: Option<f64>| line.is_some_and(|line| f64::from(*least) < line);
+        let (verdict, code) = match &limit {
+            Some(limit) if below(limit.fail) => (Verdict::Fail, ReasonCode::BeyondLimit),
+            Some(limit) if below(limit.warn) => (Verdict::Warn, ReasonCode::BeyondLimit),
+            _ => (Verdict::Pass, ReasonCode::AsExpected),
+        };
+        // The least of all readings has no interval.
+        let evidence = Evidence::Measured {
+            what: "least margin below the temperature of slowdown".to_owned(),
+            value: f64::from(*least),
+            unit: "degC".to_owned(),
+            n: margins.len(),
+            low: None,
+            high: None,
+            samples: vec![],
             source: SOURCE.to_owned(),
         };
-        let worst = held.iter().map(|(_, verdict, _)| *verdict).max();
-        let came = match worst {
-            Some(verdict) => (verdict, ReasonCode::Throttled, format!("{value}{heat}")),
-            None => (
-                Verdict::Pass,
-                ReasonCode::AsExpected,
-                format!("{value} in {}{heat}", plural(told.len(), "reading")),
-            ),
+        let at = nearest.temperature_c;
+        let at = at.map(|at| seen("temperature", format!("{at} degC"), None, SOURCE));
+        let came = (verdict, code, String::new());
+        let seen = Seen::new(evidence, at);
+        judging.judged(KIND, [label.to_owned()], came, limit, seen)
+    })
+}
+
+type Count = fn(&MonitorValues) -> Option<u64>;
+
+/// Counts over the life of a device, by the names of their limits.
+const FIGURES: [(&str, Count); 3] = [
+    ("remapped_uncorrectable", |values| {
+        values.row_remaps.map(|rows| rows.uncorrected)
+    }),
+    ("remapped_correctable", |values| {
+        values.row_remaps.map(|rows| rows.corrected)
+    }),
+    ("retired_pages", |values| {
+        values.retired_pages.map(|pages| pages.retired)
+    }),
+];
+
+/// Repairs of memory: those that failed or wait, those of this run, and those of before.
+pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
+    let values: [Value; 2] = [
+        |values| values.row_remaps.is_some(),
+        |values| values.retired_pages.is_some(),
+    ];
+    of_devices(judging, REPAIRS, &values, |label, readings| {
+        let figures = FIGURES.iter();
+        let mut all: Vec<Repaired> = figures
+            .filter_map(|(key, count)| repaired(judging, label, readings, key, *count))
+            .collect();
+        if all.is_empty() {
+            let keys = ["retired_pages", "row_remaps"];
+            let why = keys.iter().find_map(|key| gap(judging, label, key));
+            // Where a driver does not report it, there is nothing to require.
+            let subject = Subject::new(REPAIRS, [label.to_owned()], false);
+            return subject.skipped(ReasonCode::Unsupported, &why.unwrap_or_default());
+        }
+        all.push(state(readings));
+        // The worst decides, and stands first; of equals a figure that is not zero.
+        all.sort_by_key(|one| match (one.came.0, &one.evidence) {
+            (Verdict::Fail, _) => 0,
+            (Verdict::Inconclusive, _) => 1,
+            (Verdict::Warn, _) => 2,
+            (
+                _,
+                Evidence::Counted {
+                    after: Some(1..), ..
+                },
+            ) => 3,
+            _ => 4,
+        });
+        let first = all.remove(0);
+        let seen = Seen::new(first.evidence, all.into_iter().map(|one| one.evidence));
+        match first.came {
+            (Verdict::Inconclusive, code) => {
+                let subject = judging.subject(REPAIRS, [label.to_owned()]);
+                subject.open(code, "", None, seen.into())
+            }
+            (verdict, code) => {
+                let came = (verdict, code, String::new());
+                judging.judged(REPAIRS, [label.to_owned()], came, first.limit, seen)
+            }
+        }
+    })
+}
+
+/// What one count or the state of repairs came to.
+struct Repaired {
+    came: (Verdict, ReasonCode),
+    limit: Option<Limit>,
+    evidence: Evidence,
+}
+
+fn repaired(
+    judging: &Judging<'_>,
+    label: &str,
+    readings: &Readings<'_>,
+    key: &str,
+    count: Count,
+) -> Option<Repaired> {
+    let samples = readings.samples.iter();
+    let mut counts = samples.filter_map(|sample| count(&sample.values));
+    let before = counts.next()?;
+    let after = counts.next_back().unwrap_or(before);
+    let row = judging.row_of(REPAIRS, key);
+    #[expect(clippy::cast_precision_loss, reason = "rows are far below 2^53")]
+    let beyond = |line: Option<f64>| line.is_some_and(|line| after as f64 > line);
+    let came = match row {
+        _ if after < before => (Verdict::Inconclusive, ReasonCode::Unreadable),
+        _ if after > before => (Verdict::Fail, ReasonCode::ErrorsCounted),
+        Some(row) if beyond(row.fail) => (Verdict::Fail, ReasonCode::ErrorsCounted),
+        Some(row) if beyond(row.warn) => (Verdict::Warn, ReasonCode::ErrorsCounted),
+        _ => (Verdict::Pass, ReasonCode::AsExpected),
+    };
+    let row = row.filter(|_| after == before && after > 0);
+    Some(Repaired {
+        came,
+        limit: row.map(|row| Limit::of(row, "over the life of the device")),
+        evidence: Evidence::Counted {
+            what: format!("{key} of {label}"),
+            before: Some(before),
+            after: Some(after),
+            over_s: readings.over_s(|values| count(values).is_some()),
+            source: SOURCE.to_owned(),
+        },
+    })
+}
+
+fn state(readings: &Readings<'_>) -> Repaired {
+    let last = readings.samples.iter().rev();
+    let rows = last.clone().find_map(|sample| sample.values.row_remaps);
+    let pages = last.clone().find_map(|sample| sample.values.retired_pages);
+    let (rows, pages) = (rows.unwrap_or_default(), pages.unwrap_or_default());
+    let has_failed = rows.failed || pages.failed.is_some_and(|pages| pages > 0);
+    let waits = (Verdict::Inconclusive, ReasonCode::Unreadable);
+    let (came, value) = match () {
+        () if has_failed => ((Verdict::Fail, ReasonCode::ErrorsCounted), "one failed"),
+        () if rows.pending || (pages.pending && !pages.by_itself) => {
+            (waits, "one waits for a reset")
+        }
+        () if pages.pending => (waits, "one waits for the driver"),
+        () => ((Verdict::Pass, ReasonCode::AsExpected), "none"),
+    };
+    let expected = Some("none".to_owned());
+    Repaired {
+        came,
+        limit: None,
+        evidence: seen("repairs that failed or wait", value, expected, SOURCE),
+    }
+}
+
+/// Why the monitor has no value of a device.
+fn gap(judging: &Judging<'_>, label: &str, key: &str) -> Option<String> {
+    judging.findings.monitor.iter().find_map(|line| {
+        let MonitorLine::Header(header) = line else {
+            return None;
         };
-        judging.judged(KIND, about, came, None, Seen::new(evidence, []))
+        let mut devices = header.devices.iter();
+        let device = devices.position(|device| device.label == label)?;
+        let is_it = |gap: &&MonitorGap| gap.device == device && gap.key.as_deref() == Some(key);
+        Some(header.unavailable.iter().find(is_it)?.reason.clone())
     })
 }

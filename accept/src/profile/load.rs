@@ -1,45 +1,83 @@
-//! Reading a profile with all that it extends.
-//!
-//! No expression, no variable, no path: a file may name one other, which came with the program or lies beside it.
+//! Profiles by name or file: each stands on the one that it extends.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use program::command_line::nearest;
+use serde::Deserialize as _;
 use sha2::{Digest as _, Sha256};
+use toml::{Table, Value};
 
-use super::error::{ProfileError, line_of, nearest};
 use super::model::{PROFILE_SCHEMA, Profile};
-use super::part::Part;
 use super::shipped::{self, SHIPPED};
 use super::valid;
 
-/// How many files a profile may be made of.
+/// So many files may stand on each other.
 const DEEPEST: usize = 4;
 
-/// A profile that can be used.
+/// Why a profile cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProfileError {
+    #[error(
+        "there is no profile or file `{name}`; {next}; `tplens accept profile list` shows them"
+    )]
+    Unknown { name: String, next: String },
+    #[error("{origin} cannot be read: {source}")]
+    Io {
+        origin: String,
+        source: std::io::Error,
+    },
+    #[error("{origin}, line {line}: {problem}")]
+    At {
+        origin: String,
+        line: usize,
+        problem: String,
+    },
+    #[error("{origin}: {problem}")]
+    Invalid { origin: String, problem: String },
+}
+
+/// A profile with all that it stands on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Loaded {
-    /// The profile with all that it extends.
     pub(crate) profile: Profile,
-    /// sha256 over the bytes of all its files, its own first, hex.
+    /// Over its files in their order.
     pub(crate) sha256: String,
     /// Whether it came with the program.
     pub(crate) shipped: bool,
-    /// Its files, its own first, as they are named in messages.
     pub(crate) files: Vec<String>,
 }
 
-/// Where a profile's text comes from.
+/// Where a profile stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum Origin {
     Shipped(&'static str),
     File(PathBuf),
 }
 
-impl Place {
-    /// As messages name it.
-    fn origin(&self) -> String {
+impl Origin {
+    /// What a name or path means; beside another file where one extends it.
+    fn of(name: &str, beside: Option<&Path>) -> Option<Self> {
+        if let Some((shipped, _)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+            return Some(Self::Shipped(shipped));
+        }
+        let path = match beside {
+            None => PathBuf::from(name),
+            Some(own) => {
+                let is_plain = Path::new(name)
+                    .file_name()
+                    .is_some_and(|plain| plain == name);
+                own.with_file_name(name)
+                    .exists()
+                    .then_some(())
+                    .filter(|()| is_plain)?;
+                own.with_file_name(name)
+            }
+        };
+        path.exists().then_some(Self::File(path))
+    }
+
+    fn shown(&self) -> String {
         match self {
             Self::Shipped(name) => format!("the shipped profile {name}"),
             Self::File(path) => path.display().to_string(),
@@ -49,86 +87,145 @@ impl Place {
     fn text(&self) -> Result<String, ProfileError> {
         match self {
             Self::Shipped(name) => Ok(shipped::text(name).unwrap_or_default().to_owned()),
-            Self::File(path) => read(path).map_err(|source| ProfileError::Io {
-                origin: self.origin(),
-                source,
-            }),
+            Self::File(path) => bounded::regular(path, bounded::SETTINGS)
+                .and_then(bounded::decoded)
+                .map_err(|source| ProfileError::Io {
+                    origin: self.shown(),
+                    source,
+                }),
+        }
+    }
+
+    fn invalid(&self, problem: impl Into<String>) -> ProfileError {
+        ProfileError::Invalid {
+            origin: self.shown(),
+            problem: problem.into(),
         }
     }
 }
 
-/// Reads a profile that came with the program, by name, or a file.
+/// Reads a profile by the name of one that came with the program, or by the path of a file.
 ///
 /// # Errors
-/// What is wrong with it, with file and line where they are known.
+/// Says which file is wrong, and where that can be known, in which line.
 pub(crate) fn load(name_or_path: &str) -> Result<Loaded, ProfileError> {
-    let first = match shipped_name(name_or_path) {
-        Some(name) => Place::Shipped(name),
-        None if Path::new(name_or_path).exists() => Place::File(name_or_path.into()),
-        None => {
-            let names = SHIPPED.iter().map(|(name, _)| *name);
-            let next = nearest(name_or_path, names).map_or_else(
+    let first = Origin::of(name_or_path, None).ok_or_else(|| {
+        let near = nearest(name_or_path, SHIPPED.iter().map(|(name, _)| *name));
+        ProfileError::Unknown {
+            name: name_or_path.to_owned(),
+            next: near.map_or_else(
                 || "give a name or the path of a TOML file".to_owned(),
                 |near| format!("did you mean `{near}`"),
-            );
-            return Err(ProfileError::Unknown {
-                name: name_or_path.to_owned(),
-                next,
-            });
+            ),
         }
-    };
-    let shipped = matches!(first, Place::Shipped(_));
+    })?;
     let mut hash = Sha256::new();
-    let mut places: Vec<Place> = Vec::new();
-    let mut parts: Vec<Part> = Vec::new();
-    let mut next = Some(first);
-    while let Some(place) = next {
-        let origin = place.origin();
-        let text = place.text()?;
-        let part = parse(&text, &origin)?;
+    let mut origins = vec![first.clone()];
+    let mut tables: Vec<Table> = Vec::new();
+    let mut own_text = String::new();
+    while tables.len() < origins.len() {
+        let origin = &origins[tables.len()];
+        let text = origin.text()?;
         hash.update(text.as_bytes());
-        next = part
-            .extends
-            .as_deref()
-            .map(|base| extended(base, &place, &text))
-            .transpose()?;
-        places.push(place);
-        parts.push(part);
-        if let Some(base) = &next {
-            let problem = if places.contains(base) {
-                format!(
-                    "`extends` leads back to {}; a profile cannot extend itself",
-                    base.origin()
-                )
-            } else if places.len() == DEEPEST {
-                format!("`extends` makes more than {DEEPEST} files; put some of them together")
-            } else {
-                continue;
+        let table = parsed(&text, origin)?;
+        if tables.is_empty() {
+            own_text = text;
+        }
+        let base = table
+            .get("extends")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        tables.push(table);
+        if let Some(base) = base {
+            let beside = match origin {
+                Origin::File(path) => path.as_path(),
+                Origin::Shipped(_) => Path::new(""),
             };
-            return Err(ProfileError::Invalid { origin, problem });
+            let Some(next) = Origin::of(&base, Some(beside)) else {
+                return Err(origin.invalid(format!(
+                    "`extends` names `{base}`, which is no shipped profile and no file beside this one"
+                )));
+            };
+            if origins.contains(&next) {
+                return Err(origin.invalid("a profile cannot extend itself"));
+            }
+            if origins.len() == DEEPEST {
+                return Err(origin.invalid(format!("`extends` makes more than {DEEPEST} files")));
+            }
+            origins.push(next);
         }
     }
-    let files: Vec<String> = places.iter().map(Place::origin).collect();
-    let whole = parts.into_iter().rev().reduce(|base, own| own.over(base));
-    let invalid = |problem| ProfileError::Invalid {
-        origin: files[0].clone(),
-        problem,
-    };
-    let profile = whole.ok_or("schema").and_then(Part::whole).map_err(|key| {
-        invalid(format!(
-            "{key} is missing, also in what it extends; extend `base` to have it"
-        ))
+    let whole = tables.into_iter().rev().reduce(over).unwrap_or_default();
+    let profile = Profile::deserialize(whole).map_err(|error| {
+        let problem = error.message().trim_end().replace('\n', "; ");
+        // The line of the word that is wrong, where it stands in the profile's own file.
+        let word = problem.split('`').nth(1).unwrap_or_default();
+        let is_it =
+            |line: &str| !word.is_empty() && line.trim_start_matches([' ', '[']).starts_with(word);
+        match own_text.lines().position(is_it) {
+            Some(line) => ProfileError::At {
+                origin: first.shown(),
+                line: line + 1,
+                problem,
+            },
+            None => first.invalid(problem),
+        }
     })?;
-    valid::whole(&profile).map_err(invalid)?;
+    valid::whole(&profile).map_err(|problem| first.invalid(problem))?;
     Ok(Loaded {
         profile,
         sha256: hex(&hash.finalize()),
-        shipped,
-        files,
+        shipped: matches!(first, Origin::Shipped(_)),
+        files: origins.iter().map(Origin::shown).collect(),
     })
 }
 
-/// All that came with the program, read once.
+/// One file, checked for what the merged profile does not show any more.
+fn parsed(text: &str, origin: &Origin) -> Result<Table, ProfileError> {
+    let table: Table = toml::from_str(text).map_err(|error| {
+        let before = error.span().map_or(0, |span| span.start);
+        let before = text.as_bytes().iter().take(before);
+        ProfileError::At {
+            origin: origin.shown(),
+            line: 1 + before.filter(|byte| **byte == b'\n').count(),
+            problem: error.message().trim_end().replace('\n', "; "),
+        }
+    })?;
+    let schema = table
+        .get("schema")
+        .and_then(Value::as_str)
+        .unwrap_or("missing");
+    if schema != PROFILE_SCHEMA {
+        let problem = format!("schema is `{schema}`, this program reads `{PROFILE_SCHEMA}`");
+        return Err(origin.invalid(problem));
+    }
+    if let Some(missing) = ["name", "title"]
+        .iter()
+        .find(|key| !table.contains_key(**key))
+    {
+        return Err(origin.invalid(format!("{missing} is missing")));
+    }
+    valid::file(&table).map_err(|problem| origin.invalid(problem))?;
+    Ok(table)
+}
+
+/// A file over the one that it extends: keys of tables replace keys, limits those of the same check.
+fn over(mut base: Table, own: Table) -> Table {
+    let names = |row: &Value| (row.get("check").cloned(), row.get("of").cloned());
+    for (key, value) in own {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(own)) => base.extend(own),
+            (Some(Value::Array(base)), Value::Array(own)) if key == "limit" => {
+                base.retain(|row| own.iter().all(|other| names(other) != names(row)));
+                base.extend(own);
+            }
+            (_, value) => drop(base.insert(key, value)),
+        }
+    }
+    base
+}
+
+/// The profiles that came with the program.
 pub(crate) fn shipped() -> impl Iterator<Item = &'static Loaded> {
     static ALL: LazyLock<Vec<Loaded>> = LazyLock::new(|| {
         let names = SHIPPED.iter().map(|(name, _)| *name);
@@ -137,96 +234,16 @@ pub(crate) fn shipped() -> impl Iterator<Item = &'static Loaded> {
     ALL.iter()
 }
 
-fn shipped_name(name: &str) -> Option<&'static str> {
-    let (shipped, _) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
-    Some(shipped)
-}
-
-/// The place that `extends` names.
-fn extended(base: &str, from: &Place, text: &str) -> Result<Place, ProfileError> {
-    if let Some(name) = shipped_name(base) {
-        return Ok(Place::Shipped(name));
-    }
-    let refused = |problem: String| {
-        let line = text
-            .lines()
-            .position(|line| line.trim_start().starts_with("extends"));
-        let origin = from.origin();
-        Err(match line {
-            Some(line) => ProfileError::At {
-                origin,
-                line: line + 1,
-                problem,
-            },
-            None => ProfileError::Invalid { origin, problem },
-        })
+/// A profile as one file.
+pub(crate) fn whole(name_or_path: &str) -> Result<String, ProfileError> {
+    let merged = Profile {
+        extends: None,
+        ..load(name_or_path)?.profile
     };
-    let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-    let is_plain = Path::new(base).file_name().is_some_and(|name| name == base);
-    match from {
-        Place::File(path) if is_plain => {
-            let beside = path.with_file_name(base);
-            if beside.exists() {
-                return Ok(Place::File(beside));
-            }
-            refused(format!(
-                "`extends` names `{base}`, which is neither a file beside this one nor one of {}",
-                names.join(", ")
-            ))
-        }
-        _ => refused(format!(
-            "`extends` names `{base}`; it takes a profile that came with the program ({}) or the plain name of a file beside this one",
-            names.join(", ")
-        )),
-    }
-}
-
-/// Reads one file, bounded.
-fn read(path: &Path) -> io::Result<String> {
-    bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded)
-}
-
-/// One file, checked as far as it can be by itself.
-fn parse(text: &str, origin: &str) -> Result<Part, ProfileError> {
-    let at = |line, problem| ProfileError::At {
-        origin: origin.to_owned(),
-        line,
-        problem,
-    };
-    let part: Part = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| line_of(text, span.start));
-        at(line, in_words(error.message()))
-    })?;
-    if part.schema != PROFILE_SCHEMA {
-        let problem = format!(
-            "schema is `{}`, this program reads `{PROFILE_SCHEMA}`",
-            part.schema
-        );
-        return Err(at(1, problem));
-    }
-    valid::file(&part).map_err(|fault| match fault.at {
-        Some(byte) => at(line_of(text, byte), fault.problem),
-        None => ProfileError::Invalid {
-            origin: origin.to_owned(),
-            problem: fault.problem,
-        },
-    })?;
-    Ok(part)
-}
-
-/// The parser's words, with the nearest known key where one is unknown.
-fn in_words(message: &str) -> String {
-    let message = message.trim_end().replace('\n', "; ");
-    let mut words = message.split('`').skip(1).step_by(2);
-    let (true, Some(unknown)) = (message.starts_with("unknown field"), words.next()) else {
-        return message;
-    };
-    let known: Vec<&str> = words.collect();
-    let next = nearest(unknown, known.iter().copied()).map_or_else(
-        || format!("known here are {}", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
-    format!("there is no key `{unknown}`; {next}")
+    toml::to_string(&merged).map_err(|error| ProfileError::Invalid {
+        origin: name_or_path.to_owned(),
+        problem: format!("it cannot be written as one file ({error})"),
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -159,13 +159,6 @@ pub(crate) struct LimitRow {
     pub(crate) source: String,
 }
 
-impl LimitRow {
-    /// Whether both are of the same figure of the same check, so that one replaces the other.
-    pub(crate) fn is_of(&self, other: &Self) -> bool {
-        (&self.check, &self.of) == (&other.check, &other.of)
-    }
-}
-
 /// What a limit is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LimitUnit {
@@ -196,4 +189,32 @@ pub(crate) enum LimitUnit {
     /// Degrees Celsius.
     #[serde(rename = "degC")]
     Celsius,
+}
+
+impl Expected {
+    /// As in a profile.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Staged => "staged",
+            Self::Forbidden => "forbidden",
+        }
+    }
+}
+
+impl LimitUnit {
+    /// As in a profile.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::OfCeiling => "of_ceiling",
+            Self::Ratio => "ratio",
+            Self::GbPerS => "GB/s",
+            Self::Microseconds => "us",
+            Self::Milliseconds => "ms",
+            Self::Events => "events",
+            Self::EventsPerHour => "events/h",
+            Self::Repairs => "repairs",
+            Self::Celsius => "degC",
+        }
+    }
 }

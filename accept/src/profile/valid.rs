@@ -1,8 +1,9 @@
 //! What the values of a profile must be: known words, limits that make sense, and a source for each.
 
-use super::error::nearest;
+use program::command_line::nearest;
+use toml::{Table, Value};
+
 use super::model::{LimitRow, LimitUnit, Profile};
-use super::part::Part;
 use crate::checks::{self, KINDS};
 use crate::plural::plural;
 use crate::report::Side;
@@ -77,66 +78,37 @@ const REPAIRS: &[&str] = &[
     "retired_pages",
 ];
 
-/// What is wrong in a file, and the byte where, as far as that is known.
-#[derive(Debug, PartialEq)]
-pub(super) struct Fault {
-    pub(super) at: Option<usize>,
-    pub(super) problem: String,
-}
-
-/// Checks what one file says.
-pub(super) fn file(part: &Part) -> Result<(), Fault> {
-    let fault = |problem: String| Fault { at: None, problem };
-    let stated = [
-        (
-            "link",
-            part.link.generation.is_some() || part.link.width.is_some(),
-            part.link.source.as_deref(),
-        ),
-        (
-            "peer",
-            part.peer.expect.is_some(),
-            part.peer.source.as_deref(),
-        ),
-        (
-            "numa",
-            part.numa.is_some(),
-            part.numa.as_ref().map(|numa| numa.source.as_str()),
-        ),
+/// Checks one file by itself: what the profile that it ends in does not show any more.
+pub(super) fn file(table: &Table) -> Result<(), String> {
+    let expectations = [
+        ("link", &["generation", "width"][..]),
+        ("peer", &["expect"]),
+        ("numa", &["nodes"]),
     ];
-    for (table, is_stated, source) in stated {
-        if is_stated && source.is_none_or(|source| source.trim().is_empty()) {
-            return Err(fault(format!(
-                "[{table}] says what is expected and not where that comes from; add source = \"...\""
-            )));
-        }
-    }
-    for (index, row) in part.limit.iter().enumerate() {
-        let at_row = |problem| Fault {
-            at: Some(row.span().start),
-            problem,
+    for (name, keys) in expectations {
+        let Some(own) = table.get(name).and_then(Value::as_table) else {
+            continue;
         };
-        let row = row.get_ref();
-        limit(row).map_err(at_row)?;
-        if part.limit[..index]
-            .iter()
-            .any(|other| other.get_ref().is_of(row))
-        {
-            return Err(at_row(format!(
-                "there are two limits on {}; leave one",
-                named(row)
-            )));
+        let source = own
+            .get("source")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if keys.iter().any(|key| own.contains_key(*key)) && source.trim().is_empty() {
+            return Err(format!(
+                "[{name}] needs source = \"...\": where it comes from"
+            ));
         }
     }
-    for (level, kinds) in &part.required {
-        if !LEVELS.contains(&level.as_str()) {
-            return Err(fault(format!(
-                "[required] has no level `{level}`; levels are {}",
-                LEVELS.join(", ")
-            )));
-        }
-        for kind in kinds {
-            known_kind(kind).map_err(|problem| fault(format!("[required] {level}: {problem}")))?;
+    let rows = table.get("limit").and_then(Value::as_array);
+    let names = rows
+        .into_iter()
+        .flatten()
+        .map(|row| (row.get("check"), row.get("of")));
+    let names: Vec<_> = names.collect();
+    for (at, (check, of)) in names.iter().enumerate() {
+        if names[..at].contains(&(*check, *of)) {
+            let check = check.and_then(Value::as_str).unwrap_or_default();
+            return Err(format!("there are two limits on {check}; leave one"));
         }
     }
     Ok(())
@@ -166,6 +138,16 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
             ));
         }
     }
+    profile.limit.iter().try_for_each(limit)?;
+    for (level, kinds) in &profile.required {
+        if !LEVELS.contains(&level.as_str()) {
+            let levels = LEVELS.join(", ");
+            return Err(format!(
+                "[required] has no level `{level}`; levels are {levels}"
+            ));
+        }
+        kinds.iter().try_for_each(|kind| known_kind(kind))?;
+    }
     if let (Some(generation), Some(width)) = (profile.link.generation, profile.link.width) {
         topology::PcieLink::new(generation, width).map_err(|error| format!("[link]: {error}"))?;
     }
@@ -173,7 +155,7 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
     if !positive(profile.budget.quick_s) || !positive(profile.budget.standard_s) {
         return Err("[budget] needs seconds above 0".to_owned());
     }
-    let least = measure::stats::MIN_FOR_INTERVAL;
+    let least = stats::MIN_FOR_INTERVAL;
     let sampling = profile.sampling;
     if sampling.repeats < least || sampling.max_repeats < sampling.repeats {
         return Err(format!(
@@ -204,84 +186,58 @@ fn limit(row: &LimitRow) -> Result<(), String> {
             "{of} takes no limit: what it must be stands in [match], [link], [peer] or [numa], or is not a number"
         ));
     };
-    if let Some(figure) = &row.of
-        && !figures.contains(&figure.as_str())
-    {
-        return Err(match figures {
-            [] => format!("`{}` has one figure only; leave `of` out", row.check),
-            figures => format!(
-                "`{}` has no `{figure}`; its figures are {}",
-                row.check,
-                figures.join(", ")
-            ),
-        });
-    }
-    if row.of.is_none()
-        && matches!(
-            row.check.as_str(),
-            "allreduce" | "counters" | "memory_repairs" | "serving"
-        )
-    {
-        return Err(format!(
-            "`{}` has several figures; say which with `of`: {}",
-            row.check,
-            figures.join(", ")
-        ));
-    }
-    if !units.contains(&row.unit) {
-        let words: Vec<String> = units
-            .iter()
-            .map(|unit| format!("`{}`", unit.word()))
-            .collect();
-        return Err(format!(
-            "the limit on {of} is in `{}`; it can be in {}",
-            row.unit.word(),
-            words.join(" or ")
-        ));
-    }
-    let good = good_side(row);
-    if row.good != good {
-        let [is, other, why] = match good {
-            Side::AtLeast => ["at_least", "at_most", "more of it is better"],
-            Side::AtMost => ["at_most", "at_least", "less of it is better"],
-        };
-        return Err(format!(
-            "the limit on {of} has good = \"{other}\", and {why}; write good = \"{is}\""
-        ));
-    }
-    if row.source.trim().is_empty() {
-        return Err(format!(
-            "the limit on {of} does not say where it comes from; fill `source`, and say so where it is a choice"
-        ));
-    }
+    let has_several = matches!(
+        row.check.as_str(),
+        "allreduce" | "counters" | "memory_repairs" | "serving"
+    );
+    let is_figure = match &row.of {
+        Some(figure) => figures.contains(&figure.as_str()),
+        None => !has_several,
+    };
+    let units: Vec<&str> = units.iter().map(|unit| unit.word()).collect();
+    let good = match good_side(row) {
+        Side::AtLeast => "at_least",
+        Side::AtMost => "at_most",
+    };
     let values: Vec<f64> = [row.fail, row.warn].into_iter().flatten().collect();
-    if values.is_empty() {
-        return Err(format!(
-            "the limit on {of} has neither fail nor warn; give one"
-        ));
-    }
-    if values
-        .iter()
-        .any(|value| !value.is_finite() || *value < 0.0)
-    {
-        return Err(format!("the limit on {of} is not a number of 0 or more"));
-    }
-    let is_fraction = |value: &f64| *value > 0.0 && *value <= LARGEST_FRACTION;
-    if row.unit == LimitUnit::OfCeiling && !values.iter().all(is_fraction) {
-        return Err(format!(
-            "the limit on {of} is a fraction of what the link carries: above 0, and at most {LARGEST_FRACTION}"
-        ));
-    }
+    let most = match row.unit {
+        LimitUnit::OfCeiling => LARGEST_FRACTION,
+        _ => f64::MAX,
+    };
     let is_outside = |(fail, warn): (f64, f64)| match row.good {
         Side::AtLeast => warn < fail,
         Side::AtMost => warn > fail,
     };
-    if row.fail.zip(row.warn).is_some_and(is_outside) {
-        return Err(format!(
-            "the limit on {of} warns only where it fails already; put warn on the good side of fail"
-        ));
+    let rules = [
+        (
+            is_figure,
+            format!("`of` must be one of [{}]", figures.join(", ")),
+        ),
+        (
+            units.contains(&row.unit.word()),
+            format!("`unit` must be one of [{}]", units.join(", ")),
+        ),
+        (
+            row.good == good_side(row),
+            format!("`good` must be \"{good}\""),
+        ),
+        (
+            !row.source.trim().is_empty(),
+            "`source` must say where it comes from".to_owned(),
+        ),
+        (
+            !values.is_empty() && values.iter().all(|value| (0.0..=most).contains(value)),
+            format!("`fail` or `warn` must be given, from 0 to {most:e}"),
+        ),
+        (
+            !row.fail.zip(row.warn).is_some_and(is_outside),
+            "`warn` must be on the good side of `fail`".to_owned(),
+        ),
+    ];
+    match rules.into_iter().find(|(holds, _)| !holds) {
+        Some((_, rule)) => Err(format!("the limit on {of}: {rule}")),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The side on which judges look for the good of a figure.
@@ -297,11 +253,9 @@ fn known_kind(key: &str) -> Result<(), String> {
     if checks::kind(key).is_some() {
         return Ok(());
     }
-    let next = nearest(key, KINDS.iter().map(|kind| kind.key)).map_or_else(
-        || "`accept explain` lists them".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    Err(format!("there is no check `{key}`; {next}"))
+    let near = nearest(key, KINDS.iter().map(|kind| kind.key));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Err(format!("there is no check `{key}`{near}"))
 }
 
 /// The figure of a limit in messages.

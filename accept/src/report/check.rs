@@ -8,7 +8,6 @@ use super::verdict::{ReasonCode, Verdict};
 
 /// One check on one thing: a device, a pair, a node, or the box.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Check {
     /// Kind and thing, such as `h2d_pinned GPU0` or `p2p GPU0->GPU1`; unique in a report.
     pub(crate) id: String,
@@ -22,27 +21,35 @@ pub(crate) struct Check {
     pub(crate) verdict: Verdict,
     /// Why.
     pub(crate) reason: Reason,
-    /// What it was held against; `None` where nothing was.
+    /// What it was compared with; `None` where nothing was.
     pub(crate) limit: Option<Limit>,
     /// What was measured or seen.
     pub(crate) evidence: Vec<Evidence>,
-    /// What to do, where something is to be done.
-    pub(crate) advice: Option<String>,
+}
+
+impl Check {
+    /// Whether it came to no result, and should have.
+    pub(crate) fn is_open(&self) -> bool {
+        match self.verdict {
+            Verdict::Inconclusive => true,
+            Verdict::Skip => self.reason.code != ReasonCode::NotApplicable,
+            Verdict::Pass | Verdict::Warn | Verdict::Fail => false,
+        }
+    }
 }
 
 /// Why a check came to its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
     /// From the closed list.
     pub(crate) code: ReasonCode,
-    /// One sentence with the figures.
-    pub(crate) text: String,
+    /// What evidence and limit do not say, for people; empty where they say all. Nothing looks into it.
+    #[serde(alias = "text", default)]
+    pub(crate) detail: String,
 }
 
-/// What a figure is held against.
+/// What a figure is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Limit {
     /// On which side a good figure lies.
     pub(crate) good: Side,
@@ -52,10 +59,27 @@ pub(crate) struct Limit {
     pub(crate) warn: Option<f64>,
     /// Unit of both.
     pub(crate) unit: String,
+    /// The most that its link carries, in this unit, where the lines are parts of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ceiling: Option<f64>,
+    /// The link whose ceiling it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<String>,
+    /// The link that the profile asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) ordered: Option<Ordered>,
     /// How they were worked out, such as `0.80 and 0.88 of 28.81 GB/s, what Gen4 x16 carries at 256 B payload`.
     pub(crate) basis: String,
     /// Where they come from: the profile's source, which says so where they are a choice.
     pub(crate) source: String,
+}
+
+/// A link that was ordered, and what it carries at most.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Ordered {
+    pub(crate) link: String,
+    /// In GB/s.
+    pub(crate) ceiling: f64,
 }
 
 /// The good side of a limit.
@@ -70,7 +94,7 @@ pub(crate) enum Side {
 
 /// What was measured, counted or seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum Evidence {
     /// A number with its samples.
     Measured {
@@ -166,11 +190,6 @@ impl Subject {
         seen: Seen,
     ) -> Check {
         if !code.verdicts().contains(&verdict) {
-            let text = format!(
-                "{} was judged {verdict:?} for {}: a defect of this program; {text}",
-                self.kind,
-                code.word()
-            );
             return self.made(
                 Verdict::Inconclusive,
                 ReasonCode::WorkerFailed,
@@ -180,27 +199,29 @@ impl Subject {
             );
         }
         let required = self.required || (verdict == Verdict::Fail && code.is_fault());
-        let check = Self { required, ..self }.made(verdict, code, text, limit, seen.0);
-        match code.fault_advice() {
-            Some(advice) => check.advised(advice),
-            None => check,
-        }
+        Self { required, ..self }.made(verdict, code, text, limit, seen.0)
     }
 
     /// Looked at and not told; what was seen may be nothing.
-    pub(crate) fn inconclusive(
+    pub(crate) fn open(
         self,
         code: ReasonCode,
-        text: String,
+        text: &str,
         limit: Option<Limit>,
         evidence: Vec<Evidence>,
     ) -> Check {
-        self.made(Verdict::Inconclusive, code, text, limit, evidence)
+        self.made(
+            Verdict::Inconclusive,
+            code,
+            text.to_owned(),
+            limit,
+            evidence,
+        )
     }
 
     /// Not looked at.
-    pub(crate) fn skipped(self, code: ReasonCode, text: String) -> Check {
-        self.made(Verdict::Skip, code, text, None, vec![])
+    pub(crate) fn skipped(self, code: ReasonCode, text: &str) -> Check {
+        self.made(Verdict::Skip, code, text.to_owned(), None, vec![])
     }
 
     fn made(
@@ -217,36 +238,9 @@ impl Subject {
             about: self.about,
             required: self.required,
             verdict,
-            reason: Reason { code, text },
+            reason: Reason { code, detail: text },
             limit,
             evidence,
-            advice: None,
         }
-    }
-}
-
-/// What stands around the causes of a check that follows from others.
-const FOLLOWS: &str = "follows from ";
-const THERE: &str = ": do what is said there";
-
-impl Check {
-    /// The same as what follows from another check: there is nothing to do about it beside what is to be done there. `cause` are the ids of
-    /// such, joined by ` and `.
-    pub(crate) fn following(self, cause: &str) -> Self {
-        self.advised(format!("{FOLLOWS}{cause}{THERE}"))
-    }
-
-    /// The ids of the checks that it follows from; empty where it stands by itself.
-    pub(crate) fn causes(&self) -> Vec<&str> {
-        let advice = self.advice.as_deref().unwrap_or_default();
-        let cause = advice.strip_prefix(FOLLOWS);
-        let cause = cause.and_then(|cause| cause.strip_suffix(THERE));
-        cause.map_or_else(Vec::new, |cause| cause.split(" and ").collect())
-    }
-
-    /// The same with what to do.
-    pub(crate) fn advised(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
-        self
     }
 }

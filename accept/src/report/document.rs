@@ -2,8 +2,9 @@
 //!
 //! It is read back by `report`, `compare` and `fleet`, from files of anybody: [`super::read`] has the limits.
 
-use measure::record::Simulated;
+use record::Simulated;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::check::Check;
 use super::verdict::BoxVerdict;
@@ -34,7 +35,7 @@ pub(crate) struct Report {
     pub(crate) verdict: BoxVerdict,
     /// The exit code that the program returned.
     pub(crate) exit_code: u8,
-    /// What it was held against.
+    /// What it was compared with.
     pub(crate) profile: ProfileUsed,
     /// `quick`, `standard` or `soak`.
     pub(crate) level: String,
@@ -44,14 +45,28 @@ pub(crate) struct Report {
     pub(crate) devices: Vec<ReportDevice>,
     /// The checks, in the order in which they are shown.
     pub(crate) checks: Vec<Check>,
-    /// Settings of the machine that explain figures and are not judged: name, and value or why it was not read.
-    pub(crate) settings: Vec<Setting>,
     /// What was seen over time.
     pub(crate) series: Vec<Series>,
     /// What this run does not look at, and what does.
     pub(crate) not_covered: Vec<String>,
-    /// Reservations about the whole run, such as running as root or a resumed run.
+    /// Caveats about the whole run, such as a resumed run.
     pub(crate) notes: Vec<String>,
+    /// sha256 over all of this without it, hex; `None` before it is written, and in reports of before.
+    #[serde(default)]
+    pub(crate) checksum: Option<String>,
+}
+
+impl Report {
+    /// The checksum of what it holds; `None` where it cannot be encoded.
+    pub(crate) fn sum(&self) -> Option<String> {
+        let without = Self {
+            checksum: None,
+            ..self.clone()
+        };
+        let bytes = serde_json::to_vec(&without).ok()?;
+        let digest = Sha256::digest(bytes);
+        Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
 }
 
 /// How a run ended.
@@ -85,7 +100,7 @@ pub(crate) struct ProfileUsed {
     pub(crate) sha256: String,
     /// Whether it came with this program.
     pub(crate) shipped: bool,
-    /// sha256 of the baseline's file that was held against, too.
+    /// sha256 of the baseline's file that was compared with, too.
     pub(crate) baseline_sha256: Option<String>,
 }
 
@@ -140,17 +155,6 @@ pub(crate) struct ReportDevice {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// A setting of the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Setting {
-    /// Such as `IOMMU` or `MPS of GPU0`.
-    pub(crate) name: String,
-    /// As it was read.
-    pub(crate) value: Option<String>,
-    /// Why it was not.
-    pub(crate) why_not: Option<String>,
-}
-
 /// Something that was read again and again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Series {
@@ -162,6 +166,4 @@ pub(crate) struct Series {
     pub(crate) unit: String,
     /// Seconds since the start and value; empty for what has states.
     pub(crate) points: Vec<(f64, f64)>,
-    /// For values that are states: seconds since the start and the state from then on.
-    pub(crate) states: Vec<(f64, String)>,
 }

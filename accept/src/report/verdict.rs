@@ -2,7 +2,7 @@
 //!
 //! What is measured and where its limit lies is not known here.
 
-use measure::exit;
+use record::exit;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
@@ -24,27 +24,36 @@ pub(crate) enum Verdict {
     Skip,
 }
 
-/// Makes [`ReasonCode`]: a row is the code, its word in files, the verdicts that it may stand with, and what it means.
+impl Verdict {
+    /// As it is written in files and tables.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// Makes [`ReasonCode`]: a row is the code, its word, the verdicts that it may stand with, and its words in reports of before.
 macro_rules! reasons {
-    ($($(#[doc = $meaning:literal])+ $code:ident = $word:literal, $verdicts:expr;)+) => {
-        /// Why a check came to its verdict: a closed list.
+    ($($(#[doc = $meaning:literal])+ $code:ident = $word:literal, $verdicts:expr, was [$($old:literal),*];)+) => {
+        /// Why a check came to its verdict: a closed list; `codes.md` of the crate `view` has a page for each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub(crate) enum ReasonCode {
-            $($(#[doc = $meaning])+ #[serde(rename = $word)] $code,)+
+            $($(#[doc = $meaning])+ #[serde(rename = $word, $(alias = $old),*)] $code,)+
         }
 
         impl ReasonCode {
             /// All of them.
+            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$code,)+];
 
             /// Its word in files.
-            pub(crate) fn word(self) -> &'static str {
+            pub(crate) fn code(self) -> &'static str {
                 match self { $(Self::$code => $word,)+ }
-            }
-
-            /// What it means, one sentence.
-            pub(crate) fn meaning(self) -> &'static str {
-                match self { $(Self::$code => concat!($($meaning,)+),)+ }
             }
 
             /// The verdicts that it may stand with.
@@ -55,139 +64,70 @@ macro_rules! reasons {
     };
 }
 
-const GOOD: &[Verdict] = &[Verdict::Pass];
 const BAD: &[Verdict] = &[Verdict::Fail, Verdict::Warn];
+const FAULT: &[Verdict] = &[Verdict::Fail];
 const OPEN: &[Verdict] = &[Verdict::Inconclusive];
 const LEFT: &[Verdict] = &[Verdict::Skip];
+const OPEN_OR_LEFT: &[Verdict] = &[Verdict::Inconclusive, Verdict::Skip];
 
 reasons! {
-    /// Measured within its limit, interval included.
-    WithinLimit = "within_limit", GOOD;
-    /// Seen as the profile expects it.
-    AsExpected = "as_expected", GOOD;
-    /// Slower than the limit, interval included.
-    BelowFloor = "below_floor", BAD;
-    /// Takes longer, or is more, than the limit, interval included.
-    AboveLimit = "above_limit", BAD;
+    /// Measured or seen, and as it should be.
+    AsExpected = "as-expected", &[Verdict::Pass], was ["within_limit", "as_expected"];
+    /// A figure beyond its limit, interval included.
+    BeyondLimit = "beyond-limit", BAD, was ["below_floor", "above_limit", "numa_penalty", "near_slowdown", "drift"];
     /// Worse than this machine's baseline.
-    BelowBaseline = "below_baseline", BAD;
-    /// The link at the slot is slower or narrower under load than the profile expects.
-    LinkDegraded = "link_degraded", BAD;
-    /// The link changed its speed or width while it was loaded.
-    LinkTransitions = "link_transitions", BAD;
+    BelowBaseline = "below-baseline", BAD, was ["below_baseline"];
+    /// The link at the slot is slower or narrower under load than the profile expects, or changes.
+    LinkDegraded = "link-degraded", BAD, was ["link_degraded", "link_transitions"];
+    /// One way, pair or device is slower, or has less, than its like.
+    Outlier = "outlier", BAD, was ["outlier", "asymmetric"];
     /// Data arrived other than it was sent.
-    DataMismatch = "data_mismatch", &[Verdict::Fail];
-    /// An error counter rose faster than the limit.
-    CounterRate = "counter_rate", BAD;
+    WrongData = "wrong-data", FAULT, was ["data_mismatch"];
     /// A device stopped answering.
-    DeviceLost = "device_lost", &[Verdict::Fail];
+    DeviceLost = "device-lost", FAULT, was ["device_lost", "rebooted"];
     /// Fewer or other devices than the profile expects.
-    DeviceMissing = "device_missing", &[Verdict::Fail];
+    DeviceMissing = "device-missing", FAULT, was ["device_missing"];
     /// A copy or collective that does not end.
-    Hang = "hang", &[Verdict::Fail];
-    /// The two directions of a pair differ by more than the limit.
-    Asymmetric = "asymmetric", BAD;
-    /// One pair or device is slower, or has less, than its like.
-    Outlier = "outlier", BAD;
-    /// Memory of the far node is slower than the limit allows.
-    NumaPenalty = "numa_penalty", BAD;
-    /// The device hangs on another NUMA node, or memory lies on another one, than expected.
-    NumaMisbound = "numa_misbound", BAD;
+    Hang = "hang", FAULT, was ["hang"];
+    /// A device or memory is on another NUMA node than expected.
+    WrongNode = "wrong-node", &[Verdict::Fail, Verdict::Warn, Verdict::Inconclusive], was ["numa_misbound", "numa_inversion"];
     /// Peer access is other than the profile expects.
-    PeerUnexpected = "peer_unexpected", BAD;
+    PeerUnexpected = "peer-unexpected", BAD, was ["peer_unexpected"];
+    /// Errors of a link or of memory were counted, logged or repaired.
+    ErrorsCounted = "errors-counted", BAD, was ["counter_rate", "kernel_events", "memory_repaired", "repair_failed"];
     /// Heat or the power supply held the clocks down.
-    Throttled = "throttled", BAD;
-    /// The device came nearer to the temperature that it slows down at than the limit.
-    NearSlowdown = "near_slowdown", BAD;
-    /// Memory of the device was repaired, in this run or more often than the limit.
-    MemoryRepaired = "memory_repaired", BAD;
-    /// Memory of the device could not be repaired.
-    RepairFailed = "repair_failed", &[Verdict::Fail];
-    /// The rate fell over the time of the run by more than the limit.
-    Drift = "drift", BAD;
-    /// The machine went down or started anew in between.
-    Rebooted = "rebooted", &[Verdict::Fail];
-    /// The kernel log has events of a fault of a device or link.
-    KernelEvents = "kernel_events", BAD;
-    /// The server ended by itself, or refused.
-    ServerExited = "server_exited", &[Verdict::Fail];
-    /// Requests failed.
-    RequestsFailed = "requests_failed", BAD;
-
-    /// The interval lies across the limit after all samples that were allowed.
-    Noisy = "noisy", OPEN;
-    /// Too few samples for an interval.
-    TooFewSamples = "too_few_samples", OPEN;
-    /// A counter fell, so that its rise is not known.
-    CounterReset = "counter_reset", OPEN;
-    /// A repair of memory waits, for a reset of the device or for its driver.
-    ResetPending = "reset_pending", OPEN;
-    /// No load could be put on the link, so that its state says nothing.
-    CannotLoadLink = "cannot_load_link", OPEN;
-    /// The kernel or driver does not let this user look.
-    Permission = "permission", OPEN;
-    /// The process that watched the devices was lost or stopped, or a call of the driver blocked it.
-    MonitorLost = "monitor_lost", OPEN;
+    Throttled = "throttled", BAD, was ["throttled"];
+    /// Requests failed, or the server ended.
+    RequestsFailed = "requests-failed", BAD, was ["server_exited", "requests_failed"];
+    /// The interval lies across the limit after all samples that were allowed, or there are too few for one.
+    Noisy = "noisy", OPEN, was ["noisy", "too_few_samples"];
+    /// It could not be read, is not stated, or contradicts what was measured.
+    Unreadable = "unreadable", OPEN, was ["unreadable", "counter_reset", "reset_pending", "cannot_load_link", "permission", "monitor_lost", "not_stated"];
     /// Others use the device.
-    BusyDevice = "busy_device", OPEN;
-    /// Other work had this machine's CPUs, so that nothing is known of the devices.
-    BusyHost = "busy_host", OPEN;
-    /// The baseline is of another driver, firmware or box.
-    VersionMismatch = "version_mismatch", OPEN;
-    /// It could not be read, or the reading contradicts what was measured.
-    Unreadable = "unreadable", OPEN;
-    /// Memory of the far node was faster than that of the near one.
-    NumaInversion = "numa_inversion", OPEN;
-    /// The profile does not say what to expect, and must.
-    NotStated = "not_stated", OPEN;
-    /// A worker ended without a result.
-    WorkerFailed = "worker_failed", OPEN;
-    /// Memory ran out.
-    OutOfMemory = "out_of_memory", OPEN;
-    /// The run ended before.
-    Interrupted = "interrupted", OPEN;
-
-    /// There is no such thing on this box.
-    NotApplicable = "not_applicable", LEFT;
-    /// The device or its driver does not have it.
-    UnsupportedByDevice = "unsupported_by_device", LEFT;
-    /// A guest of a hypervisor is not shown it.
-    Virtualized = "virtualized", LEFT;
-    /// A library is not installed.
-    MissingLibrary = "missing_library", LEFT;
-    /// The time was used up.
-    Budget = "budget", LEFT;
-    /// Something that it rests on failed.
-    DependencyFailed = "dependency_failed", LEFT;
+    DeviceBusy = "device-busy", OPEN, was ["busy_device"];
+    /// Other work had this machine's CPUs.
+    HostBusy = "host-busy", OPEN, was ["busy_host"];
+    /// The baseline is of another driver, firmware or machine.
+    BaselineDiffers = "baseline-differs", OPEN, was ["version_mismatch"];
+    /// A program ended without this result, or what it depends on failed.
+    WorkerFailed = "worker-failed", OPEN_OR_LEFT, was ["worker_failed", "out_of_memory", "dependency_failed"];
+    /// The run ended before, or its time was used up.
+    Interrupted = "interrupted", OPEN_OR_LEFT, was ["interrupted", "budget"];
+    /// There is no such thing on this machine.
+    NotApplicable = "not-applicable", LEFT, was ["not_applicable"];
+    /// The device, its driver, a library or this guest does not have it.
+    Unsupported = "unsupported", LEFT, was ["unsupported_by_device", "virtualized", "missing_library"];
     /// Left out on the command line.
-    ExcludedByUser = "excluded_by_user", LEFT;
+    LeftOut = "left-out", LEFT, was ["excluded_by_user"];
     /// Not part of this level, or not asked for.
-    NotAsked = "not_asked", LEFT;
+    NotAsked = "not-asked", LEFT, was ["not_asked"];
 }
 
 impl ReasonCode {
-    /// What to do about a fault of the hardware, whatever the check was to look at; `None` of a reason that is none. A check that fails for
-    /// such a reason rejects a box whether it is required or not: what hangs, is gone or delivers wrong data is no question of speed.
-    pub(crate) fn fault_advice(self) -> Option<&'static str> {
-        match self {
-            Self::Hang => Some(
-                "look what the driver logged (dmesg: Xid, resets) and whether the vendor's tool (nvidia-smi, amd-smi, mx-smi) still answers; then \
-                 check power cables and seat of the card, try another slot, and run again",
-            ),
-            Self::DeviceLost => Some(
-                "look what the driver logged (dmesg: Xid, resets, a link that went down); check power cables, supply and seat of the card, start \
-                 the machine anew and run again",
-            ),
-            Self::DataMismatch => Some(
-                "take the device out of service; run the vendor's memory test, and between devices look at ACS and IOMMU too (p2p-bw doctor)",
-            ),
-            _ => None,
-        }
-    }
-
-    /// Whether a check that fails for it rejects a box though nobody demanded the check.
+    /// Whether a check that fails for it rejects a machine though nobody demanded the check: what hangs, is gone or delivers wrong data is no
+    /// question of speed.
     pub(crate) fn is_fault(self) -> bool {
-        self.fault_advice().is_some()
+        matches!(self, Self::Hang | Self::DeviceLost | Self::WrongData)
     }
 }
 
@@ -201,7 +141,7 @@ pub(crate) enum BoxVerdict {
     AcceptedWithWarnings,
     /// A required check failed.
     Rejected,
-    /// A required check could not be told.
+    /// A required check is unknown.
     Inconclusive,
 }
 
@@ -233,11 +173,11 @@ impl BoxVerdict {
                     measured |= required;
                     warned = true;
                 }
-                // What is not required and is not good is told, and decides nothing.
+                // What is not required and is not good is reported, and decides nothing.
                 Verdict::Fail | Verdict::Inconclusive => warned = true,
                 Verdict::Skip => {
-                    warned |= reason == ReasonCode::Budget
-                        || (sees_faults && reason == ReasonCode::ExcludedByUser);
+                    warned |= reason == ReasonCode::Interrupted
+                        || (sees_faults && reason == ReasonCode::LeftOut);
                 }
             }
         }
@@ -256,6 +196,16 @@ impl BoxVerdict {
             Self::Accepted | Self::AcceptedWithWarnings => exit::DONE,
             Self::Rejected => exit::REJECTED,
             Self::Inconclusive => exit::INCONCLUSIVE,
+        }
+    }
+
+    /// As it is written in files.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::AcceptedWithWarnings => "accepted_with_warnings",
+            Self::Rejected => "rejected",
+            Self::Inconclusive => "inconclusive",
         }
     }
 
@@ -281,29 +231,23 @@ mod tests {
     fn a_box_is_accepted_only_by_what_was_measured() {
         for (checks, expected) in [
             (vec![], BoxVerdict::Inconclusive),
-            (vec![(true, Pass, R::WithinLimit)], BoxVerdict::Accepted),
+            (vec![(true, Pass, R::AsExpected)], BoxVerdict::Accepted),
             // Measured, but nothing that was required.
+            (vec![(false, Pass, R::AsExpected)], BoxVerdict::Inconclusive),
             (
-                vec![(false, Pass, R::WithinLimit)],
-                BoxVerdict::Inconclusive,
-            ),
-            (
-                vec![(true, Pass, R::WithinLimit), (true, Warn, R::BelowFloor)],
+                vec![(true, Pass, R::AsExpected), (true, Warn, R::BeyondLimit)],
                 BoxVerdict::AcceptedWithWarnings,
             ),
             (
-                vec![(true, Pass, R::WithinLimit), (true, Skip, R::NotApplicable)],
+                vec![(true, Pass, R::AsExpected), (true, Skip, R::NotApplicable)],
                 BoxVerdict::Accepted,
             ),
             (
-                vec![
-                    (true, Pass, R::WithinLimit),
-                    (true, Skip, R::ExcludedByUser),
-                ],
+                vec![(true, Pass, R::AsExpected), (true, Skip, R::LeftOut)],
                 BoxVerdict::Inconclusive,
             ),
             (
-                vec![(true, Pass, R::WithinLimit), (true, Inconclusive, R::Noisy)],
+                vec![(true, Pass, R::AsExpected), (true, Inconclusive, R::Noisy)],
                 BoxVerdict::Inconclusive,
             ),
             (
@@ -311,7 +255,7 @@ mod tests {
                 BoxVerdict::Rejected,
             ),
             (
-                vec![(true, Pass, R::WithinLimit), (false, Fail, R::Outlier)],
+                vec![(true, Pass, R::AsExpected), (false, Fail, R::Outlier)],
                 BoxVerdict::AcceptedWithWarnings,
             ),
         ] {
@@ -322,13 +266,13 @@ mod tests {
 
     #[test]
     fn what_was_left_out_by_hand_or_for_want_of_time_is_something_to_look_at() {
-        let good = ((true, Pass, R::WithinLimit), false);
+        let good = ((true, Pass, R::AsExpected), false);
         for (left_out, sees_faults, expected) in [
-            (R::ExcludedByUser, true, BoxVerdict::AcceptedWithWarnings),
-            (R::ExcludedByUser, false, BoxVerdict::Accepted),
-            (R::UnsupportedByDevice, true, BoxVerdict::Accepted),
+            (R::LeftOut, true, BoxVerdict::AcceptedWithWarnings),
+            (R::LeftOut, false, BoxVerdict::Accepted),
+            (R::Unsupported, true, BoxVerdict::Accepted),
             // Asked for, as the level has it, and no time was left.
-            (R::Budget, false, BoxVerdict::AcceptedWithWarnings),
+            (R::Interrupted, false, BoxVerdict::AcceptedWithWarnings),
             (R::NotAsked, false, BoxVerdict::Accepted),
         ] {
             let rows = [good, ((false, Skip, left_out), sees_faults)];
@@ -337,13 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn only_two_reasons_stand_with_a_pass() {
+    fn only_one_code_stands_with_a_pass_and_each_has_a_page() {
         let passing = ReasonCode::ALL
             .iter()
             .filter(|code| code.verdicts().contains(&Pass));
-        assert_eq!(
-            passing.collect::<Vec<_>>(),
-            [&R::WithinLimit, &R::AsExpected]
-        );
+        assert_eq!(passing.collect::<Vec<_>>(), [&R::AsExpected]);
+        for code in ReasonCode::ALL {
+            assert!(view::codes::page(code.code()).is_some(), "{}", code.code());
+        }
     }
 }

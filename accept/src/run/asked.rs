@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use program::Stop;
 
-use super::process;
 use crate::checks::KINDS;
 use crate::cli::{Level, RunArgs};
 use crate::profile::{self, Loaded, Match, Profile};
@@ -26,19 +25,10 @@ pub(super) fn loaded(args: &RunArgs) -> Result<Loaded, Stop> {
 pub(super) fn matches(profile: &Profile) -> Result<&Match, Stop> {
     profile.matches.as_ref().ok_or_else(|| {
         Stop::Usage(format!(
-            "profile {} has no [match] and can only be extended; choose one that is for a box",
+            "profile {} has no [match] and can only be extended; choose one that is for a machine",
             profile.name
         ))
     })
-}
-
-/// A level's word.
-pub(super) fn level_word(level: Level) -> &'static str {
-    match level {
-        Level::Quick => "quick",
-        Level::Standard => "standard",
-        Level::Soak => "soak",
-    }
 }
 
 /// What a run may take in all.
@@ -75,17 +65,8 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Stop> {
     }
     if args.sim.is_some() && args.backend.as_deref() == Some("host") {
         return refused(
-            "--sim plays GPUs and --backend host measures this machine: leave one of them out",
+            "--sim simulates GPUs and --backend host measures this machine: leave one of them out",
         );
-    }
-    for (program, is_needed) in [
-        ("p2p-bw", true),
-        ("allreduce-bench", true),
-        ("serve-bench", args.serve_url.is_some()),
-    ] {
-        if is_needed {
-            process::file(program).map_err(Stop::Usage)?;
-        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Which of them a run needs is in `steps`.
 
-use super::steps::{Bench, Named};
+use super::steps::{Bench, Named, POINT_S, SAMPLES_S};
 use crate::cli::Level;
 
 /// Bytes of a copy within host memory.
@@ -10,12 +10,6 @@ const HOST_BYTES: u64 = 16 << 20;
 
 /// Seconds that a program takes before and after its measurements, about.
 const AROUND_S: f64 = 4.0;
-
-/// Seconds that samples of one point may take.
-pub(super) const SAMPLES_S: f64 = 0.5;
-
-/// Seconds that a point takes beside its samples: allocating, filling, comparing.
-pub(super) const POINT_S: f64 = 0.6;
 
 /// Seconds that the probe of a pair takes, with its kernels.
 const PROBE_S: f64 = 1.0;
@@ -51,7 +45,7 @@ impl Bench<'_> {
         words
     }
 
-    /// The soft box, where one is played.
+    /// The simulated machine, where one is played.
     pub(crate) fn played(&self) -> Vec<String> {
         match &self.args.sim {
             Some(name) => vec!["--sim".to_owned(), name.clone()],
@@ -82,7 +76,7 @@ impl Bench<'_> {
         }
         words.extend(["--budget".to_owned(), budget.to_string()]);
         let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
-        ("p2p-bw", words, seconds)
+        ("p2p", words, seconds)
     }
 
     pub(super) fn numa(&self, devices: &[&Named]) -> (&'static str, Vec<String>, f64) {
@@ -90,14 +84,11 @@ impl Bench<'_> {
         let nodes = self.nodes.unwrap_or(2);
         let points = devices.len() * nodes * nodes * 2;
         let budget = (points as f64 * SAMPLES_S).max(1.0);
-        let mut words = vec!["numa".to_owned()];
-        words.extend(self.common(devices));
-        words.extend(
-            ["--kinds", "pinned", "--no-sizes", "--no-host", "--budget"].map(str::to_owned),
-        );
+        let mut words = self.common(devices);
+        words.extend(["--kinds", "pinned", "--no-host", "--budget"].map(str::to_owned));
         words.push(budget.to_string());
         let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S);
-        ("p2p-bw", words, seconds)
+        ("numa", words, seconds)
     }
 
     pub(super) fn collectives(
@@ -107,7 +98,7 @@ impl Bench<'_> {
     ) -> (&'static str, Vec<String>, f64) {
         let mut words = self.common(devices);
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        // A soft box plays calls that the host waits for in real time, which says nothing of the box.
+        // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
         let mut modes = match self.args.sim {
             Some(_) => "back-to-back".to_owned(),
             None => "host-synced,back-to-back".to_owned(),
@@ -121,7 +112,7 @@ impl Bench<'_> {
         words.extend(["--ops", "all_reduce", "--modes", &modes, "--sizes"].map(str::to_owned));
         words.extend([listed.join(","), "--budget".to_owned(), budget.to_string()]);
         let seconds = 2.0 * AROUND_S + budget * 2.0;
-        ("allreduce-bench", words, seconds)
+        ("allreduce", words, seconds)
     }
 
     /// Memory and arithmetic of all devices, for so long at most.
@@ -132,7 +123,6 @@ impl Bench<'_> {
             .map(|device| device.number.as_str())
             .collect();
         let mut words: Vec<String> = [
-            "load",
             "--backend",
             self.backend,
             "--gpus",
@@ -145,13 +135,12 @@ impl Bench<'_> {
         .map(str::to_owned)
         .to_vec();
         words.extend(self.played());
-        ("p2p-bw", words)
+        ("p2p load", words)
     }
 
     pub(super) fn serving(&self) -> (&'static str, Vec<String>, f64) {
         let url = self.args.serve_url.clone().unwrap_or_default();
         let words = [
-            "run",
             "--base-url",
             &url,
             "--requests",
@@ -163,6 +152,6 @@ impl Bench<'_> {
             "--output-tokens",
             "64",
         ];
-        ("serve-bench", words.map(str::to_owned).to_vec(), SERVING_S)
+        ("serve run", words.map(str::to_owned).to_vec(), SERVING_S)
     }
 }

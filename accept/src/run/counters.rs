@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measure::record::{LinkDevice, MonitorDevice, MonitorLine, MonitorValues};
+use record::{LinkDevice, MonitorDevice, MonitorLine, MonitorValues};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};

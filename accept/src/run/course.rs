@@ -1,104 +1,71 @@
-//! The course of a run on devices that fit its profile: its journal begun or gone on with, counters read before and after everything.
-//!
-//! What is measured in between is the session's; what comes of it at the end is in `ending`.
+//! The course of a run: counters before, a monitor beside, the steps, counters behind, the report.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use program::kernel_log::{KernelLog, Logged};
 use program::{Stop, provenance, say, signal_name};
+use record::exit;
+use runner::Signal;
 use topology::Sysfs;
 
 use super::asked::time_budget;
 use super::folder::Folder;
-use super::further::Further;
-use super::journal::{Entry, Journal, not_begun};
-use super::kept::Kept;
-use super::key::{self, Key};
+use super::journal::{Entry, Journal, Kept};
 use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
 use super::steps::Bench;
-use super::{counters, environment, machine, write};
+use super::{counters, environment, machine, series, write};
 use crate::checks::Group;
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
-use crate::report::RunStatus;
+use crate::report::{BoxVerdict, ReasonCode, RunStatus};
 
 impl Run<'_> {
-    /// The run, on devices that fit its profile.
+    /// Runs on a machine that was looked at, to the end of the report.
     pub(super) fn on(
         &self,
         scene: &Scene,
         folder: &Folder,
-        kept: Option<Kept>,
+        resumed: Option<(Journal, Kept)>,
     ) -> Result<u8, Stop> {
-        let args = self.args;
         let program = provenance::provenance(&scene.machine).binary_sha256;
-        let baseline_sha256 = self.baseline.as_ref().map(|held| held.sha256.as_str());
-        let key = Key::of(
-            args,
-            &self.loaded.sha256,
-            baseline_sha256,
-            &scene.record,
-            &scene.links,
-            program.clone(),
-        );
+        let key = self
+            .key()
+            .with_machine(&scene.record, &scene.links, program.as_deref());
         let mut report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
         report.program_sha256 = program;
         report.simulated.clone_from(&scene.record.header.simulated);
         report.devices = machine::devices(&scene.links.devices);
-        report.notes = notes(scene.is_soft());
-        let journal = match &kept {
-            Some(kept) => {
-                key::refuse(folder.path(), &kept.key.differences(&key))?;
-                report.started.clone_from(&kept.report.started);
-                Journal::go_on(folder.path(), kept)?
-            }
-            None => {
-                let settings = scene
-                    .doctor(args, self.backend(), folder, self.interrupt)
-                    .and_then(|text| machine::settings(&text));
-                match settings {
-                    Ok(settings) => report.settings = settings,
-                    Err(why) => report.notes.push(format!("settings were not read: {why}")),
-                }
-                Journal::begin(folder.path(), &key, &report)
-                    .map_err(|stop| not_begun(stop, folder.path()))?
+        report.notes = notes(scene.is_simulated());
+        let (journal, kept) = match resumed {
+            None => (Journal::begin(folder.path(), &key, &self.started)?, None),
+            Some((journal, kept)) => {
+                kept.key.check(&key, folder.path())?;
+                journal.resume(&kept)?;
+                write::remove_page(folder.path());
+                report.started.clone_from(&kept.started);
+                let done = plural(kept.done.len(), "step");
+                say!(
+                    "resuming the run in {}: {done} done",
+                    folder.path().display()
+                );
+                report
+                    .notes
+                    .push(format!("the run was resumed with {done} done"));
+                (journal, Some(kept))
             }
         };
-        if let Some(kept) = &kept {
-            report.settings.clone_from(&kept.report.settings);
-            let done = kept.done.len();
-            let why = match kept.is_complete() {
-                true => "ended with something left to do and was",
-                false => "was broken off and",
-            };
-            report.notes.push(format!(
-                "the run {why} gone on with: {} done before",
-                plural(done, "step")
-            ));
-            say!(
-                "going on with the run in {}: {} done",
-                folder.path().display(),
-                plural(done, "step")
-            );
-        }
         let mut session = self.session(scene, folder, journal, kept.as_ref());
-        let outcome = self.measured(&mut session, scene, kept.as_ref());
-        let status = match outcome {
+        session.report = report;
+        let status = match self.measured(&mut session, scene, kept.as_ref()) {
             Ok(()) => RunStatus::Complete,
             Err(Stop::Interrupted(signal)) => RunStatus::Interrupted {
                 signal: signal_name(signal).to_owned(),
             },
-            Err(stop) => {
-                for line in session.in_short() {
-                    say!("{line}");
-                }
-                return Err(stop);
-            }
+            Err(stop) => return Err(stop),
         };
-        self.end(report, session, status, folder)
+        self.end(session, status, folder)
     }
 
     fn session<'b>(
@@ -108,53 +75,40 @@ impl Run<'_> {
         journal: Journal,
         kept: Option<&Kept>,
     ) -> Session<'b> {
-        let wanted = self.loaded.profile.matches.as_ref();
-        let mut findings = Findings {
-            baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
-            left_out: scene.left_out(self.args, wanted.map_or(0, |wanted| wanted.count)),
-            left_out_at: scene.left_out_at(self.args).unwrap_or_default(),
-            fingerprint: Some(machine::node(&scene.record, &scene.links, &scene.sysfs).fingerprint),
-            ..Findings::default()
-        };
-        findings.links.push(Found {
-            it: scene.record.clone(),
-            source: scene.source.clone(),
-        });
+        let report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
+        let with_memory = |node: &&topology::NumaNode| node.memory_bytes != Some(0);
+        let steps = kept.map(|kept| kept.done.iter().chain(&kept.broken));
         Session {
             bench: Bench {
                 profile: &self.loaded.profile,
                 args: self.args,
                 backend: self.backend(),
                 devices: scene.named(),
-                nodes: Some(
-                    scene
-                        .machine
-                        .nodes
-                        .iter()
-                        .filter(|node| node.memory_bytes != Some(0))
-                        .count(),
-                ),
+                nodes: Some(scene.machine.nodes.iter().filter(with_memory).count()),
             },
             folder,
             journal,
-            findings,
+            findings: Findings {
+                baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
+                left_out: scene.left_out(self.args, self.matches.count),
+                fingerprint: Some(report.node.fingerprint.clone()),
+                links: vec![Found {
+                    it: scene.record.clone(),
+                    source: scene.source.clone(),
+                }],
+                ..Findings::default()
+            },
+            report,
             interrupt: self.interrupt,
             done: kept.map(|kept| kept.done.clone()).unwrap_or_default(),
-            broken: kept.map(|kept| kept.broken.clone()).unwrap_or_default(),
             begun: self.begun,
-            before_s: kept.map_or(0.0, |kept| kept.took_s),
+            before_s: steps.map_or(0.0, |steps| steps.map(|step| step.took_s).sum()),
             budget: time_budget(self.args, &self.loaded.profile),
-            checks: kept.map(|kept| kept.checks.clone()).unwrap_or_default(),
-            is_rank_lost: false,
-            unsettled: BTreeMap::new(),
             undecided: Vec::new(),
-            further: Further::Before,
             monitor: None,
-            notes: Vec::new(),
         }
     }
 
-    /// Everything between the first reading of the counters and the last; what was read stands also where a signal ends it.
     fn measured(
         &self,
         session: &mut Session<'_>,
@@ -163,45 +117,26 @@ impl Run<'_> {
     ) -> Result<(), Stop> {
         let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
         let rebooted = kept.is_some_and(|kept| kept.boots.iter().any(|then| *then != boot));
-        session.keep(&Entry::Segment {
-            at: provenance::now(),
-            boot: boot.clone(),
-        })?;
-        if let Some(kept) = kept {
-            write::taken_up(kept, session.folder.path(), &self.args.forms)?;
-        }
+        session.keep(&Entry::Segment { boot: boot.clone() })?;
         if rebooted {
-            session.notes.push(
-                "the machine started anew since this run began: what counters rose by is not known, and the figures are of both starts".to_owned(),
-            );
+            let note =
+                "the machine was restarted since this run began: error counters are not comparable";
+            session.report.notes.push(note.to_owned());
         }
         session.expect();
         session.take_up();
-        // What a run that was gone on with met before is of the run.
-        let mut met = Vec::new();
-        if !scene.is_soft() {
-            let began = kept
-                .and_then(|kept| kept.before.as_ref())
-                .and_then(|before| before.ago(boot.as_deref()));
-            let stood = KernelLog::kept().and_then(|mut log| log.logged());
-            session.findings.kernel_log_before = Some(stood.map(|lines| {
-                let (of_run, stood) = of_run(lines, began);
-                met = of_run;
-                stood
-            }));
-        }
-        let mut log = match scene.is_soft() {
-            // Lines of this machine's kernel say nothing of a soft box.
-            true => None,
-            false => Some(KernelLog::from_now()),
-        };
+        let began = kept
+            .and_then(|kept| kept.before.as_ref())
+            .and_then(|before| before.ago(boot.as_deref()));
+        let (mut log, met) = self.kernel_log(session, scene, began);
         let before = match kept.and_then(|kept| kept.before.clone()) {
             Some(before) => before,
             None => {
                 let reading = Box::new(scene.counters());
-                session.keep(&Entry::Before {
+                let entry = Entry::Before {
                     reading: reading.clone(),
-                })?;
+                };
+                session.keep(&entry)?;
                 *reading
             }
         };
@@ -212,10 +147,9 @@ impl Run<'_> {
             outcome = session.soak(duration, rebooted);
         }
         self.watched(session, unwatched);
-        let after = scene.counters_after()?;
-        let mut counters = before.until(&after);
-        // What the kernel shows of a device's own memory is not told twice, unless the monitor saw more: a reset takes the kernel's back.
-        let known = |one: &Counter| {
+        let mut counters = before.until(&scene.counters_after()?);
+        // What the kernel shows of a device's own memory counts once, unless the monitor saw more: a reset takes the kernel's back.
+        let is_known = |one: &Counter| {
             let is_same = |row: &&Counter| (&row.place, &row.key) == (&one.place, &one.key);
             let mut same = counters.rows.iter().filter(is_same);
             same.any(|row| row.rise() >= one.rise())
@@ -223,7 +157,7 @@ impl Run<'_> {
         let lost = session.findings.missing.get(&Group::Watch);
         let lost = lost.map(|missing| missing.text.as_str());
         let mut monitored = counters::monitored(&session.findings.monitor, lost);
-        monitored.retain(|one| !known(one));
+        monitored.retain(|one| !is_known(one));
         counters.rows.extend(monitored);
         session.findings.counters = Some(counters);
         session.findings.kernel_log = Some(match &mut log {
@@ -238,30 +172,82 @@ impl Run<'_> {
         session.judge()?;
         outcome
     }
+
+    /// The kernel's log from now on, and the lines of a resumed run before. That of this machine says nothing of a simulated one.
+    fn kernel_log(
+        &self,
+        session: &mut Session<'_>,
+        scene: &Scene,
+        began: Option<Duration>,
+    ) -> (Option<Result<KernelLog, String>>, Vec<String>) {
+        if scene.is_simulated() {
+            return (None, Vec::new());
+        }
+        let mut met = Vec::new();
+        let stood = KernelLog::kept().and_then(|mut log| log.logged());
+        session.findings.kernel_log_before = Some(stood.map(|lines| {
+            let (of_run, stood) = of_run(lines, began);
+            met = of_run;
+            stood
+        }));
+        (Some(KernelLog::from_now()), met)
+    }
+
+    /// Completes the report, writes it, and gives the exit code.
+    fn end(
+        &self,
+        mut session: Session<'_>,
+        status: RunStatus,
+        folder: &Folder,
+    ) -> Result<u8, Stop> {
+        let report = &mut session.report;
+        report.verdict = BoxVerdict::of(&report.checks);
+        // What was not looked at because a signal came is not found good.
+        if status != RunStatus::Complete && report.verdict.exit_code() == exit::DONE {
+            report.verdict = BoxVerdict::Inconclusive;
+        }
+        let signal = self.interrupt.signal();
+        report.exit_code = match &status {
+            RunStatus::Interrupted { .. } => signal.map_or(exit::INTERRUPTED, Signal::exit_code),
+            _ => report.verdict.exit_code(),
+        };
+        report.status = status;
+        report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
+        report.series = series::of(&session.findings.monitor);
+        let written = write::finish(report, folder.path(), &self.args.forms, self.show)?;
+        say!("result: {}", folder.path().display());
+        let has_interrupted = |code| matches!(code, ReasonCode::Interrupted);
+        let is_open = session.done.iter().any(super::journal::Done::is_broken)
+            || report
+                .checks
+                .iter()
+                .any(|check| has_interrupted(check.reason.code));
+        if report.status != RunStatus::Complete
+            || (is_open && report.verdict != BoxVerdict::Rejected)
+        {
+            say!(
+                "to do the rest: the same command with --resume {}",
+                folder.path().display()
+            );
+        }
+        Ok(exit::fold([report.exit_code, written]))
+    }
 }
 
-/// The kernel's lines since a run began so long ago, and those of before; a line that does not say when it was written is of before.
+/// The lines since a run began, and those of before.
 fn of_run(lines: Vec<Logged>, began: Option<Duration>) -> (Vec<String>, Vec<Logged>) {
     let is_of_run = |line: &Logged| line.ago.zip(began).is_some_and(|(ago, began)| ago <= began);
     let (of_run, stood): (Vec<Logged>, Vec<Logged>) = lines.into_iter().partition(is_of_run);
     (of_run.into_iter().map(|line| line.text).collect(), stood)
 }
 
-/// Reservations that hold from the start.
-fn notes(is_soft: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    if rustix::process::geteuid().is_root() {
-        notes.push(
-            "run as root: nothing of it needs that; what it adds is that the kernel's log and config space can be read".to_owned(),
-        );
+fn notes(is_simulated: bool) -> Vec<String> {
+    if is_simulated {
+        return Vec::new();
     }
-    if !is_soft {
-        let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        notes.extend(environment::notes(
-            std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value))),
-        ));
-    }
-    notes
+    let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let variables = std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value)));
+    environment::notes(variables)
 }
 
 #[cfg(test)]
@@ -284,7 +270,6 @@ mod tests {
         let (of_run_now, stood) = of_run(lines(), Some(Duration::from_secs(60)));
         assert_eq!(of_run_now, ["Xid 48"]);
         assert_eq!(stood.len(), 2);
-        // A run that begins now met nothing.
         assert_eq!(of_run(lines(), None).1.len(), 3);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use measure::record::{ALLOWED_ENVIRONMENT, is_listed, is_secret};
+use record::{ALLOWED_ENVIRONMENT, is_listed, is_secret};
 
 /// Names that are handed on beside those that change what is measured: where programs, libraries and this user's folders are.
 const KEPT: [&str; 14] = [
@@ -24,7 +24,7 @@ const KEPT: [&str; 14] = [
     STREAM,
 ];
 
-/// Names the noise of a process on a soft box: without it every process of a run would play the same again, and samples that are taken
+/// Names the noise of a process on a simulated machine: without it every process of a run would play the same again, and samples that are taken
 /// anew would be copies.
 pub(crate) const STREAM: &str = "TPLENS_SIM_STREAM";
 
@@ -46,18 +46,15 @@ pub(crate) fn added(is_set: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> 
     unset.map(|name| (name.into(), "lo".into())).collect()
 }
 
-/// What the environment does to the figures, in words: the variables that change what is measured, as they are set.
+/// What the environment does to the figures: the names of the variables that change what is measured. Values may hold paths.
 pub(crate) fn notes(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    let set = measure::record::allowed_environment(variables);
+    let set = record::allowed_environment(variables);
     if set.is_empty() {
         return Vec::new();
     }
-    let set: Vec<String> = set
-        .into_iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let set: Vec<String> = set.into_keys().collect();
     vec![format!(
-        "variables of the environment change what is measured: {}",
+        "these variables of the environment are set: {}",
         set.join(", ")
     )]
 }
@@ -115,7 +112,7 @@ mod tests {
         let told = notes(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(
             told,
-            ["variables of the environment change what is measured: NCCL_P2P_DISABLE=1"]
+            ["these variables of the environment are set: NCCL_P2P_DISABLE"]
         );
     }
 }

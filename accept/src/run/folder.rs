@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use measure::private;
 use program::Stop;
+use record::private;
 use rustix::fs::{Mode, OFlags};
 
 /// A folder that holds a run.
@@ -121,6 +121,17 @@ impl Folder {
             ))
         })?;
         Ok(path)
+    }
+
+    /// Fails where the disk has no room for what a step may write: a file of 2 MiB is written, flushed and removed.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub(crate) fn has_room(&self) -> Result<(), Stop> {
+        let probe = self.join("probe");
+        let written = record::write_whole(&probe, &vec![b'x'; 2 << 20]);
+        drop(std::fs::remove_file(&probe));
+        written.map_err(|error| Stop::Internal(error.into()))
     }
 
     /// Takes back what was made for a run that never began; a folder that was there before stays.

@@ -1,8 +1,7 @@
-//! The journal of a run, `journal.jsonl`: what was done and found, a line each, on the disk before the run goes on. It is what a run
-//! that was broken off goes on from, and what a report can be made of that was never written.
+//! The journal of a run: what a run that was broken off needs to be resumed. One line of JSON for each thing, on the disk before the
+//! next begins.
 //!
-//! What it adds up to is read in `kept`. The records of the programs are in folders of their own; a line names them. Names of machines and devices stand in it as they are:
-//! it stays where it is, and what is handed on is the report.
+//! What was measured stands in the folders of the steps, and what it came to in the report.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -10,96 +9,76 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use measure::private;
-use program::hold::Held;
 use program::{Stop, say};
+use record::private;
+use runner::run::Held;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::counters::Reading;
-use super::kept::{Kept, read};
 use super::key::Key;
 use crate::checks::Group;
 use crate::findings::Missing;
-use crate::report::{Check, Report};
 
 /// Its name in the result folder.
 pub(crate) const FILE: &str = "journal.jsonl";
 
-/// Version of its lines.
-pub(super) const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
-/// One line.
+/// A line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// The first line: what the run is of.
+    /// The first line.
     Begin {
-        /// Version of the lines.
         schema: u32,
-        /// What must be equal for the run to be gone on with.
-        key: Box<Key>,
-        /// The report without checks.
-        report: Box<Report>,
+        key: Key,
+        started: String,
     },
-    /// A process took the run up, the first one among them.
-    Segment {
-        /// Wall clock, RFC 3339.
-        at: String,
-        /// The kernel's boot.
-        boot: Option<String>,
-    },
-    /// Counters before the first load.
-    Before {
-        /// What was read.
-        reading: Box<Reading>,
-    },
-    /// A step ended.
-    Step {
-        /// What it was of.
-        group: Group,
-        /// Its name in the plan, by which it is not done twice; one that broke is, and the later line counts.
-        name: String,
-        /// Its folder, relative to the result folder.
-        folder: String,
-        /// Seconds that it took.
-        took_s: f64,
-        /// Why it left nothing, or not all.
-        missing: Option<Missing>,
-        /// Why the monitor did not watch it to its end; absent where it did, and in journals of before.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        unwatched: Option<String>,
-    },
-    /// What came of a check until now; a later line of the same id replaces it.
-    Check {
-        /// The check.
-        check: Box<Check>,
-    },
-    /// The run ended by itself, or was told to.
-    End {
-        /// The report, as it was written.
-        report: Box<Report>,
-    },
+    /// A process takes the run up, in this boot of the machine.
+    Segment { boot: Option<String> },
+    /// The counters before anything was measured.
+    Before { reading: Box<Reading> },
+    /// A step has ended.
+    Step(Done),
 }
 
-/// What a step came to, as its line has it.
-#[derive(Debug, Clone, PartialEq)]
+/// A step that has ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Done {
-    /// What it was of.
     pub(crate) group: Group,
-    /// Its name in the plan.
     pub(crate) name: String,
-    /// Its folder, relative to the result folder.
+    /// Its folder below that of the run.
     pub(crate) folder: String,
-    /// Seconds that it took.
     pub(crate) took_s: f64,
-    /// Why it left nothing, or not all.
+    /// What it lacks.
     pub(crate) missing: Option<Missing>,
-    /// Why the monitor did not watch it to its end.
+    /// Why the monitor did not see it to its end.
     pub(crate) unwatched: Option<String>,
 }
 
-/// A journal that is written.
+impl Done {
+    /// Whether it broke, so that a resumed run does it again.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.missing.as_ref().is_some_and(|missing| missing.is_open)
+    }
+}
+
+/// What a journal holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kept {
+    pub(crate) key: Key,
+    pub(crate) started: String,
+    pub(crate) boots: Vec<Option<String>>,
+    pub(crate) before: Option<Reading>,
+    /// Steps that need not be done again, and those that broke.
+    pub(crate) done: Vec<Done>,
+    pub(crate) broken: Vec<Done>,
+    /// The length without a torn last line.
+    whole_bytes: u64,
+}
+
+/// An open journal, locked.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
@@ -107,18 +86,12 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Begins one in a folder that has none.
-    ///
-    /// # Errors
-    /// The disk refuses.
-    pub(crate) fn begin(folder: &Path, key: &Key, report: &Report) -> Result<Self, Stop> {
+    /// Begins one in a new folder.
+    pub(crate) fn begin(folder: &Path, key: &Key, started: &str) -> Result<Self, Stop> {
         let path = folder.join(FILE);
         let file = match private::append_new(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                return Err(Stop::Usage(format!(
-                    "another accept began a run in {} meanwhile; choose another folder with --out",
-                    folder.display()
-                )));
+                return Err(under_way(folder, None));
             }
             other => other.with_context(|| format!("cannot begin {}", path.display()))?,
         };
@@ -126,8 +99,8 @@ impl Journal {
         let mut journal = Self { path, file };
         journal.add(&Entry::Begin {
             schema: SCHEMA,
-            key: Box::new(key.clone()),
-            report: Box::new(report.clone()),
+            key: key.clone(),
+            started: started.to_owned(),
         })?;
         File::open(folder)
             .and_then(|folder| folder.sync_all())
@@ -135,105 +108,167 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Goes on with one; what stands behind its last whole line is cut off.
-    ///
-    /// # Errors
-    /// The disk refuses.
-    pub(crate) fn go_on(folder: &Path, kept: &Kept) -> Result<Self, Stop> {
+    /// Opens that of a run that is resumed, and gives what it holds.
+    pub(crate) fn open(folder: &Path) -> Result<(Self, Kept), Stop> {
         let path = folder.join(FILE);
+        let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+        if !is_file {
+            let shown = folder.display();
+            return Err(Stop::Usage(format!(
+                "{shown} holds no {FILE} of a run; start one with --out"
+            )));
+        }
+        let refused = |why: String| Stop::Usage(format!("{}{why}", path.display()));
         let file = OpenOptions::new()
             .append(true)
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
-            .and_then(|file| file.set_len(kept.whole_bytes).map(|()| file))
-            .with_context(|| format!("cannot go on with {}", path.display()))?;
-        Ok(Self { path, file })
+            .map_err(|error| refused(format!(" cannot be opened: {error}")))?;
+        // Read only once nobody else writes it.
+        hold(&file, folder)?;
+        let text = bounded::regular(&path, bounded::RESULT)
+            .map_err(|error| refused(format!(" cannot be read: {error}")))?;
+        let kept = kept(&text).map_err(refused)?;
+        Ok((Self { path, file }, kept))
     }
 
-    /// Adds a line; it is on the disk when this returns.
-    ///
-    /// # Errors
-    /// The disk refuses; half a line is taken back where that can be.
+    /// Cuts a torn last line off, before anything is added.
+    pub(crate) fn resume(&self, kept: &Kept) -> Result<(), Stop> {
+        let cut = self.file.set_len(kept.whole_bytes);
+        Ok(cut.with_context(|| format!("cannot write {}", self.path.display()))?)
+    }
+
+    /// Adds a line, which is on the disk when this returns.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Stop> {
         let mut line = serde_json::to_vec(entry).context("writing a line of the journal")?;
         line.push(b'\n');
-        let before = self.file.metadata().map(|found| found.len());
         let written = self.file.write_all(&line);
-        if written.is_err() {
-            drop(before.and_then(|length| self.file.set_len(length)));
+        let written = written.and_then(|()| self.file.sync_data());
+        Ok(written.with_context(|| format!("cannot write {}", self.path.display()))?)
+    }
+}
+
+fn kept(text: &[u8]) -> Result<Kept, String> {
+    // A line without an end was torn by a kill, and what it says is not done.
+    let whole = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let lines = text[..whole].split(|byte| *byte == b'\n');
+    let mut entries = lines.filter(|line| !line.is_empty()).map(|line| {
+        serde_json::from_slice::<Entry>(line)
+            .map_err(|error| format!(" is damaged ({error}); run again with another --out"))
+    });
+    let first = entries.next().transpose()?;
+    let (key, started) = match first {
+        Some(Entry::Begin {
+            schema: SCHEMA,
+            key,
+            started,
+        }) => (key, started),
+        Some(_) => return Err(" is of another version; run again with another --out".to_owned()),
+        None => return Err(" has no first line; run again with another --out".to_owned()),
+    };
+    let mut kept = Kept {
+        key,
+        started,
+        boots: Vec::new(),
+        before: None,
+        done: Vec::new(),
+        broken: Vec::new(),
+        whole_bytes: whole as u64,
+    };
+    for entry in entries {
+        match entry? {
+            Entry::Begin { .. } => {
+                return Err(" holds two runs; run again with another --out".to_owned());
+            }
+            Entry::Segment { boot } => kept.boots.push(boot),
+            Entry::Before { reading } => kept.before = Some(*reading),
+            Entry::Step(step) if step.is_broken() => kept.broken.push(step),
+            Entry::Step(step) => kept.done.push(step),
         }
-        written
-            .and_then(|()| self.file.sync_data())
-            .with_context(|| format!("cannot write {}", self.path.display()))?;
-        Ok(())
     }
+    Ok(kept)
 }
 
-/// The journal of a folder that is to be gone on with, and what holds it for this process while it is open.
-///
-/// # Errors
-/// There is none that can be used, or another process is at it.
-pub(crate) fn of_folder(folder: &Path) -> Result<(Kept, File), Stop> {
-    let path = folder.join(FILE);
-    let is_file = path
-        .symlink_metadata()
-        .is_ok_and(|found| found.file_type().is_file());
-    if !is_file {
-        return Err(Stop::Usage(format!(
-            "{} holds no {FILE} of a run; start one with --out",
-            folder.display()
-        )));
-    }
-    let held = OpenOptions::new()
-        .append(true)
-        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-        .open(&path)
-        .map_err(|error| Stop::Usage(format!("cannot go on with {}: {error}", path.display())))?;
-    // Read only once nobody else writes it.
-    hold(&held, folder)?;
-    Ok((read(&path).map_err(Stop::Usage)?, held))
-}
-
-/// Holds a run for this process alone, for as long as the file is open.
 fn hold(file: &File, folder: &Path) -> Result<(), Stop> {
-    match program::hold::hold(file) {
+    match runner::run::hold(file) {
         Held::Here => Ok(()),
-        Held::Elsewhere(holder) => {
-            let holder = holder.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-            Err(Stop::Usage(format!(
-                "another accept{holder} is at the run in {}; wait until it has ended",
-                folder.display()
-            )))
-        }
-        // Some file systems have no locks; the run is told that nothing keeps another one away.
+        Held::Elsewhere(holder) => Err(under_way(folder, holder.map(|pid| pid.to_string()))),
         Held::Unknown(errno) => {
-            say!(
-                "{} cannot be locked ({errno}): start no other accept in it",
-                folder.display()
-            );
+            let shown = folder.display();
+            say!("{shown} cannot be locked ({errno}): start no other accept in it");
             Ok(())
         }
     }
 }
 
-/// An error that the disk made before a run had a journal, so that there is nothing to go on with.
-pub(super) fn not_begun(stop: Stop, folder: &Path) -> Stop {
+fn under_way(folder: &Path, holder: Option<String>) -> Stop {
+    let holder = holder.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    Stop::Usage(format!(
+        "another accept{holder} is at the run in {}; wait until it has ended",
+        folder.display()
+    ))
+}
+
+/// The same failure, with what to do about a result that is not on the disk.
+pub(crate) fn not_durable(stop: Stop, folder: &Path) -> Stop {
     match stop {
         Stop::Internal(error) => Stop::Internal(anyhow!(
-            "the run could not begin in {}: {error:#}; make room, and start it anew with another --out",
+            "the result is not on the disk in full: {error:#}; make room, then use --resume {}",
             folder.display()
         )),
         other => other,
     }
 }
 
-/// An error that the disk made, as the end of a run in this folder.
-pub(crate) fn not_durable(stop: Stop, folder: &Path) -> Stop {
-    match stop {
-        Stop::Internal(error) => Stop::Internal(anyhow!(
-            "the result is not on the disk in full: {error:#}; make room, and the same command with --resume {} in place of --out goes on with it",
-            folder.display()
-        )),
-        other => other,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::ReasonCode;
+
+    #[test]
+    fn a_torn_line_is_not_done_and_a_broken_step_is_done_again() {
+        let step = |name: &str, missing: Option<Missing>| {
+            Entry::Step(Done {
+                group: Group::HostLinks,
+                name: name.to_owned(),
+                folder: format!("groups/{name}-1"),
+                took_s: 1.0,
+                missing,
+                unwatched: None,
+            })
+        };
+        let broke = Missing {
+            is_open: true,
+            ..Missing::of(ReasonCode::WorkerFailed, "killed")
+        };
+        let begin = Entry::Begin {
+            schema: SCHEMA,
+            key: Key::default(),
+            started: "2026-11-20T08:00:00Z".to_owned(),
+        };
+        let lines = [
+            begin,
+            Entry::Segment { boot: None },
+            step("a", None),
+            step("b", Some(broke)),
+        ];
+        let line = |entry: &Entry| serde_json::to_string(entry).unwrap() + "\n";
+        let whole: String = lines.iter().map(line).collect();
+        let kept = super::kept(format!("{whole}{{\"step\":{{\"gr").as_bytes()).unwrap();
+        assert_eq!(
+            (kept.done.len(), kept.broken.len(), kept.boots.len()),
+            (1, 1, 1)
+        );
+        assert_eq!(kept.whole_bytes, whole.len() as u64);
+        // Cut anywhere, it is read or has no first line.
+        let first = whole.find('\n').unwrap();
+        for cut in 0..whole.len() {
+            let read = super::kept(&whole.as_bytes()[..cut]);
+            assert_eq!(read.is_ok(), cut > first, "{cut}");
+        }
+        assert!(super::kept(format!("{whole}x\n").as_bytes()).is_err());
     }
 }

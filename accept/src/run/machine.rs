@@ -1,12 +1,10 @@
 //! What a report says of the machine: its name, what must be equal for figures to be compared, its devices and settings.
 
-use doctor::Verdict;
-use measure::record::{Collectives, LinkDevice, Links, Record};
-use serde::Deserialize;
+use record::{Collectives, LinkDevice, Links, Record};
 use sha2::{Digest, Sha256};
 use topology::{Machine, PciTree, Sysfs};
 
-use crate::report::{Fingerprint, Node, ReportDevice, Setting};
+use crate::report::{Fingerprint, Node, ReportDevice};
 
 /// The machine of a record, by its real name.
 pub(crate) fn node(listing: &Record, links: &Links, sysfs: &Sysfs) -> Node {
@@ -94,98 +92,4 @@ pub(crate) fn devices(devices: &[LinkDevice]) -> Vec<ReportDevice> {
         memory_bytes: device.memory_bytes,
     };
     devices.iter().map(device).collect()
-}
-
-/// What `p2p-bw doctor --json` prints, as far as it is used.
-#[derive(Debug, Deserialize)]
-struct Doctor {
-    findings: Vec<doctor::Finding>,
-    versions: Vec<Version>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Version {
-    component: String,
-    version: String,
-}
-
-/// The settings that the doctor read; they explain figures and are not judged.
-///
-/// # Errors
-/// The text holds no such JSON.
-pub(crate) fn settings(text: &str) -> Result<Vec<Setting>, String> {
-    // Its words on standard error stand in the same log; the object begins and ends with a brace of its own.
-    let lines: Vec<&str> = text.lines().collect();
-    let first = lines.iter().position(|line| *line == "{");
-    let last = lines.iter().rposition(|line| *line == "}");
-    let (Some(first), Some(last)) = (first, last) else {
-        return Err("p2p-bw doctor printed no findings".to_owned());
-    };
-    let object = lines.get(first..=last).unwrap_or_default().join("\n");
-    let doctor: Doctor = serde_json::from_str(&object)
-        .map_err(|error| format!("what p2p-bw doctor printed is not understood: {error}"))?;
-    let version = |version: Version| Setting {
-        name: format!("version of {}", version.component),
-        value: Some(version.version),
-        why_not: None,
-    };
-    let finding = |finding: doctor::Finding| {
-        let is_unknown = finding.verdict == Verdict::CannotTell;
-        let seen = match finding.verdict {
-            Verdict::Bad | Verdict::Warn => {
-                format!("{} ({})", finding.seen, finding.verdict.word())
-            }
-            Verdict::CannotTell | Verdict::Ok => finding.seen,
-        };
-        Setting {
-            name: format!("{} of {}", finding.rule, finding.subject),
-            value: (!is_unknown).then(|| seen.clone()),
-            why_not: is_unknown.then_some(seen),
-        }
-    };
-    let versions = doctor.versions.into_iter().map(version);
-    Ok(versions
-        .chain(doctor.findings.into_iter().map(finding))
-        .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_what_the_doctor_saw_and_what_it_could_not_see_says_why() {
-        let text = r#"caution: a line of standard error
-{
-  "schema": 1,
-  "versions": [{"component": "NCCL", "version": "2.27.3", "source": "a file"}],
-  "findings": [
-    {"rule": "large-bar", "subject": "GPU0", "verdict": "ok", "seen": "65536 MiB", "why": "", "source": "", "todo": null},
-    {"rule": "iommu", "subject": "GPU0", "verdict": "cannot_tell", "seen": "not shown", "why": "", "source": "", "todo": null},
-    {"rule": "governor", "subject": "this machine", "verdict": "warn", "seen": "powersave", "why": "", "source": "", "todo": null}
-  ]
-}
-"#;
-        let told = settings(text).unwrap();
-        let rows: Vec<(&str, Option<&str>, Option<&str>)> = told
-            .iter()
-            .map(|setting| {
-                (
-                    setting.name.as_str(),
-                    setting.value.as_deref(),
-                    setting.why_not.as_deref(),
-                )
-            })
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                ("version of NCCL", Some("2.27.3"), None),
-                ("large-bar of GPU0", Some("65536 MiB"), None),
-                ("iommu of GPU0", None, Some("not shown")),
-                ("governor of this machine", Some("powersave (warn)"), None),
-            ]
-        );
-        assert!(settings("nothing").is_err());
-    }
 }

@@ -3,82 +3,46 @@
 //! Another kind of box is a wrong profile, which is said at once; too few or some other devices of the right box are its inventory,
 //! which is judged.
 
-use measure::record::{LinkDevice, Links};
+use record::{LinkDevice, Links};
 
+use crate::judge::matches_name;
 use crate::profile::Match;
 
-/// Says that the profile is for another box, naming both.
+/// Refuses a profile that is for another machine.
 ///
 /// # Errors
 /// It is.
 pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(), String> {
-    let backend = links
-        .backend
-        .as_ref()
-        .map_or("none", |backend| &*backend.name);
-    if backend != matches.backend {
-        return Err(format!(
-            "profile {profile} is for devices of the {} backend, and {backend} answered; choose a profile for it",
-            matches.backend
-        ));
-    }
-    let is_named = |device: &LinkDevice| matches.names.iter().any(|name| is_called(device, name));
-    let fitting = links
-        .devices
-        .iter()
-        .filter(|device| is_named(device))
-        .count();
-    let shown = shown(&links.devices);
-    let wanted = format!("{} of {}", matches.count, matches.names.join(" or "));
-    if fitting == 0 {
-        return Err(format!(
-            "profile {profile} is for {wanted}, and this machine shows {shown}; choose another profile, or the devices with --gpus"
-        ));
-    }
+    let backend = links.backend.as_ref();
+    let backend = backend.map_or("none", |backend| &*backend.name);
+    let is_named = |device: &&LinkDevice| {
+        matches
+            .names
+            .iter()
+            .any(|name| matches_name(&device.name, name))
+    };
+    let fitting = links.devices.iter().filter(is_named).count();
     let takes_more = matches.more == Some(true);
-    if links.devices.len() > matches.count && fitting >= matches.count && !takes_more {
-        return Err(format!(
-            "profile {profile} is for {wanted}, and this machine shows {shown}; choose {} of them with --gpus",
-            matches.count
-        ));
-    }
+    let is_more = links.devices.len() > matches.count && fitting >= matches.count && !takes_more;
     let is_mig = links.devices.iter().any(|device| device.mig.is_some());
-    if let Some(mig) = matches.mig.filter(|mig| *mig != is_mig) {
-        let words = |mig: bool| if mig { "MIG instances" } else { "whole GPUs" };
-        return Err(format!(
-            "profile {profile} is for {}, and this machine shows {}; choose another profile",
-            words(mig),
-            words(is_mig)
-        ));
-    }
-    let is_guest = links
-        .machine
-        .as_ref()
-        .and_then(|machine| machine.hypervisor);
-    match (matches.guest, is_guest) {
-        (Some(wanted), Some(is)) if wanted != is => {
-            let words = |guest: bool| {
-                if guest {
-                    "a guest of a hypervisor"
-                } else {
-                    "bare metal"
-                }
-            };
-            Err(format!(
-                "profile {profile} is for {}, and this machine is {}; choose another profile",
-                words(wanted),
-                words(is)
-            ))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Whether a device has a name of a profile, in which `*` at the end stands for anything.
-fn is_called(device: &LinkDevice, name: &str) -> bool {
-    match name.strip_suffix('*') {
-        Some(beginning) => device.name.starts_with(beginning),
-        None => device.name == name,
+    let machine = links.machine.as_ref();
+    let guest = matches
+        .guest
+        .zip(machine.and_then(|machine| machine.hypervisor));
+    let is_other = backend != matches.backend
+        || fitting == 0
+        || is_more
+        || matches.mig.is_some_and(|mig| mig != is_mig)
+        || guest.is_some_and(|(wanted, is)| wanted != is);
+    match is_other {
+        false => Ok(()),
+        true => Err(format!(
+            "profile {profile} is for {} of {} ({}), this machine shows {} ({backend})",
+            matches.count,
+            matches.names.join(" or "),
+            matches.backend,
+            shown(&links.devices),
+        )),
     }
 }
 
@@ -103,7 +67,7 @@ fn shown(devices: &[LinkDevice]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use measure::record::BackendFacts;
+    use record::BackendFacts;
 
     use super::*;
 
@@ -145,23 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn another_box_is_named_with_the_one_that_was_meant() {
-        for (backend, names, says) in [
-            (
-                "hip",
-                &["NVIDIA L40"; 4][..],
-                "for devices of the cuda backend, and hip answered",
-            ),
-            (
-                "cuda",
-                &["NVIDIA H200"; 4],
-                "for 4 of NVIDIA L40, and this machine shows 4 of NVIDIA H200",
-            ),
-            ("cuda", &[], "shows no device"),
-            ("cuda", &["NVIDIA L40"; 8], "choose 4 of them with --gpus"),
+    fn another_machine_is_refused() {
+        for (backend, names) in [
+            ("hip", &["NVIDIA L40"; 4][..]),
+            ("cuda", &["NVIDIA H200"; 4]),
+            ("cuda", &[]),
+            ("cuda", &["NVIDIA L40"; 8]),
         ] {
-            let why = check("l40x4", &four(), &links(backend, names)).unwrap_err();
-            assert!(why.contains(says), "{why}");
+            assert!(check("l40x4", &four(), &links(backend, names)).is_err());
         }
     }
 
@@ -198,14 +153,10 @@ mod tests {
     #[test]
     fn instances_are_no_whole_gpus() {
         let mut shown = links("cuda", &["NVIDIA L40"; 4]);
-        shown.devices[0].mig = Some(measure::record::Mig {
+        shown.devices[0].mig = Some(record::Mig {
             profile: None,
             parent_uuid: None,
         });
-        let why = check("l40x4", &four(), &shown).unwrap_err();
-        assert!(
-            why.contains("for whole GPUs, and this machine shows MIG instances"),
-            "{why}"
-        );
+        assert!(check("l40x4", &four(), &shown).is_err());
     }
 }

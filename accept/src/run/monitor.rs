@@ -1,4 +1,4 @@
-//! `p2p-bw monitor` beside the load, from before the first step to behind the last one: a process of its own, because vendor calls can
+//! `tplens monitor` beside the load, from before the first step to behind the last one: a process of its own, because vendor calls can
 //! block. Its lines go to a file and are kept for judging.
 //!
 //! Where it dies or falls silent the rest of the run stands; only what it would have seen is missing.
@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use measure::private;
-use measure::record::{MonitorLine, MonitorSample};
-use program::others::last_error;
-use supervisor::{Event, Interrupt, Ladder, LineSink, Worker};
+use record::private;
+use record::{MonitorLine, MonitorSample};
+use runner::child::last_error;
+use runner::{Event, Interrupt, Ladder, LineSink, Worker};
 
 use super::process;
 use crate::judge::{BLOCKED, has_ended};
@@ -76,12 +76,7 @@ impl Monitor {
     ///
     /// # Errors
     /// The system refuses, or the file cannot be made.
-    pub(crate) fn start(
-        program: &Path,
-        arguments: &[String],
-        file: &Path,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
+    pub(crate) fn start(arguments: &[String], file: &Path, interrupt: &Interrupt) -> Result<Self> {
         let opened = private::append_new(file)
             .with_context(|| format!("cannot write {}", file.display()))?;
         let seen = Arc::new(Mutex::new(Seen {
@@ -95,10 +90,10 @@ impl Monitor {
             let seen = Arc::clone(&seen);
             Arc::new(move |line: &str| lock(&seen).take(line))
         };
-        let mut words = vec!["monitor".to_owned(), "--hz".to_owned(), HZ.to_owned()];
+        let mut words = vec!["--hz".to_owned(), HZ.to_owned()];
         words.extend(arguments.iter().cloned());
         let mut monitor = Self {
-            worker: process::start("monitor", program, &words, sink)?,
+            worker: process::start("monitor", "monitor", &words, sink)?,
             begun: Instant::now(),
             seen,
         };

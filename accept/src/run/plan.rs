@@ -1,81 +1,51 @@
-//! `accept plan`: what a run would do, without doing it: checks, commands with their arguments, times, and what would not fit.
-//!
-//! It asks no driver and looks at no device: the profile says what would be looked for.
+//! `tplens accept plan`: the steps of a run with their commands and times, and what it would decide. Nothing is looked at.
 
 use anyhow::Context;
-use program::command_line::quoted;
+use program::show::Show;
 use program::{Stop, outputs};
 use serde::Serialize;
 
 use super::soak::LEAST_ROUNDS;
 use super::steps::{self, Bench, INVENTORY_S, Named, Step};
-use super::{level_word, loaded, matches, time_budget};
+use super::{loaded, matches, time_budget};
 use crate::checks::KINDS;
-use crate::cli::{Level, RunArgs};
+use crate::cli::RunArgs;
+use crate::documents;
 use crate::profile::{Match, Profile};
 
-/// Everything that a run would do.
+/// What a run would do; printed by `--json`.
 #[derive(Debug, Serialize)]
-struct Plan<'a> {
-    schema: u32,
-    profile: &'a str,
-    title: &'a str,
-    level: &'static str,
-    /// The soft box that would be played: nothing would then be of real hardware.
-    simulated: Option<&'a str>,
-    looks_for: LooksFor<'a>,
-    steps: Vec<Planned>,
-    /// What would be left out because the time is over before.
-    does_not_fit: Vec<String>,
-    checks: Vec<PlannedCheck>,
-    /// How long one round of a soak takes; `None` of another level. A round is never cut.
-    soak_round_s: Option<f64>,
-    total_s: f64,
-    budget_s: f64,
+pub(crate) struct Plan<'a> {
+    pub(crate) schema: u32,
+    pub(crate) profile: &'a str,
+    pub(crate) level: &'static str,
+    pub(crate) simulated: Option<&'a str>,
+    pub(crate) names: &'a [String],
+    pub(crate) count: usize,
+    pub(crate) steps: Vec<Step>,
+    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
+    pub(crate) round: Vec<Step>,
+    /// Steps for which the time does not suffice.
+    pub(crate) does_not_fit: Vec<String>,
+    pub(crate) required: &'a [String],
+    /// Checks that are not looked at, and why.
+    pub(crate) left_out: Vec<(&'static str, String)>,
+    pub(crate) total_s: f64,
+    pub(crate) budget_s: f64,
 }
 
-/// The devices of the profile.
-#[derive(Debug, Serialize)]
-struct LooksFor<'a> {
-    backend: &'a str,
-    names: &'a [String],
-    count: usize,
-    devices: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct Planned {
-    name: String,
-    group: &'static str,
-    command: Vec<String>,
-    /// How long it runs; one that runs beside another takes none of the run's time.
-    seconds: f64,
-    /// The step that it runs beside.
-    beside: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct PlannedCheck {
-    kind: &'static str,
-    group: &'static str,
-    required: bool,
-    /// Why it would not be looked at.
-    left_out: Option<String>,
-}
-
-/// Prints what a run would do, and gives the exit code.
-///
-/// # Errors
-/// A wrong command line or profile.
-pub(crate) fn plan(args: &RunArgs) -> Result<u8, Stop> {
+/// Prints the plan.
+pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
     let loaded = loaded(args)?;
     let matches = matches(&loaded.profile)?;
     let plan = planned(args, &loaded.profile, matches);
-    let text = match args.forms.json {
-        true => serde_json::to_string_pretty(&plan).context("writing the plan as JSON")? + "\n",
-        false => plan.text(),
-    };
-    Ok(outputs::print(&text))
+    Ok(match args.forms.json {
+        true => {
+            let json = serde_json::to_string_pretty(&plan).context("writing the plan as JSON")?;
+            outputs::print(&(json + "\n"))
+        }
+        false => show.print(&documents::planned(&plan)),
+    })
 }
 
 fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> Plan<'a> {
@@ -92,150 +62,38 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         devices: (0..matches.count).map(named).collect(),
         nodes: None,
     };
-    let mut all = steps::steps(&bench);
-    let (mut loaded, mut soak_round_s) = (None, None);
-    if let (Level::Soak, Some(duration)) = (args.level, args.duration) {
-        let round = bench.round(1);
-        let seconds: f64 = round.iter().map(|step| step.seconds).sum();
-        let load = round.first().map(|step| bench.load(1, step.seconds));
-        let first = all.len();
-        let lasts = duration.as_secs_f64().max(LEAST_ROUNDS as f64 * seconds);
-        soak_round_s = Some(seconds);
-        all.extend(round.into_iter().map(|step| Step {
-            seconds: lasts * step.seconds / seconds,
-            name: step.name.replace("-1", ", round after round"),
-            ..step
-        }));
-        loaded = load.zip(all.get(first).map(|step| (step.name.clone(), step.seconds)));
-    }
+    let steps = steps::steps(&bench);
+    let round = args.duration.map_or_else(Vec::new, |_| bench.round(1));
+    let round_s: f64 = round.iter().map(|step| step.seconds).sum();
     let budget_s = time_budget(args, profile).as_secs_f64();
     let mut total_s = INVENTORY_S;
     let mut does_not_fit = Vec::new();
-    for step in &all {
-        if total_s + step.seconds > budget_s {
-            does_not_fit.push(step.name.clone());
-        } else {
-            total_s += step.seconds;
+    for step in &steps {
+        match total_s + step.seconds > budget_s {
+            true => does_not_fit.push(step.name.clone()),
+            false => total_s += step.seconds,
         }
     }
-    let planned = |step: Step, beside| Planned {
-        name: step.name,
-        group: step.group.word(),
-        command: std::iter::once(step.program.to_owned())
-            .chain(step.arguments)
-            .collect(),
-        seconds: step.seconds,
-        beside,
+    let lasts = args.duration.unwrap_or_default().as_secs_f64();
+    total_s += lasts.max(LEAST_ROUNDS as f64 * round_s);
+    let left_out = |kind: &crate::checks::Kind| {
+        let (_, why) = steps::left_out(&bench, kind.group)?;
+        Some((kind.key, why))
     };
-    let loaded = loaded.map(|(load, (beside, seconds))| {
-        let name = load.name.replace("-1", ", beside soak-links");
-        if does_not_fit.contains(&beside) {
-            does_not_fit.push(name.clone());
-        }
-        let load = Step {
-            name,
-            seconds,
-            ..load
-        };
-        planned(load, Some(beside))
-    });
-    let required = profile.required.get(level_word(args.level));
-    let check = |kind: &'static crate::checks::Kind| PlannedCheck {
-        kind: kind.key,
-        group: kind.group.word(),
-        required: required.is_some_and(|required| required.iter().any(|key| key == kind.key)),
-        left_out: steps::left_out(&bench, kind.group).map(|(_, why)| why),
-    };
+    let required = profile.required.get(args.level.word());
     Plan {
-        schema: 1,
+        schema: 2,
         profile: &profile.name,
-        title: &profile.title,
-        level: level_word(args.level),
+        level: args.level.word(),
         simulated: args.sim.as_deref(),
-        looks_for: LooksFor {
-            backend,
-            names: &matches.names,
-            count: matches.count,
-            devices: &args.gpus,
-        },
-        checks: KINDS.iter().map(check).collect(),
-        steps: all
-            .into_iter()
-            .map(|step| planned(step, None))
-            .chain(loaded)
-            .collect(),
+        names: &matches.names,
+        count: matches.count,
+        left_out: KINDS.iter().filter_map(left_out).collect(),
+        required: required.map_or(&[], |required| required),
+        steps,
+        round,
         does_not_fit,
-        soak_round_s,
         total_s,
         budget_s,
-    }
-}
-
-impl Plan<'_> {
-    fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |words: String| {
-            text.push_str(&words);
-            text.push('\n');
-        };
-        if let Some(name) = self.simulated {
-            line(format!(
-                "planned for the soft box {name}: nothing would be of real hardware"
-            ));
-        }
-        line(format!(
-            "profile {}, level {}: {}",
-            self.profile, self.level, self.title
-        ));
-        line(format!(
-            "looks for {} of {} on the {} backend (--gpus {}); nothing was looked at yet",
-            self.looks_for.count,
-            self.looks_for.names.join(" or "),
-            self.looks_for.backend,
-            self.looks_for.devices
-        ));
-        line(String::new());
-        line(format!(
-            "Commands, about {:.0} s in all, of {:.0} s that it may take",
-            self.total_s, self.budget_s
-        ));
-        line(format!(
-            "  {INVENTORY_S:>5.0} s  inventory: devices, driver, settings, counters; a monitor reads links, heat and clocks ten times a second until the end"
-        ));
-        for step in &self.steps {
-            let words: Vec<String> = step
-                .command
-                .iter()
-                .map(|word| quoted(word.as_ref()))
-                .collect();
-            let fits = match self.does_not_fit.contains(&step.name) {
-                true => " (does not fit into the time and would be left out)",
-                false => "",
-            };
-            line(format!(
-                "  {:>5.0} s  {}{fits}: {}",
-                step.seconds,
-                step.name,
-                words.join(" ")
-            ));
-        }
-        if let Some(round_s) = self.soak_round_s {
-            line(format!(
-                "  a soak has two rounds at least, of about {round_s:.0} s each here, and none is cut: it ends with the round in which its time is over"
-            ));
-        }
-        line(String::new());
-        line("Checks (*: without it the box is not accepted)".to_owned());
-        for check in &self.checks {
-            let mark = if check.required { '*' } else { ' ' };
-            match &check.left_out {
-                None => line(format!("  {mark} {:<17} {}", check.kind, check.group)),
-                Some(why) => line(format!(
-                    "  {mark} {:<17} {}: not looked at: {why}",
-                    check.kind, check.group
-                )),
-            }
-        }
-        text
     }
 }

@@ -6,33 +6,29 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use measure::private;
-use supervisor::{
-    Ending, Event, Interrupt, Ladder, LineSink, Patience, Signal, Silence, Worker, WorkerSpec,
+use record::private;
+use runner::child as others;
+use runner::{
+    Ending, Event, Interrupt, Ladder, LineSink, ProgressDeadline, Signal, Silence, Worker,
+    WorkerSpec,
 };
 
 use super::environment;
 
 /// A hidden first argument of this program: become the program that follows, with the small environment, and die with this one.
-pub(crate) const TIED: &str = "__tied";
+pub(crate) const TIED: &str = "__accept_tied";
 
 /// Ends a program: none reads its standard input, each ends its own workers on SIGTERM, which takes 13 s at most, and writes what it has.
 const LADDER: Ladder = Ladder {
     abort: Duration::from_millis(10),
     term: Duration::from_secs(14),
     kill: Duration::from_secs(5),
-};
-
-/// Ends a program that stands still, as one does that was stopped: SIGTERM would wait until it goes on.
-const LADDER_OF_STOPPED: Ladder = Ladder {
-    term: Duration::from_millis(10),
-    ..LADDER
 };
 
 /// How often it is looked whether a program goes on.
@@ -42,8 +38,8 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Program<'a> {
     /// For messages.
     pub(crate) name: &'a str,
-    /// Its file.
-    pub(crate) file: &'a Path,
+    /// The command, in one word or two.
+    pub(crate) command: &'a str,
     /// Its arguments.
     pub(crate) arguments: &'a [String],
     /// Where its words go.
@@ -59,8 +55,6 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Limits {
     /// Without progress.
     pub(crate) silent: Duration,
-    /// How long it may stand stopped (SIGSTOP): meanwhile it cannot end a worker that hangs.
-    pub(crate) stopped: Duration,
     /// In all.
     pub(crate) total: Duration,
 }
@@ -105,7 +99,7 @@ pub(crate) enum Ended {
 /// What this program becomes where it was started with [`TIED`]; returns only where it cannot.
 pub(crate) fn become_tied() -> anyhow::Error {
     let words = std::env::args_os().skip(2);
-    program::child::become_tied(words, environment::is_kept)
+    runner::child::become_tied(words, environment::is_kept).into()
 }
 
 /// Starts a program that dies with this one; its lines go to `sink`.
@@ -114,20 +108,24 @@ pub(crate) fn become_tied() -> anyhow::Error {
 /// The system refuses.
 pub(crate) fn start(
     name: &str,
-    file: &Path,
+    command: &str,
     arguments: &[String],
     sink: LineSink,
 ) -> Result<Worker> {
-    let mut spec = spec(name, file, arguments)?;
+    let mut spec = spec(name, command, arguments)?;
     spec.noise = Some(sink);
     Ok(Worker::spawn(spec)?)
 }
 
-/// How a program is started; on a soft box its name is that of its noise, too.
-fn spec(name: &str, file: &Path, arguments: &[String]) -> Result<WorkerSpec> {
-    let words = [OsString::from(TIED), file.into()]
+/// How a program is started; on a simulated machine its name is that of its noise, too.
+fn spec(name: &str, command: &str, arguments: &[String]) -> Result<WorkerSpec> {
+    let words = [OsString::from(TIED), others::tplens()?.into()]
         .into_iter()
-        .chain(arguments.iter().map(OsString::from));
+        .chain(
+            others::words(command, arguments)
+                .into_iter()
+                .map(Into::into),
+        );
     let mut spec = WorkerSpec::this_program(name, words)?;
     spec.environment = environment::added(|name| std::env::var_os(name).is_some());
     if arguments.iter().any(|word| word == "--sim") {
@@ -143,11 +141,10 @@ fn spec(name: &str, file: &Path, arguments: &[String]) -> Result<WorkerSpec> {
 /// It cannot be started, or its log cannot be written.
 pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) -> Result<Ended> {
     let (sink, lines) = log(program.log)?;
-    let mut worker = start(program.name, program.file, program.arguments, sink)?;
+    let mut worker = start(program.name, program.command, program.arguments, sink)?;
     let begun = Instant::now();
     let mut mark = (0, 0);
-    let mut patience = Patience::of_program(limits.silent, worker.id());
-    let mut stands: Option<Instant> = None;
+    let mut patience = ProgressDeadline::of_program(limits.silent, worker.id());
     loop {
         match worker.next::<serde_json::Value>(LOOK, interrupt) {
             Event::Exited(status) => {
@@ -169,8 +166,7 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
         let now = (lines.load(Ordering::Relaxed), length(program.grows));
         if now != mark {
             mark = now;
-            patience.heard();
-            stands = None;
+            patience.restart();
         }
         if begun.elapsed() >= limits.total {
             let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
@@ -186,33 +182,14 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
                 true => Ended::OutOfTime { is_left_behind },
             });
         }
-        stands = worker
-            .is_stopped()
-            .then(|| stands.unwrap_or_else(Instant::now));
-        let stood = stands.map(|since| since.elapsed());
-        let stopped = stood.filter(|stood| *stood >= limits.stopped);
-        let (over, ladder) = match stopped {
-            Some(waited) => (Some(stopped_for(waited)), LADDER_OF_STOPPED),
-            None => (patience.over(), LADDER),
-        };
-        if let Some(silence) = over {
-            let is_left_behind = worker.end(ladder) == Ending::HangUnkillable;
+        if let Some(silence) = patience.over() {
+            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
             return Ok(Ended::Silent {
                 silence,
                 said: worker.tail(),
                 is_left_behind,
             });
         }
-    }
-}
-
-/// The silence of a program that somebody stopped.
-fn stopped_for(waited: Duration) -> Silence {
-    Silence {
-        waited,
-        for_cpu: Duration::ZERO,
-        is_starved: false,
-        is_stopped: true,
     }
 }
 
@@ -235,14 +212,6 @@ fn log(path: &Path) -> Result<(LineSink, Arc<AtomicU64>)> {
     Ok((sink, count))
 }
 
-/// The file of a program that a run starts.
-///
-/// # Errors
-/// It is not there; the error says how to build it.
-pub(crate) fn file(program: &str) -> Result<PathBuf, String> {
-    program::others::beside(program, "cargo xtask accept")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,7 +220,7 @@ mod tests {
     fn each_program_on_a_soft_box_has_noise_of_its_own_and_none_elsewhere() {
         let stream = |name: &str, words: &[&str]| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            let spec = spec(name, Path::new("/bin/p2p-bw"), &words).unwrap();
+            let spec = spec(name, "p2p", &words).unwrap();
             let set = spec.environment.into_iter();
             set.filter(|(name, _)| name == "TPLENS_SIM_STREAM")
                 .map(|(_, value)| value)

@@ -2,36 +2,33 @@
 //!
 //! What a step's end means for its group is decided here; what its figures mean is for the judges.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use measure::record::{Payload, Record, load};
 use program::{Stop, say as tell};
-use supervisor::Interrupt;
+use record::{Payload, Record, load};
+use runner::Interrupt;
 
-use super::again::unsettled;
 use super::folder::Folder;
-use super::further::{self, Further};
 use super::journal::{Done, Entry, Journal, not_durable};
-use super::machine;
 use super::monitor::Monitor;
-use super::outcome::{disk_refused, has_evidence, lost, missing};
+use super::outcome::{has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
 use super::steps::{self, Bench, Step, more_of};
+use super::{machine, write};
 use crate::checks::Group;
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
-use crate::report::{Check, ReasonCode, Verdict};
+use crate::report::{BoxVerdict, ReasonCode, Report, Verdict};
 
 /// A program that says nothing and whose journal does not grow is hung after so many of its own deadlines, and a little: it has
 /// deadlines for whatever can hang, and ends what hangs itself.
 const DEADLINES: u32 = 3;
 
 /// What a program may be silent besides: while a driver starts and a hang is ended, and while its own processes wait for a CPU, for
-/// which they have a minute more ([`supervisor::Patience`]).
+/// which they have a minute more ([`runner::ProgressDeadline`]).
 const BESIDE: Duration = Duration::from_secs(30 + 60);
 
 /// A run under way.
@@ -43,37 +40,18 @@ pub(crate) struct Session<'a> {
     pub(crate) interrupt: &'a Interrupt,
     /// Steps that an earlier process of this run did.
     pub(crate) done: Vec<Done>,
-    /// Those that broke there, which are done again.
-    pub(crate) broken: Vec<Done>,
     /// When this process took the run up.
     pub(crate) begun: Instant,
     /// Seconds that earlier processes of it took.
     pub(crate) before_s: f64,
     /// What all of it may take.
     pub(crate) budget: Duration,
-    /// What the checks come to now.
-    pub(crate) checks: Vec<Check>,
-    /// Whether the last collectives lost a device, so that the others' are not known yet.
-    pub(crate) is_rank_lost: bool,
-    /// Groups of which more samples were to be taken and could not, and why.
-    pub(crate) unsettled: BTreeMap<Group, Missing>,
-    /// What more samples may settle, by what the checks came to before it was said how far the run came with them.
+    /// As it stands now.
+    pub(crate) report: Report,
+    /// Checks that more samples may settle.
     pub(crate) undecided: Vec<(String, Vec<String>)>,
-    /// How far it came with them.
-    pub(crate) further: Further,
     /// What watches the devices beside the steps, or why nothing does; `None` before it was started and behind its end.
     pub(crate) monitor: Option<Result<Monitor, String>>,
-    /// Reservations about the whole run.
-    pub(crate) notes: Vec<String>,
-}
-
-/// Whether a step was done, now or before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Did {
-    /// It was.
-    Yes,
-    /// The time that is left does not suffice.
-    NoTime,
 }
 
 impl Session<'_> {
@@ -129,28 +107,10 @@ impl Session<'_> {
                 continue;
             }
             self.step(&step)?;
-            if step.group == Group::Collectives {
-                self.rest_of_ranks()?;
-            }
         }
         self.again()
     }
 
-    /// Collectives of the devices that are left, where one was lost in those of all.
-    fn rest_of_ranks(&mut self) -> Result<(), Stop> {
-        while std::mem::take(&mut self.is_rank_lost) && self.bench.devices.len() > 1 {
-            let name = format!(
-                "{}-of-{}",
-                Group::Collectives.word(),
-                self.bench.devices.len()
-            );
-            let Some(step) = self.bench.step(Group::Collectives, name, None) else {
-                break;
-            };
-            self.step(&step)?;
-        }
-        Ok(())
-    }
     /// Seconds that are left of the whole run's time.
     pub(crate) fn left(&self) -> Duration {
         let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.begun.elapsed();
@@ -161,7 +121,7 @@ impl Session<'_> {
     ///
     /// # Errors
     /// A signal, or a disk that refuses.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<Did, Stop> {
+    pub(crate) fn step(&mut self, step: &Step) -> Result<bool, Stop> {
         self.step_beside(step, None)
     }
 
@@ -169,9 +129,9 @@ impl Session<'_> {
     ///
     /// # Errors
     /// As [`Self::step`].
-    pub(crate) fn step_beside(&mut self, step: &Step, load: Option<&Step>) -> Result<Did, Stop> {
+    pub(crate) fn step_beside(&mut self, step: &Step, load: Option<&Step>) -> Result<bool, Stop> {
         if self.done.iter().any(|done| done.name == step.name) {
-            return Ok(Did::Yes);
+            return Ok(true);
         }
         if let Some(signal) = self.interrupt.signal() {
             return Err(Stop::Interrupted(signal));
@@ -179,21 +139,22 @@ impl Session<'_> {
         let left = self.left();
         if left.as_secs_f64() < step.seconds {
             let text = format!(
-                "it takes about {:.0} s, and {:.0} s of {:.0} s are left; a longer --budget with --resume DIR in place of --out goes on with it",
+                "takes about {:.0} s, {:.0} s are left: use --resume with a longer --budget",
                 step.seconds,
-                left.as_secs_f64(),
-                self.budget.as_secs_f64()
+                left.as_secs_f64()
             );
             let missing = Missing {
                 is_open: true,
-                ..Missing::of(ReasonCode::Budget, text)
+                ..Missing::of(ReasonCode::Interrupted, text)
             };
             self.step_lacks(step.group, &step.name, missing);
-            return Ok(Did::NoTime);
+            return Ok(false);
         }
         let place = self.folder.free(&step.name);
         let load = load.map(|load| (load, self.folder.free(&load.name)));
         self.folder.make("groups")?;
+        let room = self.folder.has_room();
+        room.map_err(|stop| not_durable(stop, self.folder.path()))?;
         tell!("{}: about {:.0} s", step.name, step.seconds);
         let begun = Instant::now();
         let is_over = AtomicBool::new(false);
@@ -219,7 +180,7 @@ impl Session<'_> {
         self.came(step, &place, ended?, took_s)?;
         loaded?;
         self.judge()?;
-        Ok(Did::Yes)
+        Ok(true)
     }
 
     /// Keeps what came of a step. The time of one that ran beside another is the other's.
@@ -233,29 +194,17 @@ impl Session<'_> {
             }
             return Err(Stop::Interrupted(signal));
         }
-        if let Some(why) = disk_refused(&ended) {
-            // Not kept as done: with room on the disk, --resume does it.
-            let stop = Stop::Internal(anyhow!("{}: {why}", step.program));
-            return Err(not_durable(stop, self.folder.path()));
-        }
-        let missing = missing(step, &ended, record.as_ref());
-        let unwatched = self.unwatched();
-        self.keep(&Entry::Step {
+        let done = Done {
             group: step.group,
             name: step.name.clone(),
             folder: place.to_owned(),
             took_s,
-            missing: missing.clone(),
-            unwatched: unwatched.clone(),
-        })?;
-        self.done.push(Done {
-            group: step.group,
-            name: step.name.clone(),
-            folder: place.to_owned(),
-            took_s,
-            missing: missing.clone(),
-            unwatched,
-        });
+            missing: missing(step, &ended, record.as_ref()),
+            unwatched: self.unwatched(),
+        };
+        self.keep(&Entry::Step(done.clone()))?;
+        let missing = done.missing.clone();
+        self.done.push(done);
         if let Some(record) = record {
             self.add(step.group, record, place);
         }
@@ -273,14 +222,13 @@ impl Session<'_> {
         left: Duration,
         until: Option<&AtomicBool>,
     ) -> Result<Ended, Stop> {
-        let file = process::file(step.program).map_err(Stop::Usage)?;
         let out = self.folder.join(place);
         let mut arguments = step.arguments.clone();
         arguments.extend(["--out".to_owned(), out.display().to_string()]);
         let log = self.folder.join(&format!("{place}.log"));
         let program = Program {
             name: &step.name,
-            file: &file,
+            command: step.command,
             arguments: &arguments,
             log: &log,
             grows: &out.join("journal.jsonl"),
@@ -288,7 +236,6 @@ impl Session<'_> {
         };
         let limits = Limits {
             silent: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
-            stopped: self.bench.args.deadline,
             total: left,
         };
         Ok(process::run(&program, limits, self.interrupt)?)
@@ -300,17 +247,16 @@ impl Session<'_> {
     }
 
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
-    /// it met is one; where there was no time for it, that is a reservation.
+    /// it met is one; where there was no time for it, that is a caveat.
     fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
         if !name.starts_with(&more_of(group)) {
             self.lack(group, missing);
             return;
         }
-        self.notes.push(format!("{name}: {}", missing.text));
+        let note = format!("{name}: {}", missing.code.code());
+        self.report.notes.push(note);
         if missing.code.is_fault() {
             self.lack(group, missing);
-        } else if missing.code.verdicts().contains(&Verdict::Inconclusive) {
-            self.unsettled.insert(group, missing);
         }
     }
 
@@ -336,7 +282,6 @@ impl Session<'_> {
             it: record,
             source: format!("{place}/record.json"),
         });
-        self.unsettled.remove(&group);
         // A soak is not done with its first round, and a hang is not undone by what came to its end later.
         let has_hung = self
             .findings
@@ -350,7 +295,6 @@ impl Session<'_> {
 
     /// Leaves devices that a record shows as lost out of what follows.
     fn lose(&mut self, record: &Record, place: &str) {
-        let known = self.bench.devices.len();
         for (label, why) in lost(record) {
             if !self
                 .bench
@@ -360,14 +304,11 @@ impl Session<'_> {
             {
                 continue;
             }
-            tell!("{label} is lost and is left out of what follows: {why}");
+            tell!("{label} is lost and left out from now on: {why}");
             self.bench.devices.retain(|device| device.label != label);
             let source = format!("{place}/record.json");
             let found = Found { it: why, source };
             self.findings.lost.insert(label, found);
-        }
-        if let Payload::Collectives(_) = record.payload {
-            self.is_rank_lost = self.bench.devices.len() < known;
         }
     }
 
@@ -377,41 +318,23 @@ impl Session<'_> {
     /// The disk refuses, or records do not belong together.
     pub(crate) fn judge(&mut self) -> Result<(), Stop> {
         let args = self.bench.args;
-        let checks = judge::judge(
-            self.bench.profile,
-            args.level,
-            &self.findings,
-            &args.exclude,
-        )
-        .map_err(|error| anyhow!(error))?;
-        let checks: Vec<Check> = checks
-            .into_iter()
-            .map(|check| unsettled(check, &self.unsettled))
-            .collect();
-        self.undecided = judge::undecided(&checks);
-        let done = || self.done.iter().map(|step| step.name.as_str());
-        let checks: Vec<Check> = checks
-            .into_iter()
-            .map(|check| further::told(check, self.further, done()))
-            .collect();
-        let known: BTreeMap<&str, &Check> = self
-            .checks
-            .iter()
-            .map(|check| (check.id.as_str(), check))
-            .collect();
-        let is_new = |check: &&Check| known.get(check.id.as_str()) != Some(check);
-        let news: Vec<Entry> = checks
-            .iter()
-            .filter(is_new)
-            .map(|check| Entry::Check {
-                check: Box::new(check.clone()),
-            })
-            .collect();
-        for entry in &news {
-            self.keep(entry)?;
+        let profile = self.bench.profile;
+        let checks = judge::judge(profile, args.level, &self.findings, &args.exclude);
+        let report = &mut self.report;
+        report.checks = checks.map_err(|error| anyhow!(error))?;
+        self.undecided = judge::undecided(&report.checks);
+        let mut checks = report.checks.iter();
+        let is_rejected = checks.any(|check| check.required && check.verdict == Verdict::Fail);
+        report.verdict = match is_rejected {
+            true => BoxVerdict::Rejected,
+            false => BoxVerdict::Inconclusive,
+        };
+        report.exit_code = report.verdict.exit_code();
+        report.took_s = self.before_s + self.begun.elapsed().as_secs_f64();
+        if let Some(fingerprint) = &self.findings.fingerprint {
+            report.node.fingerprint.clone_from(fingerprint);
         }
-        self.checks = checks;
-        Ok(())
+        write::keep(report, self.folder.path(), args.forms.identify)
     }
 
     /// Puts a line into the journal.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use program::Stop;
 
-use super::session::{Did, Session};
+use super::session::Session;
 use crate::checks::Group;
 use crate::findings::Missing;
 use crate::report::ReasonCode;
@@ -28,8 +28,8 @@ impl Session<'_> {
             .map(|done| done.took_s)
             .sum();
         if rebooted && before > 0.0 {
-            let text = "the machine started anew during the soak".to_owned();
-            let code = ReasonCode::Rebooted;
+            let text = "the machine was restarted during the soak".to_owned();
+            let code = ReasonCode::DeviceLost;
             self.findings
                 .missing
                 .insert(Group::Soak, Missing::of(code, text));
@@ -42,9 +42,9 @@ impl Session<'_> {
             for (number, step) in steps.iter().enumerate() {
                 // Copies have their own engines; collectives are kernels, and one that waits for a processor tells nothing of the box.
                 let load = (number == 0).then(|| self.bench.load(round, step.seconds));
-                // A load that failed is told, and what follows it is no soak.
+                // A load that failed is reported, and what follows it is no soak.
                 let did = self.step_beside(step, load.as_ref())?;
-                if did == Did::NoTime || self.has_failed() {
+                if !did || self.has_failed() {
                     return self.judge();
                 }
             }

@@ -4,11 +4,26 @@
 
 use serde::Serialize;
 
-use super::again::Again;
-use super::commands::{POINT_S, SAMPLES_S};
 use crate::checks::Group;
 use crate::cli::{Level, RunArgs};
 use crate::profile::Profile;
+
+/// Seconds that samples of one point may take.
+pub(super) const SAMPLES_S: f64 = 0.5;
+
+/// Seconds that a point takes beside its samples: allocating, filling, comparing.
+pub(super) const POINT_S: f64 = 0.6;
+
+/// What is measured again, with the cases and devices that matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Again {
+    /// The group.
+    pub(crate) group: Group,
+    /// Cases of `tplens p2p`; empty for all of the group.
+    pub(crate) cases: Vec<&'static str>,
+    /// Labels of the devices; empty for all.
+    pub(crate) devices: Vec<String>,
+}
 
 /// One process of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,8 +32,8 @@ pub(crate) struct Step {
     pub(crate) name: String,
     /// What it is evidence for.
     pub(crate) group: Group,
-    /// The program.
-    pub(crate) program: &'static str,
+    /// The command, in one word or two.
+    pub(crate) command: &'static str,
     /// Its arguments; its result folder comes besides.
     pub(crate) arguments: Vec<String>,
     /// Seconds that it takes, about.
@@ -116,7 +131,7 @@ pub(crate) fn left_out(
     bench: &Bench<'_>,
     group: Group,
 ) -> Option<(crate::report::ReasonCode, String)> {
-    use crate::report::ReasonCode::{ExcludedByUser, NotApplicable, NotAsked};
+    use crate::report::ReasonCode::{LeftOut, NotApplicable, NotAsked};
     let level = bench.args.level;
     let kinds = || {
         crate::checks::KINDS
@@ -136,19 +151,16 @@ pub(crate) fn left_out(
         Group::PeerLinks | Group::Concurrent | Group::Collectives
     );
     match group {
-        _ if is_excluded => Some((ExcludedByUser, "left out with --exclude".to_owned())),
-        Group::Concurrent | Group::Numa if level == Level::Quick => Some((
-            NotAsked,
-            "no part of level quick; --level standard measures it".to_owned(),
-        )),
-        Group::Soak if level != Level::Soak => Some((
-            NotAsked,
-            "no part of this level; --level soak --duration TIME measures it".to_owned(),
-        )),
-        Group::Serving if bench.args.serve_url.is_none() => Some((
-            NotAsked,
-            "no server was named; --serve-url URL measures it".to_owned(),
-        )),
+        _ if is_excluded => Some((LeftOut, "left out with --exclude".to_owned())),
+        Group::Concurrent | Group::Numa if level == Level::Quick => {
+            Some((NotAsked, "part of --level standard".to_owned()))
+        }
+        Group::Soak if level != Level::Soak => {
+            Some((NotAsked, "part of --level soak --duration TIME".to_owned()))
+        }
+        Group::Serving if bench.args.serve_url.is_none() => {
+            Some((NotAsked, "no server was named: --serve-url URL".to_owned()))
+        }
         Group::Numa if bench.nodes.is_some_and(|nodes| nodes < 2) => Some((
             NotApplicable,
             "the machine has fewer than two NUMA nodes with memory".to_owned(),
@@ -203,7 +215,7 @@ impl Bench<'_> {
             }
         };
         let n = devices.len();
-        let (program, arguments, seconds) = match group {
+        let (command, arguments, seconds) = match group {
             Group::HostLinks => self.copies(&devices, &cases(HOST_CASES), n, false),
             Group::PeerLinks => {
                 self.copies(&devices, &cases(PEER_CASES), n * n.saturating_sub(1), true)
@@ -220,7 +232,7 @@ impl Bench<'_> {
         Some(Step {
             name,
             group,
-            program,
+            command,
             arguments,
             seconds,
         })
@@ -229,11 +241,11 @@ impl Bench<'_> {
     /// What runs beside the first step of a soak's round. It is told to end when that has; left alone, it ends after three times the
     /// time that that takes.
     pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
-        let (program, arguments) = self.loading(3.0 * seconds);
+        let (command, arguments) = self.loading(3.0 * seconds);
         Step {
             name: format!("{LOAD}{number}"),
             group: Group::Soak,
-            program,
+            command,
             arguments,
             seconds: 0.0,
         }
@@ -253,21 +265,21 @@ impl Bench<'_> {
             // Two host cases a device, an ordered pair each, three groups.
             n => 2 * n + n * (n - 1) + 3,
         };
-        let (program, arguments, seconds) = self.copies(&devices, &cases, 0, n > 1);
+        let (command, arguments, seconds) = self.copies(&devices, &cases, 0, n > 1);
         let mut steps = vec![Step {
             name: format!("soak-links-{number}"),
             group: Group::Soak,
-            program,
+            command,
             arguments,
             seconds: seconds + points as f64 * (SAMPLES_S + POINT_S),
         }];
         if n > 1 {
-            let (program, arguments, seconds) =
+            let (command, arguments, seconds) =
                 self.collectives(&devices, &[self.profile.allreduce.large_bytes]);
             steps.push(Step {
                 name: format!("soak-collectives-{number}"),
                 group: Group::Soak,
-                program,
+                command,
                 arguments,
                 seconds,
             });

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use program::say;
 
 use super::monitor::{self, Monitor};
-use super::process;
 use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
@@ -31,9 +30,7 @@ impl Run<'_> {
             .into_iter()
             .find(|path| path.symlink_metadata().is_err());
         let file = file.unwrap_or_else(|| monitor_file(session.folder.path(), 0));
-        let program = process::file("p2p-bw")?;
-        Monitor::start(&program, &words, &file, self.interrupt)
-            .map_err(|error| format!("{error:#}"))
+        Monitor::start(&words, &file, self.interrupt).map_err(|error| format!("{error:#}"))
     }
 
     /// Takes what the monitors of this run saw; `before` is why one of an earlier process did not see what was done then.
@@ -54,17 +51,17 @@ impl Run<'_> {
                 let watched = monitor.end();
                 session.findings.monitor.extend(watched.lines);
                 if watched.left_out > 0 {
-                    session.notes.push(format!(
-                        "of the monitor's lines {} that showed no change were not kept",
-                        watched.left_out
-                    ));
+                    let note = format!("{} unchanged readings were not kept", watched.left_out);
+                    session.report.notes.push(note);
                 }
                 watched.lost
             }
         };
         // What ran unwatched is done, and stays unwatched.
         let before = before.map(|why| {
-            format!("{why}; --resume does not do again what ran unwatched: run the box again with another --out")
+            format!(
+                "{why}; run again with another --out: --resume does not repeat what ran unwatched"
+            )
         });
         match lost.or(before) {
             None => {
@@ -73,7 +70,7 @@ impl Run<'_> {
             Some(why) => {
                 let text = format!("the monitor was lost: {why}");
                 say!("{text}");
-                let code = ReasonCode::MonitorLost;
+                let code = ReasonCode::Unreadable;
                 session
                     .findings
                     .missing

@@ -1,104 +1,65 @@
-//! What a run leaves: `report.json` and the page in its folder, whole or not at all, and the forms that were asked for.
+//! What a run leaves in its folder: `run.json` with everything, for its owner; `report.json` and a page, which can be handed on.
 
 use std::path::Path;
 
 use anyhow::anyhow;
-use measure::record::write_whole;
 use program::Stop;
+use program::show::Show;
+use record::write_whole;
 
-use super::journal::{FILE, not_durable};
-use super::kept::Kept;
+use super::journal::not_durable;
 use crate::cli::Forms;
-use crate::outputs;
-use crate::report::{REPORT_FILE, Report, unsound};
+use crate::documents;
+use crate::report::{self, REPORT_FILE, Report, unsound};
 
-/// The page's name in the result folder.
+/// The report with identities and words of other programs.
+const FULL: &str = "run.json";
 const PAGE: &str = "report.html";
 
-/// Writes the report into the folder, without identities unless they were asked for, and what was asked for besides; gives the exit
-/// code of having done so.
-///
-/// # Errors
-/// The disk refuses; an older report is then as it was.
-pub(crate) fn finish(report: &Report, folder: &Path, forms: &Forms) -> Result<u8, Stop> {
-    let report = kept(report, folder, forms)?;
-    Ok(outputs::write(&report, forms))
-}
-
-/// Puts what stood before in the place of an earlier report of a run that is taken up again, so that nobody takes the earlier one for
-/// what the run came to; where there is none, nothing is written.
-///
-/// # Errors
-/// The disk refuses; an older report is then as it was.
-pub(super) fn taken_up(before: &Kept, folder: &Path, forms: &Forms) -> Result<(), Stop> {
-    match folder.join(REPORT_FILE).exists() {
-        true => kept(&before.taken_up(), folder, forms).map(drop),
-        false => Ok(()),
-    }
-}
-
-/// Report and page in the folder; gives the report as they have it.
-fn kept(report: &Report, folder: &Path, forms: &Forms) -> Result<Report, Stop> {
+/// Writes the report as it stands, after each step: a run that is killed leaves one that accepts nothing.
+pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(), Stop> {
     if let Some(what) = unsound(report) {
         return Err(Stop::Internal(anyhow!(
             "the report contradicts itself, which is a defect of this program: {what}"
         )));
     }
-    let report = outputs::redacted(report.clone(), forms.identify);
-    let json = outputs::json(&report).map_err(|why| anyhow!(why))?;
-    let keep = |name: &str, text: String| {
-        write_whole(&folder.join(name), text.as_bytes()).map_err(|error| {
-            let stop = Stop::Internal(error.into());
-            match folder.join(FILE).exists() {
-                true => not_durable(stop, folder),
-                // A run that looked at no device is not gone on with.
-                false => stop,
-            }
-        })
-    };
-    keep(REPORT_FILE, json)?;
-    keep(PAGE, outputs::html(&report))?;
-    Ok(report)
+    let handed_on = documents::redacted(report.clone(), identify);
+    write(folder, FULL, documents::json(report))?;
+    write(folder, REPORT_FILE, documents::json(&handed_on))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::kept::read;
-    use super::*;
-    use crate::made::{bandwidth, folder, report};
-    use crate::report::{BoxVerdict, RunStatus};
+fn write(folder: &Path, name: &str, text: Result<String, String>) -> Result<(), Stop> {
+    let text = text.map_err(|why| anyhow!(why))?;
+    write_whole(&folder.join(name), text.as_bytes())
+        .map_err(|error| not_durable(Stop::Internal(error.into()), folder))
+}
 
-    #[test]
-    fn a_run_that_is_taken_up_again_leaves_no_report_that_accepts_it() {
-        let folder = folder("taken-up");
-        let ended = report("n1", vec![bandwidth("p2p", "GPU0->GPU1", 20.0)]);
-        assert_eq!(ended.verdict, BoxVerdict::Accepted);
-        let key = serde_json::json!({"profile": "ab", "program": null, "measuring": null, "driver": "570", "devices": [], "asked": []});
-        let lines = [
-            serde_json::json!({"begin": {"schema": 1, "key": key, "report": ended}}),
-            serde_json::json!({"end": {"report": ended}}),
-        ];
-        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        std::fs::write(folder.join(FILE), lines).unwrap();
-        let kept = read(&folder.join(FILE)).unwrap();
-        let forms = Forms::default();
-        // Where no report was, none is made.
-        taken_up(&kept, &folder, &forms).unwrap();
-        assert!(!folder.join(REPORT_FILE).exists() && !folder.join(PAGE).exists());
-        finish(&ended, &folder, &forms).unwrap();
-        taken_up(&kept, &folder, &forms).unwrap();
-        let now = crate::report::read(&folder).unwrap();
-        assert_eq!(
-            (&now.status, now.verdict, now.exit_code),
-            (&RunStatus::Broken, BoxVerdict::Inconclusive, 3)
-        );
-        let page = std::fs::read_to_string(folder.join(PAGE)).unwrap();
-        assert!(
-            page.contains("INCONCLUSIVE")
-                && page.contains("taken up again")
-                && !page.contains("ACCEPTED"),
-            "{page}"
-        );
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
+/// Takes the page of an earlier end away, which says what is not so any more.
+pub(super) fn remove_page(folder: &Path) {
+    drop(std::fs::remove_file(folder.join(PAGE)));
+}
+
+/// Writes the report of a run that has ended, and prints it.
+pub(super) fn finish(
+    report: &Report,
+    folder: &Path,
+    forms: &Forms,
+    show: Show,
+) -> Result<u8, Stop> {
+    keep(report, folder, forms.identify)?;
+    let handed_on = documents::redacted(report.clone(), forms.identify);
+    write(folder, PAGE, Ok(documents::verdict(&handed_on).html()))?;
+    Ok(documents::write(report, forms, show))
+}
+
+/// The report of a run by its folder or its `report.json`, with everything where that is there.
+pub(crate) fn told(path: &Path) -> Result<Report, String> {
+    let folder = match path.is_dir() {
+        true => Some(path),
+        false => path.parent().filter(|_| path.ends_with(REPORT_FILE)),
+    };
+    let full = folder
+        .map(|folder| folder.join(FULL))
+        .filter(|full| full.exists());
+    report::read(full.as_deref().unwrap_or(path)).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
-//! Folders, programs, soft boxes, and what a run leaves.
+//! Folders, programs, simulated machines, and what a run leaves.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl Scratch {
 
     /// The program, to be run in this folder.
     pub(crate) fn program(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_accept"));
+        let mut command = built::named("accept");
         command
             .args(arguments)
             .current_dir(&self.0)
@@ -88,7 +88,7 @@ impl Scratch {
     }
 }
 
-/// The arguments of a run of a profile on a box, into a new folder or in one that is gone on with.
+/// The arguments of a run of a profile on a box, into a new folder or in one that is resumed.
 pub(crate) fn arguments<'a>(
     (profile, described): (&'a str, &'a str),
     [how, folder]: [&'a str; 2],
@@ -99,7 +99,7 @@ pub(crate) fn arguments<'a>(
     words
 }
 
-/// Two of the four devices of the shipped profile, at its limits; what a soft box of two devices cannot be judged by is left out.
+/// Two of the four devices of the shipped profile, at its limits; what a simulated machine of two devices cannot be judged by is left out.
 const PROFILE: &str = r#"
 schema = "accept-profile/1"
 name = "two"
@@ -172,17 +172,13 @@ pub(crate) fn checks(report: &Value) -> BTreeMap<String, Came> {
         .collect()
 }
 
-/// Whether the other programs and the soft libraries are there; where not, the test is noted as skipped.
+/// Whether the simulated libraries are there; where not, the test is noted as skipped.
 pub(crate) fn can_run() -> bool {
-    let folder = Path::new(env!("CARGO_BIN_EXE_accept")).parent().unwrap();
+    let program = built::file();
+    let folder = program.parent().unwrap();
     let soft = std::env::var_os("TPLENS_SOFT_DIR")
         .map_or_else(|| folder.parent().unwrap().join("soft"), PathBuf::from);
-    let needed = [
-        folder.join("p2p-bw"),
-        folder.join("allreduce-bench"),
-        soft.join("libcuda.so.1"),
-        soft.join("libnccl.so.2"),
-    ];
+    let needed = [soft.join("libcuda.so.1"), soft.join("libnccl.so.2")];
     let missing: Vec<PathBuf> = needed.into_iter().filter(|file| !file.exists()).collect();
     if !missing.is_empty() {
         skipped(&format!(

@@ -1,10 +1,9 @@
-//! A serving check: the load goes to a server that runs already, here the embedded engine of a soft box.
+//! A serving check: the load goes to a server that runs already, here the embedded engine of a simulated machine.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use crate::run::common::{Ran, Scratch, TWO, can_run, checks, skipped};
+use crate::run::common::{Ran, Scratch, TWO, can_run, checks};
 
 /// Everything but one copy and the server.
 const OTHERS: &str = "d2h_pinned,h2d_pageable,d2h_pageable,bidirectional,allreduce,p2p_staged,p2p,concurrent,symmetry,spread,peer_access,p2p_latency,numa_penalty";
@@ -23,19 +22,10 @@ impl Drop for Server {
     }
 }
 
-fn serve_bench() -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_BIN_EXE_accept")).with_file_name("serve-bench");
-    if !file.exists() {
-        skipped("a serving check needs serve-bench; `cargo xtask test` builds it");
-        return None;
-    }
-    Some(file)
-}
-
 impl Server {
     /// The engine on the box of which the test's has two devices.
-    fn start(program: &Path) -> Self {
-        let mut child = Command::new(program)
+    fn start() -> Self {
+        let mut child = built::named("serve-bench")
             .args([
                 "engine",
                 "--model",
@@ -74,9 +64,6 @@ fn a_server_is_asked_and_its_times_are_held_against_the_profile() {
     if !can_run() {
         return;
     }
-    let Some(program) = serve_bench() else {
-        return;
-    };
     let scratch = Scratch::new();
     scratch.two(vec![]);
     let limits = |fail: f64| {
@@ -90,7 +77,7 @@ fn a_server_is_asked_and_its_times_are_held_against_the_profile() {
     };
     // A step reads half of 16 GB of weights at 864 GB/s or less: 9 ms at least, and on no machine that runs this 10 s.
     let (wide, narrow) = (limits(10_000.0), limits(5.0));
-    let server = Server::start(&program);
+    let server = Server::start();
     let ran = run(&scratch, &wide, &server.url, "good");
     let report = scratch.json("good/report.json");
     let found = checks(&report);
@@ -100,25 +87,18 @@ fn a_server_is_asked_and_its_times_are_held_against_the_profile() {
         ran.stderr
     );
     assert_eq!(found["serving tpot"].0, "pass", "{found:?}");
-    let all = report["checks"].as_array().unwrap();
-    let requests = all.iter().find(|check| check["id"] == "serving requests");
-    let text = requests.unwrap()["reason"]["text"].as_str().unwrap();
-    assert!(
-        text.contains("32 completed, 0 failed; 32 requests of 128 tokens for 64 each, 4 in flight"),
-        "{text}"
-    );
     let ran = run(&scratch, &narrow, &server.url, "slow");
     ran.expect(1);
     let found = checks(&scratch.json("slow/report.json"));
     assert_eq!(
         found["serving tpot"],
-        ("fail".to_owned(), "above_limit".to_owned())
+        ("fail".to_owned(), "beyond-limit".to_owned())
     );
     // A server that nobody started says nothing of the box.
     let url = server.url.clone();
     drop(server);
     run(&scratch, &wide, &url, "gone");
     let found = checks(&scratch.json("gone/report.json"));
-    let came = ("inconclusive".to_owned(), "worker_failed".to_owned());
+    let came = ("inconclusive".to_owned(), "worker-failed".to_owned());
     assert_eq!(found["serving box"], came);
 }

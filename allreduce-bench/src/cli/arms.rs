@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::{Arm, allowed_environment, is_secret};
+use record::{Arm, allowed_environment, is_secret};
 
 /// The arm that is measured besides those with variables.
 pub(crate) const BASELINE: &str = "baseline";
@@ -32,7 +32,7 @@ const USED: [(&str, &str, &str); 4] = [
     ("TPLENS_", "", "this program sets it"),
 ];
 
-/// The arms of a command line in the order in which they are told, none where none was given: the baseline first, unless an arm
+/// The arms of a command line in the order in which they are reported, none where none was given: the baseline first, unless an arm
 /// without variables was named.
 ///
 /// # Errors

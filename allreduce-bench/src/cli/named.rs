@@ -1,7 +1,7 @@
 //! Choices that the command line has by name, and what each stands for.
 
 use clap::ValueEnum;
-use measure::record::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+use record::{BufferPlacement, CallMode, CollectiveKind, ElementType};
 
 /// A serving engine by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -90,24 +90,6 @@ impl From<PlacementArg> for BufferPlacement {
         match named {
             PlacementArg::OutOfPlace => Self::OutOfPlace,
             PlacementArg::InPlace => Self::InPlace,
-        }
-    }
-}
-
-/// A choice of memory by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CacheArg {
-    /// The same buffers in every call, which caches hold.
-    Hot,
-    /// Another part of a pool larger than the last-level cache in every call.
-    Rotate,
-}
-
-impl From<CacheArg> for BufferCache {
-    fn from(named: CacheArg) -> Self {
-        match named {
-            CacheArg::Hot => Self::Hot,
-            CacheArg::Rotate => Self::Rotate,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use measure::unit::{ByteCount, SizeError, parse_sizes};
 use program::command_line::Sizes;
+use record::unit::{ByteCount, SizeError, parse_sizes};
 
 /// Where a range has a size between two powers of two: from 16 KiB to 1 MiB libraries change algorithm and protocol, and decoding of
 /// few sequences sends such sizes.

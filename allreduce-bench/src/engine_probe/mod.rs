@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use inventory::Found;
-use supervisor::WorkerSpec;
+use runner::WorkerSpec;
 
 use crate::cli::EngineArg;
 

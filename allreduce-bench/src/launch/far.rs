@@ -1,23 +1,22 @@
-//! The process of one rank that a follower has started, as the leader sees it.
+//! A rank on another copy of this program, as the leader sees it.
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use supervisor::{Interrupt, Ladder, LineSink, Signal};
+use runner::{Interrupt, Ladder, LineSink, Signal};
 
 use super::leader::Leader;
 use super::link::Heard;
-use super::post::Pace;
 use super::words::{Order, Report};
 use crate::messages::RankRequest;
 
-/// Signals by the exit code that stands for them.
+/// Signals that may have come to a follower.
 const SIGNALS: [Signal; 3] = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
 
-/// What a follower's answer takes besides what it waits for, at most.
+/// Added to the waits of an end, for the way there and back.
 const ON_THE_WAY: Duration = Duration::from_secs(2);
 
-/// One rank in one group; its process is killed when this is dropped, without waiting for it.
+/// The process of one rank of one group.
 pub(crate) struct Far<'a> {
     leader: &'a Leader,
     rank: u32,
@@ -27,7 +26,10 @@ pub(crate) struct Far<'a> {
 }
 
 impl<'a> Far<'a> {
-    /// Asks the follower to start the process.
+    /// Has the follower start the process.
+    ///
+    /// # Errors
+    /// The follower is gone, or a variable is no text.
     pub(super) fn start(
         leader: &'a Leader,
         rank: u32,
@@ -35,9 +37,8 @@ impl<'a> Far<'a> {
         log: Option<LineSink>,
     ) -> Result<Self, String> {
         let text = |text: &OsString| {
-            text.clone()
-                .into_string()
-                .map_err(|text| format!("{} is no text", text.display()))
+            let text = text.clone().into_string();
+            text.map_err(|text| format!("{} is no text", text.display()))
         };
         let environment = environment
             .iter()
@@ -64,60 +65,56 @@ impl<'a> Far<'a> {
         self.leader.put(self.rank, &Order::Ask { group, request })
     }
 
-    /// Waits for what comes next, at most so long.
+    /// What comes next, within `limit`.
     pub(super) fn next(&self, limit: Duration, interrupt: &Interrupt) -> Heard {
-        let (began, mut pace) = (Instant::now(), Pace::new());
+        let began = Instant::now();
         loop {
             if let Some(signal) = interrupt.signal() {
                 return Heard::Interrupted(signal);
             }
-            match self.leader.take(self.rank) {
+            let left = limit.saturating_sub(began.elapsed());
+            match self.leader.take(self.rank, left) {
                 Ok(Some(report)) => {
-                    pace.hurry();
                     if let Some(heard) = self.heard(report) {
                         return heard;
                     }
                 }
-                Ok(None) if began.elapsed() >= limit => return Heard::Silent,
-                Ok(None) => std::thread::sleep(pace.pause()),
-                Err(reason) => return Heard::Lost(reason),
+                Ok(None) => return Heard::Silent,
+                Err(reason) => return Heard::Lost(reason.into()),
             }
         }
     }
 
-    /// What a report says of this group; what is left of an earlier one says nothing.
+    /// What a report says of this group; `None` where it is of another one, or a line of the log.
     fn heard(&self, report: Report) -> Option<Heard> {
         match report {
             Report::Reply { group, reply } if group == self.group => Some(Heard::Reply(reply)),
-            Report::Lost { group, reason } if group == self.group => Some(Heard::Lost(reason)),
-            Report::Lines { group, lines } if group == self.group => {
-                if let Some(log) = &self.log {
-                    lines.iter().for_each(|line| log(line));
-                }
+            Report::Lost { group, reason } if group == self.group => {
+                Some(Heard::Lost(reason.into()))
+            }
+            Report::Line { group, line } if group == self.group => {
+                self.log.iter().for_each(|log| log(&line));
                 None
             }
             Report::Signalled { code } => {
-                let signal = SIGNALS
-                    .into_iter()
-                    .find(|signal| signal.exit_code() == code);
+                let mut signals = SIGNALS.into_iter();
+                let signal = signals.find(|signal| signal.exit_code() == code);
                 Some(signal.map_or_else(
-                    || Heard::Lost(format!("a signal ended it with code {code}")),
+                    || Heard::Lost(format!("a signal ended it with code {code}").into()),
                     Heard::Interrupted,
                 ))
             }
-            Report::Refused { reason, .. } => Some(Heard::Lost(reason)),
             _ => None,
         }
     }
 
-    /// Asks it to leave, and waits for nothing.
     pub(super) fn abort(&self) {
         let group = self.group;
         // Where nobody is there to be asked, there is nothing to leave.
         drop(self.leader.put(self.rank, &Order::Abort { group }));
     }
 
-    /// Ends it; whether it cannot be ended.
+    /// Ends the process; whether it cannot be ended.
     pub(super) fn end(&mut self, ladder: Ladder) -> bool {
         self.has_ended = true;
         let waits = [ladder.abort, ladder.term, ladder.kill];
@@ -129,19 +126,19 @@ impl<'a> Far<'a> {
             return false;
         }
         let limit = waits.iter().sum::<Duration>() + ON_THE_WAY;
-        let (began, mut pace) = (Instant::now(), Pace::new());
-        while began.elapsed() < limit {
-            match self.leader.take(self.rank) {
+        let began = Instant::now();
+        loop {
+            let left = limit.saturating_sub(began.elapsed());
+            match self.leader.take(self.rank, left) {
                 Ok(Some(Report::Ended { group, unkillable })) if group == self.group => {
                     return unkillable;
                 }
+                Ok(Some(report)) => drop(self.heard(report)),
+                Ok(None) => return true,
                 // Its follower has gone, and it with its follower.
                 Err(_) => return false,
-                Ok(Some(report)) => drop(self.heard(report)),
-                Ok(None) => std::thread::sleep(pace.pause()),
             }
         }
-        true
     }
 }
 

@@ -1,97 +1,90 @@
-//! Copy 0: opens the folder, waits for the followers, and holds a wire to each for as long as the run lasts.
+//! Rank 0 of a launch: it listens until all ranks are there, tells them what to do, and lets them go.
 
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::net::{Ipv4Addr, TcpListener, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use inventory::{Chosen, Found};
-use measure::private::make_new_folder;
-use measure::record::{LauncherFacts, LinkDevice, PairPath};
 use program::Stop;
-use supervisor::Interrupt;
+use record::{LauncherFacts, LinkDevice, PairPath};
+use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
 use super::args::LaunchArgs;
-use super::folder;
+use super::owner;
 use super::place::Place;
-use super::post::{self, Beat, Inbox, Outbox, Pace, Pulse};
 use super::seat::{self, Seat};
+use super::wire::Wire;
 use super::words::{Order, Report};
 use crate::cli::RunArgs;
 
-/// For how long followers are waited for at the end: those that work, and those that never came and may be on their way.
+/// How long followers have to leave in good order.
 const GOODBYE: Duration = Duration::from_secs(5);
-const LATE: Duration = Duration::from_secs(2);
 
-/// The side of a job that measures.
+/// Between two looks at who came.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Connections that have not said who they are, at most.
+const STRANGERS: usize = 256;
+
+/// Rank 0 of a launcher's ranks.
 pub(crate) struct Leader {
     place: Place,
     wait: Duration,
-    silence: Duration,
-    folder: PathBuf,
-    /// The counter stops before the folder goes away.
-    beat: Option<Beat>,
-    /// To followers, from rank 1 on.
-    wires: Vec<RefCell<Wire>>,
-    /// One a rank once all came.
-    seats: Vec<Seat>,
+    address: (String, u16),
+    listener: TcpListener,
+    /// Those that came and did not say yet who they are.
+    strangers: Vec<Wire>,
+    followers: Vec<Option<Follower>>,
+    own: Option<Seat>,
     groups: Cell<u64>,
 }
 
-/// The way to one follower.
-struct Wire {
-    outbox: Outbox,
-    inbox: Inbox,
-    pulse: Pulse,
-    /// It came.
-    is_known: bool,
-    /// Why it is of no more use.
-    gone: Option<String>,
+struct Follower {
+    wire: Wire,
+    seat: Seat,
+    /// Why nothing more comes from it.
+    gone: RefCell<Option<String>>,
 }
 
 impl Leader {
-    /// Makes the folder and calls the followers.
+    /// Listens for the other ranks.
     ///
     /// # Errors
-    /// There is no folder to meet in, or it is not this user's.
+    /// Nothing names the host, or its port is taken.
     pub(crate) fn open(place: Place, args: &LaunchArgs) -> Result<Self, Stop> {
-        let folder = folder::meeting_place(&place, args)?;
-        let room = folder::begin(&folder)?;
-        let made = || format!("in the folder {}", room.display());
-        let mut wires = Vec::new();
-        for rank in 1..place.size {
-            let (to, from) = (post::to(&room, rank), post::from(&room, rank));
-            make_new_folder(&to)
-                .and_then(|()| make_new_folder(&from))
-                .with_context(made)?;
-            wires.push(RefCell::new(Wire {
-                outbox: Outbox::at(to),
-                inbox: Inbox::at(from),
-                pulse: Pulse::of(&room, rank),
-                is_known: false,
-                gone: None,
-            }));
-        }
-        let beat = Beat::start(&room, 0).with_context(made)?;
-        folder::call(&folder, &room).with_context(made)?;
+        let address = place
+            .address(args.rendezvous.as_deref())
+            .map_err(Stop::Usage)?;
+        let is_here = ["127.0.0.1", "localhost"].contains(&address.0.as_str());
+        let ip = match is_here {
+            true => Ipv4Addr::LOCALHOST,
+            false => Ipv4Addr::UNSPECIFIED,
+        };
+        let port = address.1;
+        let listener = TcpListener::bind((ip, port))
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+        let listener = listener.map_err(|error| {
+            Stop::Usage(format!(
+                "rank 0 cannot listen at port {port}: {error}; name another one with --rendezvous HOST:PORT"
+            ))
+        })?;
         Ok(Self {
-            place,
             wait: args.rendezvous_wait,
-            silence: args.rendezvous_silence,
-            folder,
-            beat: Some(beat),
-            wires,
-            seats: Vec::new(),
+            address,
+            listener,
+            strangers: Vec::new(),
+            followers: (1..place.size).map(|_| None).collect(),
+            own: None,
             groups: Cell::new(0),
+            place,
         })
     }
 
-    /// Waits until every rank has said with what it works, and gives the device of each by its own host's indexes.
+    /// Waits for all ranks; their devices in rank order.
     ///
     /// # Errors
-    /// One did not come, could not work, or has something else than the others ([`Stop::Refused`], or [`Stop::Usage`] where the
-    /// command line is to blame); a signal came.
+    /// A rank does not come, cannot work, or has what does not fit to the others.
     pub(crate) fn gather(
         &mut self,
         args: &RunArgs,
@@ -107,214 +100,176 @@ impl Leader {
             )));
         }
         let own = Seat::take(&self.place, args.gpus.as_deref(), chosen, sysfs, machine);
-        let own = own.map_err(Stop::Usage)?;
-        self.wait_for_all(own, interrupt)?;
-        seat::disagreement(&self.seats).map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
-        Ok(self.seats.iter().map(|seat| seat.found.clone()).collect())
-    }
-
-    fn wait_for_all(&mut self, own: Seat, interrupt: &Interrupt) -> Result<(), Stop> {
-        let mut seats: Vec<Option<Seat>> = vec![None; self.wires.len()];
-        let (began, mut pace) = (Instant::now(), Pace::new());
-        while let Some(missing) = seats.iter().position(Option::is_none) {
+        self.own = Some(own.map_err(Stop::Usage)?);
+        let began = Instant::now();
+        while let Some(missing) = self.followers.iter().position(Option::is_none) {
             if let Some(signal) = interrupt.signal() {
                 return Err(Stop::Interrupted(signal));
             }
-            for (index, seat) in seats
-                .iter_mut()
-                .enumerate()
-                .filter(|(_, seat)| seat.is_none())
-            {
-                let rank = rank_of(index);
-                *seat = self.arrival(rank)?;
-                if seat.is_some() {
-                    pace.hurry();
-                }
-            }
             if began.elapsed() > self.wait {
-                let rank = rank_of(missing);
-                return Err(Stop::Refused(folder::did_not_come(
-                    rank,
-                    self.wait,
-                    &self.folder,
-                )));
+                let (host, port) = &self.address;
+                let waited = self.wait.as_secs_f64();
+                return Err(Stop::Refused(
+                    format!(
+                        "rank {} did not come to {host}:{port} within {waited:.0} s; was it started, and does it reach this host?",
+                        missing + 1
+                    )
+                    .into(),
+                ));
             }
-            std::thread::sleep(pace.pause());
+            self.accept();
+            self.hear_strangers()?;
+            std::thread::sleep(LOOK);
         }
-        self.seats = [own]
-            .into_iter()
-            .chain(seats.into_iter().flatten())
-            .collect();
+        let seats = self.seats();
+        seat::disagreement(&seats).map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
+        Ok(seats.iter().map(|seat| seat.found.clone()).collect())
+    }
+
+    /// Takes who knocked; one that cannot be talked to may come again.
+    fn accept(&mut self) {
+        while let Ok((stream, from)) = self.listener.accept() {
+            if owner::is_this_users(from) && self.strangers.len() < STRANGERS {
+                self.strangers.extend(Wire::over(stream));
+            }
+        }
+    }
+
+    fn hear_strangers(&mut self) -> Result<(), Stop> {
+        for wire in std::mem::take(&mut self.strangers) {
+            match wire.take(Duration::ZERO) {
+                Ok(None) => self.strangers.push(wire),
+                Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => {
+                    let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
+                    let slot = slot.and_then(|at| self.followers.get_mut(at));
+                    if let Some(slot) = slot.filter(|slot| slot.is_none())
+                        && wire.put(&Order::Welcome).is_ok()
+                    {
+                        *slot = Some(Follower {
+                            wire,
+                            seat: *seat,
+                            gone: RefCell::new(None),
+                        });
+                    }
+                }
+                Ok(Some(Report::Refused {
+                    job,
+                    rank,
+                    host,
+                    code,
+                    reason,
+                })) if job == self.place.job => {
+                    let words = format!("rank {rank} on {host}: {reason}");
+                    return Err(match code {
+                        record::exit::USAGE => Stop::Usage(words),
+                        _ => Stop::Refused(words.into()),
+                    });
+                }
+                // A rank of another job, or no copy of this program.
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
         Ok(())
     }
 
-    /// What a follower that has not come yet brings along, where it came now.
-    fn arrival(&self, rank: u32) -> Result<Option<Seat>, Stop> {
-        let refused = |reason: String| Stop::Refused(format!("rank {rank}: {reason}"));
-        match self.take(rank).map_err(refused)? {
-            Some(Report::Here { seat }) => {
-                self.wire(rank).borrow_mut().is_known = true;
-                self.put(rank, &Order::Welcome).map_err(refused)?;
-                Ok(Some(*seat))
-            }
-            Some(Report::Refused { host, code, reason }) => {
-                let told = format!("rank {rank} on {host}: {reason}");
-                Err(if code == measure::exit::USAGE {
-                    Stop::Usage(told)
-                } else {
-                    Stop::Refused(told)
-                })
-            }
-            Some(other) => Err(refused(format!("it began with {other:?}"))),
-            None => Ok(None),
-        }
+    fn seats(&self) -> Vec<Seat> {
+        let followers = self.followers.iter().flatten();
+        let others = followers.map(|follower| &follower.seat);
+        self.own.iter().chain(others).cloned().collect()
     }
 
-    /// The device of each rank in the record's terms.
+    /// The ranks' devices.
     pub(crate) fn devices(&self) -> Vec<LinkDevice> {
-        self.seats.iter().map(|seat| seat.device.clone()).collect()
+        self.seats().into_iter().map(|seat| seat.device).collect()
     }
 
-    /// The paths between devices of the same host.
+    /// The paths between devices of one host.
     pub(crate) fn paths(&self) -> Vec<PairPath> {
-        seat::paths(&self.seats)
+        seat::paths(&self.seats())
     }
 
-    /// Why one process cannot ask the driver about all ranks' devices; `None` where it can.
+    /// Why no process sees the devices of all ranks; `None` where one does.
     pub(crate) fn not_one_driver(&self) -> Option<String> {
-        let (first, others) = self.seats.split_first()?;
-        if others.iter().any(|seat| seat.host != first.host) {
+        let seats = self.seats();
+        let first = seats.first()?;
+        if seats.iter().any(|seat| seat.host != first.host) {
             return Some("the ranks are on several hosts".to_owned());
         }
-        let ordinal = |seat: &Seat| seat.found.ordinal;
-        let hidden = |seat: &&Seat| {
-            others
-                .iter()
-                .chain([first])
-                .filter(|other| ordinal(other) == ordinal(seat))
-                .count()
-                > 1
-        };
-        others
-            .iter()
-            .find(hidden)
-            .map(|_| "the launcher shows each rank its own device only".to_owned())
+        let ordinals: std::collections::BTreeSet<usize> =
+            seats.iter().map(|seat| seat.found.ordinal).collect();
+        let hidden = ordinals.len() < seats.len();
+        hidden.then(|| "the launcher shows each rank its own device only".to_owned())
     }
 
-    /// What the record says of the launcher.
+    /// What the record says of the launch.
     pub(crate) fn facts(&self) -> LauncherFacts {
         LauncherFacts {
             name: self.place.launcher.to_owned(),
-            hosts: self.seats.iter().map(|seat| seat.host.clone()).collect(),
+            hosts: self.seats().into_iter().map(|seat| seat.host).collect(),
         }
     }
 
-    /// The number of a new group of processes.
     pub(super) fn next_group(&self) -> u64 {
         self.groups.set(self.groups.get() + 1);
         self.groups.get()
     }
 
-    fn wire(&self, rank: u32) -> &RefCell<Wire> {
-        &self.wires[rank as usize - 1]
+    fn follower(&self, rank: u32) -> Result<&Follower, String> {
+        let at = usize::try_from(rank).unwrap_or(0).checked_sub(1);
+        let follower = at.and_then(|at| self.followers.get(at)?.as_ref());
+        let follower = follower.ok_or_else(|| format!("rank {rank} is not there"))?;
+        match &*follower.gone.borrow() {
+            Some(gone) => Err(gone.clone()),
+            None => Ok(follower),
+        }
     }
 
-    /// Tells a follower something; the error says why it cannot be told.
     pub(super) fn put(&self, rank: u32, order: &Order) -> Result<(), String> {
-        let mut wire = self.wire(rank).borrow_mut();
-        if let Some(gone) = &wire.gone {
-            return Err(gone.clone());
-        }
-        let put = wire.outbox.put(order);
-        put.map_err(|error| wire.lose(format!("it cannot be told anything: {error}")))
+        let follower = self.follower(rank)?;
+        follower.wire.put(order).map_err(|_| follower.lose())
     }
 
-    /// What a follower said next, if anything; the error says why it says nothing any more.
-    pub(super) fn take(&self, rank: u32) -> Result<Option<Report>, String> {
-        let mut wire = self.wire(rank).borrow_mut();
-        if let Some(gone) = &wire.gone {
-            return Err(gone.clone());
+    /// What a rank says next, within `limit`.
+    pub(super) fn take(&self, rank: u32, limit: Duration) -> Result<Option<Report>, String> {
+        let follower = self.follower(rank)?;
+        let report = follower.wire.take(limit).map_err(|_| follower.lose())?;
+        if let Some(Report::Signalled { .. }) = report {
+            *follower.gone.borrow_mut() = Some("a signal ended it".to_owned());
         }
-        match wire.inbox.take::<Report>() {
-            Ok(None) => {}
-            Ok(Some(report)) => {
-                if let Report::Signalled { .. } = report {
-                    wire.lose("a signal ended it".to_owned());
-                }
-                return Ok(Some(report));
-            }
-            Err(error) => {
-                return Err(wire.lose(format!("what it said was not understood: {error}")));
-            }
-        }
-        let still = wire.pulse.still();
-        if wire.is_known && still > self.silence {
-            let host = self
-                .seats
-                .get(rank as usize)
-                .map_or("its host", |seat| seat.host.as_str());
-            let seconds = still.as_secs_f64();
-            return Err(wire.lose(format!(
-                "its copy of this program on {host} gave no sign of life for {seconds:.0} s"
-            )));
-        }
-        Ok(None)
-    }
-
-    /// Tells all followers that the run is over, and waits for them for a while.
-    fn say_goodbye(&self) {
-        let mut waited_for = Vec::new();
-        for rank in 1..self.place.size {
-            let mut wire = self.wire(rank).borrow_mut();
-            // Also those that are of no more use are told, and not waited for.
-            if wire.outbox.put(&Order::Leave).is_ok() && wire.gone.is_none() {
-                waited_for.push(rank);
-            }
-        }
-        let (began, mut pace) = (Instant::now(), Pace::new());
-        loop {
-            waited_for.retain(|rank| {
-                let limit = if self.wire(*rank).borrow().is_known {
-                    GOODBYE
-                } else {
-                    LATE
-                };
-                let has_left = match self.take(*rank) {
-                    Ok(Some(report)) => {
-                        matches!(
-                            report,
-                            Report::Left | Report::Refused { .. } | Report::Signalled { .. }
-                        )
-                    }
-                    Ok(None) => false,
-                    Err(_) => true,
-                };
-                !has_left && began.elapsed() < limit
-            });
-            if waited_for.is_empty() {
-                return;
-            }
-            std::thread::sleep(pace.pause());
-        }
+        Ok(report)
     }
 }
 
-impl Wire {
-    /// Notes why it is of no more use, and gives that back.
-    fn lose(&mut self, reason: String) -> String {
-        self.gone = Some(reason.clone());
+impl Follower {
+    fn lose(&self) -> String {
+        let host = &self.seat.host;
+        let reason = format!("the connection to its copy of this program on {host} is lost");
+        *self.gone.borrow_mut() = Some(reason.clone());
         reason
     }
 }
 
 impl Drop for Leader {
+    /// Lets all ranks go, and waits a little for those that do.
     fn drop(&mut self) {
-        self.say_goodbye();
-        self.beat = None;
-        folder::remove(&self.folder);
+        self.accept();
+        let followers = self.followers.iter().flatten();
+        let wires = followers.map(|follower| &follower.wire);
+        let wires: Vec<&Wire> = wires.chain(&self.strangers).collect();
+        let mut told: Vec<&Wire> = wires
+            .into_iter()
+            .filter(|wire| wire.put(&Order::Leave).is_ok())
+            .collect();
+        let began = Instant::now();
+        while !told.is_empty() && began.elapsed() < GOODBYE {
+            // A follower that leaves closes its side.
+            told.retain(|wire| wire.take::<Report>(LOOK).is_ok());
+        }
     }
 }
 
-fn rank_of(index: usize) -> u32 {
-    u32::try_from(index + 1).unwrap_or(u32::MAX)
+/// Where a follower finds rank 0.
+pub(super) fn addresses((host, port): &(String, u16)) -> Vec<std::net::SocketAddr> {
+    let found = (host.as_str(), *port).to_socket_addrs();
+    found.map(Iterator::collect).unwrap_or_default()
 }

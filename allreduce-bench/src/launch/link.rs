@@ -1,9 +1,10 @@
 //! The process of a rank, wherever it is: this process's own child, or a follower's.
 
+use record::Failure;
 use std::time::Duration;
 
-use program::child::last_line;
-use supervisor::{Ending, Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+use runner::child::last_line;
+use runner::{Ending, Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
 
 use super::far::Far;
 use super::leader::Leader;
@@ -22,7 +23,7 @@ pub(crate) enum Heard {
     /// It answered.
     Reply(RankReply),
     /// It ended, or cannot be understood any more.
-    Lost(String),
+    Lost(Failure),
     /// Nothing came in time.
     Silent,
     /// A signal came, here or to the process that started the rank.
@@ -78,9 +79,9 @@ impl<'a> Link<'a> {
     }
 
     /// Whether it was stopped and went on, since this was asked last; not known of one on another machine.
-    pub(crate) fn went_on(&mut self) -> bool {
+    pub(crate) fn was_resumed(&mut self) -> bool {
         match self {
-            Self::Near(worker) => worker.went_on(),
+            Self::Near(worker) => worker.was_resumed(),
             Self::Far(_) => false,
         }
     }
@@ -110,10 +111,10 @@ pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt)
         Event::Interrupted(signal) => Heard::Interrupted(signal),
         Event::Exited(status) => {
             let said = last_line(&worker.tail());
-            Heard::Lost(format!("it ended with {status}: {said}"))
+            Heard::Lost(format!("it ended with {status}: {said}").into())
         }
         Event::Garbled { error, .. } => {
-            Heard::Lost(format!("its answer was not understood: {error}"))
+            Heard::Lost(format!("its answer was not understood: {error}").into())
         }
     }
 }

@@ -1,17 +1,16 @@
 //! Ranks that a launcher started: `mpirun`, `srun` and `torchrun` run a copy of this program for each. Copy 0 leads, the others
-//! follow: each starts the process of its rank and passes on what is asked and answered. No MPI library is used; what the copies
-//! say to each other goes through files in a folder that all of them see.
+//! follow: each starts the process of its rank and passes on what is asked and answered. No MPI library is used; the copies
+//! talk over one TCP connection each, to rank 0.
 
 mod args;
 mod far;
-mod folder;
 mod follower;
 mod leader;
 mod link;
+mod owner;
 mod place;
-mod post;
 mod seat;
-mod unknown;
+mod wire;
 mod words;
 
 pub(crate) use args::LaunchArgs;

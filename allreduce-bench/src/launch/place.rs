@@ -1,7 +1,8 @@
-//! Which launcher started this process, and as which of its ranks: read from the launcher's variables.
+//! Which launcher started this process, as which of its ranks, and where rank 0 listens: read from the launcher's variables.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::args::LaunchArgs;
-use super::unknown::refusal;
 
 /// A launcher by the variables that it sets for each process. Of several names the first that is set counts.
 struct Launcher {
@@ -17,6 +18,8 @@ struct Launcher {
     hosts: &'static [&'static str],
     /// What tells its jobs apart: all that are set.
     job: &'static [&'static str],
+    /// What names rank 0's host first.
+    host: &'static str,
 }
 
 /// The launcher inside comes first: `srun torchrun` sets the variables of both, and so does an `mpirun` that uses `srun` to
@@ -37,6 +40,7 @@ const LAUNCHERS: &[Launcher] = &[
             "TORCHELASTIC_RESTART_COUNT",
             "MASTER_ADDR",
         ],
+        host: "MASTER_ADDR",
     },
     Launcher {
         name: "mpirun",
@@ -47,6 +51,7 @@ const LAUNCHERS: &[Launcher] = &[
         local_size: &["OMPI_COMM_WORLD_LOCAL_SIZE"],
         hosts: &[],
         job: &["PMIX_NAMESPACE"],
+        host: "MASTER_ADDR",
     },
     // MPICH and Intel MPI. `srun --mpi=pmi2` sets the first two as well, and not the local rank.
     Launcher {
@@ -58,6 +63,7 @@ const LAUNCHERS: &[Launcher] = &[
         local_size: &["MPI_LOCALNRANKS"],
         hosts: &[],
         job: &[],
+        host: "MASTER_ADDR",
     },
     Launcher {
         name: "srun",
@@ -68,6 +74,7 @@ const LAUNCHERS: &[Launcher] = &[
         local_size: &[],
         hosts: &["SLURM_STEP_NUM_NODES", "SLURM_NNODES"],
         job: &["SLURM_JOB_ID", STEP],
+        host: "SLURM_STEP_NODELIST",
     },
 ];
 
@@ -77,6 +84,18 @@ const STEP: &str = "SLURM_STEP_ID";
 /// Steps from here on are none of `srun`: a batch script, an interactive shell and the like (slurm/slurm.h,
 /// `SLURM_INTERACTIVE_STEP` is 0xfffffffa).
 const SPECIAL_STEPS: u64 = 0xffff_fff0;
+
+/// How many processes launchers that are not known started.
+const UNKNOWN_SIZES: [&str; 5] = [
+    "PMI_SIZE",
+    "PALS_SIZE",
+    "FLUX_JOB_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "JSM_NAMESPACE_SIZE",
+];
+
+/// Ports from which rank 0 takes its own, below those that systems give to clients.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
 /// One of the processes that a launcher started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +109,10 @@ pub(crate) struct Place {
     pub(crate) local_rank: u32,
     /// Whether some ranks are known to be on another host.
     pub(super) several_hosts: bool,
-    /// Whether all ranks are known to be on this host.
-    pub(super) one_host: bool,
-    /// What tells this job of the launcher from its others; empty where it says nothing.
+    /// What tells this job of the launcher from its others.
     pub(super) job: String,
+    /// Rank 0's host, where the launcher names it.
+    host: Option<String>,
 }
 
 impl Place {
@@ -115,9 +134,8 @@ impl Place {
             value => value.is_some(),
         };
         let started = |launcher: &&Launcher| launcher.marks.iter().all(is_set);
-        let alone = |is_told| refusal(&variable, is_told).map_or(Ok(None), Err);
         let Some(launcher) = LAUNCHERS.iter().find(started) else {
-            return alone(false);
+            return unknown(&variable);
         };
         let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
         let number = |names: &[&'static str]| -> Result<u32, String> {
@@ -125,7 +143,7 @@ impl Place {
             let text = value.as_deref().unwrap_or("not set");
             text.parse().map_err(|_| {
                 format!(
-                    "{} started this program, and {name} is {text}, which is no number; mend it, or ignore the launcher with \
+                    "{} started this program, and {name} is {text}, which is no number; fix it, or ignore the launcher with \
                      --no-launcher",
                     launcher.name
                 )
@@ -141,26 +159,78 @@ impl Place {
             ));
         }
         if size == 1 {
-            return alone(true);
+            return unknown(&variable);
         }
         let given = |names: &[&str]| first(names).and_then(|text| text.parse::<u32>().ok());
         let are_all_here = given(launcher.local_size).map(|here| here == size);
         let is_one_host = given(launcher.hosts).map(|hosts| hosts <= 1);
-        let says = |told: bool| [are_all_here, is_one_host].contains(&Some(told));
-        let job: Vec<String> = launcher
-            .job
-            .iter()
-            .filter_map(|name| variable(name))
-            .collect();
+        let several_hosts = [are_all_here, is_one_host].contains(&Some(false));
+        let job = launcher.job.iter().filter_map(|name| variable(name));
+        let job = job.collect::<Vec<_>>().join("-");
         Ok(Some(Self {
             launcher: launcher.name,
             rank,
             size,
             local_rank,
-            several_hosts: says(false),
-            one_host: says(true) && !says(false),
-            job: job.join("-"),
+            several_hosts,
+            // A launcher that does not name its jobs is told from others of its kind by its process, which a host shares.
+            job: match job.is_empty() && !several_hosts {
+                true => format!("of-{}", std::os::unix::process::parent_id()),
+                false => job,
+            },
+            host: variable(launcher.host).map(|list| first_host(&list)),
         }))
+    }
+
+    /// Where rank 0 listens.
+    ///
+    /// # Errors
+    /// The ranks are on several hosts, and nothing names rank 0's; or `asked` has no port that is one.
+    pub(super) fn address(&self, asked: Option<&str>) -> Result<(String, u16), String> {
+        let mut hash = DefaultHasher::new();
+        let user = rustix::process::geteuid().as_raw();
+        (self.launcher, &self.job, user).hash(&mut hash);
+        let count = u64::from(PORTS.end - PORTS.start);
+        let port = PORTS.start + u16::try_from(hash.finish() % count).unwrap_or_default();
+        let own = self.host.as_deref().filter(|_| self.several_hosts);
+        match (asked, own) {
+            (Some(asked), _) => match asked.rsplit_once(':') {
+                None => Ok((asked.to_owned(), port)),
+                Some((host, port)) => port
+                    .parse()
+                    .map(|port| (host.to_owned(), port))
+                    .map_err(|_| format!("--rendezvous {asked}: `{port}` is no port")),
+            },
+            (None, Some(host)) => Ok((host.to_owned(), port)),
+            (None, None) if self.several_hosts => Err(format!(
+                "the ranks of {} are on several hosts: name rank 0's host with --rendezvous",
+                self.launcher
+            )),
+            (None, None) => Ok(("127.0.0.1".to_owned(), port)),
+        }
+    }
+}
+
+/// The first host of a list as Slurm writes it, such as `node[07-09],gpu1`.
+fn first_host(list: &str) -> String {
+    let (host, rest) = list.split_once(['[', ',']).unwrap_or((list, ""));
+    let is_bracket = list.as_bytes().get(host.len()) == Some(&b'[');
+    let number = rest.split([',', '-', ']']).next().filter(|_| is_bracket);
+    format!("{host}{}", number.unwrap_or_default())
+}
+
+/// Refuses to be one of many copies that would each measure everything at once.
+fn unknown(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Place>, String> {
+    let is_many = |value: &String| value.parse::<u32>() != Ok(1);
+    let sizes = UNKNOWN_SIZES.iter();
+    let mut many = sizes.filter_map(|name| Some((name, variable(name).filter(is_many)?)));
+    match many.next() {
+        None => Ok(None),
+        Some((name, value)) => Err(format!(
+            "a launcher that is not known started this program ({name}={}); use torchrun, mpirun or srun, or start one copy with \
+             --no-launcher",
+            value.escape_debug()
+        )),
     }
 }
 
@@ -175,7 +245,8 @@ mod tests {
         })
     }
 
-    const SRUN: [(&str, &str); 7] = [
+    const SRUN: [(&str, &str); 8] = [
+        ("SLURM_STEP_NODELIST", "node[07-09],gpu1"),
         ("SLURM_JOB_ID", "77"),
         ("SLURM_STEP_ID", "0"),
         ("SLURM_PROCID", "5"),
@@ -208,24 +279,31 @@ mod tests {
             ("PMI_SIZE", "2"),
             ("MPI_LOCALRANKID", "1"),
         ];
-        let (here, apart) = ((false, true), (true, false));
-        for (variables, launcher, rank, size, local_rank, hosts, job) in [
-            (&torchrun[..], "torchrun", 1, 2, 1, here, "none-29500-node7"),
-            (&open_mpi, "mpirun", 3, 4, 1, apart, "9.1"),
+        let own = format!("of-{}", std::os::unix::process::parent_id());
+        for (variables, launcher, rank, size, several_hosts, job, host) in [
+            (
+                &torchrun[..],
+                "torchrun",
+                1,
+                2,
+                false,
+                "none-29500-node7",
+                Some("node7"),
+            ),
+            (&open_mpi, "mpirun", 3, 4, true, "9.1", None),
             // It says nothing of hosts.
-            (&hydra, "mpirun", 1, 2, 1, (false, false), ""),
+            (&hydra, "mpirun", 1, 2, false, &own, None),
             // The step's six tasks, not the job's eight.
-            (&SRUN, "srun", 5, 6, 1, apart, "77-0"),
+            (&SRUN, "srun", 5, 6, true, "77-0", Some("node07")),
         ] {
-            let (several_hosts, one_host) = hosts;
             let expected = Place {
                 launcher,
                 rank,
                 size,
-                local_rank,
+                local_rank: 1,
                 several_hosts,
-                one_host,
                 job: job.to_owned(),
+                host: host.map(str::to_owned),
             };
             assert_eq!(place(variables), Ok(Some(expected)));
         }
@@ -235,26 +313,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_refused_unless_a_known_launcher_speaks_for_all_its_ranks() {
+    fn rank_0_listens_where_the_launcher_or_the_flag_says() {
+        let srun = place(&SRUN).unwrap().unwrap();
+        let (host, port) = srun.address(None).unwrap();
+        assert_eq!(host, "node07");
+        // All ranks of a job find the same port, and another job another one.
+        assert_eq!(srun.address(None), Ok((host, port)));
+        assert_eq!(srun.address(Some("n1")), Ok(("n1".to_owned(), port)));
+        assert_eq!(srun.address(Some("n1:29")), Ok(("n1".to_owned(), 29)));
+        assert!(srun.address(Some("n1:x")).is_err());
+        let mut one = srun.clone();
+        (one.several_hosts, one.job) = (false, "78-0".to_owned());
+        let (host, other) = one.address(None).unwrap();
+        assert_eq!(host, "127.0.0.1");
+        assert_ne!(other, port);
+        let nowhere = Place { host: None, ..srun };
+        assert!(nowhere.address(None).unwrap_err().contains("--rendezvous"));
+        assert_eq!(first_host("node3"), "node3");
+        assert_eq!(first_host("node3,node4"), "node3");
+        assert_eq!(first_host("node[3,7]"), "node3");
+    }
+
+    #[test]
+    fn copies_of_an_unknown_launcher_are_refused() {
         // As HPE's PALS sets them: no local rank as Hydra has it.
         let pals = [("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("PALS_RANKID", "0")];
-        assert!(place(&pals).unwrap_err().contains("PALS_RANKID=0"));
-        // The same in an interactive step, which is 0xfffffffa and none of srun's.
-        let inside = [&pals[..], &[(STEP, "4294967290")]].concat();
-        assert!(place(&inside).unwrap_err().contains("PMI_SIZE=2"));
+        assert!(place(&pals).unwrap_err().contains("PMI_SIZE=2"));
         // `srun --mpi=pmi2` sets them as well.
         let slurm = [&pals[..], &SRUN].concat();
         assert_eq!(place(&slurm).unwrap().unwrap().launcher, "srun");
-        // One rank of Open MPI in each of two copies.
-        let alone = [
-            ("OMPI_COMM_WORLD_RANK", "0"),
-            ("OMPI_COMM_WORLD_SIZE", "1"),
-            ("OMPI_COMM_WORLD_LOCAL_RANK", "0"),
-        ];
-        let each = [&pals[..], &alone].concat();
-        assert!(place(&each).unwrap_err().contains("PMI_SIZE=2"));
-        let one = [&alone[..], &[("PMIX_RANK", "0")]].concat();
-        assert_eq!(place(&one), Ok(None));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use inventory::{Built, Chosen, Found, select};
-use measure::record::{LinkDevice, PairPath};
 use program::provenance;
+use record::{LinkDevice, PairPath};
 use serde::{Deserialize, Serialize};
 use topology::{Machine, Sysfs};
 
@@ -17,7 +17,7 @@ pub(super) struct Seat {
     pub(super) version: String,
     pub(super) host: String,
     pub(super) backend: Built,
-    /// The soft box, where the driver is a soft one.
+    /// The simulated machine, where the driver is a simulated one.
     pub(super) soft_box: Option<String>,
     /// The driver's version.
     pub(super) driver: Option<String>,
@@ -85,7 +85,7 @@ impl Seat {
 pub(super) fn disagreement(seats: &[Seat]) -> Option<String> {
     let (first, others) = seats.split_first()?;
     let of_box = |seat: &Seat| match &seat.soft_box {
-        Some(name) => format!("the soft box {name}"),
+        Some(name) => format!("simulated machine {name}"),
         None => "a real one".to_owned(),
     };
     for (index, seat) in others.iter().enumerate() {

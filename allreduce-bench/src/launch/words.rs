@@ -1,4 +1,4 @@
-//! What leader and followers say to each other, a JSON text in a file each.
+//! What leader and followers say to each other.
 //!
 //! The variants' names stand outside: a tag inside is read by way of a value in which the numbers of a machine's nodes, being keys,
 //! turn into text.
@@ -8,14 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::seat::Seat;
 use crate::messages::{RankReply, RankRequest};
 
-/// What the leader writes before anything else.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Call {
-    /// Names the folder of this run; what an earlier one left has another.
-    pub(super) token: String,
-}
-
-/// What a follower is told.
+/// An order to a follower.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
@@ -36,7 +29,7 @@ pub(super) enum Order {
     /// End it.
     End {
         group: u64,
-        /// The waits of [`supervisor::Ladder`] in milliseconds: abort, term, kill.
+        /// The waits of [`runner::Ladder`] in milliseconds: abort, term, kill.
         ladder: [u64; 3],
     },
     /// The run is over.
@@ -47,24 +40,28 @@ pub(super) enum Order {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
-    /// Who it is, and with what it can work.
-    Here { seat: Box<Seat> },
+    /// Of which job and rank it is, and with what it can work.
+    Here {
+        job: String,
+        rank: u32,
+        seat: Box<Seat>,
+    },
     /// Why it cannot work, with its exit code.
     Refused {
+        job: String,
+        rank: u32,
         host: String,
         code: u8,
         reason: String,
     },
     /// The rank answered.
     Reply { group: u64, reply: RankReply },
-    /// Lines that the rank wrote on standard error.
-    Lines { group: u64, lines: Vec<String> },
+    /// A line that the rank wrote on standard error.
+    Line { group: u64, line: String },
     /// The rank's process is gone, in words; or what it said was not understood.
     Lost { group: u64, reason: String },
     /// It was ended.
     Ended { group: u64, unkillable: bool },
     /// A signal came to the follower, by the exit code that it stands for.
     Signalled { code: u8 },
-    /// It leaves.
-    Left,
 }

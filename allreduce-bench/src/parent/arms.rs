@@ -2,11 +2,10 @@
 
 use std::ffi::OsString;
 
-use measure::record::Arm;
+use record::Arm;
 
 use super::group::Start;
 use super::losses::Losses;
-use super::modes::Clock;
 
 /// An arm, or the only variant of a run without arms.
 #[derive(Debug)]
@@ -40,13 +39,13 @@ impl Variant {
     }
 
     /// What a group of its ranks begins with.
-    pub(super) fn start(&self, clock: Clock) -> Start {
-        begin(self.arm.as_ref(), clock)
+    pub(super) fn start(&self) -> Start {
+        begin(self.arm.as_ref())
     }
 }
 
-/// What a group begins with: the variables of its arm and of its clock.
-pub(super) fn begin(arm: Option<&Arm>, clock: Clock) -> Start {
+/// What a group begins with: the variables of its arm.
+pub(super) fn begin(arm: Option<&Arm>) -> Start {
     let mut start = Start {
         environment: quiet(),
         ..Start::default()
@@ -54,10 +53,6 @@ pub(super) fn begin(arm: Option<&Arm>, clock: Clock) -> Start {
     let of_arm = arm.into_iter().flat_map(|arm| &arm.variables);
     let of_arm = of_arm.map(|(name, value)| (name.into(), value.into()));
     start.environment.extend(of_arm);
-    let of_clock = clock
-        .variables()
-        .map(|(name, value)| (name.into(), value.into()));
-    start.environment.extend(of_clock);
     start
 }
 
@@ -72,12 +67,7 @@ fn quiet() -> Vec<(OsString, OsString)> {
 
 /// What to say of a log that the user asked for.
 pub(super) fn not_logged() -> Option<String> {
-    (!quiet().is_empty()).then(|| {
-        format!(
-            "{} is set and was WARN in the ranks that were timed, as writing costs time; what the library chose stands under its transport",
-            TALK.join(" or ")
-        )
-    })
+    (!quiet().is_empty()).then(|| TALK.join(" or "))
 }
 
 #[cfg(test)]
@@ -95,17 +85,12 @@ mod tests {
     }
 
     #[test]
-    fn ranks_have_the_variables_of_their_arm_and_of_their_clock() {
+    fn ranks_have_the_variables_of_their_arm() {
         let arm = arm("a", &[("NCCL_PROTO", "LL"), ("NCCL_P2P_DISABLE", "1")]);
         let pair = |name: &str, value: &str| (name.into(), value.into());
-        let environment = begin(Some(&arm), Clock::Wall).environment;
-        assert!(environment.ends_with(&[
-            pair("NCCL_PROTO", "LL"),
-            pair("NCCL_P2P_DISABLE", "1"),
-            pair("TPLENS_SOFT_CLOCK", "wall"),
-        ]));
-        let plain = begin(None, Clock::Own).environment;
-        assert_eq!(plain.len() + 3, environment.len());
+        let environment = begin(Some(&arm)).environment;
+        assert!(environment.ends_with(&[pair("NCCL_PROTO", "LL"), pair("NCCL_P2P_DISABLE", "1"),]));
+        assert_eq!(begin(None).environment.len() + 2, environment.len());
         assert_eq!(Variant::of(&[])[0].name(), None);
     }
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use device::collectives::UniqueId;
 use inventory::Built;
-use measure::quantity::TimeSource;
-use measure::record::LibraryFacts;
 use program::Stop;
-use supervisor::{Interrupt, Ladder, LineSink, Patience, Signal, Silence, WENT_ON, WorkerSpec};
+use record::quantity::TimeSource;
+use record::{Failure, FailureKind, LibraryFacts};
+use runner::{Interrupt, Ladder, LineSink, ProgressDeadline, RESUMED, Signal, Silence, WorkerSpec};
 
 use crate::engine_probe::Probe;
 use crate::launch::{Heard, Leader, Link};
@@ -58,7 +58,7 @@ pub(super) struct Start {
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// A rank said so, or died.
-    Failed { reason: String },
+    Failed { reason: Failure },
     /// A rank made no progress.
     Hang { doing: String, unkillable: bool },
     /// A signal came.
@@ -109,7 +109,9 @@ impl<'a> Group<'a> {
             let link = Link::start(spec, setup.leader, number);
             match link {
                 Ok(link) => group.ranks.push(link),
-                Err(reason) => return Err(group.failed(rank, format!("starting it: {reason}"))),
+                Err(reason) => {
+                    return Err(group.failed(rank, format!("starting it: {reason}").into()));
+                }
             }
         }
         let request = |rank: usize| RankRequest::Open {
@@ -129,7 +131,7 @@ impl<'a> Group<'a> {
                 return Err(group.out_of_turn(&reply));
             };
             if soft_box.is_some() {
-                // A soft library connects where it joins.
+                // A simulated library connects where it joins.
                 group.connect = Duration::ZERO;
             }
             opened = Some(Opened {
@@ -141,7 +143,7 @@ impl<'a> Group<'a> {
         opened
             .map(|opened| (group, opened))
             .ok_or_else(|| Trouble::Failed {
-                reason: "there are no ranks".to_owned(),
+                reason: "there are no ranks".into(),
             })
     }
 
@@ -181,7 +183,7 @@ impl<'a> Group<'a> {
         match replies.into_iter().next() {
             Some(RankReply::Id { id }) => Ok(id),
             Some(other) => Err(self.out_of_turn(&other)),
-            None => Err(self.failed(0, "it gave no id".to_owned())),
+            None => Err(self.failed(0, "it gave no id".into())),
         }
     }
 
@@ -200,7 +202,7 @@ impl<'a> Group<'a> {
                 None => whole = Some(one),
             }
         }
-        whole.ok_or_else(|| self.failed(0, "it did not say who did it".to_owned()))
+        whole.ok_or_else(|| self.failed(0, "it did not say who did it".into()))
     }
 
     /// Asks all ranks and waits for all answers; `longer` is added to the deadline. `doing` says what for.
@@ -224,14 +226,14 @@ impl<'a> Group<'a> {
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(&request(rank)) {
                 let why = self.ending(rank).unwrap_or(reason);
-                return Err(self.failed(rank, format!("{doing}: {why}")));
+                return Err(self.failed(rank, format!("{doing}: {why}").into()));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
         let mut replies: Vec<Option<RankReply>> = vec![None; count];
         let mut steps: Vec<String> = vec![doing.to_owned(); count];
         let processes = self.ranks.iter().take(count).filter_map(Link::process);
-        let mut patience = Patience::new(deadline, processes);
+        let mut patience = ProgressDeadline::new(deadline, processes);
         // A stop before this request is none of it.
         self.stopped_meanwhile();
         while replies.iter().any(Option::is_none) {
@@ -242,14 +244,14 @@ impl<'a> Group<'a> {
                 match self.ranks[rank].next(TURN, self.setup.interrupt) {
                     Heard::Reply(RankReply::Doing { doing }) => {
                         steps[rank] = doing;
-                        patience.heard();
+                        patience.restart();
                     }
                     Heard::Reply(RankReply::Failed { reason }) | Heard::Lost(reason) => {
-                        return Err(self.failed(rank, format!("{}: {reason}", steps[rank])));
+                        return Err(self.failed(rank, reason.within(&steps[rank])));
                     }
                     Heard::Reply(reply) => {
                         replies[rank] = Some(reply);
-                        patience.heard();
+                        patience.restart();
                     }
                     Heard::Silent => {}
                     Heard::Interrupted(signal) => {
@@ -267,14 +269,14 @@ impl<'a> Group<'a> {
         if replies.iter().flatten().any(is_timed)
             && let Some(rank) = self.stopped_meanwhile()
         {
-            return Err(self.failed(rank, format!("{doing}: {WENT_ON}")));
+            return Err(self.failed(rank, FailureKind::Stopped.of(RESUMED).within(doing)));
         }
         Ok(replies.into_iter().flatten().collect())
     }
 
     /// A rank that was stopped and went on since this was asked last; all are asked.
     fn stopped_meanwhile(&mut self) -> Option<usize> {
-        let asked: Vec<bool> = self.ranks.iter_mut().map(Link::went_on).collect();
+        let asked: Vec<bool> = self.ranks.iter_mut().map(Link::was_resumed).collect();
         asked.iter().position(|went_on| *went_on)
     }
 
@@ -283,7 +285,7 @@ impl<'a> Group<'a> {
         let asked = Instant::now();
         while asked.elapsed() < ENDING {
             match self.ranks[rank].next(TURN, self.setup.interrupt) {
-                Heard::Lost(reason) => return Some(reason),
+                Heard::Lost(reason) => return Some(reason.detail),
                 Heard::Interrupted(_) => return None,
                 Heard::Reply(_) | Heard::Silent => {}
             }
@@ -308,23 +310,24 @@ impl<'a> Group<'a> {
             doing.push_str("; a process cannot be ended");
         }
         if !silence.is_hang() && !unkillable {
-            return Trouble::Failed { reason: doing };
+            let reason = silence.kind().of(doing);
+            return Trouble::Failed { reason };
         }
         Trouble::Hang { doing, unkillable }
     }
 
-    fn failed(&mut self, rank: usize, reason: String) -> Trouble {
+    fn failed(&mut self, rank: usize, reason: Failure) -> Trouble {
         self.end();
-        Trouble::Failed {
-            reason: format!("rank {rank}: {reason}"),
-        }
+        let number = u32::try_from(rank).unwrap_or(u32::MAX);
+        let reason = reason.within(format_args!("rank {rank}")).of_rank(number);
+        Trouble::Failed { reason }
     }
 
     /// A rank answered something else than was asked.
     pub(super) fn out_of_turn(&mut self, reply: &RankReply) -> Trouble {
         self.end();
         Trouble::Failed {
-            reason: format!("a rank answered out of turn: {reply:?}"),
+            reason: format!("a rank answered out of turn: {reply:?}").into(),
         }
     }
 

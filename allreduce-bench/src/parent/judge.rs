@@ -1,7 +1,7 @@
 //! The exit code that a run's findings call for.
 
-use measure::exit;
-use measure::record::{CollectiveOutcome, Collectives, Verification};
+use record::exit;
+use record::{CollectiveOutcome, Collectives, Verification};
 
 /// The exit code of a complete run.
 pub(super) fn exit_code(collectives: &Collectives) -> u8 {

@@ -1,19 +1,20 @@
-//! `allreduce-bench library`: which collective library loads, and what it says, without a device of its vendor.
+//! `tplens allreduce library`: which collective library loads, and what it says, without a device of its vendor.
 
 use device::collectives::Inspection;
 use inventory::library::inspected;
 use inventory::{BackendArg, Built};
-use measure::exit;
 use program::Stop;
-use supervisor::Interrupt;
+use record::{FailureKind, exit};
+use runner::Interrupt;
+use view::{Block, Document, Section, Tone};
 
 use crate::cli::LibraryArgs;
 
-/// What the library says, as text, and the exit code: 0 where it answers.
+/// What the library says, and the exit code: 0 where it answers.
 ///
 /// # Errors
 /// No library loads ([`Stop::Refused`], with the reason of each), the command line asks for none, or a signal came.
-pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(String, u8), Stop> {
+pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Document, u8), Stop> {
     let backends: Vec<Built> = match args.backend {
         BackendArg::Named(Built::Host) => {
             return Err(Stop::Usage(
@@ -40,50 +41,44 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Stri
             Err(reason) => reasons.push(format!("{}: {reason}", backend.name())),
         }
     }
-    Err(Stop::Refused(format!(
-        "no collective library answers: {}",
-        reasons.join("; ")
-    )))
+    let why = format!("no collective library answers: {}", reasons.join("; "));
+    Err(Stop::Refused(FailureKind::LibraryMissing.of(why)))
 }
 
 /// An id's bytes are not shown: whoever has them can join.
-fn told(inspection: &Inspection) -> (String, u8) {
+fn told(inspection: &Inspection) -> (Document, u8) {
     let facts = &inspection.facts;
+    let name = facts.name.to_uppercase();
     let version = facts.version.as_deref().unwrap_or("of unknown version");
-    let mut lines = vec![("library", format!("{} {version}", facts.name))];
-    if let Some(file) = &facts.file {
-        lines.push(("file", file.display().to_string()));
-    }
-    if let Some(soft_box) = &facts.soft_box {
-        let name = if soft_box.is_empty() {
-            "none is played"
-        } else {
-            soft_box.as_str()
-        };
-        lines.push(("soft box", format!("{name} (simulated)")));
-    }
     let (id, code) = match &inspection.id {
-        Ok(id) if id.is_blank => (format!("{} B, all of them 0", id.bytes), exit::INCONCLUSIVE),
-        Ok(id) => (format!("made, {} B", id.bytes), exit::DONE),
-        Err(words) => (format!("not made: {words}"), exit::INCONCLUSIVE),
+        Ok(id) if id.is_blank => ("its id is blank".to_owned(), exit::INCONCLUSIVE),
+        Ok(id) => (format!("it makes ids of {} B", id.bytes), exit::DONE),
+        Err(words) => (format!("it makes no id: {words}"), exit::INCONCLUSIVE),
     };
-    lines.push(("id", id));
-    let communicator = match &inspection.communicator {
-        Ok(()) => "made, of one rank".to_owned(),
-        Err(words) => format!("not made, of one rank: {words}"),
-    };
-    lines.push(("communicator", communicator));
+    let mut lines: Vec<String> = Vec::new();
+    let file = facts.file.as_ref().map(|file| file.display().to_string());
+    lines.extend(file.map(|file| format!("file: {file}")));
+    lines.push(match &inspection.communicator {
+        Ok(()) => "communicator of one rank: made".to_owned(),
+        Err(words) => format!("communicator of one rank: not made: {words}"),
+    });
     for lack in &inspection.lacks {
         let (operation, element) = (lack.operation.name(), lack.element.name());
-        lines.push((
-            "does not do",
-            format!("{operation} of {element}: {}", lack.why),
-        ));
+        lines.push(format!("lacks {operation} of {element}: {}", lack.why));
     }
-    let text = lines
-        .iter()
-        .map(|(name, value)| format!("{name:<12}  {value}\n"));
-    (text.collect(), code)
+    let is_answer = code == exit::DONE;
+    let document = Document {
+        title: "Collective library".to_owned(),
+        simulated: facts.soft_box.clone().map(|name| match name.as_str() {
+            "" => "a simulated library".to_owned(),
+            _ => name,
+        }),
+        tone: if is_answer { Tone::Good } else { Tone::Bad },
+        answer: vec![format!("{name} {version} loads; {id}.")],
+        sections: vec![Section::new("", vec![Block::list(lines)])],
+        ..Document::default()
+    };
+    (document, code)
 }
 
 #[cfg(test)]
@@ -111,15 +106,7 @@ mod tests {
             bytes: 128,
             is_blank: false,
         };
-        let (text, code) = told(&inspection(Ok(made)));
-        assert_eq!(code, exit::DONE);
-        assert_eq!(
-            text,
-            "library       nccl 2.28.9\n\
-             file          /env/libnccl.so.2\n\
-             id            made, 128 B\n\
-             communicator  not made, of one rank: unhandled cuda error\n"
-        );
+        assert_eq!(told(&inspection(Ok(made))).1, exit::DONE);
     }
 
     #[test]

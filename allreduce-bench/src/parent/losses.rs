@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use measure::record::CallMode;
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
+use record::{CallMode, Failure};
 
 use super::wanted::Wanted;
 
@@ -28,7 +28,7 @@ pub(super) struct Losses {
     /// Nothing more is tried.
     is_over: bool,
     /// Why the last ones were lost.
-    why: String,
+    why: Failure,
 }
 
 /// Calls that differ in their size only: one of them with no size.
@@ -49,11 +49,11 @@ impl Losses {
     }
 
     /// The ranks were lost in this call; `for_good` where more of them should not be started.
-    pub(super) fn lose(&mut self, call: &Wanted, why: &str, for_good: bool) {
+    pub(super) fn lose(&mut self, call: &Wanted, why: Failure, for_good: bool) {
         self.in_a_row += 1;
         self.is_over |= for_good || self.in_a_row >= LIMIT;
         self.lost.insert(*call);
-        why.clone_into(&mut self.why);
+        self.why = why;
         let series = series(call);
         match self.before.take() {
             Some(first) if self::series(&first) == series => {
@@ -74,29 +74,37 @@ impl Losses {
     }
 
     /// Why nothing more is tried; `None` while something is.
-    pub(super) fn over(&self) -> Option<String> {
+    pub(super) fn over(&self) -> Option<Failure> {
         self.is_over.then(|| {
             let times = match self.in_a_row {
                 0 | 1 => String::new(),
                 times => format!(" {times} times in a row"),
             };
             let why = &self.why;
-            format!("the ranks were lost{times} and are not started again; last: {why}")
+            let detail =
+                format!("the ranks were lost{times} and are not started again; last: {why}");
+            Failure {
+                detail,
+                ..why.clone()
+            }
         })
     }
 
     /// Why a call is not tried; `None` where it is.
-    pub(super) fn leave_out(&self, call: &Wanted) -> Option<String> {
+    pub(super) fn leave_out(&self, call: &Wanted) -> Option<Failure> {
         let of_size = || {
             let (low, high) = self.left_out.get(&series(call))?;
             let is_between = (*low..=*high).contains(&call.bytes_per_rank);
             is_between.then(|| {
-                format!(
-                    "the ranks were lost 2 times in a row among sizes from {} to {}, which are left out; last: {}",
-                    ByteCount(*low),
-                    ByteCount(*high),
-                    self.why
-                )
+                let (low, high) = (ByteCount(*low), ByteCount(*high));
+                let why = &self.why;
+                let detail = format!(
+                    "the ranks were lost 2 times in a row from {low} to {high}, which are left out; last: {why}"
+                );
+                Failure {
+                    detail,
+                    ..why.clone()
+                }
             })
         };
         self.over().or_else(of_size)
@@ -143,14 +151,13 @@ impl Course {
 mod tests {
     use super::*;
     use CollectiveKind::{AllGather, AllReduce};
-    use measure::record::{BufferCache, BufferPlacement, CollectiveKind, ElementType};
+    use record::{BufferPlacement, CollectiveKind, ElementType};
 
     fn call(kind: CollectiveKind, bytes_per_rank: u64) -> Wanted {
         Wanted {
             kind,
             element: ElementType::Bf16,
             placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             bytes_per_rank,
         }
     }
@@ -174,7 +181,7 @@ mod tests {
             }
             tried.push(call.bytes_per_rank);
             if loses(&call) {
-                losses.lose(&call, "it hangs", false);
+                losses.lose(&call, "it hangs".into(), false);
             } else {
                 losses.held();
             }
@@ -262,7 +269,7 @@ mod tests {
         let mut losses = Losses::default();
         for mode in &CallMode::ALL[..2] {
             assert_eq!(course.next(&losses), Some((calls[0], *mode)));
-            losses.lose(&calls[0], "it hangs", false);
+            losses.lose(&calls[0], "it hangs".into(), false);
         }
         assert_eq!(course.next(&losses), Some((calls[1], CallMode::ALL[0])));
         assert!(losses.leave_out(&calls[0]).is_some() && losses.leave_out(&calls[1]).is_none());
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn what_cannot_be_ended_is_not_started_again() {
         let mut losses = Losses::default();
-        losses.lose(&call(AllReduce, 8), "it cannot be ended", true);
+        losses.lose(&call(AllReduce, 8), "it cannot be ended".into(), true);
         let why = losses.over().unwrap();
         assert!(why.contains("were lost and are not"), "{why}");
     }

@@ -4,17 +4,16 @@ use std::path::Path;
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use measure::record::{Collectives, Header, LinkDevice};
-use measure::unit::ByteCount;
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, seed_of_now, sim};
-use supervisor::Interrupt;
+use record::unit::ByteCount;
+use record::{Collectives, Failure, FailureKind, Header, LinkDevice};
+use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use tp_plan::{ModelFacts, Surroundings};
 
 use super::arms::begin;
 use super::group::{Group, Setup, Trouble};
 use super::judge::exit_code;
-use super::modes::Clock;
 use super::session::Session;
 use super::surroundings::{assumed, surroundings};
 use super::wanted::{Steps, Wanted, by_hand, not_whole};
@@ -75,7 +74,7 @@ fn run_in(
     let mut leader = leader.transpose()?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let keeps = !args.list && !args.plan;
-    let refused = |reason: String, soft_box: Option<String>| -> Result<Outcome, Stop> {
+    let refused = |reason: Failure, soft_box: Option<String>| -> Result<Outcome, Stop> {
         let recorder = Recorder::<Collectives>::begin(folder, header(&machine, soft_box))?;
         Ok(Outcome::Ended(Box::new(recorder.refuse(reason))))
     };
@@ -156,19 +155,21 @@ fn run_in(
         interrupt,
         leader,
     };
-    let (group, opened) = match Group::open(&setup, &begin(None, Clock::Own)) {
+    let (group, opened) = match Group::open(&setup, &begin(None)) {
         Ok(opened) => opened,
         Err(Trouble::Failed { reason }) => return refused(reason, soft.clone()),
-        Err(Trouble::Hang { doing, .. }) => return refused(doing, soft.clone()),
+        Err(Trouble::Hang { doing, .. }) => {
+            return refused(FailureKind::Hang.of(doing), soft.clone());
+        }
         Err(Trouble::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
         Err(Trouble::Stop(stop)) => return Err(stop),
     };
     if chosen.backend != Built::Host && opened.soft_box != *soft {
         return Err(Stop::Refused(format!(
-            "the driver is {} and the collective library {}: both must be real, or soft of one box; see --ccl",
+            "the driver is {} and the collective library {}: both must be real, or of one simulated machine; see --ccl",
             kind(soft.as_deref()),
             kind(opened.soft_box.as_deref()),
-        )));
+        ).into()));
     }
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = match leader {
@@ -199,7 +200,7 @@ fn run_in(
     Ok(Outcome::Ended(Box::new(ended)))
 }
 
-/// The tree to read, after a restart on a soft box where one is asked for.
+/// The tree to read, after a restart on a simulated machine where one is asked for.
 ///
 /// # Errors
 /// There is no such box, or it cannot be played.
@@ -261,9 +262,9 @@ fn planned(
 /// The first line of a plan that is not of this machine's GPUs.
 fn planned_for(soft_box: Option<&str>, backend: Built) -> String {
     match (soft_box, backend) {
-        (Some(name), _) => format!("planned for soft box {name} (simulated)\n"),
+        (Some(name), _) => format!("planned for simulated machine {name}\n"),
         (None, Built::Host) => {
-            "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim BOX plans for a described box\n"
+            "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim NAME plans for a described machine\n"
                 .to_owned()
         }
         (None, _) => String::new(),
@@ -290,7 +291,7 @@ fn too_much(wanted: &[Wanted], ranks: u32, device_is_host: bool) -> Option<Strin
 fn kind(soft_box: Option<&str>) -> String {
     soft_box.map_or_else(
         || "a real one".to_owned(),
-        |name| format!("that of the soft box {name}"),
+        |name| format!("that of simulated machine {name}"),
     )
 }
 

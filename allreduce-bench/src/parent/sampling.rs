@@ -6,13 +6,13 @@
 
 mod series;
 
-use measure::clock::Monotonic;
-use measure::plan::{Plan, Sampling, StopReason};
-use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-use measure::record::{CallMode, CollectiveOutcome, Verification};
+use record::clock::Monotonic;
+use record::plan::{Plan, Sampling, StopReason};
+use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use record::{CallMode, CollectiveOutcome, Verification};
 
 use super::group::{Group, Opened, Trouble};
-use crate::messages::{Job, Played, RankReply, RankRequest};
+use crate::messages::{Job, RankReply, RankRequest};
 use series::{Round, Series, Taken};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
@@ -42,7 +42,7 @@ pub(super) fn measure(
     mode: CallMode,
     plan: Plan,
     gap_us: f64,
-) -> Result<(CollectiveOutcome, Option<Played>), Trouble> {
+) -> Result<CollectiveOutcome, Trouble> {
     let series = Series {
         job,
         ranks,
@@ -56,7 +56,7 @@ pub(super) fn measure(
                 verification = worse(verification, seen);
             }
             RankReply::NotThere { reason } => {
-                return Ok((CollectiveOutcome::NotApplicable { reason }, None));
+                return Ok(CollectiveOutcome::NotApplicable { reason });
             }
             other => return Err(group.out_of_turn(&other)),
         }
@@ -68,7 +68,9 @@ pub(super) fn measure(
     let once = match series.round(group, first, 1)? {
         Round::Timed(taken) => taken.slowest[0],
         Round::NotThere(reason) => {
-            return Ok((CollectiveOutcome::NotApplicable { reason }, None));
+            return Ok(CollectiveOutcome::NotApplicable {
+                reason: reason.into(),
+            });
         }
     };
     let calls = match mode {
@@ -88,7 +90,11 @@ pub(super) fn measure(
         let next = next_round(taken.slowest.len(), &plan);
         match series.round(group, calls, next)? {
             Round::Timed(more) => taken.append(more),
-            Round::NotThere(reason) => return Ok((CollectiveOutcome::Failed { reason }, None)),
+            Round::NotThere(reason) => {
+                return Ok(CollectiveOutcome::Failed {
+                    reason: reason.into(),
+                });
+            }
         }
         let times = taken.times();
         match sampling.stop(&[&times]) {
@@ -113,8 +119,7 @@ pub(super) fn measure(
         copies_per_sample: calls,
         warmup_copies,
     };
-    let played = taken.played;
-    Ok((outcome(taken, timing, stopped, verification), played))
+    Ok(outcome(taken, timing, stopped, verification))
 }
 
 fn outcome(
@@ -141,10 +146,11 @@ fn outcome(
             reason: format!(
                 "the spread of the gap of {:.1} us hides the call; use a smaller --gap",
                 gap.value
-            ),
+            )
+            .into(),
         },
         _ => CollectiveOutcome::Failed {
-            reason: "a time was zero or not a number".to_owned(),
+            reason: "a time was zero or not a number".into(),
         },
     }
 }
@@ -250,7 +256,6 @@ mod tests {
             slowest: whole.to_vec(),
             gaps: gaps.to_vec(),
             gate: Some(Gate::None),
-            played: None,
         };
         outcome(taken, timing, StopReason::MaxSamples, Verification::Passed)
     }

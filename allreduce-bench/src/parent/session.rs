@@ -7,26 +7,26 @@ mod point;
 use std::time::Instant;
 
 use inventory::{Built, Chosen, Found, caveats};
-use measure::caveat::Caveat;
-use measure::record::{
-    Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
-    EngineRunFacts, LinkDevice,
-};
-use measure::stats::rounds;
-use measure::unit::ByteCount;
 use program::{Break, Budget, Progress, Recorder, reservations};
+use record::caveat::{Caveat, Condition};
+use record::unit::ByteCount;
+use record::{
+    Arm, BufferCache, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
+    EngineRunFacts, FailureKind, LinkDevice,
+};
+use stats::rounds;
 use topology::{Machine, Sysfs};
 
 use self::engine::Engine;
 use super::arms::{Variant, not_logged};
 use super::group::{Group, Opened, Setup, Start, Trouble};
 use super::losses::Course;
-use super::modes::{Clock, Pass, in_real_time, modes, not_here, passes};
+use super::modes::{modes, not_here};
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
 use crate::cli::{ModeArg, RunArgs};
 use crate::engine_probe::Probe;
-use crate::messages::{Job, Played};
+use crate::messages::Job;
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -66,7 +66,6 @@ enum Ranks<'a> {
 struct Launch<'v> {
     variant: &'v mut Variant,
     number: u32,
-    clock: Clock,
     /// How it is called in progress: nothing where there is one launch without a name.
     label: String,
     /// The serving engine whose ranks these are; `None` for the library's.
@@ -78,7 +77,7 @@ impl Launch<'_> {
     fn start(&self) -> Start {
         Start {
             engine: self.engine.as_ref().map(|engine| engine.probe.clone()),
-            ..self.variant.start(self.clock)
+            ..self.variant.start()
         }
     }
 }
@@ -94,8 +93,7 @@ impl<'a> Session<'a> {
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
         self.found()?;
         let asked: Vec<CallMode> = self.args.modes.iter().map(|mode| (*mode).into()).collect();
-        let modes = modes(&asked, self.chosen.backend);
-        let passes = passes(&modes, self.opened.soft_box.is_some());
+        let modes = modes(&asked, self.chosen.backend, self.opened.soft_box.is_some());
         let mut variants = Variant::of(self.arms);
         let mut engines = Variant::of(self.arms);
         let launches = self.args.launches;
@@ -108,9 +106,7 @@ impl<'a> Session<'a> {
         };
         let s = if total == 1 { "" } else { "s" };
         say(&format!("{total} point{s} to measure"));
-        let is_first =
-            |pass: &Pass| pass.clock == Clock::Own && variants.iter().all(|v| v.arm.is_none());
-        let mut first = if passes.first().is_some_and(is_first) {
+        let mut first = if variants.iter().all(|variant| variant.arm.is_none()) {
             Some(group)
         } else {
             group.finish();
@@ -118,21 +114,18 @@ impl<'a> Session<'a> {
         };
         for (number, order) in (0..launches).zip(rounds(variants.len(), launches, self.seed)) {
             for index in order {
-                for pass in &passes {
-                    let label = self.label(&variants[index], number);
-                    let mut launch = Launch {
-                        variant: &mut variants[index],
-                        number,
-                        clock: pass.clock,
-                        label,
-                        engine: None,
-                    };
-                    let ranks = match first.take() {
-                        Some(group) => self.joined(group, &mut launch),
-                        None => Ranks::None,
-                    };
-                    self.points(&mut launch, (self.wanted, &pass.modes), ranks, &mut pace)?;
-                }
+                let label = self.label(&variants[index], number);
+                let mut launch = Launch {
+                    variant: &mut variants[index],
+                    number,
+                    label,
+                    engine: None,
+                };
+                let ranks = match first.take() {
+                    Some(group) => self.joined(group, &mut launch),
+                    None => Ranks::None,
+                };
+                self.points(&mut launch, (self.wanted, &modes), ranks, &mut pace)?;
                 if number == 0 {
                     self.transport(&variants[index])?;
                 }
@@ -170,13 +163,13 @@ impl<'a> Session<'a> {
         told.extend(caveats::unmanaged(self.chosen));
         told.extend(self.host_memory());
         // Where the engine's own all-reduce is timed beside it, nothing is missing.
-        let own_kernels = self.steps.own_kernels();
-        let of_plan = own_kernels.filter(|_| self.probe.is_none()).into_iter();
-        let of_plan = of_plan.chain(not_logged());
-        let of_plan = of_plan.chain(self.played_arms());
-        let of_plan = of_plan.chain(self.without_interleaved());
-        let of_plan = of_plan.chain(self.steps.assumed.iter().cloned());
-        told.extend(of_plan.map(|text| Caveat::Note { text }));
+        let own_kernels = self.steps.own_kernels().filter(|_| self.probe.is_none());
+        told.extend(own_kernels.map(|detail| Condition::EngineKernelNotTimed.with(detail)));
+        told.extend(not_logged().map(|variables| Condition::TransportNotLogged.with(variables)));
+        told.extend(self.played_arms());
+        told.extend(self.without_interleaved());
+        let assumed = self.steps.assumed.iter();
+        told.extend(assumed.map(|detail| Condition::PlanAssumed.with(detail)));
         told.extend(self.drawn());
         for caveat in told {
             self.recorder.add(CollectivesEvent::Caveat { caveat })?;
@@ -184,43 +177,30 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What arms and launches on a soft box are not.
-    fn played_arms(&self) -> Option<String> {
+    /// That arms and launches on a simulated machine differ in few variables only.
+    fn played_arms(&self) -> Option<Caveat> {
         let is_soft = self.opened.soft_box.is_some();
-        (is_soft && (!self.args.arms.is_empty() || self.args.launches > 1)).then(|| {
-            "the soft libraries obey *_P2P_DISABLE, *_PROTO and *_DEBUG only, so that other variables change nothing here, and each launch repeats \
-             the same noise"
-                .to_owned()
-        })
+        let is_several = !self.args.arms.is_empty() || self.args.launches > 1;
+        (is_soft && is_several).then(|| Condition::ArmsSimulated.with(""))
     }
 
     /// That the mode that predicts serving was left out; on the host backend it predicts nothing.
-    fn without_interleaved(&self) -> Option<String> {
+    fn without_interleaved(&self) -> Option<Caveat> {
         let is_there =
             self.args.modes.is_empty() || self.args.modes.contains(&ModeArg::Interleaved);
-        (!is_there && self.chosen.backend != Built::Host).then(|| {
-            "interleaved is the mode that predicts serving, and it was not asked for: add it to --modes"
-                .to_owned()
-        })
+        let is_missing = !is_there && self.chosen.backend != Built::Host;
+        is_missing.then(|| Condition::InterleavedMissing.with(""))
     }
 
-    /// What the numbers of the host backend are not.
+    /// That the ranks are processes of the host.
     fn host_memory(&self) -> Option<Caveat> {
-        (self.chosen.backend == Built::Host).then(|| Caveat::Note {
-            text: "the ranks are processes that reduce in host memory with this project's own collectives: these are no figures \
-                   of GPUs, and not of an engine's own collectives either; measure where the GPUs are, or play a box with --sim"
-                .to_owned(),
-        })
+        let is_host = self.chosen.backend == Built::Host;
+        is_host.then(|| Condition::HostMemoryRanks.with(""))
     }
 
     /// How the order of arms came about.
     fn drawn(&self) -> Option<Caveat> {
-        (self.arms.len() > 1).then(|| Caveat::Note {
-            text: format!(
-                "the arms of a launch ran in a random order and those of the next in its reverse; --seed {} draws the same again",
-                self.seed
-            ),
-        })
+        (self.arms.len() > 1).then(|| Condition::ArmOrder.with(format!("--seed {}", self.seed)))
     }
 
     /// How a launch is called in progress.
@@ -253,11 +233,15 @@ impl<'a> Session<'a> {
             pace.progress.begin(&group, &what);
             let began = Instant::now();
             let of_library = launch.engine.is_none();
-            let not_here = not_here(mode, self.chosen.backend).filter(|_| of_library);
+            let is_simulated = self.opened.soft_box.is_some();
+            let not_here = not_here(mode, self.chosen.backend, is_simulated).filter(|_| of_library);
             let outcome = match not_here {
-                Some(reason) => (CollectiveOutcome::NotApplicable { reason }, None),
+                Some(reason) => {
+                    let reason = FailureKind::Unsupported.of(reason);
+                    CollectiveOutcome::NotApplicable { reason }
+                }
                 None => match launch.variant.losses.leave_out(&wanted) {
-                    Some(reason) => (CollectiveOutcome::Skipped { reason }, None),
+                    Some(reason) => CollectiveOutcome::Skipped { reason },
                     None => self.tried(launch, &mut ranks, &wanted, mode, pace)?,
                 },
             };
@@ -276,14 +260,12 @@ impl<'a> Session<'a> {
         launch: &mut Launch<'_>,
         wanted: &Wanted,
         mode: CallMode,
-        (outcome, played): (CollectiveOutcome, Option<Played>),
+        outcome: CollectiveOutcome,
     ) -> Result<(), Break> {
         let engine = self.engine_of(launch)?;
         let mut caveats = Vec::new();
         if let CollectiveOutcome::Measured { time, .. } = &outcome {
             caveats.extend(reservations(time));
-            let is_played = launch.clock == Clock::Wall;
-            caveats.extend(is_played.then(|| in_real_time(self.ranks(), time.value, played)));
         }
         let point = CollectivePoint {
             kind: wanted.kind,
@@ -292,7 +274,7 @@ impl<'a> Session<'a> {
             ranks: self.ranks(),
             mode,
             placement: wanted.placement,
-            cache: wanted.cache,
+            cache: BufferCache::Hot,
             engine,
             arm: launch.variant.name(),
             launch: launch.number,
@@ -326,7 +308,7 @@ impl<'a> Session<'a> {
             mig: self.found.iter().any(|device| device.mig.is_some()),
             peer_access: self.peer_access,
         };
-        let start = variant.start(Clock::Own);
+        let start = variant.start();
         let facts = logged_run(self.setup, &start, variant.arm.as_ref(), &jobs, &around);
         let facts = Box::new(facts.map_err(Break::Signal)?);
         self.recorder.add(CollectivesEvent::Transport { facts })?;

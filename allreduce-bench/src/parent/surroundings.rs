@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use inventory::{Built, Found};
 use program::Stop;
-use program::child::{SHORT_LADDER, last_line, start};
-use supervisor::{Event, Interrupt};
+use runner::child::{SHORT_LADDER, last_line, start};
+use runner::{Event, Interrupt};
 use tp_plan::{Surroundings, Vendor};
 
 use crate::messages::{PeersReply, PeersRequest};
@@ -48,11 +48,8 @@ pub(super) fn surroundings(
 
 /// What the plan rests on beyond what was read.
 pub(super) fn assumed(surroundings: &Surroundings, ranks: u32) -> Option<String> {
-    (surroundings.vendor == Vendor::Nvidia && ranks > 2).then(|| {
-        "NVLink is not read yet: the plan takes there to be none, and where every pair of more than two GPUs has it, engines do \
-         small all-reduces with a kernel of their own instead of the library"
-            .to_owned()
-    })
+    (surroundings.vendor == Vendor::Nvidia && ranks > 2)
+        .then(|| "no NVLink between all pairs".to_owned())
 }
 
 fn ask(

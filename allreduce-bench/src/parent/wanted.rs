@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::{
-    BufferCache, BufferPlacement, CollectiveKind, CollectivePath, ElementType, PlannedStep,
-};
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
+use record::{BufferPlacement, CollectiveKind, CollectivePath, ElementType, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, plan};
 
 use crate::cli::{EngineArg, RunArgs, message_sizes};
@@ -20,7 +18,6 @@ pub(super) struct Wanted {
     pub(super) kind: CollectiveKind,
     pub(super) element: ElementType,
     pub(super) placement: BufferPlacement,
-    pub(super) cache: BufferCache,
     pub(super) bytes_per_rank: u64,
 }
 
@@ -32,7 +29,6 @@ impl Wanted {
             element: self.element,
             bytes_per_rank: self.bytes_per_rank,
             placement: self.placement,
-            cache: self.cache,
             verify,
         }
     }
@@ -109,11 +105,7 @@ impl Steps {
             .filter(|call| call.path == CollectivePath::Custom)
             .map(|call| call.bytes_per_rank)
             .max()?;
-        Some(format!(
-            "the engine does all-reduces of up to {} here with a kernel of its own, which is not measured: the library's time \
-             at these sizes is as a rule more than the engine's",
-            ByteCount(largest)
-        ))
+        Some(format!("all-reduces of up to {}", ByteCount(largest)))
     }
 }
 
@@ -137,15 +129,12 @@ fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
     for (kind, bytes_per_rank) in calls.iter().copied() {
         for element in &args.dtype {
             for placement in &args.placement {
-                for cache in &args.cache {
-                    wanted.insert(Wanted {
-                        kind,
-                        element: (*element).into(),
-                        placement: (*placement).into(),
-                        cache: (*cache).into(),
-                        bytes_per_rank,
-                    });
-                }
+                wanted.insert(Wanted {
+                    kind,
+                    element: (*element).into(),
+                    placement: (*placement).into(),
+                    bytes_per_rank,
+                });
             }
         }
     }
@@ -168,14 +157,13 @@ pub(super) fn not_whole(wanted: &[Wanted]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
-    use measure::record::PlannedCollective;
-
-    use crate::cli::Cli;
+    use clap::{Args as _, FromArgMatches as _};
+    use record::PlannedCollective;
 
     fn args(more: &[&str]) -> RunArgs {
-        let arguments = ["allreduce-bench"].iter().chain(more);
-        Cli::try_parse_from(arguments).unwrap().run
+        let line = RunArgs::augment_args(clap::Command::new("allreduce"));
+        let matches = line.get_matches_from(["allreduce"].iter().chain(more));
+        RunArgs::from_arg_matches(&matches).unwrap()
     }
 
     fn wanted(kind: CollectiveKind, element: ElementType, bytes_per_rank: u64) -> Wanted {
@@ -183,7 +171,6 @@ mod tests {
             kind,
             element,
             placement: BufferPlacement::OutOfPlace,
-            cache: BufferCache::Hot,
             bytes_per_rank,
         }
     }
@@ -236,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_type_placement_and_memory_is_measured_at_every_size_once() {
+    fn every_operation_type_and_placement_is_measured_at_every_size_once() {
         use CollectiveKind::{AllReduce, Broadcast};
         use ElementType::{Bf16, F32};
         let one = by_hand(&args(&["--sizes", "8K,4K,8K"])).unwrap();
@@ -261,10 +248,9 @@ mod tests {
             ]
         );
         let places = ["--placement", "in-place,out-of-place"];
-        let caches = ["--cache", "hot,rotate", "--ops", "all"];
-        let all = [&["--sizes", "4K"], &places[..], &caches[..]].concat();
-        // 5 operations, 2 placements, 2 memories.
-        assert_eq!(by_hand(&args(&all)).unwrap().len(), 20);
+        let all = [&["--sizes", "4K", "--ops", "all"], &places[..]].concat();
+        // 5 operations, 2 placements.
+        assert_eq!(by_hand(&args(&all)).unwrap().len(), 10);
         // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
         assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
     }

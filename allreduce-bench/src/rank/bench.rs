@@ -8,22 +8,13 @@ use std::path::Path;
 use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
 use device::{Backend, Device, DeviceError, Result, Stream, TimeSource};
 use inventory::time_source;
-use measure::record::{CollectiveKind, ElementType, LibraryFacts, Verification};
+use record::{CollectiveKind, ElementType, LibraryFacts, Verification};
 
-use super::buffers::{Buffers, pool_bytes};
-use super::gap::Gap;
+use super::buffers::Buffers;
+use super::gap::{Gap, pool_bytes};
+use super::kinds::{BufferOf, Captured, DeviceOf, EventOf, Say, Series, StreamOf};
 use super::sums::Sums;
-use super::timing::{Captured, Series};
 use crate::messages::{Job, RankReply};
-
-pub(super) type DeviceOf<C> = <<C as Collectives>::Backend as Backend>::Device;
-pub(super) type StreamOf<C> = <DeviceOf<C> as Device>::Stream;
-pub(super) type BufferOf<C> = <DeviceOf<C> as Device>::DeviceBuffer;
-pub(super) type GraphOf<C> = <StreamOf<C> as Stream>::Graph;
-type EventOf<C> = <DeviceOf<C> as Device>::Event;
-
-/// Takes what begins now; each call restarts the parent's deadline.
-pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
 
 /// An open device and library, and what they work on. Fields are dropped in this order: what others hold comes last.
 pub(super) struct Bench<C: Collectives> {
@@ -130,7 +121,7 @@ impl<C: Collectives> Bench<C> {
                 return not_there(refused);
             }
             say("allocating");
-            let buffers = match Buffers::of(&self.device, &job, rank_of, self.pool) {
+            let buffers = match Buffers::of(&self.device, &job, rank_of) {
                 Ok(buffers) => buffers,
                 Err(refused) => return not_there(refused),
             };
@@ -236,7 +227,7 @@ impl<C: Collectives> Bench<C> {
     /// Queues the call that was prepared, at its next place.
     pub(super) fn call(&self) -> Result<()> {
         let (member, work) = (self.member()?, self.work()?);
-        let (to, from) = work.buffers.turn();
+        let (to, from) = work.buffers.spots();
         member.communicator.queue(
             work.operation,
             to,
@@ -275,7 +266,7 @@ pub(super) fn out_of_turn(what: &'static str) -> DeviceError {
 fn not_there(refused: DeviceError) -> Result<RankReply> {
     match refused {
         DeviceError::Unsupported { .. } => Ok(RankReply::NotThere {
-            reason: refused.to_string(),
+            reason: refused.to_string().into(),
         }),
         _ => Err(refused),
     }

@@ -8,7 +8,25 @@ use std::cell::Cell;
 use device::{Device, DeviceBuffer, Result, Stream};
 use kernels::{Kernels, Place};
 
-use super::bench::Say;
+use super::kinds::Say;
+
+/// Bytes that no cache holds where the driver names none.
+const POOL: u64 = 256 << 20;
+
+/// At least as many where it names one: AMD's runtime names the L2 and not the Infinity Cache of 256 MiB behind it.
+const LEAST_POOL: u64 = 512 << 20;
+
+/// On a virtual clock, which knows no cache, while every byte is real memory of this machine.
+const VIRTUAL_POOL: u64 = 4 << 20;
+
+/// Bytes that no cache of the device holds, of which the driver names this one.
+pub(super) fn pool_bytes(cache_bytes: Option<u64>, is_virtual: bool) -> u64 {
+    match cache_bytes {
+        _ if is_virtual => VIRTUAL_POOL,
+        Some(cache) => cache.saturating_mul(2).max(LEAST_POOL),
+        None => POOL,
+    }
+}
 
 /// Bytes of a gap are a multiple of this, and no fewer: a page, and of the copy kernel's words of 16.
 const GRAIN: usize = 4096;
@@ -158,6 +176,15 @@ fn corrected(bytes: usize, took: f64, asked: f64, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_is_twice_the_cache_and_no_less_than_what_drivers_do_not_name() {
+        // 50 MiB of an H100: 100 MiB, less than the least; 512 MiB twice are 1 GiB.
+        assert_eq!(pool_bytes(Some(50 << 20), false), 512 << 20);
+        assert_eq!(pool_bytes(Some(512 << 20), false), 1 << 30);
+        assert_eq!(pool_bytes(None, false), 256 << 20);
+        assert_eq!(pool_bytes(Some(50 << 20), true), 4 << 20);
+    }
     use device::Backend;
     use device::host::Host;
 

@@ -2,8 +2,8 @@
 
 mod bench;
 mod buffers;
-mod cpu;
 mod gap;
+mod kinds;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -14,12 +14,10 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use device::VisitCollectives;
 use device::collectives::Collectives;
-use program::child::Line;
+use runner::child::Line;
 
 use crate::messages::{RankReply, RankRequest};
 use bench::Bench;
-
-pub(crate) use cpu::SOFT_CLOCK;
 
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";
@@ -69,7 +67,7 @@ fn serve<C: Collectives>(
         Ok(opened) => opened,
         Err(error) => {
             return line.send(&RankReply::Failed {
-                reason: error.to_string(),
+                reason: error.failure(),
             });
         }
     };
@@ -86,7 +84,7 @@ fn serve<C: Collectives>(
         let reply = answer(&mut bench, request, &mut say);
         pipe?;
         line.send(&reply.unwrap_or_else(|error| RankReply::Failed {
-            reason: error.to_string(),
+            reason: error.failure(),
         }))?;
     }
     Ok(())
@@ -99,13 +97,12 @@ fn answer<C: Collectives>(
 ) -> device::Result<RankReply> {
     Ok(match request {
         RankRequest::Open { .. } => RankReply::Failed {
-            reason: "it was asked to open a device twice".to_owned(),
+            reason: "it was asked to open a device twice".into(),
         },
         RankRequest::MakeId => RankReply::Id {
             id: bench.unique_id()?,
         },
         RankRequest::Join { id, ranks, rank } => {
-            cpu::own(ranks, rank);
             bench.join(&id, ranks, rank)?;
             RankReply::Joined
         }
@@ -120,7 +117,7 @@ fn answer<C: Collectives>(
             verification: bench.check(say)?,
         },
         RankRequest::Describe => RankReply::NotThere {
-            reason: "a library is described when it is opened".to_owned(),
+            reason: "a library is described when it is opened".into(),
         },
     })
 }

@@ -5,7 +5,7 @@
 //! another rank is seen. Where there are more ranks than the type can count, a few ranks contribute one at each position, and the
 //! others nothing.
 
-use measure::record::{CollectiveKind, ElementType};
+use record::{CollectiveKind, ElementType};
 
 /// The largest sum in any type: what bfloat16 with its 8 significant bits counts to.
 const LARGEST: u32 = 256;

@@ -2,10 +2,8 @@
 
 use device::collectives::UniqueId;
 use device::host::SharedMemory;
-use measure::quantity::Gate;
-use measure::record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType, Verification,
-};
+use record::quantity::Gate;
+use record::{BufferPlacement, CallMode, CollectiveKind, ElementType, Verification};
 
 use super::bench::Bench;
 use crate::messages::{Job, RankReply};
@@ -37,7 +35,6 @@ fn job(kind: CollectiveKind, placement: BufferPlacement) -> Job {
         element: ElementType::F32,
         bytes_per_rank: 4096,
         placement,
-        cache: BufferCache::Hot,
         verify: true,
     }
 }
@@ -55,7 +52,6 @@ fn timed(reply: RankReply) -> (Vec<f64>, Vec<f64>, Gate) {
             microseconds,
             gap_microseconds,
             gate,
-            played: None,
         } => (microseconds, gap_microseconds, gate),
         other => panic!("{other:?}"),
     }
@@ -129,27 +125,6 @@ fn send_and_receive_in_place_does_not_apply() {
             matches!(&reply, RankReply::NotThere { reason } if reason.contains("in place")),
             "{reply:?}"
         );
-    }
-}
-
-#[test]
-fn calls_that_go_through_a_pool_are_right_where_the_last_one_was() {
-    for of in both(|bench| {
-        // 4096 B twice are 8 KiB a place: 5 places, of which seven calls use the first two again.
-        bench.pool = 40 << 10;
-        let rotating = |kind, placement| Job {
-            cache: BufferCache::Rotate,
-            ..job(kind, placement)
-        };
-        [
-            rotating(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace),
-            rotating(CollectiveKind::AllGather, BufferPlacement::InPlace),
-            rotating(CollectiveKind::AllReduce, BufferPlacement::InPlace),
-        ]
-        .map(|job| measured(bench, job))
-    }) {
-        let passed = [Verification::Passed, Verification::Passed];
-        assert_eq!(of, [passed.clone(), passed.clone(), passed]);
     }
 }
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use device::collectives::{Collectives, Communicator};
 use device::{Event, Latch, Result, Stream};
-use measure::quantity::Gate;
-use measure::record::CallMode;
+use record::CallMode;
+use record::quantity::Gate;
 
-use super::bench::{Bench, GraphOf, Say, out_of_turn};
-use super::cpu::{Seen, Watch};
+use super::bench::{Bench, out_of_turn};
 use super::gap::Gap;
+use super::kinds::{Captured, Say, Series};
 use crate::messages::RankReply;
 
 /// For so long nothing is said while samples are taken: the parent wakes up to hear it, on CPUs that the ranks may need.
@@ -23,25 +23,6 @@ const QUIET: Duration = Duration::from_millis(250);
 
 /// Gaps between two marks while their length is found out.
 const TRIAL_GAPS: u32 = 8;
-
-/// What follows each other between two marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Series {
-    Calls,
-    /// The work between calls alone.
-    Gaps,
-    /// A gap before each call.
-    GapsAndCalls,
-}
-
-/// A series that was captured.
-pub(super) struct Captured<C: Collectives> {
-    series: Series,
-    calls: u32,
-    /// The place of its last call.
-    last: usize,
-    graph: GraphOf<C>,
-}
 
 /// One series as it is repeated for each sample.
 #[derive(Clone, Copy)]
@@ -67,22 +48,15 @@ impl<C: Collectives> Bench<C> {
         };
         match mode {
             CallMode::HostSynced => {
-                let watch = Watch::start();
-                let taken = said_rarely(samples, say, |_| self.host_synced())?;
-                let (microseconds, seen): (_, Vec<Seen>) = taken.into_iter().unzip();
-                Ok(RankReply::Timed {
-                    microseconds,
-                    gap_microseconds: Vec::new(),
-                    gate: Gate::None,
-                    played: watch.map(|watch| watch.end(&seen)),
-                })
+                let microseconds = said_rarely(samples, say, |_| self.host_synced())?;
+                Ok(timed(microseconds, Vec::new(), Gate::None))
             }
             CallMode::BackToBack => self.batches(samples, batch(Series::Calls, false), say),
             CallMode::Graph if self.captured(Series::Calls, calls)? => {
                 self.batches(samples, batch(Series::Calls, true), say)
             }
             CallMode::Graph => Ok(RankReply::NotThere {
-                reason: format!("the {} backend has no graphs", self.backend_name()),
+                reason: format!("the {} backend has no graphs", self.backend_name()).into(),
             }),
             CallMode::Interleaved => {
                 self.set_gap(gap_us.ok_or_else(|| out_of_turn("a gap"))?, say)?;
@@ -126,44 +100,32 @@ impl<C: Collectives> Bench<C> {
         Ok(timed(with_call, gaps, gate))
     }
 
-    /// One call by the host's clock, microseconds, from a state in which all ranks have just met; with what a soft library says of it.
-    fn host_synced(&self) -> Result<(f64, Seen)> {
+    /// One call by the host's clock, microseconds, from a state in which all ranks have just met.
+    fn host_synced(&self) -> Result<f64> {
         self.work()?.replayed.set(None);
         self.meet()?;
         self.wait()?;
-        let communicator = &self.member()?.communicator;
-        let (late, box_ns) = (communicator.late_calls(), communicator.box_ns());
         let start = Instant::now();
         self.call()?;
         self.stream.synchronize()?;
         let took = start.elapsed();
-        communicator.async_error()?;
-        let seen = Seen {
-            is_late: communicator.late_calls() != late,
-            box_us: communicator
-                .box_ns()
-                .zip(box_ns)
-                .map(|(after, before)| (after - before) / 1e3),
-        };
-        Ok((took.as_secs_f64() * 1e6, seen))
+        self.member()?.communicator.async_error()?;
+        Ok(took.as_secs_f64() * 1e6)
     }
 
     /// The mean of one batch.
     fn sample(&self, batch: Batch) -> Result<(f64, Gate)> {
-        let begin = || {
-            if batch.in_graph {
-                self.work()?.buffers.sweep(&self.stream)?;
-            }
-            self.meet()
-        };
-        let (microseconds, gate) = self.between_marks(begin, || {
-            if batch.in_graph {
-                self.replay((batch.series, batch.calls))
-            } else {
-                self.work()?.replayed.set(None);
-                self.queue(batch.series, batch.calls)
-            }
-        })?;
+        let (microseconds, gate) = self.between_marks(
+            || self.meet(),
+            || {
+                if batch.in_graph {
+                    self.replay((batch.series, batch.calls))
+                } else {
+                    self.work()?.replayed.set(None);
+                    self.queue(batch.series, batch.calls)
+                }
+            },
+        )?;
         Ok((microseconds / f64::from(batch.calls), gate))
     }
 
@@ -211,7 +173,6 @@ impl<C: Collectives> Bench<C> {
         let captured = work.graphs.iter().find(is_it);
         let captured = captured.ok_or_else(|| out_of_turn("a graph"))?;
         if series != Series::Gaps {
-            work.buffers.set_last(captured.last);
             work.replayed.set(Some((series, calls)));
         }
         self.stream.launch(&captured.graph)
@@ -224,16 +185,13 @@ impl<C: Collectives> Bench<C> {
         if work.graphs.iter().any(is_it) {
             return Ok(true);
         }
-        work.buffers.rewind();
         let graph = self.stream.capture(&mut || self.queue(series, calls))?;
-        let last = work.buffers.last();
         if let (Some(graph), Some(work)) = (graph, &mut self.work) {
             // Those of another length are not launched again.
             work.graphs.retain(|graph| graph.series != series);
             work.graphs.push(Captured {
                 series,
                 calls,
-                last,
                 graph,
             });
             return Ok(true);
@@ -269,7 +227,6 @@ fn timed(microseconds: Vec<f64>, gap_microseconds: Vec<f64>, gate: Gate) -> Rank
         microseconds,
         gap_microseconds,
         gate,
-        played: None,
     }
 }
 

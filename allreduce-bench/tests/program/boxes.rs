@@ -61,16 +61,10 @@ fn every_boxs_times_are_those_of_its_points() {
             let four = "all_reduce,all_gather,reduce_scatter,broadcast";
             let in_place = ["--ops", four, "--sizes", "24K", "--placement", "in-place"];
             take(&mut exact, &quiet, WITHOUT_NOISE, ranks, &in_place);
-            let rotating = ["--sizes", "24K", "--cache", "rotate"];
-            take(&mut exact, &quiet, WITHOUT_NOISE, ranks, &rotating);
             let reduced = ["--sizes", &format!("8,4K,48K,{large}")];
             take(&mut noisy, &shipped, WITH_NOISE, ranks, &reduced);
-            // Three modes: five operations of two sizes, four in place, one rotating; then four sizes.
-            assert_eq!(
-                (exact.count, noisy.count),
-                (3 * (10 + 4 + 1), 3 * 4),
-                "{name}"
-            );
+            // Three modes: five operations of two sizes, four in place; then four sizes.
+            assert_eq!((exact.count, noisy.count), (3 * (10 + 4), 3 * 4), "{name}");
             told(&format!(
                 "{name}, {ranks} ranks, without noise: {}",
                 exact.words()

@@ -1,4 +1,4 @@
-//! What these tests share: folders, runs with what they leave, soft boxes of two GPUs, and processes left behind.
+//! What these tests share: folders, runs with what they leave, simulated machines of two GPUs, and processes left behind.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
@@ -7,14 +7,15 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use boxfile::{BoxFile, Collective, CollectiveKind, CollectiveLibrary, Fault, Origin};
-use measure::record::{
-    self, CallMode, CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Verification,
+use record::{
+    self, CallMode, CollectiveOutcome, CollectivePoint, Collectives, FailureKind, Payload, Record,
+    Verification,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-/// Set in every run, so that its processes can be told from others.
+/// Set in every run, so that its processes can be known from others.
 const MARK: &str = "ALLREDUCE_BENCH_TEST_FOLDER";
 
 /// What something may take that happens at once: far more than it needs, also on a busy machine.
@@ -55,7 +56,7 @@ impl Scratch {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_allreduce-bench"));
+        let mut command = built::named("allreduce-bench");
         command
             .args(arguments)
             .current_dir(&self.0)
@@ -262,7 +263,9 @@ pub(crate) fn exact_us(outcome: &CollectiveOutcome) -> f64 {
 pub(crate) fn no_progress(outcome: &CollectiveOutcome) -> Option<&str> {
     let said = match outcome {
         CollectiveOutcome::Hang { doing } => doing,
-        CollectiveOutcome::Failed { reason } if reason.contains("were waits for a CPU") => reason,
+        CollectiveOutcome::Failed { reason } if reason.kind == FailureKind::HostBusy => {
+            &reason.detail
+        }
         _ => return None,
     };
     said.contains("no progress for ").then_some(said)
@@ -370,7 +373,7 @@ pub(crate) fn skipped(reason: &str) {
     if let Some(path) = std::env::var_os("TPLENS_SKIP_LOG") {
         let mut log = std::fs::File::options();
         let mut log = log.create(true).append(true).open(path).unwrap();
-        writeln!(log, "allreduce-bench: {reason}").unwrap();
+        writeln!(log, "tplens allreduce: {reason}").unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Faults of the collective library: each is told in words, what can be measured is, and nobody is left behind.
 
 use boxfile::Fault;
-use measure::record::{CallMode, CollectiveOutcome, Verification};
+use record::{CallMode, CollectiveOutcome, Verification};
 
 use super::common::{Kept, Scratch, exact_us, no_progress, two_gpus, with};
 
@@ -46,7 +46,6 @@ fn a_wrong_sum_is_exit_5_whether_it_was_wrong_before_or_while_it_was_timed() {
             matches!(verification, Verification::WrongData { seen } if seen.contains("element")),
             "after {after_calls}: {verification:?}"
         );
-        assert!(kept.ran.stdout.contains("WRONG"), "{}", kept.ran.stdout);
     }
 }
 

@@ -1,9 +1,9 @@
 //! The time that a box's points give for a call, by arithmetic of these tests alone, and how far measured times are from it.
 //!
-//! Nothing here asks the code that the soft libraries use: of the box file only the numbers as they stand are read.
+//! Nothing here asks the code that the simulated libraries use: of the box file only the numbers as they stand are read.
 
 use boxfile::{BoxFile, Collective, CollectiveLibrary, Protocol, Transport};
-use measure::record::{CallMode, CollectiveKind, CollectivePoint};
+use record::{CallMode, CollectiveKind, CollectivePoint};
 
 use super::common::{Kept, exact_us};
 

@@ -1,11 +1,10 @@
 //! Ranks that a launcher started: two copies of the program with a launcher's variables, and the real `mpirun` where there is one.
 
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 
 use boxfile::Fault;
-use measure::record::{CallMode, CollectiveOutcome, LauncherFacts, Status};
+use record::{CallMode, CollectiveOutcome, LauncherFacts, Status};
 use rustix::process::Signal;
 
 use super::common::{Kept, Ran, Running, Scratch, exact_us, has_two_cpus, skipped, two_gpus, with};
@@ -16,13 +15,18 @@ const CANARY: &str = "canary-7f3a9c";
 /// The variables of rank `rank` of two on one host.
 type Variables = fn(rank: usize) -> Vec<(&'static str, String)>;
 
+/// Jobs of tests that run at once differ.
+fn job() -> String {
+    std::process::id().to_string()
+}
+
 fn open_mpi(rank: usize) -> Vec<(&'static str, String)> {
     vec![
         ("OMPI_COMM_WORLD_RANK", rank.to_string()),
         ("OMPI_COMM_WORLD_SIZE", "2".to_owned()),
         ("OMPI_COMM_WORLD_LOCAL_RANK", rank.to_string()),
         ("OMPI_COMM_WORLD_LOCAL_SIZE", "2".to_owned()),
-        ("PMIX_NAMESPACE", "4711.1".to_owned()),
+        ("PMIX_NAMESPACE", job()),
     ]
 }
 
@@ -37,7 +41,7 @@ fn hydra(rank: usize) -> Vec<(&'static str, String)> {
 
 fn srun(rank: usize) -> Vec<(&'static str, String)> {
     vec![
-        ("SLURM_JOB_ID", "77".to_owned()),
+        ("SLURM_JOB_ID", job()),
         ("SLURM_STEP_ID", "0".to_owned()),
         ("SLURM_PROCID", rank.to_string()),
         ("SLURM_NTASKS", "2".to_owned()),
@@ -48,7 +52,7 @@ fn srun(rank: usize) -> Vec<(&'static str, String)> {
 
 fn torchrun(rank: usize) -> Vec<(&'static str, String)> {
     vec![
-        ("TORCHELASTIC_RUN_ID", "none".to_owned()),
+        ("TORCHELASTIC_RUN_ID", job()),
         ("MASTER_ADDR", "127.0.0.1".to_owned()),
         ("MASTER_PORT", "29500".to_owned()),
         ("RANK", rank.to_string()),
@@ -172,7 +176,6 @@ fn the_ranks_of_each_launcher_measure_together_on_host_memory() {
         // Two devices of one host make one pair.
         assert_eq!(found.paths.len(), 1);
         assert!(keeps_the_secret(&scratch.join(".")) > 0);
-        assert!(!kept.ran.stdout.contains(CANARY) && !kept.ran.stderr.contains(CANARY));
     }
 }
 
@@ -211,14 +214,7 @@ fn stuck(scratch: &Scratch) -> [Running; 2] {
         after_calls: 36,
         protocol: None,
     });
-    let more = [
-        "--sizes",
-        "4K,8K",
-        "--deadline",
-        "600",
-        "--rendezvous-silence",
-        "3",
-    ];
+    let more = ["--sizes", "4K,8K", "--deadline", "600"];
     let arguments = scratch.on(&described, &more);
     let mut copies = start(scratch, srun, &texts(&QUICK, &arguments));
     copies[0].until("to measure");
@@ -239,7 +235,7 @@ fn a_follower_that_is_killed_is_named_and_what_was_measured_is_kept() {
         panic!("{:?}", kept.reduced(8192, CallMode::BackToBack));
     };
     assert!(
-        reason.contains("rank 1") && reason.contains("no sign of life"),
+        reason.contains("rank 1") && reason.contains("connection"),
         "{reason}"
     );
 }
@@ -250,54 +246,17 @@ fn a_follower_whose_leader_is_killed_ends_its_rank_and_says_so() {
     let [leader, follower] = stuck(&scratch);
     leader.signal(Signal::KILL);
     assert_eq!(leader.end().code, 128 + 9);
-    // What the ranks said to each other still lies there.
-    assert!(keeps_the_secret(&scratch.join("tmp")) > 0);
     let follower = follower.end();
     assert_eq!(follower.code, 3, "{}", follower.stderr);
     assert_eq!(follower.stdout, "");
     assert!(
         follower
             .stderr
-            .starts_with("rank 1: rank 0 gave no sign of life"),
+            .starts_with("rank 1: the connection to rank 0 is lost"),
         "{}",
         follower.stderr
     );
     scratch.nobody_is_left();
-}
-
-#[test]
-fn what_a_killed_job_left_does_not_disturb_the_next_of_the_same_name() {
-    let scratch = Scratch::new();
-    let copies = stuck(&scratch);
-    for copy in &copies {
-        copy.signal(Signal::KILL);
-    }
-    for copy in copies {
-        copy.end();
-    }
-    scratch.nobody_is_left();
-    let left = || std::fs::read_dir(scratch.join("tmp")).unwrap().flatten();
-    let folder = left().find(|entry| entry.file_name().to_string_lossy().contains("srun-77-0"));
-    assert!(folder.is_some(), "{:?}", left().collect::<Vec<_>>());
-    let again = scratch.text("again");
-    let arguments = [
-        "--sim",
-        &scratch.text("box.toml"),
-        "--out",
-        &again,
-        "--sizes",
-        "4K",
-    ];
-    let [leader, follower] = start(&scratch, srun, &[&QUICK[..], &arguments].concat());
-    let (leader, follower) = (leader.end(), follower.end());
-    assert_eq!(
-        (leader.code, follower.code),
-        (0, 0),
-        "{}{}",
-        leader.stderr,
-        follower.stderr
-    );
-    assert!(!left().any(|entry| entry.file_name().to_string_lossy().contains("srun-77-0")));
 }
 
 #[test]
@@ -334,49 +293,20 @@ fn a_rank_that_never_comes_is_told_in_words() {
     assert!(
         follower
             .stderr
-            .starts_with("rank 1: rank 0 did not come within 1 s"),
+            .starts_with("rank 1: rank 0 did not answer at 127.0.0.1:"),
         "{}",
         follower.stderr
     );
     let kept = scratch.left(alone(0));
     assert_eq!(kept.ran.code, 3);
     assert!(
-        kept.ran.stderr.contains("rank 1 did not come within 1 s"),
+        kept.ran
+            .stderr
+            .contains("rank 1 did not come to 127.0.0.1:"),
         "{}",
         kept.ran.stderr
     );
     is_empty(&scratch.join("tmp"));
-}
-
-#[test]
-fn a_folder_that_is_not_this_users_alone_is_refused() {
-    let scratch = Scratch::new();
-    let user = rustix::process::geteuid();
-    let run = |says: &str| {
-        for rank in [0, 1] {
-            let arguments = [&ON_HOST[..], &["--rendezvous", "shared"]].concat();
-            let ran = Ran::of(copy(&scratch, &srun(rank), &arguments).output().unwrap());
-            ran.is_wrong_usage(says);
-        }
-    };
-    run("there is no such folder");
-    std::fs::create_dir(scratch.join("shared")).unwrap();
-    // All ranks of this step are on one host, whose name the folder has.
-    let host = rustix::system::uname();
-    let host = host.nodename().to_str().unwrap();
-    let folder = scratch.join(&format!("shared/tplens-{}-srun-77-0-{host}", user.as_raw()));
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o750)).unwrap();
-    run("is open to others (mode 750");
-    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
-    // Only root can give a folder away.
-    if user.is_root() {
-        chown(&folder, Some(12345), None).unwrap();
-        run("belongs to user 12345");
-    }
-    std::fs::remove_dir(&folder).unwrap();
-    symlink(scratch.join("tmp"), &folder).unwrap();
-    run("is no folder");
 }
 
 #[test]
@@ -407,43 +337,12 @@ fn copies_of_a_launcher_that_is_not_known_measure_nothing() {
         let variables = [("PMI_RANK", rank), ("PMI_SIZE", "2"), ("PALS_RANKID", rank)];
         let variables = variables.map(|(name, value)| (name, value.to_owned()));
         let ran = Ran::of(copy(&scratch, &variables, &ON_HOST).output().unwrap());
-        ran.is_wrong_usage(&format!(
-            "(PMI_SIZE=2, PMI_RANK={rank}, PALS_RANKID={rank})"
-        ));
+        ran.is_wrong_usage("(PMI_SIZE=2)");
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         assert!(ran.stderr.contains("--no-launcher"), "{}", ran.stderr);
     }
     assert!(!scratch.join("out").exists());
     is_empty(&scratch.join("tmp"));
-}
-
-#[test]
-fn torchruns_of_the_same_name_and_port_at_other_addresses_do_not_meet() {
-    let scratch = Scratch::new();
-    std::fs::create_dir(scratch.join("shared")).unwrap();
-    let at = |address: &'static str| {
-        let mut variables = torchrun(1);
-        variables.retain(|(name, _)| !["MASTER_ADDR", "LOCAL_RANK"].contains(name));
-        // The second of two hosts.
-        variables.retain(|(name, _)| *name != "LOCAL_WORLD_SIZE");
-        variables.extend([
-            ("MASTER_ADDR", address.to_owned()),
-            ("LOCAL_RANK", "0".to_owned()),
-            ("LOCAL_WORLD_SIZE", "1".to_owned()),
-        ]);
-        let waits = ["--rendezvous", "shared", "--rendezvous-wait", "1"];
-        let arguments = ["--backend", "host"].into_iter().chain(waits);
-        let arguments: Vec<&str> = arguments.collect();
-        Ran::of(copy(&scratch, &variables, &arguments).output().unwrap())
-    };
-    // A follower names the folder in which it waited in vain.
-    for (address, other) in [("node-a", "node-b"), ("node-b", "node-a")] {
-        let ran = at(address);
-        assert_eq!(ran.code, 3, "{}", ran.stderr);
-        let folder = format!("-torchrun-none-29500-{address} ");
-        assert!(ran.stderr.contains(&folder), "{}", ran.stderr);
-        assert!(!ran.stderr.contains(other), "{}", ran.stderr);
-    }
 }
 
 #[test]
@@ -461,28 +360,6 @@ fn two_ranks_with_the_same_device_are_refused() {
     let (leader, follower) = (leader.end(), follower.end());
     leader.is_wrong_usage("rank 0 and rank 1 have the same device, GPU0");
     assert_eq!((follower.code, follower.stdout.as_str()), (0, ""));
-}
-
-#[test]
-fn a_launch_of_one_and_an_ignored_launcher_are_runs_without() {
-    if !has_two_cpus() {
-        return;
-    }
-    let alone = || {
-        let mut variables = open_mpi(0);
-        variables.retain(|(name, _)| !name.ends_with("_SIZE"));
-        variables.push(("OMPI_COMM_WORLD_SIZE", "1".to_owned()));
-        variables
-    };
-    for (variables, more) in [(alone(), &[][..]), (open_mpi(0), &["--no-launcher"])] {
-        let scratch = Scratch::new();
-        let arguments = [&QUICK[..], &ON_HOST, more].concat();
-        let ran = copy(&scratch, &variables, &arguments).output().unwrap();
-        let kept = scratch.left(Ran::of(ran));
-        assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-        assert_eq!(kept.collectives().launcher, None);
-        assert_eq!(kept.collectives().devices.len(), 2);
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs the built program: on host memory, on soft boxes with known answers, with faults, and with command lines that are wrong.
+//! Runs the built program: on host memory, on simulated machines with known answers, with faults, and with command lines that are wrong.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,7 +10,6 @@ mod boxes;
 mod canary;
 mod cli;
 mod common;
-mod dice;
 mod engine;
 mod faults;
 mod host;
@@ -21,8 +20,6 @@ mod launched;
 mod library;
 mod logged;
 mod plan;
-mod random;
-mod readme;
 mod shim;
 mod soft;
 mod vendors;

@@ -19,7 +19,7 @@ fn the_plan_of_qwen_72b_is_that_of_its_shape() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         ran.stdout.lines().next().unwrap(),
-        "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim BOX plans for a described box"
+        "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim NAME plans for a described machine"
     );
     let rows = rows(&ran.stdout);
     // Hidden size 8192, 80 layers, 2 B an element: an all-reduce of B tokens has B * 8192 * 2 B, one for the embedding and one for
@@ -53,7 +53,7 @@ fn on_a_mig_box_the_plan_names_mig_as_the_rule() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         ran.stdout.lines().next().unwrap(),
-        "planned for soft box rtxpro6000-mig (simulated)"
+        "planned for simulated machine rtxpro6000-mig"
     );
     assert!(ran.stdout.contains("MIG"), "{}", ran.stdout);
     assert!(

@@ -1,20 +1,20 @@
-//! The delay shim before the soft library: on a box without noise every all-reduce takes what was asked for more, and nothing else
+//! The delay shim before the simulated library: on a box without noise every all-reduce takes what was asked for more, and nothing else
 //! changes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use measure::record::{CallMode, CollectiveKind, CollectiveOutcome};
+use record::{CallMode, CollectiveKind, CollectiveOutcome};
 
 use super::common::{Kept, Ran, Scratch, exact_us, two_gpus};
 
 /// Where `cargo xtask` puts libraries of a kind.
 fn installed(folder: &str, file: &str) -> PathBuf {
-    let program = Path::new(env!("CARGO_BIN_EXE_allreduce-bench"));
+    let program = built::file();
     let target = program.parent().unwrap().parent().unwrap();
     target.join(folder).join(file)
 }
 
-/// Times on two GPUs that reduce in 50 us and gather in 30 us, with the shim before the soft library.
+/// Times on two GPUs that reduce in 50 us and gather in 30 us, with the shim before the simulated library.
 fn delayed(scratch: &Scratch, variables: &[(&str, &str)], more: &[&str]) -> Kept {
     let shim = installed("shim", "libnccl.so.2");
     let flags = [
@@ -35,7 +35,7 @@ fn delayed(scratch: &Scratch, variables: &[(&str, &str)], more: &[&str]) -> Kept
     scratch.left(Ran::of(program.output().unwrap()))
 }
 
-/// The soft driver's events count in nanoseconds as f32 milliseconds, as CUDA's do.
+/// The simulated driver's events count in nanoseconds as f32 milliseconds, as CUDA's do.
 fn close(measured: f64, expected: f64) {
     assert!(
         (measured / expected - 1.0).abs() < 2e-3,

@@ -5,6 +5,7 @@
 
 mod encoding;
 mod json;
+pub mod pasted;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};

@@ -33,19 +33,6 @@ pub struct Far {
     pub segments: Vec<String>,
 }
 
-impl Far {
-    /// Its parts, which are above 0, with their keys.
-    pub(crate) fn parts(&self) -> [(&'static str, &Figure); 5] {
-        [
-            ("h2d", &self.h2d),
-            ("d2h", &self.d2h),
-            ("h2d_pageable", &self.h2d_pageable),
-            ("d2h_pageable", &self.d2h_pageable),
-            ("pageable_thread", &self.pageable_thread),
-        ]
-    }
-}
-
 impl BoxFile {
     /// What holds for memory on node `memory` as seen from node `from`; `None` where both are one, and on a box that gives
     /// nothing: such memory is as good as near.

@@ -1,4 +1,4 @@
-//! The `[[fault]]` tables: what a soft driver shall do wrong. Counters are per process and start at its start.
+//! The `[[fault]]` tables: what a simulated driver shall do wrong. Counters are per process and start at its start.
 
 use crate::Protocol;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ pub enum Fault {
     LinkErrors {
         /// A device or a port.
         address: String,
-        /// Errors that the link mended.
+        /// Errors that the link corrected.
         #[serde(default)]
         correctable: u64,
         /// Packets lost.
@@ -122,7 +122,7 @@ pub enum Fault {
     MemoryErrors {
         /// The device.
         device: usize,
-        /// Errors that the memory mended.
+        /// Errors that the memory corrected.
         #[serde(default)]
         corrected: u64,
         /// Data lost.
@@ -137,7 +137,7 @@ pub enum Fault {
     RowRemaps {
         /// The device.
         device: usize,
-        /// For errors that the memory mended.
+        /// For errors that the memory corrected.
         #[serde(default)]
         corrected: u64,
         /// For errors that it did not.

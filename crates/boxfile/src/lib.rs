@@ -1,6 +1,6 @@
 //! The box that is described: GPUs, PCI tree, NUMA nodes, links, collectives, noise and faults, read from a TOML file.
 //!
-//! A [`BoxFile`] is what the soft vendor drivers play and what a generated sysfs tree ([`sysfs::write_tree`]) shows.
+//! A [`BoxFile`] is what the simulated vendor drivers play and what a generated sysfs tree ([`sysfs::write_tree`]) shows.
 //! Every figure says whether it was `published` and where, or is `assumed` and why. The format is strict: `schema = 1`,
 //! an unknown key is an error with its line, and every index, name and figure is checked on reading.
 //!

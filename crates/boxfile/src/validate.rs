@@ -9,7 +9,7 @@ mod gpus;
 mod host;
 mod nics;
 
-use crate::{BoxError, BoxFile, Figure, Link, SCHEMA, Vendor};
+use crate::{BoxError, BoxFile, Link, SCHEMA, Vendor};
 
 type Check = Result<(), BoxError>;
 
@@ -36,24 +36,32 @@ impl Keys<'_> {
         }
     }
 
-    fn positive(&self, key: &str, figure: &Figure) -> Check {
-        let good = figure.value.is_finite() && figure.value > 0.0;
-        self.require(
-            good,
-            key,
-            figure.value,
-            "a figure is a finite number above 0",
-        )
-    }
-
-    fn not_negative(&self, key: &str, figure: &Figure) -> Check {
-        let good = figure.value.is_finite() && figure.value >= 0.0;
-        self.require(
-            good,
-            key,
-            figure.value,
-            "a latency is a finite number, 0 or above",
-        )
+    /// Every figure below a value: a table with a number `value`. Latencies may be 0, all else is above.
+    fn figures(&self, key: &str, value: &toml::Value) -> Check {
+        let below = |name: &str| match key {
+            "" => name.to_owned(),
+            key => format!("{key}.{name}"),
+        };
+        match value {
+            toml::Value::Table(table) => {
+                if let Some(number) = table.get("value").and_then(toml::Value::as_float) {
+                    let (good, problem) = match key.ends_with("latency_us") {
+                        true => (number >= 0.0, "a latency is a finite number, 0 or above"),
+                        false => (number > 0.0, "a figure is a finite number above 0"),
+                    };
+                    return self.require(good && number.is_finite(), key, number, problem);
+                }
+                let mut members = table.iter();
+                members.try_for_each(|(name, member)| self.figures(&below(name), member))
+            }
+            toml::Value::Array(elements) => {
+                let mut each = elements.iter().enumerate();
+                each.try_for_each(|(index, element)| {
+                    self.figures(&format!("{key}[{index}]"), element)
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn link(&self, key: &str, link: Option<Link>) -> Check {
@@ -104,10 +112,9 @@ impl BoxFile {
             &self.name,
             "a name has letters, digits, `-`, `_` and `.`",
         )?;
-        keys.positive("driver_staging_fraction", &self.driver_staging_fraction)?;
-        if let Some(figure) = &self.driver_staging_latency_us {
-            keys.positive("driver_staging_latency_us", figure)?;
-        }
+        let written = toml::Value::try_from(self);
+        let written = written.map_err(|error| keys.refuse("box", error, "it cannot be written"))?;
+        keys.figures("", &written)?;
         keys.require(
             self.driver_staging_fraction.value <= 1.0,
             "driver_staging_fraction",

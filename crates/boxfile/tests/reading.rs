@@ -1,4 +1,4 @@
-//! Reading, refusing and writing box files. What a soft driver makes of them is tested in `softbox`.
+//! Reading, refusing and writing box files. What a simulated driver makes of them is tested in `softbox`.
 
 use boxfile::{BoxFile, Fault, Figure, Link, Origin, builtin_names};
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 use device::host::{DeviceBuffer, Host, Stream};
 use device::pattern::Pattern;
 use device::{Backend, Device as _, Event as _, HostBuffer, HostKind, Stream as _};
-use measure::stats::{median, median_interval, ratio_of_medians};
+use stats::{median, median_interval, ratio_of_medians};
 
 const BYTES: usize = 1 << 30;
 /// Bytes of the buffer through which device memory is written and read.

@@ -30,7 +30,7 @@ pub enum TimeSource {
     DeviceEvent,
     /// The host's monotonic clock, read by the worker that moves the bytes.
     HostMonotonic,
-    /// A soft box's virtual clock.
+    /// A simulated machine's virtual clock.
     VirtualClock,
 }
 
@@ -39,7 +39,7 @@ pub enum TimeSource {
 pub struct DriverFacts {
     /// Version of the interface, such as `CUDA 12.8`.
     pub interface: Option<String>,
-    /// Name of the soft box, where the library is one of the soft drivers.
+    /// Name of the simulated machine, where the library is one of the simulated drivers.
     pub soft_box: Option<String>,
 }
 
@@ -119,14 +119,14 @@ pub trait Device: Clone {
     /// Out of memory, or the device is lost.
     fn alloc(&self, bytes: usize) -> Result<Self::DeviceBuffer>;
 
-    /// Allocates host memory for copies with this device, on a NUMA node where one is given: of the soft box where the driver is
-    /// a soft one, else of this machine.
+    /// Allocates host memory for copies with this device, on a NUMA node where one is given: of the simulated machine where the driver is
+    /// a simulated one, else of this machine.
     ///
     /// # Errors
     /// Out of memory, a refused binding, huge pages that are not given, or a kind that the backend does not have.
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer>;
 
-    /// Tells a soft driver on which node of its box the calling thread runs from now on, for what it allocates and copies;
+    /// Tells a simulated driver on which node of its box the calling thread runs from now on, for what it allocates and copies;
     /// `None` takes that back. `false` where the driver is none: there `numa` moves the thread.
     ///
     /// # Errors

@@ -1,5 +1,8 @@
 //! What can go wrong between this program and a device.
 
+use std::io::ErrorKind;
+
+use record::{Failure, FailureKind};
 use thiserror::Error;
 
 /// The result of a device operation.
@@ -152,6 +155,30 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::LibraryMissing { .. } | Self::SymbolMissing { .. } => FailureKind::LibraryMissing,
+            Self::OutOfMemory { .. } => FailureKind::OutOfMemory,
+            Self::Lost { .. } => FailureKind::DeviceLost,
+            Self::Unsupported { .. } | Self::PeerRefused { .. } => FailureKind::Unsupported,
+            Self::HostMemory(error) if error.is_forbidden() => FailureKind::Permission,
+            Self::SharedMemory { error, .. } => match error.kind() {
+                ErrorKind::PermissionDenied => FailureKind::Permission,
+                ErrorKind::OutOfMemory | ErrorKind::StorageFull => FailureKind::OutOfMemory,
+                _ => FailureKind::Internal,
+            },
+            _ => FailureKind::Internal,
+        }
+    }
+
+    /// The error as it crosses a process: its kind and its words.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        self.kind().of(self.to_string())
+    }
+
     /// Whether the device cannot be used again in this process.
     #[must_use]
     pub fn is_lost(&self) -> bool {

@@ -40,11 +40,11 @@ pub(crate) struct GpuVendor {
     pub(crate) pci: PciVendor,
     /// The vendor's word in box files.
     pub(crate) in_boxes: &'static str,
-    /// Files of the soft libraries that play such a box.
+    /// Files of the simulated libraries that play such a box.
     pub(crate) soft_libraries: &'static [&'static str],
     /// The name of the vendor's library of collectives.
     pub(crate) collectives: &'static str,
-    /// That library's file names, which a soft one has, too; none where this crate does not load it.
+    /// That library's file names, which a simulated one has, too; none where this crate does not load it.
     pub(crate) collective_files: &'static [&'static str],
     /// What tells who uses its devices; `None` where nothing does.
     pub(crate) managed: Option<&'static Managed>,
@@ -131,7 +131,7 @@ impl Built {
         self.gpu_vendor().map(|vendor| vendor.in_boxes)
     }
 
-    /// Files of the soft libraries that play its boxes; none for host memory.
+    /// Files of the simulated libraries that play its boxes; none for host memory.
     #[must_use]
     pub fn soft_libraries(self) -> &'static [&'static str] {
         self.gpu_vendor()

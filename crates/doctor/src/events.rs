@@ -22,7 +22,7 @@ const XIDS: &[(u32, Verdict, &str)] = &[
     (
         48,
         Verdict::Bad,
-        "memory had an error that could not be mended",
+        "memory had an error that could not be corrected",
     ),
     (61, Verdict::Bad, "the device's own controller halted"),
     (62, Verdict::Bad, "the device's own controller halted"),
@@ -34,7 +34,11 @@ const XIDS: &[(u32, Verdict, &str)] = &[
     ),
     (74, Verdict::Bad, "an NVLink had an error"),
     (79, Verdict::Bad, "the device fell off the bus"),
-    (92, Verdict::Bad, "memory mends single bits at a high rate"),
+    (
+        92,
+        Verdict::Bad,
+        "memory corrects single bits at a high rate",
+    ),
     (
         94,
         Verdict::Bad,
@@ -58,7 +62,7 @@ const XIDS: &[(u32, Verdict, &str)] = &[
     (
         140,
         Verdict::Bad,
-        "memory had errors that could not be mended",
+        "memory had errors that could not be corrected",
     ),
     (143, Verdict::Bad, "the device could not be initialised"),
     (
@@ -83,7 +87,7 @@ const LINES: &[(&[&str], Verdict, &str)] = &[
     (
         &["amdgpu", "uncorrectable hardware errors"],
         Verdict::Bad,
-        "an AMD GPU had errors that could not be mended",
+        "an AMD GPU had errors that could not be corrected",
     ),
     (
         &["amdgpu", "device lost from bus"],
@@ -93,7 +97,7 @@ const LINES: &[(&[&str], Verdict, &str)] = &[
     (
         &["amdgpu", "correctable hardware errors"],
         Verdict::Warn,
-        "an AMD GPU mended errors",
+        "an AMD GPU corrected errors",
     ),
     (
         &["severity=Uncorrect"],
@@ -106,7 +110,11 @@ const LINES: &[(&[&str], Verdict, &str)] = &[
         "a link lost packets or itself",
     ),
     (&["AER:", "Fatal"], Verdict::Bad, "a link was lost"),
-    (&["severity=Correct"], Verdict::Warn, "a link mended errors"),
+    (
+        &["severity=Correct"],
+        Verdict::Warn,
+        "a link corrected errors",
+    ),
     (&["AER:", "error"], Verdict::Warn, "a link had errors"),
     (&["pciehp", "Link Down"], Verdict::Bad, "a link went down"),
     (
@@ -122,17 +130,17 @@ const LINES: &[(&[&str], Verdict, &str)] = &[
     (
         &["EDAC", " UE "],
         Verdict::Bad,
-        "host memory had an error that could not be mended",
+        "host memory had an error that could not be corrected",
     ),
     (
         &["EDAC", " CE "],
         Verdict::Warn,
-        "host memory mended errors",
+        "host memory corrected errors",
     ),
     (
         &["[Hardware Error]", "Uncorrected"],
         Verdict::Bad,
-        "the processor reported an error that could not be mended",
+        "the processor reported an error that could not be corrected",
     ),
     (
         &["[Hardware Error]"],

@@ -1,4 +1,6 @@
-//! [`Finding`]: what one rule says of one subject. It prints nothing and decides no exit code.
+//! [`Finding`]: what one rule found on one subject, as data. Words for it stand in the page of its code.
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +8,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It breaks something, or costs a large part of what the box can do.
+    /// It breaks something, or costs a large part of what the machine can do.
     Bad,
     /// It may cost something, or needs a look.
     Warn,
     /// What would have to be read could not be.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Unknown,
     /// It was read and nothing speaks against it.
     Ok,
 }
 
 impl Verdict {
     /// All of them, worst first.
-    pub const ALL: [Self; 4] = [Self::Bad, Self::Warn, Self::CannotTell, Self::Ok];
+    pub const ALL: [Self; 4] = [Self::Bad, Self::Warn, Self::Unknown, Self::Ok];
 
     /// The word that is printed.
     #[must_use]
@@ -26,93 +29,184 @@ impl Verdict {
         match self {
             Self::Bad => "bad",
             Self::Warn => "warn",
-            Self::CannotTell => "cannot tell",
+            Self::Unknown => "unknown",
             Self::Ok => "ok",
         }
     }
 }
 
-/// What one rule says of one subject.
+/// What one rule found on one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's id, such as `large-bar`.
     pub rule: String,
-    /// Other rules that would say the same of the same cause.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<String>,
+    /// The code whose page says what it means and what to do: the rule's id, or that of a row of a table of known problems.
+    pub code: String,
     /// Of what: `GPU0`, `GPU0-GPU1`, `mlx5_0 port 1`, `this machine`, `this process`.
     pub subject: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// What was read and where; of [`Verdict::CannotTell`] the reason.
-    pub seen: String,
-    /// Why it matters.
-    pub why: String,
-    /// Who says so: an address or the name of a document.
-    pub source: String,
-    /// The command or setting that mends it, or lets it be told; `None` where there is nothing to do.
-    pub todo: Option<String>,
+    /// What was read.
+    pub evidence: EvidenceList,
 }
 
+/// What was read, in the order in which it is printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EvidenceList(pub Vec<Evidence>);
+
+/// One value that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Its name, such as `governor`; `detail` is the reason why something could not be read.
+    pub name: String,
+    /// The value.
+    pub value: Value,
+}
+
+/// A value that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// A number of things.
+    Count(u64),
+    /// Bytes.
+    Bytes(u64),
+    /// Yes or no.
+    Flag(bool),
+    /// A name, or a text of another program.
+    Text(String),
+    /// Several of them.
+    List(Vec<String>),
+}
+
+/// The subject of what is the machine's.
+const MACHINE: &str = "this machine";
+
 impl Finding {
-    /// Read, and nothing speaks against it.
-    pub(crate) fn ok(subject: impl Into<String>, seen: impl Into<String>) -> Self {
-        Self::new(subject, Verdict::Ok, seen)
-    }
-
-    /// Read, and it may cost something.
-    pub(crate) fn warn(
-        subject: impl Into<String>,
-        seen: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Self {
-        Self::new(subject, Verdict::Warn, seen).with_todo(todo)
-    }
-
-    /// Read, and it breaks something.
-    pub(crate) fn bad(
-        subject: impl Into<String>,
-        seen: impl Into<String>,
-        todo: impl Into<String>,
-    ) -> Self {
-        Self::new(subject, Verdict::Bad, seen).with_todo(todo)
-    }
-
-    /// Not read.
-    pub(crate) fn cannot_tell(subject: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self::new(subject, Verdict::CannotTell, reason)
-    }
-
-    /// With what to do.
-    pub(crate) fn with_todo(mut self, todo: impl Into<String>) -> Self {
-        self.todo = Some(todo.into());
-        self
-    }
-
-    /// With the advice that can be followed, if any.
-    pub(crate) fn with_advice(self, todo: Option<&str>) -> Self {
-        match todo {
-            Some(todo) => self.with_todo(todo),
-            None => self,
-        }
-    }
-
-    /// With a reason and a source of its own instead of the rule's.
-    pub(crate) fn because(mut self, why: impl Into<String>, source: impl Into<String>) -> Self {
-        (self.why, self.source) = (why.into(), source.into());
-        self
-    }
-
-    fn new(subject: impl Into<String>, verdict: Verdict, seen: impl Into<String>) -> Self {
+    /// Of the machine, with nothing that was read yet; [`crate::judge`] names the rule.
+    pub(crate) fn of(verdict: Verdict) -> Self {
         Self {
             rule: String::new(),
-            also: Vec::new(),
-            subject: subject.into(),
+            code: String::new(),
+            subject: MACHINE.to_owned(),
             verdict,
-            seen: seen.into(),
-            why: String::new(),
-            source: String::new(),
-            todo: None,
+            evidence: EvidenceList::default(),
         }
+    }
+
+    /// Read, and nothing speaks against it.
+    pub(crate) fn ok() -> Self {
+        Self::of(Verdict::Ok)
+    }
+
+    /// A warning where this holds, else ok.
+    pub(crate) fn warn_if(is_fault: bool) -> Self {
+        Self::of(if is_fault { Verdict::Warn } else { Verdict::Ok })
+    }
+
+    /// Not read, for this reason.
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        Self::of(Verdict::Unknown).with("detail", why.into())
+    }
+
+    /// Of this subject.
+    pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = subject.into();
+        self
+    }
+
+    /// Of this row of a table of known problems.
+    pub(crate) fn coded(mut self, code: &str) -> Self {
+        code.clone_into(&mut self.code);
+        self
+    }
+
+    /// With a value that was read.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.evidence.0.push(Evidence {
+            name: name.to_owned(),
+            value,
+        });
+        self
+    }
+}
+
+impl EvidenceList {
+    /// The value of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let mut named = self.0.iter().filter(|evidence| evidence.name == name);
+        named.next().map(|evidence| &evidence.value)
+    }
+}
+
+impl fmt::Display for EvidenceList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, Evidence { name, value }) in self.0.iter().enumerate() {
+            let between = if place == 0 { "" } else { ", " };
+            match name.as_str() {
+                "detail" => write!(f, "{between}{value}")?,
+                name => write!(f, "{between}{name} {value}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Bytes(bytes) if *bytes >= 1 << 20 => write!(f, "{} MiB", bytes >> 20),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Flag(flag) => f.write_str(if *flag { "yes" } else { "no" }),
+            Self::Text(text) => f.write_str(text),
+            Self::List(texts) if texts.is_empty() => f.write_str("none"),
+            Self::List(texts) => f.write_str(&texts.join(", ")),
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(count: usize) -> Self {
+        Self::Count(count as u64)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(count: u32) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(texts: Vec<String>) -> Self {
+        Self::List(texts)
     }
 }

@@ -30,6 +30,8 @@ pub const HOST_HANGS: [HostHang; 1] = [HostHang {
 /// Versions of a component that misbehave on some boxes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Problem {
+    /// The code whose page says what happens, who reported it and what to do.
+    pub(crate) code: &'static str,
     /// Whose version: as in [`crate::Version::component`].
     pub(crate) component: &'static str,
     /// The first version that has it.
@@ -41,11 +43,8 @@ pub(crate) struct Problem {
     /// The boxes that it happens on.
     pub(crate) on: fn(&Facts) -> Fact<bool>,
     pub(crate) verdict: Verdict,
-    pub(crate) what: &'static str,
-    pub(crate) source: &'static str,
     /// A variable that avoids it, by name and value.
     pub(crate) avoided_by: Option<(&'static str, &'static str)>,
-    pub(crate) todo: &'static str,
 }
 
 /// Every known problem of versions.
@@ -106,7 +105,7 @@ mod tests {
             if let Some((name, _)) = problem.avoided_by {
                 assert!(crate::variables::is_known(name), "{name}");
             }
-            assert!(!problem.from.is_empty() && !problem.source.is_empty());
+            assert!(!problem.from.is_empty());
             assert!(problem.below.is_none_or(|below| problem.from < below));
         }
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a box for copies between GPUs: rules as a table, each judged from facts that were read before.
+//! What is wrong with a machine for copies between GPUs: rules as a table, each judged from facts that were read before.
 //!
 //! It reads nothing but what [`topology::Sysfs`] shows, starts no process, loads no vendor library and changes no setting.
 //! Whether a path works is measured elsewhere; a rule says what is known to speak against it.
@@ -17,5 +17,5 @@ pub use facts::{
     Cgroup, Device, Facts, Frequency, Given, Gpu, Host, Pair, Process, Quota, Reading,
     SharedMemory, Variable, Version,
 };
-pub use finding::{Finding, Verdict};
+pub use finding::{Evidence, EvidenceList, Finding, Value, Verdict};
 pub use rules::{RULES, Rule, judge};

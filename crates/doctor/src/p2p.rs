@@ -8,7 +8,7 @@ mod defaults;
 use topology::{Cpus, PathType};
 
 use crate::variables::number;
-use defaults::{CLAMPED, DEFAULTS, FIRST_READ, Processor};
+use defaults::{CLAMPED, DEFAULTS, Processor};
 
 /// A library of whose rule is asked.
 #[derive(Debug, Clone, Copy)]
@@ -17,20 +17,6 @@ pub struct Library<'a> {
     pub name: &'a str,
     /// Its version as numbers, such as 2, 28, 9; `None` where it is not known, which stands for the newest.
     pub version: Option<&'a [u32]>,
-}
-
-/// How far direct access goes with the newest version that was read, and what says so; see [`level_of`].
-pub fn level<'a>(
-    library: &str,
-    cpu: &Cpus,
-    devices: usize,
-    set: impl Fn(&str) -> Option<&'a str>,
-) -> Option<(PathType, String)> {
-    let newest = Library {
-        name: library,
-        version: None,
-    };
-    level_of(newest, cpu, devices, set)
 }
 
 /// How far direct access goes, and what says so; `None` where the rule is not known.
@@ -47,7 +33,10 @@ pub fn level_of<'a>(
         let row = DEFAULTS
             .iter()
             .find(|row| row.holds(&library, processor, devices))?;
-        Some((row.level, row.because(processor, devices)))
+        Some((
+            row.level,
+            format!("default for {devices} GPUs on {processor}"),
+        ))
     });
     let name = variable(library.name, "P2P_LEVEL");
     let Some(value) = set(&name) else {
@@ -57,60 +46,11 @@ pub fn level_of<'a>(
         Some(false) => match user_level(library.name, value) {
             Some(level) => Some((level, format!("{name}={value}"))),
             // A word that none of them knows leaves the default as it is.
-            None => default.map(|(level, because)| {
-                (
-                    level,
-                    format!("{because}; {name}={value} is none of its words"),
-                )
-            }),
+            None => default,
         },
-        Some(true) => default
-            .map(|(level, because)| (level, format!("{because}, which outranks {name}={value}"))),
+        Some(true) => default,
         None => None,
     }
-}
-
-/// Why [`level_of`] gives nothing; `None` where it gives a level.
-pub fn why_unknown<'a>(
-    library: Library<'_>,
-    cpu: &Cpus,
-    set: impl Fn(&str) -> Option<&'a str>,
-) -> Option<String> {
-    if level_of(library, cpu, 2, &set).is_some() {
-        return None;
-    }
-    let upper = library.name.to_uppercase();
-    if !DEFAULTS.iter().any(|row| row.library == library.name) {
-        return Some(format!("{upper}'s default is not published"));
-    }
-    if Processor::of(cpu).is_none() {
-        let model = cpu.model.as_deref().unwrap_or("without a name");
-        return Some(format!(
-            "{upper}'s level depends on the processor's vendor, which is not known of this one ({model})"
-        ));
-    }
-    let version = library.version.map(|numbers| {
-        let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-        numbers.join(".")
-    });
-    let name = variable(library.name, "P2P_LEVEL");
-    Some(match (set(&name), version) {
-        (Some(value), Some(version)) if overrules(library, Processor::of(cpu)).is_none() => {
-            format!(
-                "whether {upper} {version} heeds {name}={value} on this processor was not read in its source"
-            )
-        }
-        (Some(value), None) => {
-            format!(
-                "whether {name}={value} counts depends on {upper}'s version, which is not known"
-            )
-        }
-        (_, Some(version)) => format!(
-            "{upper} {version} is older than the versions whose source was read, of which the first is {}.{}",
-            FIRST_READ[0], FIRST_READ[1]
-        ),
-        (None, None) => format!("{upper}'s level is not known for this processor"),
-    })
 }
 
 /// The word that a number stands for, as NCCL's `levelsOldToNew` has it; `None` where the value is no number.
@@ -211,6 +151,16 @@ mod tests {
 
     use super::*;
 
+    fn level<'a>(
+        name: &str,
+        cpu: &Cpus,
+        devices: usize,
+        set: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<(PathType, String)> {
+        let version = None;
+        level_of(Library { name, version }, cpu, devices, set)
+    }
+
     const NONE: fn(&str) -> Option<&'static str> = |_| None;
 
     fn cpu(vendor: Option<&str>, model: &str) -> Cpus {
@@ -289,34 +239,6 @@ mod tests {
         assert_eq!(of(Some(&[2, 27, 7]), "GenuineIntel"), None);
         assert_eq!(of(None, "GenuineIntel"), None);
         assert_eq!(of(None, "AuthenticAMD"), Some(Sys));
-    }
-
-    #[test]
-    fn what_is_not_known_is_named() {
-        let why = |name, version: &[u32], cpu: &Cpus, level: Option<&'static str>| {
-            let library = Library {
-                name,
-                version: (!version.is_empty()).then_some(version),
-            };
-            why_unknown(library, cpu, |_: &str| level).unwrap_or_default()
-        };
-        let intel = cpu(None, "INTEL(R) XEON(R) PLATINUM 8558");
-        assert_eq!(why("nccl", &[2, 29, 2], &intel, None), "");
-        for (told, says) in [
-            (
-                why("nccl", &[2, 29, 2], &cpu(None, "POWER9"), None),
-                "POWER9",
-            ),
-            (why("nccl", &[2, 17, 1], &intel, None), "2.17.1 is older"),
-            (
-                why("rccl", &[2, 27, 7], &intel, Some("SYS")),
-                "RCCL 2.27.7 heeds",
-            ),
-            (why("rccl", &[], &intel, Some("SYS")), "RCCL's version"),
-            (why("mccl", &[], &intel, None), "not published"),
-        ] {
-            assert!(told.contains(says), "no `{says}` in {told}");
-        }
     }
 
     // NCCL's src/graph/paths.cc: LOC, PIX, PXB, PHB, SYS, SYS, and the last for what is larger.

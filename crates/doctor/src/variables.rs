@@ -11,16 +11,14 @@ use crate::Verdict;
 /// A variable that counts with some values.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
+    /// The code whose page says what it does.
+    pub code: &'static str,
     /// The names it has, one for each library.
     pub names: &'static [&'static str],
     /// With which values it counts.
     pub when: When,
     /// How much.
     pub verdict: Verdict,
-    /// What it does.
-    pub effect: &'static str,
-    /// Who says so.
-    pub source: &'static str,
     /// The PCI vendor of the only GPUs that it matters for; `None` where it is of no one vendor.
     pub vendor: Option<u16>,
 }
@@ -173,7 +171,7 @@ mod tests {
     #[test]
     fn no_name_of_the_table_may_hold_a_secret() {
         for name in ALL.iter().flat_map(|known| known.names).chain(OTHERS) {
-            assert!(!measure::record::is_secret(name), "{name}");
+            assert!(!record::is_secret(name), "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The time of one collective inside a step, by operation, path and size.
 
 use boxfile::{BoxFile, CollectiveLibrary};
-use measure::record::{CollectiveKind, CollectivePath};
+use record::{CollectiveKind, CollectivePath};
 
 /// Times of the collectives of one group of ranks.
 pub struct Curve(Times);

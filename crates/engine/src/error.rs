@@ -1,6 +1,6 @@
 //! What an engine refuses: a setup that cannot run, and a request that can never be served.
 
-use measure::record::{CollectiveKind, CollectivePath};
+use record::{CollectiveKind, CollectivePath};
 use thiserror::Error;
 
 /// Why an engine cannot run.

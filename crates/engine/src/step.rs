@@ -6,7 +6,7 @@
 #[cfg(test)]
 pub(crate) mod tests;
 
-use measure::record::{CollectiveKind, PlannedCollective};
+use record::{CollectiveKind, PlannedCollective};
 use serde::Serialize;
 use tp_plan::{EngineFacts, Execution, ModelFacts, plan};
 

@@ -6,8 +6,8 @@
 
 mod reading;
 
-use measure::import::CurvePoint;
-use measure::record::{CallMode, CollectiveKind};
+use import::CurvePoint;
+use record::{CallMode, CollectiveKind};
 
 use crate::priors::PublishedCurve;
 
@@ -144,13 +144,12 @@ impl Curve {
     }
 }
 
-/// Whether a curve of the library's all-reduces on so many ranks, in whatever mode, tells a size.
-pub(crate) fn reaches_in_a_mode(points: &[CurvePoint], ranks: u32, bytes: u64) -> bool {
-    let kind = CollectiveKind::AllReduce;
-    let modes = points.iter().map(|point| point.mode);
-    modes
-        .filter_map(|mode| Curve::of_points(points, kind, ranks, mode))
-        .any(|curve| curve.reaches(bytes))
+impl PublishedCurve {
+    /// Microseconds at a size, as every curve here is read: on a line between the neighbours, both axes logarithmic.
+    #[must_use]
+    pub fn us_at(&self, bytes: u64) -> f64 {
+        Curve::of_published(self).at(bytes).us
+    }
 }
 
 /// The message of an all-reduce that moves as much over each link as an all-gather of that contribution: the former moves

@@ -1,16 +1,17 @@
 //! Everything that an explanation starts from.
 
-use measure::import::collectives::Trouble;
-use measure::import::serve::Throttle;
-use measure::import::{CurvePoint, GemmTimes, ServeRun, Trace};
-use measure::record::PeerVerdict;
+use import::collectives::Trouble;
+use import::serve::Throttle;
+use import::{CurvePoint, GemmTimes, ServeRun, Trace};
+use record::PeerVerdict;
+use serde::{Deserialize, Serialize};
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
 
-use crate::gates::RunShape;
 use crate::priors::{Prior, Priors};
-use crate::seen::Seen;
+use crate::run_shape::RunShape;
+use crate::seen::{Seen, Variable};
 
-/// What stands for the name of a soft box where there is none.
+/// What stands for the name of a simulated machine where there is none.
 pub(crate) const MEASURED: &str = "measured";
 
 /// So many starts of a server show themselves what starts differ by.
@@ -39,11 +40,11 @@ pub struct Inputs {
     pub evidence: Evidence,
     /// What else was seen, for advice and what-ifs.
     pub seen: Seen,
-    /// What is taken as known where nothing was measured.
+    /// What is assumed where nothing was measured.
     pub priors: Priors,
 }
 
-/// Measurements that most have not, each of which takes the place of something taken as known.
+/// Measurements that most have not, each of which takes the place of something assumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Runs of the model at a rank's width on one GPU, at the batch and lengths of the others; several are repeats.
@@ -63,6 +64,8 @@ pub struct Evidence {
     /// Files of collective times whose every number is over several launches of the processes, as many as its `n`; of all others a
     /// file is one launch.
     pub over_launches: Vec<String>,
+    /// GPUs that the collectives were timed on, as their files name them.
+    pub curve_gpus: Vec<String>,
     /// Whether the user named the engine whose rules are taken; else it is what a log says, or a default.
     pub engine_stated: bool,
 }
@@ -97,7 +100,7 @@ pub struct KnownBox {
     pub guest: Option<bool>,
     /// What probes of the pairs' peer access found; empty where nobody probed.
     pub peers: Vec<PeerVerdict>,
-    /// The soft box behind a record of links, or `measured`; `None` where there is no such record.
+    /// The simulated machine behind a record of links, or `measured`; `None` where there is no such record.
     pub links_of: Option<String>,
     /// How many GPUs the box has; `None` where nobody counted.
     pub gpus: Option<u32>,
@@ -106,7 +109,8 @@ pub struct KnownBox {
 }
 
 /// How the GPUs reach each other's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PeerState {
     /// Directly.
     Direct,
@@ -243,7 +247,7 @@ impl Inputs {
                 .any(|word| word == "mig")
     }
 
-    /// The soft box behind any input, where one is simulated.
+    /// The simulated machine behind any input, where one is simulated.
     #[must_use]
     pub fn simulated(&self) -> Option<String> {
         let served = self.serve.iter().map(|(_, run)| run);
@@ -253,4 +257,27 @@ impl Inputs {
         runs.or_else(|| self.curve.iter().find_map(|point| point.simulated.clone()))
             .or(links)
     }
+}
+
+/// Variables that keep the library from peer access, with the values that do; where any value but `0` does, the list is empty.
+/// NCCL's user guide, environment variables; RCCL reads the same names. Level `NVL` leaves NVLink.
+const TOLD_OFF: [(&str, &[&str]); 3] = [
+    ("NCCL_P2P_DISABLE", &[]),
+    ("NCCL_P2P_LEVEL", &["LOC", "0", "NVL", "1"]),
+    ("MCCL_P2P_DISABLE", &[]),
+];
+
+/// A variable that keeps the library from the peer access that there is.
+pub(crate) fn library_told_off(inputs: &Inputs) -> Option<&Variable> {
+    if inputs.around.full_nvlink || inputs.peer_state() != PeerState::Direct {
+        return None;
+    }
+    TOLD_OFF.iter().find_map(|(name, values)| {
+        inputs.seen.variable(name, |value| match values {
+            [] => !matches!(value.trim(), "" | "0"),
+            values => values
+                .iter()
+                .any(|off| off.eq_ignore_ascii_case(value.trim())),
+        })
+    })
 }

@@ -1,4 +1,4 @@
-//! Why tensor parallelism gives less than it could: gates, attribution with intervals, advice.
+//! Why tensor parallelism gives less than it could: findings, attribution with intervals, advice. Numbers and codes, no words.
 //!
 //! Pure: it reads no file, measures nothing and runs nothing. What was not measured comes from `priors.toml`, each range with
 //! its source, and widens the intervals.
@@ -7,14 +7,14 @@
 mod ablated;
 mod advise;
 mod attribute;
-mod bounded;
-mod contradiction;
+mod checks;
+mod commands;
 mod curve;
 mod explanation;
+mod finding;
 mod first_token;
-mod gates;
 mod gpu_name;
-mod growth;
+mod grade;
 mod inputs;
 mod links;
 mod next;
@@ -22,55 +22,47 @@ mod predict;
 mod priors;
 mod random;
 mod range;
+mod repeats;
+mod run_shape;
 mod seen;
 mod slope;
-mod text;
+mod sources;
+mod step_model;
 mod what_if;
-mod words;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
-    Attribution, Bar, Cause, Claim, CollectiveCost, Grade, HalfModel, Implied, Lack, Measurement,
-    Misfit, PriorShare, PublishedTime, Refusal, Rival, RivalKind, StepFrom, Timed, VarianceShare,
-    attribute,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel, Implied,
+    Measurement, Misfit, NoSubstitute, PriorShare, PublishedTime, StepFrom, TimeSource,
+    VarianceShare, attribute,
 };
-pub use bounded::{Bounded, ChunkBound, ChunkReduce, FlightBound, FlightPoint, PathBound, bounded};
-pub use contradiction::not_one_curve;
-pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, explain, explain_if};
-pub use first_token::{FirstToken, first_token};
-pub use gates::{Gate, Verdict, counted, gates};
-pub use gpu_name::is_another_gpu;
-pub use growth::not_growing;
+pub use checks::findings;
+pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
+pub use finding::{AblationUnused, Condition, Finding, GemmDoubt, LeftOut, Refusal, TraceDoubt};
+pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
-    Between, Difference, LinkComparison, LinkFigures, LinkOutcome, LinkPrediction, LinkSide,
-    LinkVerdict, Needed, PhysicalLink, SideFacts, SizeAttribution, SizeBar, SizeCause,
-    SizeComparison, SizeOutcome, SizeRate, TimeOf, WireDifference, WireTime, compare_links,
-    compare_sizes, links_answer, links_heading, links_text, sizes_answer, sizes_text,
+    Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
+    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, SizeAttribution,
+    SizeComparison, SizeOutcome, SizeRate, TimeOf, compare_links, compare_sizes,
 };
-pub use next::{Narrowing, NextStep, Raises, next};
+pub use next::{Measure, Narrowing, NextStep, next};
 pub use predict::{
     DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
-    PredictError, PredictInputs, Predicted, Prediction, PublishedAllReduce, Room, Serving, between,
-    predict, prediction_text,
+    PredictError, PredictInputs, Predicted, Prediction, Room, Serving, predict,
 };
-pub use priors::{Basis, Override, Prior, PriorError, Priors, Shape};
+pub use priors::{
+    Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,
+};
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, AblationError, Arm, ArmSummary, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
+    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
     HalfCheck, LEAST_LAUNCHES, LateLaunches, Launch, NegativeControl, Power, Residual, Slope,
-    SlopeEvidence, SlopeFit, SlopeVerdict, slope, slope_answer, slope_controls, slope_text,
+    SlopeCaveat, SlopeEvidence, SlopeFit, SlopeVerdict, Undecided, slope,
 };
-pub use text::{
-    Topic, answer, free_links, gates_of_runs, grades, half_width, heading, implied, in_figures,
-    passed, prior_shares, step_decimals, text, too_much, warning,
-};
-pub use what_if::{
-    Answer, By, CommunicationFrom, LinkRate, Substituted, Substitution, WhatIf, WhatIfError,
-    what_if,
-};
-pub use words::number_of;
+pub use sources::{InputSource, Taken};
+pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
 
-/// Draws that are enough for intervals that do not move in their second digit.
+/// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.
 pub const DRAWS: u32 = 20_000;

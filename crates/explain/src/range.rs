@@ -59,33 +59,9 @@ impl Range {
         }
     }
 
-    /// Whether it is told from nothing.
+    /// Whether it is distinguished from zero.
     pub(crate) fn is_told(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
-    }
-
-    /// As `10.6 [8.5, 12.7]`, with that many decimals.
-    #[must_use]
-    pub fn with_decimals(&self, decimals: usize) -> String {
-        let round = |value: f64| Self::number(value, decimals, false);
-        format!(
-            "{} [{}, {}]",
-            round(self.mid),
-            round(self.low),
-            round(self.high)
-        )
-    }
-
-    /// One of its numbers with that many decimals, and with its sign where that is wanted.
-    pub(crate) fn number(value: f64, decimals: usize, is_signed: bool) -> String {
-        let text = format!("{value:.decimals$}");
-        // A value that rounds to zero has no sign.
-        let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-        match (is_zero, is_signed && value > 0.0) {
-            (true, _) => text.trim_start_matches('-').to_owned(),
-            (false, true) => format!("+{text}"),
-            (false, false) => text,
-        }
     }
 }
 
@@ -127,8 +103,5 @@ mod tests {
         assert_eq!(Range::of(&[0.0, 10.0]).unwrap().low, 0.5);
         assert_eq!(Range::of(&[]), None);
         assert_eq!(Range::of(&[1.0, f64::NAN]), None);
-        assert_eq!(range.with_decimals(1), "50.0 [5.0, 95.0]");
-        let signed = [-0.04, 0.04, 0.06, -0.06].map(|value| Range::number(value, 1, true));
-        assert_eq!(signed, ["0.0", "0.0", "+0.1", "-0.1"]);
     }
 }

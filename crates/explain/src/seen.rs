@@ -2,13 +2,13 @@
 //!
 //! Advice and what-ifs rest on it. What is missing was not looked at, and then nothing is said of it.
 
-use measure::record::{LinkDevice, Links, ServerMachine};
+use record::{LinkDevice, Links, ServerMachine};
 use topology::PcieLink;
 
 /// What else was seen.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
-    /// Links of the box, of p2p-bw; the servers ran on the first of its devices.
+    /// Links of the box, of tplens p2p; the servers ran on the first of its devices.
     pub links: Option<Links>,
     /// The link of the GPUs as a box file has it, where none was read.
     pub described_link: Option<PcieLink>,
@@ -18,11 +18,11 @@ pub struct Seen {
     pub variables: Vec<Variable>,
     /// The model as it was named on the command line, for commands that are printed; `None` where its own name does.
     pub model_given: Option<String>,
-    /// The soft box as it was named on the command line, for commands that are printed; `None` where its own name does.
+    /// The simulated machine as it was named on the command line, for commands that are printed; `None` where its own name does.
     pub soft_given: Option<String>,
-    /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no soft box can time it.
+    /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no simulated machine can time it.
     pub off_by_us: bool,
-    /// The shipped soft box of whole GPUs that stands beside one of MIG instances; `None` where there is none.
+    /// The shipped simulated machine of whole GPUs that stands beside one of MIG instances; `None` where there is none.
     pub whole_gpus: Option<String>,
 }
 

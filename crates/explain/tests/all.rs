@@ -5,3 +5,4 @@ mod explanations;
 mod links;
 mod reality;
 mod slope;
+mod truth;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use device::Built;
-use measure::quantity::TimeSource;
+use record::quantity::TimeSource;
 
 /// A driver by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

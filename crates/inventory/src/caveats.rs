@@ -1,7 +1,7 @@
-//! Reservations about the devices, whatever is measured on them.
+//! Caveats about the devices, whatever is measured on them.
 
-use measure::caveat::Caveat;
-use measure::record::LinkDevice;
+use record::LinkDevice;
+use record::caveat::{Caveat, Condition};
 
 use crate::choose::Chosen;
 use crate::messages::Found;
@@ -22,10 +22,10 @@ pub fn busy(devices: &[LinkDevice]) -> impl Iterator<Item = Caveat> {
     })
 }
 
-/// A process, and that it is none of this machine where a soft box made it up.
+/// A process, and that it is none of this machine where it is simulated.
 fn of_whom(process: &String) -> String {
     match program::sim::box_name() {
-        Some(_) => format!("{process} of the soft box"),
+        Some(_) => format!("{process} (simulated)"),
         None => process.clone(),
     }
 }
@@ -41,9 +41,7 @@ pub fn said(chosen: &Chosen) -> Option<Caveat> {
         return None;
     }
     let said: Vec<&str> = chosen.said.iter().map(|line| line.trim()).collect();
-    Some(Caveat::Note {
-        text: said.join("; ").replace(":;", ":"),
-    })
+    Some(Condition::BackendSaid.with(said.join("; ").replace(":;", ":")))
 }
 
 /// Devices of the host backend that share a CPU.
@@ -74,12 +72,7 @@ pub fn hidden_mig(chosen: &Chosen) -> Option<Caveat> {
     let listed = chosen.inventory.mig_listed.len();
     let devices = chosen.inventory.devices.iter();
     let seen = devices.filter(|device| device.mig.is_some()).count();
-    (listed > seen).then(|| Caveat::Note {
-        text: format!(
-            "the management library lists {listed} MIG instances and the driver shows {seen} to one process: drivers \
-             before R570 show one; set CUDA_VISIBLE_DEVICES to the UUID of the instance to measure"
-        ),
-    })
+    (listed > seen).then(|| Condition::MigHidden.with(format!("{seen} of {listed}")))
 }
 
 /// Why it is not known who else uses the devices.
@@ -88,7 +81,5 @@ pub fn unmanaged(chosen: &Chosen) -> Option<Caveat> {
     let reason = chosen.inventory.unmanaged.as_ref()?;
     let managed = chosen.backend.managed();
     let tool = managed.map_or("the vendor's tool", |managed| managed.tool);
-    Some(Caveat::Note {
-        text: format!("who else uses the devices is not known: {reason}; check with {tool}"),
-    })
+    Some(Condition::UsersUnknown.with(format!("{reason}; {tool}")))
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use device::management::{Managed, ManagedDevice};
 use device::{Backend, DeviceDescription, DeviceError, Visit};
-use measure::record::{Busy, Mig};
-use program::child::Line;
+use record::{Busy, Mig};
+use runner::child::Line;
 use topology::{PciAddress, Sysfs};
 
 use crate::messages::{Absent, Found, Inventory, InventoryReply, InventoryRequest};
@@ -35,7 +35,7 @@ pub fn run() -> anyhow::Result<()> {
         Ok(inventory) => InventoryReply::Found { inventory },
         Err(error) => InventoryReply::Absent {
             kind: absent(&error),
-            reason: error.to_string(),
+            reason: error.failure(),
         },
     };
     line.send(&reply)
@@ -164,7 +164,7 @@ fn in_words(unknown: Vec<(Vec<usize>, String)>) -> Option<String> {
 
 /// Who uses a device, as far as that is known, and in which part it is not.
 ///
-/// A process of a soft box is one of its file only: this machine's process of the same number is another one.
+/// A process of a simulated machine is one of its file only: this machine's process of the same number is another one.
 fn busy(gpu: &ManagedDevice, soft_box: Option<&str>) -> (Option<Busy>, Option<String>) {
     let name = |pid: u32| {
         let path = PathBuf::from(format!("/proc/{pid}/comm"));

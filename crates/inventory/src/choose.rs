@@ -1,10 +1,11 @@
 //! Which backend answers, and what to say where none does.
 
+use record::{Failure, FailureKind};
 use std::time::Duration;
 
 use program::Stop;
-use program::child::{SHORT_LADDER, last_line, start};
-use supervisor::{Event, Interrupt};
+use runner::child::{SHORT_LADDER, last_line, start};
+use runner::{Event, Interrupt};
 use topology::Machine;
 
 use device::{Built, PciVendor};
@@ -27,7 +28,7 @@ pub struct Chosen {
 }
 
 /// What a backend's child answers: its devices, or why there are none.
-type Answer = Result<Inventory, (Absent, String)>;
+type Answer = Result<Inventory, (Absent, Failure)>;
 
 /// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for `deadline` fails.
 ///
@@ -49,7 +50,7 @@ pub fn choose(
                 said: Vec::new(),
                 absent: Vec::new(),
             }),
-            Err((_, reason)) => Err(Stop::Refused(format!("{}: {reason}", backend.name()))),
+            Err((_, reason)) => Err(Stop::Refused(reason.within(backend.name()))),
         },
     }
 }
@@ -79,7 +80,7 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
             Err((Absent::Failing, reason)) => {
                 let fails = format!("the {name} driver is there and fails: {reason}");
                 if shows(machine, vendor) {
-                    return Err(failing(machine, &fails));
+                    return Err(failing(machine, reason.kind, &fails));
                 }
                 let shown = format!("{fails}; sysfs shows no GPU of {}", vendor.name);
                 failed.push(shown);
@@ -88,7 +89,7 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
         }
     }
     if !failed.is_empty() {
-        return Err(failing(machine, &failed.join("\n")));
+        return Err(failing(machine, FailureKind::Internal, &failed.join("\n")));
     }
     let mut said = vec!["no GPU driver was found:".to_owned()];
     said.extend(reasons.iter().map(|reason| format!("  {reason}")));
@@ -109,11 +110,11 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
                 absent: reasons,
             })
         }
-        Err((_, reason)) => Err(Stop::Refused(format!(
-            "{}\n  {}: {reason}",
+        Err((_, reason)) => Err(Stop::Refused(reason.within(format_args!(
+            "{}\n  {}",
             said.join("\n"),
             backend.name()
-        ))),
+        )))),
     }
 }
 
@@ -138,16 +139,16 @@ fn unanswered(machine: &Machine, said: &[String]) -> Option<Stop> {
     Some(Stop::Refused(format!(
         "{}\nbut this machine shows {shown}: install or load its driver, or measure host memory with --backend host",
         said.join("\n")
-    )))
+    ).into()))
 }
 
 /// The refusal to measure anything else instead of what a driver that fails has.
-fn failing(machine: &Machine, fails: &str) -> Stop {
+fn failing(machine: &Machine, kind: FailureKind, fails: &str) -> Stop {
     let shown = shown_gpus(machine)
         .map_or_else(String::new, |shown| format!("; this machine shows {shown}"));
-    Stop::Refused(format!(
+    Stop::Refused(kind.of(format!(
         "{fails}{shown}\nmend it, or measure host memory with --backend host"
-    ))
+    )))
 }
 
 /// The GPUs that the kernel shows, in words; `None` where there are none.
@@ -170,7 +171,7 @@ fn inventory(backend: Built, deadline: Duration, interrupt: &Interrupt) -> Resul
     child
         .send(&InventoryRequest { backend })
         .map_err(anyhow::Error::from)?;
-    let fails = |reason| Err((Absent::Failing, reason));
+    let fails = |reason: Failure| Err((Absent::Failing, reason));
     let outcome = match child.next::<InventoryReply>(deadline, interrupt) {
         Event::Message(InventoryReply::Found { inventory }) => Ok(inventory),
         Event::Message(InventoryReply::Absent { kind, reason }) => Err((kind, reason)),
@@ -178,15 +179,20 @@ fn inventory(backend: Built, deadline: Duration, interrupt: &Interrupt) -> Resul
             child.end(SHORT_LADDER);
             return Err(Stop::Interrupted(signal));
         }
-        Event::Silent { waited } => fails(format!(
+        Event::Silent { waited } => fails(FailureKind::Hang.of(format!(
             "the driver did not answer within {} s; look at the kernel log",
             waited.as_secs()
-        )),
-        Event::Exited(status) => fails(format!(
-            "asking the driver ended with {status}: {}",
-            last_line(&child.tail())
-        )),
-        Event::Garbled { error, .. } => fails(format!("the answer was not understood: {error}")),
+        ))),
+        Event::Exited(status) => fails(
+            format!(
+                "asking the driver ended with {status}: {}",
+                last_line(&child.tail())
+            )
+            .into(),
+        ),
+        Event::Garbled { error, .. } => {
+            fails(format!("the answer was not understood: {error}").into())
+        }
     };
     child.end(SHORT_LADDER);
     Ok(outcome)
@@ -224,17 +230,20 @@ mod tests {
             Ok(match known {
                 Some((_, answer)) => answer.clone(),
                 None if backend == Built::Host => Ok(Inventory::default()),
-                None => Err((Absent::NotThere, format!("no {} library", backend.name()))),
+                None => Err((
+                    Absent::NotThere,
+                    format!("no {} library", backend.name()).into(),
+                )),
             })
         });
         found.map_err(|stop| match stop {
-            Stop::Refused(reason) => reason,
+            Stop::Refused(reason) => reason.detail,
             other => panic!("{other:?}"),
         })
     }
 
     fn fails() -> Answer {
-        Err((Absent::Failing, "its words".to_owned()))
+        Err((Absent::Failing, "its words".into()))
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use measure::record::{BackendFacts, LinkDevice, PairPath};
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
+use record::{BackendFacts, LinkDevice, PairPath};
 use topology::{Machine, PathType, PciAddress, Sysfs, max_payload_bytes};
 
 use crate::choose::Chosen;

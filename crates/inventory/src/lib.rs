@@ -26,7 +26,7 @@ pub use messages::{Found, Inventory};
 use program::Stop;
 pub use select::select;
 
-/// The files of the soft drivers that an inventory of a box needs, by the vendor of its GPUs.
+/// The files of the simulated drivers that an inventory of a box needs, by the vendor of its GPUs.
 ///
 /// # Errors
 /// [`Stop::Usage`]: no driver of that vendor is known here.

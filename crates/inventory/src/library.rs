@@ -7,10 +7,10 @@ use device::Built;
 use device::VisitCollectives;
 use device::collectives::{Collectives, CollectivesFacts, Inspection, inspect};
 use program::Stop;
-use program::child::{Line, SHORT_LADDER, last_line, start};
+use runner::child::{Line, SHORT_LADDER, last_line, start};
+use runner::{Event, Interrupt};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use supervisor::{Event, Interrupt};
 
 /// The hidden subcommand that a program which asks about libraries runs [`run`] for.
 pub const CHILD: &str = "__library";

@@ -1,6 +1,7 @@
 //! What the parent and the inventory child say to each other, and what comes of it.
 
-use measure::record::{Busy, Mig};
+use record::Failure;
+use record::{Busy, Mig};
 use serde::{Deserialize, Serialize};
 use topology::Repairs;
 
@@ -22,7 +23,7 @@ pub(crate) enum InventoryReply {
     /// There is none to measure with.
     Absent {
         kind: Absent,
-        reason: String,
+        reason: Failure,
     },
 }
 
@@ -41,7 +42,7 @@ pub(crate) enum Absent {
 pub struct Inventory {
     /// Version of the interface, such as `CUDA 12.8`.
     pub interface: Option<String>,
-    /// Name of the soft box, where the driver is a soft one.
+    /// Name of the simulated machine, where the driver is a simulated one.
     pub soft_box: Option<String>,
     /// The driver's devices in its order.
     pub devices: Vec<Found>,

@@ -1,5 +1,5 @@
 //! `--sim` from the command line to the driver that answers: what it goes together with, the restart on the box, and that a
-//! soft driver answered. How a program is restarted is the matter of [`program::sim`].
+//! simulated driver answered. How a program is restarted is the matter of [`program::sim`].
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub fn refuse_host(asked: Option<&str>, backend: BackendArg) -> Result<(), Stop>
 }
 
 /// The tree to read: this machine's, or that of the box which `--sim` asks for. Where the box is not played yet, this program
-/// starts again on it, with the soft drivers of its vendor and these libraries.
+/// starts again on it, with the simulated drivers of its vendor and these libraries.
 ///
 /// # Errors
 /// What [`crate::soft_libraries`] and [`sim::restart`] say.
@@ -41,7 +41,7 @@ pub fn sysfs(asked: Option<&str>, folder: &Path, libraries: &[&str]) -> Result<S
     }
 }
 
-/// Shows that what answered is a soft driver where `--sim` asked for one.
+/// Shows that what answered is a simulated driver where `--sim` asked for one.
 ///
 /// # Errors
 /// [`Stop::Internal`]: it is a real one.

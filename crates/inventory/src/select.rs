@@ -1,6 +1,6 @@
 //! Which devices `--gpus` names.
 
-use measure::record::Mig;
+use record::Mig;
 use topology::PciAddress;
 
 use crate::messages::{Found, Inventory};

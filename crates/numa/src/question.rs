@@ -72,7 +72,7 @@ pub(crate) fn nodes_of(addresses: &[usize], page_bytes: usize) -> Result<Answers
 /// The same by `get_mempolicy`, one page after the other; what refused it, where that is not the page's own error.
 ///
 /// It answers for the zero page, too, which stands for every page that was only read and is no memory of the process; a page
-/// that another mapping shares cannot be told from it and gets `EFAULT`, as the zero page does from `move_pages`.
+/// that another mapping shares is unknown from it and gets `EFAULT`, as the zero page does from `move_pages`.
 fn by_policy(addresses: &[usize], page_bytes: usize) -> Result<Vec<c_int>, (&'static str, Errno)> {
     let unreadable = |error: io::Error| {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);

@@ -2,52 +2,56 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum as _};
-use clap_complete::Shell;
-use measure::exit;
-use measure::unit::{ByteCount, parse_sizes};
+use clap::ArgMatches;
+use record::exit;
+use record::unit::{ByteCount, parse_sizes};
 
-use crate::{outputs, say};
+use crate::say;
 
-/// The first word that asks for completions, and stands in no help: `cargo xtask dist` writes them.
-const COMPLETIONS: &str = "completions";
+/// The words of this process, where they are not what the system says.
+static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Reads this process's command line. With `completions SHELL` it prints what that shell needs to complete it.
+/// Takes the words that this process goes by from now on, its program's name first: those that an old name stands for, too.
+pub fn go_by(words: Vec<OsString>) {
+    // They are taken once, before anything reads them.
+    drop(WORDS.set(words));
+}
+
+/// The words of this process, its program's name first.
+#[must_use]
+pub fn words() -> Vec<OsString> {
+    WORDS
+        .get()
+        .cloned()
+        .unwrap_or_else(|| std::env::args_os().collect())
+}
+
+/// Reads words, the program's name first.
 ///
 /// # Errors
 /// The exit code, where it was help or the version that was asked for (then it is printed) or the command line is wrong (then
 /// that is said).
-pub fn parse<C: Parser>() -> Result<C, u8> {
-    if first_argument().as_deref() == Some(COMPLETIONS) {
-        return Err(completions::<C>(std::env::args_os().nth(2).as_deref()));
-    }
-    C::try_parse().map_err(|error| {
-        // clap's own codes: 0 for --help and --version, 2 for a wrong command line.
-        let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
-        if code == exit::DONE {
-            // A reader that went away is no failure.
-            drop(error.print());
-        } else {
-            say!("{}", one_line(&error.render().to_string()));
-        }
-        code
-    })
+pub fn parse(line: clap::Command, words: &[OsString]) -> Result<ArgMatches, u8> {
+    line.try_get_matches_from(words)
+        .map_err(|error| refused(&error))
 }
 
-/// Prints the completions for a shell, and gives the exit code.
-fn completions<C: Parser>(shell: Option<&OsStr>) -> u8 {
-    let shell = shell.and_then(OsStr::to_str).unwrap_or_default();
-    let Ok(shell) = Shell::from_str(shell, true) else {
-        say!("error: completions of which shell? give bash, elvish, fish, powershell or zsh");
-        return exit::USAGE;
-    };
-    let mut command = C::command();
-    let name = command.get_name().to_owned();
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut command, name, &mut text);
-    outputs::print(&String::from_utf8_lossy(&text))
+/// Prints help or says what is wrong, and gives the exit code.
+#[must_use]
+pub fn refused(error: &clap::Error) -> u8 {
+    // clap's own codes: 0 for --help and --version, 2 for a wrong command line.
+    let code = u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+    if code == exit::DONE {
+        // A reader that went away is no failure.
+        drop(error.print());
+    } else {
+        say!("{}", one_line(&error.render().to_string()));
+    }
+    code
 }
 
 /// The hidden subcommand that this process was started with: the first argument where it is text.
@@ -90,6 +94,30 @@ pub fn quoted(word: &OsStr) -> String {
             format!("$'{escaped}'")
         }
     }
+}
+
+/// How the run that this process was started for is resumed, to be printed when a signal ended it; `folder` where its command line
+/// does not name it.
+#[must_use]
+pub fn resumes_by(folder: Option<&Path>) -> String {
+    let words = words().into_iter();
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    format!(
+        "interrupted; this resumes it:\n  {}",
+        again(words.collect(), folder)
+    )
+}
+
+fn again(mut words: Vec<String>, folder: Option<&Path>) -> String {
+    if let Some(folder) = folder {
+        // What follows `--` belongs to the server.
+        let end = words.iter().position(|word| word == "--");
+        let end = end.unwrap_or(words.len());
+        let out = ["--out".to_owned(), folder.display().to_string()];
+        words.splice(end..end, out);
+    }
+    let words: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
+    words.join(" ")
 }
 
 /// The name that was probably meant by a word that is none of them; `None` where none comes near.
@@ -170,6 +198,22 @@ mod tests {
         ] {
             assert_eq!(quoted(OsStr::from_bytes(word)), shown);
         }
+    }
+
+    #[test]
+    fn the_command_that_resumes_a_run_can_be_pasted() {
+        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(
+            again(
+                words(&["p", "study", "--", "vllm", "serve", "it's m"]),
+                Some(Path::new("a b"))
+            ),
+            r"p study --out 'a b' -- vllm serve 'it'\''s m'"
+        );
+        assert_eq!(
+            again(words(&["p", "study", "--out", "x", ""]), None),
+            "p study --out x ''"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Reservations about one number that come from its samples alone.
+//! Caveats about one number that come from its samples alone.
 
-use measure::caveat::Caveat;
-use measure::plan::StopReason;
-use measure::quantity::Quantity;
+use record::caveat::Caveat;
+use record::plan::StopReason;
+use record::quantity::Quantity;
 
 /// An interval wider than this to one side, relative to the value, is told where sampling ended before it was narrow (our choice).
 const WIDE: f64 = 0.05;
@@ -31,7 +31,7 @@ pub fn reservations(quantity: &Quantity) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::quantity::{Gate, TimeSource, Timing, Unit};
+    use record::quantity::{Gate, TimeSource, Timing, Unit};
 
     fn told(samples: Vec<f64>, stopped: StopReason) -> Vec<Caveat> {
         let timing = Timing {
@@ -58,7 +58,7 @@ mod tests {
                 .any(|caveat| matches!(caveat, Caveat::WideInterval { .. }))
         );
         assert_eq!(told(vec![10.0; 6], StopReason::MaxSamples), []);
-        // Five samples have no interval, which is told, too.
+        // Five samples have no interval, which is reported, too.
         assert_eq!(told(vec![10.0; 5], StopReason::MaxSamples).len(), 1);
     }
 }

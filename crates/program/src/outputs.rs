@@ -7,15 +7,18 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use measure::control::visible;
-use measure::exit;
-use measure::import::links::is_of_nvbandwidth;
-use measure::private;
-use measure::record::{Record, Status, load, record_json, write_whole};
+use import::links::is_of_nvbandwidth;
+use record::control::visible;
+use record::exit;
+use record::{Record, Status, load, record_json, write_whole};
+use runner::Interrupt;
+use serde::Serialize;
+use view::Document;
 
-use crate::compare::Compared;
+use crate::compare::CompareFlags;
 use crate::places::Place;
 use crate::recorder::Ended;
+use crate::show::Show;
 use crate::stop::Stop;
 
 pub use crate::places::{check_apart, check_file, check_folder, check_not_read, make_folder};
@@ -50,29 +53,18 @@ pub struct Outputs {
     pub out: Option<PathBuf>,
 }
 
-/// How a program shows its records.
-#[derive(Debug, Clone, Copy)]
-pub struct Rendering {
-    /// As tables.
-    pub text: fn(&Record) -> String,
-    /// As CSV.
-    pub csv: fn(&Record) -> String,
-}
-
 impl Outputs {
+    /// Whether JSON or CSV goes to standard output instead of the tables.
+    #[must_use]
+    pub fn takes_stdout(&self) -> bool {
+        is_stdout(&self.json) || is_stdout(&self.csv)
+    }
+
     /// Whether what is to be written can be, before anything is measured.
     ///
     /// # Errors
     /// Names the file whose folder does not exist or cannot be written, or both outputs where both want the same place.
     pub fn check(&self) -> Result<(), String> {
-        self.check_with(None)
-    }
-
-    /// The same with a further folder, by its flag.
-    ///
-    /// # Errors
-    /// As [`Self::check`].
-    pub fn check_with(&self, folder: Option<(&str, &Path)>) -> Result<(), String> {
         if is_stdout(&self.json) && is_stdout(&self.csv) {
             return Err(
                 "--json - and --csv - both want standard output; give one of them a file"
@@ -88,7 +80,7 @@ impl Outputs {
         }
         let out = self.out.as_deref().map(|out| ("--out", out));
         let mut folders: Vec<Place<'_>> = Vec::new();
-        for (flag, path) in out.into_iter().chain(folder) {
+        if let Some((flag, path)) = out {
             check_folder(flag, path)?;
             folders.push((flag, path.to_owned()));
         }
@@ -113,11 +105,14 @@ impl Outputs {
         }
     }
 
-    /// Writes the files that were asked for, prints the tables, says where the rest is, and gives the exit code.
-    ///
-    /// The tables come last, so that the exit code in their last line is the one that is returned.
+    /// Writes the files that were asked for, shows the record, says where the rest is, and gives the exit code.
     #[must_use]
-    pub fn finish(&self, ended: &Ended, rendering: Rendering) -> u8 {
+    pub fn finish_with(
+        &self,
+        ended: &Ended,
+        csv: fn(&Record) -> String,
+        show: &dyn Fn(&Record) -> u8,
+    ) -> u8 {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];
         if let Some(error) = &ended.failed {
@@ -128,32 +123,29 @@ impl Outputs {
             codes.push(write(path, json(record)));
         }
         if let Some(path) = file(&self.csv) {
-            codes.push(write(path, Ok((rendering.csv)(record))));
+            codes.push(write(path, Ok(csv(record))));
         }
         let returned = Record {
             exit_code: exit::fold(codes.iter().copied()),
             ..record.clone()
         };
-        let shown = match &record.status {
+        codes.push(match &record.status {
             Status::Refused { reason } => {
                 say!("nothing was measured: {reason}");
-                None
+                exit::DONE
             }
-            _ if is_stdout(&self.json) => Some(json(record)),
-            _ if is_stdout(&self.csv) => Some(Ok((rendering.csv)(record))),
-            _ => Some(Ok((rendering.text)(&returned))),
-        };
-        match shown {
-            Some(Ok(text)) => codes.push(print(&text)),
-            Some(Err(error)) => {
-                say!("error: {error}");
-                codes.push(exit::INTERNAL);
-            }
-            None => {}
-        }
-        let program = std::env::args_os().next().unwrap_or_default();
-        let (folder, program) = (ended.folder.display(), Path::new(&program).display());
-        say!("result: {folder}; `{program} show {folder}` prints it again");
+            _ if is_stdout(&self.json) => match json(record) {
+                Ok(text) => print(&text),
+                Err(error) => {
+                    say!("error: {error}");
+                    exit::INTERNAL
+                }
+            },
+            _ if is_stdout(&self.csv) => print(&csv(record)),
+            _ => show(&returned),
+        });
+        let folder = ended.folder.display();
+        say!("result: {folder}; `tplens show {folder}` prints it again");
         exit::fold(codes)
     }
 }
@@ -174,23 +166,13 @@ pub fn opened(path: &Path) -> Result<Record, u8> {
     load(path).map_err(|error| {
         if is_of_nvbandwidth(path) {
             say!(
-                "error: {} has nvbandwidth's form, which `p2p-bw compare` reads; give a record of ours",
+                "error: {} has nvbandwidth's form, which `tplens p2p compare` reads; give a record of ours",
                 path.display()
             );
         } else {
             say!("error: {error}");
         }
         exit::USAGE
-    })
-}
-
-/// Prints what an earlier run measured, and gives the exit code.
-#[must_use]
-pub fn show(record: &Record, as_csv: bool, rendering: Rendering) -> u8 {
-    print(&if as_csv {
-        (rendering.csv)(record)
-    } else {
-        (rendering.text)(record)
     })
 }
 
@@ -211,6 +193,35 @@ pub fn stopped(stop: &Stop) -> u8 {
             exit::INTERNAL
         }
         Stop::Interrupted(signal) => signal.exit_code(),
+    }
+}
+
+/// The exit code of what may have stopped, with the reason said.
+#[must_use]
+pub fn ended(outcome: Result<u8, Stop>) -> u8 {
+    outcome.unwrap_or_else(|stop| stopped(&stop))
+}
+
+/// The exit code of a worker, with its error said.
+#[must_use]
+pub fn worked(outcome: anyhow::Result<()>) -> u8 {
+    match outcome {
+        Ok(()) => exit::DONE,
+        Err(error) => {
+            say!("{error:#}");
+            exit::INTERNAL
+        }
+    }
+}
+
+/// Runs what may be told to stop, and gives the exit code.
+pub fn interruptible(run: impl FnOnce(&Interrupt) -> Result<u8, Stop>) -> u8 {
+    match Interrupt::install() {
+        Ok(interrupt) => ended(run(&interrupt)),
+        Err(error) => {
+            say!("error: cannot catch signals: {error}");
+            exit::INTERNAL
+        }
     }
 }
 
@@ -250,39 +261,25 @@ pub fn write(path: &Path, text: Result<String, String>) -> u8 {
     }
 }
 
-/// Writes pictures into their folder, which is made where it is not there, and gives the exit code.
-#[must_use]
-pub fn pictures(folder: Option<&Path>, pictures: Vec<(PathBuf, String)>) -> u8 {
-    if let Some(folder) = folder
-        && let Err(error) = private::make_folders(folder)
-    {
-        say!(
-            "error: cannot make the folder {}: {error}",
-            folder.display()
-        );
-        return exit::INTERNAL;
-    }
-    let pictures = pictures.into_iter();
-    exit::fold(pictures.map(|(path, svg)| write(&path, Ok(svg))))
-}
-
-/// Prints a comparison, writes its file, and gives the exit code.
-#[must_use]
-pub fn compared(compared: anyhow::Result<Compared>) -> u8 {
-    match compared {
-        Ok(compared) => {
-            let written = compared.file.map(|(path, json)| write(&path, Ok(json)));
-            exit::fold([
-                print(&compared.shown),
-                written.unwrap_or(exit::DONE),
-                compared.exit_code,
-            ])
-        }
-        Err(error) => {
-            say!("error: {}", told(&error));
-            exit::USAGE
-        }
-    }
+/// Prints a comparison, or its JSON where that was asked for, and gives the exit code.
+///
+/// # Errors
+/// It has no JSON.
+pub fn comparison(
+    flags: &CompareFlags,
+    comparison: &impl Serialize,
+    (document, show): (&Document, Show),
+    exit_code: u8,
+) -> anyhow::Result<u8> {
+    let Some(path) = flags.json.as_deref() else {
+        return Ok(exit::fold([show.print(document), exit_code]));
+    };
+    let json = serde_json::to_string_pretty(comparison)? + "\n";
+    let written = match path == Path::new("-") {
+        true => print(&json),
+        false => exit::fold([show.print(document), write(path, Ok(json))]),
+    };
+    Ok(exit::fold([written, exit_code]))
 }
 
 /// Prints on standard output, and gives the exit code.
@@ -312,7 +309,7 @@ pub fn printed(text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
-    use measure::record::FolderError;
+    use record::FolderError;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf, absolute};
 
 use anyhow::anyhow;
-use measure::private;
+use record::private;
 
 use crate::stop::Stop;
 

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use measure::control::replaced;
+use record::control::replaced;
 
 /// Progress over the points of a run.
 pub struct Progress<'a> {
@@ -18,8 +18,7 @@ impl<'a> Progress<'a> {
     /// A bar where standard error is a terminal; lines through `say` elsewhere.
     pub fn new(total: usize, say: &'a dyn Fn(&str)) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style =
-                ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed_precise} {msg}");
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} left, {wide_msg}");
             let bar = ProgressBar::new(total as u64);
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar

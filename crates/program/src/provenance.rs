@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::record::{Provenance, allowed_environment, redacted_arguments};
+use record::{Provenance, allowed_environment, redacted_arguments};
 use sha2::{Digest, Sha256};
 use topology::{Machine, Sysfs};
 
@@ -23,7 +23,7 @@ pub fn provenance(machine: &Machine) -> Provenance {
         host: host(),
         kernel: kernel(),
         boot_id: machine.boot_id.clone(),
-        arguments: redacted_arguments(std::env::args_os().map(utf8)),
+        arguments: redacted_arguments(crate::command_line::words().into_iter().map(utf8)),
         environment: allowed_environment(
             std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value))),
         ),

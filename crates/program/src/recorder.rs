@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use measure::exit;
-use measure::record::{
-    FolderError, Growing, Header, Journal, Line, Record, ResultFolder, SCHEMA, Simulated, Status,
+use record::exit;
+use record::{
+    Failure, FolderError, Growing, Header, Journal, Line, Record, ResultFolder, SCHEMA, Simulated,
+    Status,
 };
 use topology::Machine;
 
@@ -88,8 +89,13 @@ impl<P: Growing> Recorder<P> {
 
     /// Ends a run that could measure nothing: exit 3.
     #[must_use]
-    pub fn refuse(self, reason: String) -> Ended {
-        self.close(Status::Refused { reason }, exit::INCONCLUSIVE)
+    pub fn refuse(self, reason: impl Into<Failure>) -> Ended {
+        self.close(
+            Status::Refused {
+                reason: reason.into(),
+            },
+            exit::INCONCLUSIVE,
+        )
     }
 
     /// Ends the run; `exit_code` tells the code that the findings of a complete run call for.
@@ -121,7 +127,7 @@ impl<P: Growing> Recorder<P> {
         };
         // The table is printed from this record, so its last line says what happened; the disk may not have it.
         let status = Status::Failed {
-            reason: crate::outputs::told(&failed),
+            reason: crate::outputs::told(&failed).into(),
         };
         let ended = self.close(status, exit::INTERNAL);
         Ok(Ended {
@@ -195,39 +201,4 @@ fn new_name(prefix: &str) -> String {
         provenance::now().replace(':', ""),
         std::process::id()
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use measure::record::{Links, Payload, Provenance};
-    use measure::render::text;
-
-    use super::*;
-
-    #[test]
-    fn a_disk_that_refuses_is_the_reason_in_the_last_line() {
-        let path = std::env::temp_dir().join(format!("tplens-recorder-{}", std::process::id()));
-        let header = Header {
-            schema: SCHEMA,
-            program: "p2p-bw".to_owned(),
-            version: "0".to_owned(),
-            simulated: None,
-            provenance: Provenance::default(),
-        };
-        let recorder = Recorder::<Links>::begin(&path, header).unwrap();
-        let full = FolderError::Io {
-            doing: "cannot append to",
-            path: PathBuf::from("journal.jsonl"),
-            source: std::io::Error::other("no space left on device"),
-        };
-        let ended = recorder.end(Err(Break::NotDurable(full)), |_| 0).unwrap();
-        std::fs::remove_dir_all(&path).unwrap();
-        assert!(matches!(ended.record.payload, Payload::Links(_)));
-        assert_eq!(ended.record.exit_code, exit::INTERNAL);
-        let text = text::record(&ended.record);
-        let last = text.lines().last().unwrap();
-        assert!(last.contains("no space left on device"), "{last}");
-        assert!(!last.contains("killed"), "{last}");
-        assert!(ended.failed.unwrap().to_string().contains("no space left"));
-    }
 }

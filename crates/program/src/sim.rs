@@ -1,4 +1,4 @@
-//! `--sim`: starts this program again on a soft box, with the soft drivers first in the loader's path.
+//! `--sim`: starts this program again on a simulated machine, with the simulated drivers first in the loader's path.
 //!
 //! Which of them a program needs, the program says; nothing here loads one.
 
@@ -10,42 +10,43 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow};
 use boxfile::{BoxFile, Vendor};
-use measure::private;
-use measure::record::{FolderError, ResultFolder};
+use record::private;
+use record::{FolderError, ResultFolder};
 
+use crate::command_line;
 use crate::recorder::OTHER_FOLDER;
 use crate::stop::Stop;
 
-/// Set in the restarted program: the folder with the soft box.
+/// Set in the restarted program: the folder with the simulated machine.
 const FOLDER: &str = "TPLENS_SIM_FOLDER";
 
 /// Set in the restarted program: its process, and whether it made the result folder, too. A restart keeps the process,
 /// so what another process was told is not taken for its own.
 const MADE: &str = "TPLENS_SIM_MADE";
 
-/// The soft driver's names of the box file and of the generated sysfs tree.
+/// The simulated driver's names of the box file and of the generated sysfs tree.
 const BOX: &str = "TPLENS_SOFT_BOX";
 const SYSFS: &str = "TPLENS_SOFT_SYSFS";
 
 /// The end of the variables by which the vendors' drivers are told what devices to show.
 const VISIBLE: &str = "_VISIBLE_DEVICES";
 
-/// Where the soft drivers are, if not beside the program.
+/// Where the simulated drivers are, if not beside the program.
 const SOFT_FOLDER: &str = "TPLENS_SOFT_DIR";
 
-/// The root of the generated tree, in a program that was restarted on a soft box.
+/// The root of the generated tree, in a program that was restarted on a simulated machine.
 #[must_use]
 pub fn sysfs_root() -> Option<PathBuf> {
     std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("sysfs"))
 }
 
-/// The result folder of a program that was restarted on a soft box.
+/// The result folder of a program that was restarted on a simulated machine.
 #[must_use]
 pub fn result_folder() -> Option<PathBuf> {
     std::env::var_os(FOLDER).and_then(|folder| Path::new(&folder).parent().map(Path::to_owned))
 }
 
-/// The name of the soft box, in a program that was restarted on one.
+/// The name of the simulated machine, in a program that was restarted on one.
 #[must_use]
 pub fn box_name() -> Option<String> {
     let file = std::env::var_os(FOLDER).map(|folder| Path::new(&folder).join("box.toml"))?;
@@ -64,7 +65,7 @@ fn described(name: &str) -> Result<BoxFile, Stop> {
     let described = BoxFile::resolve(name).map_err(|error| Stop::Usage(error.to_string()))?;
     if described.vendor == Vendor::HOST {
         return Err(Stop::Usage(format!(
-            "the box `{}` has no GPU that a soft driver could play; choose another one for --sim",
+            "the box `{}` has no GPU that a simulated driver could play; choose another one for --sim",
             described.name
         )));
     }
@@ -73,7 +74,7 @@ fn described(name: &str) -> Result<BoxFile, Stop> {
 
 /// Restarts this program on a box; returns only where it cannot.
 ///
-/// The box file and the tree go into the result folder; `libraries` are the files of the soft drivers that must be there.
+/// The box file and the tree go into the result folder; `libraries` are the files of the simulated drivers that must be there.
 #[must_use]
 pub fn restart(name: &str, results: &Path, libraries: &[&str]) -> Stop {
     match prepare(name, results, libraries) {
@@ -81,14 +82,14 @@ pub fn restart(name: &str, results: &Path, libraries: &[&str]) -> Stop {
         Ok((mut command, made)) => {
             let error = command.exec();
             made.remove();
-            Stop::Internal(anyhow!("cannot restart on the soft box: {error}"))
+            Stop::Internal(anyhow!("cannot restart on the simulated machine: {error}"))
         }
     }
 }
 
 /// What a soft run made on the disk; nothing else is ever removed.
 struct Made {
-    /// The folder with the soft box, below the result folder.
+    /// The folder with the simulated machine, below the result folder.
     sim: PathBuf,
     /// Whether the result folder was not there before.
     results: bool,
@@ -137,7 +138,7 @@ impl Made {
         format!("{}{results}", std::process::id())
     }
 
-    /// What this process was told.
+    /// What this process was reported.
     fn told() -> Option<Self> {
         let sim = PathBuf::from(std::env::var_os(FOLDER)?);
         let told = std::env::var(MADE).ok()?;
@@ -193,7 +194,7 @@ fn restarted(described: &BoxFile, soft: &Path, made: &Made) -> Result<Command, S
     let program = std::env::current_exe().context("finding this program")?;
     let mut command = Command::new(program);
     command
-        .args(std::env::args_os().skip(1))
+        .args(command_line::words().into_iter().skip(1))
         .env("LD_LIBRARY_PATH", path)
         .env(FOLDER, folder)
         .env(MADE, made.as_told())
@@ -216,18 +217,17 @@ pub fn forget() {
     }
 }
 
-/// `$TPLENS_SOFT_DIR`, `soft` beside the program, or `target/soft` where the program is in `target/PROFILE`.
+/// `$TPLENS_SOFT_DIR`; `soft` beside the program's folder, as in an archive and in `target`; `share/tplens/soft` there, as a wheel has it.
 fn soft_folder(libraries: &[&str]) -> Result<PathBuf, Stop> {
     let program = std::env::current_exe().context("finding this program")?;
-    let beside = program.parent().map(|folder| folder.join("soft"));
-    let target = program
-        .parent()
-        .and_then(Path::parent)
-        .map(|folder| folder.join("soft"));
+    let above = program.ancestors().nth(2);
     let asked = std::env::var_os(SOFT_FOLDER).map(PathBuf::from);
     let candidates: Vec<PathBuf> = match asked {
         Some(asked) => vec![asked],
-        None => [beside, target].into_iter().flatten().collect(),
+        None => above
+            .into_iter()
+            .flat_map(|above| [above.join("soft"), above.join("share/tplens/soft")])
+            .collect(),
     };
     let complete = |folder: &&PathBuf| {
         libraries
@@ -240,7 +240,7 @@ fn soft_folder(libraries: &[&str]) -> Result<PathBuf, Stop> {
             .map(|folder| folder.display().to_string())
             .collect();
         Stop::Usage(format!(
-            "the soft drivers {} are not in {}; make them with `cargo xtask soft`",
+            "the simulated libraries {} are not in {}; a checkout makes them with `cargo xtask soft`, and TPLENS_SOFT_DIR names another folder",
             libraries.join(", "),
             looked.join(" or ")
         ))

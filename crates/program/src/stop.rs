@@ -1,7 +1,10 @@
 //! Why a run ends before its last measurement.
 
-use measure::record::FolderError;
-use supervisor::Signal;
+use record::exit;
+use record::{Failure, FolderError};
+use runner::child::ProgramError;
+use runner::run::RunError;
+use runner::{Signal, WorkerError};
 
 /// Why a run ended before it measured anything.
 #[derive(Debug)]
@@ -9,7 +12,7 @@ pub enum Stop {
     /// The command line is wrong: exit 2.
     Usage(String),
     /// Nothing can be measured: exit 3.
-    Refused(String),
+    Refused(Failure),
     /// The program or the disk failed: exit 4.
     Internal(anyhow::Error),
     /// A signal came.
@@ -19,6 +22,29 @@ pub enum Stop {
 impl From<anyhow::Error> for Stop {
     fn from(error: anyhow::Error) -> Self {
         Self::Internal(error)
+    }
+}
+
+impl From<WorkerError> for Stop {
+    fn from(error: WorkerError) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl From<ProgramError> for Stop {
+    fn from(error: ProgramError) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        match (error.exit_code(), error) {
+            (_, RunError::Interrupted(signal)) => Self::Interrupted(signal),
+            (exit::USAGE, error) => Self::Usage(error.to_string()),
+            (exit::INCONCLUSIVE, error) => Self::Refused(error.kind().of(error.to_string())),
+            (_, error) => Self::Internal(error.into()),
+        }
     }
 }
 

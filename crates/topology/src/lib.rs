@@ -1,7 +1,7 @@
 //! The box that was found: NUMA nodes, CPUs, GPUs and network cards on PCI Express and the links above them, read from sysfs
 //! and procfs.
 //!
-//! Everything is read through [`Sysfs`], whose root can be any folder, so that a test or a soft box gives its own tree.
+//! Everything is read through [`Sysfs`], whose root can be any folder, so that a test or a simulated machine gives its own tree.
 //! This crate loads no vendor library, starts no process and does not judge what it finds: it says what the kernel says,
 //! and where the kernel says nothing the answer is `None` or a reason. It does not describe boxes (crate `boxfile`) and
 //! does not place memory or threads (crate `numa`).

@@ -37,7 +37,7 @@ impl Repairs {
 /// Rows of memory that the device replaced by spare ones (NVIDIA, GPU Memory Error Management; from Ampere on).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowRemaps {
-    /// For errors that were mended.
+    /// For errors that were corrected.
     pub corrected: u64,
     /// For errors that were not: data was lost.
     pub uncorrected: u64,

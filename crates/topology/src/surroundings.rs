@@ -137,48 +137,23 @@ impl PeerSurroundings {
         ports.filter(|port| port.redirects() == Some(true))
     }
 
-    fn acs_line(&self) -> String {
+    fn acs(&self) -> Fact<String> {
         let ports = match &self.acs {
-            Fact::Unknown(why) => return format!("unknown, {why}"),
+            Fact::Unknown(why) => return Fact::Unknown(why.clone()),
             Fact::Known(ports) => ports,
         };
-        let redirecting: Vec<String> = self
-            .redirecting()
-            .map(|port| {
-                let control = port.control.known().copied().flatten().unwrap_or_default();
-                format!("{} (control {control:#04x})", port.address)
-            })
-            .collect();
+        let redirecting = self.redirecting().map(|port| port.address.to_string());
+        let redirecting: Vec<String> = redirecting.collect();
         if !redirecting.is_empty() {
-            return format!(
-                "redirects to the root complex at {}",
-                redirecting.join(", ")
-            );
+            let at = redirecting.join(", ");
+            return Fact::Known(format!("redirects to the root complex at {at}"));
         }
-        let unread = ports.iter().filter_map(|port| match &port.control {
-            Fact::Unknown(why) => Some((port.address, why)),
+        let unread = ports.iter().find_map(|port| match &port.control {
+            Fact::Unknown(why) => Some(format!("{}: {why}", port.address)),
             Fact::Known(_) => None,
         });
-        let unread: Vec<_> = unread.collect();
-        match unread[..] {
-            [] if ports.is_empty() => "no port between them".to_owned(),
-            [] => format!("no redirect at {} ports", ports.len()),
-            [(first, why), ..] => {
-                // One reason for all of them needs no address.
-                let is_common =
-                    unread.len() == ports.len() && unread.iter().all(|(_, other)| *other == why);
-                let of = if is_common {
-                    String::new()
-                } else {
-                    format!("{first} ")
-                };
-                format!(
-                    "unknown, {} of {} ports not read: {of}{why}",
-                    unread.len(),
-                    ports.len()
-                )
-            }
-        }
+        let none = || Fact::Known(format!("no redirect at {} ports", ports.len()));
+        unread.map_or_else(none, Fact::Unknown)
     }
 }
 
@@ -186,7 +161,7 @@ impl std::fmt::Display for PeerSurroundings {
     /// One line for each fact.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "path: {}", self.crossing)?;
-        writeln!(f, "ACS: {}", self.acs_line())?;
+        writeln!(f, "ACS: {}", self.acs())?;
         writeln!(f, "IOMMU: {}", both(&self.iommu))?;
         write!(f, "BAR: {}", both(&self.bars))
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The most that is read of one file. The first processor of `/proc/cpuinfo` and every attribute fit well.
 const READ_LIMIT: u64 = 64 * 1024;
 
-/// The folder that holds `sys` and `proc`: `/` on the machine itself, any other in a test or on a soft box.
+/// The folder that holds `sys` and `proc`: `/` on the machine itself, any other in a test or on a simulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sysfs {
     root: PathBuf,

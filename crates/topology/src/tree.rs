@@ -48,7 +48,7 @@ pub struct PciFunction {
 impl PciTree {
     /// Reads every function; where a thing is not shown the answer is `None` or a reason.
     ///
-    /// In a guest the bridges are its hypervisor's, so their ACS control is not told.
+    /// In a guest the bridges are its hypervisor's, so their ACS control is not reported.
     #[must_use]
     pub fn read(sysfs: &Sysfs, is_guest: bool) -> Self {
         let mut tree = Self::default();

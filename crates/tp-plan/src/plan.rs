@@ -6,7 +6,7 @@
 //! (`logits_processor.py`). Sequence parallelism, fused all-reduce and speculative decoding are off by default and not
 //! planned; nor is the vision part of a multimodal model.
 
-use measure::record::{CollectiveKind, CollectivePath, PlannedCollective, PlannedStep};
+use record::{CollectiveKind, CollectivePath, PlannedCollective, PlannedStep};
 
 use crate::{Engine, EngineFacts, ModelFacts, Vendor, WeightFormat};
 

@@ -1,8 +1,8 @@
 //! A plan as text: one row for each collective of each step, and the rules below.
 
 use comfy_table::{CellAlignment, Table, presets};
-use measure::record::{PlannedCollective, PlannedStep};
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
+use record::{PlannedCollective, PlannedStep};
 
 /// What a cell shows where there is nothing to show.
 const ABSENT: &str = "—";

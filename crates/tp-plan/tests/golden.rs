@@ -3,7 +3,7 @@
 //! Messages: an all-reduce of B tokens is `B * hidden * 2` bytes, an all-gather of B rows at TP2 is `B * vocab / 2 * 2`.
 //! Parameters are counted from the shapes; the models' authors publish them rounded (116.8 B, 72.7 B). Gemma's is less its vision part.
 
-use measure::record::{CollectiveKind, CollectivePath, PlannedCollective, PlannedStep};
+use record::{CollectiveKind, CollectivePath, PlannedCollective, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
 const BATCHES: [u32; 5] = [1, 16, 32, 64, 256];

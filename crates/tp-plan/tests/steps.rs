@@ -1,6 +1,6 @@
 //! What a step carries: padding, prefill chunks, experts' widths, and engines that differ.
 
-use measure::record::{CollectivePath, PlannedStep};
+use record::{CollectivePath, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
 fn around(architecture: Option<&str>) -> Surroundings {

@@ -1,7 +1,7 @@
-//! What every kernel does, as a list of facts, on every soft box whose driver takes kernels and on real drivers where there
+//! What every kernel does, as a list of facts, on every simulated machine whose driver takes kernels and on real drivers where there
 //! are some. No rate and no latency is judged here.
 //!
-//! A soft driver is found by the loader when a process starts: the tests of the backends start themselves again for that,
+//! A simulated driver is found by the loader when a process starts: the tests of the backends start themselves again for that,
 //! and so do these, by the same means. Which backend answers for a box the registry says.
 
 mod facts;

@@ -1,7 +1,7 @@
 //! When a case does not apply, in words.
 
 use inventory::Built;
-use measure::record::{KernelAccess, Outcome, PeerVerdict};
+use record::{KernelAccess, Outcome, PeerVerdict};
 
 use super::{Case, Ends, Engine, Pattern};
 
@@ -33,14 +33,16 @@ impl Access {
             let reason = format!(
                 "{between}peer access is {verdict}; what that rests on stands with its probe"
             );
-            return Some(Outcome::NotApplicable { reason });
+            return Some(Outcome::NotApplicable {
+                reason: reason.into(),
+            });
         }
         match (&self.kernels, engine) {
             (KernelAccess::Unusable { reason }, Engine::Kernel) => Some(Outcome::NotApplicable {
-                reason: format!("{between}kernels must not use peer access: {reason}"),
+                reason: format!("{between}kernels must not use peer access: {reason}").into(),
             }),
             (KernelAccess::Untested { reason }, Engine::Kernel) => Some(Outcome::Skipped {
-                reason: format!("{between}no kernel tried peer access: {reason}"),
+                reason: format!("{between}no kernel tried peer access: {reason}").into(),
             }),
             _ => None,
         }
@@ -52,7 +54,7 @@ impl Access {
 pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) -> Option<Outcome> {
     let not_applicable = |reason: &str| {
         Some(Outcome::NotApplicable {
-            reason: reason.to_owned(),
+            reason: reason.into(),
         })
     };
     match (case.pattern, accesses) {
@@ -108,7 +110,7 @@ mod tests {
 
     fn words(outcome: Outcome) -> String {
         match outcome {
-            Outcome::NotApplicable { reason } => reason,
+            Outcome::NotApplicable { reason } => reason.detail,
             other => panic!("{other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 //! apply.
 //!
 //! A case that shares a pattern with another is a row in `table.rs`; a new pattern says in `pattern.rs` what it runs on
-//! and in `streams.rs` what it moves. README's table is compared with [`ALL`] by a test.
+//! and in `streams.rs` what it moves. `tplens p2p --list` prints [`ALL`].
 
 mod applies;
 mod choose;

@@ -38,12 +38,10 @@ pub(crate) enum Pattern {
 /// The host memory of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Memory {
+    /// Locked in place.
     Pinned,
+    /// Ordinary memory.
     Pageable,
-    WriteCombined,
-    Registered,
-    /// Huge pages, registered.
-    HugePages,
 }
 
 /// Which device's stream issues a copy between two devices.

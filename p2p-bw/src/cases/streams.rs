@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::Endpoint;
+use record::Endpoint;
 
 use super::{Case, Issuer, Measures, Pattern};
 

@@ -127,14 +127,9 @@ impl<D: Device> Spin<D> {
     }
 
     /// What is to be said where a stream gave up waiting.
-    pub(super) fn gave_up(&self) -> Option<String> {
+    pub(super) fn gave_up(&self) -> Option<u64> {
         let seconds = self.timeout_ns / 1_000_000_000;
-        self.gave_up.get().then(|| {
-            format!(
-                "a spin gate was still closed after {seconds} s, so the driver waited for the stream that it holds, or \
-                 the host was stopped; it was measured without a gate"
-            )
-        })
+        self.gave_up.get().then_some(seconds)
     }
 }
 

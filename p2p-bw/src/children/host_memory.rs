@@ -1,17 +1,17 @@
-//! The child that measures host memory by CPUs: one thread copies, and follows a chain of loads, on the nodes that it is told.
+//! The child that measures host memory by CPUs: one thread copies, and follows a chain of loads, on the nodes of the request.
 
 use std::hint::black_box;
 
-use measure::clock::{Clock, Monotonic};
-use measure::plan::{Plan, Sampling, StopReason};
-use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-use measure::record::{HostMemoryOutcome, NamedQuantity, Placement};
-use measure::unit::gb_per_s;
 use numa::{HostPages, NumaError};
-use program::child::Line;
+use record::clock::{Clock, Monotonic};
+use record::plan::{Plan, Sampling, StopReason};
+use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use record::unit::gb_per_s;
+use record::{HostMemoryOutcome, NamedQuantity, Placement};
 
-use super::worker::thread_place;
-use crate::messages::{HostMemoryReply, HostMemoryRequest};
+use super::tell::{Tell, doing};
+use super::worker::verdicts::thread_place;
+use crate::messages::HostMemoryRequest;
 
 /// Bytes of a line of the cache: no two loads of the chain share one, and on some machines a pair of lines comes together.
 const LINE: usize = 128;
@@ -22,42 +22,21 @@ const LOADS: usize = 200_000;
 /// Samples of a quantity take this long together, where that is more than six of them.
 const BUDGET: std::time::Duration = std::time::Duration::from_millis(800);
 
-/// Answers until the parent has no more to ask.
-pub(super) fn run(mut line: Line<HostMemoryRequest>) -> anyhow::Result<()> {
-    while let Some(request) = line.request()? {
-        let mut pipe = Ok(());
-        let mut doing = |doing: &str| {
-            let doing = doing.to_owned();
-            if pipe.is_ok() {
-                pipe = line.send(&HostMemoryReply::Doing { doing });
-            }
-        };
-        let outcome = measure(&request, &mut doing);
-        pipe?;
-        let outcome = outcome.unwrap_or_else(|error| HostMemoryOutcome::Failed {
-            reason: error.to_string(),
-        });
-        let outcome = Box::new(outcome);
-        line.send(&HostMemoryReply::Done { outcome })?;
-    }
-    Ok(())
-}
-
-fn measure(
+pub(super) fn measure(
     request: &HostMemoryRequest,
-    doing: &mut dyn FnMut(&str),
+    tell: Tell<'_>,
 ) -> Result<HostMemoryOutcome, NumaError> {
     if !request.cpus.is_empty() {
         numa::pin_thread_to_cpus(&request.cpus)?;
     }
-    doing("copying");
+    doing(tell, "copying");
     let copy_bytes = usize::try_from(request.copy_bytes).unwrap_or(usize::MAX);
-    let (bandwidth, mut proofs) = copy(request, copy_bytes, doing)?;
-    doing("following a chain");
+    let (bandwidth, mut proofs) = copy(request, copy_bytes, tell)?;
+    doing(tell, "following a chain");
     let chain_bytes = usize::try_from(request.chain_bytes).unwrap_or(usize::MAX);
     let chain = Chain::new(request, chain_bytes)?;
     proofs.push(chain.proven());
-    let latency = chain.latency(request.samples, doing);
+    let latency = chain.latency(request.samples, tell);
     let quantities = [("bandwidth", bandwidth), ("latency", latency)];
     let named = |(name, quantity): (&str, Option<Quantity>)| {
         let name = name.to_owned();
@@ -94,7 +73,7 @@ fn measure(
 fn copy(
     request: &HostMemoryRequest,
     bytes: usize,
-    doing: &mut dyn FnMut(&str),
+    tell: Tell<'_>,
 ) -> Result<(Option<Quantity>, Vec<Option<u32>>), NumaError> {
     let place = placement(request);
     let (mut to, mut from) = (
@@ -108,7 +87,7 @@ fn copy(
     let mut rates = Vec::new();
     to.as_mut_slice().copy_from_slice(from.as_slice());
     let stopped = loop {
-        doing("copying");
+        doing(tell, "copying");
         let before = clock.now();
         black_box(to.as_mut_slice()).copy_from_slice(black_box(from.as_slice()));
         let took = clock.now().saturating_sub(before);
@@ -135,7 +114,7 @@ impl Chain {
         let lines = bytes / LINE;
         // Sattolo's shuffle: one cycle through all lines.
         let mut order: Vec<u32> = (0..u32::try_from(lines).unwrap_or(u32::MAX)).collect();
-        let mut random = measure::stats::SplitMix::new(1);
+        let mut random = stats::SplitMix::new(1);
         for last in (1..order.len()).rev() {
             order.swap(last, random.below(last));
         }
@@ -159,14 +138,14 @@ impl Chain {
     }
 
     /// The time of one load, each after the one before.
-    fn latency(&self, samples: usize, doing: &mut dyn FnMut(&str)) -> Option<Quantity> {
+    fn latency(&self, samples: usize, tell: Tell<'_>) -> Option<Quantity> {
         let memory = self.pages.as_slice();
         let clock = Monotonic::start();
         let sampling = Sampling::start(plan(samples), &clock);
         let (mut at, mut times) = (0, Vec::new());
         at = follow(memory, at, LOADS);
         let stopped = loop {
-            doing("following a chain");
+            doing(tell, "following a chain");
             let before = clock.now();
             at = black_box(follow(memory, at, LOADS));
             let took = clock.now().saturating_sub(before);

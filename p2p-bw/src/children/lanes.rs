@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use device::{Backend, Device, DeviceError, Event, HostBuffer, Latch, Result, Stream};
 use kernels::Place;
-use measure::clock::{Clock, Monotonic};
-use measure::quantity::Gate;
+use record::clock::{Clock, Monotonic};
+use record::quantity::Gate;
 
 use super::bench::{Bench, End, Say};
 use super::hold::Spin;
@@ -114,7 +114,7 @@ impl<B: Backend> Lanes<B> {
     }
 
     /// Why the streams were let go without being told to, where that happened.
-    pub(super) fn gave_up(&self) -> Option<String> {
+    pub(super) fn gave_up(&self) -> Option<u64> {
         self.spin.gave_up()
     }
 

@@ -6,17 +6,18 @@ mod bench;
 mod hold;
 mod host_memory;
 mod lanes;
-mod monitor;
+mod load;
 mod probe;
 mod staging;
+mod tell;
 mod transfers;
 mod worker;
 
 use anyhow::Result;
 use inventory::Built;
 use program::Stop;
-use program::child::{Line, start_with};
-use supervisor::Worker;
+use runner::Worker;
+use runner::child::{Line, start_with};
 
 /// A hidden subcommand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,23 +25,17 @@ pub(crate) enum Child {
     Inventory,
     Probe,
     Worker,
-    Monitor,
     Sampler,
-    HostMemory,
     Library,
-    Load,
 }
 
 /// Each child with the first argument that starts it.
-const CHILDREN: [(Child, &str); 8] = [
+const CHILDREN: [(Child, &str); 5] = [
     (Child::Inventory, inventory::CHILD),
     (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
-    (Child::Monitor, "__monitor"),
     (Child::Sampler, "__sampler"),
-    (Child::HostMemory, "__host_memory"),
     (Child::Library, inventory::library::CHILD),
-    (Child::Load, "__load"),
 ];
 
 impl Child {
@@ -62,10 +57,10 @@ impl Child {
 
     /// Starts it; one that runs streams may run as many at once as groups of devices need.
     pub(crate) fn start(self) -> Result<Worker, Stop> {
-        let runs_streams = matches!(self, Self::Probe | Self::Worker | Self::Load);
+        let runs_streams = matches!(self, Self::Probe | Self::Worker);
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let queues = runs_streams.then(|| queues(is_set)).into_iter().flatten();
-        start_with(self.argument(), self.argument(), queues)
+        Ok(start_with(self.argument(), self.argument(), queues)?)
     }
 }
 
@@ -91,11 +86,8 @@ pub(crate) fn run(child: Child) -> Result<()> {
         Child::Inventory => inventory::child::run(),
         Child::Probe => probe::run(Line::open()?),
         Child::Worker => worker::run(Line::open()?),
-        Child::Monitor => monitor::run(Line::open()?),
         Child::Sampler => crate::monitor::sampler::run(),
-        Child::HostMemory => host_memory::run(Line::open()?),
         Child::Library => inventory::library::run(),
-        Child::Load => crate::load::child::run(Line::open()?),
     }
 }
 

@@ -14,9 +14,9 @@ use std::rc::Rc;
 use anyhow::{Result, anyhow};
 use device::{Backend, Device, DeviceError, Visit};
 use kernels::Kernels;
-use measure::quantity::{Gate, Quantity};
-use measure::record::StepOutcome;
-use program::child::Line;
+use record::StepOutcome;
+use record::quantity::{Gate, Quantity};
+use runner::child::Line;
 
 use super::bench::Bench;
 use super::hold::Spin;

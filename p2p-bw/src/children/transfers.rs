@@ -6,7 +6,7 @@ use std::rc::Rc;
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result};
 use kernels::Kernels;
-use measure::record::Endpoint;
+use record::Endpoint;
 
 use super::bench::{Bench, End, Say};
 use super::staging::Relay;
@@ -61,9 +61,6 @@ pub(super) fn host_kind(case: &Case) -> Option<HostKind> {
     case.pattern.memory().map(|memory| match memory {
         Memory::Pinned => HostKind::Pinned,
         Memory::Pageable => HostKind::Pageable,
-        Memory::WriteCombined => HostKind::WriteCombined,
-        Memory::Registered => HostKind::Registered,
-        Memory::HugePages => HostKind::HugePages,
     })
 }
 

@@ -1,25 +1,26 @@
-//! The measuring child: opens a backend once and does one job after another.
+//! The measuring child: opens a backend once and does one job after another: copies, a load, or host memory.
 
 mod chain;
 mod readings;
 mod run;
-mod verdicts;
+pub(super) mod verdicts;
 
 use anyhow::bail;
-use device::{Backend, Visit};
-use program::child::Line;
+use device::{Backend, DeviceError, Visit};
+use record::HostMemoryOutcome;
+use runner::child::Line;
 
 use super::bench::Bench;
+use super::{host_memory, load};
 use crate::cases::Case;
-use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
+use crate::messages::{WorkerReply, WorkerRequest};
 use run::Run;
 use verdicts::not_measured;
-pub(super) use verdicts::thread_place;
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.request()? {
         Some(WorkerRequest::Open { backend }) => backend.visit(Serve(line)),
-        Some(WorkerRequest::Job { .. }) => bail!("a job came before a backend was opened"),
+        Some(_) => bail!("a job came before a backend was opened"),
         None => Ok(()),
     }
 }
@@ -47,40 +48,41 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     line.send(&WorkerReply::Ready)?;
     // Empty where the kernel does not say; then nothing is restored.
     let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
+    let stop = line.abort_flag();
     while let Some(request) = line.request()? {
-        let WorkerRequest::Job { job } = request else {
-            bail!("a backend was opened twice")
+        // An error of the device becomes the job's outcome; an error of the pipe ends the worker.
+        let mut pipe = Ok(());
+        let mut tell = |reply: WorkerReply| {
+            if pipe.is_ok() {
+                pipe = line.send(&reply);
+            }
         };
-        let outcome = match Case::of(&job.case) {
-            None => JobOutcome::Failed {
-                reason: format!("no case `{}`", job.case),
-                lost: false,
+        let outcomes = match request {
+            WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
+            WorkerRequest::HostMemory { request } => {
+                let outcome = host_memory::measure(&request, &mut tell);
+                let outcome = outcome.unwrap_or_else(|error| HostMemoryOutcome::Failed {
+                    reason: error.to_string().into(),
+                });
+                pipe?;
+                let outcome = Box::new(outcome);
+                line.send(&WorkerReply::HostMemory { outcome })?;
+                continue;
+            }
+            WorkerRequest::Load { load } => load::run(&bench.backend, &load, &stop, &mut tell),
+            WorkerRequest::Job { job } => match Case::of(&job.case) {
+                Some(case) => Run::new(&mut bench, case, &job, &cpus_at_start)
+                    .outcome(&mut tell)
+                    .map(|outcome| vec![outcome]),
+                None => Err(DeviceError::Unsupported {
+                    what: "a case",
+                    why: format!("there is no `{}`", job.case),
+                }),
             },
-            Some(case) => measure_job(&mut bench, case, &job, &cpus_at_start, &mut line)?,
         };
-        line.send(&WorkerReply::Done {
-            job: job.id,
-            outcome,
-        })?;
+        pipe?;
+        let outcomes = outcomes.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
+        line.send(&WorkerReply::Done { outcomes })?;
     }
     Ok(())
-}
-
-/// An error of the device becomes the job's outcome; an error of the pipe ends the worker.
-fn measure_job<B: Backend>(
-    bench: &mut Bench<B>,
-    case: &Case,
-    job: &Job,
-    cpus_at_start: &[usize],
-    line: &mut Line<WorkerRequest>,
-) -> anyhow::Result<JobOutcome> {
-    let mut pipe = Ok(());
-    let mut tell = |reply: WorkerReply| {
-        if pipe.is_ok() {
-            pipe = line.send(&reply);
-        }
-    };
-    let outcome = Run::new(bench, case, job, cpus_at_start).outcome(&mut tell);
-    pipe?;
-    Ok(outcome.unwrap_or_else(|error| not_measured::<B>(&error)))
 }

@@ -1,53 +1,58 @@
-//! `p2p-bw compare`: two files of link measurements against each other, number by number.
-//!
-//! Which device is which is found in `numbering`, which number belongs to which in `pairs`; what a ratio says is judged in
-//! `program`, what became of a number that only A has in `gone`, and what speaks against the whole comparison is collected in
-//! `reservations`.
+//! `tplens p2p compare`: which numbers of two files of links are the same, and why one is gone.
 
-mod causes;
-mod comparison;
 mod gone;
-mod names;
 mod numbering;
-mod pairs;
-mod reservations;
-mod text;
+mod side;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use measure::import::links::{LinkFile, read};
-use program::compare::{CompareFlags, Compared, exit_code};
+use import::links::{LinkEnds, LinkFile, PeerState, read};
+use program::compare::{CompareFlags, Rules, compare};
+use program::outputs;
+use program::show::Show;
 
-use comparison::compare;
-
-/// What to compare and how.
+/// What is compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline: a result folder, record.json or journal.jsonl of p2p-bw, or the JSON or text of nvbandwidth.
+    /// The baseline: a result folder, record.json or journal.jsonl of tplens p2p, or JSON or text of nvbandwidth.
     pub(crate) a: PathBuf,
 
-    /// The new one, of any of these kinds.
+    /// The file that is compared with it, in any of these formats.
     pub(crate) b: PathBuf,
 
     #[command(flatten)]
     pub(crate) flags: CompareFlags,
 }
 
-/// Compares two files.
+/// Compares, prints, and returns the exit code.
 ///
 /// # Errors
-/// One of them cannot be read, or only one of them is simulated.
-pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Compared> {
-    let (a, b) = (opened(&args.a)?, opened(&args.b)?);
-    let comparison = compare(a, b, args.flags.threshold)?;
-    let exit_code = exit_code(comparison.is_worse(), comparison.is_conclusive());
-    args.flags
-        .compared(&comparison, text::of(&comparison), exit_code)
+/// A file cannot be read, or only one is simulated.
+pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
+    let a = opened(&args.a)?;
+    let b = numbering::renumbered(opened(&args.b)?, &a);
+    let is_worse = |(pair, is): &(&(usize, usize), &PeerState)| {
+        let was = a.peers.get(*pair);
+        was.is_some_and(|was| is.is_worse_than(*was))
+    };
+    let rules = Rules {
+        threshold: args.flags.threshold,
+        is_same: |a: &LinkEnds, b| a.mirrored().is_some_and(|mirror| mirror == *b),
+        gone: &|value| gone::why(value, &b),
+        worse_peers: b.peers.iter().filter(is_worse).count(),
+    };
+    let comparison = compare(side::of(&a, &a, &b), side::of(&b, &a, &b), &rules)?;
+    let document = comparison.document();
+    outputs::comparison(
+        &args.flags,
+        &comparison,
+        (&document, show),
+        comparison.exit_code(),
+    )
 }
 
-/// Reads a file. Its errors carry their sources' words already, so that they are not handed on as a chain.
 fn opened(path: &Path) -> anyhow::Result<LinkFile> {
     read(path).map_err(|error| anyhow!("{error}"))
 }

@@ -10,8 +10,8 @@ use program::command_line::seconds;
 /// What to look at and how to show it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DoctorArgs {
-    /// Look at a soft box instead of this machine: a built-in name or a box file. Limits of this machine's processes are left out.
-    #[arg(long, value_name = "BOX", conflicts_with = "root")]
+    /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
+    #[arg(long, value_name = "NAME", conflicts_with = "root")]
     pub(crate) sim: Option<String>,
 
     /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.

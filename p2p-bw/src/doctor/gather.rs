@@ -8,7 +8,7 @@ use doctor::{Device, Facts, Given, SharedMemory};
 use inventory::{BackendArg, Found, Inventory, choose, played};
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, sim};
-use supervisor::Interrupt;
+use runner::Interrupt;
 use topology::vendor::AMD;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
@@ -66,8 +66,8 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
     few_enough(&asked.devices, "name some with --gpus")?;
     let (source, own) = match sim::box_name() {
         Some(name) => (
-            format!("soft box {name} (simulated)"),
-            Fact::Unknown("a soft box is played; what is this machine's is left out".to_owned()),
+            format!("simulated machine {name}"),
+            Fact::Unknown("the machine is simulated; what is of this one is left out".to_owned()),
         ),
         None => ("this machine".to_owned(), Fact::Known(Sysfs::real())),
     };
@@ -206,7 +206,7 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
         let is_managed = all_managed || found.busy.is_some();
         Device {
             label: described.label,
-            name: Some(measure::control::replaced(&described.name)),
+            name: Some(record::control::replaced(&described.name)),
             address: described.address,
             mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
             repairs: match &found.repairs {
@@ -261,7 +261,7 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
     let gpus = machine.gpus.iter().enumerate();
     gpus.map(|(place, gpu)| Device {
         label: format!("GPU{place}"),
-        name: gpu_name(sysfs, gpu).map(|name| measure::control::replaced(&name)),
+        name: gpu_name(sysfs, gpu).map(|name| record::control::replaced(&name)),
         address: Some(gpu.address),
         mig: None,
         repairs: Fact::Unknown("no driver was asked".to_owned()),

@@ -1,7 +1,7 @@
 //! [`Shown`]: what is printed, as text or JSON, and the exit code that follows from it.
 
 use doctor::{Facts, Finding, RULES, Verdict, judge};
-use measure::exit;
+use record::exit;
 use serde::Serialize;
 
 /// The findings and where they come from.
@@ -9,9 +9,9 @@ use serde::Serialize;
 pub(super) struct Shown {
     /// 1.
     pub(super) schema: u32,
-    /// `this machine`, `soft box l40x4`, or a folder.
+    /// `this machine`, `simulated machine l40x4`, or a folder.
     pub(super) source: String,
-    /// Whether it is a soft box.
+    /// Whether it is a simulated machine.
     pub(super) simulated: bool,
     /// What drivers and libraries say of themselves.
     pub(super) versions: Vec<ShownVersion>,
@@ -53,12 +53,7 @@ impl Shown {
             .map(|rule| rule.id)
             .filter(|id| only.is_empty() || only.contains(id));
         let not_applicable = asked
-            .filter(|id| {
-                let says = |finding: &Finding| {
-                    finding.rule == *id || finding.also.iter().any(|also| also == id)
-                };
-                !findings.iter().any(says)
-            })
+            .filter(|id| !findings.iter().any(|finding| finding.rule == *id))
             .collect();
         let count = |verdict: Verdict| {
             let same = findings.iter().filter(|finding| finding.verdict == verdict);
@@ -67,7 +62,7 @@ impl Shown {
         let counts = Counts {
             bad: count(Verdict::Bad),
             warn: count(Verdict::Warn),
-            cannot_tell: count(Verdict::CannotTell),
+            cannot_tell: count(Verdict::Unknown),
             ok: count(Verdict::Ok),
         };
         let versions = facts.given.versions.iter();

@@ -9,7 +9,7 @@ use doctor::variables::{in_file, is_known};
 use doctor::{Variable, Version};
 use inventory::{Built, Chosen, Inventory, library};
 use program::Stop;
-use supervisor::Interrupt;
+use runner::Interrupt;
 
 /// Versions, and what was asked for one in vain.
 #[derive(Debug, Default)]

@@ -1,12 +1,12 @@
-//! The command line of `p2p-bw load`.
+//! The command line of `tplens p2p load`.
 
 use std::time::Duration;
 
 use clap::Args;
 use inventory::BackendArg;
-use measure::unit::{ByteCount, parse_sizes};
 use program::command_line::seconds;
 use program::outputs::Outputs;
+use record::unit::{ByteCount, parse_sizes};
 
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]
@@ -25,7 +25,7 @@ pub(crate) struct LoadArgs {
     pub(crate) duration: Duration,
 
     /// Bytes of each device's memory that are written and checked over and over, K, M and G being powers of 1024. Default: half of
-    /// what is free; on the host backend 64M, on a soft box 16M.
+    /// what is free; on the host backend 64M, on a simulated machine 16M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<ByteCount>,
 
@@ -33,9 +33,9 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
 
-    /// Load a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are arithmetic, never
+    /// Load a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are arithmetic, never
     /// measurements.
-    #[arg(long, value_name = "BOX")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
 
     #[command(flatten)]

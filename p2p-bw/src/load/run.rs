@@ -1,19 +1,23 @@
-//! A run of `p2p-bw load` from the command line to the record.
+//! A run of `tplens p2p load` from the command line to the record.
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
 use inventory::{Built, Chosen, Found, caveats};
-use measure::caveat::Caveat;
-use measure::record::{LinkDevice, Links, LinksEvent};
 use program::{Break, Ended, Recorder, Stop, result_folder};
-use supervisor::Interrupt;
+use record::caveat::{Caveat, Condition};
+use record::{
+    Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity,
+    Outcome, Point,
+};
+use runner::Interrupt;
 use topology::Machine;
 
 use super::args::LoadArgs;
-use super::messages::LoadRequest;
-use super::{points, workers};
 use crate::begun::{Asked, Begun};
-use crate::parent::exit_code;
+use crate::messages::LoadRequest;
+use crate::parent::{Finding, JobEnd, Measurer, exit_code};
 use crate::selection::selected;
 
 /// Memory that is host memory is not all loaded by default.
@@ -24,9 +28,9 @@ const HOST_BYTES: u64 = 64 << 20;
 const PIECE: u64 = 256 << 20;
 const HOST_PIECE: u64 = 4 << 20;
 
-/// What nobody shall believe was looked for.
-const NOT_COVERED: &str = "not loaded: tensor or matrix cores, memory that others hold, links; no march over all of the memory and no power \
-                           virus runs; the vendor's tests (DCGM diag, RVS) do that";
+/// Between two looks at the devices, and between two words of progress.
+const LOOK: Duration = Duration::from_millis(50);
+const PROGRESS: Duration = Duration::from_secs(10);
 
 /// Loads what the command line asks for.
 ///
@@ -87,13 +91,10 @@ impl Session<'_> {
         devices: Vec<LinkDevice>,
         say: &dyn Fn(&str),
     ) -> Result<(), Break> {
-        let requests: Vec<LoadRequest> = self.found.iter().map(|one| self.request(one)).collect();
         let labels: Vec<String> = devices.iter().map(|device| device.label.clone()).collect();
         let notes = caveats::busy(&devices)
             .chain(caveats::said(self.chosen))
-            .chain([Caveat::Note {
-                text: NOT_COVERED.to_owned(),
-            }]);
+            .chain([Condition::LoadCoverage.with("")]);
         let notes: Vec<Caveat> = notes.collect();
         self.recorder.add(LinksEvent::Found {
             machine: Box::new(machine.clone()),
@@ -104,31 +105,83 @@ impl Session<'_> {
         for caveat in notes {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
-        say(&format!(
-            "loading {} for {:.0} s",
-            labels.join(", "),
-            self.args.duration.as_secs_f64()
-        ));
-        let told = |number: usize, text: &str| say(&format!("{}: {text}", labels[number]));
         let seconds = self.args.duration.as_secs_f64();
-        let goes_on = |so_far: Duration| {
-            say(&format!("{:.0} of {seconds:.0} s", so_far.as_secs_f64()));
-        };
-        let (came, signal) = workers::load(
-            &requests,
-            self.args.deadline,
-            self.interrupt,
-            &told,
-            &goes_on,
-        )?;
-        for (position, came) in came.into_iter().enumerate() {
-            let asked = requests[position].bytes.unwrap_or_default();
-            for point in points::points(position, came, asked) {
+        say(&format!("loading {} for {seconds:.0} s", labels.join(", ")));
+        for (position, end) in self.loaded(say).into_iter().enumerate() {
+            for point in self.points(position, end?)? {
+                if let Outcome::Failed { reason } = &point.outcome {
+                    say(&format!("{}: {reason}", labels[position]));
+                }
                 let point = Box::new(point);
                 self.recorder.add(LinksEvent::Point { point })?;
             }
         }
+        let signal = self.interrupt.signal();
         signal.map_or(Ok(()), |signal| Err(Break::Signal(signal)))
+    }
+
+    /// Loads all devices at once, each by a worker of its own; how each ended.
+    fn loaded(&self, say: &dyn Fn(&str)) -> Vec<Result<JobEnd, Stop>> {
+        let (backend, deadline, interrupt) =
+            (self.chosen.backend, self.args.deadline, self.interrupt);
+        thread::scope(|scope| {
+            let start = |found| {
+                let request = self.request(found);
+                scope.spawn(move || Measurer::new(backend, deadline, interrupt).load(request))
+            };
+            let all: Vec<_> = self.found.iter().map(start).collect();
+            let (begun, mut told) = (Instant::now(), Instant::now());
+            while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
+                thread::sleep(LOOK);
+                if told.elapsed() >= PROGRESS {
+                    told = Instant::now();
+                    let (so_far, of) = (begun.elapsed().as_secs(), self.args.duration.as_secs());
+                    say(&format!("{so_far} of {of} s"));
+                }
+            }
+            let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")));
+            all.into_iter()
+                .map(|thread| thread.join().unwrap_or_else(gone))
+                .collect()
+        })
+    }
+
+    /// What memory and arithmetic of a device did.
+    fn points(&self, position: usize, end: JobEnd) -> Result<Vec<Point>, Break> {
+        let request = self.request(&self.found[position]);
+        let basis = "within the device, over no link";
+        let link = |_: &[NamedQuantity]| LinkUse {
+            basis: basis.to_owned(),
+            ..LinkUse::default()
+        };
+        let mut found = Finding::all(end, link).map_err(Break::Signal)?;
+        if let [one] = &found[..] {
+            found.push(Finding::without_numbers(one.outcome.clone()));
+        }
+        // A load needs no gate, and may vary.
+        let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Condition { .. });
+        let point = |(case, finding): (&str, Finding)| {
+            let device = Endpoint::Device(position);
+            let pieces = match &finding.outcome {
+                Outcome::Measured { quantities, .. } => quantities.first(),
+                _ => None,
+            };
+            let pieces = pieces.map(|named| named.quantity.timing.copies_per_sample);
+            let bytes = match case {
+                LOAD_MEMORY => pieces.map(|pieces| u64::from(pieces) * request.piece_bytes),
+                _ => Some(0),
+            };
+            Point {
+                case: case.to_owned(),
+                from: device,
+                to: device,
+                bytes: bytes.or(request.bytes).unwrap_or_default(),
+                outcome: finding.outcome,
+                caveats: finding.caveats.into_iter().filter(is_said).collect(),
+            }
+        };
+        let cases = [LOAD_MEMORY, LOAD_ARITHMETIC].into_iter();
+        Ok(cases.zip(found).map(point).collect())
     }
 
     fn request(&self, found: &Found) -> LoadRequest {
@@ -137,11 +190,12 @@ impl Session<'_> {
             (None, Built::Host) => Some(HOST_BYTES),
             (None, _) => None,
         };
+        let bytes = self.args.memory.map(|size| size.0).or(by_default);
+        let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
         LoadRequest {
-            backend: self.chosen.backend,
             ordinal: found.ordinal,
-            bytes: self.args.memory.map(|size| size.0).or(by_default),
-            piece_bytes: by_default.map_or(PIECE, |_| HOST_PIECE),
+            bytes,
+            piece_bytes: piece.min(bytes.unwrap_or(piece)) & !15,
             seconds: self.args.duration.as_secs_f64(),
         }
     }

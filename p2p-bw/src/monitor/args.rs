@@ -27,13 +27,13 @@ pub(crate) struct MonitorArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) duration: Option<Duration>,
 
-    /// Processes whose CPU use is told by NUMA node, with their threads: ids separated by commas.
+    /// Processes whose CPU use is reported by NUMA node, with their threads: ids separated by commas.
     #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = process, allow_negative_numbers = true)]
     pub(crate) pids: Vec<u32>,
 
-    /// Watch a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are
+    /// Watch a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
     /// arithmetic, never measurements.
-    #[arg(long, value_name = "BOX")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
 }
 

@@ -1,7 +1,6 @@
-//! `p2p-bw monitor`: writes what devices and processes do, a JSON line at a time, while something else runs.
+//! `tplens monitor`: writes what devices and processes do, a JSON line at a time, while something else runs.
 
 mod args;
-mod messages;
 mod processes;
 mod run;
 pub(crate) mod sampler;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use measure::record::{MonitorCpu, MonitorProcess, NodeUse};
+use record::{MonitorCpu, MonitorProcess, NodeUse};
 use topology::{Machine, NumaNode, Sysfs};
 
 /// Processes under watch.

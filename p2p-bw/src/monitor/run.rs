@@ -5,22 +5,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use measure::exit;
-use measure::record::{
+use program::{Stop, passing_folder, provenance, signal_name, sim};
+use record::exit;
+use record::{
     MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate, MonitorLine,
     MonitorSample, MonitorValues,
 };
-use program::{Stop, passing_folder, provenance, signal_name, sim};
+use runner::{Interrupt, Signal};
 use rustix::param::clock_ticks_per_second;
-use supervisor::{Interrupt, Signal};
 use topology::{Machine, Sysfs};
 
 use super::args::MonitorArgs;
-use super::messages::SamplerReply;
 use super::processes::{Processes, Seen};
 use super::stream::{Broken, Sink, Stream, ns};
 use super::ticks::Ticks;
 use super::watch::{Came, Watch, Watched};
+use crate::messages::SamplerReply;
 use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
@@ -54,7 +54,7 @@ fn watch<'a>(
     sink: &'a mut Sink<'a>,
 ) -> Result<u8, Stop> {
     played::refuse_host(args.sim.as_deref(), args.backend)?;
-    // Processes are those of this machine, on a soft box, too.
+    // Processes are those of this machine, on a simulated machine, too.
     let mut processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second())
         .map_err(Stop::Usage)?;
     let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("monitor"), &[])?;
@@ -172,7 +172,7 @@ fn first_answers(
                 lost = Some(what);
                 (0..watch.devices()).for_each(|device| watch.ask(device));
             }
-            Came::Ended(what) => return Err(Stop::Refused(what)),
+            Came::Ended(what) => return Err(Stop::Refused(what.into())),
             Came::Nothing if left.is_zero() => break,
             Came::Nothing => {}
         }

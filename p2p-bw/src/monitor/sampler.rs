@@ -11,11 +11,11 @@ use std::thread;
 use anyhow::{Context, Result};
 use device::Built;
 use device::management::{Management, Sample};
-use measure::record::MonitorValues;
-use supervisor::child::{self, Inbox, Outbox};
+use record::MonitorValues;
+use runner::child::{self, Inbox, Outbox};
 use topology::{Machine, SlotPath, Sysfs};
 
-use super::messages::{SamplerReply, SamplerRequest};
+use crate::messages::{MonitorReading, MonitorReply, MonitorRequest, SamplerReply};
 
 /// Answers the parent until it has no more to ask.
 ///
@@ -24,52 +24,70 @@ use super::messages::{SamplerReply, SamplerRequest};
 pub(crate) fn run() -> Result<()> {
     child::die_with_parent(child::expected_parent()?)?;
     let outbox = Arc::new(Mutex::new(Outbox::claim()?));
-    let requests: Inbox<SamplerRequest> = child::inbox()?;
-    let mut readers: Vec<Sender<()>> = Vec::new();
+    let requests: Inbox<MonitorRequest> = child::inbox()?;
+    let mut readers: Vec<Arc<Reader>> = Vec::new();
+    let mut threads: BTreeMap<usize, Sender<()>> = BTreeMap::new();
+    let mut management = None;
     for request in requests {
         match request.context("reading a request")? {
-            SamplerRequest::Watch {
+            MonitorRequest::Watch {
                 backend,
                 sysfs,
                 devices,
-            } => readers = start(backend, &sysfs, &devices, &outbox)?,
-            SamplerRequest::Read { device } => {
+            } => readers = watched(backend, &sysfs, &devices),
+            MonitorRequest::Links { ticket, devices } => {
+                let known = devices.iter().filter_map(|device| readers.get(*device));
+                let mut readings = Vec::new();
+                for reader in known {
+                    let management = management.get_or_insert_with(|| reader.open());
+                    readings.push((reader.device, reader.links(management.as_deref())));
+                }
+                let mut outbox = outbox.lock().unwrap_or_else(PoisonError::into_inner);
+                outbox.send(&MonitorReply { ticket, readings })?;
+            }
+            MonitorRequest::Values { device } => {
+                let Some(reader) = readers.get(device) else {
+                    continue;
+                };
+                let thread = match threads.remove(&device) {
+                    Some(thread) => thread,
+                    None => start(reader, &outbox)?,
+                };
                 // A reader that ended has said why on standard error; the parent sees that nothing comes.
-                let _ = readers.get(device).map(|reader| reader.send(()));
+                let _ = thread.send(());
+                threads.insert(device, thread);
             }
         }
     }
     Ok(())
 }
 
-/// Starts a thread for each device.
-fn start(
-    backend: Built,
-    root: &Path,
-    devices: &[Option<String>],
-    outbox: &Arc<Mutex<Outbox>>,
-) -> Result<Vec<Sender<()>>> {
+/// What reads each device.
+fn watched(backend: Built, root: &Path, devices: &[Option<String>]) -> Vec<Arc<Reader>> {
     let sysfs = Sysfs::at(root);
     let machine = Machine::read(&sysfs).map_err(|error| error.to_string());
-    let mut readers = Vec::new();
-    for (device, pci) in devices.iter().enumerate() {
+    let reader = |(device, pci): (usize, &Option<String>)| {
         let machine = machine.as_ref().map_err(Clone::clone);
-        let reader = Reader {
+        Arc::new(Reader {
             device,
             slot: machine.and_then(|machine| machine.slot_path_of(pci.as_deref())),
             pci: pci.clone(),
             sysfs: sysfs.clone(),
             backend,
-        };
-        let (asked, requests) = channel();
-        let outbox = Arc::clone(outbox);
-        thread::Builder::new()
-            .name(format!("device{device}"))
-            .spawn(move || reader.answer(&requests, &outbox))
-            .context("starting a reader")?;
-        readers.push(asked);
-    }
-    Ok(readers)
+        })
+    };
+    devices.iter().enumerate().map(reader).collect()
+}
+
+/// Starts a thread for a device.
+fn start(reader: &Arc<Reader>, outbox: &Arc<Mutex<Outbox>>) -> Result<Sender<()>> {
+    let (asked, requests) = channel();
+    let (reader, outbox) = (Arc::clone(reader), Arc::clone(outbox));
+    thread::Builder::new()
+        .name(format!("device{}", reader.device))
+        .spawn(move || reader.answer(&requests, &outbox))
+        .context("starting a reader")?;
+    Ok(asked)
 }
 
 fn address(pci: &Option<String>) -> Result<&str, String> {
@@ -110,6 +128,24 @@ impl Reader {
         };
         let managed = managed.ok_or_else(nobody)?;
         (managed.open)(&self.sysfs)
+    }
+
+    /// The link of the device and of its slot now.
+    fn links(&self, management: Result<&dyn Management, &String>) -> MonitorReading {
+        let device = match (address(&self.pci), management) {
+            (Ok(pci), Ok(management)) => management.link(pci).map(|link| link.current),
+            (Err(reason), _) => Err(reason),
+            (_, Err(reason)) => Err(reason.clone()),
+        };
+        let read = |path: SlotPath| path.read(&self.sysfs).map_err(|error| error.to_string());
+        let slot = self.slot.clone().and_then(read);
+        let card = self.slot.as_ref().ok();
+        MonitorReading {
+            device,
+            card: card.and_then(|path| path.card_link(&self.sysfs)),
+            slot_maximum: slot.as_ref().ok().and_then(|link| link.maximum),
+            slot: slot.map(|link| link.current),
+        }
     }
 
     fn read(&self, management: Result<&dyn Management, &String>) -> SamplerReply {

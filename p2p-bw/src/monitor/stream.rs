@@ -4,8 +4,8 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
-use measure::record::MonitorLine;
 use program::Stop;
+use record::MonitorLine;
 
 /// Why a stream ends from its reader's side.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use device::Built;
 use program::Stop;
-use program::child::{SHORT_LADDER, last_line};
-use supervisor::{Event, Interrupt, Signal, Worker};
+use runner::child::{SHORT_LADDER, last_line};
+use runner::{Event, Interrupt, Signal, Worker};
 
-use super::messages::{SamplerReply, SamplerRequest};
 use crate::children::Child;
+use crate::messages::{MonitorRequest, SamplerReply};
 
 /// What to watch.
 pub(super) struct Watched {
@@ -76,7 +76,7 @@ impl<'a> Watch<'a> {
         if let Some(asked) = self.asked.get_mut(device) {
             *asked = Some(Instant::now());
             // A process that is gone is seen at the next look.
-            let _ = self.worker.send(&SamplerRequest::Read { device });
+            let _ = self.worker.send(&MonitorRequest::Values { device });
         }
     }
 
@@ -126,7 +126,7 @@ impl<'a> Watch<'a> {
 
     fn tell(&mut self) {
         // As in `ask`.
-        let _ = self.worker.send(&SamplerRequest::Watch {
+        let _ = self.worker.send(&MonitorRequest::Watch {
             backend: self.watched.backend,
             sysfs: self.watched.sysfs.clone(),
             devices: self.watched.devices.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::NumaBinding;
+use record::NumaBinding;
 use topology::{Machine, NumaNode};
 
 /// The binding for devices on these nodes; `None` where the kernel says the node of none, or shows no nodes.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
 use topology::{Machine, Sysfs};
 
 /// What every node has free, as far as the kernel tells.

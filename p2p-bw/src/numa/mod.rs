@@ -1,8 +1,7 @@
-//! `p2p-bw numa`: how far host memory is from each GPU and node (`measure`), where memory really is (`prove`), and programs bound to the
+//! `tplens numa`: how far host memory is from each GPU and node (`measure`), where memory really is (`prove`), and programs bound to the
 //! nodes of their GPUs (`exec`).
 
 mod binding;
-mod columns;
 mod exec;
 mod free;
 mod measure;
@@ -11,7 +10,8 @@ mod refuse;
 
 use clap::{Args, Subcommand};
 use program::Stop;
-use supervisor::Interrupt;
+use program::show::Show;
+use runner::Interrupt;
 
 /// What to measure, or what to do instead.
 #[derive(Debug, Clone, Args)]
@@ -31,13 +31,11 @@ pub(crate) enum NumaCommand {
     Prove(prove::ProveArgs),
 }
 
-pub(crate) use exec::is_report;
-
 /// Runs it; gives the exit code.
-pub(crate) fn run(args: &NumaArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+pub(crate) fn run(args: &NumaArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     match &args.command {
         Some(NumaCommand::Exec(args)) => exec::run(args, interrupt),
-        Some(NumaCommand::Prove(args)) => prove::run(args),
-        None => measure::run(&args.measure, interrupt),
+        Some(NumaCommand::Prove(args)) => prove::run(args, show),
+        None => measure::run(&args.measure, interrupt, show),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::{
+use record::{
     Endpoint, LinkDevice, LinkUse, Links, NamedQuantity, PeerProbe, PeerStep, StepOutcome,
 };
 use topology::PathType;
@@ -91,128 +91,39 @@ impl BoxLinks<'_> {
         })
     }
 
-    /// The ceiling of each stream of several that run at once, and of their sum where that is clear.
+    /// Of streams that run at once each has the ceiling of its own ends; from and to the host their sum is the total's.
     fn of_group(&self, point: &Planned, quantities: &[NamedQuantity]) -> Ceilings {
-        let value = |name: &str| {
-            let named = quantities.iter().find(|named| named.name == name);
-            named.map(|named| named.quantity.value)
-        };
         let streams = point.streams();
-        if let Some(total) = value("total")
-            && let Some(basis) = self.beyond(&streams, total)
-        {
-            return Ceilings {
-                basis,
-                ..Ceilings::default()
-            };
-        }
-        let mut ceilings = Ceilings::default();
-        let (mut bases, mut unknown) = (Vec::new(), Vec::new());
+        let mut found = Ceilings::default();
+        let (mut total, mut counted, mut unknown) = (0.0, Vec::new(), None);
         for stream in &streams {
-            let Some(value) = value(&stream.name) else {
-                continue;
-            };
+            let named = quantities.iter().find(|named| named.name == stream.name);
+            let value = named.map_or(0.0, |named| named.quantity.value);
             match self.between(point.case.pattern, stream.from, stream.to, value) {
                 Ok((ceiling, basis)) => {
-                    ceilings.by_name.insert(stream.name.clone(), ceiling);
-                    bases.push(basis);
+                    found.by_name.insert(stream.name.clone(), ceiling);
+                    found.basis = basis;
+                    // Instances of one device share its link.
+                    let ends = [stream.from, stream.to].map(|end| self.physical(end));
+                    if !counted.contains(&ends) {
+                        counted.push(ends);
+                        total += ceiling;
+                    }
                 }
-                Err(why) => unknown.push(why),
+                Err(why) => unknown = Some(why),
             }
         }
-        let mut parts = Vec::new();
-        if !bases.is_empty() {
-            parts.push(format!(
-                "each stream by {}{}",
-                distinct(&bases).join(" or "),
-                if is_shared(&streams) {
-                    ", which the streams of a device share"
-                } else {
-                    ""
-                }
-            ));
+        if found.by_name.is_empty() {
+            found.basis = unknown.clone().unwrap_or_default();
         }
-        let others = if bases.is_empty() {
-            ""
-        } else {
-            "others have none: "
-        };
-        let unknown = distinct(&unknown);
-        parts.extend(unknown.iter().map(|why| format!("{others}{why}")));
-        let total = if unknown.is_empty() {
-            self.total(&streams, &ceilings.by_name)
-        } else {
-            Err("the total has none, as not every stream has one".to_owned())
-        };
-        match total {
-            Ok((total, basis)) => {
-                ceilings.by_name.insert("total".to_owned(), total);
-                parts.push(basis);
-            }
-            // Where no stream has one, that says it all.
-            Err(why) if !bases.is_empty() => parts.push(why),
-            Err(_) => {}
-        }
-        ceilings.basis = parts.join("; ");
-        ceilings
-    }
-
-    /// What all streams carry together at most, where all data crosses links that are known.
-    fn total(
-        &self,
-        streams: &[Stream],
-        by_name: &BTreeMap<String, f64>,
-    ) -> Result<(f64, String), String> {
-        self.total_of_host(streams, by_name)
-            .or_else(|| self.total_of_one(streams))
-            .ok_or_else(|| {
-                "the total has none: its streams cross several devices' links, and what these have in common is not known"
-                    .to_owned()
-            })
-    }
-
-    /// The sum of the devices' links, where every stream is between host memory and a device.
-    fn total_of_host(
-        &self,
-        streams: &[Stream],
-        by_name: &BTreeMap<String, f64>,
-    ) -> Option<(f64, String)> {
         let is_host = |stream: &Stream| [stream.from, stream.to].contains(&Endpoint::Host);
-        if !streams.iter().all(is_host) {
-            return None;
+        if unknown.is_none() && streams.iter().all(is_host) {
+            found.by_name.insert("total".to_owned(), total);
         }
-        // Instances of one device share its link.
-        let mut counted = Vec::new();
-        let mut total = 0.0;
-        for stream in streams {
-            let ends = [stream.from, stream.to].map(|end| self.physical(end));
-            if !counted.contains(&ends) {
-                counted.push(ends);
-                total += by_name.get(&stream.name)?;
-            }
-        }
-        let basis = "the total by their sum, of which a root complex or a switch may carry less";
-        Some((total, basis.to_owned()))
+        found
     }
 
-    /// The link of the one device that sends or receives all of it.
-    fn total_of_one(&self, streams: &[Stream]) -> Option<(f64, String)> {
-        let one = |end: fn(&Stream) -> Endpoint| {
-            let first = end(streams.first()?);
-            let is_one = streams.len() > 1 && streams.iter().all(|stream| end(stream) == first);
-            is_one.then_some(first)
-        };
-        let Endpoint::Device(position) = one(|stream| stream.from).or(one(|stream| stream.to))?
-        else {
-            return None;
-        };
-        let device = self.links.devices.get(position)?;
-        let (total, _) = carries(device, self.readings.get(&position), Part::Card).ok()?;
-        let basis = format!("the total by {}'s own link", device.label);
-        Some((total, basis))
-    }
-
-    /// An end, by the first of the devices that are one physical device with it.
+    /// The device that an instance is a part of.
     fn physical(&self, end: Endpoint) -> Endpoint {
         let Endpoint::Device(position) = end else {
             return end;
@@ -221,41 +132,6 @@ impl BoxLinks<'_> {
         let address = devices.get(position).and_then(|device| device.address);
         let is_same = |device: &LinkDevice| address.is_some() && device.address == address;
         Endpoint::Device(devices.iter().position(is_same).unwrap_or(position))
-    }
-
-    /// Why none of several streams between devices has a ceiling: what one device sends or receives is more than its PCIe
-    /// link can carry. All streams carry the same bytes within the total's window, so a device's part of the total is that of
-    /// its streams; their own numbers have windows of their own and cannot be added up.
-    #[expect(clippy::cast_precision_loss, reason = "a handful of streams")]
-    fn beyond(&self, streams: &[Stream], total: f64) -> Option<String> {
-        let ends: [fn(&Stream) -> Endpoint; 2] = [|stream| stream.from, |stream| stream.to];
-        for end in ends {
-            for (position, device) in self.links.devices.iter().enumerate() {
-                let is_own = |stream: &&Stream| {
-                    end(stream) == Endpoint::Device(position) && self.may_cross_pcie(stream)
-                };
-                let own = streams.iter().filter(is_own).count() as f64;
-                let part = total * own / streams.len() as f64;
-                let carries = carries(device, self.readings.get(&position), Part::Card);
-                if let Ok((ceiling, _)) = carries
-                    && part > ceiling * BEYOND_PCIE
-                {
-                    return Some(self.faster(ceiling));
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether a stream joins two devices, and by what is not known to be another link than PCIe.
-    fn may_cross_pcie(&self, stream: &Stream) -> bool {
-        match (stream.from, stream.to) {
-            (Endpoint::Device(a), Endpoint::Device(b)) => !matches!(
-                self.links.path(a, b),
-                PathType::Nv(_) | PathType::Mx | PathType::Xgmi | PathType::Same
-            ),
-            _ => false,
-        }
     }
 
     fn faster(&self, ceiling: f64) -> String {
@@ -370,29 +246,6 @@ impl BoxLinks<'_> {
         }
         ceiling.ok_or_else(|| "no link".to_owned())
     }
-}
-
-/// Whether a device sends or receives more than one of the streams.
-fn is_shared(streams: &[Stream]) -> bool {
-    let shares = |end: fn(&Stream) -> Endpoint| {
-        let is_again = |(index, stream): (usize, &Stream)| {
-            let earlier = streams[..index].iter().map(end);
-            end(stream) != Endpoint::Host && earlier.into_iter().any(|other| other == end(stream))
-        };
-        streams.iter().enumerate().any(is_again)
-    };
-    shares(|stream| stream.from) || shares(|stream| stream.to)
-}
-
-/// Each text once, in the order of first occurrence.
-fn distinct(texts: &[String]) -> Vec<String> {
-    let mut once = Vec::new();
-    for text in texts {
-        if !once.contains(text) {
-            once.push(text.clone());
-        }
-    }
-    once
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use measure::caveat::Caveat;
-use measure::record::{LinkDevice, PairPath};
-use program::child::{SHORT_LADDER, last_line};
-use supervisor::{Event, Interrupt, Worker, WorkerSpec};
+use record::caveat::{Caveat, Condition};
+use record::{LinkDevice, PairPath};
+use runner::child::{SHORT_LADDER, last_line};
+use runner::{Event, Interrupt, Worker, WorkerSpec};
 use topology::mx_smi::{list, topo_m};
 use topology::vendor::METAX;
 use topology::{Fabric, Machine, PciAddress, PciDevice, Sysfs, with_fabric};
@@ -40,10 +40,7 @@ pub(super) fn paths(
             }
             (paths, None)
         }
-        Some(Err(reason)) => {
-            let text = format!("links beside PCI Express are not known: {reason}");
-            (paths, Some(Caveat::Note { text }))
-        }
+        Some(Err(reason)) => (paths, Some(Condition::FabricUnknown.with(reason))),
     }
 }
 
@@ -191,7 +188,7 @@ mod tests {
             };
             let devices: Vec<LinkDevice> = machine.gpus.iter().map(device).collect();
             let (paths, caveat) = super::paths(&devices, &machine, &sysfs, &Interrupt::none());
-            let said = caveat.map(|caveat| caveat.to_string());
+            let said = caveat.map(|caveat| format!("{caveat:?}"));
             (paths.iter().map(|pair| pair.path).collect(), said)
         }
     }

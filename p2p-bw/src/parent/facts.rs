@@ -1,11 +1,10 @@
-//! What is known before the first measurement, beyond the devices: reservations, and the text of `--list`.
+//! What is known before the first measurement, beyond the devices: caveats, and the text of `--list`.
 
 use std::fmt::Write as _;
 
 use inventory::{Built, Chosen, Found, caveats};
-use measure::caveat::Caveat;
-use measure::record::{LinkDevice, LinkReading};
-use rustix::process::geteuid;
+use record::caveat::{Caveat, Condition};
+use record::{LinkDevice, LinkReading};
 use topology::Machine;
 
 use super::link::ASSUMED_PAYLOAD_BYTES;
@@ -14,7 +13,7 @@ use crate::cases;
 /// No last-level cache holds this much.
 const SURELY_UNCACHED_BYTES: u64 = 1 << 30;
 
-/// Reservations that hold whatever is measured; devices in use come first.
+/// Caveats that hold whatever is measured; devices in use come first.
 pub(super) fn caveats(
     chosen: &Chosen,
     found: &[Found],
@@ -34,26 +33,21 @@ pub(super) fn caveats(
         let is_host = chosen.backend == Built::Host;
         let unknown = is_host && machine.cpus.last_level_cache_bytes.is_none();
         caveats.extend(cache(sizes, cache_bytes, unknown));
-        caveats.extend(assumed_payload(devices, geteuid().is_root()));
+        caveats.extend(assumed_payload(devices));
         let by_kernel = chosen.backend.copies_by_kernel();
-        caveats.extend(by_kernel.map(|text| Caveat::Note {
-            text: text.to_owned(),
-        }));
+        caveats.extend(by_kernel.map(|detail| Condition::CopiesByKernel.with(detail)));
     }
     caveats.extend(caveats::hidden_mig(chosen));
     caveats.extend(caveats::unmanaged(chosen));
     caveats
 }
 
-/// A reservation about sizes that a cache can hold, the largest of them named; `unknown` where nobody says how much it
+/// A caveat about sizes that a cache can hold, the largest of them named; `unknown` where nobody says how much it
 /// holds.
 fn cache(sizes: &[u64], cache_bytes: Option<u64>, unknown: bool) -> Option<Caveat> {
     if unknown {
         let is_small = sizes.iter().any(|size| *size < SURELY_UNCACHED_BYTES);
-        return is_small.then(|| Caveat::Note {
-            text: "the size of the last-level cache is unknown: numbers below --sizes 1G may be those of a cache"
-                .to_owned(),
-        });
+        return is_small.then(|| Condition::CacheUnknown.with(""));
     }
     let cache_bytes = cache_bytes?;
     let held = sizes.iter().copied().filter(|size| *size <= cache_bytes);
@@ -61,8 +55,8 @@ fn cache(sizes: &[u64], cache_bytes: Option<u64>, unknown: bool) -> Option<Cavea
         .map(|bytes| Caveat::CacheResident { bytes, cache_bytes })
 }
 
-/// One reservation for all devices whose payload size is assumed.
-fn assumed_payload(devices: &[LinkDevice], is_root: bool) -> Option<Caveat> {
+/// One caveat for all devices whose payload size is assumed.
+fn assumed_payload(devices: &[LinkDevice]) -> Option<Caveat> {
     let has_link = |device: &LinkDevice| {
         let idle = device.idle.as_ref();
         idle.and_then(LinkReading::limiting).is_some()
@@ -75,17 +69,9 @@ fn assumed_payload(devices: &[LinkDevice], is_root: bool) -> Option<Caveat> {
     if labels.is_empty() {
         return None;
     }
-    let device = labels.join(", ");
-    let bytes = ASSUMED_PAYLOAD_BYTES;
-    Some(if is_root {
-        Caveat::Note {
-            text: format!(
-                "the maximum payload size of {device} is unreadable, {bytes} B is assumed for the ceiling: not even root \
-                 can read it here"
-            ),
-        }
-    } else {
-        Caveat::PayloadSizeAssumed { device, bytes }
+    Some(Caveat::PayloadSizeAssumed {
+        device: labels.join(", "),
+        bytes: ASSUMED_PAYLOAD_BYTES,
     })
 }
 
@@ -103,7 +89,6 @@ pub(super) fn listing(chosen: &Chosen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use topology::PcieLink;
 
     #[test]
     fn the_largest_size_that_a_cache_holds_is_named() {
@@ -120,37 +105,8 @@ mod tests {
 
     #[test]
     fn a_cache_of_unknown_size_is_said_below_one_gibibyte() {
-        let told = cache(&[64 << 20, 2 << 30], None, true).unwrap().to_string();
-        assert!(told.contains("--sizes 1G"), "{told}");
+        let told = cache(&[64 << 20, 2 << 30], None, true).unwrap();
+        assert_eq!(told.code(), "cache-unknown");
         assert_eq!(cache(&[1 << 30], None, true), None);
-    }
-
-    #[test]
-    fn who_is_root_is_not_told_to_be_root() {
-        let device = LinkDevice {
-            label: "GPU0".to_owned(),
-            ordinal: 0,
-            name: "a device of a test".to_owned(),
-            uuid: None,
-            address: None,
-            node: None,
-            memory_bytes: None,
-            mig: None,
-            idle: Some(LinkReading {
-                slot: Some(PcieLink::new(4, 16).unwrap()),
-                ..LinkReading::default()
-            }),
-            loaded: None,
-            max_payload_bytes: None,
-            busy: None,
-        };
-        let of = |is_root| assumed_payload(std::slice::from_ref(&device), is_root).unwrap();
-        let user = Caveat::PayloadSizeAssumed {
-            device: "GPU0".to_owned(),
-            bytes: 256,
-        };
-        assert_eq!(of(false), user);
-        let root = of(true).to_string();
-        assert!(root.contains("not even root can read it here"), "{root}");
     }
 }

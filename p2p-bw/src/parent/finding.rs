@@ -1,8 +1,8 @@
 //! [`Finding`]: what the end of a job means for its point, and for how often its devices are tried again.
 
-use measure::caveat::Caveat;
-use measure::record::{LinkUse, NamedQuantity, Outcome, Placement};
-use supervisor::Signal;
+use record::caveat::Caveat;
+use record::{LinkUse, NamedQuantity, Outcome, Placement};
+use runner::Signal;
 
 use super::judge::judge;
 use super::measurer::JobEnd;
@@ -27,41 +27,70 @@ pub(crate) struct Blame {
 }
 
 impl Finding {
-    /// `link` says what the links did, given the numbers.
+    /// Of a job with one outcome; `link` says what the links did, given the numbers.
     ///
     /// # Errors
     /// The signal that ended the job.
     pub(crate) fn of(
         end: JobEnd,
-        link: impl FnOnce(&[NamedQuantity]) -> LinkUse,
+        link: impl Fn(&[NamedQuantity]) -> LinkUse,
     ) -> Result<Self, Signal> {
-        Ok(match end {
+        let mut all = Self::all(end, link)?;
+        let out_of_turn = || {
+            let reason = "it answered out of turn".into();
+            Self::without_numbers(Outcome::Failed { reason })
+        };
+        Ok(all.pop().unwrap_or_else(out_of_turn))
+    }
+
+    /// Of a job with several outcomes: one for each, or one for all where it did not end well.
+    ///
+    /// # Errors
+    /// The signal that ended the job.
+    pub(crate) fn all(
+        end: JobEnd,
+        link: impl Fn(&[NamedQuantity]) -> LinkUse,
+    ) -> Result<Vec<Self>, Signal> {
+        let one = match end {
             JobEnd::Interrupted { signal, .. } => return Err(signal),
             JobEnd::Hang {
-                doing,
+                mut doing,
                 silence,
                 unkillable,
             } => {
-                let mut doing = format!("{doing}: {silence}");
-                if !silence.is_hang() && !unkillable {
-                    // Nothing speaks against the device.
-                    return Ok(Self::without_numbers(Outcome::Failed { reason: doing }));
-                }
+                doing = format!("{doing}: {silence}");
                 if unkillable {
                     doing.push_str("; its process cannot be ended");
                 }
-                let why = doing.clone();
-                Self::without_numbers(Outcome::Hang { doing }).blamed(why, unkillable)
+                if silence.is_hang() || unkillable {
+                    let why = doing.clone();
+                    Self::without_numbers(Outcome::Hang { doing }).blamed(why, unkillable)
+                } else {
+                    // Nothing speaks against the device.
+                    let reason = silence.kind().of(doing);
+                    Self::without_numbers(Outcome::Failed { reason })
+                }
             }
             JobEnd::Crashed { reason } => {
-                let why = reason.clone();
-                Self::without_numbers(Outcome::Failed { reason }).blamed(why, false)
+                let failed = Outcome::Failed {
+                    reason: reason.clone().into(),
+                };
+                Self::without_numbers(failed).blamed(reason, false)
             }
-            JobEnd::Done(JobOutcome::Skipped { reason }) => {
-                Self::without_numbers(Outcome::Skipped { reason })
+            JobEnd::HostMemory(_) => return Ok(Vec::new()),
+            JobEnd::Done(outcomes) => {
+                let of = |outcome| Self::of_outcome(outcome, &link);
+                return Ok(outcomes.into_iter().map(of).collect());
             }
-            JobEnd::Done(JobOutcome::Failed { reason, lost }) => {
-                let why = reason.clone();
+        };
+        Ok(vec![one])
+    }
+
+    fn of_outcome(outcome: JobOutcome, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
+        match outcome {
+            JobOutcome::Skipped { reason } => Self::without_numbers(Outcome::Skipped { reason }),
+            JobOutcome::Failed { reason, lost } => {
+                let why = reason.detail.clone();
                 let failed = Self::without_numbers(Outcome::Failed { reason });
                 if lost {
                     failed.blamed(why, false)
@@ -69,7 +98,7 @@ impl Finding {
                     failed
                 }
             }
-            JobEnd::Done(JobOutcome::Measured {
+            JobOutcome::Measured {
                 series,
                 timing,
                 stopped,
@@ -77,9 +106,11 @@ impl Finding {
                 placement,
                 thread,
                 mut caveats,
-            }) => {
+            } => {
                 let outcome = match quantities(series, timing, stopped) {
-                    Err(reason) => Outcome::Failed { reason },
+                    Err(reason) => Outcome::Failed {
+                        reason: reason.into(),
+                    },
                     Ok(quantities) => {
                         let link = link(&quantities);
                         caveats.extend(judge(&quantities, &link, timing.gate));
@@ -98,7 +129,7 @@ impl Finding {
                     blame: None,
                 }
             }
-        })
+        }
     }
 
     /// A point that was not measured.
@@ -121,7 +152,7 @@ impl Finding {
 mod tests {
     use std::time::Duration;
 
-    use supervisor::Silence;
+    use runner::Silence;
 
     use super::*;
 
@@ -172,14 +203,16 @@ mod tests {
         let crashed = of(JobEnd::Crashed { reason: reason() });
         assert_eq!(blame(&crashed), Some(("why", false)));
         let failed = |lost| {
-            of(JobEnd::Done(JobOutcome::Failed {
-                reason: reason(),
+            of(JobEnd::Done(vec![JobOutcome::Failed {
+                reason: reason().into(),
                 lost,
-            }))
+            }]))
         };
         assert_eq!(blame(&failed(true)), Some(("why", false)));
         assert_eq!(blame(&failed(false)), None);
-        let skipped = of(JobEnd::Done(JobOutcome::Skipped { reason: reason() }));
+        let skipped = of(JobEnd::Done(vec![JobOutcome::Skipped {
+            reason: reason().into(),
+        }]));
         assert_eq!(blame(&skipped), None);
         assert!(matches!(skipped.outcome, Outcome::Skipped { .. }));
     }

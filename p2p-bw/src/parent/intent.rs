@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use measure::private;
-use measure::record::{LinkDevice, write_whole};
+use record::private;
+use record::{LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
 
 /// Larger files are not ours.

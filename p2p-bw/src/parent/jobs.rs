@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use inventory::Built;
-use measure::plan::Plan;
-use measure::record::{Endpoint, KernelAccess, Outcome, PeerVerdict};
 use program::Budget;
+use record::plan::Plan;
+use record::{Endpoint, FailureKind, KernelAccess, Outcome, PeerVerdict};
 
-use super::health::Health;
+use super::health::{Health, Suspect};
 use super::intent::{self, lost_since};
 use super::plan::Planned;
 use super::session::Session;
@@ -24,11 +24,19 @@ impl Session<'_> {
         }
         if let Some(reason) = self.danger(point) {
             // What was not looked at is not a pass.
-            return Some(Outcome::Failed { reason });
+            return Some(Outcome::Failed {
+                reason: reason.into(),
+            });
         }
-        health
-            .refusal(point, |position| self.label(position))
-            .map(|reason| Outcome::Skipped { reason })
+        let name = |suspect| match suspect {
+            Suspect::Device(device) => self.label(device),
+            Suspect::Pair(from, to) => format!("{} to {}", self.label(from), self.label(to)),
+            Suspect::Group(key) => key.to_owned(),
+        };
+        let reason = health.refusal(&point.suspects(), name)?;
+        Some(Outcome::Skipped {
+            reason: FailureKind::Dependency.of(reason),
+        })
     }
 
     /// Why copies of the driver's own are not tried between these devices; peer copies have their probe for that.
@@ -66,17 +74,10 @@ impl Session<'_> {
     }
 
     /// What to say where the points that were measured took far longer than was asked for.
-    pub(super) fn overspent(&self, (points, took): (usize, Duration)) -> Option<String> {
+    pub(super) fn overspent(&self, took: Duration) -> Option<String> {
         let asked = self.args.budget;
-        (took > asked.mul_f64(1.5)).then(|| {
-            format!(
-                "the points took {:.1} s where --budget asked for {} s: each of the {points} points needs at least {} \
-                 samples (see --samples), fewer --sizes or --cases take less",
-                took.as_secs_f64(),
-                asked.as_secs_f64(),
-                self.args.samples.min(6)
-            )
-        })
+        let is_more = took > asked.mul_f64(1.5);
+        is_more.then(|| format!("{:.0} s of {} s", took.as_secs_f64(), asked.as_secs_f64()))
     }
 
     /// What was probed of the accesses that a point needs; of both ways between a pair that is staged.
@@ -99,13 +100,12 @@ impl Session<'_> {
         accesses.into_iter().map(access).collect()
     }
 
-    pub(super) fn job(&self, id: usize, point: &Planned, budget: &Budget) -> Job {
+    pub(super) fn job(&self, point: &Planned, budget: &Budget) -> Job {
         let ordinal = |end| match end {
             Endpoint::Host | Endpoint::All => end,
             Endpoint::Device(position) => Endpoint::Device(self.found[position].ordinal),
         };
         Job {
-            id,
             case: point.case.key.to_owned(),
             from: ordinal(point.from),
             to: ordinal(point.to),
@@ -120,7 +120,7 @@ impl Session<'_> {
         }
     }
 
-    /// A chosen device and the node of its host memory. A soft box's nodes are not this machine's, so there nothing is
+    /// A chosen device and the node of its host memory. A simulated machine's nodes are not this machine's, so there nothing is
     /// bound.
     fn member(&self, position: usize) -> Member {
         let devices = &self.recorder.payload.devices;

@@ -1,10 +1,10 @@
-//! Reservations about a point that was measured: interval, outliers, gate, ceiling.
+//! Caveats about a point that was measured: interval, outliers, gate, ceiling.
 
-use measure::caveat::Caveat;
-use measure::quantity::{Gate, Unit};
-use measure::record::{LinkUse, NamedQuantity, judged};
+use record::caveat::Caveat;
+use record::quantity::{Gate, Unit};
+use record::{LinkUse, NamedQuantity, judged};
 
-/// Reservations about a measured point.
+/// Caveats about a measured point.
 pub(crate) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     // What comes before the one launch of a chase is little against its steps.
@@ -26,8 +26,8 @@ pub(crate) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::plan::StopReason;
-    use measure::quantity::{Quantity, TimeSource, Timing};
+    use record::plan::StopReason;
+    use record::quantity::{Quantity, TimeSource, Timing};
 
     fn named(unit: Unit, source: TimeSource, samples: Vec<f64>) -> NamedQuantity {
         let timing = Timing {

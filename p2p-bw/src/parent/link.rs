@@ -1,7 +1,7 @@
 //! The links of the devices: what a reading says of a device, and what to say about it once all was measured.
 
-use measure::caveat::Caveat;
-use measure::record::{LinkDevice, LinkReading};
+use record::caveat::{Caveat, Condition};
+use record::{LinkDevice, LinkReading};
 use topology::PcieLink;
 
 use super::monitor::faster;
@@ -146,11 +146,7 @@ fn unreadable(device: &LinkDevice) -> Option<Caveat> {
         .unreadable
         .as_deref()
         .unwrap_or("no reason was given");
-    let text = format!(
-        "{}'s link is unreadable, so its numbers have no ceiling: {why}",
-        device.label
-    );
-    Some(Caveat::Note { text })
+    Some(Condition::LinkUnreadable.with(format!("{}: {why}", device.label)))
 }
 
 #[cfg(test)]

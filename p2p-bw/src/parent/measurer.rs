@@ -5,26 +5,28 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use inventory::Built;
-use measure::record::Verification;
 use program::Stop;
-use program::child::last_line;
-use supervisor::{Ending, Event, Interrupt, Ladder, Patience, Signal, Silence, WENT_ON, Worker};
+use record::{FailureKind, HostMemoryOutcome, Verification};
+use runner::child::last_line;
+use runner::{
+    Ending, Event, Interrupt, Ladder, ProgressDeadline, RESUMED, Signal, Silence, Worker,
+};
 
-use crate::cases::{Case, Memory};
+use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{Job, JobOutcome, WorkerReply, WorkerRequest};
+use crate::messages::{
+    HostMemoryRequest, Job, JobOutcome, LoadRequest, WorkerReply, WorkerRequest,
+};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 
-/// The same where the memory is write-combined: reading it takes the host a bus access for each word, 50 to 100 MB/s, of
-/// which this is half.
-const SLOWEST_WRITE_COMBINED_BYTES_PER_S: u64 = 25_000_000;
-
 /// How a job ended, seen from outside.
 pub(crate) enum JobEnd {
-    /// The worker answered.
-    Done(JobOutcome),
+    /// The worker answered, of a load with memory and arithmetic.
+    Done(Vec<JobOutcome>),
+    /// What it found of host memory.
+    HostMemory(Box<HostMemoryOutcome>),
     /// It made no progress; it was ended.
     Hang {
         doing: String,
@@ -47,6 +49,10 @@ pub(crate) struct Measurer<'a> {
     deadline: Duration,
     interrupt: &'a Interrupt,
     worker: Option<Worker>,
+    /// Whether a signal ends a job early with what it has, and does not drop it.
+    ends_early: bool,
+    /// Whether the worker has opened its backend.
+    is_open: bool,
 }
 
 impl<'a> Measurer<'a> {
@@ -56,29 +62,56 @@ impl<'a> Measurer<'a> {
             deadline,
             interrupt,
             worker: None,
+            ends_early: false,
+            is_open: false,
         }
     }
 
-    /// Does one job; `on_sample` is called when copies begin to run and after each sample.
+    /// Times copies; `on_sample` is called when they begin to run and after each sample.
     pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
+        let limit = limit(self.deadline, job);
+        let job = Box::new(job.clone());
+        self.ask(&WorkerRequest::Job { job }, limit, on_sample)
+    }
+
+    /// Loads a device; a signal ends that early.
+    pub(crate) fn load(mut self, load: LoadRequest) -> Result<JobEnd, Stop> {
+        self.ends_early = true;
+        let limit = self.deadline;
+        let end = self.ask(&WorkerRequest::Load { load }, limit, &mut || {});
+        self.finish();
+        end
+    }
+
+    /// Measures host memory.
+    pub(crate) fn host_memory(&mut self, request: HostMemoryRequest) -> Result<JobEnd, Stop> {
+        let limit = self.deadline;
+        self.ask(&WorkerRequest::HostMemory { request }, limit, &mut || {})
+    }
+
+    fn ask(
+        &mut self,
+        request: &WorkerRequest,
+        limit: Duration,
+        on_sample: &mut dyn FnMut(),
+    ) -> Result<JobEnd, Stop> {
         if self.worker.is_none() {
             self.worker = Some(Child::Worker.start()?);
+            self.is_open = false;
             if let Err(reason) = self.send(&WorkerRequest::Open {
                 backend: self.backend,
             }) {
                 return Ok(self.crashed(reason));
             }
-            match self.wait(None, on_sample) {
-                Wait::Ready => {}
+            match self.wait("opening the driver", self.deadline, on_sample) {
+                Wait::Ready => self.is_open = true,
                 Wait::End(end) => return Ok(end),
             }
         }
-        if let Err(reason) = self.send(&WorkerRequest::Job {
-            job: Box::new(job.clone()),
-        }) {
+        if let Err(reason) = self.send(request) {
             return Ok(self.crashed(reason));
         }
-        match self.wait(Some(job), on_sample) {
+        match self.wait("a measurement", limit, on_sample) {
             Wait::Ready => Ok(self.crashed("it answered out of turn".to_owned())),
             Wait::End(end) => Ok(end),
         }
@@ -98,68 +131,71 @@ impl<'a> Measurer<'a> {
         }
     }
 
-    fn wait(&mut self, job: Option<&Job>, on_sample: &mut dyn FnMut()) -> Wait {
-        let mut doing = if job.is_some() {
-            "a measurement"
-        } else {
-            "opening the driver"
-        }
-        .to_owned();
-        let deadline = job.map_or(self.deadline, |job| limit(self.deadline, job));
+    fn wait(&mut self, doing: &str, deadline: Duration, on_sample: &mut dyn FnMut()) -> Wait {
+        let mut doing = doing.to_owned();
+        let none = Interrupt::none();
+        let mut interrupt = self.interrupt;
         let process = self.worker.as_ref().map(Worker::id);
-        let mut patience = Patience::new(deadline, process);
-        // A stop before this job is none of it.
-        self.worker.as_mut().map(Worker::went_on);
+        let mut patience = ProgressDeadline::new(deadline, process);
+        // A stop before this job is none of it; a load begins with its worker.
+        if !self.ends_early {
+            self.worker.as_mut().map(Worker::was_resumed);
+        }
         loop {
             let Some(worker) = &mut self.worker else {
                 return Wait::End(self.crashed("it is gone".to_owned()));
             };
-            match worker.next::<WorkerReply>(patience.left(), self.interrupt) {
+            match worker.next::<WorkerReply>(patience.left(), interrupt) {
                 Event::Message(WorkerReply::Ready) => return Wait::Ready,
-                Event::Message(WorkerReply::Doing { doing: now, .. }) => {
+                Event::Message(WorkerReply::Doing { doing: now }) => {
                     doing = now;
-                    patience.heard();
+                    patience.restart();
                 }
-                Event::Message(WorkerReply::Timing { samples, .. }) => {
+                Event::Message(WorkerReply::Timing { samples }) => {
                     doing = format!("timed copies, {samples} samples so far");
                     on_sample();
-                    patience.heard();
+                    patience.restart();
                 }
-                Event::Message(WorkerReply::Done { outcome, .. }) => {
-                    // What arrived wrong is wrong, however long its process stood still.
-                    let outcome = match outcome {
-                        JobOutcome::Measured { verification, .. }
-                            if !matches!(verification, Verification::WrongData { .. })
-                                && worker.went_on() =>
-                        {
-                            JobOutcome::Failed {
-                                reason: WENT_ON.to_owned(),
-                                lost: false,
-                            }
-                        }
-                        outcome => outcome,
-                    };
+                Event::Message(WorkerReply::HostMemory { outcome }) => {
+                    return Wait::End(JobEnd::HostMemory(outcome));
+                }
+                Event::Message(WorkerReply::Done { mut outcomes }) => {
+                    if worker.was_resumed() {
+                        outcomes.iter_mut().for_each(not_stopped);
+                    }
                     // Whatever failed may have left the driver in this process in any state.
-                    if matches!(outcome, JobOutcome::Failed { .. }) {
+                    let has_failed =
+                        |outcome: &JobOutcome| matches!(outcome, JobOutcome::Failed { .. });
+                    if outcomes.iter().any(has_failed) {
                         self.end_worker();
                     }
-                    return Wait::End(JobEnd::Done(outcome));
+                    return Wait::End(JobEnd::Done(outcomes));
                 }
                 Event::Message(WorkerReply::Unusable { reason }) => {
                     self.end_worker();
-                    return Wait::End(JobEnd::Done(JobOutcome::Failed { reason, lost: true }));
+                    return Wait::End(JobEnd::Done(vec![JobOutcome::Failed {
+                        reason: reason.into(),
+                        lost: true,
+                    }]));
                 }
                 Event::Silent { .. } => {
                     let Some(silence) = patience.over() else {
                         continue;
                     };
-                    let silence = silence.or_stopped(worker.went_on());
+                    let silence = silence.or_stopped(worker.was_resumed());
                     let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
                     return Wait::End(JobEnd::Hang {
                         doing,
                         silence,
                         unkillable,
                     });
+                }
+                Event::Interrupted(_) if self.ends_early => {
+                    // Before it is open there is nothing to end.
+                    if self.is_open {
+                        worker.abort();
+                    }
+                    interrupt = &none;
                 }
                 Event::Interrupted(signal) => {
                     let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
@@ -202,12 +238,26 @@ fn limit(deadline: Duration, job: &Job) -> Duration {
     let case = Case::of(&job.case);
     let streams = case.map_or(1, |case| job.streams(case).len());
     let bytes = job.bytes.saturating_mul(streams as u64);
-    let memory = case.and_then(|case| case.pattern.memory());
-    let slowest = match memory {
-        Some(Memory::WriteCombined) => SLOWEST_WRITE_COMBINED_BYTES_PER_S,
-        _ => SLOWEST_BYTES_PER_S,
-    };
-    deadline.saturating_add(Duration::from_millis(bytes.saturating_mul(1000) / slowest))
+    deadline.saturating_add(Duration::from_millis(
+        bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S,
+    ))
+}
+
+/// Figures of a worker that stood still meanwhile count for nothing; what arrived wrong is wrong all the same.
+fn not_stopped(outcome: &mut JobOutcome) {
+    let is_wrong = matches!(
+        outcome,
+        JobOutcome::Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        }
+    );
+    if matches!(outcome, JobOutcome::Measured { .. }) && !is_wrong {
+        *outcome = JobOutcome::Failed {
+            reason: FailureKind::Stopped.of(RESUMED),
+            lost: false,
+        };
+    }
 }
 
 fn in_words(status: ExitStatus) -> String {
@@ -226,14 +276,13 @@ enum Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::plan::Plan;
-    use measure::record::Endpoint;
+    use record::Endpoint;
+    use record::plan::Plan;
 
     #[test]
     fn a_step_over_many_bytes_may_take_longer() {
         let two = Duration::from_secs(2);
         let job = |case: &str, bytes| Job {
-            id: 0,
             case: case.to_owned(),
             from: Endpoint::Host,
             to: Endpoint::Device(0),
@@ -250,25 +299,6 @@ mod tests {
         assert_eq!(limit(two, &pinned), Duration::from_secs(2 + 8));
         let endless = job("h2d_pinned_ce", u64::MAX);
         assert_eq!(limit(Duration::MAX, &endless), Duration::MAX);
-    }
-
-    #[test]
-    fn reading_write_combined_memory_may_take_far_longer() {
-        let two = Duration::from_secs(2);
-        let job = Job {
-            id: 0,
-            case: "d2h_wc_ce".to_owned(),
-            from: Endpoint::Device(0),
-            to: Endpoint::Host,
-            all: Vec::new(),
-            bytes: 1_000_000_000,
-            plan: Plan::new(6, two),
-            verify: true,
-            cpus: Vec::new(),
-            thread_node: None,
-        };
-        // 1e9 bytes at 25 MB/s are 40 s.
-        assert_eq!(limit(two, &job), Duration::from_secs(2 + 40));
     }
 
     #[test]

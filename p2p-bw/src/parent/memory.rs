@@ -1,6 +1,6 @@
 //! Whether the buffers of a run fit into host memory: asking for more ends in the kernel's out-of-memory killer.
 
-use measure::unit::ByteCount;
+use record::unit::ByteCount;
 use topology::Sysfs;
 
 use super::plan::{Planned, plan};

@@ -20,8 +20,8 @@ mod run;
 mod session;
 mod verdict;
 
-pub(crate) use finding::{Blame, Finding};
-pub(crate) use measurer::Measurer;
+pub(crate) use finding::Finding;
+pub(crate) use health::{Health, Suspect};
+pub(crate) use measurer::{JobEnd, Measurer};
 pub(crate) use outputs::{exit_code, of_outcome};
-pub(crate) use quantities::quantities;
 pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};

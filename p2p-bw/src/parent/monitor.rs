@@ -1,14 +1,14 @@
-//! The parent's side of the monitor: asks for link readings while copies run; a child that blocks or dies is replaced once.
+//! The parent's side of the monitor: asks for link readings while copies run; one that blocks or dies is left alone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use inventory::Built;
-use measure::record::LinkReading;
 use program::Stop;
-use program::child::SHORT_LADDER;
-use supervisor::{Event, Interrupt, Worker};
+use record::LinkReading;
+use runner::child::SHORT_LADDER;
+use runner::{Event, Interrupt, Worker};
 use topology::PcieLink;
 
 use crate::children::Child;
@@ -20,9 +20,8 @@ const PERIOD: Duration = Duration::from_millis(50);
 /// How long an answer may take before the monitor counts as blocked.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// Readings of links through a child, which is started again once where it is lost.
+/// Readings of links through a child.
 pub(super) struct Monitor<'a> {
-    watched: Watched,
     child: Option<Worker>,
     interrupt: &'a Interrupt,
     asked: u64,
@@ -32,15 +31,8 @@ pub(super) struct Monitor<'a> {
     last_asked: Option<Instant>,
     /// What came since then.
     readings: Readings,
-    /// What happened to the child, where it was lost; there may be another one since.
+    /// What happened to the child, where it was lost.
     pub(super) lost: Option<String>,
-}
-
-/// What a child is told first.
-struct Watched {
-    backend: Built,
-    sysfs: PathBuf,
-    devices: Vec<Option<String>>,
 }
 
 /// Readings of one span by position of the device.
@@ -55,12 +47,7 @@ impl<'a> Monitor<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
         let mut monitor = Self {
-            watched: Watched {
-                backend,
-                sysfs,
-                devices,
-            },
-            child: Some(Child::Monitor.start()?),
+            child: Some(Child::Sampler.start()?),
             interrupt,
             asked: 0,
             answered: 0,
@@ -69,7 +56,15 @@ impl<'a> Monitor<'a> {
             readings: Readings::new(),
             lost: None,
         };
-        monitor.tell();
+        let request = MonitorRequest::Watch {
+            backend,
+            sysfs,
+            devices,
+        };
+        let sent = monitor.child.as_mut().map(|child| child.send(&request));
+        if let Some(Err(error)) = sent {
+            monitor.lose(error.to_string());
+        }
         Ok(monitor)
     }
 
@@ -86,7 +81,7 @@ impl<'a> Monitor<'a> {
         self.asked += 1;
         self.asked_here += 1;
         self.last_asked = Some(Instant::now());
-        let sent = child.send(&MonitorRequest::Read {
+        let sent = child.send(&MonitorRequest::Links {
             ticket: self.asked,
             devices: devices.to_vec(),
         });
@@ -133,36 +128,12 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Gives up on the child and starts another one, once.
+    /// Gives up on the child; what was read before stands.
     fn lose(&mut self, reason: String) {
         // Dropping kills it and does not wait: copies run meanwhile.
         self.child = None;
         self.answered = self.asked;
-        if let Some(before) = &self.lost {
-            self.lost = Some(format!("{before}, then {reason}"));
-            return;
-        }
-        match Child::Monitor.start() {
-            Ok(child) => {
-                self.lost = Some(format!("{reason}, it was started again"));
-                self.child = Some(child);
-                self.tell();
-            }
-            Err(_) => self.lost = Some(format!("{reason}, it could not be started again")),
-        }
-    }
-
-    /// Tells a new child what to watch.
-    fn tell(&mut self) {
-        let request = MonitorRequest::Watch {
-            backend: self.watched.backend,
-            sysfs: self.watched.sysfs.clone(),
-            devices: self.watched.devices.clone(),
-        };
-        let sent = self.child.as_mut().map(|child| child.send(&request));
-        if let Some(Err(error)) = sent {
-            self.lose(error.to_string());
-        }
+        self.lost = Some(reason);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The exit code that a run's findings call for.
 
-use measure::exit;
-use measure::record::{KernelAccess, Links, Outcome, PeerProbe, PeerVerdict, Verification};
+use record::exit;
+use record::{KernelAccess, Links, Outcome, PeerProbe, PeerVerdict, Verification};
 
 /// The exit code that the findings call for.
 pub(crate) fn exit_code(links: &Links) -> u8 {

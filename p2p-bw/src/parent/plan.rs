@@ -1,8 +1,9 @@
 //! The jobs of a run: cases x ends x sizes, in the order in which they run and print.
 
-use measure::record::Endpoint;
-use measure::unit::ByteCount;
+use record::Endpoint;
+use record::unit::ByteCount;
 
+use super::health::Suspect;
 use crate::cases::{Case, Ends, Needs, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.
@@ -48,6 +49,14 @@ impl Planned {
     /// Whether several devices take part at once that are not simply a pair.
     pub(super) fn is_group(&self) -> bool {
         self.from == Endpoint::All || self.to == Endpoint::All
+    }
+
+    /// What its failure speaks against, the nearest last.
+    pub(super) fn suspects(&self) -> Vec<Suspect> {
+        let mut suspects: Vec<Suspect> = self.devices().into_iter().map(Suspect::Device).collect();
+        suspects.extend(self.pair().map(|(from, to)| Suspect::Pair(from, to)));
+        suspects.extend(self.is_group().then_some(Suspect::Group(self.case.key)));
+        suspects
     }
 
     /// What it moves, by position.

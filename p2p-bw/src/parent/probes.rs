@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 
 use doctor::known::{HOST_HANGS, HostHang};
 use inventory::{Built, Found};
-use measure::record::{
-    KernelAccess, LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict,
-};
-use program::child::{SHORT_LADDER, last_line};
 use program::{Break, Recorder, Stop};
-use supervisor::{Ending, Event, Interrupt, Ladder, Patience, WENT_ON, Worker};
+use record::{KernelAccess, LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict};
+use runner::child::{SHORT_LADDER, last_line};
+use runner::{Ending, Event, Interrupt, Ladder, ProgressDeadline, RESUMED, Worker};
 use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 
 use super::intent::{self, Remembered};
@@ -210,26 +208,26 @@ impl Probes<'_> {
         let (mut steps, mut step) = (Vec::new(), ProbeStep::Start);
         let mut behaved = false;
         let began = Instant::now();
-        let mut patience = Patience::new(self.deadline, [child.id()]);
+        let mut patience = ProgressDeadline::new(self.deadline, [child.id()]);
         let judged = loop {
             match child.next::<ProbeReply>(patience.left(), self.interrupt) {
                 Event::Message(ProbeReply::Begin { step: next }) => {
                     step = next;
-                    patience.heard();
+                    patience.restart();
                 }
                 Event::Message(ProbeReply::Step { step, outcome }) => {
                     steps.push(PeerStep {
                         name: step.name().to_owned(),
                         outcome,
                     });
-                    patience.heard();
+                    patience.restart();
                 }
                 Event::Message(ProbeReply::End) => {
                     behaved = true;
                     let judged = verdict::judge(self.backend, &steps);
                     let is_fault = judged.verdict == PeerVerdict::WrongData;
-                    break match !is_fault && child.went_on() {
-                        true => verdict::untold(&steps, WENT_ON.to_owned()),
+                    break match !is_fault && child.was_resumed() {
+                        true => verdict::untold(&steps, RESUMED.to_owned()),
                         false => judged,
                     };
                 }
@@ -240,7 +238,7 @@ impl Probes<'_> {
                     let Some(silence) = patience.over() else {
                         continue;
                     };
-                    let silence = silence.or_stopped(child.went_on());
+                    let silence = silence.or_stopped(child.was_resumed());
                     let text = format!("step `{step}`: {silence}");
                     break match silence.is_hang() {
                         true => verdict::hang(&steps, step, text),

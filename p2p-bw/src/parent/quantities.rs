@@ -1,13 +1,13 @@
 //! The numbers of a point from the samples that the worker took.
 
-use measure::plan::StopReason;
-use measure::quantity::{Quantity, Timing};
-use measure::record::NamedQuantity;
+use record::NamedQuantity;
+use record::plan::StopReason;
+use record::quantity::{Quantity, Timing};
 
 use crate::messages::Series;
 
 /// The quantities of a job, in the order of their series; or why there are none.
-pub(crate) fn quantities(
+pub(super) fn quantities(
     series: Vec<Series>,
     timing: Timing,
     stopped: StopReason,

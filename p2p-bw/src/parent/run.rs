@@ -1,11 +1,11 @@
 //! A run from the command line to the record.
 
 use inventory::{Built, Chosen, Found};
-use measure::exit;
-use measure::record::{Links, Payload, Record, Status};
-use measure::unit::ByteCount;
 use program::{Ended, Stop, passing_folder, result_folder};
-use supervisor::Interrupt;
+use record::exit;
+use record::unit::ByteCount;
+use record::{Links, Payload, Record, Status};
+use runner::Interrupt;
 use topology::Machine;
 
 use super::intent::Remembered;
@@ -17,7 +17,7 @@ use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case};
 use crate::cli::RunArgs;
 
-/// Bytes of one copy where `--sizes` does not say: larger than any GPU's cache; a soft box has none to outgrow.
+/// Bytes of one copy where `--sizes` does not say: larger than any GPU's cache; a simulated machine has none to outgrow.
 const DEFAULT_BYTES: u64 = 256 << 20;
 pub(crate) const DEFAULT_SOFT_BYTES: u64 = 16 << 20;
 
@@ -106,7 +106,7 @@ fn run_in(
     if let Some(reason) = sizes.iter().max().and_then(|size| memory.refusal(*size)) {
         return Err(match &args.sizes {
             Some(_) => Stop::Usage(reason),
-            None => Stop::Refused(reason),
+            None => Stop::Refused(reason.into()),
         });
     }
     let devices = begun.describe(&found);

@@ -3,12 +3,10 @@
 use std::time::{Duration, Instant};
 
 use inventory::{Built, Chosen, Found};
-use measure::caveat::Caveat;
-use measure::record::{
-    Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point,
-};
 use program::{Break, Budget, Progress, Recorder, Stop, provenance};
-use supervisor::Interrupt;
+use record::caveat::{Caveat, Condition};
+use record::{Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point};
+use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
 use super::finding::Finding;
@@ -61,7 +59,7 @@ impl<'a> Session<'a> {
         caveats
             .iter()
             .filter(busy)
-            .for_each(|caveat| say(&format!("caution: {caveat}")));
+            .for_each(|caveat| say(&view::caveat(caveat).text));
         let (paths, unknown) = fabric::paths(&devices, self.machine, self.sysfs, self.interrupt);
         let backend = inventory::backend(self.chosen);
         let machine = Box::new(self.machine.clone());
@@ -88,9 +86,8 @@ impl<'a> Session<'a> {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
-            let text = format!("links were not read throughout: {reason}");
             self.recorder.add(LinksEvent::Caveat {
-                caveat: Caveat::Note { text },
+                caveat: Condition::LinkReadingLost.with(reason),
             })?;
         }
         if let Some(monitor) = monitor {
@@ -140,12 +137,8 @@ impl<'a> Session<'a> {
         };
         if let (Remembered::Unknown(reason), true) = (&self.remembered, self.args.risk) {
             // The journal still has the intent; only a later run will not know of it.
-            let text = format!(
-                "a crash of this host during a peer copy would not be remembered: {reason}; set --state-dir"
-            );
-            self.recorder.add(LinksEvent::Caveat {
-                caveat: Caveat::Note { text },
-            })?;
+            let caveat = Condition::CrashNotRemembered.with(reason);
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         Ok(())
     }
@@ -170,10 +163,10 @@ impl<'a> Session<'a> {
         let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
         let mut budget = Budget::new(self.args.budget, planned.len());
         let mut health = Health::default();
-        let mut spent = (0, Duration::ZERO);
+        let mut spent = Duration::ZERO;
         let s = if planned.len() == 1 { "" } else { "s" };
         say(&format!("{} point{s} to measure", planned.len()));
-        for (id, point) in planned.iter().enumerate() {
+        for point in planned {
             if let Some(signal) = self.interrupt.signal() {
                 return Err(Break::Signal(signal));
             }
@@ -185,7 +178,7 @@ impl<'a> Session<'a> {
             let (outcome, caveats) = match self.refusal(point, &health) {
                 Some(outcome) => (outcome, Vec::new()),
                 None => {
-                    let job = self.job(id, point, &budget);
+                    let job = self.job(point, &budget);
                     self.point(point, &job, &mut measurer, monitor, &mut health)?
                 }
             };
@@ -197,7 +190,7 @@ impl<'a> Session<'a> {
                 ));
             }
             if matches!(outcome, Outcome::Measured { .. }) {
-                spent = (spent.0 + 1, spent.1 + began.elapsed());
+                spent += began.elapsed();
             }
             let point = Point {
                 case: point.case.key.to_owned(),
@@ -216,7 +209,7 @@ impl<'a> Session<'a> {
         measurer.finish();
         if let Some(text) = self.overspent(spent) {
             self.recorder.add(LinksEvent::Caveat {
-                caveat: Caveat::Note { text },
+                caveat: Condition::BudgetExceeded.with(text),
             })?;
         }
         Ok(())
@@ -278,10 +271,8 @@ impl<'a> Session<'a> {
         self.keep(&readings)?;
         let link = |quantities: &[NamedQuantity]| self.link_use(point, &readings, quantities);
         let found = Finding::of(end, link).map_err(Break::Signal)?;
-        match &found.blame {
-            Some(blame) if blame.at_once => health.give_up(point, &blame.why),
-            Some(blame) => health.failed(point, &blame.why),
-            None => {}
+        if let Some(blame) = &found.blame {
+            health.failed(&point.suspects(), blame);
         }
         Ok((found.outcome, found.caveats))
     }
@@ -293,9 +284,8 @@ impl<'a> Session<'a> {
                 continue;
             };
             let merged = link::merged(device, reading);
-            let says = |reading: &measure::record::LinkReading| {
-                (reading.device, reading.slot, reading.narrowed_to)
-            };
+            let says =
+                |reading: &record::LinkReading| (reading.device, reading.slot, reading.narrowed_to);
             if device.loaded.as_ref().map(says) != Some(says(&merged)) {
                 self.recorder.add(LinksEvent::Reading {
                     device: *position,

@@ -1,9 +1,9 @@
 //! The verdict of a peer probe from its steps: on copies, on kernels, and on kernels that are far slower than copies.
 
 use inventory::Built;
-use measure::caveat::{Caveat, PeerAccess};
-use measure::quantity::Quantity;
-use measure::record::{KernelAccess, Links, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
+use record::caveat::{Caveat, PeerAccess};
+use record::quantity::Quantity;
+use record::{KernelAccess, Links, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
 
 use crate::messages::ProbeStep;
 
@@ -29,7 +29,7 @@ pub(super) struct Judged {
 /// The verdict of a probe that ended by itself.
 pub(super) fn judge(backend: Built, steps: &[PeerStep]) -> Judged {
     let kernels = kernel_access(steps);
-    let (verdict, rests_on) = of_copies(backend, steps, &kernels);
+    let (verdict, rests_on) = of_copies(backend, steps);
     Judged {
         verdict,
         rests_on,
@@ -57,7 +57,7 @@ pub(super) fn failed(
     let copied = outcome(steps, ProbeStep::Graph).is_some();
     if step.is_of_kernels() && copied {
         let kernels = KernelAccess::Unusable { reason };
-        let (verdict, rests_on) = of_copies(backend, steps, &kernels);
+        let (verdict, rests_on) = of_copies(backend, steps);
         return Judged {
             verdict,
             rests_on,
@@ -83,7 +83,7 @@ pub(super) fn hang(steps: &[PeerStep], step: ProbeStep, reason: String) -> Judge
     }
 }
 
-fn of_copies(backend: Built, steps: &[PeerStep], kernels: &KernelAccess) -> (PeerVerdict, String) {
+fn of_copies(backend: Built, steps: &[PeerStep]) -> (PeerVerdict, String) {
     for step in steps {
         match &step.outcome {
             StepOutcome::Refused { reason } => {
@@ -102,23 +102,10 @@ fn of_copies(backend: Built, steps: &[PeerStep], kernels: &KernelAccess) -> (Pee
         );
     };
     let (on, off) = (with.value, without.value);
-    let replayed = match outcome(steps, ProbeStep::Graph) {
-        Some(StepOutcome::Passed { .. }) => ", also replayed from a graph",
-        _ => "",
-    };
-    let by_kernels = match kernels {
-        KernelAccess::Usable => "; so did those of kernels",
-        _ => "",
-    };
-    let seen = format!(
-        "16 B copies take {on:.2} us with access and {off:.2} us without (medians, n={}); write and read arrived, \
-         compared by their owners{replayed}{by_kernels}",
-        with.n
-    );
+    let seen = format!("16 B take {on:.2} us with access, {off:.2} us without");
+    // Where the runtime copies as the hardware can, whatever was enabled, small copies tell nothing of staging.
     if !backend.copies_obey_access() {
-        let heedless = "the runtime copies as the hardware can, whatever was enabled, so staging cannot be told by small \
-                        copies";
-        return (PeerVerdict::Direct, format!("{seen}; {heedless}"));
+        return (PeerVerdict::Direct, seen);
     }
     let staged = on > STAGED_ABOVE_US && on > STAGED_RATIO * off;
     let verdict = if staged {

@@ -8,8 +8,8 @@ use topology::PciAddress;
 /// What to show and where from.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TopoArgs {
-    /// Read a soft box instead of this machine: a built-in name or a box file.
-    #[arg(long, value_name = "BOX", conflicts_with_all = ["root", "from"])]
+    /// Read a simulated machine instead of this machine: a built-in name or a machine file.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "from"])]
     pub(crate) sim: Option<String>,
 
     /// Read a copy of another machine's files: a folder that holds `sys` and, where there is one, `proc`. No tool in it is run.
@@ -18,7 +18,7 @@ pub(crate) struct TopoArgs {
 
     /// Show what a captured text says, `-` for standard input: the output of nvidia-smi topo -m, topo -p2p or -L, rocm-smi
     /// --showtopo, amd-smi topology, mx-smi topo or -L, numactl -H, also several of them in one text.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "also", "svg"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gpus", "also"])]
     pub(crate) from: Option<PathBuf>,
 
     /// GPUs to show: numbers in the order of PCI addresses, or PCI addresses, separated by commas. Default: all.
@@ -32,10 +32,6 @@ pub(crate) struct TopoArgs {
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
-
-    /// Draw the box into this file as SVG, too.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
 }
 
 /// GPUs by number or address.

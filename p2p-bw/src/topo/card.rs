@@ -7,7 +7,7 @@ use topology::{
 };
 
 /// What is said of a link that may be at rest.
-pub(crate) const TRAINED_DOWN: &str = "trained down";
+const TRAINED_DOWN: &str = "trained down";
 
 /// A GPU or a NIC.
 #[derive(Debug, Clone, Serialize)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use program::Stop;
+use runner::Interrupt;
 use serde::Serialize;
-use supervisor::Interrupt;
 use topology::vendor::METAX;
 use topology::{
     End, EndKind, Fabric, KfdNode, Machine, Matrices, Matrix, MigGpu, Nic, PathType, PciAddress,
@@ -22,9 +22,9 @@ use crate::parent::fabric;
 pub(crate) struct Shown {
     /// Counts up where a field changes its meaning.
     pub(crate) schema: u32,
-    /// Where it was read: `sysfs`, `sysfs below FOLDER`, `soft box NAME`.
+    /// Where it was read: `sysfs`, `sysfs below FOLDER`, `simulated machine NAME`.
     pub(crate) source: String,
-    /// The soft box that was read instead of a machine.
+    /// The simulated machine that was read instead of a machine.
     pub(crate) simulated: Option<String>,
     /// Nodes, processors and all GPUs.
     pub(crate) machine: Machine,
@@ -57,7 +57,7 @@ pub(crate) enum Origin {
     Machine,
     /// A copy of a machine's files in this folder.
     Copy(PathBuf),
-    /// A soft box of this name.
+    /// A simulated machine of this name.
     Soft(String),
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Machine => f.write_str("sysfs"),
             Self::Copy(folder) => write!(f, "sysfs below {}", folder.display()),
-            Self::Soft(name) => write!(f, "soft box {name}"),
+            Self::Soft(name) => write!(f, "simulated machine {name}"),
         }
     }
 }
@@ -215,11 +215,11 @@ fn empty() -> Matrix {
     }
 }
 
-/// On the machine itself nothing can be told; a folder that was named is the wrong one.
+/// On the machine itself nothing can be known; a folder that was named is the wrong one.
 fn unreadable(sysfs: &Sysfs, error: anyhow::Error) -> Stop {
     let text = format!("{error:#}");
     if sysfs.root() == Path::new("/") {
-        Stop::Refused(text)
+        Stop::Refused(text.into())
     } else {
         Stop::Usage(text)
     }
@@ -264,7 +264,7 @@ fn chosen(machine: &Machine, wanted: Option<&Gpus>) -> Result<Vec<PciDevice>, St
         let count = machine.gpus.len();
         let gpu = gpu.ok_or_else(|| {
             Stop::Usage(format!(
-                "--gpus {named}: no such GPU; this box shows {count}, see `topo` without --gpus"
+                "--gpus {named}: no such GPU; this machine shows {count}, see `topo` without --gpus"
             ))
         })?;
         if chosen.contains(gpu) {

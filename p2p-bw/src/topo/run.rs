@@ -3,45 +3,39 @@
 use std::path::Path;
 
 use inventory::played;
-use measure::exit;
-use program::outputs::{self, check_file};
+use program::outputs;
+use program::show::Show;
 use program::{Stop, passing_folder, sim};
 use topology::Sysfs;
 
 use super::args::TopoArgs;
-use super::draw::Drawing;
 use super::read::{Origin, Shown, Wanted};
-use super::{captured, json, text};
+use super::{document, json};
 
 /// Prints to standard output; gives the exit code.
 ///
 /// # Errors
-/// A wrong command line or input, or nothing that can be told.
-pub(crate) fn run(args: &TopoArgs) -> Result<u8, Stop> {
-    if let Some(path) = &args.svg {
-        check_file("--svg", path).map_err(Stop::Usage)?;
-    }
+/// A wrong command line or input, or nothing that can be known.
+pub(crate) fn run(args: &TopoArgs, show: Show) -> Result<u8, Stop> {
     if let Some(path) = &args.from {
-        return from(path, args.json);
+        return from(path, args.json, show);
     }
     let shown = shown(args);
     sim::forget();
     let shown = shown?;
     if shown.is_empty() {
-        return Err(Stop::Refused(format!(
-            "{} shows neither NUMA nodes nor PCI functions",
-            shown.source
-        )));
+        return Err(Stop::Refused(
+            format!(
+                "{} shows neither NUMA nodes nor PCI functions",
+                shown.source
+            )
+            .into(),
+        ));
     }
-    let printed = outputs::print(&match args.json {
-        true => json::of(&shown).map_err(Stop::Internal)?,
-        false => text::of(&shown),
-    });
-    let drawn = args
-        .svg
-        .as_deref()
-        .map(|path| outputs::write(path, Ok(Drawing::of(&shown).svg())));
-    Ok(exit::fold([printed, drawn.unwrap_or(exit::DONE)]))
+    Ok(match args.json {
+        true => outputs::print(&json::of(&shown).map_err(Stop::Internal)?),
+        false => show.print(&document::of_machine(&shown)),
+    })
 }
 
 fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
@@ -61,14 +55,14 @@ fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
     Shown::read(&sysfs, origin, wanted)
 }
 
-fn from(path: &Path, as_json: bool) -> Result<u8, Stop> {
+fn from(path: &Path, as_json: bool, show: Show) -> Result<u8, Stop> {
     let text = text_of(path)?;
     let captured = topology::captured::read(&text)
         .map_err(|error| Stop::Usage(format!("{}: {error}", named(path))))?;
-    Ok(outputs::print(&match as_json {
-        true => json::of_captured(&captured).map_err(Stop::Internal)?,
-        false => captured::of(&captured),
-    }))
+    Ok(match as_json {
+        true => outputs::print(&json::of_captured(&captured).map_err(Stop::Internal)?),
+        false => show.print(&document::of_captured(&captured)),
+    })
 }
 
 fn is_standard_input(path: &Path) -> bool {

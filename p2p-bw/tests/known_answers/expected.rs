@@ -1,33 +1,21 @@
-//! Which points a run has, and which of them must have been measured: what a box cannot do is told, not measured, and what
+//! Which points a run has, and which of them must have been measured: what a box cannot do is reported, not measured, and what
 //! it can do is not left out.
 
 use boxfile::BoxFile;
-use measure::record::{Endpoint, Links, Outcome, Point};
+use record::{Endpoint, Links, Outcome, Point};
 
 use super::boxes::{Access, access, heeds_access};
 use super::program::ordinal;
 use super::solver::Solver;
 
-/// Every case of `p2p-bw --list`.
-pub(crate) const CASES: [&str; 64] = [
+/// Every case of `tplens p2p --list`.
+pub(crate) const CASES: [&str; 44] = [
     "h2d_pinned_ce",
     "h2d_pinned_sm",
     "d2h_pinned_ce",
     "d2h_pinned_sm",
     "h2d_pageable_ce",
     "d2h_pageable_ce",
-    "h2d_wc_ce",
-    "h2d_wc_sm",
-    "d2h_wc_ce",
-    "d2h_wc_sm",
-    "h2d_registered_ce",
-    "h2d_registered_sm",
-    "d2h_registered_ce",
-    "d2h_registered_sm",
-    "h2d_huge_ce",
-    "h2d_huge_sm",
-    "d2h_huge_ce",
-    "d2h_huge_sm",
     "host_bidir_pinned_ce",
     "host_bidir_pinned_sm",
     "local_ce",
@@ -65,14 +53,6 @@ pub(crate) const CASES: [&str; 64] = [
     "d2d_chase_sm",
     "small_copy_h2d_ce",
     "small_copy_d2h_ce",
-    "small_copy_h2d_pageable_ce",
-    "small_copy_d2h_pageable_ce",
-    "small_copy_h2d_wc_ce",
-    "small_copy_d2h_wc_ce",
-    "small_copy_h2d_registered_ce",
-    "small_copy_d2h_registered_ce",
-    "small_copy_h2d_huge_ce",
-    "small_copy_d2h_huge_ce",
     "small_copy_d2d_ce",
 ];
 

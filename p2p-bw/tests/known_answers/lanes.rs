@@ -1,8 +1,8 @@
-//! What each case of `p2p-bw --list` moves: the streams that run at once, by the words of its row.
+//! What each case of `tplens p2p --list` moves: the streams that run at once, by the words of its row.
 //!
 //! This is written from the list's words, and shares no code with the program's own table.
 
-use measure::record::Endpoint;
+use record::Endpoint;
 
 use super::play::Route;
 use super::routes::{HostMemory, Mover, Routes, Toward};
@@ -74,19 +74,13 @@ impl<'a> Lanes<'a> {
     }
 
     fn streams(&self, base: &str) -> Vec<Lane> {
-        use HostMemory::{HugePages, Pageable, Pinned, Registered, WriteCombined};
+        use HostMemory::{Pageable, Pinned};
         use Toward::{Device, Host};
         match base {
             "h2d_pinned" | "small_copy_h2d" => self.with_host(Device, Pinned),
             "d2h_pinned" | "small_copy_d2h" => self.with_host(Host, Pinned),
-            "h2d_pageable" | "small_copy_h2d_pageable" => self.with_host(Device, Pageable),
-            "d2h_pageable" | "small_copy_d2h_pageable" => self.with_host(Host, Pageable),
-            "h2d_wc" | "small_copy_h2d_wc" => self.with_host(Device, WriteCombined),
-            "d2h_wc" | "small_copy_d2h_wc" => self.with_host(Host, WriteCombined),
-            "h2d_registered" | "small_copy_h2d_registered" => self.with_host(Device, Registered),
-            "d2h_registered" | "small_copy_d2h_registered" => self.with_host(Host, Registered),
-            "h2d_huge" | "small_copy_h2d_huge" => self.with_host(Device, HugePages),
-            "d2h_huge" | "small_copy_d2h_huge" => self.with_host(Host, HugePages),
+            "h2d_pageable" => self.with_host(Device, Pageable),
+            "d2h_pageable" => self.with_host(Host, Pageable),
             "host_bidir_pinned" => vec![
                 self.host("forward", Device, Pinned, self.only()),
                 self.host("back", Host, Pinned, self.only()),

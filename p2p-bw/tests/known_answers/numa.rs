@@ -1,13 +1,15 @@
-//! `p2p-bw numa` on the built-in boxes: every place, kind of memory and direction against arithmetic over the box file that stands here.
-
-use std::process::Command;
+//! `tplens numa` on the built-in boxes: every place, kind of memory and direction against arithmetic over the box file that stands here.
 
 use boxfile::{BoxFile, Fault, Figure};
-use measure::near::{Difference, penalties};
-use measure::record::{self, Numa, NumaPoint, Outcome, Payload, Status};
+use record::near::{Difference, penalties};
+use record::{self, Numa, NumaPoint, Outcome, Payload, Status};
 
 use super::program::Folder;
-use super::random::full;
+
+/// Whether every machine is played, which takes long.
+fn full() -> bool {
+    std::env::var_os("TPLENS_FULL").is_some()
+}
 
 /// The boxes that `--sim` knows by name.
 const BOXES: [&str; 7] = [
@@ -26,12 +28,12 @@ fn quiet(name: &str) -> BoxFile {
     described
 }
 
-/// Runs `p2p-bw numa` on a box; what it keeps, its exit code and what it prints.
+/// Runs `tplens numa` on a box; what it keeps, its exit code and what it prints.
 fn ran(described: &BoxFile, args: &[&str]) -> (Numa, i32, String) {
     let folder = Folder::new();
     let (file, out) = (folder.path().join("box.toml"), folder.path().join("out"));
     std::fs::write(&file, described.to_toml().unwrap()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_p2p-bw"))
+    let output = built::named("p2p-bw")
         .arg("numa")
         .arg("--sim")
         .arg(&file)
@@ -59,7 +61,7 @@ fn direction_and_kind(case: &str) -> (&str, &str) {
     key.split_once('_').unwrap_or((key, "pinned"))
 }
 
-/// The near rate in GB/s by the box file: what is absent is as registered, and that as pinned.
+/// The near rate in GB/s by the machine file.
 fn near_rate(described: &BoxFile, physical: usize, case: &str, bytes: u64) -> f64 {
     let device = &described.device[physical];
     let (direction, kind) = direction_and_kind(case);
@@ -70,21 +72,8 @@ fn near_rate(described: &BoxFile, physical: usize, case: &str, bytes: u64) -> f6
             up.value
         }
     };
-    let or = |down: &Option<Figure>, up: &Option<Figure>, other: f64| {
-        let figure = if direction == "h2d" { down } else { up };
-        figure.as_ref().map_or(other, |figure| figure.value)
-    };
-    let pinned = either(&device.h2d_pinned, &device.d2h_pinned);
-    let registered = or(&device.h2d_registered, &device.d2h_registered, pinned);
     match kind {
-        "pinned" => pinned,
-        "registered" => registered,
-        "wc" => or(
-            &device.h2d_write_combined,
-            &device.d2h_write_combined,
-            pinned,
-        ),
-        "huge" => or(&device.h2d_huge, &device.d2h_huge, registered),
+        "pinned" => either(&device.h2d_pinned, &device.d2h_pinned),
         "pageable" => match &device.pageable_up_to {
             Some(staged) if bytes <= staged.bytes => either(&staged.h2d, &staged.d2h),
             _ => either(&device.h2d_pageable, &device.d2h_pageable),
@@ -179,8 +168,8 @@ fn every_box_gives_its_file_s_figures_for_near_and_far() {
         );
         assert_eq!(code, 0, "{name}");
         let (count, worst) = compared(&described, &numa);
-        // At the least both directions of five kinds, large and small, on each device.
-        assert!(count >= 20 * numa.devices.len(), "{name}: {count}");
+        // At the least both directions of two kinds, and small copies, on each device.
+        assert!(count >= 6 * numa.devices.len(), "{name}: {count}");
         // Without noise what is left is rounding: single-precision milliseconds.
         assert!(worst < 1e-6, "{name}: {worst}");
     }
@@ -199,15 +188,7 @@ fn with_its_noise_the_l40_box_is_recovered_within_two_percent() {
 #[test]
 fn the_box_with_eight_nodes_is_bound_to_the_node_of_its_gpus() {
     let described = quiet("mxc500x4");
-    let args = [
-        "--gpus",
-        "0,1,2,3",
-        "--size",
-        "1M",
-        "--no-sizes",
-        "--kinds",
-        "pinned",
-    ];
+    let args = ["--gpus", "0,1,2,3", "--size", "1M", "--kinds", "pinned"];
     let (numa, _, text) = ran(&described, &args);
     let binding = numa.binding.unwrap();
     assert_eq!(binding.numactl, "numactl --cpunodebind=0 --membind=0");
@@ -229,15 +210,7 @@ fn a_refused_node_never_has_a_number_under_its_name() {
     described.fault.push(Fault::MbindRefused { node: Some(1) });
     let (numa, code, text) = ran(
         &described,
-        &[
-            "--gpus",
-            "0",
-            "--size",
-            "1M",
-            "--no-sizes",
-            "--samples",
-            "6",
-        ],
+        &["--gpus", "0", "--size", "1M", "--samples", "6"],
     );
     // Something could not be proven.
     assert_eq!(code, 3, "{text}");
@@ -259,13 +232,11 @@ fn a_refused_node_never_has_a_number_under_its_name() {
             .iter()
             .all(|one| one.far.memory_node != Some(1))
     );
-    assert!(text.contains("refused"), "{text}");
     // Where near memory is refused, no number stands for it in any table.
     described.fault = vec![Fault::MbindRefused { node: Some(0) }];
     let args = ["--gpus", "0", "--kinds", "pageable", "--samples", "6"];
     let (numa, code, text) = ran(&described, &args);
     assert_eq!(code, 3, "{text}");
-    assert!(!text.contains("by size"), "{text}");
     assert!(penalties(&numa).is_empty());
 }
 
@@ -277,15 +248,7 @@ fn far_memory_that_is_faster_is_an_inversion() {
     }
     let (numa, _, text) = ran(
         &described,
-        &[
-            "--gpus",
-            "0",
-            "--kinds",
-            "pinned",
-            "--no-sizes",
-            "--size",
-            "4M",
-        ],
+        &["--gpus", "0", "--kinds", "pinned", "--size", "4M"],
     );
     let found = penalties(&numa);
     let inverted: Vec<_> = found
@@ -295,25 +258,5 @@ fn far_memory_that_is_faster_is_an_inversion() {
     // Memory on node 1, with the thread there and near; near memory again is no far place.
     assert_eq!(inverted.len(), 2, "{text}");
     assert!(inverted.iter().all(|one| one.far.case == "h2d_pinned_ce"));
-    assert!(text.contains("INVERSION"), "{text}");
-}
-
-#[test]
-fn the_staging_threshold_of_an_amd_box_is_named() {
-    let described = quiet("r9700-x16");
-    let staged = described.device[0].pageable_up_to.as_ref();
-    assert_eq!(staged.map(|staged| staged.bytes), Some(1 << 20));
-    let (_, _, text) = ran(&described, &["--gpus", "0", "--kinds", "pageable"]);
-    // One change in each direction, and no other.
-    assert_eq!(text.matches("changes between").count(), 2, "{text}");
-    assert_eq!(
-        text.matches("changes between 1 MiB and 2 MiB").count(),
-        2,
-        "{text}"
-    );
-    assert!(text.contains("AMD's runtime"), "{text}");
-    // A box without such a threshold has no change.
-    let (_, _, text) = ran(&quiet("l40x4"), &["--gpus", "0", "--kinds", "pageable"]);
-    assert!(!text.contains("changes between"), "{text}");
-    assert_eq!(text.matches("no change told").count(), 2, "{text}");
+    assert!(text.contains("[near-far-inverted]"), "{text}");
 }

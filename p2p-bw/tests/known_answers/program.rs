@@ -1,17 +1,13 @@
-//! Runs the built `p2p-bw` on a soft box in folders of its own and reads the record that it leaves.
+//! Runs the built `tplens p2p` on a simulated machine in folders of its own and reads the record that it leaves.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use boxfile::BoxFile;
-use measure::quantity::{TimeSource, Unit};
-use measure::record::{
-    self, Endpoint, Links, Outcome, Payload, PeerVerdict, Point, Status, Verification,
-};
+use record::quantity::{TimeSource, Unit};
+use record::{self, Endpoint, Links, Outcome, Payload, PeerVerdict, Point, Status, Verification};
 
 use super::errors::Comparison;
-use super::shapes::Shape;
 use super::solver::{Question, Solver};
 
 /// A folder that goes when it is dropped.
@@ -41,7 +37,7 @@ impl Drop for Folder {
     }
 }
 
-/// A run of `p2p-bw` on a box, which must end well; `args` follow those that name box and folders.
+/// A run of `tplens p2p` on a box, which must end well; `args` follow those that name box and folders.
 pub(crate) fn measured(described: &BoxFile, args: &[&str]) -> Links {
     let folder = Folder::new();
     let (file, out) = (
@@ -49,7 +45,7 @@ pub(crate) fn measured(described: &BoxFile, args: &[&str]) -> Links {
         folder.path().join("out"),
     );
     std::fs::write(&file, described.to_toml().unwrap()).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_p2p-bw"))
+    let output = built::named("p2p-bw")
         .arg("--sim")
         .arg(&file)
         .arg("--state-dir")
@@ -82,8 +78,6 @@ pub(crate) fn measured(described: &BoxFile, args: &[&str]) -> Links {
     let Payload::Links(links) = record.payload else {
         panic!("not links");
     };
-    let backend = &links.backend.as_ref().unwrap().name;
-    assert_eq!(*backend, Shape::of(described.vendor).backend);
     *links
 }
 
@@ -122,26 +116,18 @@ pub(crate) fn compared(described: &BoxFile, links: &Links) -> Vec<Comparison> {
             bytes: point.bytes,
             copies: timing.copies_per_sample,
         };
-        let (expected, noisy) = (solver.answer(&question), solver.noisy_answer(&question));
+        let expected = solver.answer(&question);
         let names: Vec<&str> = told.iter().map(|named| named.name.as_str()).collect();
         let wanted: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, wanted, "{question:?}");
-        for ((named, (name, expected)), noisy) in told.iter().zip(&expected).zip(noisy) {
+        for (named, (name, expected)) in told.iter().zip(&expected) {
             let quantity = &named.quantity;
             assert_eq!(quantity.timing.source, TimeSource::VirtualClock);
             assert_eq!(quantity.unit, unit(name), "{question:?}");
-            let covers = |interval: measure::stats::Interval| {
-                interval.low <= *expected && *expected <= interval.high
-            };
             all.push(Comparison {
                 what: format!("{} {question:?} {name} n={}", described.name, quantity.n),
-                vendor: described.vendor,
-                case: point.case.clone(),
                 found: quantity.value,
                 expected: *expected,
-                noisy,
-                load_ns: solver.load_ns(&question),
-                covered: quantity.interval.map(covers),
             });
         }
     }

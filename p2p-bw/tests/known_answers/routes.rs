@@ -13,10 +13,6 @@ use super::play::Route;
 pub(crate) enum HostMemory {
     Pinned,
     Pageable,
-    WriteCombined,
-    Registered,
-    /// Registered, in huge pages.
-    HugePages,
 }
 
 /// Which way between the host and a device.
@@ -195,37 +191,17 @@ impl Routes<'_> {
     }
 }
 
-/// What a copy engine reaches in a copy of so many bytes; what has no figure of its own goes as pinned memory does, huge pages as
-/// registered memory.
+/// What a copy engine reaches in a copy of so many bytes.
 fn engine_rate(device: &Device, toward: Toward, memory: HostMemory, bytes: u64) -> &Figure {
     let down = toward == Toward::Device;
-    let pinned = if down {
-        &device.h2d_pinned
-    } else {
-        &device.d2h_pinned
-    };
-    let registered = if down {
-        device.h2d_registered.as_ref()
-    } else {
-        device.d2h_registered.as_ref()
-    };
     let staged = device.pageable_up_to.as_ref();
     let staged = staged.filter(|staged| bytes <= staged.bytes);
-    let own = match (memory, down) {
-        (HostMemory::Pinned, _) => None,
-        (HostMemory::Pageable, true) => {
-            Some(staged.map_or(&device.h2d_pageable, |staged| &staged.h2d))
-        }
-        (HostMemory::Pageable, false) => {
-            Some(staged.map_or(&device.d2h_pageable, |staged| &staged.d2h))
-        }
-        (HostMemory::WriteCombined, true) => device.h2d_write_combined.as_ref(),
-        (HostMemory::WriteCombined, false) => device.d2h_write_combined.as_ref(),
-        (HostMemory::Registered, _) => registered,
-        (HostMemory::HugePages, true) => device.h2d_huge.as_ref().or(registered),
-        (HostMemory::HugePages, false) => device.d2h_huge.as_ref().or(registered),
-    };
-    own.unwrap_or(pinned)
+    match (memory, down) {
+        (HostMemory::Pinned, true) => &device.h2d_pinned,
+        (HostMemory::Pinned, false) => &device.d2h_pinned,
+        (HostMemory::Pageable, true) => staged.map_or(&device.h2d_pageable, |staged| &staged.h2d),
+        (HostMemory::Pageable, false) => staged.map_or(&device.d2h_pageable, |staged| &staged.d2h),
+    }
 }
 
 fn crossing(id: &str, down: bool) -> Crossing {

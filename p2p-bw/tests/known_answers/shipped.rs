@@ -2,8 +2,8 @@
 //! that stands here.
 
 use boxfile::BoxFile;
-use measure::record::Endpoint::{Device, Host};
-use measure::record::{Links, Outcome, PeerVerdict};
+use record::Endpoint::{Device, Host};
+use record::{Links, Outcome, PeerVerdict};
 
 use super::errors::assert_within;
 use super::program::{compared, measured, number, points, verdict};
@@ -20,6 +20,14 @@ fn quiet(name: &str) -> BoxFile {
     described
 }
 
+/// Copies alone, both ways at once and of several devices at once, and chases.
+const WITH_GROUPS: [&str; 4] = [
+    "--sizes",
+    "16M",
+    "--cases",
+    "core,host_bidir_pinned_ce,d2d_read_*,d2d_bidir_*_ce,d2d_driver_staged_ce,host_to_all_ce,all_to_host_ce,all_pairs_ce",
+];
+
 /// GB/s of copies that run alone, each with its latency: bytes / (latency + bytes / rate), and 1 GB/s is 1 byte a nanosecond.
 fn alone(bytes: f64, latency_us: f64, gbps: f64) -> f64 {
     bytes / (latency_us * 1e3 + bytes / gbps)
@@ -28,7 +36,7 @@ fn alone(bytes: f64, latency_us: f64, gbps: f64) -> f64 {
 fn assert_number(
     links: &Links,
     case: &str,
-    ends: [measure::record::Endpoint; 2],
+    ends: [record::Endpoint; 2],
     name: &str,
     expected: f64,
 ) {
@@ -43,7 +51,7 @@ fn assert_number(
 #[test]
 fn the_l40_box_gives_its_file_s_figures() {
     let described = quiet("l40x4");
-    let links = measured(&described, &["--sizes", "16M"]);
+    let links = measured(&described, &WITH_GROUPS);
     let all = compared(&described, &links);
     // 4 devices x (4 one-way, 3 numbers both ways, 1 local, 1 chase), 12 ordered pairs x (write and read by engine and kernel, a
     // chase), 6 pairs x 3 x (write, read), 4 shares and a total x (host to all, all to host), 12 and a total for all pairs.
@@ -159,7 +167,7 @@ fn without_peer_access_the_l40_box_is_staged() {
 #[test]
 fn the_mig_box_shows_its_instances_denied_and_staged() {
     let described = quiet("rtxpro6000-mig");
-    let links = measured(&described, &["--sizes", "16M"]);
+    let links = measured(&described, &WITH_GROUPS);
     let all = compared(&described, &links);
     // As above on 2 devices; 2 ordered pairs x 2 staged cases; 2 shares and a total x (host to all, all to host).
     assert_eq!(all.len(), 2 * 9 + 2 * 2 + (2 + 1) * 2);

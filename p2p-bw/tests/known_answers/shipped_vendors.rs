@@ -2,8 +2,8 @@
 //! each box is there to show against arithmetic that stands here.
 
 use boxfile::BoxFile;
-use measure::record::Endpoint::{All, Device, Host};
-use measure::record::{Links, Outcome, PeerVerdict};
+use record::Endpoint::{All, Device, Host};
+use record::{Links, Outcome, PeerVerdict};
 
 use super::errors::{Comparison, assert_within};
 use super::expected::{Asked, CASES};

@@ -1,14 +1,13 @@
-//! What `p2p-bw` must find on a box without noise: the box file's figures, put together by the soft drivers' written
+//! What `tplens p2p` must find on a box without noise: the box file's figures, put together by the simulated drivers' written
 //! semantics (the head of `soft/core/src/lib.rs`) and the method of each case. It shares no code with either.
 //!
 //! Gates take no time, so they are not played. What the host takes to issue a copy is its own clock's and not told.
 
 use std::collections::BTreeMap;
 
-use boxfile::{BoxFile, Noise};
-use measure::record::Endpoint;
+use boxfile::BoxFile;
+use record::Endpoint;
 
-use super::dice::Dice;
 use super::lanes::{Lane, Lanes, Told, Way};
 use super::play::{Play, Route, Step};
 use super::routes::Routes;
@@ -54,42 +53,9 @@ impl<'a> Solver<'a> {
         self.physical[ordinal]
     }
 
-    pub(crate) fn ordinals(&self) -> usize {
-        self.physical.len()
-    }
-
     /// Numbers by name, in the units of their case, without noise.
     pub(crate) fn answer(&self, question: &Question<'_>) -> Vec<(String, f64)> {
         self.sample(question, &mut || 1.0)
-    }
-
-    /// Nanoseconds of one load as the file gives them, where the case is a chase.
-    pub(crate) fn load_ns(&self, question: &Question<'_>) -> Option<f64> {
-        let (_, lanes) = Lanes::of(Routes(self.described), &self.physical, question);
-        lanes.iter().find_map(|lane| match lane.way {
-            Way::Chase { step_ns, .. } => Some(step_ns),
-            _ => None,
-        })
-    }
-
-    /// What many samples with the box's noise, drawn here, come to: what a path makes of noise beyond spread.
-    ///
-    /// Two flows that share a segment keep in step without noise, and both wait for their latency at one time. Out of
-    /// step, one uses what the other leaves, so noise makes them faster.
-    pub(crate) fn noisy_answer(&self, question: &Question<'_>) -> Vec<Noisy> {
-        const SAMPLES: usize = 41;
-        let Some(noise) = &self.described.noise else {
-            let answer = self.answer(question).into_iter();
-            return answer.map(|(_, value)| Noisy::of(vec![value])).collect();
-        };
-        let mut dice = Dice::new(0x0ddb_a115);
-        let samples: Vec<_> = (0..SAMPLES)
-            .map(|_| self.sample(question, &mut || factor(noise, &mut dice)))
-            .collect();
-        let numbers = 0..samples[0].len();
-        numbers
-            .map(|place| Noisy::of(samples.iter().map(|sample| sample[place].1).collect()))
-            .collect()
     }
 
     /// One sample; the latency and the bytes of each copy and kernel are multiplied by its factor.
@@ -123,28 +89,6 @@ impl<'a> Solver<'a> {
             numbers.push(("total".to_owned(), moved * lanes.len() as f64 / last));
         }
         numbers
-    }
-}
-
-/// What a number is on a box with noise.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Noisy {
-    pub(crate) median: f64,
-    /// A tenth of the samples is below, and one above.
-    pub(crate) tenths: (f64, f64),
-    /// The least and the most.
-    pub(crate) range: (f64, f64),
-}
-
-impl Noisy {
-    fn of(mut samples: Vec<f64>) -> Self {
-        samples.sort_by(f64::total_cmp);
-        let last = samples.len() - 1;
-        Self {
-            median: samples[last / 2],
-            tenths: (samples[last / 10], samples[last - last / 10]),
-            range: (samples[0], samples[last]),
-        }
     }
 }
 
@@ -248,25 +192,4 @@ fn waiting(latency_ns: f64) -> Route {
         latency_ns,
         crosses: BTreeMap::new(),
     }
-}
-
-/// 1 + cv z, z normal within 3; now and then 1 + the extra of a slow copy besides.
-fn factor(noise: &Noise, dice: &mut Dice) -> f64 {
-    let z = loop {
-        // Box and Muller, 1958.
-        let (radius, angle) = (
-            dice.real(f64::MIN_POSITIVE, 1.0),
-            dice.real(0.0, std::f64::consts::TAU),
-        );
-        let z = (-2.0 * radius.ln()).sqrt() * angle.cos();
-        if z.abs() <= 3.0 {
-            break z;
-        }
-    };
-    let slow = if dice.chance(noise.slow_fraction) {
-        1.0 + noise.slow_extra
-    } else {
-        1.0
-    };
-    (1.0 + noise.cv * z) * slow
 }

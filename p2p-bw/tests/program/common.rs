@@ -1,4 +1,4 @@
-//! What these tests share: folders, soft boxes of two GPUs, runs with what they leave, and processes left behind.
+//! What these tests share: folders, simulated machines of two GPUs, runs with what they leave, and processes left behind.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -7,11 +7,11 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use boxfile::{BoxFile, Fault, Figure, Link};
-use measure::record::{self, Endpoint, Links, Outcome, Payload, PeerProbe, Record};
+use record::{self, Endpoint, Links, Outcome, Payload, PeerProbe, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-/// Set in every run, so that its processes can be told from others.
+/// Set in every run, so that its processes can be known from others.
 const MARK: &str = "P2P_BW_TEST_FOLDER";
 
 /// What something may take that happens at once: far more than it needs, also on a busy machine.
@@ -68,7 +68,7 @@ impl Scratch {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p2p-bw"));
+        let mut command = built::named("p2p-bw");
         command
             .args(arguments)
             .current_dir(&self.0)
@@ -152,7 +152,7 @@ impl Scratch {
     pub(crate) fn children_that_load(&self, count: usize) -> Vec<Pid> {
         let loads = |pid: &Pid| {
             let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
-            String::from_utf8_lossy(&line.unwrap_or_default()).contains("__load")
+            String::from_utf8_lossy(&line.unwrap_or_default()).contains("__worker")
         };
         loop {
             let mut found = self.processes();
@@ -263,7 +263,7 @@ impl Kept {
 }
 
 fn is_right(outcome: &Outcome) -> bool {
-    use measure::record::Verification::{NotAsked, Passed};
+    use record::Verification::{NotAsked, Passed};
     matches!(
         outcome,
         Outcome::Measured {

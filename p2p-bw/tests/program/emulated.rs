@@ -1,4 +1,4 @@
-//! `p2p-bw topo` and `doctor` on the sysfs of emulated machines, against what lspci, numactl, hwloc and the kernel said there.
+//! `tplens topo` and `doctor` on the sysfs of emulated machines, against what lspci, numactl, hwloc and the kernel said there.
 //!
 //! The machines ran once, under QEMU; each file below `emulated/` holds one: what the tools said, then the files that ours read.
 //! Where memory is placed is tested by the crate `numa`.

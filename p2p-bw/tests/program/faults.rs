@@ -1,10 +1,10 @@
 //! Boxes on which something goes wrong in the driver, in memory, or on a device: each ends in a valid record.
 
 use boxfile::{AllocSite, Direction, Fault, HangOp};
-use measure::caveat::Caveat;
-use measure::record::{Endpoint, Outcome, PeerVerdict, Status, Verification};
+use record::caveat::Caveat;
+use record::{Endpoint, FailureKind, Outcome, PeerVerdict, Status, Verification};
 
-use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with, without_kernels};
+use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with};
 
 /// Seconds without progress that count as a hang: soft copies of 64 KiB take microseconds.
 const DEADLINE: [&str; 2] = ["--deadline", "2"];
@@ -90,26 +90,6 @@ fn a_probe_that_cannot_allocate_leaves_its_pair_to_the_staged_path() {
 }
 
 #[test]
-fn an_allocation_of_pinned_memory_that_fails_costs_one_point() {
-    let fault = Fault::AllocFailure {
-        on: AllocSite::Host,
-        nth: 3,
-    };
-    // One for each device in the first case; the third is the second case's first. Without kernels, since the flag of
-    // their gate lies in pinned memory, too.
-    let cases = ["--no-peer", "--cases", "h2d_pinned_ce,d2h_pinned_ce"];
-    let kept = Scratch::new().soft(
-        &without_kernels(with(fault)),
-        &[&DEADLINE[..], &cases].concat(),
-    );
-    let (case, from, to, reason) = only_failure(&kept);
-    assert_eq!((case, from, to), ("d2h_pinned_ce", gpu(0), HOST));
-    assert!(kept.is_measured("d2h_pinned_ce", gpu(1), HOST));
-    assert!(reason.contains("out of memory"), "{reason}");
-    assert_eq!(kept.ran.code, 3);
-}
-
-#[test]
 fn a_driver_that_cannot_be_initialised_is_a_refusal_with_its_words() {
     // 999 is CUDA_ERROR_UNKNOWN (cuda.h).
     let kept = run(Fault::InitFailure { code: 999 }, &[]);
@@ -127,7 +107,7 @@ fn nothing_was_measured(kept: &Kept, why: &str) {
     let Status::Refused { reason } = &kept.record.status else {
         panic!("{:?}", kept.record.status);
     };
-    for text in [reason, &kept.ran.stderr] {
+    for text in [&reason.detail, &kept.ran.stderr] {
         assert!(text.contains(why), "no `{why}` in {text}");
         assert!(text.contains("2 GPU(s) at 0000:21:00.0 (NVIDIA)"), "{text}");
     }
@@ -150,7 +130,6 @@ fn wrong_data_to_a_device_is_exit_5_and_its_numbers_are_not_printed() {
     assert!(is_wrong(kept.outcome("h2d_pageable_ce", HOST, gpu(0))));
     assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(1)));
     assert!(kept.is_measured("local_ce", gpu(1), gpu(1)));
-    assert!(kept.ran.stdout.contains("WRONG DATA"));
     let csv = std::fs::read_to_string(scratch.join("r.csv")).unwrap();
     let row = csv
         .lines()
@@ -194,19 +173,6 @@ fn data_that_reaches_no_device_right_is_not_held_against_its_peer() {
 }
 
 #[test]
-fn wrong_data_from_a_device_is_exit_5() {
-    let fault = Fault::WrongData {
-        pair: None,
-        direction: Some(Direction::D2h),
-        device: Some(1),
-    };
-    let kept = run(fault, &["--no-peer"]);
-    assert_eq!(kept.ran.code, 5);
-    assert!(is_wrong(kept.outcome("d2h_pinned_ce", gpu(1), HOST)));
-    assert!(kept.is_measured("d2h_pinned_ce", gpu(0), HOST));
-}
-
-#[test]
 fn a_device_that_is_lost_is_tried_twice_and_the_other_is_measured() {
     // Fewer copies than one point has: two warm-ups, one timed to size the samples, six samples.
     let fault = Fault::DeviceLost {
@@ -235,7 +201,7 @@ fn a_device_that_is_lost_is_tried_twice_and_the_other_is_measured() {
             panic!("{outcome:?}");
         };
         assert!(
-            reason.contains("device lost") && reason.contains("Xid"),
+            reason.kind == FailureKind::DeviceLost && reason.contains("Xid"),
             "{reason}"
         );
     }
@@ -274,39 +240,6 @@ fn a_copy_to_a_device_that_never_ends_is_a_hang_of_that_device_only() {
     ] {
         assert!(kept.is_measured(case, from, to), "{case}");
     }
-    assert!(
-        kept.ran.stdout.contains("HANG while"),
-        "{}",
-        kept.ran.stdout
-    );
-}
-
-#[test]
-fn a_copy_from_a_device_that_never_ends_is_a_hang_of_that_device_only() {
-    let cases = [
-        "--no-peer",
-        "--no-verify",
-        "--cases",
-        "*2h_pinned_ce,h2d_p*,local_ce",
-    ];
-    let kept = run(hang(HangOp::D2h, Some(1), None), &cases);
-    assert_eq!(kept.ran.code, 3);
-    let bad = kept.bad();
-    assert_eq!(bad.len(), 1, "{bad:?}");
-    assert!(is_hang(kept.outcome("d2h_pinned_ce", gpu(1), HOST)));
-}
-
-#[test]
-fn a_local_copy_that_never_ends_costs_its_point() {
-    let kept = run(hang(HangOp::Local, Some(0), None), &["--no-peer"]);
-    assert_eq!(kept.ran.code, 3);
-    let bad = kept.bad();
-    assert_eq!(bad.len(), 1, "{bad:?}");
-    let Outcome::Hang { doing } = kept.outcome("local_ce", gpu(0), gpu(0)) else {
-        panic!("{bad:?}");
-    };
-    assert!(doing.contains("warming up: no progress for 2 s"), "{doing}");
-    assert!(kept.is_measured("d2d_staged_ce", gpu(0), gpu(1)));
 }
 
 #[test]
@@ -333,11 +266,6 @@ fn a_link_that_retrains_is_read_under_load_and_said() {
         kept.links().caveats.contains(&narrowed),
         "{:?}",
         kept.links().caveats
-    );
-    assert!(
-        kept.ran
-            .stdout
-            .contains("GPU0's link fell from Gen4 x16 to Gen4 x8")
     );
 }
 

@@ -54,22 +54,6 @@ fn nvbandwidths_total_is_the_sum_of_both_ways() {
 }
 
 #[test]
-fn a_heat_map_says_which_number_it_shows_and_when_its_cells_are_no_sum() {
-    let scratch = Scratch::new();
-    let more = ["--cases", "small_copy_d2d_ce,all_pairs_ce", "--svg", "new"];
-    let kept = scratch.soft(&two_gpus(), &more);
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    let svg = |case| {
-        let file = scratch.join(&format!("new/heat-{case}.svg"));
-        std::fs::read_to_string(file).unwrap()
-    };
-    let small = svg("small_copy_d2d_ce");
-    assert!(small.contains("small_copy_d2d_ce, 16 B, pace") && small.contains("issue is in"));
-    let all = svg("all_pairs_ce");
-    assert!(all.contains("all pairs at once") && all.contains("not to be added up"));
-}
-
-#[test]
 fn two_forms_that_want_standard_output_are_refused() {
     let scratch = Scratch::new();
     let form = ["--format", "nvbandwidth-json", "--backend", "host"];
@@ -78,46 +62,4 @@ fn two_forms_that_want_standard_output_are_refused() {
     scratch
         .run(&["show", "out", "--csv", "--format", "nvbandwidth-json"])
         .is_wrong_usage("--csv");
-}
-
-#[test]
-fn pictures_are_drawn_for_pairs_and_for_several_sizes() {
-    let scratch = Scratch::new();
-    let more = [
-        "--cases",
-        "h2d_pinned_ce,d2d_write_ce",
-        "--svg",
-        "pictures/new",
-    ];
-    // The later of two --sizes would be refused, so the sizes of this run stand alone.
-    let path = scratch.write_box(&two_gpus());
-    let own = ["--sim", &path, "--sizes", "64K,128K", "--samples", "6"];
-    let kept = ["--out", "out", "--state-dir", "state"];
-    let ran = scratch.run(&[&own[..], &kept, &more].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let folder = scratch.join("pictures/new");
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    assert_eq!(
-        names,
-        [
-            "heat-d2d_write_ce.svg",
-            "sweep-d2d_write_ce.svg",
-            "sweep-h2d_pinned_ce.svg"
-        ]
-    );
-    for name in names {
-        let svg = std::fs::read_to_string(folder.join(name)).unwrap();
-        assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>"));
-        assert!(svg.contains("SIMULATED on soft box two-l40"));
-    }
-    scratch
-        .run(&["show", "out", "--svg", "box.toml"])
-        .is_wrong_usage("box.toml is a file; name a folder");
-    let shown = scratch.run(&["show", "out", "--svg", "again"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    assert_eq!(std::fs::read_dir(scratch.join("again")).unwrap().count(), 3);
 }

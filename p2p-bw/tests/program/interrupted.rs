@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use boxfile::{BoxFile, Fault, HangOp};
-use measure::record::{Outcome, Payload, PeerVerdict, Status, load};
+use record::{Outcome, Payload, PeerVerdict, Status, load};
 use rustix::process::Signal;
 
-use super::common::{HOST, Running, Scratch, gpu, skip, two_gpus, with};
+use super::common::{HOST, Running, Scratch, gpu, two_gpus, with};
 use super::watch::Watch;
 
 /// A worker that is stuck is asked for 1 s, then terminated within 2 s; the rest is for a busy machine.
@@ -41,12 +41,10 @@ fn ends_in_good_order(signal: Signal, code: i32, name: &str) {
     assert_eq!(kept.ran.code, code);
     let signal = name.to_owned();
     assert_eq!(kept.record.status, Status::Interrupted { signal });
-    // Four host cases with one direction each and one with both, on two devices: 10 points, all of them measured.
-    assert_eq!(kept.links().points.len(), 10);
+    // Four host cases on two devices: 8 points, all of them measured.
+    assert_eq!(kept.links().points.len(), 8);
     assert_eq!(kept.bad(), []);
-    assert!(kept.is_measured("host_bidir_pinned_ce", HOST, gpu(1)));
-    let said = format!("INTERRUPTED by {name}");
-    assert!(kept.ran.stdout.contains(&said), "{}", kept.ran.stdout);
+    assert!(kept.is_measured("d2h_pageable_ce", gpu(1), HOST));
     let shown = scratch.run(&["show", "out"]);
     assert_eq!((shown.code, shown.stdout), (0, kept.ran.stdout));
 }
@@ -59,18 +57,6 @@ fn ctrl_c_ends_a_run_with_130_and_a_record() {
 #[test]
 fn sigterm_ends_a_run_with_143_and_a_record() {
     ends_in_good_order(Signal::TERM, 143, "SIGTERM");
-}
-
-#[test]
-fn a_session_that_goes_away_ends_a_run_with_129_and_a_record() {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // A hexadecimal mask; its lowest bit is signal 1, SIGHUP. What is ignored here is ignored by what is started here.
-    if u64::from_str_radix(mask.unwrap().trim(), 16).unwrap() & 1 == 1 {
-        skip("p2p-bw: its tests run under nohup and see no SIGHUP");
-        return;
-    }
-    ends_in_good_order(Signal::HUP, 129, "SIGHUP");
 }
 
 #[test]
@@ -134,7 +120,7 @@ fn a_second_ctrl_c_ends_it_at_once_and_the_journal_loads() {
     let Payload::Links(links) = load(&scratch.join("out/journal.jsonl")).unwrap().payload else {
         panic!("not links");
     };
-    assert_eq!(links.points.len(), 10);
+    assert_eq!(links.points.len(), 8);
 }
 
 /// Kills a run when its journal holds this, and returns how many points are on the disk then.
@@ -149,7 +135,6 @@ fn killed_at(described: &BoxFile, more: &[&str], journal: &str) -> usize {
     scratch.nobody_is_left();
     let shown = scratch.run(&["show", "out"]);
     assert_eq!((shown.code, shown.stderr.as_str()), (0, ""));
-    assert!(shown.stdout.contains("BROKEN OFF"), "{}", shown.stdout);
     let record = load(&scratch.join("out")).unwrap();
     assert_eq!(record.status, Status::Broken);
     let Payload::Links(links) = record.payload else {
@@ -164,10 +149,10 @@ fn killed_at(described: &BoxFile, more: &[&str], journal: &str) -> usize {
 fn a_run_that_is_killed_leaves_what_it_had_measured() {
     let stuck = stuck_at_local();
     let more = ["--no-peer", "--deadline", "600"];
-    // The header only, or a little more; one point or a few more; all ten before the copy that never ends.
-    assert!(killed_at(&stuck, &more, "\"header\"") <= 10);
+    // The header only, or a little more; one point or a few more; all eight before the copy that never ends.
+    assert!(killed_at(&stuck, &more, "\"header\"") <= 8);
     let some = killed_at(&stuck, &more, "h2d_pinned_ce");
-    assert!((1..=10).contains(&some), "{some}");
-    let ten = "\"case\":\"host_bidir_pinned_ce\",\"from\":\"host\",\"to\":{\"device\":1}";
-    assert_eq!(killed_at(&stuck, &more, ten), 10);
+    assert!((1..=8).contains(&some), "{some}");
+    let all = "\"case\":\"d2h_pageable_ce\",\"from\":{\"device\":1},\"to\":\"host\"";
+    assert_eq!(killed_at(&stuck, &more, all), 8);
 }

@@ -1,6 +1,6 @@
 //! `--list --json`: the devices as a record without numbers, for other programs.
 
-use measure::record::{Payload, Record, Status};
+use record::{Payload, Record, Status};
 
 use crate::program::common::Scratch;
 

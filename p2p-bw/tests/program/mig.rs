@@ -1,7 +1,7 @@
 //! MIG: several instances of one GPU beside those of another, named by UUID.
 
 use boxfile::{BoxFile, MigInstance};
-use measure::record::PeerVerdict;
+use record::PeerVerdict;
 use topology::PathType;
 
 use super::common::{HOST, Scratch, gpu};

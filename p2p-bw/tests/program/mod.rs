@@ -1,6 +1,6 @@
-//! `p2p-bw` as its user runs it: the built program, its exit codes, what it prints and what it leaves on the disk.
+//! `tplens p2p` as its user runs it: the built program, its exit codes, what it prints and what it leaves on the disk.
 //!
-//! The numbers it gives on soft boxes are compared elsewhere, in `known_answers`.
+//! The numbers it gives on simulated machines are compared elsewhere, in `known_answers`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod cli;
@@ -26,7 +26,6 @@ mod numa_prove;
 mod patterns;
 mod peer_kernels;
 mod peers;
-mod readme;
 mod surroundings;
 mod topo;
 mod watch;

@@ -1,10 +1,9 @@
-//! `p2p-bw monitor` on soft boxes: what its lines say, and that nothing that hangs, dies or goes away stalls it.
+//! `tplens monitor` on simulated machines: what its lines say, and that nothing that hangs, dies or goes away stalls it.
 
-use std::io::Read;
 use std::process::{Command, Stdio};
 
 use boxfile::{BoxFile, Fault, Sensors, sysfs};
-use measure::record::MonitorLine;
+use record::MonitorLine;
 use rustix::process::Signal;
 use topology::PcieLink;
 
@@ -20,7 +19,7 @@ fn told() -> BoxFile {
         slowdown_c: Some(92),
         shutdown_c: Some(95),
         most_operating_c: Some(88),
-        // Not asked for where the threshold is told.
+        // Not asked for where the threshold is reported.
         margin_c: Some(19),
         performance_state: Some(0),
         utilization_percent: Some(98),
@@ -148,32 +147,6 @@ fn every_value_is_the_boxs_and_what_it_does_not_tell_has_a_reason() {
         (end.reason.as_str(), code, said.as_str()),
         ("duration", 0, "")
     );
-    scratch.nobody_is_left();
-}
-
-#[test]
-fn a_driver_that_tells_a_margin_and_no_thresholds_is_taken_at_its_word() {
-    let scratch = Scratch::new();
-    let mut described = two_gpus();
-    described.device[0].sensors = Some(Sensors {
-        temperature_c: Some(50),
-        margin_c: Some(-2),
-        ..Sensors::default()
-    });
-    let described = scratch.write_box(&described);
-    let mut run = Monitored::start(
-        &scratch,
-        &["--sim", &described, "--duration", "0.05", "--hz", "20"],
-    );
-    run.header();
-    let values = run
-        .until(|line| sample(line).filter(|sample| sample.device == 0))
-        .values;
-    assert_eq!(
-        (values.temperature_margin_c, values.slowdown_c),
-        (Some(-2), None)
-    );
-    run.end();
     scratch.nobody_is_left();
 }
 
@@ -308,7 +281,7 @@ fn a_reader_that_hangs_is_told_late_and_stalls_nothing() {
         "{}",
         first.what
     );
-    // Time goes on meanwhile: the process's CPU use is told, and the wait grows.
+    // Time goes on meanwhile: the process's CPU use is reported, and the wait grows.
     run.until(|line| matches!(line, MonitorLine::Cpu(_)).then_some(()));
     let second = run.until(late);
     assert!(second.at_ns > first.at_ns && second.waited_ns > first.waited_ns);
@@ -374,68 +347,4 @@ fn a_process_that_ends_is_gone_and_the_rest_goes_on() {
     run.until(sample);
     signal(run.pid(), Signal::INT);
     assert_eq!(run.end().1, 130);
-}
-
-#[test]
-fn a_reader_of_the_lines_that_goes_away_ends_it_quietly() {
-    let scratch = Scratch::new();
-    let file = scratch.write_box(&told());
-    let mut run = Monitored::start(&scratch, &["--sim", &file, "--hz", "50"]);
-    run.header();
-    let Monitored { mut child, lines } = run;
-    drop(lines);
-    let mut said = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut said)
-        .unwrap();
-    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
-    scratch.nobody_is_left();
-}
-
-#[test]
-fn wrong_numbers_are_refused_before_anything_starts() {
-    let scratch = Scratch::new();
-    for (arguments, says) in [
-        (&["--hz", "0"][..], "`0` is not between 0.01 and 100"),
-        (&["--hz", "101"], "`101` is not between"),
-        (&["--hz", "-1"], "`-1` is not between"),
-        (&["--duration", "0"], "`0` is not above 0"),
-        (&["--pids", "1,x"], "'x'"),
-        (&["--pids", "0"], "'0'"),
-        // Above the highest id that Linux gives, 2^22.
-        (
-            &["--pids", "4194305"],
-            "--pids 4194305: there is no such process",
-        ),
-        (
-            &["--sim", "l40x4", "--gpus", "9"],
-            "0 to 3; there are 0 (0000:21:00.0), 1 (",
-        ),
-        (
-            &["--sim", "l40x4", "--backend", "host"],
-            "leave one of them out",
-        ),
-    ] {
-        let arguments: Vec<&str> = ["monitor"].iter().chain(arguments).copied().collect();
-        scratch.run(&arguments).is_wrong_usage(says);
-    }
-}
-
-#[test]
-fn host_memory_has_no_values_and_says_why() {
-    let scratch = Scratch::new();
-    let arguments = ["--backend", "host", "--gpus", "0", "--duration", "0.05"];
-    let mut run = Monitored::start(&scratch, &arguments);
-    let header = run.header();
-    assert_eq!(header.unavailable.len(), 21, "every value");
-    assert!(
-        header
-            .unavailable
-            .iter()
-            .all(|gap| gap.reason.contains("no PCI address"))
-    );
-    assert_eq!(run.end().1, 0);
 }

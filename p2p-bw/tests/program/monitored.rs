@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use measure::record::{MonitorHeader, MonitorLine, MonitorSample};
+use record::{MonitorHeader, MonitorLine, MonitorSample};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::common::Scratch;

@@ -1,8 +1,8 @@
-//! `p2p-bw numa` on the machine that runs the tests, with the calls refused that say where memory is.
+//! `tplens numa` on the machine that runs the tests, with the calls refused that say where memory is.
 //!
 //! Numbers are `known_answers`' concern; here it is what may be said of where they were taken.
 
-use measure::record::{HostMemoryOutcome, Numa, Outcome, Payload, Placement, load};
+use record::{HostMemoryOutcome, Numa, Outcome, Payload, Placement, load};
 
 use super::common::{Scratch, skip};
 
@@ -19,7 +19,7 @@ fn ran(refused: &str, more: &[&str]) -> (Numa, i32, String) {
         "--kinds",
         "pageable",
     ];
-    let size = ["--size", "1M", "--no-sizes", "--samples", "6"];
+    let size = ["--size", "1M", "--samples", "6"];
     let rest = ["--budget", "0.1", "--out", &out, "--refuse", refused];
     let ran = scratch.run(&[&start[..], &size, &rest, more].concat());
     let record = load(&scratch.join("out").join("record.json"))

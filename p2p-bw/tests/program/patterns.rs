@@ -2,12 +2,10 @@
 //! they cannot run. Their numbers are compared elsewhere, in `known_answers`.
 
 use boxfile::{BoxFile, Fault};
-use measure::quantity::{Gate, TimeSource, Unit};
-use measure::record::{Endpoint, NamedQuantity, Outcome, Verification};
+use record::quantity::{Gate, TimeSource, Unit};
+use record::{Endpoint, NamedQuantity, Outcome, Verification};
 
-use super::common::{
-    HOST, Kept, Ran, Scratch, figure, gpu, keep_devices, two_gpus, without_kernels,
-};
+use super::common::{HOST, Kept, Scratch, gpu, keep_devices, two_gpus, without_kernels};
 
 const ALL: Endpoint = Endpoint::All;
 
@@ -21,16 +19,6 @@ fn three_gpus() -> BoxFile {
 
 fn run(described: &BoxFile, cases: &str) -> Kept {
     Scratch::new().soft(described, &["--cases", cases])
-}
-
-/// A run with copies of a size of its own.
-fn sized(described: &BoxFile, cases: &str, size: &str) -> Kept {
-    let scratch = Scratch::new();
-    let mut arguments = scratch.on(described, &["--gpus", "0", "--cases", cases]);
-    let at = arguments.iter().position(|part| part == "--sizes").unwrap();
-    size.clone_into(&mut arguments[at + 1]);
-    let ran = Ran::of(scratch.program(arguments).output().unwrap());
-    scratch.left(ran)
 }
 
 fn quantities<'a>(kept: &'a Kept, case: &str, from: Endpoint, to: Endpoint) -> &'a [NamedQuantity] {
@@ -174,15 +162,6 @@ fn chases_and_small_copies_have_sizes_units_and_clocks_of_their_own() {
 }
 
 #[test]
-fn a_copy_by_kernels_of_no_whole_words_is_skipped() {
-    let kept = sized(&two_gpus(), "h2d_pinned_*", "1000");
-    assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(0)));
-    // 1000 = 62 * 16 + 8.
-    let why = skipped(&kept, "h2d_pinned_sm", HOST, gpu(0));
-    assert!(why.contains("16 bytes"), "{why}");
-}
-
-#[test]
 fn a_group_is_left_out_where_one_of_its_pairs_has_no_access() {
     let mut described = three_gpus();
     described.fault = vec![Fault::PeerDenied { pair: [0, 2] }];
@@ -202,21 +181,4 @@ fn a_group_is_left_out_where_one_of_its_pairs_has_no_access() {
     // 0 to 1, 1 to 2 and 2 to 0 are what the ring needs, and 1 to the others what its source does.
     assert!(kept.is_measured("ring_ce", ALL, ALL));
     assert!(kept.is_measured("one_to_all_write_ce", gpu(1), ALL));
-}
-
-#[test]
-fn write_combined_and_registered_memory_have_rates_of_their_own() {
-    let mut described = two_gpus();
-    described.device[0].h2d_write_combined = Some(figure(20.0));
-    described.device[0].h2d_registered = Some(figure(10.0));
-    // 2 us before each copy do not matter at 16 MiB: 839 and 1678 us.
-    let kept = sized(&described, "h2d_*_ce", "16M");
-    let value = |case| quantities(&kept, case, HOST, gpu(0))[0].quantity.value;
-    for (case, rate) in [("h2d_wc_ce", 20.0), ("h2d_registered_ce", 10.0)] {
-        assert!(
-            (value(case) / rate - 1.0).abs() < 0.01,
-            "{case}: {}",
-            value(case)
-        );
-    }
 }

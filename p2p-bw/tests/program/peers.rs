@@ -1,7 +1,7 @@
 //! Verdicts on peer access: denied, wrong, hanging, staged, lost with the host, known to take hosts down.
 
 use boxfile::{BoxFile, Fault, HangOp, Peer};
-use measure::record::{Endpoint, Outcome, PeerVerdict, StepOutcome};
+use record::{Endpoint, Outcome, PeerVerdict, StepOutcome};
 use rustix::process::Signal;
 
 use super::common::{Kept, Running, Scratch, figure, gpu, keep_devices, two_gpus, with};
@@ -54,11 +54,6 @@ fn access_denied_one_way_is_a_finding_and_the_other_way_is_measured() {
 }
 
 #[test]
-fn copies_that_move_nothing_are_wrong_data() {
-    is_wrong_data(&run(&with(Fault::DropData { pair: [0, 1] }), &[]));
-}
-
-#[test]
 fn copies_that_arrive_wrong_are_wrong_data() {
     let fault = Fault::WrongData {
         pair: Some([0, 1]),
@@ -85,7 +80,6 @@ fn is_wrong_data(kept: &Kept) {
     }
     assert!(not_applicable(kept, "d2d_write_ce", 0, 1).contains("wrong-data"));
     is_measured_staged(kept);
-    assert!(kept.ran.stdout.contains("wrong-data"));
 }
 
 #[test]
@@ -106,19 +100,6 @@ fn a_peer_copy_that_never_ends_is_a_hang_and_the_rest_is_measured() {
     );
     assert!(kept.probe(1, 0).rests_on.contains("step `read`"));
     assert!(not_applicable(&kept, "d2d_read_ce", 0, 1).contains("hang"));
-    is_measured_staged(&kept);
-    assert_eq!(kept.bad(), []);
-}
-
-#[test]
-fn enabling_access_that_never_returns_is_a_hang_of_that_direction_only() {
-    let kept = run(&enabling_hangs(), &[]);
-    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
-    assert_eq!(verdicts(&kept), [PeerVerdict::Hang, PeerVerdict::Direct]);
-    assert!(kept.probe(0, 1).rests_on.contains("step `enable`"));
-    not_applicable(&kept, "d2d_write_ce", 0, 1);
-    assert!(kept.is_measured("d2d_write_ce", gpu(1), gpu(0)));
-    assert!(kept.is_measured("d2d_read_ce", gpu(0), gpu(1)));
     is_measured_staged(&kept);
     assert_eq!(kept.bad(), []);
 }
@@ -152,7 +133,7 @@ fn access_that_is_only_said_to_be_there_is_staged() {
     let kept = run(&described, &[]);
     assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
     assert_eq!(verdicts(&kept), [PeerVerdict::Staged, PeerVerdict::Staged]);
-    assert!(kept.probe(0, 1).rests_on.contains("16 B copies take 14.0"));
+    assert!(kept.probe(0, 1).rests_on.contains("16 B take 14.0"));
     assert!(kept.is_measured("d2d_write_ce", gpu(0), gpu(1)));
     is_measured_staged(&kept);
 }
@@ -161,8 +142,7 @@ fn access_that_is_only_said_to_be_there_is_staged() {
 fn a_run_that_was_killed_says_nothing_about_the_machine() {
     let scratch = Scratch::new();
     break_off_probing(&scratch);
-    let shown = scratch.run(&["show", "out"]);
-    assert!(shown.stdout.contains("BROKEN OFF"), "{}", shown.stdout);
+    scratch.run(&["show", "out"]);
     std::fs::remove_dir_all(scratch.join("out")).unwrap();
     let kept = scratch.soft(&two_gpus(), &CASES);
     assert_eq!(verdicts(&kept), [PeerVerdict::Direct, PeerVerdict::Direct]);
@@ -185,7 +165,6 @@ fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
     assert!(kept.probe(0, 1).steps.is_empty(), "it was not tried");
     assert!(kept.probe(0, 1).rests_on.contains("--risk"));
     assert!(not_applicable(&kept, "d2d_write_ce", 0, 1).contains("host_lost"));
-    assert!(kept.ran.stdout.contains("host_lost"), "{}", kept.ran.stdout);
     is_measured_staged(&kept);
 
     // With the risk it goes well on a box without the fault, and is forgotten.
@@ -195,42 +174,6 @@ fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
         let kept = scratch.soft(&two_gpus(), more);
         assert_eq!(kept.probe(0, 1).verdict, PeerVerdict::Direct);
         assert_eq!(kept.ran.code, 0);
-    }
-}
-
-#[test]
-fn a_driver_s_copy_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
-    let scratch = Scratch::new();
-    // What the driver stages has no fault of its own: the job stays in the copy that fills what it sends, on the device
-    // that it sends from. A box without noise gives six equal samples at once, so that no number of samples keeps it there.
-    let stuck = with(Fault::Hang {
-        op: HangOp::H2d,
-        device: Some(0),
-        pair: None,
-        after_copies: 0,
-    });
-    let staged = ["--no-peer", "--cases", "d2d_driver_staged_ce"];
-    break_off(&scratch, &stuck, &staged, " by the driver\"");
-    boots(&scratch);
-
-    let cases = ["--no-peer", "--cases", "d2d_driver_staged_ce,local_ce"];
-    std::fs::remove_dir_all(scratch.join("out")).unwrap();
-    let careful = scratch.soft(&two_gpus(), &cases);
-    assert_eq!(careful.ran.code, 3, "{}", careful.ran.stderr);
-    let [(case, from, to, Outcome::Failed { reason })] = careful.bad()[..] else {
-        panic!("{:?}", careful.bad())
-    };
-    assert_eq!((case, from, to), ("d2d_driver_staged_ce", gpu(0), gpu(1)));
-    assert!(
-        reason.contains("went down") && reason.contains("--risk"),
-        "{reason}"
-    );
-
-    let risk = [&cases[..], &["--risk"]].concat();
-    for more in [&risk[..], &cases] {
-        std::fs::remove_dir_all(scratch.join("out")).unwrap();
-        let kept = scratch.soft(&two_gpus(), more);
-        assert_eq!((kept.ran.code, kept.bad()), (0, vec![]));
     }
 }
 
@@ -272,11 +215,6 @@ fn a_memory_that_cannot_be_read_is_no_leave_to_try() {
     std::fs::remove_dir_all(scratch.join("out")).unwrap();
     let bold = scratch.soft(&two_gpus(), &[&cases[..], &["--risk"]].concat());
     assert_eq!(verdicts(&bold), [PeerVerdict::Direct, PeerVerdict::Direct]);
-    assert!(
-        bold.ran.stdout.contains("would not be remembered"),
-        "{}",
-        bold.ran.stdout
-    );
 }
 
 /// Makes what is remembered that of another boot.

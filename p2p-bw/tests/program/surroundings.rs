@@ -1,11 +1,10 @@
 //! What `topology` reads of generated trees beside a path class, against the boxes they were made of; and the class that only
 //! a vendor's tool knows.
 
-use boxfile::{BoxFile, Iommu, sysfs};
-use measure::record::MonitorLine;
+use boxfile::{BoxFile, sysfs};
+use record::MonitorLine;
 use topology::{
-    Crossing, Fact, IommuMode, Machine, PathType, PciAddress, PcieLink, PeerSurroundings, Sysfs,
-    peer_surroundings,
+    Machine, PathType, PciAddress, PcieLink, PeerSurroundings, Sysfs, peer_surroundings,
 };
 
 use super::common::Scratch;
@@ -72,42 +71,6 @@ fn the_monitor_tells_x8_from_x16_at_the_slot_though_both_cards_say_x16() {
 }
 
 #[test]
-fn redirects_and_the_iommu_are_as_the_box_says() {
-    let mut described = BoxFile::builtin("l40x4").unwrap();
-    let bare = between(&described, 0, 1);
-    assert!(
-        matches!(bare.acs, Fact::Known(ref ports) if ports.iter().all(|port| port.redirects().is_none()))
-    );
-    assert!(
-        bare.iommu
-            .iter()
-            .all(|mode| matches!(mode, Fact::Unknown(_)))
-    );
-
-    let above = described.device[0].parent.clone();
-    for port in &mut described.port {
-        port.acs_redirect = Some(port.address == above);
-    }
-    for (iommu, mode) in [
-        (Iommu::Off, IommuMode::Off),
-        (Iommu::Identity, IommuMode::Identity),
-        (Iommu::Translated, IommuMode::Translated),
-    ] {
-        described.iommu = Some(iommu);
-        let pair = between(&described, 0, 1);
-        assert_eq!(pair.iommu, [Fact::Known(mode), Fact::Known(mode)]);
-        let redirecting: Vec<String> = pair
-            .redirecting()
-            .map(|port| port.address.to_string())
-            .collect();
-        assert_eq!(redirecting, [above.as_str()]);
-        assert_eq!(pair.crossing, Fact::Known(Crossing::RootComplexes));
-    }
-    // Neither of the other two hangs below that port.
-    assert_eq!(between(&described, 2, 3).redirecting().count(), 0);
-}
-
-#[test]
 fn a_window_smaller_than_the_memory_is_told_on_amd_with_both_sizes() {
     let mut described = BoxFile::builtin("r9700-x16").unwrap();
     described.device[1].bar_mib = Some(256);
@@ -129,13 +92,4 @@ fn a_window_smaller_than_the_memory_is_told_on_amd_with_both_sizes() {
         .collect();
     // The window is a power of two: 64 GiB for 46068 MiB.
     assert_eq!(shown, ["large (65536 MiB)", "small (256 MiB)"]);
-}
-
-#[test]
-fn four_cards_on_metaxlink_have_its_class_in_the_record() {
-    let scratch = Scratch::new();
-    let described = BoxFile::builtin("mxc500x4").unwrap();
-    let kept = scratch.soft(&described, &["--cases", "d2d_write_ce", "--gpus", "0,3"]);
-    let paths: Vec<PathType> = kept.links().paths.iter().map(|pair| pair.path).collect();
-    assert_eq!(paths, [PathType::Mx], "{}", kept.ran.stderr);
 }

@@ -4,28 +4,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use measure::record::{CallMode, redacted_arguments};
 use program::command_line::seconds;
+use record::{CallMode, redacted_arguments};
+use serde_json::{Value, json};
 
-use super::settings::{SCHEMA, Settings};
-use super::table;
 use crate::study::backends;
-use crate::study::load_args::LoadArgs;
+use crate::study::load::LoadArgs;
 
 /// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
 /// collectives in the same environment. Goes on where it was broken off when started again with the same settings and folder.
 #[derive(Debug, Clone, Args)]
-#[command(after_long_help = table::help())]
 pub(crate) struct AblateArgs {
     /// Model that is served, whose message sizes are measured: a shipped name, a config.json, or a folder that holds one.
     #[arg(long, value_name = "MODEL")]
     pub(super) model: String,
 
-    /// Devices of all arms but the pairs, as p2p-bw takes them; as many as --tp. Default: the first of the machine.
+    /// Devices of all arms but the pairs, as tplens p2p takes them; as many as --tp. Default: the first of the machine.
     #[arg(long, value_name = "LIST")]
     pub(super) gpus: Option<String>,
 
-    /// Whose driver to use, as p2p-bw takes it.
+    /// Whose driver to use, as tplens p2p takes it.
     #[arg(long, default_value = "auto", value_parser = backends())]
     pub(super) backend: String,
 
@@ -49,15 +47,11 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "US", default_value = "20,50", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) delays: Vec<u32>,
 
-    /// The library that adds the delay, which `cargo xtask shim` builds.
+    /// The library that adds the delay: in an archive below `shim`, in a checkout made by `cargo xtask shim`.
     #[arg(long, value_name = "FILE", conflicts_with = "sim")]
     pub(super) shim: Option<PathBuf>,
 
-    /// The two NUMA nodes of the arm numa. Default: that of the first GPU and the next.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
-    pub(super) nodes: Vec<u32>,
-
-    /// Run each arm on one GPU, too: its step must not move. Those of NUMA arms are always run.
+    /// Run each arm on one GPU, too: its step must not move.
     #[arg(long)]
     pub(super) controls: bool,
 
@@ -78,7 +72,7 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(super) budget: Duration,
 
-    /// The collective library that is timed, as allreduce-bench takes it; it must be the one that the engine loads.
+    /// The collective library that is timed, as tplens allreduce takes it; it must be the one that the engine loads.
     #[arg(long, value_name = "PATH")]
     pub(super) ccl: Option<PathBuf>,
 
@@ -87,7 +81,7 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "sim")]
     pub(super) engine_python: Option<PathBuf>,
 
-    /// Run on a soft box with the embedded engine: a built-in name or a box file. Its numbers are arithmetic, never measurements.
+    /// Run on a simulated machine with the embedded engine: a built-in name or a box file. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX")]
     pub(super) sim: Option<String>,
 
@@ -100,7 +94,7 @@ pub(crate) struct AblateArgs {
     #[arg(long)]
     pub(super) plan: bool,
 
-    /// The server command after `--`. vLLM, SGLang and serve-bench engine get their size and port added; in any other command
+    /// The server command after `--`. vLLM, SGLang and tplens serve engine get their size and port added; in any other command
     /// write {tp} and {port} where the numbers belong. Not with --sim.
     #[arg(last = true, value_name = "SERVER COMMAND")]
     pub(super) server: Vec<String>,
@@ -118,7 +112,7 @@ pub(super) enum ModeArg {
 }
 
 impl ModeArg {
-    /// Its name in allreduce-bench.
+    /// Its name in tplens allreduce.
     pub(super) fn word(self) -> String {
         self.to_possible_value()
             .map_or_else(String::new, |value| value.get_name().to_owned())
@@ -135,18 +129,18 @@ impl ModeArg {
 }
 
 impl AblateArgs {
-    /// What stays the same for a folder's ablation, but for the arms, which the box decides.
+    /// Whether the flags fit together.
     ///
     /// # Errors
-    /// Flags that do not fit together, in words.
-    pub(super) fn settings(&self) -> Result<Settings, String> {
+    /// They do not, in words.
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.sim.is_some() && !self.server.is_empty() {
             return Err(
                 "--sim starts the embedded engine: leave the server command out".to_owned(),
             );
         }
         if self.sim.is_none() && self.server.is_empty() {
-            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or play a box with --sim BOX".to_owned());
+            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
         }
         if let Some(group) = self
             .groups()
@@ -161,30 +155,34 @@ impl AblateArgs {
                 self.tp
             ));
         }
-        if !self.nodes.is_empty() && (self.nodes.len() != 2 || self.nodes[0] == self.nodes[1]) {
-            return Err("--nodes takes two different nodes, such as 0,1".to_owned());
-        }
-        Ok(Settings {
-            schema: SCHEMA,
-            model: self.model.clone(),
-            gpus: self.gpus.clone(),
-            backend: self.backend.clone(),
-            tp: self.tp,
-            concurrency: self.load.concurrency,
-            requests: self.load.requests(),
-            input_tokens: self.load.input_tokens,
-            output_tokens: self.load.output_tokens,
-            arms: Vec::new(),
-            launches: self.launches,
-            seed: self.seed,
-            order: Vec::new(),
-            mode: self.mode.map(ModeArg::word),
-            ccl: self.ccl.clone(),
-            shim: self.shim.clone(),
-            engine_python: self.engine_python.clone(),
-            sim: self.sim.clone(),
+        Ok(())
+    }
+
+    /// What decides, with the machine, what is measured and in which order. A folder holds one ablation, and this never changes.
+    pub(super) fn settings(&self) -> Value {
+        json!({
+            "schema": 1,
+            "model": self.model,
+            "gpus": self.gpus,
+            "backend": self.backend,
+            "tp": self.tp,
+            "concurrency": self.load.concurrency,
+            "requests": self.load.requests(),
+            "input_tokens": self.load.input_tokens,
+            "output_tokens": self.load.output_tokens,
+            "arms": self.arms,
+            "pairs": self.groups(),
+            "delays": self.delays,
+            "controls": self.controls,
+            "launches": self.launches,
+            "seed": self.seed,
+            "mode": self.mode.map(ModeArg::word),
+            "ccl": self.ccl,
+            "shim": self.shim,
+            "engine_python": self.engine_python,
+            "sim": self.sim,
             // Kept without the values of flags that name a secret.
-            server: redacted_arguments(self.server.iter().cloned()),
+            "server": redacted_arguments(self.server.iter().cloned()),
         })
     }
 

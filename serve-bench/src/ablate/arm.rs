@@ -1,11 +1,48 @@
-//! One arm: a row of the table with what the command line fills in.
+//! What can be changed, and one arm: a row of the table with what the command line fills in.
 
+use boxfile::Limits;
 use explain::Change;
 
-use super::table::Row;
+use super::args::AblateArgs;
+use super::place::Place;
 
 /// What the name of a control begins with.
 const CONTROL: &str = "tp1-";
+
+/// Something that can be changed.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its name on the command line.
+    pub(super) name: &'static str,
+    /// What it changes.
+    pub(super) change: Change,
+    /// What it is, for the help.
+    pub(super) about: &'static str,
+    /// Variables of the collective library, without the prefix that is the vendor's.
+    pub(super) variables: &'static [(&'static str, &'static str)],
+    /// Whether it says something only where the engine leaves all-reduces to the library.
+    pub(super) library_only: bool,
+    /// Whether it is run where no arm is named.
+    pub(super) by_default: bool,
+    /// What it is on a simulated machine.
+    pub(super) soft: Soft,
+    /// What speaks against it, the first being told.
+    pub(super) checks: &'static [Check],
+    /// The arms that the command line makes of it.
+    pub(super) arms: fn(&'static Row, &AblateArgs) -> Vec<Arm>,
+}
+
+/// Why an arm cannot be run here; `None` where it can.
+pub(super) type Check = fn(&AblateArgs, &Place) -> Option<String>;
+
+/// What an arm is on a simulated machine.
+#[derive(Debug)]
+pub(super) enum Soft {
+    /// The box as it is, or with other times of collectives.
+    Limited(fn() -> Limits),
+    /// Nothing, with the reason.
+    Not(&'static str),
+}
 
 /// Launches that are started alike.
 #[derive(Debug, Clone)]
@@ -20,8 +57,6 @@ pub(super) struct Arm {
     pub(super) group: Option<String>,
     /// What the shim adds to each all-reduce, us.
     pub(super) delay_us: Option<u32>,
-    /// Nodes of the threads and of the memory.
-    pub(super) nodes: Option<(u32, u32)>,
 }
 
 impl Arm {
@@ -33,7 +68,6 @@ impl Arm {
             tp,
             group: None,
             delay_us: None,
-            nodes: None,
         }
     }
 

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use explain::{Range, StepFrom};
-use measure::import::{CurvePoint, ServeRun, Spread, collectives, serve};
-use measure::record::{
-    CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, Serve, load,
-};
+use import::{CurvePoint, ServeRun, Spread, collectives, serve};
+use record::{CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, Serve, load};
 use serde::{Deserialize, Serialize};
 
 /// From half a 95% interval to the distance of the 5% and 95% quantiles, of a normal distribution: 1.645 over 1.960.
@@ -15,7 +13,7 @@ const TO_QUANTILE: f64 = 1.644_85 / 1.959_96;
 /// Fewer gaps than this do not stand for the decode step.
 const LEAST_GAPS: u64 = 100;
 
-/// Time of all collectives of a step over the number of its all-reduces, us, from the record of allreduce-bench in a folder.
+/// Time of all collectives of a step over the number of its all-reduces, us, from the record of tplens allreduce in a folder.
 ///
 /// # Errors
 /// A collective of the step has no time there, or none with an interval.
@@ -117,16 +115,7 @@ pub(super) fn metric(launches: &[&Steps]) -> Option<StepFrom> {
     (shown(&most) > 0).then_some(most)
 }
 
-/// A metric in words.
-pub(super) fn metric_in_words(metric: StepFrom) -> &'static str {
-    match metric {
-        StepFrom::DecodeGap => "the mean gap between tokens while every slot decodes",
-        StepFrom::Tpot => "the mean time per output token",
-        StepFrom::Latency => "the latency over the tokens",
-    }
-}
-
-/// The mean decode step by each metric that the record of `serve-bench run` in a folder shows.
+/// The mean decode step by each metric that the record of `tplens serve run` in a folder shows.
 ///
 /// # Errors
 /// Requests failed, nothing shows a step with an interval, or a simulated server answered where none was asked for.
@@ -134,7 +123,7 @@ pub(super) fn steps(folder: &Path, is_soft: bool) -> Result<Steps, String> {
     let run = serve::read(folder).map_err(|error| error.to_string())?;
     match run.simulated.as_ref().filter(|_| !is_soft) {
         Some(name) => Err(format!(
-            "the server plays the soft box {name}, whose step is no measurement: give --sim {name} instead of its command"
+            "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
         )),
         None => decode_steps(&run),
     }
@@ -226,7 +215,7 @@ fn range(of: &Spread) -> Option<Range> {
 
 #[cfg(test)]
 mod tests {
-    use measure::record::{
+    use record::{
         PlannedCollective, ServeClient, ServeServer, ServerChange, ServerCounters, ServerMean,
     };
 

@@ -6,11 +6,10 @@ use program::Stop;
 
 use super::arm::Arm;
 use super::launch::SHIM_LOG;
-use super::place::first;
 use super::plan::Plan;
+use crate::study::embedded;
 use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
-use crate::study::serving::{Load, visible};
-use crate::study::{embedded, words};
+use crate::study::steps::{first, visible};
 
 impl Plan<'_> {
     /// The variables of an arm, which benchmark and server both get; `folder` is the launch's.
@@ -72,18 +71,7 @@ impl Plan<'_> {
         Ok(all)
     }
 
-    /// What binds a program of an arm; empty where nothing does.
-    pub(super) fn binding(arm: &Arm) -> Vec<String> {
-        arm.nodes.map_or_else(Vec::new, |(cpus, memory)| {
-            vec![
-                "numactl".to_owned(),
-                format!("--cpunodebind={cpus}"),
-                format!("--membind={memory}"),
-            ]
-        })
-    }
-
-    /// The arguments of allreduce-bench; `soft` is the box file of the launch.
+    /// The arguments of tplens allreduce; `soft` is the box file of the launch.
     pub(super) fn bench(&self, arm: &Arm, soft: Option<&Path>) -> Vec<String> {
         let args = self.args;
         let devices = match (&args.gpus, soft) {
@@ -93,26 +81,24 @@ impl Plan<'_> {
         };
         let (tp, batch) = (arm.tp.to_string(), args.load.concurrency.to_string());
         let (mode, budget) = (self.mode.word(), args.budget.as_secs_f64().to_string());
-        let mut all = words(&[
-            "--gpus",
-            &devices,
-            "--model",
-            &args.model,
-            "--tp",
-            &tp,
-            "--batches",
-            &batch,
-            "--modes",
-            &mode,
-            "--budget",
-            &budget,
-        ]);
+        let flags = [
+            ("--gpus", devices),
+            ("--model", args.model.clone()),
+            ("--tp", tp),
+            ("--batches", batch),
+            ("--modes", mode),
+            ("--budget", budget),
+        ];
+        let mut all: Vec<String> = flags
+            .into_iter()
+            .flat_map(|(flag, value)| [flag.to_owned(), value])
+            .collect();
         let engine = self.place.engine;
         if engine.eager {
             all.push("--eager".to_owned());
         }
         if engine.sglang {
-            all.extend(words(&["--engine", "sglang"]));
+            all.extend(["--engine", "sglang"].map(str::to_owned));
         }
         if let Some(python) = args
             .engine_python
@@ -132,16 +118,11 @@ impl Plan<'_> {
         all
     }
 
-    /// The server's words; `soft` is the box file of the engine.
+    /// The server's words, `{port}` where a port is to be chosen; `soft` is the box file of the engine.
     ///
     /// # Errors
     /// This program's own file is not found.
-    pub(super) fn server(
-        &self,
-        arm: &Arm,
-        port: u16,
-        soft: Option<&Path>,
-    ) -> Result<Vec<String>, Stop> {
+    pub(super) fn server(&self, arm: &Arm, soft: Option<&Path>) -> Result<Vec<String>, Stop> {
         let command = match (&self.command, soft) {
             (Some(command), _) => command.clone(),
             (None, file) => {
@@ -150,8 +131,7 @@ impl Plan<'_> {
                 ServerCommand::new(own, &[arm.tp]).map_err(Stop::Usage)?
             }
         };
-        let mut all = Self::binding(arm);
-        all.extend(command.for_size(arm.tp, port));
+        let mut all = command.for_size(arm.tp);
         if self.is_told_to_leave(arm) && !command.says(NO_OWN_ALL_REDUCE) {
             all.push(NO_OWN_ALL_REDUCE.to_owned());
         }
@@ -165,11 +145,6 @@ impl Plan<'_> {
         // The embedded engine knows the flag.
         let takes_it = command.is_none_or(ServerCommand::is_known);
         by_user || (self.library_only(arm) && takes_it)
-    }
-
-    /// The load of a launch.
-    pub(super) fn load(&self) -> Load {
-        self.args.load.load(self.model.vocab)
     }
 
     /// What an arm is, in words: its variables, flags, devices and binding.
@@ -190,9 +165,6 @@ impl Plan<'_> {
             arm.delay_us
                 .map(|us| format!("{us} us added to each all-reduce")),
         );
-        if arm.nodes.is_some() {
-            parts.push(Self::binding(arm).join(" "));
-        }
         if arm.tp == 1 {
             parts.push("on one GPU".to_owned());
         }

@@ -1,4 +1,4 @@
-//! `serve-bench ablate`: launches of a server that differ in one thing each, with the collectives timed in the environment of
+//! `tplens ablate`: launches of a server that differ in one thing each, with the collectives timed in the environment of
 //! each, so that the step can be laid against the link.
 //!
 //! Nothing is measured in this process and no slope is fitted: it starts programs, keeps what they found, and writes
@@ -9,15 +9,14 @@ mod arm;
 mod collect;
 mod commands;
 mod delays;
+mod document;
 mod foretold;
 mod launch;
 mod place;
 mod plan;
 mod run;
-mod settings;
 mod soft;
 mod table;
-mod text;
 mod vendor;
 
 #[cfg(test)]
@@ -25,6 +24,5 @@ mod tests;
 
 pub(crate) use self::args::AblateArgs;
 pub(crate) use self::foretold::foretold;
-pub(crate) use self::plan::soft_step_ms;
 pub(crate) use self::run::{FILE as ARMS, run};
-pub(crate) use self::text::{PORT, minutes};
+pub(crate) use self::table::help as arms_help;

@@ -3,27 +3,21 @@
 use std::path::Path;
 
 use boxfile::{BoxFile, Limits};
-use engine::{Curve, Profile, StepLoad, StepTime};
-use measure::record::{CollectiveKind, PlannedStep};
-use measure::stats::rounds;
 use program::Stop;
+use record::{CollectiveKind, PlannedStep};
+use stats::rounds;
 use tp_plan::{EngineFacts, Execution, ModelFacts, plan};
 
 use super::args::{AblateArgs, ModeArg};
-use super::arm::Arm;
+use super::arm::{Arm, Row, Soft};
 use super::place::Place;
 use super::soft;
-use super::table::{ROWS, Row, Soft};
+use super::table::ROWS;
 use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
 use crate::study::room::no_room;
-use crate::study::serving::Load;
 
-/// Below this part a soft box's arm changes nothing that the box's noise leaves to be seen.
+/// Below this part a simulated machine's arm changes nothing that the box's noise leaves to be seen.
 const LEAST: f64 = 0.01;
-
-/// What a launch on a soft box takes beside its collectives and its load: the starts of the ranks, the engine and the load
-/// generator, s. Set by hand on two cores that did little else: 0 to 2.4 s in 66 launches of seven boxes.
-const SOFT_START_S: f64 = 2.0;
 
 /// An ablation as it will be run.
 #[derive(Debug)]
@@ -99,7 +93,7 @@ impl<'a> Plan<'a> {
                 Err(Stop::Refused(format!(
                     "the box {} does not say how long the collectives of {} ranks take; choose another one for --sim",
                     described.name, self.args.tp
-                )))
+                ).into()))
             }
             _ => Ok(()),
         }
@@ -109,17 +103,10 @@ impl<'a> Plan<'a> {
     fn check_room(&self) -> Result<(), Stop> {
         let (place, command) = (&self.place, self.command.as_ref());
         let why_not = |arm: &Arm| {
-            let named = &self.args.model;
-            let why = no_room(&self.model, named, arm.tp, &place.around, command)?;
-            let next = match arm.tp == self.args.tp {
-                true => {
-                    "take more GPUs with --tp, or a smaller model; --model is what is served: where the server keeps other weights, such as a quantised checkpoint, give that one's name or config.json"
-                }
-                false => {
-                    "leave out --controls and arms of NUMA nodes, which run on that many GPUs, too"
-                }
-            };
-            Some(format!("{why}; {next}"))
+            let why = no_room(&self.model, arm.tp, &place.around, command)?;
+            Some(format!(
+                "{why}; take more GPUs with --tp, or a smaller model"
+            ))
         };
         match self.arms.iter().find_map(why_not) {
             Some(why) => Err(Stop::Usage(why)),
@@ -132,7 +119,7 @@ impl<'a> Plan<'a> {
         let mut known: Vec<String> = Vec::new();
         let mut wanted = Vec::new();
         for row in &ROWS {
-            let arms = (row.arms)(row, args, &self.place);
+            let arms = (row.arms)(row, args);
             let is_named = |name: &str| args.arms.iter().any(|named| named == name);
             let by_row = is_named(row.name);
             known.push(row.name.to_owned());
@@ -145,10 +132,9 @@ impl<'a> Plan<'a> {
             let why_not = self.why_not(row);
             match why_not {
                 Some(reason) if by_row || chosen.iter().any(|arm| is_named(&arm.name)) => {
-                    return Err(Stop::Refused(format!(
-                        "--arms {}: {reason}; leave it out",
-                        row.name
-                    )));
+                    return Err(Stop::Refused(
+                        format!("--arms {}: {reason}; leave it out", row.name).into(),
+                    ));
                 }
                 Some(reason) => self.refused.push((row.name.to_owned(), reason)),
                 None => wanted.extend(chosen),
@@ -161,16 +147,10 @@ impl<'a> Plan<'a> {
                 known.join(", ")
             )));
         }
-        // Binding moves host time and link together, so it says nothing without one GPU bound alike.
-        let is_bound = |arm: &&Arm| arm.nodes.is_some();
-        let has_bound = wanted.iter().any(|arm| arm.nodes.is_some());
-        let controls: Vec<Arm> = wanted
-            .iter()
-            .filter(|arm| {
-                args.controls || is_bound(arm) || (has_bound && arm.row.name == ROWS[0].name)
-            })
-            .map(Arm::control)
-            .collect();
+        let controls: Vec<Arm> = match args.controls {
+            true => wanted.iter().map(Arm::control).collect(),
+            false => Vec::new(),
+        };
         self.arms = wanted;
         self.arms.extend(controls);
         Ok(())
@@ -193,7 +173,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Why limits change nothing on a soft box.
+    /// Why limits change nothing on a simulated machine.
     fn unchanged(&self, described: &BoxFile, limits: &Limits) -> Option<String> {
         if *limits == Limits::default() {
             return None;
@@ -247,43 +227,15 @@ impl<'a> Plan<'a> {
             .sum()
     }
 
-    /// Seconds of one launch, and whether they rest on assumptions.
-    pub(super) fn seconds(&self) -> (f64, bool) {
-        let known = self
-            .place
-            .soft
-            .as_ref()
-            .and_then(|described| self.step_ms(described));
-        let (args, load) = (self.args, self.load());
-        let budget = args.budget.as_secs_f64();
-        match known {
-            Some(step_ms) => (budget + SOFT_START_S + load.seconds(step_ms), false),
-            None => (budget + load.assumed_seconds(), true),
-        }
-    }
-
-    fn step_ms(&self, described: &BoxFile) -> Option<f64> {
+    /// Seconds of the collectives of a launch, and of its server and load.
+    pub(super) fn seconds(&self) -> (f64, f64) {
+        let load = &self.args.load;
         let baseline = Arm::of(&ROWS[0], self.args.tp);
-        soft_step_ms(described, &self.model, self.facts(&baseline), &self.load())
+        let soft = self.place.soft.as_ref();
+        let known = soft.and_then(|described| {
+            load.simulated_seconds(described, &self.model, self.facts(&baseline))
+        });
+        let serve = known.unwrap_or_else(|| load.assumed_seconds());
+        (self.args.budget.as_secs_f64(), serve)
     }
-}
-
-/// A decode step of that load on a soft box, by its file, ms; `None` where it does not tell.
-pub(crate) fn soft_step_ms(
-    described: &BoxFile,
-    model: &ModelFacts,
-    facts: EngineFacts,
-    load: &Load,
-) -> Option<f64> {
-    let profile = Profile::of_box(described, model).ok()?;
-    let curve = Curve::of_box(described, facts.tp);
-    let step = StepTime::new(model.clone(), facts, profile, curve).ok()?;
-    let batch = load.concurrency;
-    let context = load.input_tokens + load.output_tokens / 2;
-    let load = StepLoad {
-        sequences: batch,
-        tokens: batch,
-        context_tokens: u64::from(batch) * u64::from(context),
-    };
-    Some(step.parts(load).ok()?.total_us() / 1e3)
 }

@@ -1,36 +1,37 @@
 //! An ablation from its command line to its exit code.
 //!
-//! What is known is in the folders of the launches: an ablation that was broken off finds them, and goes on with the launch that
+//! What is known is in the folders of the launches: an ablation that was broken off finds them, and resumes the launch that
 //! is missing.
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
 
 use anyhow::Context;
+use boxfile::BoxFile;
 use explain::{Ablation, Arm as Kept};
-use measure::exit;
-use measure::record::write_whole;
-use program::command_line::quoted;
-use program::{Stop, outputs, passing_folder, result_folder};
-use supervisor::Interrupt;
+use program::command_line::resumes_by;
+use program::show::Show;
+use program::{Stop, outputs, passing_folder, result_folder, say_progress};
+use record::exit;
+use record::write_whole;
+use runner::Interrupt;
+use runner::run::{Progress, Run};
 use tp_plan::ModelFacts;
 
 use super::args::AblateArgs;
 use super::arm::Arm;
 use super::collect::{self, Steps};
-use super::launch::{self, Launcher, Measured};
+use super::document::{self, Done, is_late, launched};
+use super::launch::{self, Measured};
 use super::place::Place;
 use super::plan::Plan;
-use super::{settings, text};
-use crate::study;
 use crate::study::engines::ServerCommand;
 use crate::study::shell::missing;
 
 /// The arms with what their launches measured.
 pub(crate) const FILE: &str = "ablation.json";
 
-/// What was seen of the devices.
-const LINKS: &str = "links";
+/// The settings of an ablation, in its folder.
+const SETTINGS: &str = "settings.json";
 
 /// The version of its form.
 const SCHEMA: u32 = 1;
@@ -38,7 +39,7 @@ const SCHEMA: u32 = 1;
 /// An arm that failed so often without one good launch is not tried again.
 const GIVE_UP: usize = 2;
 
-/// So often is a launch of a soft box played again that this machine was too busy to play in time.
+/// So often is a launch of a simulated machine played again that this machine was too busy to play in time.
 const AGAIN: usize = 2;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
@@ -47,10 +48,11 @@ const AGAIN: usize = 2;
 /// What ended it; the launches that were whole are in its folder.
 pub(crate) fn run(
     args: &AblateArgs,
+    show: Show,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let mut settings = args.settings().map_err(Stop::Usage)?;
+    args.check().map_err(Stop::Usage)?;
     let model = ModelFacts::resolve(&args.model)
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
     model
@@ -60,15 +62,6 @@ pub(crate) fn run(
         true => None,
         false => Some(ServerCommand::new(args.server.clone(), &[args.tp]).map_err(Stop::Usage)?),
     };
-    if let Some(command) = command
-        .as_ref()
-        .filter(|command| command.port().is_none() && !command.takes_a_port())
-    {
-        return Err(Stop::Usage(format!(
-            "on which port the server listens is not known: write --port N or {{port}} into `{}`",
-            command.for_size(args.tp, 0).join(" ")
-        )));
-    }
     if let Some(why) = missing(&args.server).filter(|_| !args.plan) {
         return Err(Stop::Usage(why));
     }
@@ -76,114 +69,68 @@ pub(crate) fn run(
         .as_ref()
         .map(ServerCommand::flags)
         .unwrap_or_default();
-    let folder = args
-        .out
-        .clone()
-        .unwrap_or_else(|| result_folder(None, "ablation"));
-    let is_begun = folder.join(settings::FILE).exists() && !args.plan;
-    let hold = || study::hold::held(&folder, settings::FILE, interrupt, say);
-    // Before the look, which writes into a folder that is there.
-    let held = is_begun.then(hold).transpose()?;
-    // The box decides the arms and these the settings, so a folder without settings stays empty until the look is done.
-    let look = match args.plan {
+    let folder = match args.plan {
         true => passing_folder("ablate"),
-        false if folder.join(LINKS).exists() => folder.join(LINKS),
-        false => beside(&folder),
+        false => args
+            .out
+            .clone()
+            .unwrap_or_else(|| result_folder(None, "ablation")),
     };
-    let place = Place::look(args, engine, &look, interrupt, say);
+    outputs::check_folder("--out", &folder).map_err(Stop::Usage)?;
+    let tell = |progress: &Progress<'_>| say_progress(progress, say);
+    let (of, settings) = (("an ablation", SETTINGS), args.settings());
+    let open = || Run::open(&folder, of, &settings, interrupt, &tell);
+    // What a simulated machine refuses is refused before there is a folder.
+    let (place, run) = match &args.sim {
+        Some(sim) => {
+            let described =
+                BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+            (Place::described(described, args.tp, engine)?, None)
+        }
+        None => {
+            let mut run = open()?;
+            (Place::look(args, engine, &mut run)?, Some(run))
+        }
+    };
+    let plan = Plan::new(args, place, model, command)?;
     if args.plan {
-        // Left behind it would be in nobody's way.
-        drop(std::fs::remove_dir_all(&look));
-        drop(std::fs::remove_file(look.with_extension("log")));
+        // What was seen of the devices.
+        drop(std::fs::remove_dir_all(&folder));
+        let folder = args.out.as_deref().unwrap_or(Path::new("ablation"));
+        return Ok(show.print(&document::plan(&plan, folder)?));
     }
-    let plan = Plan::new(args, place?, model, command)?;
-    if let Some(described) = &plan.place.soft {
-        say(&format!(
-            "SIMULATED on the soft box {}: no figure here is of real hardware",
-            described.name
-        ));
-    }
-    if args.plan {
-        return Ok(outputs::print(&text::plan(&plan, &folder)?));
-    }
-    settings.arms = plan.arms.iter().map(|arm| arm.name.clone()).collect();
-    settings.mode = Some(plan.mode.word());
-    settings.order = plan
-        .order
-        .iter()
-        .map(|arm| settings.arms[*arm].clone())
-        .collect();
-    if settings.keep(&folder)? {
-        say(&format!(
-            "going on with the ablation in {}",
-            folder.display()
-        ));
-    } else if look.exists() {
-        std::fs::rename(&look, folder.join(LINKS))
-            .context("keeping what was seen of the devices")?;
-        // Its words may be lost; the record is what is read.
-        drop(std::fs::rename(
-            look.with_extension("log"),
-            folder.join("links.log"),
-        ));
-    }
-    let _held = held.map_or_else(hold, Ok)?;
-    let ablate = Ablate {
+    let run = run.map_or_else(open, Ok)?;
+    let code = Ablate {
         plan: &plan,
-        folder: &folder,
-        interrupt,
+        show,
         say,
-    };
-    let code = ablate.all();
+    }
+    .all(run);
     if matches!(code, Err(Stop::Interrupted(_))) {
-        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        let named = args.out.is_none().then_some(&*folder);
-        let again = study::again(words.collect(), named);
-        say(&format!("broken off; this goes on with it:\n  {again}"));
+        say(&resumes_by(args.out.is_none().then_some(&*folder)));
     }
     code
 }
 
-/// Where the look at the box of an ablation is until the ablation has its folder.
-fn beside(folder: &Path) -> PathBuf {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    folder.with_file_name(format!("{name}.links"))
-}
-
 struct Ablate<'a> {
     plan: &'a Plan<'a>,
-    folder: &'a Path,
-    interrupt: &'a Interrupt,
+    show: Show,
     say: &'a dyn Fn(&str),
 }
 
 impl Ablate<'_> {
-    fn all(&self) -> Result<u8, Stop> {
-        let launcher = Launcher {
-            plan: self.plan,
-            above: self.folder,
-            interrupt: self.interrupt,
-            say: self.say,
-        };
+    fn all(&self, mut run: Run<'_>) -> Result<u8, Stop> {
         let order = &self.plan.order;
-        let mut done: Vec<Option<Measured>> = order
-            .iter()
-            .enumerate()
-            .map(|(number, arm)| {
-                launch::kept(
-                    &self
-                        .folder
-                        .join(launch::folder(number, &self.plan.arms[*arm])),
-                )
-            })
-            .collect();
+        let folder = run.folder().to_owned();
+        let arm_of = |number: usize| &self.plan.arms[order[number]];
+        let kept = |number| launch::kept(&folder.join(launch::folder(number, arm_of(number))));
+        let mut done: Vec<Option<Measured>> = (0..order.len()).map(kept).collect();
         let before = done.iter().flatten().count();
         if before > 0 {
             (self.say)(&format!("{before} of {} launches are done", order.len()));
         }
-        let begun = Instant::now();
+        run.expect(&self.plan.expected()?);
         let mut failed: Vec<(usize, String)> = Vec::new();
-        let mut tried = 0;
         for (number, index) in order.iter().enumerate() {
             if done[number].is_some() {
                 continue;
@@ -197,89 +144,63 @@ impl Ablate<'_> {
                 failed.push((number, reason));
                 continue;
             }
-            let left = order.len() - number;
-            let each = match tried {
-                0 => self.plan.seconds().0,
-                tried => begun.elapsed().as_secs_f64() / f64::from(tried),
-            };
-            (self.say)(&format!(
-                "launch {} of {}: {} ({} to go)",
-                number + 1,
-                order.len(),
-                arm.name,
-                text::minutes(each * left as f64)
-            ));
-            match self.in_time(&launcher, number, arm)? {
+            match self.in_time(&mut run, number, arm)? {
                 Ok(launch) => {
-                    (self.say)(&format!("  {}", text::launched(&launch)));
+                    (self.say)(&format!("  {}", launched(&launch)));
                     done[number] = Some(launch);
-                    self.write(&done)?;
+                    self.write(&folder, &done)?;
                 }
                 Err(reason) => {
                     (self.say)(&format!("  this launch says nothing: {reason}"));
                     failed.push((number, reason));
                 }
             }
-            tried += 1;
         }
-        let ablation = self.write(&done)?;
-        let (mut text, decided) = crate::explain::slope_of(&ablation);
-        text.push('\n');
-        text.push_str(&text::result(&ablation));
-        for launch in done.iter().flatten() {
-            if let Some(metric) = ablation.step_from.filter(|of| launch.by(*of).is_none()) {
-                text.push_str(&format!(
-                    "left out: {} does not show {}, by which all are compared\n",
-                    launch.folder,
-                    collect::metric_in_words(metric)
-                ));
-            }
-        }
-        for (number, reason) in &failed {
+        let ablation = self.write(&folder, &done)?;
+        let (slope, decided) = crate::explain::slope_of(&ablation);
+        let is_other = |launch: &&Measured| {
+            let metric = ablation.step_from;
+            metric.is_some_and(|of| launch.by(of).is_none())
+        };
+        let missing = failed.iter().map(|(number, reason)| {
             let arm = &self.plan.arms[order[*number]].name;
-            text.push_str(&format!(
-                "missing: launch {} ({arm}): {reason}\n",
-                number + 1
-            ));
-        }
-        let file = self.folder.join(FILE);
-        text.push_str(&format!(
-            "{} holds all of it; beside results of runs: serve-bench explain ... --ablation {}\n",
-            file.display(),
-            quoted(file.as_os_str())
-        ));
-        let printed = outputs::print(&text);
+            (*number, arm.as_str(), reason.as_str())
+        });
+        let document = document::result(Done {
+            ablation: &ablation,
+            slope,
+            missing: missing.collect(),
+            other_metric: done.iter().flatten().filter(is_other).count(),
+            file: &folder.join(FILE),
+        });
         let missing = match failed.is_empty() {
             true => exit::DONE,
-            false => {
-                (self.say)("some launches are missing; the same command tries them again");
-                exit::INCONCLUSIVE
-            }
+            false => exit::INCONCLUSIVE,
         };
-        Ok(exit::fold([printed, missing, decided]))
+        Ok(exit::fold([self.show.print(&document), missing, decided]))
     }
 
-    /// Does a launch; one of a soft box again where this machine played it late, since such a one is left out of the line.
+    /// Does a launch; one of a simulated machine again where this machine played it late, since such a one is left out of the line.
     fn in_time(
         &self,
-        launcher: &Launcher<'_>,
+        run: &mut Run<'_>,
         number: usize,
         arm: &Arm,
     ) -> Result<Result<Measured, String>, Stop> {
-        let mut launch = launcher.launch(number, arm)?;
+        let mut launch = self.plan.launch(run, number, arm)?;
         for _ in 0..AGAIN {
-            let why = launch.as_ref().ok().and_then(text::late);
-            let Some(why) = why.filter(|_| self.plan.place.soft.is_some()) else {
+            let late = launch.as_ref().is_ok_and(is_late);
+            if !late || self.plan.place.soft.is_none() {
                 break;
-            };
-            (self.say)(&format!("  played again: {why}"));
-            launch = launcher.launch(number, arm)?;
+            }
+            (self.say)("  again: this machine was busy");
+            launch = self.plan.launch(run, number, arm)?;
         }
         Ok(launch)
     }
 
     /// Writes what is known now, whole or not at all.
-    fn write(&self, done: &[Option<Measured>]) -> Result<Ablation, Stop> {
+    fn write(&self, folder: &Path, done: &[Option<Measured>]) -> Result<Ablation, Stop> {
         let plan = self.plan;
         let mut arms: Vec<Kept> = Vec::new();
         let shown: Vec<&Steps> = done.iter().flatten().map(|launch| &launch.steps).collect();
@@ -321,7 +242,7 @@ impl Ablate<'_> {
             arms,
         };
         let text = serde_json::to_string_pretty(&ablation).context("writing the ablation")?;
-        let file = self.folder.join(FILE);
+        let file = folder.join(FILE);
         write_whole(&file, (text + "\n").as_bytes()).context("keeping the ablation")?;
         Ok(ablation)
     }

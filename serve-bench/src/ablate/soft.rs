@@ -1,11 +1,11 @@
-//! The soft box of an arm: the box file with what the arm changes, which the embedded engine reads.
+//! The simulated machine of an arm: the box file with what the arm changes, which the embedded engine reads.
 //!
-//! The soft libraries are told of limits by the same variables as real ones and choose among the tables of the whole box, so
+//! The simulated libraries are told of limits by the same variables as real ones and choose among the tables of the whole box, so
 //! that engine and benchmark come to an arm's times by ways of their own. A delay is planted in both.
 
 use boxfile::{BoxFile, CollectiveKind, CollectiveLibrary, Limits};
 use engine::Curve;
-use measure::record::PlannedStep;
+use record::PlannedStep;
 
 /// The box with so much more time in each of the library's all-reduces, and other draws of its noise.
 pub(super) fn delayed(described: &BoxFile, delay_us: u32, launch: u32) -> BoxFile {

@@ -4,49 +4,14 @@ use boxfile::{Limits, Protocol, Transport};
 use explain::Change;
 
 use super::args::AblateArgs;
-use super::arm::Arm;
+use super::arm::{Arm, Row, Soft};
 use super::place::Place;
 
-/// Something that can be changed.
-#[derive(Debug)]
-pub(super) struct Row {
-    /// Its name on the command line.
-    pub(super) name: &'static str,
-    /// What it changes.
-    pub(super) change: Change,
-    /// What it is, for the help.
-    pub(super) about: &'static str,
-    /// Variables of the collective library, without the prefix that is the vendor's.
-    pub(super) variables: &'static [(&'static str, &'static str)],
-    /// Whether it says something only where the engine leaves all-reduces to the library.
-    pub(super) library_only: bool,
-    /// Whether it is run where no arm is named.
-    pub(super) by_default: bool,
-    /// What it is on a soft box.
-    pub(super) soft: Soft,
-    /// What speaks against it, the first being told.
-    pub(super) checks: &'static [Check],
-    /// The arms that the command line makes of it.
-    pub(super) arms: fn(&'static Row, &AblateArgs, &Place) -> Vec<Arm>,
-}
-
-/// Why an arm cannot be run here; `None` where it can.
-type Check = fn(&AblateArgs, &Place) -> Option<String>;
-
-/// What an arm is on a soft box.
-#[derive(Debug)]
-pub(super) enum Soft {
-    /// The box as it is, or with other times of collectives.
-    Limited(fn() -> Limits),
-    /// Nothing, with the reason.
-    Not(&'static str),
-}
-
-/// Why soft boxes have no such arm.
-const NOT_HEEDED: &str = "the soft libraries do not heed it, and no box file has times for it";
+/// Why simulated machines have no such arm.
+const NOT_HEEDED: &str = "the simulated libraries do not heed it, and no box file has times for it";
 
 /// All of them, the baseline first.
-pub(super) static ROWS: [Row; 10] = [
+pub(super) static ROWS: [Row; 9] = [
     Row {
         name: "baseline",
         change: Change::Baseline,
@@ -66,7 +31,7 @@ pub(super) static ROWS: [Row; 10] = [
         library_only: true,
         by_default: true,
         soft: Soft::Not(
-            "the engine's own all-reduce is not timed on a soft box, so every arm runs without it",
+            "the engine's own all-reduce is not timed on a simulated machine, so every arm runs without it",
         ),
         checks: &[own_is_timed],
         arms: one,
@@ -148,34 +113,23 @@ pub(super) static ROWS: [Row; 10] = [
         checks: &[has_library, has_shim],
         arms: delays,
     },
-    Row {
-        name: "numa",
-        change: Change::Confounded,
-        about: "threads and memory bound to each of two NUMA nodes; moves host time and link together",
-        variables: &[],
-        library_only: false,
-        by_default: false,
-        soft: Soft::Not("a soft box has no host whose threads could be bound"),
-        checks: &[has_nodes, has_numactl],
-        arms: nodes,
-    },
 ];
 
 /// The names with what they mean, for the long help.
-pub(super) fn help() -> String {
+pub(crate) fn help() -> String {
     let mut text = String::from("Names for --arms:\n");
     for row in &ROWS {
         text.push_str(&format!("  {:<13} {}\n", row.name, row.about));
     }
-    text.push_str("Arms of delay, gpu-pair and numa have names of their own, such as delay-20, which may be given, too.\n");
+    text.push_str("Arms of delay and gpu-pair have names of their own, such as delay-20, which may be given, too.\n");
     text
 }
 
-fn one(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+fn one(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
     vec![Arm::of(row, args.tp)]
 }
 
-fn groups(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+fn groups(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
     let of = |group: String| Arm {
         name: format!("{}-{}", row.name, group.replace([',', ':'], "-")),
         group: Some(group),
@@ -184,31 +138,13 @@ fn groups(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
     args.groups().into_iter().map(of).collect()
 }
 
-fn delays(row: &'static Row, args: &AblateArgs, _: &Place) -> Vec<Arm> {
+fn delays(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
     let of = |us: &u32| Arm {
         name: format!("{}-{us}", row.name),
         delay_us: Some(*us),
         ..Arm::of(row, args.tp)
     };
     args.delays.iter().map(of).collect()
-}
-
-/// Two by two: the node of the threads, and that of the memory.
-fn nodes(row: &'static Row, args: &AblateArgs, place: &Place) -> Vec<Arm> {
-    let chosen = if args.nodes.is_empty() {
-        place.nodes.get(..2).unwrap_or_default()
-    } else {
-        &args.nodes[..]
-    };
-    let of = |cpus: u32, memory: u32| Arm {
-        name: format!("{}-cpu{cpus}-mem{memory}", row.name),
-        nodes: Some((cpus, memory)),
-        ..Arm::of(row, args.tp)
-    };
-    let all = chosen
-        .iter()
-        .flat_map(|cpus| chosen.iter().map(move |memory| of(*cpus, *memory)));
-    all.collect()
 }
 
 fn through_host() -> Limits {
@@ -274,18 +210,7 @@ fn names_devices(args: &AblateArgs, place: &Place) -> Option<String> {
 
 fn has_shim(args: &AblateArgs, place: &Place) -> Option<String> {
     (place.soft.is_none() && args.shim.is_none()).then(|| {
-        "the library that adds the delay is not named: build it with `cargo xtask shim` and give --shim FILE"
+        "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`"
             .to_owned()
     })
-}
-
-fn has_nodes(args: &AblateArgs, place: &Place) -> Option<String> {
-    if let Some(node) = args.nodes.iter().find(|node| !place.nodes.contains(node)) {
-        return Some(format!("this machine has no NUMA node {node} with CPUs"));
-    }
-    (place.nodes.len() < 2).then(|| "this machine has one NUMA node".to_owned())
-}
-
-fn has_numactl(_: &AblateArgs, place: &Place) -> Option<String> {
-    (!place.numactl).then(|| "numactl, which binds, is not installed".to_owned())
 }

@@ -2,7 +2,7 @@
 
 use tp_plan::Vendor;
 
-/// How one vendor's software is told.
+/// How one vendor's software is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Names {
     /// Whose GPUs.

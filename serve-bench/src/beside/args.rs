@@ -15,7 +15,7 @@ pub(crate) struct BesideArgs {
     #[arg(long)]
     pub(crate) no_metrics: bool,
 
-    /// Run `p2p-bw monitor` beside the load: power, clocks, throttle reasons and PCIe bytes of this machine's GPUs twice a
+    /// Run `tplens monitor` beside the load: power, clocks, throttle reasons and PCIe bytes of this machine's GPUs twice a
     /// second, and CPU use of the server's processes by NUMA node. What is missing for it is said and is no failure.
     #[arg(long)]
     pub(crate) monitor: bool,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hyper::header::{HeaderMap, HeaderValue};
-use measure::record::ServerValues;
+use record::ServerValues;
 
 use super::names;
 
@@ -30,7 +30,7 @@ pub(super) enum NoReading {
     /// There are no counters at this address: it need not be asked again.
     Never(String),
     /// Not this time.
-    Now(String),
+    Now,
 }
 
 /// Asks for counters.
@@ -70,19 +70,16 @@ impl Asker {
         self.runtime.block_on(async {
             let asked = Instant::now();
             let request = self.client.get(&self.url).headers(self.headers.clone());
-            let mut reply = request.send().await.map_err(|error| now(&error))?;
+            let mut reply = request.send().await.map_err(|_| NoReading::Now)?;
             let status = reply.status();
             if !status.is_success() {
                 // What is busy or limits its callers may answer later.
-                let text = format!("{} answers {status}", self.url);
-                return Err(if status.is_server_error() || status.as_u16() == 429 {
-                    NoReading::Now(text)
-                } else {
-                    NoReading::Never(text)
-                });
+                let is_busy = status.is_server_error() || status.as_u16() == 429;
+                let never = || NoReading::Never(format!("{} answers {status}", self.url));
+                return Err(if is_busy { NoReading::Now } else { never() });
             }
             let mut body = Vec::new();
-            while let Some(part) = reply.chunk().await.map_err(|error| now(&error))? {
+            while let Some(part) = reply.chunk().await.map_err(|_| NoReading::Now)? {
                 body.extend_from_slice(&part);
                 if body.len() > MAX_BYTES {
                     let text = format!("{} answers with more than 8 MiB", self.url);
@@ -105,16 +102,4 @@ impl Asker {
             Ok((reading, engine))
         })
     }
-}
-
-/// The innermost reason: the outer ones repeat the address.
-fn now(error: &reqwest::Error) -> NoReading {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    NoReading::Now(match error.is_timeout() {
-        true => format!("no answer within {} s", PATIENCE.as_secs()),
-        false => innermost.to_string(),
-    })
 }

@@ -18,10 +18,10 @@ pub(super) struct Counters {
     thread: JoinHandle<Seen>,
 }
 
-/// What the thread is told.
+/// A message to the thread.
 enum Told {
-    /// Read now, go on every second, and say when the first reading is there or why there is none.
-    Begin(Sender<Result<(), String>>),
+    /// Read now, go on every second, and say when the first reading is there, or that there is none.
+    Begin(Sender<()>),
     /// Read once more and end.
     End,
 }
@@ -50,17 +50,12 @@ impl Counters {
         Ok(Self { tell, thread })
     }
 
-    /// Begins to read, and waits for the first reading.
-    ///
-    /// # Errors
-    /// In words: there are no counters, or not yet.
-    pub(super) fn begin(&self) -> Result<(), String> {
+    /// Begins to read, and waits for the first reading or until there is none; why is told with the result.
+    pub(super) fn begin(&self) {
         let (done, first) = mpsc::channel();
-        // A thread that is gone drops the sender, which says so below.
+        // A thread that is gone drops the sender, which ends the wait.
         drop(self.tell.send(Told::Begin(done)));
-        first
-            .recv_timeout(FIRST)
-            .unwrap_or_else(|_| Err("no answer in time".to_owned()))
+        let _ = first.recv_timeout(FIRST);
     }
 
     /// Reads once more and gives all.
@@ -78,20 +73,14 @@ fn watch(asker: &Asker, told: &Receiver<Told>) -> Seen {
     let Ok(Told::Begin(done)) = told.recv() else {
         return seen;
     };
-    let first = seen.add(asker.read());
-    let goes_on = first.is_ok() || seen.ended.is_none();
-    drop(done.send(first));
-    if !goes_on {
-        return seen;
-    }
+    seen.add(asker.read());
+    let _ = done.send(());
     let mut due = Instant::now() + EVERY;
-    loop {
+    while seen.ended.is_none() {
         let left = due.saturating_duration_since(Instant::now());
         match told.recv_timeout(left) {
             Err(RecvTimeoutError::Timeout) => {
-                if seen.add(asker.read()).is_err() && seen.ended.is_some() {
-                    break;
-                }
+                seen.add(asker.read());
                 // A reading that took longer than a second leaves its place empty.
                 let now = Instant::now();
                 while due <= now {
@@ -100,7 +89,7 @@ fn watch(asker: &Asker, told: &Receiver<Told>) -> Seen {
             }
             Ok(Told::Begin(_)) => {}
             Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => {
-                drop(seen.add(asker.read()));
+                seen.add(asker.read());
                 break;
             }
         }
@@ -109,21 +98,14 @@ fn watch(asker: &Asker, told: &Receiver<Told>) -> Seen {
 }
 
 impl Seen {
-    fn add(&mut self, read: Result<(Reading, &'static str), NoReading>) -> Result<(), String> {
+    fn add(&mut self, read: Result<(Reading, &'static str), NoReading>) {
         match read {
             Ok((reading, engine)) => {
                 self.engine = engine;
                 self.readings.push(reading);
-                Ok(())
             }
-            Err(NoReading::Now(why)) => {
-                self.missed += 1;
-                Err(why)
-            }
-            Err(NoReading::Never(why)) => {
-                self.ended = Some(why.clone());
-                Err(why)
-            }
+            Err(NoReading::Now) => self.missed += 1,
+            Err(NoReading::Never(why)) => self.ended = Some(why),
         }
     }
 }

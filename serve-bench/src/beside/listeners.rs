@@ -9,8 +9,6 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use crate::study::descendants;
-
 /// Processes that are watched at most.
 const MOST: usize = 64;
 
@@ -44,15 +42,11 @@ pub(super) fn of_server(
     let below = roots
         .iter()
         .filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?))
-        .flat_map(descendants::of)
+        .flat_map(runner::processes::below)
         .map(|below| below.id.as_raw_nonzero().get().unsigned_abs());
     let mut all: Vec<u32> = roots.iter().copied().chain(below).collect();
     let mut seen = BTreeSet::new();
     all.retain(|pid| seen.insert(*pid));
-    let how = match all.len() {
-        count if count > MOST => format!("{how} (the first {MOST} of {count})"),
-        _ => how,
-    };
     all.truncate(MOST);
     Ok((all, how))
 }

@@ -1,4 +1,4 @@
-//! `p2p-bw monitor` as a child beside a load: its lines are kept, and brought to this program's clock.
+//! `tplens monitor` as a child beside a load: its lines are kept, and brought to this program's clock.
 //!
 //! Vendor calls can block, so they are made in that program and not here. It dies with the thread that started it, and that
 //! thread ends it. Its clock's zero is found by the monotonic clock alone: a line that says `t` was written at `zero + t`
@@ -6,17 +6,14 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use measure::record::{MonitorHeader, MonitorLine};
+use record::{MonitorHeader, MonitorLine};
+use runner::child::{PARENT_VARIABLE, TIED, last_error, tplens};
 use rustix::process::{Pid, Signal, kill_process};
-use supervisor::child::PARENT_VARIABLE;
-
-use crate::study::watcher;
 
 /// Readings a second.
 const HZ: &str = "2";
@@ -67,12 +64,12 @@ impl Monitor {
     ///
     /// # Errors
     /// The system refuses the thread.
-    pub(super) fn start(program: &Path, pids: &[u32]) -> Result<Self, String> {
+    pub(super) fn start(pids: &[u32]) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(own);
         command
-            .arg(watcher::TIED)
-            .arg(program)
+            .arg(TIED)
+            .arg(tplens().map_err(|error| error.to_string())?)
             .args(["monitor", "--hz", HZ])
             .env(PARENT_VARIABLE, std::process::id().to_string())
             // Ctrl-C is for this program, which ends it.
@@ -181,7 +178,7 @@ fn watch(
     let _ = child.wait();
     let _ = reader.join();
     let said = said.join().unwrap_or_default();
-    seen.ok_or_else(|| last_words(&said))
+    seen.ok_or_else(|| format!("tplens monitor says `{}`", last_error(&said)))
 }
 
 /// Reads lines until the end, or one that is too long.
@@ -219,23 +216,6 @@ fn keep(seen: &mut Option<Seen>, at: Instant, line: MonitorLine) {
     }
 }
 
-/// The line that says what went wrong, or else the last one.
-fn last_words(said: &str) -> String {
-    let mut lines = said
-        .lines()
-        .rev()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    let last = lines
-        .clone()
-        .find(|line| line.starts_with("error:"))
-        .or_else(|| lines.next());
-    match last {
-        Some(line) => format!("p2p-bw monitor says `{line}`"),
-        None => "p2p-bw monitor ended without a word".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,14 +244,5 @@ mod tests {
         }
         let seen = seen.unwrap();
         assert_eq!((seen.began, seen.lines.len()), (now + ms(5), 3));
-    }
-
-    #[test]
-    fn what_went_wrong_is_told_in_its_own_words() {
-        assert_eq!(
-            last_words("a\nerror: b\nc\n"),
-            "p2p-bw monitor says `error: b`"
-        );
-        assert_eq!(last_words("\n"), "p2p-bw monitor ended without a word");
     }
 }

@@ -2,144 +2,124 @@
 
 use std::collections::HashMap;
 
-use measure::record::{ServerSum, ServerValues};
+use record::{ServerSum, ServerValues};
 
 use super::parse::samples;
 
-/// How samples of one name, such as those of several engine processes, become one number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Combine {
-    Sum,
-    Largest,
-}
+/// Where a number of ours stands, and the names that engines have for it, of which the first that is there counts. Samples of one name,
+/// such as those of several engine processes, are added up.
+type Number = (
+    fn(&mut ServerValues) -> &mut Option<f64>,
+    &'static [&'static str],
+);
 
-/// A gauge or counter.
-struct Number {
-    ours: fn(&mut ServerValues) -> &mut Option<f64>,
-    combine: Combine,
-    /// The first that is there counts.
-    names: &'static [&'static str],
-}
-
-/// Sum and count of times: ours, and the names of both without `_sum` and `_count`.
-struct Times {
-    ours: fn(&mut ServerValues) -> &mut Option<ServerSum>,
-    names: &'static [&'static str],
-}
+/// The same of sum and count of times; the names of both without `_sum` and `_count`.
+type Times = (
+    fn(&mut ServerValues) -> &mut Option<ServerSum>,
+    &'static [&'static str],
+);
 
 /// vLLM's names are those of 0.4 to 0.33, SGLang's those of 0.4 to 0.5, llama.cpp's those of its server since 2024.
 const NUMBERS: &[Number] = &[
-    Number {
-        ours: |values| &mut values.running,
-        combine: Combine::Sum,
-        names: &[
+    (
+        |values| &mut values.running,
+        &[
             "vllm:num_requests_running",
             "sglang:num_running_reqs",
             "llamacpp:requests_processing",
         ],
-    },
-    Number {
-        ours: |values| &mut values.waiting,
-        combine: Combine::Sum,
-        names: &[
+    ),
+    (
+        |values| &mut values.waiting,
+        &[
             "vllm:num_requests_waiting",
             "sglang:num_queue_reqs",
             "llamacpp:requests_deferred",
         ],
-    },
-    Number {
-        ours: |values| &mut values.kv_used,
-        combine: Combine::Largest,
-        names: &[
-            "vllm:kv_cache_usage_perc",
-            // Until 0.9.
-            "vllm:gpu_cache_usage_perc",
-            "sglang:token_usage",
-            "llamacpp:kv_cache_usage_ratio",
-        ],
-    },
-    Number {
-        ours: |values| &mut values.requests,
-        combine: Combine::Sum,
-        names: &["vllm:request_success_total", "sglang:num_requests_total"],
-    },
-    Number {
-        ours: |values| &mut values.prompt_tokens,
-        combine: Combine::Sum,
-        names: &[
+    ),
+    (
+        |values| &mut values.requests,
+        &["vllm:request_success_total", "sglang:num_requests_total"],
+    ),
+    (
+        |values| &mut values.prompt_tokens,
+        &[
             "vllm:prompt_tokens_total",
             "sglang:prompt_tokens_total",
             // Without those of the cache.
             "llamacpp:prompt_tokens_total",
         ],
-    },
-    Number {
-        ours: |values| &mut values.generated_tokens,
-        combine: Combine::Sum,
-        names: &[
+    ),
+    (
+        |values| &mut values.generated_tokens,
+        &[
             "vllm:generation_tokens_total",
             "sglang:generation_tokens_total",
             "llamacpp:tokens_predicted_total",
         ],
-    },
-    Number {
-        ours: |values| &mut values.cached_tokens,
-        combine: Combine::Sum,
-        names: &[
+    ),
+    (
+        |values| &mut values.cached_tokens,
+        &[
             "vllm:prompt_tokens_cached_total",
             "vllm:prefix_cache_hits_total",
             "vllm:gpu_prefix_cache_hits_total",
             "sglang:cached_tokens_total",
             "llamacpp:prompt_tokens_cached_total",
         ],
-    },
-    Number {
-        ours: |values| &mut values.preemptions,
-        combine: Combine::Sum,
-        names: &["vllm:num_preemptions_total"],
-    },
+    ),
+    (
+        |values| &mut values.preemptions,
+        &["vllm:num_preemptions_total"],
+    ),
+];
+
+/// Of several engine processes the largest counts; vLLM's second name is that until 0.9.
+const KV_USED: &[&str] = &[
+    "vllm:kv_cache_usage_perc",
+    "vllm:gpu_cache_usage_perc",
+    "sglang:token_usage",
+    "llamacpp:kv_cache_usage_ratio",
 ];
 
 const TIMES: &[Times] = &[
-    Times {
-        ours: |values| &mut values.ttft,
-        names: &[
+    (
+        |values| &mut values.ttft,
+        &[
             "vllm:time_to_first_token_seconds",
             "sglang:time_to_first_token_seconds",
         ],
-    },
-    Times {
-        ours: |values| &mut values.itl,
-        names: &[
+    ),
+    (
+        |values| &mut values.itl,
+        &[
             "vllm:inter_token_latency_seconds",
             // The same thing until 0.10.
             "vllm:time_per_output_token_seconds",
             "sglang:inter_token_latency_seconds",
             "sglang:time_per_output_token_seconds",
         ],
-    },
-    Times {
-        ours: |values| &mut values.tpot,
-        names: &["vllm:request_time_per_output_token_seconds"],
-    },
-    Times {
-        ours: |values| &mut values.e2el,
-        names: &[
+    ),
+    (
+        |values| &mut values.tpot,
+        &["vllm:request_time_per_output_token_seconds"],
+    ),
+    (
+        |values| &mut values.e2el,
+        &[
             "vllm:e2e_request_latency_seconds",
             "sglang:e2e_request_latency_seconds",
         ],
-    },
-    Times {
-        ours: |values| &mut values.queue,
-        names: &[
+    ),
+    (
+        |values| &mut values.queue,
+        &[
             "vllm:request_queue_time_seconds",
             "sglang:queue_time_seconds",
         ],
-    },
-    Times {
-        ours: |values| &mut values.lost,
-        names: &["tplens:step_lost_seconds"],
-    },
+    ),
+    // Of the embedded engine alone.
+    (|values| &mut values.lost, &["tplens:step_lost_seconds"]),
 ];
 
 /// llama.cpp's sum and count of generating tokens have names of their own; it has no other times.
@@ -160,7 +140,7 @@ const OWN: &str = "tplens:";
 
 /// What a text of counters holds under our names, and whose names it has; `None` where none is known here.
 pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
-    // Sum and largest by name: which of them is meant stands in the tables.
+    // Sum and largest by name.
     let mut found: HashMap<&str, (f64, f64)> = HashMap::new();
     for (name, value) in samples(text) {
         let mut prefixes = ENGINES.iter().map(|(prefix, _)| *prefix).chain([OWN]);
@@ -172,26 +152,24 @@ pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
     }
     let mut values = ServerValues::default();
     let mut prefix = None;
-    for number in NUMBERS {
-        let Some((name, (sum, largest))) = first(&found, number.names) else {
-            continue;
-        };
-        prefix = prefix.or(Some(name));
-        *(number.ours)(&mut values) = Some(match number.combine {
-            Combine::Sum => sum,
-            Combine::Largest => largest,
-        });
+    for (ours, names) in NUMBERS {
+        if let Some((name, (sum, _))) = first(&found, names) {
+            prefix = prefix.or(Some(name));
+            *ours(&mut values) = Some(sum);
+        }
     }
-    for times in TIMES {
-        let both = times.names.iter().find_map(|name| {
-            let of = |end: &str| {
-                found
-                    .get(format!("{name}{end}").as_str())
-                    .map(|(sum, _)| *sum)
-            };
-            of("_sum").zip(of("_count"))
+    if let Some((name, (_, largest))) = first(&found, KV_USED) {
+        prefix = prefix.or(Some(name));
+        values.kv_used = Some(largest);
+    }
+    for (ours, names) in TIMES {
+        let both = names.iter().find_map(|name| {
+            let of = |end: &str| found.get(format!("{name}{end}").as_str());
+            let (sum, count) = of("_sum").zip(of("_count"))?;
+            let (seconds, count) = (sum.0, count.0);
+            Some(ServerSum { seconds, count })
         });
-        *(times.ours)(&mut values) = both.map(|(seconds, count)| ServerSum { seconds, count });
+        *ours(&mut values) = both;
     }
     let of = |name| found.get(name).map(|(sum, _)| *sum);
     values.generation = of(GENERATION.0)

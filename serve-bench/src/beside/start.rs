@@ -5,14 +5,13 @@ use std::time::Instant;
 
 use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, HeaderValue};
-use measure::record::{ServeServer, ServerCounters, ServerMachine, ServerReading};
+use record::{ServeServer, ServerCounters, ServerMachine, ServerReading};
 
 use super::args::BesideArgs;
 use super::asker::{Asker, Reading};
 use super::counters::{Counters, Seen};
 use super::listeners;
 use super::monitor::Monitor;
-use crate::study::child;
 
 /// The server that is loaded.
 pub(crate) struct Server<'a> {
@@ -69,8 +68,7 @@ impl Beside {
             monitor.wait(is_stopped);
         }
         if let Some((_, Ok(counters))) = &self.counters {
-            // Why there are none is told with the result.
-            drop(counters.begin());
+            counters.begin();
         }
     }
 
@@ -142,12 +140,11 @@ fn ms(at: Instant, start: Instant) -> f64 {
 }
 
 fn monitor(args: &BesideArgs, server: &Server<'_>) -> Result<(Monitor, String), String> {
-    let program = child::beside("p2p-bw")?;
     let (pids, processes) = match listeners::of_server(&args.server_pid, server.address) {
         Ok(found) => found,
         Err(why) => (Vec::new(), format!("not watched, {why}")),
     };
-    Monitor::start(&program, &pids).map(|monitor| (monitor, processes))
+    Monitor::start(&pids).map(|monitor| (monitor, processes))
 }
 
 /// A URL without what must not be recorded.

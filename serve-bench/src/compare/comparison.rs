@@ -1,15 +1,19 @@
 //! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
 
-use measure::import::serve::{Finding, Latency, ServeFormat, ServeResult};
-use measure::stats::{Interval, blocks, ratio_of_medians};
-use program::compare::{Threshold, both_simulated};
+use import::serve::{Finding, Latency, ServeFormat, ServeResult};
+use program::compare::{Threshold, Verdict, both_simulated, judge_by};
 use serde::Serialize;
+use stats::{Interval, blocks, ratio_of_medians};
 
-use super::verdict::{Direction, Verdict};
-use super::{humps, ratio, refusal};
+use super::differences::Difference;
+use super::{humps, ratio};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 1;
+
+/// What two runs of one setting may differ by beyond the threshold (our choice: means of repeated runs on one quiet machine were
+/// seen some percent apart).
+const RUN_TO_RUN: f64 = 0.05;
 
 /// Two results against each other.
 #[derive(Debug, Serialize)]
@@ -17,14 +21,10 @@ pub(super) struct Comparison {
     pub(super) schema: u32,
     /// What counts as a difference, as a fraction.
     pub(super) threshold: Threshold,
-    /// What two runs of one setting may differ by beyond it, as a fraction: no interval here holds that.
-    pub(super) run_to_run: f64,
-    /// The soft boxes behind both.
+    /// The simulated machines behind both.
     pub(super) simulated: Option<(String, String)>,
-    /// Why they are not comparable; rows are there only where that was to be passed over.
-    pub(super) refused: Vec<String>,
-    /// What a file does not tell and was taken for the same.
-    pub(super) reservations: Vec<String>,
+    /// In what else they differ; some of it makes them incomparable.
+    pub(super) differences: Vec<Difference>,
     pub(super) a: Side,
     pub(super) b: Side,
     pub(super) rows: Vec<Row>,
@@ -61,8 +61,11 @@ pub(super) struct Row {
     pub(super) ratio: f64,
     /// 95% interval of the ratio by bootstrap over requests, where both files have every request.
     pub(super) interval: Option<Interval>,
-    /// What the interval says; nothing without one.
-    pub(super) verdict: Option<Verdict>,
+    /// What the interval or, without one, a large ratio says; not judged where the two are not comparable.
+    pub(super) verdict: Verdict,
+    /// Whether more is better, as of a rate.
+    #[serde(skip)]
+    pub(super) more_is_better: bool,
 }
 
 /// Compares two results, A being the baseline.
@@ -73,32 +76,33 @@ pub(super) fn compare(
     a: &ServeResult,
     b: &ServeResult,
     threshold: Threshold,
-    force: bool,
 ) -> anyhow::Result<Comparison> {
     let simulated = both_simulated(
         (&a.run.origin, a.run.simulated.as_deref()),
         (&b.run.origin, b.run.simulated.as_deref()),
     )?;
-    let refused = refusal::reasons(a, b);
+    let differences = Difference::all(a, b);
+    let is_refused = differences.iter().any(Difference::refuses);
     let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
     for number in numbers(a, b) {
         match (number.a, number.b) {
-            (Some(a), Some(b)) => rows.push(number.row(a, b, threshold)),
+            (Some(a), Some(b)) => {
+                let mut row = number.row(a, b, threshold);
+                if is_refused {
+                    row.verdict = Verdict::NotJudged;
+                }
+                rows.push(row);
+            }
             (Some(_), None) => only_a.push(number.metric),
             (None, Some(_)) => only_b.push(number.metric),
             (None, None) => {}
         }
     }
-    if !refused.is_empty() && !force {
-        rows.clear();
-    }
     Ok(Comparison {
         schema: SCHEMA,
         threshold,
-        run_to_run: Verdict::RUN_TO_RUN,
         simulated,
-        refused,
-        reservations: refusal::unknown(a, b),
+        differences,
         a: Side::of(a),
         b: Side::of(b),
         rows,
@@ -108,22 +112,21 @@ pub(super) fn compare(
 }
 
 impl Comparison {
+    /// Whether a ratio would be of something else.
+    pub(super) fn is_refused(&self) -> bool {
+        self.differences.iter().any(Difference::refuses)
+    }
+
     /// Whether a metric is worse in B.
     pub(super) fn is_worse(&self) -> bool {
-        self.count(Verdict::Regression) > 0
+        let is_worse = |row: &Row| row.verdict == Verdict::Regression;
+        self.rows.iter().any(is_worse)
     }
 
-    pub(super) fn count(&self, verdict: Verdict) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.verdict == Some(verdict))
-            .count()
-    }
-
-    /// Numbers that an interval judges.
+    /// Numbers that are better, worse or the same.
     pub(super) fn judged(&self) -> usize {
-        let judged = self.rows.iter().filter(|row| row.verdict.is_some());
-        judged.count()
+        let is_judged = |row: &&Row| !matches!(row.verdict, Verdict::NotJudged | Verdict::Unclear);
+        self.rows.iter().filter(is_judged).count()
     }
 }
 
@@ -150,7 +153,7 @@ impl Side {
 struct Number {
     metric: String,
     unit: &'static str,
-    better: Direction,
+    more_is_better: bool,
     a: Option<f64>,
     b: Option<f64>,
     interval: Option<Interval>,
@@ -158,9 +161,8 @@ struct Number {
 
 impl Number {
     fn row(self, a: f64, b: f64, threshold: Threshold) -> Row {
-        let verdict = self
-            .interval
-            .map(|interval| Verdict::of(interval, self.better, threshold));
+        let more = self.more_is_better;
+        let verdict = judge_by(b / a, self.interval, more, RUN_TO_RUN, threshold);
         Row {
             metric: self.metric,
             unit: self.unit,
@@ -169,6 +171,7 @@ impl Number {
             ratio: b / a,
             interval: self.interval,
             verdict,
+            more_is_better: more,
         }
     }
 }
@@ -178,7 +181,7 @@ fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
     let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| Number {
         metric: metric.to_owned(),
         unit,
-        better: Direction::More,
+        more_is_better: true,
         a: of(a),
         b: of(b),
         interval: None,
@@ -215,7 +218,7 @@ fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
     let number = |statistic: &str, a, b, interval| Number {
         metric: format!("{} {statistic}", latency.name()),
         unit: "ms",
-        better: Direction::Less,
+        more_is_better: false,
         a,
         b,
         interval,

@@ -9,7 +9,7 @@ const AROUND: usize = 10;
 
 /// Whether two neighbours lie far apart within a tenth of the values on either side of the median.
 pub(super) fn at_median(values: &[f64]) -> bool {
-    let values = measure::stats::sorted(values);
+    let values = stats::sorted(values);
     let (middle, reach) = (values.len() / 2, values.len() / AROUND + 1);
     let near = middle.saturating_sub(reach)..(middle + reach).min(values.len());
     values[near]

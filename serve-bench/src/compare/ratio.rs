@@ -1,6 +1,6 @@
 //! The ratio of two means over requests, with its interval: requests are resampled whole, those of both results apart.
 
-use measure::stats::{Interval, LEVEL, MIN_FOR_INTERVAL, SplitMix, sorted};
+use stats::{Interval, LEVEL, MIN_FOR_INTERVAL, SplitMix, sorted};
 
 /// How often requests are resampled.
 const RESAMPLES: usize = 2000;

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope, slope_text};
-use measure::exit;
+use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope};
+use program::show::Show;
 use program::{Stop, outputs};
+use record::exit;
 use tp_plan::ModelFacts;
+use view::Document;
 
 use super::args::ExplainArgs;
-use super::{SEED, write};
+use super::{SEED, documents, json, write};
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
@@ -37,7 +39,7 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     .map_err(|error| bad(error.to_string()))?;
     let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
         bad(format!(
-            "{error}; give the {FILE} of serve-bench ablate, or its folder"
+            "{error}; give the {FILE} of tplens ablate, or its folder"
         ))
     })?;
     if ablation.schema > SCHEMA {
@@ -46,7 +48,6 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
             ablation.schema
         )));
     }
-    ablation.check().map_err(|error| bad(error.to_string()))?;
     Ok(Slope {
         origin: Some(file.display().to_string()),
         ..slope(&ablation, SEED, DRAWS)
@@ -54,9 +55,9 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
 }
 
 /// The test of arms that were just measured, in words, and its exit code.
-pub(crate) fn slope_of(ablation: &Ablation) -> (String, u8) {
+pub(crate) fn slope_of(ablation: &Ablation) -> (Document, u8) {
     let slope = slope(ablation, SEED, DRAWS);
-    (slope_text(&slope), code(&slope))
+    (documents::slope(&slope), code(&slope))
 }
 
 /// The exit code of a test, whoever asks for it: 0 where it is decided, else 3.
@@ -73,7 +74,7 @@ fn code(slope: &Slope) -> u8 {
 ///
 /// # Errors
 /// As [`read`], or a file that cannot be written.
-pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
+pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
     if args.html.is_some() {
         return Err(Stop::Usage(
             "--html writes an explanation, which needs results of runs: give --tp1 FILE and --tp2 FILE beside --ablation, or --json or --out for the test alone"
@@ -86,7 +87,7 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
             ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         of_model(&slope, &asked).map_err(Stop::Usage)?;
     }
-    let json = serde_json::to_string_pretty(&slope).map_err(anyhow::Error::from)? + "\n";
+    let json = json(&slope)?;
     let is_stdout = args.json.as_deref() == Some(Path::new("-"));
     if let Some(file) = args.json.as_deref().filter(|_| !is_stdout) {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
@@ -96,11 +97,11 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path) -> Result<u8, Stop> {
         outputs::make_folder("--out", folder)?;
         write(&folder.join(SLOPE), &json)?;
     }
-    let shown = match is_stdout {
-        true => json,
-        false => slope_text(&slope),
+    let printed = match is_stdout {
+        true => outputs::print(&json),
+        false => show.print(&documents::slope(&slope)),
     };
-    Ok(exit::fold([outputs::print(&shown), code(&slope)]))
+    Ok(exit::fold([printed, code(&slope)]))
 }
 
 /// Whether the arms are of what is explained; in words where not.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::explain::Priors;
 use clap::{Args, ValueEnum};
-use measure::import::serve::accepted_keys;
+use import::serve::accepted_keys;
 use tp_plan::Engine;
 
 use super::logs::EngineLogFile;
@@ -17,7 +17,7 @@ use super::sources::{EngineFlags, EvidenceFiles, Sources};
 #[command(after_long_help = formats())]
 pub(crate) struct ExplainArgs {
     /// Result of the run on one GPU; as the others, may be given several times: repeats of the same load. Of several loads of one size, such
-    /// as a sweep of the concurrency, only bounds are told.
+    /// as a sweep of the concurrency, only bounds are reported.
     #[arg(long, value_name = "FILE")]
     tp1: Vec<PathBuf>,
 
@@ -42,7 +42,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) ablation: Option<PathBuf>,
 
-    /// Collective times of this box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
+    /// Collective times of this box: of tplens allreduce, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
     /// mode, which says how calls were timed and decides how good the evidence is: graph (in a captured graph), interleaved (with work
     /// between the calls), back_to_back or host_synced. May be given several times.
     #[arg(long, value_name = "FILE")]
@@ -61,7 +61,7 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     gemm: Option<PathBuf>,
 
-    /// Links of this box, of p2p-bw.
+    /// Links of this box, of tplens p2p.
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
 
@@ -69,32 +69,15 @@ pub(crate) struct ExplainArgs {
     #[arg(long = "box", value_name = "BOX")]
     box_name: Option<String>,
 
-    /// Engine that served [default: what --engine-log says, else vllm].
-    #[arg(long, value_enum)]
-    engine: Option<EngineArg>,
-
     /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
     /// given once for each size; the log says which.
     #[arg(long, value_name = "FILE")]
     engine_log: Vec<PathBuf>,
 
-    /// The engine ran without graphs.
-    #[arg(long)]
-    eager: bool,
+    #[command(flatten)]
+    engine: EngineArgs,
 
-    /// The engine was told to leave every all-reduce to the vendor's library, by this flag of its own.
-    #[arg(long)]
-    disable_custom_all_reduce: bool,
-
-    /// The engine's limit of sequences, where it was set.
-    #[arg(long, value_name = "N")]
-    max_num_seqs: Option<u32>,
-
-    /// The engine's limit of tokens a step, where it was set.
-    #[arg(long, value_name = "N")]
-    max_num_batched_tokens: Option<u32>,
-
-    /// Replaces something that is taken as known, such as gemm_speedup=1.8..1.9; may be given several times. --help lists the
+    /// Replaces something that is assumed, such as gemm_speedup=1.8..1.9; may be given several times. --help lists the
     /// names.
     #[arg(long, value_name = "NAME=LOW..HIGH")]
     pub(super) prior: Vec<String>,
@@ -121,29 +104,64 @@ pub(crate) struct ExplainArgs {
     pub(super) pair: PairArgs,
 }
 
+/// How an engine was started, or is to be.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// Engine [default: what a log of it says, else vllm].
+    #[arg(long, value_enum)]
+    engine: Option<EngineArg>,
+
+    /// The engine runs without graphs.
+    #[arg(long)]
+    eager: bool,
+
+    /// The engine is told to leave every all-reduce to the vendor's library, by this flag of its own.
+    #[arg(long)]
+    disable_custom_all_reduce: bool,
+
+    /// The engine's limit of sequences, where it is set.
+    #[arg(long, value_name = "N")]
+    max_num_seqs: Option<u32>,
+
+    /// The engine's limit of tokens a step, where it is set.
+    #[arg(long, value_name = "N")]
+    max_num_batched_tokens: Option<u32>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EngineArg {
     Vllm,
     Sglang,
 }
 
-/// The logs, each of the engine that was named, where one was.
-fn logs(files: &[PathBuf], engine: Option<EngineArg>) -> Result<Vec<EngineLogFile>, String> {
-    let asked = engine.map(|engine| match engine {
-        EngineArg::Vllm => Engine::Vllm,
-        EngineArg::Sglang => Engine::Sglang,
-    });
-    files
-        .iter()
-        .map(|file| EngineLogFile::read(file, asked))
-        .collect()
+impl EngineArgs {
+    pub(crate) fn flags(&self) -> EngineFlags {
+        EngineFlags {
+            sglang: self.engine == Some(EngineArg::Sglang),
+            stated: self.engine.is_some(),
+            eager: self.eager,
+            max_num_seqs: self.max_num_seqs,
+            max_batched_tokens: self.max_num_batched_tokens,
+            library_only: self.disable_custom_all_reduce,
+        }
+    }
+
+    /// The logs, each of the engine that was named, where one was.
+    fn logs(&self, files: &[PathBuf]) -> Result<Vec<EngineLogFile>, String> {
+        let asked = self.engine.map(|engine| match engine {
+            EngineArg::Vllm => Engine::Vllm,
+            EngineArg::Sglang => Engine::Sglang,
+        });
+        let read = files.iter().map(|file| EngineLogFile::read(file, asked));
+        read.collect()
+    }
 }
 
 /// What files are read and which names are known, for the long help.
 fn formats() -> String {
     let mut text = String::from(
         "Results of runs (--tp1, --tp2, --tp4, --tp8, --a, --b) are\n\
-         \x20 a folder, journal or record of serve-bench run,\n\
+         \x20 a folder, journal or record of tplens serve run,\n\
          \x20 the JSON of vllm bench serve --save-result, or the block that it prints,\n\
          \x20 or one flat JSON object of any client. A time says its unit in its key (_s, _ms); upper case, blanks and dashes do\n\
          \x20 not matter. Its keys are\n",
@@ -288,19 +306,10 @@ impl ExplainArgs {
                 gemm: self.gemm.clone(),
             },
             box_name: self.box_name.clone(),
-            engine: EngineFlags {
-                sglang: self.engine == Some(EngineArg::Sglang),
-                stated: self.engine.is_some(),
-                eager: self.eager,
-                max_num_seqs: self.max_num_seqs,
-                max_batched_tokens: self.max_num_batched_tokens,
-                library_only: self.disable_custom_all_reduce,
-            },
+            engine: self.engine.flags(),
             what_if: self.what_if.clone(),
-            engine_logs: logs(&self.engine_log, self.engine)?,
-            note: None,
-            sim: None,
-            off_by_us: false,
+            engine_logs: self.engine.logs(&self.engine_log)?,
+            ..Sources::default()
         })
     }
 }

@@ -1,13 +1,13 @@
-//! What is known of a box: by a record of p2p-bw, or by the file that describes it. It reads no file itself.
+//! What is known of a box: by a record of tplens p2p, or by the file that describes it. It reads no file itself.
 
 use ::explain::KnownBox;
 use boxfile::{BoxFile, builtin_names};
-use measure::record::Links;
+use record::Links;
 use tp_plan::{Surroundings, Vendor};
 
 use crate::predict::links::all_by_fabric;
 
-/// What a record of p2p-bw says of its box.
+/// What a record of tplens p2p says of its box.
 pub(crate) fn measured(
     links: &Links,
     tp: u32,
@@ -29,7 +29,7 @@ pub(crate) fn measured(
     let access = (!peers.is_empty()).then(|| {
         peers
             .iter()
-            .all(|peer| *peer == measure::record::PeerVerdict::Direct)
+            .all(|peer| *peer == record::PeerVerdict::Direct)
     });
     let memory = devices
         .iter()
@@ -77,7 +77,7 @@ pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, 
     Ok((around, known))
 }
 
-/// The shipped soft box of whole GPUs beside one of MIG instances; `None` where there is none.
+/// The shipped simulated machine of whole GPUs beside one of MIG instances; `None` where there is none.
 pub(super) fn whole_gpus(name: &str) -> Option<String> {
     let whole = format!("{}-bare", name.strip_suffix("-mig")?);
     builtin_names().contains(&&*whole).then_some(whole)

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ::explain::ServerLog;
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, Execution, Surroundings};
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, Surroundings};
 
 use super::sources::EngineFlags;
 use crate::engine_log;
-use crate::study::engines::NO_OWN_ALL_REDUCE;
 
 /// A server's log.
 #[derive(Debug, Clone)]
@@ -126,7 +125,7 @@ pub(super) fn peers(logs: &[ServerLog], around: &mut Surroundings) {
 /// The engine of each size: as its log says, and for a size without one as the command line and the defaults say.
 ///
 /// # Errors
-/// A log is of a size without a result, of the same size as another, of another engine, or says other than a flag; in words.
+/// A log is of a size without a result, of the same size as another, of another engine; in words.
 pub(super) fn engines(
     logs: &[EngineLogFile],
     flags: EngineFlags,
@@ -172,52 +171,14 @@ pub(super) fn engines(
         let read = said
             .with_log(&one.log)
             .map_err(|error| named(error.to_string()))?;
-        agree(flags, &read).map_err(named)?;
         Ok(read)
     };
     sizes.iter().map(facts).collect()
 }
 
-/// A flag of this command line that the log contradicts.
-fn agree(flags: EngineFlags, read: &EngineFacts) -> Result<(), String> {
-    let differs = |flag: &str, given: String, said: String| {
-        Err(format!(
-            "it says {said}, but {flag} says {given}; leave the flag out"
-        ))
-    };
-    if let Execution::Graph { .. } = read.execution
-        && flags.eager
-    {
-        return differs("--eager", "none".to_owned(), "graphs".to_owned());
-    }
-    if flags.library_only && read.tp > 1 && read.custom_all_reduce == CustomAllReduce::Active {
-        return differs(
-            NO_OWN_ALL_REDUCE,
-            "none".to_owned(),
-            "that the engine reduces by code of its own".to_owned(),
-        );
-    }
-    if let Some(given) = flags.max_batched_tokens
-        && given != read.max_batched_tokens
-    {
-        let said = format!("{} tokens a step", read.max_batched_tokens);
-        return differs("--max-num-batched-tokens", given.to_string(), said);
-    }
-    if let (Some(given), Some(said)) = (flags.max_num_seqs, read.max_num_seqs)
-        && given != said
-    {
-        return differs(
-            "--max-num-seqs",
-            given.to_string(),
-            format!("{said} sequences"),
-        );
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use tp_plan::{CustomAllReduce, Vendor};
+    use tp_plan::{CustomAllReduce, Execution, Vendor};
 
     use super::*;
 

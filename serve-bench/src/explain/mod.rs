@@ -1,11 +1,11 @@
-//! `serve-bench explain`: reads result files, explains, and writes text, JSON and one page. It measures nothing.
+//! `tplens explain`: reads result files, explains, and writes text, JSON and one page. It measures nothing.
 
 mod ablation;
 mod args;
-pub(crate) mod belongs;
 pub(crate) mod boxes;
+mod curves;
+mod documents;
 mod logs;
-mod page;
 mod pair;
 mod pair_args;
 mod replaced;
@@ -17,13 +17,16 @@ mod what_if;
 use std::path::{Path, PathBuf};
 
 use ::explain::{DRAWS, Explanation, Inputs, Outcome, Priors, Slope};
-use measure::exit;
-use measure::record::write_whole;
+use program::show::Show;
 use program::{Stop, outputs};
+use record::exit;
+use record::write_whole;
 use serde::Serialize;
+use view::Document;
 
 pub(crate) use self::ablation::slope_of;
-pub(crate) use self::args::ExplainArgs;
+pub(crate) use self::args::{EngineArgs, ExplainArgs};
+pub(crate) use self::documents::{prediction, range};
 pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
 pub(crate) use self::study::{OfSize, of_study};
 
@@ -42,7 +45,9 @@ pub(crate) struct Wanted {
     json: Vec<PathBuf>,
     html: Vec<PathBuf>,
     printed: Printed,
-    /// The slope test of an ablation that was named beside.
+    /// How much is printed.
+    show: Show,
+    /// The slope test beside it.
     slope: Option<Slope>,
 }
 
@@ -61,8 +66,7 @@ impl Wanted {
         Self {
             json: vec![folder.join(EXPLANATION)],
             html: vec![folder.join(PAGE)],
-            printed: Printed::Text,
-            slope: None,
+            ..Self::default()
         }
     }
 }
@@ -71,7 +75,7 @@ impl Wanted {
 ///
 /// # Errors
 /// Files or names that cannot be used, or a file that cannot be written.
-pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
+pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
     if args.ablation.is_some() && !args.pair.a.is_empty() {
         return Err(Stop::Usage(
             "--ablation and --a exclude each other: two links are two arms".to_owned(),
@@ -79,7 +83,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     }
     args.check_used().map_err(Stop::Usage)?;
     let slope = match &args.ablation {
-        Some(file) if !args.has_results() => return ablation::alone(args, file),
+        Some(file) if !args.has_results() => return ablation::alone(args, file, show),
         file => file.as_deref().map(ablation::read).transpose()?,
     };
     let sources = match args.pair.a.is_empty() {
@@ -119,6 +123,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
     wanted.html.extend(html.cloned());
     wanted.printed = printed;
     wanted.slope = slope;
+    wanted.show = show;
     let priors = known(&args.prior)?;
     let Some(sources) = sources else {
         return pair::links(args, &args.pair, &priors, &wanted);
@@ -135,23 +140,29 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Stop> {
 /// As [`run`].
 fn explain(sources: &Sources, wanted: &Wanted, priors: &[String]) -> Result<u8, Stop> {
     let (inputs, explanation) = explained(sources, wanted.slope.as_ref(), priors)?;
-    let note = sources.note.as_deref();
+    let document = documents::explanation(&inputs, &explanation);
+    deliver(wanted, &explanation, &document, code(&explanation))
+}
+
+/// Writes JSON and pages, and prints what was wanted.
+fn deliver<T: Serialize>(
+    wanted: &Wanted,
+    found: &T,
+    document: &Document,
+    code: u8,
+) -> Result<u8, Stop> {
     for file in &wanted.json {
-        write(file, &json(&explanation)?)?;
+        write(file, &json(found)?)?;
     }
-    let html = || page::page(&inputs, &explanation, note).html();
     for file in &wanted.html {
-        write(file, &html())?;
+        write(file, &document.html())?;
     }
-    let text = match wanted.printed {
-        Printed::Json => json(&explanation)?,
-        Printed::Html => html(),
-        Printed::Text => {
-            let note = note.map_or_else(String::new, |note| format!("\n{note}\n"));
-            ::explain::text(&explanation) + &note
-        }
+    let printed = match wanted.printed {
+        Printed::Json => outputs::print(&json(found)?),
+        Printed::Html => outputs::print(&document.html()),
+        Printed::Text => wanted.show.print(document),
     };
-    Ok(exit::fold([outputs::print(&text), code(&explanation)]))
+    Ok(exit::fold([printed, code]))
 }
 
 /// What the files hold, and what comes of it.
@@ -171,7 +182,7 @@ fn explained(
     Ok((inputs, explanation))
 }
 
-/// What is taken as known, with what was given in its place.
+/// What is assumed, with what was given in its place.
 fn known(given: &[String]) -> Result<Priors, Stop> {
     let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
     let mut known = Priors::builtin().map_err(usage)?;
@@ -183,10 +194,8 @@ fn known(given: &[String]) -> Result<Priors, Stop> {
 
 fn code(explanation: &Explanation) -> u8 {
     match &explanation.outcome {
-        // A curve that does not fit attributes no communication, nor do two measurements that contradict each other.
-        Outcome::Attributed { attribution, .. }
-            if attribution.misfit.is_some() || attribution.is_half_contradicted() =>
-        {
+        // Times that do not fit attribute no communication.
+        Outcome::Attributed { attribution, .. } if attribution.misfit.is_some() => {
             exit::INCONCLUSIVE
         }
         Outcome::Attributed { .. } => exit::DONE,

@@ -4,18 +4,16 @@ use std::path::{Path, PathBuf};
 
 use ::explain::{
     DRAWS, LinkOutcome, LinkSide, PhysicalLink, Priors, SizeOutcome, compare_links, compare_sizes,
-    links_text, sizes_text,
 };
-use measure::exit;
-use measure::import::ServeRun;
-use measure::record::{Links, Payload, load};
-use program::{Stop, outputs};
-use serde::Serialize;
+use import::ServeRun;
+use program::Stop;
+use record::exit;
+use record::{Links, Payload, load};
 
 use super::args::ExplainArgs;
 use super::pair_args::{PairArgs, Peer, physical};
 use super::sources::{Sources, once_each};
-use super::{Printed, SEED, Wanted, page, write};
+use super::{SEED, Wanted, deliver, documents};
 
 /// What the command line says of one side.
 struct Said<'a> {
@@ -78,8 +76,7 @@ pub(super) fn links(
     deliver(
         wanted,
         &comparison,
-        || page::links(&a, &b, &comparison).html(),
-        || links_text(&comparison),
+        &documents::links(&a, &b, &comparison),
         code,
     )
 }
@@ -105,8 +102,7 @@ pub(super) fn sizes(
         deliver(
             wanted,
             &comparison,
-            || page::sizes(&inputs, &comparison).html(),
-            || sizes_text(&comparison),
+            &documents::sizes(&inputs, &comparison),
             code,
         )
     })
@@ -124,7 +120,7 @@ fn tp(pair: &PairArgs) -> Result<u32, Stop> {
         return Ok(tp);
     }
     for file in pair.a.iter().chain(&pair.b) {
-        let run = measure::import::serve::read(file);
+        let run = import::serve::read(file);
         let run = run.map_err(|error| Stop::Usage(error.to_string()))?;
         if let Some(tp) = run.tp {
             return Ok(tp);
@@ -183,30 +179,4 @@ fn narrowest(links: &Links, tp: u32) -> Option<PhysicalLink> {
     let link = readings.reduce(topology::PcieLink::slower)?;
     let path = (used > 1).then(|| links.path(0, 1).to_string());
     Some(physical(link, path))
-}
-
-/// Prints and writes what is wanted.
-fn deliver<T: Serialize>(
-    wanted: &Wanted,
-    found: &T,
-    html: impl Fn() -> String,
-    text: impl Fn() -> String,
-    code: u8,
-) -> Result<u8, Stop> {
-    let json = || -> Result<String, Stop> {
-        let text = serde_json::to_string_pretty(found).map_err(anyhow::Error::from)?;
-        Ok(text + "\n")
-    };
-    for file in &wanted.json {
-        write(file, &json()?)?;
-    }
-    for file in &wanted.html {
-        write(file, &html())?;
-    }
-    let printed = match wanted.printed {
-        Printed::Json => json()?,
-        Printed::Html => html(),
-        Printed::Text => text(),
-    };
-    Ok(exit::fold([outputs::print(&printed), code]))
 }

@@ -34,7 +34,7 @@ pub(crate) struct PairArgs {
     #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) allreduce_b: Vec<PathBuf>,
 
-    /// Links of the first side's GPUs, of p2p-bw.
+    /// Links of the first side's GPUs, of tplens p2p.
     #[arg(long, value_name = "FILE", requires = "a", conflicts_with_all = OF_SIZES)]
     pub(super) links_a: Option<PathBuf>,
 

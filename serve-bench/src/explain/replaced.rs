@@ -16,8 +16,8 @@ struct AnyForm {
     _model: String,
     #[serde(rename = "inputs")]
     _inputs: Vec<IgnoredAny>,
-    #[serde(rename = "gates")]
-    _gates: Vec<IgnoredAny>,
+    #[serde(rename = "findings")]
+    _findings: Vec<IgnoredAny>,
     #[serde(rename = "outcome")]
     _outcome: IgnoredAny,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ::explain::{Seen, Variable};
-use measure::record::{Payload, Record, load};
+use record::{Payload, Record, load};
 
 /// What a record tells; a run's tensor parallel size goes with what its monitor saw.
 fn add(seen: &mut Seen, record: &Record, tp: Option<u32>, origin: &str) {

@@ -2,24 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::belongs::{files_of_box, files_of_host, links_of_box, of_one_gpu, runs_of_these_gpus};
 use super::boxes::{measured, of_file, whole_gpus};
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
-use ::explain::{
-    Evidence, Inputs, KnownBox, Priors, Seen, is_another_gpu, not_growing, not_one_curve,
-};
+use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
-use measure::control;
-use measure::import::serve::{Samples, Throttle};
-use measure::import::{ServeRun, collectives, gemm, serve, trace};
-use measure::record::{Payload, load};
+use import::serve::{Samples, Throttle};
+use import::{ServeRun, collectives, gemm, serve, trace};
 use program::say;
+use record::{Payload, load};
 use topology::PcieLink;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
 /// What the user named.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Sources {
     /// A shipped model, a config.json, or a folder that holds one.
     pub(crate) model: String,
@@ -27,7 +23,7 @@ pub(crate) struct Sources {
     pub(crate) serving: Vec<(u32, PathBuf)>,
     /// Collective times.
     pub(crate) collectives: Vec<PathBuf>,
-    /// A record of p2p-bw.
+    /// A record of tplens p2p.
     pub(crate) links: Option<PathBuf>,
     /// What takes the place of priors.
     pub(crate) evidence: EvidenceFiles,
@@ -41,13 +37,13 @@ pub(crate) struct Sources {
     pub(crate) engine_logs: Vec<EngineLogFile>,
     /// What the reader must know of how the results were made.
     pub(crate) note: Option<String>,
-    /// The soft box as it was named, for commands that are printed.
+    /// The simulated machine as it was named, for commands that are printed.
     pub(crate) sim: Option<String>,
     /// Whether the demonstration that made the results switched the engine's own all-reduce off by itself.
     pub(crate) off_by_us: bool,
 }
 
-/// Files that take the place of something taken as known.
+/// Files that take the place of something assumed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EvidenceFiles {
     /// Results of the half-width model, one a launch.
@@ -141,20 +137,15 @@ impl Sources {
             }
             troubles.extend(told);
         }
-        if let Some(why) = not_one_curve(&curve).or_else(|| not_growing(&curve)) {
-            return Err(why);
-        }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let (mut around, known) = self.the_box(tp)?;
-        if let Some(gpu) = &known.gpu {
-            of_these_gpus(&self.collectives, gpu)?;
-        }
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
         change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
             over_launches: over_launches(&self.collectives),
+            curve_gpus: curve_gpus(&self.collectives),
             logs,
             engine_stated: self.engine.stated,
             ..self.evidence.read(beside)?
@@ -163,14 +154,6 @@ impl Sources {
         let served = served.zip(runs.iter().map(|(_, run)| run));
         let halves = self.evidence.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
-        let all = || runs.iter().map(|(_, run)| run).chain(&evidence.half);
-        if let (Some(_), Some(name)) = (&self.box_name, &known.name) {
-            files_of_box(name, all(), &curve)?;
-        }
-        if let Some(gpu) = &known.gpu {
-            runs_of_these_gpus(all(), gpu)?;
-        }
-        files_of_host(self.links.iter().chain(&self.collectives), &runs)?;
         let mut seen = self.seen(tp)?;
         let mut soft = runs.iter().filter_map(|(_, run)| run.simulated.as_deref());
         seen.whole_gpus = soft.next().and_then(whole_gpus);
@@ -226,16 +209,13 @@ impl Sources {
             let record = load(file).map_err(|error| error.to_string())?;
             let Payload::Links(links) = &record.payload else {
                 return Err(format!(
-                    "--links {}: this holds {}, not links of p2p-bw",
+                    "--links {}: this holds {}, not links of tplens p2p",
                     file.display(),
                     record.payload.kind()
                 ));
             };
             let soft = record.header.simulated.as_ref();
             let soft = soft.map(|soft| soft.box_name.clone());
-            if let Some(described) = &described {
-                links_of_box(described, links, soft.as_deref(), file)?;
-            }
             let name = described.map(|described| described.name).or(soft);
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
             return measured(links, tp, name, of, file.display().to_string());
@@ -277,7 +257,7 @@ impl EvidenceFiles {
         let half = halves.collect::<Result<_, _>>()?;
         let words = |flag: &str| {
             let flag = flag.to_owned();
-            move |error: measure::import::ImportError| format!("{flag}: {error}")
+            move |error: import::ImportError| format!("{flag}: {error}")
         };
         let trace = self.trace.as_deref().map(trace::read);
         let gemm = self.gemm.as_deref().map(gemm::read);
@@ -288,9 +268,7 @@ impl EvidenceFiles {
             transport: None,
             throttle: beside.clocks,
             found: beside.found,
-            logs: Vec::new(),
-            over_launches: Vec::new(),
-            engine_stated: false,
+            ..Evidence::default()
         })
     }
 }
@@ -337,7 +315,7 @@ struct Beside {
 /// A serving result; what its monitor saw of the clocks, and what reading it found, go `beside`.
 fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
     let run = serve::read(file).map_err(|error| error.to_string())?;
-    // What a soft box played on a busy machine is told and used: it measures nothing anyway.
+    // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
     for result in serve::read_all(file).map_err(|error| error.to_string())? {
         if let Some(reason) = result.invalid().next() {
             let limited = format!(
@@ -351,7 +329,7 @@ fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
             }
             say!("note: {limited}");
         }
-        let found = result.findings.into_iter().map(|one| one.words);
+        let found = result.findings.iter().map(view::imported::words);
         let of = |words| (result.run.origin.clone(), words);
         beside.found.extend(found.map(of));
     }
@@ -360,22 +338,24 @@ fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
     Ok(run)
 }
 
-/// Refuses collective times whose file names another GPU than the box has. A file that cannot be read is refused elsewhere.
-fn of_these_gpus(files: &[PathBuf], gpu: &str) -> Result<(), String> {
+/// The GPUs that collectives were timed on.
+fn curve_gpus(files: &[PathBuf]) -> Vec<String> {
     let read = files
         .iter()
         .filter_map(|file| collectives::read_file(file).ok());
-    for file in read.filter(|file| file.backend.as_deref() != Some("host")) {
-        let mut names = file.devices.iter();
-        if let Some(other) = names.find(|name| is_another_gpu(name, gpu)) {
-            return Err(format!(
-                "{} was measured on {}, but the box has {gpu}: give collectives of this box, or its --box or --links",
-                file.origin,
-                control::shortened(other)
-            ));
-        }
+    let of_gpus = read.filter(|file| file.backend.as_deref() != Some("host"));
+    of_gpus.flat_map(|file| file.devices).collect()
+}
+
+/// A run of one GPU, as that of a shard is.
+pub(crate) fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
+    match run.tp.filter(|tp| *tp != 1) {
+        None => Ok(run),
+        Some(tp) => Err(format!(
+            "--half {}: a shard runs on one GPU, this ran on {tp}",
+            file.display()
+        )),
     }
-    Ok(())
 }
 
 /// Files whose every time is over launches of the processes.

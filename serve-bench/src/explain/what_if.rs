@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ::explain::{By, Substitution, not_growing};
+use ::explain::{By, Substitution};
 use boxfile::{BoxFile, CollectiveLibrary};
-use measure::import::{CurvePoint, collectives};
-use measure::record::{CallMode, CollectiveKind};
+use import::{CurvePoint, collectives};
+use record::{CallMode, CollectiveKind};
 
 /// Sizes that a box file's tables are read at: every doubling from 4 KiB to 32 MiB, as published curves have them.
 const SIZES: std::ops::RangeInclusive<u32> = 12..=25;
@@ -32,9 +32,6 @@ fn one(text: &str, tp: u32) -> Result<By, String> {
     match key {
         "curve" | "curve-here" => {
             let points = collectives::read(Path::new(value)).map_err(|error| error.to_string())?;
-            if let Some(why) = not_growing(&points) {
-                return Err(why);
-            }
             Ok(By::Curve {
                 points,
                 here: key == "curve-here",

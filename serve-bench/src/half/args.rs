@@ -1,11 +1,11 @@
-//! The command line of `half-model`.
+//! The command line of `half`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use tp_plan::Engine;
 
-use crate::study::load_args::LoadArgs;
+use crate::study::load::LoadArgs;
 
 /// Prints how a server runs a rank's share of a model on one GPU: the time of a step of TP2 less its time is communication.
 ///
@@ -38,7 +38,7 @@ pub(crate) struct HalfModelArgs {
     #[arg(long)]
     pub(super) run: bool,
 
-    /// Run on a soft box with the embedded engine, with --run: a built-in name or a box file. Its matrix products run at the rates
+    /// Run on a simulated machine with the embedded engine, with --run: a built-in name or a box file. Its matrix products run at the rates
     /// that a rank has there. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX", requires = "run", conflicts_with_all = ["engine", "server"])]
     pub(super) sim: Option<String>,

@@ -1,8 +1,8 @@
-//! `serve-bench half-model`: a rank's share of a model as a model of its own on one GPU, printed as a server's command, written
+//! `tplens half`: a rank's share of a model as a model of its own on one GPU, printed as a server's command, written
 //! as a configuration, or run under a load. What TP2 takes longer than it is communication.
 
 mod args;
-mod print;
+mod document;
 mod run;
 
 pub(crate) use self::args::HalfModelArgs;

@@ -4,23 +4,28 @@ use std::path::Path;
 
 use boxfile::BoxFile;
 use engine::Profile;
-use measure::record::write_whole;
 use program::command_line::quoted;
-use program::{Stop, outputs};
-use serde_json::json;
-use supervisor::Interrupt;
+use program::show::Show;
+use program::{Stop, outputs, say_progress};
+use record::{exit, redacted_arguments, write_whole};
+use runner::Interrupt;
+use runner::run::{Leaves, Needs, Progress, Run, Step};
+use runner::server::ServerSpec;
+use serde_json::{Value, json};
 use tp_plan::{HalfModel, ModelFacts, hub_id};
 
 use super::args::HalfModelArgs;
-use super::print;
+use super::document::{document, json as as_json};
 use crate::study;
-use crate::study::child::{self, Ended};
-use crate::study::server::{self, Failed, Server};
-use crate::study::shell::{missing, shell};
+use crate::study::load::LOAD_DEADLINE;
+use crate::study::shell::missing;
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
 const PORT: &str = "{port}";
+
+/// The settings of a run, in its folder.
+const SETTINGS: &str = "settings.json";
 
 /// The embedded engine's figures for the share, in the run's folder.
 const PROFILE: &str = "profile.json";
@@ -31,14 +36,19 @@ const PROFILE: &str = "profile.json";
 /// The model has no share that can be run, a file cannot be written, the server does not come up, or a signal came.
 pub(crate) fn run(
     args: &HalfModelArgs,
+    show: Show,
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
     let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+    let tell = |progress: &Progress<'_>| say_progress(progress, say);
+    let of = ("a shard run", SETTINGS);
+    let open = || Run::open(&args.out, of, &settings(args), interrupt, &tell);
     if args.run {
-        free(args)?;
+        outputs::check_folder("--out", &args.out).map_err(Stop::Usage)?;
     }
+    let run = args.run.then(open).transpose()?;
     // The embedded engine takes no flags in place of a configuration.
     let own = args.sim.as_ref().map(|_| args.out.join("config"));
     let folder = args.write.clone().or(own);
@@ -50,34 +60,31 @@ pub(crate) fn run(
         (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
         (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
     };
-    if args.run {
-        return measured(args, &half, command, interrupt, say);
+    if let Some(run) = run {
+        return measured(args, &half, command, run);
     }
-    Ok(outputs::print(&if args.json {
-        print::json(&half, &command, written.is_some())
-    } else {
-        print::text(&half, &command, written.is_some())
-    }))
+    let is_written = written.is_some();
+    Ok(match args.json {
+        true => outputs::print(&as_json(&half, &command, is_written)),
+        false => show.print(&document(&half, &command, is_written)),
+    })
 }
 
-/// The name of a run, of its folder and of what is beside it.
-fn name(args: &HalfModelArgs) -> String {
-    format!("half-tp{}", args.tp)
+/// What decides what is measured. A folder holds one run, and this never changes.
+fn settings(args: &HalfModelArgs) -> Value {
+    json!({
+        "model": args.model,
+        "tp": args.tp,
+        "concurrency": args.load.concurrency,
+        "requests": args.load.requests(),
+        "input_tokens": args.load.input_tokens,
+        "output_tokens": args.load.output_tokens,
+        "sim": args.sim,
+        "server": redacted_arguments(args.server.iter().cloned()),
+    })
 }
 
-/// Says that the folder of a run holds its result already.
-fn free(args: &HalfModelArgs) -> Result<(), Stop> {
-    let result = args.out.join(name(args));
-    if result.exists() {
-        return Err(Stop::Usage(format!(
-            "{} is there already; name another folder with --out",
-            result.display()
-        )));
-    }
-    Ok(())
-}
-
-/// The embedded engine with a written share on a soft box, its matrix products at the rates that a rank has there.
+/// The embedded engine with a written share on a simulated machine, its matrix products at the rates that a rank has there.
 fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
     let described =
         BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
@@ -95,14 +102,14 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
         .map_err(|error| Stop::Internal(error.into()))?;
     let mut command = study::embedded(sim, folder)?;
     let file = file.display().to_string();
-    command.extend(study::words(&[
-        "--profile",
-        &file,
-        "--tensor-parallel-size",
-        "1",
-        "--served-model-name",
-        &HalfModel::name_of(&model.name, args.tp),
-    ]));
+    let name = HalfModel::name_of(&model.name, args.tp);
+    for (flag, value) in [
+        ("--profile", &*file),
+        ("--tensor-parallel-size", "1"),
+        ("--served-model-name", &*name),
+    ] {
+        command.extend([flag, value].map(str::to_owned));
+    }
     Ok(command)
 }
 
@@ -167,66 +174,44 @@ fn measured(
     args: &HalfModelArgs,
     half: &HalfModel,
     mut command: Vec<String>,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
+    mut run: Run<'_>,
 ) -> Result<u8, Stop> {
-    let (name, result) = (name(args), args.out.join(name(args)));
     if let Some(why) = missing(&command) {
         return Err(Stop::Usage(why));
     }
-    outputs::make_folder("--out", &args.out)?;
-    let port = server::free_port()?.to_string();
-    if command.iter().any(|word| word.contains(PORT)) {
-        for word in &mut command {
-            *word = word.replace(PORT, &port);
-        }
-    } else {
-        command.extend(["--port".to_owned(), port.clone()]);
+    if !command.iter().any(|word| word.contains(PORT)) {
+        command.extend(["--port".to_owned(), PORT.to_owned()]);
     }
-    say(&format!("starting: {}", shell(&command)));
-    let url = format!("http://127.0.0.1:{port}");
-    let started = Server::start(
-        &name,
-        &command,
-        Vec::new(),
-        &url,
-        &args.out.join(format!("{name}-server.log")),
-        args.load.ready_timeout,
-        interrupt,
-    );
-    let server = match started {
-        Ok(server) => server,
-        Err(Failed::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
-        Err(Failed::Reason(error)) => return Err(Stop::Refused(outputs::told(&error))),
+    let name = format!("half-tp{}", args.tp);
+    let step = Step {
+        about: format!("load on {} on one GPU", half.facts.name),
+        command: "serve run",
+        arguments: args.load.words(half.vocab(), 1),
+        environment: Vec::new(),
+        needs: Some(Needs::Started(ServerSpec {
+            name: "server".to_owned(),
+            words: command,
+            environment: Vec::new(),
+            port: None,
+            log: args.out.join(format!("{name}-server.log")),
+            ready: args.load.ready_timeout,
+        })),
+        leaves: Leaves::Record,
+        seconds: args.load.assumed_seconds(),
+        deadline: LOAD_DEADLINE,
+        name,
     };
-    let program = child::beside("serve-bench").map_err(Stop::Usage)?;
-    let mut arguments = args.load.load(half.vocab()).words(&url, 1);
-    arguments.extend(["--out".to_owned(), result.display().to_string()]);
-    let log = args.out.join(format!("{name}.log"));
-    let ended = child::run(
-        &name,
-        &program,
-        &arguments,
-        Vec::new(),
-        &log,
-        |_| true,
-        interrupt,
+    run.expect(std::slice::from_ref(&step));
+    let end = run.step(&step)?;
+    run.end_server();
+    let text = format!(
+        "The result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed. To have it explained: tplens explain ... --half {}\n",
+        half.facts.name,
+        end.folder.display(),
+        args.tp,
+        quoted(end.folder.as_os_str())
     );
-    // Ends the server.
-    drop(server);
-    match ended? {
-        Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-        Ended::Exit { code, last } => {
-            let text = format!(
-                "{last}\nThe result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed. To have it explained: serve-bench explain ... --half {}\n",
-                half.facts.name,
-                result.display(),
-                args.tp,
-                quoted(result.as_os_str())
-            );
-            Ok(measure::exit::fold([outputs::print(&text), code]))
-        }
-    }
+    Ok(exit::fold([outputs::print(&text), end.code]))
 }
 
 #[cfg(test)]

@@ -4,13 +4,10 @@
 
 use std::cell::Cell;
 
-use measure::record::JOURNAL_ROOM;
+use record::JOURNAL_ROOM;
 
 /// Chunks with tokens of one run: 16 bytes each in flight, 8 in the record, and about 20 in its journal.
 const MAX_CHUNKS: u64 = 10_000_000;
-
-/// Reads for each of those chunks: a stream brings one each, and some without tokens, whose delays are kept all the same.
-const READS: u64 = 2;
 
 /// Chunks of a reply for each token that was asked for; one that brings more does not heed the limit.
 const TOO_LONG: usize = 4;
@@ -26,7 +23,6 @@ const REQUEST_BYTES: u64 = 320;
 pub(super) struct Budget {
     most: u64,
     chunks: Cell<u64>,
-    reads: Cell<u64>,
 }
 
 impl Default for Budget {
@@ -41,25 +37,22 @@ impl Budget {
         Self {
             most,
             chunks: Cell::new(0),
-            reads: Cell::new(0),
         }
     }
 
-    /// Counts a read and the chunks with tokens in it.
+    /// Counts chunks with tokens.
     pub(super) fn spend(&self, chunks: usize) {
         self.chunks.set(self.chunks.get() + chunks as u64);
-        self.reads.set(self.reads.get() + 1);
     }
 
     /// Whether more came than a run takes in.
     pub(super) fn is_spent(&self) -> bool {
-        self.chunks.get() > self.most || self.reads.get() > self.most * READS
+        self.chunks.get() > self.most
     }
 
     /// Begins anew: what came to warm up is not kept.
     pub(super) fn renew(&self) {
         self.chunks.set(0);
-        self.reads.set(0);
     }
 }
 
@@ -103,11 +96,7 @@ mod tests {
         budget.spend(1);
         assert!(budget.is_spent());
         budget.renew();
-        // Ten reads, two for each of five chunks, and one more.
-        (0..10).for_each(|_| budget.spend(0));
         assert!(!budget.is_spent());
-        budget.spend(0);
-        assert!(budget.is_spent());
     }
 
     #[test]

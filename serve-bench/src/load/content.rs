@@ -4,11 +4,10 @@
 //! the read that completed it.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::time::Instant;
 
-use measure::record::RequestErrorKind;
 use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, look, words};
+use record::RequestErrorKind;
 
 use super::MAX_MODEL_BYTES;
 use super::reply::Broke;
@@ -18,18 +17,6 @@ const OPENING_BYTES: usize = 4 << 10;
 
 /// Bytes that are kept of an error's body.
 const ERROR_BYTES: usize = 64 << 10;
-
-/// Bytes that the replies of a thread keep together before those with more than their part of them are given up. Without it, many
-/// endless lines at once would fill the memory although each of them is within its limit.
-const MAX_HELD_BYTES: usize = 256 << 20;
-
-/// Bytes that a reply may keep whatever the others do: the chunks of serving engines are smaller.
-const PART_BYTES: usize = 64 << 10;
-
-thread_local! {
-    /// What all replies of the thread keep.
-    static HELD: Cell<usize> = const { Cell::new(0) };
-}
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +29,6 @@ pub(super) struct Content {
     reader: Reader,
     /// The body's beginning, until an event came; all of it where it is not a stream.
     kept: Vec<u8>,
-    /// What this one keeps of what the thread's replies do.
-    held: usize,
     /// Bytes of an error's body.
     error_bytes: usize,
     /// When the first bytes came.
@@ -122,29 +107,6 @@ impl Content {
     /// # Errors
     /// It is too large to be kept.
     pub(super) fn take(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
-        let taken = self.take_part(bytes, at, success);
-        let held = self.reader.kept() + self.kept.len();
-        // Between events nothing is kept, so that this is all that most reads see of it.
-        if held == self.held {
-            return taken;
-        }
-        let all = self.hold(held);
-        if held > PART_BYTES && all > MAX_HELD_BYTES {
-            return Err(Broke::TooLarge(
-                "the replies in flight keep more than 256 MiB of lines without an end",
-            ));
-        }
-        taken
-    }
-
-    /// Notes how much it keeps; gives what all keep.
-    fn hold(&mut self, bytes: usize) -> usize {
-        let all = HELD.get() + bytes - std::mem::replace(&mut self.held, bytes);
-        HELD.set(all);
-        all
-    }
-
-    fn take_part(&mut self, bytes: &[u8], at: Instant, success: bool) -> Result<(), Broke> {
         if self.first.is_none() {
             self.first = Some(at);
         }
@@ -201,8 +163,6 @@ impl Content {
         if let Some(event) = reader.finish() {
             self.event(event, at);
         }
-        // What it keeps from here on is another thread's.
-        self.hold(0);
     }
 
     /// Why it failed by what stands in it; the body of a reply with an error status is not looked at.
@@ -408,6 +368,3 @@ fn differences(totals: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
         })
         .collect()
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use measure::record::RequestErrorKind;
+use record::RequestErrorKind;
 
 use super::dispatch::{Sent, Told};
 use super::progress;

@@ -1,14 +1,14 @@
-//! `serve-bench run`: the load generator.
+//! `tplens serve run`: the load generator.
 
 mod args;
 mod budget;
-mod caveats;
 mod client;
 mod clock;
 mod connection;
 mod content;
 mod data;
 mod dispatch;
+mod findings;
 mod heard;
 mod intake;
 mod key;
@@ -31,7 +31,7 @@ pub(crate) use args::Args;
 pub(crate) use run::run;
 pub(crate) use secrets::without_headers;
 
-/// The header with which the embedded engine says which soft box it plays.
+/// The header with which the embedded engine says which simulated machine it plays.
 const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";
 
 /// Bytes of a model's id at most: it stands in every request, and in every result.

@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use measure::record::{RequestError, RequestErrorKind, ServeRequest, TokenCount};
 use openai::words;
+use record::{RequestError, RequestErrorKind, ServeRequest, TokenCount};
 
 use super::content::Failure;
 use super::reply::{Broke, Reply};
@@ -112,7 +112,7 @@ fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
     let is_complete = reply.content.is_complete;
     let (kind, seen) = match &reply.broke {
         // All of it was there before the connection broke, or before it was given up.
-        Some(Broke::Cut(_) | Broke::TimedOut(_) | Broke::Stalled(_)) if is_complete && streamed => {
+        Some(Broke::Cut(_) | Broke::TimedOut(_)) if is_complete && streamed => {
             return None;
         }
         Some(Broke::Refused(why)) => (RequestErrorKind::Refused, words(why)),
@@ -120,10 +120,6 @@ fn ended(reply: &Reply, streamed: bool) -> Option<Failure> {
         Some(Broke::TimedOut(limit)) => (
             RequestErrorKind::TimedOut,
             format!("not done after {} s (--timeout)", limit.as_secs_f64()),
-        ),
-        Some(Broke::Stalled(limit)) => (
-            RequestErrorKind::TimedOut,
-            format!("no byte for {} s (--stall-timeout)", limit.as_secs_f64()),
         ),
         Some(Broke::NotHttp(why)) => (RequestErrorKind::Garbled, words(why)),
         Some(Broke::TooLarge(what)) => (RequestErrorKind::Garbled, (*what).to_owned()),

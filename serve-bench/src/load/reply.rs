@@ -20,7 +20,7 @@ pub(super) struct Reply {
     pub(super) ended: Instant,
     /// The status, once the head was there.
     pub(super) status: Option<StatusCode>,
-    /// The soft box that the server says it plays.
+    /// The simulated machine that the server says it plays.
     pub(super) soft_box: Option<String>,
     /// What was found in the body.
     pub(super) content: Content,
@@ -65,8 +65,6 @@ pub(super) enum Broke {
     Connect(String),
     /// It took longer than this.
     TimedOut(Duration),
-    /// No byte came for this long.
-    Stalled(Duration),
     /// The connection ended.
     Cut(String),
     /// What came was not HTTP.

@@ -4,7 +4,7 @@
 //! server that changes a secret in another way is not seen through.
 
 use hyper::header::{HeaderMap, HeaderValue};
-use measure::record::is_secret;
+use record::is_secret;
 use serde_json::{Map, Value};
 
 use super::read::Read;

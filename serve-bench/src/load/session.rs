@@ -6,21 +6,23 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use measure::caveat::Caveat;
-use measure::exit;
-use measure::record::{FolderError, Goals, Serve, ServeEvent, ServeServer, ServeTarget, summarise};
 use program::{Break, Ended, Recorder, Stop, result_folder, seed_of_now};
-use supervisor::Interrupt;
+use record::caveat::Caveat;
+use record::exit;
+use record::{
+    FolderError, Goals, Serve, ServeEvent, ServeFinding, ServeServer, ServeTarget, summarise,
+};
+use runner::Interrupt;
 use tokio::sync::oneshot;
 use topology::{Machine, Sysfs};
 
 use super::args::Args;
 use super::budget::{self, Budget};
-use super::caveats::caveats;
 use super::client::{self, SendLags};
-use super::dispatch::{self, Ending, Pace, Sent, Told, Work};
+use super::dispatch::{self, Ending, Sent, Told, Work};
+use super::findings::findings;
 use super::heard::{Heard, KEPT, failures, next, refusal};
-use super::progress::{self, LoadProgress};
+use super::progress::LoadProgress;
 use super::read::{AskedFor, read};
 use super::request::{asked_for, own_or};
 use super::secrets::Secrets;
@@ -31,17 +33,9 @@ use super::tally::Tally;
 use super::target::{self, BaseUrl};
 use crate::beside::{self, Beside};
 
-/// What a run that was broken off does not hold.
-const BROKEN_OFF: &str = "requests that were in flight when it was broken off are in no number, so that long ones are fewer than they \
-                          were, and how busy the load's thread was is not known";
-
 /// Why nothing was measured where the warm-up alone was more than a run takes in.
 const FULL_BEFORE: &str =
     "the replies to warm up were more than a run takes in; ask for fewer --num-warmups or tokens";
-
-/// What became of counters that no record holds.
-const NO_ROOM: &str =
-    "the server's counters are left out: with them the record could not be read back";
 
 /// Runs what the command line asks for, and takes in no more than the budget.
 ///
@@ -102,7 +96,7 @@ pub(super) fn run(
         load,
         pace,
         bodies,
-        notes,
+        findings,
     } = setup::plan(args, &model, seed).map_err(Stop::Usage)?;
     let asked = asked_for(args, &model);
     let simulated = answers.soft_box.clone();
@@ -136,7 +130,6 @@ pub(super) fn run(
             headers,
             trust,
             timeout: args.timeout,
-            stall: args.stall_timeout,
             budget,
         },
         bodies,
@@ -158,7 +151,7 @@ pub(super) fn run(
         began: None,
         tokens: 0,
     };
-    let outcome = session.measure(work, notes);
+    let outcome = session.measure(work, findings);
     let Session { recorder, .. } = session;
     match outcome {
         Ok(Some(refusal)) => Ok(recorder.refuse(refusal)),
@@ -205,19 +198,13 @@ struct Session<'a> {
 
 impl Session<'_> {
     /// Runs the load and keeps what it tells; gives the reason where nothing could be measured.
-    fn measure(&mut self, work: Work, notes: Vec<String>) -> Result<Option<String>, Break> {
-        let foreign: Vec<String> = self.args.foreign.notes().collect();
-        for note in &foreign {
-            (self.say)(note);
+    fn measure(&mut self, work: Work, known: Vec<ServeFinding>) -> Result<Option<String>, Break> {
+        for flag in self.args.foreign.given() {
+            (self.say)(&format!("{flag} has no effect here"));
         }
-        for note in notes {
-            (self.say)(&note);
-            self.note(note)?;
+        for finding in known {
+            self.found(finding)?;
         }
-        let due = match &work.pace {
-            Pace::Open { instants, .. } => instants.clone(),
-            Pace::Closed { .. } => Vec::new(),
-        };
         let (tell, told) = mpsc::channel();
         let (go, leave) = oneshot::channel();
         let stop = Arc::new(AtomicBool::new(false));
@@ -230,7 +217,7 @@ impl Session<'_> {
                 .context("starting the load's thread")
                 .map_err(Stop::Internal)?
         };
-        let heard = self.hear(&told, go, due);
+        let heard = self.hear(&told, go);
         stop.store(true, Ordering::Relaxed);
         let server = self
             .began
@@ -268,12 +255,7 @@ impl Session<'_> {
     }
 
     /// Keeps each request as it ends, until the load says no more.
-    fn hear(
-        &mut self,
-        told: &Receiver<Told>,
-        go: oneshot::Sender<()>,
-        due: Vec<Duration>,
-    ) -> Result<Heard, Break> {
+    fn hear(&mut self, told: &Receiver<Told>, go: oneshot::Sender<()>) -> Result<Heard, Break> {
         let mut go = Some(go);
         let mut start = Instant::now();
         let mut warmups = Vec::new();
@@ -291,13 +273,9 @@ impl Session<'_> {
             "{} requests to warm up, then {until}{limit}",
             load.warmups
         ));
-        let watched = progress::Asked {
-            total: asked.map_or(0, |_| load.requests as usize),
-            limit: load.concurrency.map(|limit| limit as usize),
-            due,
-        };
+        let total = asked.map_or(0, |_| load.requests as usize);
         let is_quiet = self.args.results.disable_tqdm;
-        let mut progress = LoadProgress::new(watched, is_quiet, self.say);
+        let mut progress = LoadProgress::new(total, is_quiet, self.say);
         let mut rest = Duration::ZERO;
         loop {
             let told = match next(told, std::mem::take(&mut rest)) {
@@ -323,9 +301,7 @@ impl Session<'_> {
                         return Ok(Heard::Refused(reason));
                     }
                     if !failed.is_empty() {
-                        let text = format!("warm-up: {failed}");
-                        progress.note(&text);
-                        self.note(text)?;
+                        self.found(ServeFinding::WarmupFailed { detail: failed })?;
                     }
                     self.beside.begin(|| self.interrupt.signal().is_some());
                     // That the load has ended meanwhile shows in the channel.
@@ -381,37 +357,34 @@ impl Session<'_> {
     }
 
     /// Adds summary, the client's own figures and caveats.
-    fn sum_up(&mut self, sent: &Sent, mut server: Option<ServeServer>) -> Result<(), Break> {
+    fn sum_up(&mut self, sent: &Sent, server: Option<ServeServer>) -> Result<(), Break> {
         let serve = &self.recorder.payload;
         let mut summary = summarise(&serve.requests, !self.args.no_stream, self.goals.as_ref());
-        let others = beside::others_prompts(server.as_ref(), &serve.requests, summary.as_mut());
+        let mut found: Vec<ServeFinding> =
+            beside::others_prompts(server.as_ref(), &serve.requests, summary.as_mut())
+                .into_iter()
+                .collect();
         if let Some(summary) = summary {
             self.recorder.add(ServeEvent::Summary {
                 summary: Box::new(summary),
             })?;
         }
-        if let Some(server) = &mut server {
-            beside::judge(server, &self.recorder.payload);
+        if let Some(server) = &server {
+            found.extend(beside::judge(server, &self.recorder.payload));
         }
         self.keep(server)?;
-        if let Some(text) = others {
-            self.note(text)?;
-        }
         let client = client::figures(&self.recorder.payload, sent, &self.tally, &self.lags);
         self.recorder.add(ServeEvent::Client {
             client: Box::new(client),
         })?;
-        let caveats = caveats(
+        found.extend(findings(
             &self.recorder.payload,
             &self.tally,
             sent,
             &self.output_tokens,
             self.simulated.as_deref(),
-        );
-        for caveat in caveats {
-            self.recorder.add(ServeEvent::Caveat { caveat })?;
-        }
-        Ok(())
+        ));
+        found.into_iter().try_for_each(|one| self.found(one))
     }
 
     /// Adds what the client says of itself where requests have ended before the run was broken off.
@@ -425,7 +398,7 @@ impl Session<'_> {
         self.recorder.add(ServeEvent::Client {
             client: Box::new(client),
         })?;
-        self.note(BROKEN_OFF.to_owned())
+        Ok(())
     }
 
     /// Keeps what was read of the server.
@@ -434,13 +407,13 @@ impl Session<'_> {
             return Ok(());
         };
         match self.recorder.add(ServeEvent::Server { server }) {
-            Err(FolderError::Full(_)) => self.note(NO_ROOM.to_owned()),
+            Err(FolderError::Full(_)) => self.found(ServeFinding::CountersDropped),
             kept => Ok(kept?),
         }
     }
 
-    fn note(&mut self, text: String) -> Result<(), Break> {
-        let caveat = Caveat::Note { text };
+    fn found(&mut self, finding: ServeFinding) -> Result<(), Break> {
+        let caveat = Caveat::Serve { finding };
         self.recorder.add(ServeEvent::Caveat { caveat })?;
         Ok(())
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use measure::record::{Arrivals, Header, Serve, ServeLoad};
 use program::{Recorder, Stop};
-use supervisor::Interrupt;
+use record::{Arrivals, Header, Serve, ServeFinding, ServeLoad};
+use runner::Interrupt;
 use topology::Machine;
 
 use super::MAX_MODEL_BYTES;
@@ -37,7 +37,7 @@ pub(super) struct Plan {
     /// The requests.
     pub(super) bodies: Bodies,
     /// What a reader must know of them.
-    pub(super) notes: Vec<String>,
+    pub(super) findings: Vec<ServeFinding>,
 }
 
 /// The latest instant at which a request may leave.
@@ -74,22 +74,17 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         let tokens = bodies.output_tokens.iter().map(|n| u64::from(*n)).sum();
         budget::check(requests, tokens, !args.no_stream)?;
     }
-    let mut notes = data.notes.clone();
-    if args.insecure && args.url().starts_with("https") {
-        notes.push(
-            "--insecure: the server's certificate was not checked, so it is not known who answered"
-                .to_owned(),
-        );
-    }
-    if let Some(entries) = data
+    let is_unchecked = args.insecure && args.url().starts_with("https");
+    let repeated = data
         .entries()
-        .filter(|entries| *entries < requests as usize && is_exact)
-    {
-        notes.push(format!(
-            "the data hold {entries} prompts and {requests} requests were asked for, so prompts come again and a server's prefix \
-             cache may hold them: ask for fewer --num-prompts, or give it another file"
-        ));
-    }
+        .filter(|prompts| *prompts < requests as usize && is_exact)
+        .map(|prompts| ServeFinding::PromptsRepeat { prompts, requests });
+    let findings = [
+        (data.without_tokenizer).then_some(ServeFinding::TokenizerUnused),
+        is_unchecked.then_some(ServeFinding::CertificateUnchecked),
+        repeated,
+    ];
+    let findings = findings.into_iter().flatten().collect();
     let pace = match arrivals {
         Arrivals::ClosedLoop => Pace::Closed {
             places: traffic.max_concurrency.unwrap_or(1),
@@ -121,7 +116,7 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         load,
         pace,
         bodies,
-        notes,
+        findings,
     })
 }
 

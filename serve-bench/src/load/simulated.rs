@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::anyhow;
 use program::{Stop, outputs};
-use supervisor::Interrupt;
+use runner::Interrupt;
+use runner::server::{Server, ServerError, ServerSpec};
 
 use super::args::Args;
-use crate::study::server::{Failed, Server, free_port};
 
 /// How long the engine may take to answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READY: Duration = Duration::from_secs(60);
 
 /// Starts the engine; gives it and its address. What it prints goes into the result folder.
 ///
@@ -24,49 +23,48 @@ pub(super) fn start(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<(Server, String), Stop> {
-    if measure::record::ResultFolder::is_taken(folder) {
+    if record::ResultFolder::is_taken(folder) {
         return Err(Stop::Usage(format!(
             "{} holds a result already; choose another folder with --out",
             folder.display()
         )));
     }
     outputs::make_folder("--out", folder)?;
-    let own =
-        std::env::current_exe().map_err(|error| anyhow!("looking for this program: {error}"))?;
-    let (port, tp) = (free_port()?, args.tp.unwrap_or(1));
-    let words: Vec<String> = [
-        own.display().to_string(),
-        "engine".to_owned(),
-        "--box".to_owned(),
-        sim.to_owned(),
-        "--model".to_owned(),
-        args.sim_model.clone(),
-        "--tensor-parallel-size".to_owned(),
-        tp.to_string(),
-        "--port".to_owned(),
-        port.to_string(),
-    ]
-    .into();
-    let url = format!("http://127.0.0.1:{port}");
+    let own = runner::child::tplens()?;
+    let tp = args.tp.unwrap_or(1);
+    let own = own.display().to_string();
+    let size = tp.to_string();
+    let words = [
+        &*own,
+        "serve",
+        "engine",
+        "--box",
+        sim,
+        "--model",
+        &*args.sim_model,
+        "--tensor-parallel-size",
+        &*size,
+        "--port",
+        "{port}",
+    ];
+    let spec = ServerSpec {
+        name: "engine".to_owned(),
+        words: words.map(str::to_owned).to_vec(),
+        environment: Vec::new(),
+        port: None,
+        log: folder.join("engine.log"),
+        ready: READY,
+    };
     say(&format!(
-        "starting the embedded engine on the soft box {sim} with {} on {tp} device(s): what follows is simulated",
+        "starting the embedded engine on the simulated machine {sim} with {} on {tp} device(s): what follows is simulated",
         args.sim_model
     ));
-    let log = folder.join("engine.log");
-    match Server::start(
-        "engine",
-        &words,
-        Vec::new(),
-        &url,
-        &log,
-        PATIENCE,
-        interrupt,
-    ) {
-        Ok(server) => Ok((server, url)),
-        Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
-        Err(Failed::Reason(error)) => Err(Stop::Usage(format!(
-            "--sim {sim}: {}",
-            outputs::told(&error)
-        ))),
-    }
+    let refused = |error: ServerError| match error {
+        ServerError::Interrupted(signal) => Stop::Interrupted(signal),
+        error => Stop::Usage(format!("--sim {sim}: {error}")),
+    };
+    let port = spec.port().map_err(refused)?;
+    let server = Server::start(&spec, port, interrupt).map_err(refused)?;
+    let url = server.url().to_owned();
+    Ok((server, url))
 }

@@ -43,8 +43,6 @@ pub(super) struct Destination {
     pub(super) trust: Option<Trust>,
     /// How long one request may take, connecting included.
     pub(super) timeout: Duration,
-    /// How long a reply may bring no byte, where that is limited.
-    pub(super) stall: Option<Duration>,
     /// What the run may still take in.
     pub(super) budget: Budget,
 }
@@ -242,12 +240,12 @@ async fn receive(
             })
         });
         let left = |since: Instant| BEHIND_END.saturating_sub(since.elapsed());
-        let received = match over_since.map(left).or(to.stall) {
+        let received = match over_since.map(left) {
             None => received.await,
-            // A timer for each read, for those only who ask for it, and for what comes behind the end.
+            // A timer only for what comes behind the end.
             Some(limit) => match tokio::time::timeout(limit, received).await {
                 Ok(received) => received,
-                Err(_) => return Err(Broke::Stalled(limit)),
+                Err(_) => return Err(Broke::TimedOut(limit)),
             },
         };
         to.budget.spend(reply.content.chunks() - before);
@@ -295,7 +293,6 @@ mod tests {
             headers: HeaderMap::new(),
             trust: None,
             timeout: Duration::from_secs(60),
-            stall: None,
             budget: Budget::default(),
         };
         drop(listener);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use measure::record::Stamps;
+use record::Stamps;
 
 use super::read::Read;
 use super::reply::Reply;
@@ -19,7 +19,7 @@ pub(super) struct Tally {
     pub(super) resent: u32,
     /// Prompt tokens that the server took from its cache; `None` where it never said.
     pub(super) cached_tokens: Option<u64>,
-    /// Soft boxes that replies named.
+    /// Simulated machines that replies named.
     pub(super) soft_boxes: BTreeSet<String>,
     /// Models that replies named and that were not asked for.
     pub(super) other_models: BTreeSet<String>,

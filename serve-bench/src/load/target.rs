@@ -1,6 +1,5 @@
 //! The server before the load: its address, its model, and what it says of itself.
 
-use std::io::ErrorKind;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -102,7 +101,7 @@ impl BaseUrl {
     /// What connections to it are secured with; `None` where its address says that they are not.
     ///
     /// # Errors
-    /// In words: nothing to check a certificate with, or a build without TLS.
+    /// In words: nothing to check a certificate with.
     pub(super) fn trust(&self, args: &Args) -> Result<Option<Trust>, String> {
         self.is_https
             .then(|| Trust::of(self.bare_host(), args.ca_file.as_deref(), args.insecure))
@@ -160,7 +159,7 @@ pub(super) struct Answers {
     pub(super) no_models: Option<String>,
     /// Engine and version, where told.
     pub(super) server: Option<String>,
-    /// The soft box that it plays.
+    /// The simulated machine that it plays.
     pub(super) soft_box: Option<String>,
 }
 
@@ -182,15 +181,15 @@ pub(super) async fn ask(
     headers: &HeaderMap<HeaderValue>,
     timeout: Duration,
 ) -> Result<Answers, String> {
-    let no_answer = |why: Silence| match why {
-        Silence::Nothing(why) => {
-            format!("no answer from {base}: {why}; is the server started, and is this its address?")
-        }
-        Silence::Untrusted(why) => format!("no answer from {base}: {why}"),
+    // Of TLS the reason says what to do.
+    let hint = match base.is_https {
+        true => "",
+        false => "; is the server started, and is this its address?",
     };
+    let no_answer = |why: String| format!("no answer from {base}: {why}{hint}");
     let addresses = base
         .addresses()
-        .map_err(|error| no_answer(Silence::Nothing(error.to_string())))?;
+        .map_err(|error| no_answer(error.to_string()))?;
     let mut answers = Answers::default();
     let server = Server {
         addresses,
@@ -240,24 +239,6 @@ pub(super) async fn ask(
     Ok(answers)
 }
 
-/// Why there is no answer.
-enum Silence {
-    /// None came, or none that is HTTP.
-    Nothing(String),
-    /// Somebody is there who is not believed; what to do stands in the words.
-    Untrusted(String),
-}
-
-impl Silence {
-    /// A connection that was not made.
-    fn of(error: std::io::Error) -> Self {
-        match error.kind() {
-            ErrorKind::InvalidData => Self::Untrusted(error.to_string()),
-            _ => Self::Nothing(error.to_string()),
-        }
-    }
-}
-
 /// Where and how questions before the load are asked.
 struct Server<'a> {
     addresses: Vec<SocketAddr>,
@@ -269,25 +250,21 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
-    /// Gets one path; notes address, engine and soft box from connection and headers.
+    /// Gets one path; notes address, engine and simulated machine from connection and headers.
     async fn get(
         &self,
         path: &str,
         answers: &mut Answers,
-    ) -> Result<(StatusCode, Option<Value>), Silence> {
+    ) -> Result<(StatusCode, Option<Value>), String> {
         let exchange = async {
             let connection = Connection::open(&self.addresses, self.trust)
                 .await
-                .map_err(Silence::of)?;
+                .map_err(|error| error.to_string())?;
             answers.address = connection.peer();
-            let request = head(
-                &Method::GET,
-                &self.base.path(path).map_err(Silence::Nothing)?,
-                self.headers,
-            );
+            let request = head(&Method::GET, &self.base.path(path)?, self.headers);
             let (head, body) = answer(&connection, &request)
                 .await
-                .map_err(|broke| Silence::Nothing(format!("{path}: {}", words(broke))))?;
+                .map_err(|broke| format!("{path}: {}", words(broke)))?;
             if let Some(name) = head.header(SOFT_BOX_HEADER) {
                 answers.soft_box = Some(cut(name));
             }
@@ -300,17 +277,16 @@ impl Server<'_> {
                 })
                 .map(cut)
                 .or(answers.server.take());
-            let status = StatusCode::from_u16(head.status).map_err(|_| {
-                Silence::Nothing(format!("{path} answers with the status {}", head.status))
-            })?;
+            let status = StatusCode::from_u16(head.status)
+                .map_err(|_| format!("{path} answers with the status {}", head.status))?;
             Ok((status, serde_json::from_slice(&body).ok()))
         };
         match tokio::time::timeout(self.patience, exchange).await {
             Ok(answer) => answer,
-            Err(_) => Err(Silence::Nothing(format!(
+            Err(_) => Err(format!(
                 "{path} took longer than {} s",
                 self.patience.as_secs_f64()
-            ))),
+            )),
         }
     }
 }
@@ -350,7 +326,7 @@ async fn answer(connection: &Connection, request: &[u8]) -> Result<(Head, Vec<u8
 fn words(broke: Broke) -> String {
     match broke {
         Broke::Refused(why) | Broke::Connect(why) | Broke::Cut(why) | Broke::NotHttp(why) => why,
-        Broke::TimedOut(limit) | Broke::Stalled(limit) => {
+        Broke::TimedOut(limit) => {
             format!("not done after {} s", limit.as_secs_f64())
         }
         Broke::TooLarge(what) => what.to_owned(),

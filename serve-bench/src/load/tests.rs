@@ -5,7 +5,7 @@ mod full;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use measure::record::{RequestErrorKind, TokenCount};
+use record::{RequestErrorKind, TokenCount};
 
 use super::read::{AskedFor, Read, read};
 use super::reply::{Broke, Reply};

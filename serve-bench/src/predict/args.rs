@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+
+use crate::explain::EngineArgs;
 
 /// Predicts a decode step, TPOT, TTFT and speed-up of a model on one GPU and on several, with intervals.
 ///
@@ -34,11 +36,11 @@ pub(crate) struct PredictArgs {
     #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "half"])]
     pub(super) box_name: Option<String>,
 
-    /// Links of the box, of p2p-bw.
+    /// Links of the box, of tplens p2p.
     #[arg(long, value_name = "FILE")]
     pub(super) links: Option<PathBuf>,
 
-    /// Collective times of the box: of allreduce-bench, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
+    /// Collective times of the box: of tplens allreduce, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
     /// mode, which says how calls were timed and decides how good the evidence is: graph (in a captured graph), interleaved (with work
     /// between the calls), back_to_back or host_synced. May be given several times.
     #[arg(long, value_name = "FILE")]
@@ -52,27 +54,10 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) half: Vec<PathBuf>,
 
-    /// Engine that is to serve [default: vllm].
-    #[arg(long, value_enum)]
-    pub(super) engine: Option<EngineArg>,
+    #[command(flatten)]
+    pub(super) engine: EngineArgs,
 
-    /// The engine runs without graphs.
-    #[arg(long)]
-    pub(super) eager: bool,
-
-    /// The engine is told to leave every all-reduce to the vendor's library, by this flag of its own.
-    #[arg(long)]
-    pub(super) disable_custom_all_reduce: bool,
-
-    /// The engine's limit of sequences, where it is set.
-    #[arg(long, value_name = "N")]
-    pub(super) max_num_seqs: Option<u32>,
-
-    /// The engine's limit of tokens a step, where it is set.
-    #[arg(long, value_name = "N")]
-    pub(super) max_num_batched_tokens: Option<u32>,
-
-    /// Replaces something that is taken as known, such as memory_efficiency=0.8..0.85; may be given several times. The long help
+    /// Replaces something that is assumed, such as memory_efficiency=0.8..0.85; may be given several times. The long help
     /// of explain lists the names.
     #[arg(long, value_name = "NAME=LOW..HIGH")]
     pub(super) prior: Vec<String>,
@@ -80,10 +65,4 @@ pub(crate) struct PredictArgs {
     /// Write the prediction to this file as JSON; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum EngineArg {
-    Vllm,
-    Sglang,
 }

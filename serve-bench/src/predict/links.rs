@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ::explain::{DESCRIBED, Link};
 use boxfile::{BoxFile, CollectiveKind as Kind, CollectiveLibrary};
-use measure::import::CurvePoint;
-use measure::record::{CallMode, CollectiveKind, Endpoint, Links, Outcome, Payload, load};
+use import::CurvePoint;
+use record::{CallMode, CollectiveKind, Endpoint, Links, Outcome, Payload, load};
 use topology::{PathType, PcieLink};
 
 /// Copies between two devices by the copy engine, the direct ones first.
@@ -75,7 +75,7 @@ pub(super) fn measured_link(file: &Path, ranks: usize) -> Result<Option<Link>, S
     let record = load(file).map_err(|error| error.to_string())?;
     let Payload::Links(links) = &record.payload else {
         return Err(format!(
-            "--links {}: this holds {}, not links of p2p-bw",
+            "--links {}: this holds {}, not links of tplens p2p",
             file.display(),
             record.payload.kind()
         ));

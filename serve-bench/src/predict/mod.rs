@@ -1,4 +1,4 @@
-//! `serve-bench predict`: what a model will take on one GPU and on several of a box, before it is served there.
+//! `tplens predict`: what a model will take on one GPU and on several of a box, before it is served there.
 
 mod args;
 pub(crate) mod links;
@@ -6,10 +6,11 @@ mod sources;
 
 use std::path::Path;
 
-use ::explain::{DRAWS, PredictError, predict, prediction_text};
-use measure::exit;
-use measure::record::write_whole;
+use ::explain::{DRAWS, PredictError, predict};
+use program::show::Show;
 use program::{Stop, outputs, say};
+use record::exit;
+use record::write_whole;
 
 pub(crate) use self::args::PredictArgs;
 
@@ -21,7 +22,7 @@ const SEED: u64 = 0x0074_706c_656e_7332;
 ///
 /// # Errors
 /// Files or names that cannot be used or contradict each other, or a file that cannot be written.
-pub(crate) fn run(args: &PredictArgs) -> Result<u8, Stop> {
+pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
     if let Some(file) = args
         .json
         .as_ref()
@@ -42,13 +43,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<u8, Stop> {
         let text = serde_json::to_string_pretty(&prediction).map_err(anyhow::Error::from)?;
         Ok(text + "\n")
     };
-    let printed = match args.json.as_deref() {
-        Some(file) if file == Path::new("-") => json()?,
+    let document = crate::explain::prediction(&prediction);
+    Ok(match args.json.as_deref() {
+        Some(file) if file == Path::new("-") => outputs::print(&json()?),
         Some(file) => {
             write_whole(file, json()?.as_bytes()).map_err(|error| Stop::Internal(error.into()))?;
-            prediction_text(&prediction)
+            show.print(&document)
         }
-        None => prediction_text(&prediction),
-    };
-    Ok(outputs::print(&printed))
+        None => show.print(&document),
+    })
 }

@@ -1,16 +1,13 @@
 //! From files to what the prediction starts from.
 
-use std::path::PathBuf;
-
 use ::explain::{PredictInputs, Priors};
 use boxfile::BoxFile;
-use measure::import::{ServeRun, serve};
+use import::{ServeRun, serve};
 
-use super::args::{EngineArg, PredictArgs};
+use super::args::PredictArgs;
 use super::links::{curve_of, described_link, measured_link};
-use crate::explain::belongs::{files_of_box, of_one_gpu, runs_of_these_gpus};
-use crate::explain::sources::EvidenceFiles;
-use crate::explain::{EngineFlags, Sources};
+use crate::explain::Sources;
+use crate::explain::sources::of_one_gpu;
 
 /// Prompt and output tokens where nobody says.
 const LENGTHS: (f64, f64) = (1024.0, 256.0);
@@ -32,7 +29,7 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     }
     let mut base = sources.read(priors)?;
     let (around, known) = sources.the_box(largest)?;
-    // That of one GPU is held against a result of one, whatever is asked about.
+    // That of one GPU is compared with a result of one, whatever is asked about.
     let others = sizes.iter().copied().filter(|tp| *tp != 1);
     base.engines = [1]
         .into_iter()
@@ -45,13 +42,6 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
         .iter()
         .map(|file| of_one_gpu(file, serve::read(file).map_err(|error| error.to_string())?))
         .collect::<Result<_, _>>()?;
-    if let (Some(_), Some(name)) = (&args.box_name, &base.known.name) {
-        files_of_box(name, &half, &[])?;
-    }
-    if let Some(gpu) = &base.known.gpu {
-        runs_of_these_gpus(&half, gpu)?;
-    }
-
     let described = match &args.box_name {
         Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
         None => None,
@@ -94,27 +84,14 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
 }
 
 fn sources(args: &PredictArgs) -> Sources {
-    let serving: Vec<(u32, PathBuf)> = args.tp1.iter().map(|file| (1, file.clone())).collect();
     Sources {
         model: args.model.clone(),
-        serving,
+        serving: args.tp1.iter().map(|file| (1, file.clone())).collect(),
         collectives: args.allreduce.clone(),
         links: args.links.clone(),
-        evidence: EvidenceFiles::default(),
         box_name: args.box_name.clone(),
-        engine: EngineFlags {
-            sglang: args.engine == Some(EngineArg::Sglang),
-            stated: args.engine.is_some(),
-            eager: args.eager,
-            max_num_seqs: args.max_num_seqs,
-            max_batched_tokens: args.max_num_batched_tokens,
-            library_only: args.disable_custom_all_reduce,
-        },
-        what_if: Vec::new(),
-        engine_logs: Vec::new(),
-        note: None,
-        sim: None,
-        off_by_us: false,
+        engine: args.engine.flags(),
+        ..Sources::default()
     }
 }
 

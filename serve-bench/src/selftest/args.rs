@@ -1,35 +1,24 @@
-//! The command line of `serve-bench selftest`.
+//! The command line of `tplens serve selftest`.
 
 use std::path::PathBuf;
 
-use super::server::milliseconds;
-
 /// Measure this client's own error on this machine.
 ///
-/// A server of known schedule is started on a CPU of its own, `serve-bench run` loads it from another CPU, and what the client
-/// says is compared with when the server truly wrote. Takes about 40 s. Exit code 0 where the error is within the stated bounds,
-/// 3 where it is not or cannot be judged.
+/// The embedded engine is started on a CPU of its own and `tplens serve run` loads it from another. The client's times and tokens are
+/// compared with those that the engine counted, the rate that was offered with the one that left. What the engine's HTTP takes
+/// counts as the client's error, so the true one is smaller. Takes about 20 s. Exit code 0 where the error is within the stated
+/// bounds, 3 where it is not.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
     /// Streams at once, one line of the table each.
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 256, 1000], value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 64, 256], value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) streams: Vec<u32>,
+    /// Requests per second of the line in an open loop.
+    #[arg(long, value_name = "RATE", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) rate: u32,
     /// Output tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(4..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(4..=10_000))]
     pub(super) tokens: u32,
-    /// True time to first token, ms.
-    #[arg(long, value_name = "MS", default_value_t = 50.0, value_parser = milliseconds)]
-    pub(super) ttft_ms: f64,
-    /// True time between tokens, ms.
-    #[arg(long, value_name = "MS", default_value_t = 20.0, value_parser = milliseconds)]
-    pub(super) itl_ms: f64,
-    /// Tokens of the part without a schedule, which finds how many the client can take; 0 leaves it out.
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(0..=5_000_000))]
-    pub(super) flood_tokens: u32,
-    /// Ask a `serve-bench known-schedule` that runs already, there or behind a proxy, instead of starting one. Its schedule is its
-    /// own, and the other forms of streams and the part without a schedule are left out.
-    #[arg(long, value_name = "URL", conflicts_with_all = ["ttft_ms", "itl_ms"])]
-    pub(super) base_url: Option<String>,
     /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,

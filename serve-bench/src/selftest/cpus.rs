@@ -1,8 +1,5 @@
-//! Which CPUs server and client have, and what the client took of its own.
+//! Which CPUs server and client have.
 
-use std::time::Duration;
-
-use rustix::param::clock_ticks_per_second;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs of a selftest.
@@ -66,34 +63,9 @@ pub(super) fn on<T>(cpu: Option<usize>, start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// CPU time of all children that have ended; `None` where the kernel does not tell.
-pub(super) fn of_children() -> Option<Duration> {
-    parse(
-        &std::fs::read_to_string("/proc/self/stat").ok()?,
-        clock_ticks_per_second(),
-    )
-}
-
-/// Reads cutime and cstime, the fields 16 and 17 (proc_pid_stat(5)), in clock ticks.
-fn parse(stat: &str, per_second: u64) -> Option<Duration> {
-    // The second field is a name in parentheses that may hold anything.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut fields = rest.split_whitespace().skip(13);
-    let ticks = fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?;
-    Some(Duration::from_millis(ticks * 1000 / per_second.max(1)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_of_children_is_fields_16_and_17() {
-        let stat = "7 (a (b) c) S 1 7 7 0 -1 0 1 2 3 4 50 60 120 30 20 0 1";
-        // 120 + 30 ticks of 10 ms.
-        assert_eq!(parse(stat, 100), Some(Duration::from_millis(1500)));
-        assert_eq!(parse("7 (a) S", 100), None);
-    }
 
     #[test]
     fn a_start_on_one_cpu_leaves_this_thread_where_it_was() {

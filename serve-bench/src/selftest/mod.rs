@@ -1,16 +1,11 @@
-//! `serve-bench selftest`: this program's own error as a client, on this machine, against a server of known schedule.
+//! `tplens serve selftest`: this program's own error as a client, on this machine: what it reports beside what the embedded engine
+//! counted of the same requests.
 
 mod args;
-mod bounds;
-mod compare;
 mod cpus;
-mod modes;
-mod processes;
-mod report;
+mod document;
+mod line;
 mod run;
-mod server;
-mod text;
 
 pub(crate) use args::Args;
 pub(crate) use run::run;
-pub(crate) use server::{ServerArgs, run as known_schedule};

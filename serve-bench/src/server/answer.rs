@@ -1,12 +1,18 @@
 //! The answers that need no engine: models, version, and responses with the headers that all share.
 
-use http_body_util::Full;
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
-use super::broken::{Reply, whole};
 use super::error::ApiError;
+
+/// The body of any response.
+pub(super) type Reply = UnsyncBoxBody<Bytes, Infallible>;
 
 /// The header that says which box is simulated.
 pub(super) const SOFT_BOX: &str = "x-tplens-soft-box";
@@ -31,7 +37,7 @@ pub(super) fn error(error: &ApiError) -> Response<Reply> {
 
 /// An empty response, as vLLM's `/health`.
 pub(super) fn empty() -> Response<Reply> {
-    Response::new(whole(Full::default()))
+    Response::new(Full::default().boxed_unsync())
 }
 
 /// A reply of this content type that comes bit by bit.
@@ -39,11 +45,6 @@ pub(super) fn bit_by_bit(body: Reply, kind: HeaderValue) -> Response<Reply> {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
-}
-
-/// A JSON response that may break off.
-pub(super) fn broken_json(body: Reply) -> Response<Reply> {
-    bit_by_bit(body, JSON)
 }
 
 /// The body of `/v1/models`.
@@ -75,7 +76,7 @@ pub(super) fn version(soft_box: &str, speed: f64) -> String {
 }
 
 fn full(status: StatusCode, body: String, kind: HeaderValue) -> Response<Reply> {
-    let mut response = Response::new(whole(Full::from(body)));
+    let mut response = Response::new(Full::from(body).boxed_unsync());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response

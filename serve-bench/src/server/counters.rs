@@ -3,9 +3,6 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A step that ends later than this after its time counts as late.
-const LATE: Duration = Duration::from_millis(1);
-
 /// Counters and gauges, shared by the pacer and all connections. Times are microseconds of wall time.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
@@ -33,22 +30,10 @@ pub(super) struct Counters {
     pub(super) e2e: Times,
     /// From arrivals to leaving the queue.
     pub(super) queued: Times,
-    /// From leaving the queue to first tokens.
-    pub(super) prefill: Times,
     /// By how much steps took longer than the box's because this machine was late: one a step, most of them nothing.
     pub(super) lost: Times,
-    /// Sequences of all steps that ended.
-    pub(super) sequences: AtomicU64,
     /// Steps that ended.
     pub(super) steps: AtomicU64,
-    /// Steps that ended more than a millisecond late.
-    pub(super) steps_late: AtomicU64,
-    /// The latest step end after its time.
-    pub(super) step_lag_max_us: AtomicU64,
-    /// The latest hand-over of a token to its connection after the end of its step.
-    pub(super) token_lag_max_us: AtomicU64,
-    /// All hand-overs together.
-    pub(super) token_lag_sum_us: AtomicU64,
 }
 
 /// Durations, their number and sum.
@@ -78,36 +63,14 @@ impl Times {
 }
 
 impl Counters {
-    /// Counts a step that ended so long after its time.
-    pub(super) fn step_ended(&self, lag: Duration) {
-        self.steps.fetch_add(1, Relaxed);
-        self.step_lag_max_us.fetch_max(micros(lag), Relaxed);
-        if lag > LATE {
-            self.steps_late.fetch_add(1, Relaxed);
-        }
-    }
-
-    /// Counts a token that a connection took so long after the end of its step.
-    pub(super) fn token_taken(&self, lag: Duration) {
-        self.token_lag_max_us.fetch_max(micros(lag), Relaxed);
-        self.token_lag_sum_us.fetch_add(micros(lag), Relaxed);
-    }
-
-    /// How late the server was, in a sentence for the log.
-    pub(super) fn lag_line(&self) -> String {
+    /// What was served, in a sentence for the log.
+    pub(super) fn line(&self) -> String {
         let count = |counter: &AtomicU64| counter.load(Relaxed);
         format!(
-            "served {} requests and {} tokens in {} steps; {} steps ended more than 1 ms late, the worst by {:.3} ms; a token was taken at most {:.3} ms late",
+            "served {} requests and {} tokens in {} steps",
             count(&self.finished),
             count(&self.generated_tokens),
             count(&self.steps),
-            count(&self.steps_late),
-            Duration::from_micros(count(&self.step_lag_max_us)).as_secs_f64() * 1e3,
-            Duration::from_micros(count(&self.token_lag_max_us)).as_secs_f64() * 1e3,
         )
     }
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

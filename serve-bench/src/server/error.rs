@@ -1,7 +1,8 @@
 //! Errors as vLLM words them: status and `{"error": {"message", "type", "param", "code"}}`.
 
 use hyper::StatusCode;
-use serde::Serialize;
+
+use super::reply::quoted;
 
 /// A refusal that becomes the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,20 +13,6 @@ pub(super) struct ApiError {
     /// The field that is wrong, where vLLM names it.
     param: Option<&'static str>,
     message: String,
-}
-
-#[derive(Serialize)]
-struct Envelope<'a> {
-    error: Content<'a>,
-}
-
-#[derive(Serialize)]
-struct Content<'a> {
-    message: &'a str,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    param: Option<&'a str>,
-    code: u16,
 }
 
 impl ApiError {
@@ -42,32 +29,15 @@ impl ApiError {
     /// A model that is not served here.
     pub(super) fn no_model(name: &str) -> Self {
         let message = format!("The model `{name}` does not exist.");
-        Self::new(
-            StatusCode::NOT_FOUND,
-            "NotFoundError",
-            Some("model"),
-            message,
-        )
+        let (status, kind) = (StatusCode::NOT_FOUND, "NotFoundError");
+        Self::new(status, kind, Some("model"), message)
     }
 
     /// The engine has stopped.
     pub(super) fn engine_gone() -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "InternalServerError",
-            None,
-            "EngineCore encountered an issue. The soft engine has stopped.",
-        )
-    }
-
-    /// An error of this status that nothing went wrong for.
-    pub(super) fn on_purpose(status: u16) -> Self {
-        Self::new(
-            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-            "InternalServerError",
-            None,
-            "This error was asked for with --fault.",
-        )
+        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
+        let message = "EngineCore encountered an issue. The simulated engine has stopped.";
+        Self::new(status, kind, None, message)
     }
 
     fn new(
@@ -76,25 +46,23 @@ impl ApiError {
         param: Option<&'static str>,
         message: impl Into<String>,
     ) -> Self {
+        let message = message.into();
         Self {
             status,
             kind,
             param,
-            message: message.into(),
+            message,
         }
     }
 
-    /// The body.
+    /// The body, its keys in vLLM's order.
     pub(super) fn json(&self) -> String {
-        let envelope = Envelope {
-            error: Content {
-                message: &self.message,
-                kind: self.kind,
-                param: self.param,
-                code: self.status.as_u16(),
-            },
-        };
-        // Strings and a number always have a JSON form.
-        serde_json::to_string(&envelope).unwrap_or_default()
+        let param = self.param.map_or_else(|| "null".to_owned(), quoted);
+        format!(
+            r#"{{"error":{{"message":{},"type":{},"param":{param},"code":{}}}}}"#,
+            quoted(&self.message),
+            quoted(self.kind),
+            self.status.as_u16()
+        )
     }
 }

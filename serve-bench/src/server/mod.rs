@@ -1,18 +1,14 @@
-//! `serve-bench engine`: the virtual engine of `crates/engine` behind HTTP, in wall time, answering as vLLM does, or as another
-//! engine, and failing where it is told to.
+//! `tplens serve engine`: the virtual engine of `crates/engine` behind HTTP, in wall time, answering as vLLM does or as SGLang.
 //!
 //! Replies are short words without meaning; the box that is simulated stands in every response's `x-tplens-soft-box`
 //! header. There is no tokenizer: a prompt's tokens are its words, or the ids where it is an array of ids.
 
 mod answer;
 mod args;
-mod broken;
 mod counters;
 mod dialect;
 mod error;
-mod fault;
 mod ledger;
-mod log;
 mod metrics;
 mod pacer;
 mod prompt;

@@ -1,7 +1,6 @@
 //! Wall time around the engine: a thread that ends each step when virtual time says so and hands out its tokens.
 //!
-//! It owns the engine and waits on one channel, so it needs no lock. It knows nothing of HTTP. What truly became of each request is
-//! written down here, in [`super::ledger`].
+//! It owns the engine and waits on one channel, so it needs no lock. It knows nothing of HTTP.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +20,6 @@ use super::ledger::{Arrived, Ledger};
 pub(super) struct Token {
     /// Whether it is the last.
     pub(super) last: bool,
-    /// When its step was to end.
-    pub(super) due: Instant,
-    /// When its request left the queue.
-    pub(super) admitted: Instant,
     /// Prompt tokens of its request that came from the prefix cache.
     pub(super) cached: u32,
 }
@@ -92,7 +87,6 @@ impl Pacer {
         engine: Engine,
         speed: f64,
         counters: Arc<Counters>,
-        ledger: Ledger,
     ) -> std::io::Result<Self> {
         let (orders, received) = channel();
         let thread = std::thread::Builder::new()
@@ -104,7 +98,7 @@ impl Pacer {
                     counters,
                     started: Instant::now(),
                     replies: HashMap::new(),
-                    ledger,
+                    ledger: Ledger::default(),
                 }
                 .run(&received);
             })?;
@@ -205,7 +199,7 @@ impl Pace {
                 let taken = self.engine.submit_with_prefix(request, keys, now);
                 if taken.is_ok() {
                     self.replies.insert(request.id, tokens);
-                    self.ledger.arrived(request.id, arrived, now);
+                    self.ledger.arrived(request.id, arrived);
                 }
             }
             Order::Cancel(id) => {
@@ -228,20 +222,15 @@ impl Pace {
         let due = self.due(step);
         // Counted first: who has the last token may ask for the counters at once.
         let lag = due.elapsed();
-        self.counters.step_ended(lag);
+        self.counters.steps.fetch_add(1, Relaxed);
         let counted = step.emitted.len() as u64;
         self.counters.generated_tokens.fetch_add(counted, Relaxed);
-        let sequences = u64::from(step.load.sequences);
-        self.counters.sequences.fetch_add(sequences, Relaxed);
         self.counters.running.store(0, Relaxed);
         let now = Instant::now();
         for emitted in &step.emitted {
-            let known = self.ledger.token(emitted, now, step.ends(), &self.counters);
             let token = Token {
                 last: emitted.finished,
-                due,
-                admitted: known.map_or(now, |known| known.admitted),
-                cached: known.map_or(0, |known| known.cached),
+                cached: self.ledger.token(emitted, now, &self.counters),
             };
             if emitted.finished {
                 self.counters.finished.fetch_add(1, Relaxed);
@@ -254,8 +243,6 @@ impl Pace {
                 self.replies.remove(&emitted.id);
             }
         }
-        // Files are written when all tokens are on their way.
-        self.ledger.write();
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
         let is_made_up = lag <= lasted;
         let lost = if is_made_up { Duration::ZERO } else { lag };
@@ -278,8 +265,7 @@ impl Pace {
             let counters = &self.counters;
             let wall = Instant::now();
             for Admitted { id, cached_tokens } in &step.admitted {
-                self.ledger
-                    .admitted(*id, *cached_tokens, wall, step.started, counters);
+                self.ledger.admitted(*id, *cached_tokens, wall, counters);
             }
             let prefix = self.engine.prefix_counts();
             counters

@@ -27,8 +27,6 @@ pub(super) struct Asked {
     pub(super) streamed: bool,
     /// Whether the stream ends with a usage chunk.
     pub(super) usage: bool,
-    /// Whether chunks are to list the ids of their tokens.
-    pub(super) token_ids: bool,
 }
 
 /// A prompt while its tokens are read.
@@ -81,7 +79,6 @@ struct Body {
     n: Option<u32>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
-    return_token_ids: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -111,7 +108,7 @@ impl Asked {
         if body.n.is_some_and(|n| n != 1) {
             return Err(ApiError::refused(
                 Some("n"),
-                "n must be 1: the soft engine gives one reply a request",
+                "n must be 1: the simulated engine gives one reply a request",
             ));
         }
         let mut prompt = Prompt::new(block);
@@ -146,7 +143,6 @@ impl Asked {
                 .stream_options
                 .and_then(|options| options.include_usage)
                 .unwrap_or(false),
-            token_ids: body.return_token_ids.unwrap_or(false),
         })
     }
 }
@@ -170,7 +166,7 @@ fn completion_tokens(given: Option<&Value>, prompt: &mut Prompt) -> Result<(), A
         Some(Value::Array(_)) => {
             return Err(ApiError::refused(
                 Some("prompt"),
-                "prompt must be one text or one array of token ids: the soft engine takes one prompt a request",
+                "prompt must be one text or one array of token ids: the simulated engine takes one prompt a request",
             ));
         }
         Some(_) => {
@@ -194,7 +190,10 @@ fn chat_tokens(messages: Option<&[Message]>, prompt: &mut Prompt) -> Result<(), 
             Some(Value::Array(parts)) => {
                 for part in parts {
                     let text = part.get("text").and_then(Value::as_str).ok_or_else(|| {
-                        ApiError::refused(Some("messages"), "the soft engine takes text parts only")
+                        ApiError::refused(
+                            Some("messages"),
+                            "the simulated engine takes text parts only",
+                        )
                     })?;
                     prompt.text(text);
                 }

@@ -2,26 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use engine::Limits;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Body;
 use hyper::header::HeaderValue;
 use hyper::{Method, Request, Response, StatusCode};
-use tokio::sync::Notify;
 
-use super::answer::{self, SOFT_BOX};
-use super::broken::{EndlessLine, Reply, Severed, Trickle};
+use super::answer::{self, Reply, SOFT_BOX};
 use super::counters::Counters;
-use super::dialect::Told;
+use super::dialect::EVENTS;
 use super::error::ApiError;
-use super::fault::{Fault, Faults, Kind};
-use super::ledger::{Arrived, Ledger, not_reached};
-use super::log::{Clock, Log};
+use super::ledger::Arrived;
 use super::pacer::{Pacer, Tokens};
 use super::prompt::Asked;
-use super::reply::{Endpoint, Head, text};
+use super::reply::{Endpoint, Head};
 use super::setup::{Setup, Speaking};
 use super::stream::{Manner, Progress, Stream};
 
@@ -39,15 +35,11 @@ pub(super) struct Shared {
     soft_box_header: HeaderValue,
     speed: f64,
     speaking: Speaking,
-    faults: Faults,
-    log: Option<Arc<Log>>,
-    clock: Clock,
     /// Whether prompts are looked up in the prefix cache.
     prefix_caching: bool,
     /// Seconds since 1970 at the start.
     started: u64,
     replies: AtomicU64,
-    connections: AtomicU64,
 }
 
 impl Shared {
@@ -61,16 +53,10 @@ impl Shared {
             .chars()
             .map(|c| if c.is_ascii_graphic() { c } else { '_' })
             .collect();
-        let clock = Clock::start();
-        let log = setup.log.map(Arc::new);
-        let ledger = Ledger::new(clock, log.clone());
         Ok(Self {
-            pacer: Pacer::start(setup.engine, setup.speed, Arc::clone(&counters), ledger)?,
+            pacer: Pacer::start(setup.engine, setup.speed, Arc::clone(&counters))?,
             counters,
             speaking: setup.speaking,
-            faults: setup.faults,
-            log,
-            clock,
             prefix_caching: setup.prefix_caching,
             limits,
             model: setup.model,
@@ -79,14 +65,7 @@ impl Shared {
             speed: setup.speed,
             started: unix_seconds(),
             replies: AtomicU64::new(0),
-            connections: AtomicU64::new(0),
         })
-    }
-
-    /// How long the next connection waits to be taken.
-    pub(super) fn accept_after(&self) -> Option<Duration> {
-        let number = self.connections.fetch_add(1, Relaxed);
-        self.faults.accept_after(number)
     }
 
     /// The counters.
@@ -94,34 +73,30 @@ impl Shared {
         &self.counters
     }
 
-    /// Answers a request; `closing` is told where its connection is to be closed when the reply has ended.
-    pub(super) async fn respond<B>(
-        &self,
-        request: Request<B>,
-        closing: &Arc<Notify>,
-    ) -> Response<Reply>
+    /// Answers a request.
+    pub(super) async fn respond<B>(&self, request: Request<B>) -> Response<Reply>
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let mut response = self.route(request, closing).await;
+        let mut response = self.route(request).await;
         response
             .headers_mut()
             .insert(SOFT_BOX, self.soft_box_header.clone());
         response
     }
 
-    async fn route<B>(&self, request: Request<B>, closing: &Arc<Notify>) -> Response<Reply>
+    async fn route<B>(&self, request: Request<B>) -> Response<Reply>
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let get = request.method() == Method::GET;
         let post = request.method() == Method::POST;
-        let shape = self.speaking.dialect.shape();
+        let dialect = self.speaking.dialect;
         match request.uri().path() {
             "/health" if get => answer::empty(),
-            "/version" if get && shape.has_version => {
+            "/version" if get => {
                 answer::json(StatusCode::OK, answer::version(&self.soft_box, self.speed))
             }
             "/v1/models" if get => answer::json(
@@ -129,35 +104,28 @@ impl Shared {
                 answer::models(&self.model, self.started, self.limits.max_model_len),
             ),
             "/metrics" if get => {
-                let metrics = shape.metrics;
-                metrics
-                    .text(&self.counters, &self.model, &self.soft_box)
-                    .map_or_else(not_found, answer::metrics)
+                let metrics = dialect.metrics();
+                answer::metrics(metrics.text(&self.counters, &self.model, &self.soft_box))
             }
-            "/v1/completions" if post => {
-                self.generate(Endpoint::Completions, request, closing).await
+            "/v1/completions" if post => self.generate(Endpoint::Completions, request).await,
+            "/v1/chat/completions" if post => self.generate(Endpoint::Chat, request).await,
+            "/health"
+            | "/version"
+            | "/v1/models"
+            | "/metrics"
+            | "/v1/completions"
+            | "/v1/chat/completions" => {
+                let body = r#"{"detail":"Method Not Allowed"}"#;
+                answer::json(StatusCode::METHOD_NOT_ALLOWED, body.to_owned())
             }
-            "/v1/chat/completions" if post => self.generate(Endpoint::Chat, request, closing).await,
-            "/health" | "/v1/models" | "/metrics" | "/v1/completions" | "/v1/chat/completions" => {
-                answer::json(
-                    StatusCode::METHOD_NOT_ALLOWED,
-                    r#"{"detail":"Method Not Allowed"}"#.to_owned(),
-                )
-            }
-            "/version" if shape.has_version => answer::json(
-                StatusCode::METHOD_NOT_ALLOWED,
-                r#"{"detail":"Method Not Allowed"}"#.to_owned(),
+            _ => answer::json(
+                StatusCode::NOT_FOUND,
+                r#"{"detail":"Not Found"}"#.to_owned(),
             ),
-            _ => not_found(),
         }
     }
 
-    async fn generate<B>(
-        &self,
-        endpoint: Endpoint,
-        request: Request<B>,
-        closing: &Arc<Notify>,
-    ) -> Response<Reply>
+    async fn generate<B>(&self, endpoint: Endpoint, request: Request<B>) -> Response<Reply>
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -167,7 +135,6 @@ impl Shared {
             Err(error) => return answer::error(&error),
         };
         let number = self.replies.fetch_add(1, Relaxed);
-        let fault = self.faults.of_request(number);
         let prefix = match endpoint {
             Endpoint::Completions => "cmpl",
             Endpoint::Chat => "chatcmpl",
@@ -179,35 +146,17 @@ impl Shared {
             model: self.model.clone(),
         };
         let arrived = Arrived {
-            number,
-            reply: head.id.clone(),
             prompt_tokens: asked.prompt_tokens,
             asked_tokens: asked.output_tokens,
-            fault: fault.map(|fault| fault.kind.name()),
             at: Instant::now(),
         };
-        if let Some(instead) = fault.and_then(|fault| self.instead(fault)) {
-            if let Some(log) = &self.log {
-                log.add(&not_reached(arrived, &self.clock));
-            }
-            return instead.await;
-        }
         let tokens = self.pacer.submit(arrived, asked.keys.clone());
-        let trouble = fault.and_then(Fault::amid);
-        let response = if asked.streamed {
-            self.streamed(&head, &asked, tokens, trouble, closing)
-        } else {
-            match self.whole(&head, &asked, tokens, trouble).await {
-                Ok(response) => response,
-                Err(error) => answer::error(&error),
-            }
-        };
-        match fault {
-            Some(fault) if fault.kind == Kind::Trickle => {
-                let every = Duration::from_millis(fault.amount);
-                response.map(|body| Trickle::of(body, every))
-            }
-            _ => response,
+        if asked.streamed {
+            return self.streamed(&head, &asked, tokens);
+        }
+        match self.whole(&head, &asked, tokens).await {
+            Ok(response) => response,
+            Err(error) => answer::error(&error),
         }
     }
 
@@ -225,56 +174,19 @@ impl Shared {
         Asked::read(&body, endpoint, &self.model, &self.limits, block)
     }
 
-    /// What a fault answers without the engine; `None` where the engine is asked.
-    fn instead(&self, fault: Fault) -> Option<impl Future<Output = Response<Reply>> + use<>> {
-        let events = self.speaking.dialect.shape().events.clone();
-        let status = u16::try_from(fault.amount).unwrap_or(0);
-        let response = match fault.kind {
-            Kind::Status => Some(answer::error(&ApiError::on_purpose(status))),
-            Kind::ErrorAfter200 => Some(answer::json(
-                StatusCode::OK,
-                ApiError::on_purpose(500).json(),
-            )),
-            Kind::EndlessLine => Some(answer::bit_by_bit(EndlessLine::of(fault.amount), events)),
-            Kind::NoAnswer => None,
-            Kind::Stall | Kind::Cut | Kind::ErrorInStream | Kind::SlowAccept | Kind::Trickle => {
-                return None;
-            }
-        };
-        Some(async move {
-            match response {
-                Some(response) => response,
-                None => std::future::pending().await,
-            }
-        })
-    }
-
-    fn streamed(
-        &self,
-        head: &Head,
-        asked: &Asked,
-        tokens: Tokens,
-        trouble: Option<(Kind, u64)>,
-        closing: &Arc<Notify>,
-    ) -> Response<Reply> {
-        let shape = self.speaking.dialect.shape();
-        let wording = self.speaking.wording(asked.token_ids);
+    fn streamed(&self, head: &Head, asked: &Asked, tokens: Tokens) -> Response<Reply> {
+        let Speaking {
+            dialect,
+            tokens_per_chunk,
+            tells_cached,
+        } = self.speaking;
         let manner = Manner {
             counts: asked.usage,
-            tokens_per_chunk: self.speaking.tokens_per_chunk,
-            early_role: self.speaking.early_role,
-            ping: self.speaking.ping.filter(|_| shape.pings),
-            closing: shape.closes.then(|| Arc::clone(closing)),
-            trouble,
+            tokens_per_chunk,
         };
-        let stream = Stream::new(
-            tokens,
-            (shape.chunks)(head, wording),
-            asked.prompt_tokens,
-            manner,
-            Arc::clone(&self.counters),
-        );
-        answer::bit_by_bit(stream.boxed_unsync(), shape.events.clone())
+        let chunks = dialect.chunks(head, tells_cached);
+        let stream = Stream::new(tokens, chunks, asked.prompt_tokens, manner);
+        answer::bit_by_bit(stream.boxed_unsync(), EVENTS)
     }
 
     async fn whole(
@@ -282,56 +194,23 @@ impl Shared {
         head: &Head,
         asked: &Asked,
         mut tokens: Tokens,
-        trouble: Option<(Kind, u64)>,
     ) -> Result<Response<Reply>, ApiError> {
         let mut progress = Progress::default();
         loop {
-            let reached = |(kind, after)| (u64::from(progress.given()) >= after).then_some(kind);
-            match trouble.and_then(reached) {
-                Some(Kind::Stall) => {
-                    drop(tokens);
-                    return std::future::pending().await;
-                }
-                Some(Kind::Cut) => {
-                    let body = self.told(head, asked, &progress);
-                    return Ok(answer::broken_json(Severed::half(&body)));
-                }
-                Some(_) => return Err(ApiError::engine_gone()),
-                None => {}
-            }
             let token = tokens.next().await.ok_or_else(ApiError::engine_gone)?;
             progress.add(&token);
             if token.last {
-                let body = self.told(head, asked, &progress);
+                let usage = progress.usage(asked.prompt_tokens);
+                let Speaking {
+                    dialect,
+                    tells_cached,
+                    ..
+                } = self.speaking;
+                let body = dialect.whole(head, usage, tells_cached);
                 return Ok(answer::json(StatusCode::OK, body));
             }
         }
     }
-
-    /// A reply that is not streamed.
-    fn told(&self, head: &Head, asked: &Asked, progress: &Progress) -> String {
-        let wording = self.speaking.wording(asked.token_ids);
-        let given = progress.given();
-        let thought = match head.endpoint {
-            Endpoint::Chat => wording.reasoning_tokens.min(given),
-            Endpoint::Completions => 0,
-        };
-        let told = Told {
-            content: text(thought, given),
-            reasoning: (thought > 0).then(|| text(0, thought)),
-            ids: wording.token_ids.then(|| (0..given).collect()),
-            tally: progress.tally(asked.prompt_tokens),
-            tells_cached: wording.tells_cached,
-        };
-        (self.speaking.dialect.shape().whole)(head, &told)
-    }
-}
-
-fn not_found() -> Response<Reply> {
-    answer::json(
-        StatusCode::NOT_FOUND,
-        r#"{"detail":"Not Found"}"#.to_owned(),
-    )
 }
 
 fn unix_seconds() -> u64 {

@@ -1,7 +1,6 @@
 //! The server from its first line to the signal that ends it.
 
 use std::convert::Infallible;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +8,13 @@ use anyhow::Context;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use measure::exit;
 use program::outputs::printed;
 use program::provenance::is_clock_set;
 use program::say;
+use record::exit;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
 
 use super::Args;
 use super::route::Shared;
@@ -92,7 +90,7 @@ async fn serve(setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
         code = ended => code,
         () = accept(listener, &shared) => exit::INTERNAL,
     };
-    say!("{}", shared.counters().lag_line());
+    say!("{}", shared.counters().line());
     Ok(code)
 }
 
@@ -106,31 +104,20 @@ pub(super) async fn accept(listener: TcpListener, shared: &Arc<Shared>) {
         };
         // A token must not wait for the acknowledgement of the one before it.
         let _ = socket.set_nodelay(true);
-        if let Some(late) = shared.accept_after() {
-            tokio::time::sleep(late).await;
-        }
         tokio::spawn(connection(socket, Arc::clone(shared)));
     }
 }
 
 /// Serves one connection to its end.
 async fn connection(socket: TcpStream, shared: Arc<Shared>) {
-    let closing = Arc::new(Notify::new());
     let service = service_fn(|request| {
-        let (shared, closing) = (Arc::clone(&shared), Arc::clone(&closing));
-        async move { Ok::<_, Infallible>(shared.respond(request, &closing).await) }
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(shared.respond(request).await) }
     });
-    let mut connection =
-        pin!(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
     // A client that breaks off is no error of the server; its requests are cancelled with their bodies.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        () = closing.notified() => {
-            // Its head went out long ago, so nothing in the reply says that this is the last one.
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
-    }
+    let _ = http1::Builder::new()
+        .serve_connection(TokioIo::new(socket), service)
+        .await;
 }
 
 /// Waits for the first of the ending signals and gives its exit code; they are caught when this returns.

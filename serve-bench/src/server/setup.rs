@@ -1,16 +1,12 @@
 //! From the command line to an engine: box, model, the engine's facts, limits and profile.
 
-use std::time::Duration;
-
-use anyhow::{Context, bail};
+use anyhow::Context;
 use boxfile::BoxFile;
 use engine::{Curve, Engine, Limits, Profile, StepTime, surroundings};
 use tp_plan::{EngineFacts, ModelFacts};
 
 use super::Args;
-use super::dialect::{Dialect, Wording};
-use super::fault::Faults;
-use super::log::Log;
+use super::dialect::Dialect;
 
 /// An engine and what its answers say of it.
 #[derive(Debug)]
@@ -25,10 +21,6 @@ pub(super) struct Setup {
     pub(super) speed: f64,
     /// How it answers.
     pub(super) speaking: Speaking,
-    /// What goes wrong.
-    pub(super) faults: Faults,
-    /// Where it writes down what became of each request.
-    pub(super) log: Option<Log>,
     /// Whether the engine has a prefix cache.
     pub(super) prefix_caching: bool,
 }
@@ -40,54 +32,13 @@ pub(super) struct Speaking {
     pub(super) dialect: Dialect,
     /// Tokens in an event after the first one.
     pub(super) tokens_per_chunk: u32,
-    /// What is worded differently.
-    pub(super) wording: Wording,
-    /// The role comes before the prompt is computed.
-    pub(super) early_role: bool,
-    /// Comments of llama.cpp until the first token.
-    pub(super) ping: Option<Duration>,
-}
-
-impl Speaking {
-    /// The wording of a request that does or does not ask for token ids.
-    pub(super) fn wording(&self, asks_ids: bool) -> Wording {
-        let has_ids = self.dialect.shape().has_ids;
-        Wording {
-            token_ids: has_ids && (self.wording.token_ids || asks_ids),
-            ..self.wording
-        }
-    }
-
-    fn of(args: &Args) -> anyhow::Result<Self> {
-        let shape = args.dialect.shape();
-        if args.token_ids && !shape.has_ids {
-            bail!(
-                "--token-ids: only vLLM's streams list them; leave it out, or use --dialect vllm"
-            );
-        }
-        if args.reasoning_tokens > 0 && !shape.has_reasoning {
-            bail!(
-                "--reasoning-tokens: this dialect has no reasoning; leave it out, or use --dialect vllm"
-            );
-        }
-        Ok(Self {
-            dialect: args.dialect,
-            tokens_per_chunk: args.tokens_per_chunk,
-            wording: Wording {
-                reasoning_tokens: args.reasoning_tokens,
-                token_ids: args.token_ids,
-                tells_cached: args.enable_prefix_caching,
-            },
-            early_role: args.early_role,
-            ping: (!args.sse_ping_interval.is_zero()).then_some(args.sse_ping_interval),
-        })
-    }
+    /// Whether the count tells how much of the prompt was cached.
+    pub(super) tells_cached: bool,
 }
 
 impl Setup {
     /// Reads what the command line names. Every error is the user's input.
     pub(super) fn of(args: &Args) -> anyhow::Result<Self> {
-        let speaking = Speaking::of(args)?;
         let described = BoxFile::resolve(&args.described).context("--box")?;
         let model = ModelFacts::resolve(&args.model).context("--model")?;
         let ranks = args.tensor_parallel_size;
@@ -123,17 +74,16 @@ impl Setup {
         if args.enable_prefix_caching {
             engine = engine.with_prefix_caching();
         }
-        let log = args.log.as_ref().map(|file| {
-            Log::create(file).with_context(|| format!("--log: cannot write {}", file.display()))
-        });
         Ok(Self {
             engine,
             model: name,
             soft_box: described.name,
             speed: args.speed,
-            speaking,
-            faults: Faults::new(args.fault.clone(), args.fault_seed),
-            log: log.transpose()?,
+            speaking: Speaking {
+                dialect: args.dialect,
+                tokens_per_chunk: args.tokens_per_chunk,
+                tells_cached: args.enable_prefix_caching,
+            },
             prefix_caching: args.enable_prefix_caching,
         })
     }

@@ -1,19 +1,20 @@
-//! The command line of `serve-bench slo`.
+//! The command line of `tplens serve slo`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use measure::record::redacted_arguments;
 use program::command_line::seconds;
+use program::seed_of_now;
+use record::redacted_arguments;
 
 use super::objective::Objective;
 use super::search::Bounds;
-use super::settings::{SCHEMA, Settings};
+use super::settings::{SCHEMA, Settings, seed_of};
 use crate::load::without_headers;
 
 /// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
-/// run a `serve-bench run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
+/// run a `tplens serve run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
 /// and folder.
 ///
 /// A run is decided by the 95% interval of each statistic: met where all of it is within the limit, missed where all of it is
@@ -77,7 +78,7 @@ pub(crate) struct SloArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 
-    /// Flags of `serve-bench run` after `--`, such as --base-url URL --random-input-len 1024. The load, seed and results are
+    /// Flags of `tplens serve run` after `--`, such as --base-url URL --random-input-len 1024. The load, seed and results are
     /// set by the search.
     #[arg(last = true, value_name = "RUN FLAGS")]
     pub(super) load: Vec<String>,
@@ -117,7 +118,7 @@ impl Search {
     }
 }
 
-/// Flags of `serve-bench run` that the search sets itself.
+/// Flags of `tplens serve run` that the search sets itself.
 const OWN: [&str; 14] = [
     "--request-rate",
     "--num-prompts",
@@ -146,11 +147,11 @@ impl SloArgs {
         &self.objectives
     }
 
-    /// The settings of the search, for its folder; the seed is one of `seed` where the command line names none.
+    /// The settings of the search, for its folder; the seed is that of the command line, or of the search that the folder holds.
     ///
     /// # Errors
     /// In words: bounds or flags that do not go together.
-    pub(super) fn settings(&self, seed: u64) -> Result<Settings, String> {
+    pub(super) fn settings(&self, folder: &Path) -> Result<Settings, String> {
         let is_own = |word: &String| {
             let flag = word.split('=').next().unwrap_or_default();
             let limits = ["--max-concurrency", "--concurrency"].contains(&flag);
@@ -170,14 +171,12 @@ impl SloArgs {
             bounds: self.bounds()?,
             window_s: self.window.as_secs_f64(),
             rounds: self.rounds,
-            seed: self.seed.unwrap_or(seed),
+            seed: self
+                .seed
+                .or_else(|| seed_of(folder))
+                .unwrap_or_else(seed_of_now),
             load,
         })
-    }
-
-    /// Whether the command line names the seed.
-    pub(super) fn names_seed(&self) -> bool {
-        self.seed.is_some()
     }
 
     fn bounds(&self) -> Result<Bounds, String> {
@@ -226,30 +225,6 @@ impl SloArgs {
     fn least_requests(&self) -> u32 {
         let least = self.objectives.iter().map(Objective::least_requests).max();
         u32::try_from(least.unwrap_or(1)).unwrap_or(u32::MAX)
-    }
-
-    /// Why a search begins where nobody told it to.
-    pub(super) fn about_start(&self, bounds: &Bounds) -> Option<String> {
-        let is_chosen = self.start.is_none() && self.search == Search::Rate && bounds.start > 1.0;
-        is_chosen.then(|| {
-            format!(
-                "beginning at {} requests/s, at which the {} requests that {} takes arrive in {:.0} s; --start begins elsewhere, and a \
-                 slower run lasts longer",
-                bounds.start,
-                self.least_requests(),
-                self.neediest(),
-                f64::from(self.least_requests()) / bounds.start
-            )
-        })
-    }
-
-    /// The objective that needs the most requests.
-    fn neediest(&self) -> String {
-        let neediest = self
-            .objectives
-            .iter()
-            .max_by_key(|one| one.least_requests());
-        neediest.map_or_else(String::new, Objective::name)
     }
 
     /// How long a run is, in words.

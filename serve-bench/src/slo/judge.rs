@@ -1,30 +1,51 @@
 //! The verdict on a load, from the records of all its runs so far. Pure.
 
-use measure::record::{Serve, ServeRequest};
-use serde::{Deserialize, Serialize};
+use record::{Serve, ServeRequest};
+use serde::Serialize;
 
 use super::objective::{Objective, Seen};
 use super::search::Verdict;
 use super::sustained::{Sustained, sustained};
-use crate::attempt::{brief, of_client};
+use crate::attempt::of_client;
 
 /// Part of the requests that must succeed for latencies to speak for the load.
 const SUCCEEDED: f64 = 0.95;
 
 /// The verdict on a load, and what it rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Judged {
     /// The verdict.
     pub(super) verdict: Verdict,
-    /// What decided it, in words.
-    pub(super) why: String,
-    /// What limited the load generator and what to do about it, where no run of this load is the server's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) client: Option<String>,
+    /// What decided it.
+    pub(super) reason: Reason,
     /// Each objective over all runs of this load that are the server's; over all where none is.
     pub(super) seen: Vec<Seen>,
     /// Whether the rate was sustained, run by run; empty for a concurrency, which sets its own rate.
     pub(super) sustained: Vec<Sustained>,
+}
+
+/// What decided a load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub(super) enum Reason {
+    /// Every objective is kept.
+    AllKept,
+    /// An objective is not kept.
+    NotKept { objective: String },
+    /// More requests failed than latencies can speak for.
+    RequestsFailed { failed: usize, of: usize },
+    /// Requests last so long beside the arrivals that nothing shows what is sustained.
+    Burst,
+    /// The server completed less than was offered, or the requests in flight grew.
+    Growing { completed: f64, growth_per_s: f64 },
+    /// The interval of a statistic holds its limit.
+    LimitInInterval { objective: String },
+    /// Too few requests for a statistic.
+    TooFewRequests { objective: String, requests: usize },
+    /// One run was sustained and one was not.
+    RunsDisagree,
+    /// The load generator was the limit.
+    ClientLimit { limit: String },
 }
 
 /// Judges a load by its runs, of which those that the client limited say nothing.
@@ -59,17 +80,16 @@ pub(super) fn judge(objectives: &[Objective], runs: &[&Serve]) -> Judged {
         .iter()
         .map(|objective| objective.seen(&succeeded))
         .collect();
-    let (verdict, why) = client.as_ref().map_or_else(
-        || verdict(&seen, &by_run, runs, succeeded.len()),
-        |reason| {
-            let why = format!("the load generator was the limit: {}", brief(reason));
-            (Verdict::NotKnown, why)
-        },
-    );
+    let (verdict, reason) = match client {
+        Some(code) => {
+            let limit = code.to_owned();
+            (Verdict::NotKnown, Reason::ClientLimit { limit })
+        }
+        None => verdict(&seen, &by_run, runs, succeeded.len()),
+    };
     Judged {
         verdict,
-        why,
-        client,
+        reason,
         seen,
         sustained: by_run,
     }
@@ -80,51 +100,60 @@ fn verdict(
     by_run: &[Sustained],
     runs: &[&Serve],
     succeeded: usize,
-) -> (Verdict, String) {
-    let all: usize = runs.iter().map(|serve| serve.requests.len()).sum();
+) -> (Verdict, Reason) {
+    let of: usize = runs.iter().map(|serve| serve.requests.len()).sum();
     let missed = seen.iter().find(|seen| seen.kept == Some(false));
     #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
-    let has_failures = (succeeded as f64) < SUCCEEDED * all as f64 || succeeded == 0;
+    let has_failures = (succeeded as f64) < SUCCEEDED * of as f64 || succeeded == 0;
     if has_failures && missed.is_none() {
-        let failed = all - succeeded;
-        return (
-            Verdict::NotSustained,
-            format!("{failed} of {all} requests failed"),
-        );
+        let failed = of - succeeded;
+        return (Verdict::NotSustained, Reason::RequestsFailed { failed, of });
     }
     if let Some(missed) = missed {
-        return (Verdict::Missed, format!("{} is not kept", missed.objective));
+        let objective = missed.objective.clone();
+        return (Verdict::Missed, Reason::NotKept { objective });
     }
     // Of several runs most must have held; a tie says that it is not known.
     let held = by_run.iter().filter(|run| run.held).count();
-    if 2 * held < by_run.len() {
-        let worst = by_run.iter().find(|run| !run.held);
-        let why = worst.map_or_else(String::new, |run| run.why.clone());
-        return (Verdict::NotSustained, why);
+    if let Some(worst) = by_run.iter().find(|run| !run.held)
+        && 2 * held < by_run.len()
+    {
+        return (Verdict::NotSustained, worst.reason());
     }
     if let Some(open) = seen.iter().find(|seen| seen.kept.is_none()) {
-        let why = if open.interval_ms.is_some() {
-            format!("the interval of {} holds its limit", open.objective)
-        } else {
-            format!(
-                "{} requests are too few for {}",
-                open.requests, open.objective
-            )
+        let objective = open.objective.clone();
+        let requests = open.requests;
+        let reason = match open.interval_ms {
+            Some(_) => Reason::LimitInInterval { objective },
+            None => Reason::TooFewRequests {
+                objective,
+                requests,
+            },
         };
-        return (Verdict::Undecided, why);
+        return (Verdict::Undecided, reason);
     }
     if 2 * held == by_run.len() && !by_run.is_empty() {
-        return (
-            Verdict::Undecided,
-            "one run was sustained and one was not".to_owned(),
-        );
+        return (Verdict::Undecided, Reason::RunsDisagree);
     }
-    (Verdict::Met, "every objective is kept".to_owned())
+    (Verdict::Met, Reason::AllKept)
+}
+
+impl Sustained {
+    /// Why a rate did not hold.
+    fn reason(&self) -> Reason {
+        match self.window_s {
+            None => Reason::Burst,
+            Some(_) => Reason::Growing {
+                completed: f64::from(self.completed) / f64::from(self.offered.max(1)),
+                growth_per_s: self.growth_per_s.unwrap_or(0.0),
+            },
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::record::{Arrivals, RequestError, RequestErrorKind, ServeClient, ServeLoad};
+    use record::{Arrivals, RequestError, RequestErrorKind, ServeClient, ServeLoad};
 
     use super::*;
 
@@ -165,7 +194,8 @@ mod tests {
         // (601 - 100) / 10 = 50.1 ms.
         let found = judged(&serve(100.0, 601.0));
         assert_eq!(found.verdict, Verdict::Missed);
-        assert_eq!(found.why, "mean_tpot <= 50 ms is not kept");
+        let objective = "mean_tpot <= 50 ms".to_owned();
+        assert_eq!(found.reason, Reason::NotKept { objective });
     }
 
     #[test]
@@ -174,30 +204,24 @@ mod tests {
         let objectives = ["p99_ttft<=45s"].map(|text| text.parse().unwrap());
         let found = judge(&objectives, &[&serve(39_900.0, 40_000.0)]);
         assert_eq!(found.verdict, Verdict::NotSustained);
-        assert!(found.why.contains("--window"), "{}", found.why);
+        assert_eq!(found.reason, Reason::Burst);
     }
 
     #[test]
     fn a_client_that_lags_and_requests_that_fail_say_nothing() {
         let mut lagging = serve(100.0, 600.0);
         lagging.client = Some(ServeClient {
-            invalid: vec!["busy 95% (limit 90%), so lower it".to_owned()],
+            invalid: vec!["client-busy".to_owned()],
             ..ServeClient::default()
         });
         let found = judged(&lagging);
         assert_eq!(found.verdict, Verdict::NotKnown);
-        assert_eq!(
-            found.why,
-            "the load generator was the limit: busy 95% (limit 90%)"
-        );
-        assert_eq!(
-            found.client.as_deref(),
-            Some("busy 95% (limit 90%), so lower it")
-        );
+        let limit = "client-busy".to_owned();
+        assert_eq!(found.reason, Reason::ClientLimit { limit });
         // Another run of the same load that is the server's decides.
         let objectives = ["p99_ttft<=500ms"].map(|text| text.parse().unwrap());
         let found = judge(&objectives, &[&lagging, &serve(100.0, 600.0)]);
-        assert_eq!((found.verdict, found.client), (Verdict::Met, None));
+        assert_eq!(found.verdict, Verdict::Met);
 
         let mut fileless = serve(100.0, 600.0);
         for request in fileless.requests.iter_mut().step_by(10) {
@@ -218,6 +242,7 @@ mod tests {
         }
         let found = judged(&failing);
         assert_eq!(found.verdict, Verdict::NotSustained);
-        assert_eq!(found.why, "60 of 600 requests failed");
+        let (failed, of) = (60, 600);
+        assert_eq!(found.reason, Reason::RequestsFailed { failed, of });
     }
 }

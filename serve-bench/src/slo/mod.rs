@@ -1,12 +1,12 @@
-//! `serve-bench slo`: the largest request rate, or concurrency, at which latencies keep what was promised.
+//! `tplens serve slo`: the largest request rate, or concurrency, at which latencies keep what was promised.
 //!
 //! What to try next (`search`), whether latencies keep a limit (`objective`), whether a rate was sustained (`sustained`) and
-//! the verdict on a run (`judge`) are pure; each run is a `serve-bench run` of its own.
+//! the verdict on a run (`judge`) are pure; each run is a `tplens serve run` of its own.
 
 mod args;
+mod document;
 mod judge;
 mod objective;
-mod page;
 mod report;
 mod run;
 mod search;

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use measure::metric::{e2el, itl, tpot, ttft};
-use measure::record::ServeRequest;
-use measure::stats::distribution_pooled;
-use serde::{Deserialize, Serialize};
+use record::ServeRequest;
+use record::metric::{e2el, itl, tpot, ttft};
+use serde::Serialize;
+use stats::distribution_pooled;
 
 /// Blocks of successive requests that are resampled whole; fewer requests than twice these are blocks of one.
 const BLOCKS: usize = 25;
@@ -145,7 +145,7 @@ impl fmt::Display for Objective {
 }
 
 /// What requests say about an objective.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Seen {
     /// The objective in words.
     pub(super) objective: String,

@@ -1,29 +1,28 @@
-//! A search from its command line to its exit code: each run is a `serve-bench run` with a folder of its own.
+//! A search from its command line to its exit code: each run is a `tplens serve run` with a folder of its own.
 //!
 //! What the search knows is in the records of those folders. A search that was broken off reads them again, comes to the same
-//! decisions, and goes on with the run that is missing.
+//! decisions, and resumes the run that is missing.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use measure::exit;
-use measure::record::{Record, Serve, write_whole};
-use program::{Stop, outputs, result_folder, seed_of_now};
-use supervisor::Interrupt;
+use program::show::Show;
+use program::{Stop, outputs, result_folder, say_progress};
+use record::exit;
+use record::{Record, Serve, write_whole};
+use runner::Interrupt;
+use runner::run::{Progress, hold_folder};
 
 use super::args::SloArgs;
+use super::document::{document, why, word};
 use super::judge::judge;
 use super::report::{Answer, Decision};
 use super::search::{Found, Next, Outcome, Trial};
-use super::settings::{self, Settings};
-use crate::attempt::{self, Unfinished, complete, serve};
-use crate::study::hold;
+use super::settings::{self, SCHEMA, Settings};
+use crate::attempt::{self, complete, serve};
 
 /// The answer and every decision, as JSON.
 const ANSWER: &str = "slo.json";
-
-/// One decision a line, in the order of the runs.
-const JOURNAL: &str = "journal.jsonl";
 
 /// The page.
 const PAGE: &str = "report.html";
@@ -32,20 +31,24 @@ const PAGE: &str = "report.html";
 ///
 /// # Errors
 /// What ended it; the runs that were made are in its folder.
-pub(crate) fn run(args: &SloArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<u8, Stop> {
-    let asked = args.settings(seed_of_now()).map_err(Stop::Usage)?;
+pub(crate) fn run(
+    args: &SloArgs,
+    show: Show,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
     let file = args.json.as_deref().filter(|file| *file != Path::new("-"));
     if let Some(file) = file {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let folder = result_folder(args.out.as_deref(), "slo");
-    let (settings, is_kept) = asked.keep(&folder, args.names_seed())?;
-    let _held = hold::held(&folder, settings::FILE, interrupt, say)?;
+    let settings = args.settings(&folder).map_err(Stop::Usage)?;
+    let text = serde_json::to_string_pretty(&settings).map_err(anyhow::Error::from)? + "\n";
+    let is_kept = attempt::keep(&folder, settings::FILE, text.as_bytes())?;
+    let tell = |progress: &Progress<'_>| say_progress(progress, say);
+    let _held = hold_folder(&folder, interrupt, &tell)?;
     if is_kept {
-        say(&format!("going on with the search in {}", folder.display()));
-    }
-    if let Some(why) = args.about_start(&settings.bounds) {
-        say(&why);
+        say(&format!("resumes the search in {}", folder.display()));
     }
     let mut search = Search {
         args,
@@ -61,13 +64,14 @@ pub(crate) fn run(args: &SloArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> 
     search.keep(&answer)?;
     let folder = &search.folder;
     let page = folder.join(PAGE);
-    let mut codes = vec![outputs::write(&page, Ok(answer.page().html()))];
+    let document = document(&answer);
+    let mut codes = vec![outputs::write(&page, Ok(document.html()))];
     let json = answer.json();
     if let Some(file) = file {
         codes.push(outputs::write(file, json.clone()));
     }
     codes.push(match (args.json.is_some() && file.is_none(), json) {
-        (false, _) => outputs::print(&answer.text()),
+        (false, _) => show.print(&document),
         (true, Ok(json)) => outputs::print(&json),
         (true, Err(error)) => return Err(anyhow!(error).into()),
     });
@@ -119,8 +123,8 @@ impl Search<'_> {
             let decision = self.decide(at)?;
             (self.say)(&format!(
                 "  {}: {}",
-                decision.judged.verdict.words(),
-                decision.judged.why
+                word(decision.judged.verdict),
+                why(&decision.judged.reason)
             ));
             self.decisions.push(decision);
             let answer = self.answer(None);
@@ -168,25 +172,8 @@ impl Search<'_> {
         }
         let log = self.folder.join(format!("{name}.log"));
         let folder = self.folder.join(name);
-        let ended = attempt::measure(&self.folder, &folder, flags, &log, self.interrupt);
-        if matches!(ended, Err(Stop::Interrupted(_))) {
-            (self.say)("broken off; the same command with the same --out goes on with it");
-        }
-        let Unfinished { code, last } = match ended? {
-            Ok(record) => return Ok(record),
-            Err(unfinished) => unfinished,
-        };
-        let reason = format!(
-            "the run at {at} {} ended with exit code {code}: {last} (all of it is in {}); the same command with --out {} goes on from there",
-            self.args.search().unit(),
-            log.display(),
-            self.folder.display()
-        );
-        Err(match code {
-            exit::USAGE => Stop::Usage(reason),
-            exit::INCONCLUSIVE => Stop::Refused(reason),
-            _ => Stop::Internal(anyhow!(reason)),
-        })
+        attempt::measure(&self.folder, &folder, flags, &log, self.interrupt)?
+            .map_err(|reason| Stop::Refused(reason.into()))
     }
 
     fn answer(&self, found: Option<Found>) -> Answer {
@@ -195,30 +182,23 @@ impl Search<'_> {
             .first()
             .and_then(|record| record.header.simulated.as_ref())
             .map(|simulated| simulated.box_name.clone());
-        Answer::new(
-            &self.settings,
-            self.args.search().unit(),
-            self.args.objectives(),
-            &self.decisions,
-            found,
+        let objectives = self.args.objectives().iter();
+        Answer {
+            schema: SCHEMA,
             simulated,
-        )
+            search: self.settings.search.clone(),
+            unit: self.args.search().unit().to_owned(),
+            slo: self.settings.slo.clone(),
+            limits_ms: objectives.map(|one| one.limit_ms).collect(),
+            found,
+            runs: self.decisions.clone(),
+        }
     }
 
-    /// Writes the answer so far, and the journal of its decisions.
+    /// Writes the answer so far.
     fn keep(&self, answer: &Answer) -> Result<(), Stop> {
-        let internal = |error: String| Stop::Internal(anyhow!(error));
-        let lines: Result<Vec<String>, _> =
-            self.decisions.iter().map(serde_json::to_string).collect();
-        let lines = lines.map_err(|error| internal(error.to_string()))?;
-        let journal: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        for (name, text) in [
-            (JOURNAL, journal),
-            (ANSWER, answer.json().map_err(internal)?),
-        ] {
-            let file = self.folder.join(name);
-            write_whole(&file, text.as_bytes()).map_err(|error| internal(error.to_string()))?;
-        }
-        Ok(())
+        let text = answer.json().map_err(|error| anyhow!(error))?;
+        let file = self.folder.join(ANSWER);
+        write_whole(&file, text.as_bytes()).map_err(|error| anyhow!(error).into())
     }
 }

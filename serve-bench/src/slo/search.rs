@@ -9,7 +9,7 @@
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How often a load is tried at most.
 const TRIES: usize = 3;
@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 const FACTOR: f64 = 2.0;
 
 /// What a run says about its load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     /// All objectives are kept, and the load was sustained.
@@ -34,17 +34,6 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// In words.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Missed => "missed",
-            Self::Undecided => "undecided",
-            Self::NotSustained => "not sustained",
-            Self::NotKnown => "not known",
-        }
-    }
-
     /// Whether another run of the same load may say something else.
     fn is_open(self) -> bool {
         matches!(self, Self::Undecided | Self::NotKnown)
@@ -52,7 +41,7 @@ impl Verdict {
 }
 
 /// Where to search, and how far.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Bounds {
     /// The first load.
     pub(super) start: f64,
@@ -87,7 +76,7 @@ pub(super) enum Next {
 }
 
 /// What was found.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Found {
     /// How the search ended.
     pub(super) outcome: Outcome,
@@ -104,7 +93,7 @@ pub(super) struct Found {
 }
 
 /// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
     /// The largest load is known to the resolution.

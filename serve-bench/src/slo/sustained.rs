@@ -3,8 +3,8 @@
 //! Looked at from the median request's duration after the first arrival on, when replies come as fast as requests where a
 //! server keeps up, to the last arrival, after which nothing is offered any more.
 
-use measure::record::ServeRequest;
-use serde::{Deserialize, Serialize};
+use record::ServeRequest;
+use serde::Serialize;
 
 /// Part of what is offered that must be completed.
 const COMPLETED: f64 = 0.95;
@@ -29,7 +29,7 @@ const LONGEST: f64 = 0.5;
 const LOOKS: usize = 10;
 
 /// What a run says about its rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Sustained {
     /// Seconds that were looked at; `None` where arrivals ended before replies came steadily.
     pub(super) window_s: Option<f64>,
@@ -41,8 +41,6 @@ pub(super) struct Sustained {
     pub(super) growth_per_s: Option<f64>,
     /// Whether the rate was sustained.
     pub(super) held: bool,
-    /// Why, in words.
-    pub(super) why: String,
 }
 
 /// Looks at the requests of one open-loop run.
@@ -54,22 +52,13 @@ pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
         requests.iter().map(arrival).min_by(f64::total_cmp),
         requests.iter().map(arrival).max_by(f64::total_cmp),
     ) else {
-        return nothing(0, "there is no request".to_owned());
+        return nothing(0);
     };
     let mut durations: Vec<f64> = requests.iter().map(lasted).collect();
     durations.sort_unstable_by(f64::total_cmp);
     let median = durations[durations.len() / 2];
     if median > LONGEST * (last - first) {
-        return nothing(
-            all,
-            format!(
-                "the arrivals took {:.1} s and half of the requests {:.1} s or longer, so this is a burst and no rate; a run of {:.0} s would tell (--window)",
-                (last - first) / 1e3,
-                median / 1e3,
-                // Ten medians, so that what is looked at is much longer than a request.
-                10.0 * median / 1e3
-            ),
-        );
+        return nothing(all);
     }
     let begin = first + median;
     let within = |instant: f64| begin < instant && instant <= last;
@@ -109,33 +98,22 @@ pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let is_chance =
         lacking <= by_chance && f64::from(failed) <= f64::from(offered) * (1.0 - COMPLETED);
     let held = (share >= COMPLETED || is_chance) && !is_growing;
-    let flow = format!(
-        "{:.0}% of what was offered in {window_s:.1} s was completed",
-        share * 100.0
-    );
-    let why = if is_growing {
-        format!("{flow}, and the requests in flight grew by {slope:.2} a second")
-    } else {
-        flow
-    };
     Sustained {
         window_s: Some(window_s),
         offered,
         completed,
         growth_per_s: Some(slope),
         held,
-        why,
     }
 }
 
-fn nothing(offered: u32, why: String) -> Sustained {
+fn nothing(offered: u32) -> Sustained {
     Sustained {
         window_s: None,
         offered,
         completed: 0,
         growth_per_s: None,
         held: false,
-        why,
     }
 }
 
@@ -203,7 +181,6 @@ mod tests {
             (found.growth_per_s.unwrap() - 0.3).abs() < 0.03,
             "{found:?}"
         );
-        assert!(found.why.contains("grew"), "{}", found.why);
     }
 
     #[test]
@@ -211,7 +188,7 @@ mod tests {
         // A server that never queues, each request 0.45 s, random arrivals of 5 and of 2 a second for ten times as long as a request;
         // and one that can do 20% less than comes, for a minute.
         let runs = |rate: f64, count: u32, capacity: f64, lasts_ms: f64| {
-            let mut random = measure::stats::SplitMix::new(3);
+            let mut random = stats::SplitMix::new(3);
             let mut held = 0;
             for _ in 0..200 {
                 let (mut at, mut free) = (0.0_f64, 0.0_f64);
@@ -247,20 +224,19 @@ mod tests {
         // arrives after 5 s, the median request lasts 200/15 - 200/80 = 10.8 s.
         let found = sustained(&queue(400, 80.0, 15.0, 0.0));
         assert!(!found.held && found.window_s.is_none(), "{found:?}");
-        assert!(found.why.contains("burst"), "{}", found.why);
     }
 
     #[test]
     fn failed_requests_are_not_completed() {
         let mut requests = queue(600, 10.0, 20.0, 100.0);
         for request in requests.iter_mut().step_by(10) {
-            request.error = Some(measure::record::RequestError {
-                kind: measure::record::RequestErrorKind::Status,
+            request.error = Some(record::RequestError {
+                kind: record::RequestErrorKind::Status,
                 seen: "503".to_owned(),
             });
         }
         // 90% succeed.
         let found = sustained(&requests);
-        assert!(!found.held && found.why.starts_with("90%"), "{found:?}");
+        assert!(!found.held, "{found:?}");
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use boxfile::BoxFile;
 use engine::{Curve, Engine, Limits, Profile, Request, StepTime, surroundings};
-use measure::metric::{tpot, ttft};
-use measure::record::{Arrivals, Serve, ServeLoad, ServeRequest};
-use measure::stats::SplitMix;
+use record::metric::{tpot, ttft};
+use record::{Arrivals, Serve, ServeLoad, ServeRequest};
+use stats::SplitMix;
 use tp_plan::{EngineFacts, ModelFacts};
 
 use super::judge::judge;
@@ -17,7 +17,7 @@ use super::search::{Bounds, Next, Outcome, Trial, Verdict};
 /// Output tokens of each request.
 const TOKENS: u32 = 32;
 
-/// Llama 3.1 8B on one device of the box, as `serve-bench engine` makes it, 16 sequences at most.
+/// Llama 3.1 8B on one device of the box, as `tplens serve engine` makes it, 16 sequences at most.
 fn engine() -> Engine {
     let described = BoxFile::builtin("rtxpro6000-mig").unwrap();
     let model = ModelFacts::resolve("llama-3.1-8b").unwrap();

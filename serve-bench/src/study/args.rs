@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use measure::record::redacted_arguments;
 use program::command_line::seconds;
+use record::redacted_arguments;
+use serde_json::{Value, json};
 
-use super::settings::{SCHEMA, Settings};
+use super::load::LoadArgs;
 
 /// The whole chain on this box: links, collectives at the model's sizes, the server started once for each size, load, and why the
 /// second GPU gives what it gives. Goes on where it was broken off when started again with the same settings and folder.
@@ -18,11 +19,11 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
 
-    /// Devices, as p2p-bw takes them. Default: the first of the machine, as many as the largest of --tp.
+    /// Devices, as tplens p2p takes them. Default: the first of the machine, as many as the largest of --tp.
     #[arg(long, value_name = "LIST")]
     pub(crate) gpus: Option<String>,
 
-    /// Whose driver to use, as p2p-bw takes it.
+    /// Whose driver to use, as tplens p2p takes it.
     #[arg(long, default_value = "auto", value_parser = backends())]
     pub(crate) backend: String,
 
@@ -31,23 +32,10 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "LIST", default_value = "1,2", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) tp: Vec<u32>,
 
-    /// Requests in flight at once.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
-    pub(crate) concurrency: u32,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
 
-    /// Measured requests for each size. Default: four for each in flight.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) requests: Option<u32>,
-
-    /// Prompt tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub(crate) input_tokens: u32,
-
-    /// Output tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
-    pub(crate) output_tokens: u32,
-
-    /// Seconds for the collectives of each size, as allreduce-bench takes it.
+    /// Seconds for the collectives of each size, as tplens allreduce takes it.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) budget: Duration,
 
@@ -57,11 +45,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "TP=URL")]
     pub(crate) base_url: Vec<String>,
 
-    /// Seconds until a started server must answer.
-    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
-    pub(crate) ready_timeout: Duration,
-
-    /// Study a soft box instead of this machine: a built-in name or a box file; without a server command with the embedded
+    /// Study a simulated machine instead of this one: a built-in name or a machine file; without a server command with the embedded
     /// engine. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX")]
     pub(crate) sim: Option<String>,
@@ -74,24 +58,24 @@ pub(crate) struct StudyArgs {
     #[arg(long)]
     pub(crate) plan: bool,
 
-    /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve-bench engine get their
+    /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve engine get their
     /// size and port added; in any other command write {tp} and {port} where the numbers belong. Not with --base-url.
     #[arg(last = true, value_name = "SERVER COMMAND")]
     pub(crate) server: Vec<String>,
 }
 
-/// The names that p2p-bw takes for --backend.
+/// The names that tplens p2p takes for --backend.
 pub(crate) fn backends() -> PossibleValuesParser {
     let named = device::Built::ALL.iter().map(|built| built.name());
     ["auto"].into_iter().chain(named).into()
 }
 
 impl StudyArgs {
-    /// What stays the same for a folder's study.
+    /// Whether the flags fit together.
     ///
     /// # Errors
     /// Sizes that are not ascending, or addresses that do not fit the sizes.
-    pub(crate) fn settings(&self) -> Result<Settings, String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if !self.tp.is_sorted_by(|a, b| a < b) {
             return Err("--tp must name each size once, ascending, such as 1,2".to_owned());
         }
@@ -109,32 +93,36 @@ impl StudyArgs {
         if !self.base_url.is_empty() && !self.server.is_empty() {
             return Err("a server command and --base-url exclude each other: the study starts the servers, or you do".to_owned());
         }
-        Ok(Settings {
-            schema: SCHEMA,
-            model: self.model.clone(),
-            gpus: self.gpus.clone(),
-            backend: self.backend.clone(),
-            tp: self.tp.clone(),
-            concurrency: self.concurrency,
-            requests: self.requests.unwrap_or(self.concurrency.saturating_mul(4)),
-            input_tokens: self.input_tokens,
-            output_tokens: self.output_tokens,
-            sim: self.sim.clone(),
-            base_url: self.base_url.clone(),
+        Ok(())
+    }
+
+    /// What decides what is measured. A folder holds one study, and this never changes.
+    pub(super) fn settings(&self) -> Value {
+        json!({
+            "schema": 1,
+            "model": self.model,
+            "gpus": self.gpus,
+            "backend": self.backend,
+            "tp": self.tp,
+            "concurrency": self.load.concurrency,
+            "requests": self.load.requests(),
+            "input_tokens": self.load.input_tokens,
+            "output_tokens": self.load.output_tokens,
+            "sim": self.sim,
+            "base_url": self.base_url,
             // Kept without the values of flags that name a secret.
-            server: redacted_arguments(self.server.iter().cloned()),
+            "server": redacted_arguments(self.server.iter().cloned()),
         })
     }
 
     /// Addresses that are no addresses, or not one for each size.
     fn check_addresses(&self) -> Result<(), String> {
-        let mut seen: Vec<(u32, String)> = Vec::new();
         for entry in &self.base_url {
             if entry.contains('@') {
                 // Not shown again: what stands before it may be a secret.
                 return Err("--base-url holds credentials: leave them out, a key is named to the server's own client".to_owned());
             }
-            let (size, url) = address(entry).ok_or_else(|| {
+            let (size, _) = address(entry).ok_or_else(|| {
                 format!(
                     "--base-url {entry} is not of the form TP=URL, such as 2=http://127.0.0.1:8000"
                 )
@@ -142,21 +130,6 @@ impl StudyArgs {
             if !self.tp.contains(&size) {
                 return Err(format!("--base-url {entry}: {size} is none of --tp"));
             }
-            // Two names of one place; a server has one size.
-            let place = url
-                .to_lowercase()
-                .replacen("://localhost", "://127.0.0.1", 1);
-            for (other, taken) in &seen {
-                if *other == size {
-                    return Err(format!("--base-url names size {size} twice"));
-                }
-                if *taken == place {
-                    return Err(format!(
-                        "--base-url gives the same address {url} for sizes {other} and {size}: a server runs with one size, so each needs another port"
-                    ));
-                }
-            }
-            seen.push((size, place));
         }
         Ok(())
     }
@@ -196,25 +169,18 @@ mod tests {
         let mut study = line.args;
         study.base_url = vec!["1=http://a:1/".to_owned()];
         assert_eq!(study.url(1), Some("http://a:1"));
-        assert!(study.settings().unwrap_err().contains("2=http"));
+        assert!(study.check().unwrap_err().contains("2=http"));
         study.base_url.push("2=http://b:2".to_owned());
-        assert_eq!(study.settings().unwrap().requests, 32);
-        for (second, says) in [
-            (
-                "2=http://a:1/v1",
-                "same address http://a:1 for sizes 1 and 2",
-            ),
-            ("1=http://c:1", "size 1 twice"),
-            ("4=http://c:1", "none of --tp"),
-            ("http://c:1", "TP=URL"),
-        ] {
+        assert_eq!(study.check(), Ok(()));
+        assert_eq!(study.settings()["requests"], 32);
+        for (second, says) in [("4=http://c:1", "none of --tp"), ("http://c:1", "TP=URL")] {
             let other = StudyArgs {
                 base_url: vec!["1=http://a:1/".to_owned(), second.to_owned()],
                 ..study.clone()
             };
-            assert!(other.settings().unwrap_err().contains(says), "{second}");
+            assert!(other.check().unwrap_err().contains(says), "{second}");
         }
         study.tp = vec![2, 1];
-        assert!(study.settings().unwrap_err().contains("ascending"));
+        assert!(study.check().unwrap_err().contains("ascending"));
     }
 }

@@ -1,32 +1,33 @@
-//! `serve-bench demo`: studies of soft boxes with the embedded engine, each with a time that is stated before it begins.
-//!
-//! What is stated is worked out from the box file and held against the clock at the end. Nothing is measured in this process.
-
-mod load;
-mod plan;
-pub(super) mod times;
+//! `tplens demo`: a study of a simulated machine with the embedded engine, with the time that it takes.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use boxfile::builtin_names;
+use boxfile::{BoxFile, builtin_names};
 use clap::Args;
-use measure::exit;
-use program::{Stop, outputs, result_folder};
-use supervisor::Interrupt;
+use engine::surroundings;
+use explain::Room;
+use program::command_line::resumes_by;
+use program::show::Show;
+use program::{Stop, result_folder};
+use runner::Interrupt;
+use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
+use view::{Block, Document, Section, Table};
 
-use self::plan::Plan;
-use super::{again, own_words, tell_again};
+use super::engines::NO_OWN_ALL_REDUCE;
+use super::load::LoadArgs;
+use super::{Ablate, Extras, Study, StudyArgs, embedded};
+use crate::ablate::foretold;
 
-/// A study on a soft box with the embedded engine: shows what a study gives, on any machine. Goes on where it was broken off when
-/// started again with the same box and --out.
+/// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
+/// when started again with the same --box and --out.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
-    /// The soft box: a built-in name, a box file, or `all` for every built-in one [default: rtxpro6000-mig]
-    #[arg(long = "box", value_name = "BOX")]
-    box_name: Option<String>,
+    /// The simulated machine: a built-in name, or a machine file.
+    #[arg(long = "box", value_name = "BOX", default_value = "rtxpro6000-mig")]
+    box_name: String,
 
-    /// The model [default: the first of qwen2.5-72b-fp8, qwen3-14b and llama-3.1-8b that one GPU of the box holds]
+    /// The model [default: the first of qwen2.5-72b-fp8, qwen3-14b and llama-3.1-8b that one GPU of the machine holds]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
@@ -34,127 +35,237 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     full: bool,
 
-    /// Print boxes, models, sizes and times, and what does not apply to which box; run nothing.
+    /// Print the built-in machines with models, sizes and times; run nothing.
     #[arg(long)]
     list: bool,
 
-    /// Folder of the study, of several boxes with one in it for each. Default: a new one under tplens-results.
+    /// Folder of the study. Default: a new one under tplens-results.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
-/// The box of a demonstration that names none.
-const DEFAULT: &str = "rtxpro6000-mig";
+/// Sizes, where the machine has so many GPUs.
+const SIZES: [u32; 3] = [1, 2, 4];
 
-/// The name of every built-in box.
-const ALL: &str = "all";
+/// Models, the largest first.
+const MODELS: [&str; 3] = ["qwen2.5-72b-fp8", "qwen3-14b", "llama-3.1-8b"];
 
-/// Runs the demonstrations that are asked for, or lists them, and gives the exit code.
+/// A load that was reported for a machine like the default one, with 32 requests of 64 tokens instead of 64 of 256.
+const LOAD: LoadArgs = LoadArgs {
+    concurrency: 16,
+    requests: Some(32),
+    input_tokens: 89,
+    output_tokens: 64,
+    ready_timeout: Duration::from_secs(60),
+};
+
+/// What the demonstration leaves out.
+const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
+
+/// What `ablate` is given beside machine, model and size: delays so long that a few launches show the slope.
+const ABLATE: &str = "--concurrency 16 --requests 16 --input-tokens 89 --output-tokens 32 --launches 3 --delays 100,300 --budget 2";
+
+/// Seconds for the collectives of a size.
+const BUDGET: Duration = Duration::from_secs(10);
+
+/// Expected seconds are what the steps take times this, because machines are not idle.
+const ROOM: f64 = 1.25;
+
+/// Runs the demonstration, or lists them, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; what was measured is in its folder.
-pub(crate) fn demo(args: &DemoArgs, interrupt: &Interrupt, say: &dyn Fn(&str)) -> Result<u8, Stop> {
-    let wanted = match args.box_name.as_deref() {
-        None if args.list => ALL,
-        None => DEFAULT,
-        Some(name) => name,
-    };
-    let names = match wanted {
-        ALL => builtin_names(),
-        one => vec![one],
-    };
-    let (mut plans, mut codes) = (Vec::new(), Vec::new());
-    for name in &names {
-        match Plan::new(name, args.model.as_deref()) {
-            Ok(plan) => plans.push(plan),
-            Err(stop) if names.len() == 1 => return Err(stop),
-            Err(stop) => codes.push(outputs::stopped(&stop)),
-        }
-    }
+pub(crate) fn demo(
+    args: &DemoArgs,
+    show: Show,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
     if args.list {
-        codes.push(outputs::print(&list(&plans)));
-        return Ok(exit::fold(codes));
+        return Ok(show.print(&list()?));
     }
+    let demo = Demo::new(&args.box_name, args.model.as_deref())?;
     let folder = args
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "demo"));
-    let unnamed = args.out.is_none().then_some(&*folder);
-    // Said now, because what is killed says nothing.
-    let goes_on = again(own_words(), unnamed);
+    let expected = demo.expected(args.full)?;
+    let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
     say(&format!(
-        "if it is broken off, this goes on with it: {goes_on}"
+        "{}: {} on {} GPUs, about {expected} s",
+        demo.described.name,
+        demo.study.model,
+        sizes.join(", ")
     ));
-    let mut ended = Vec::new();
-    for plan in &plans {
-        let own = match names.len() {
-            1 => folder.clone(),
-            _ => folder.join(&plan.described.name),
-        };
-        let begun = Instant::now();
-        let code = match plan.run(&own, args.full, interrupt, say) {
-            Ok(code) => code,
-            Err(stop @ Stop::Interrupted(_)) => {
-                tell_again(unnamed, say);
-                return Err(stop);
-            }
-            Err(stop) if names.len() == 1 => return Err(stop),
-            Err(stop) => outputs::stopped(&stop),
-        };
-        ended.push((plan, begun.elapsed(), code));
-    }
-    if names.len() > 1 {
-        say(&format!("all of it is in {}", folder.display()));
-        for (plan, took, code) in &ended {
-            let (name, took) = (&plan.described.name, took.as_secs());
-            let stated = plan.stated(args.full);
-            say(&format!(
-                "  {name:<16} stated {stated:>4} s, took {took:>4} s, exit code {code}"
-            ));
+    let extras = Extras {
+        note: Some(NOTE.to_owned()),
+        ablations: match args.full {
+            true => demo.ablations.clone(),
+            false => Vec::new(),
+        },
+        off_by_us: demo.has_own,
+    };
+    let begun = Instant::now();
+    let study = Study::new(&demo.study, folder.clone())?;
+    let code = study.run(&extras, show, interrupt, say);
+    match &code {
+        Ok(_) => say(&format!(
+            "Took {} s (expected {expected}).",
+            begun.elapsed().as_secs()
+        )),
+        Err(Stop::Interrupted(_)) => {
+            say(&resumes_by(args.out.is_none().then_some(&*folder)));
         }
+        Err(_) => {}
     }
-    codes.extend(ended.iter().map(|(_, _, code)| *code));
-    Ok(exit::fold(codes))
+    code
 }
 
-/// Boxes with what is run on each and how long it takes.
-fn list(plans: &[Plan]) -> String {
-    let mut text = format!(
-        "{:<16} {:>4}  {:<16} {:<8} {:>6} {:>8}\n",
-        "box", "GPUs", "model", "TP", "demo s", "--full s"
-    );
-    for plan in plans {
-        let sizes: Vec<String> = plan.sizes.iter().map(u32::to_string).collect();
-        text.push_str(&format!(
-            "{:<16} {:>4}  {:<16} {:<8} {:>6} {:>8}\n",
-            plan.described.name,
-            plan.described.device.len(),
-            plan.model,
-            sizes.join(","),
-            plan.stated(false),
-            plan.stated(true)
-        ));
-    }
-    text.push_str(
-        "seconds are stated for two cores that do little else; all figures are simulated\n",
-    );
-    // A line that holds for several boxes is told once.
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
-    for plan in plans {
-        let name = plan.described.name.as_str();
-        for line in plan.remarks.iter().chain(&plan.left_out) {
-            match told.iter_mut().find(|(of, _)| of == line) {
-                Some((_, boxes)) => boxes.push(name),
-                None => told.push((line, vec![name])),
+/// A demonstration on one simulated machine, before it is run.
+struct Demo {
+    described: BoxFile,
+    study: StudyArgs,
+    ablations: Vec<Ablate>,
+    /// Whether the engine would do all-reduces itself, which no simulated machine can time.
+    has_own: bool,
+}
+
+impl Demo {
+    fn new(named: &str, model: Option<&str>) -> Result<Self, Stop> {
+        let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("{named}: {error}"));
+        let described =
+            BoxFile::resolve(named).map_err(|error| Stop::Usage(format!("--box: {error}")))?;
+        let devices = u32::try_from(described.device.len()).unwrap_or(u32::MAX);
+        let sizes: Vec<u32> = SIZES.into_iter().filter(|tp| *tp <= devices).collect();
+        let one = surroundings(&described, 1).map_err(|error| usage(&error))?;
+        let mut demo = Self {
+            study: StudyArgs {
+                model: chosen(one.memory_bytes, model).map_err(|error| usage(&error))?,
+                gpus: None,
+                backend: "auto".to_owned(),
+                tp: sizes,
+                load: LOAD,
+                budget: BUDGET,
+                base_url: Vec::new(),
+                sim: Some(named.to_owned()),
+                out: None,
+                plan: false,
+                server: Vec::new(),
+            },
+            described,
+            ablations: Vec::new(),
+            has_own: false,
+        };
+        for tp in demo.study.tp.iter().copied().filter(|tp| *tp > 1) {
+            let around = surroundings(&demo.described, tp).map_err(|error| usage(&error))?;
+            let facts = EngineFacts::vllm(tp, &around);
+            demo.has_own |= facts.custom_all_reduce == CustomAllReduce::Active;
+            let size = tp.to_string();
+            let own = [
+                "--sim",
+                named,
+                "--model",
+                &*demo.study.model,
+                "--tp",
+                &*size,
+            ];
+            let words = own.into_iter().chain(ABLATE.split(' '));
+            let words: Vec<String> = words.map(str::to_owned).collect();
+            match foretold(&words) {
+                Ok(seconds) => demo.ablations.push(Ablate { tp, words, seconds }),
+                // Nothing can be ablated there.
+                Err(Stop::Usage(_) | Stop::Refused(_)) => {}
+                Err(other) => return Err(other),
             }
         }
+        if demo.has_own {
+            demo.study.server = embedded(named, &demo.study.model)?;
+            demo.study.server.push(NO_OWN_ALL_REDUCE.to_owned());
+        }
+        Ok(demo)
     }
-    for (line, boxes) in told {
-        let of = match boxes.len() == plans.len() {
-            true if plans.len() > 1 => "all boxes".to_owned(),
-            _ => boxes.join(", "),
+
+    /// The seconds that are expected, in whole fives.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "some minutes in seconds"
+    )]
+    fn expected(&self, full: bool) -> Result<u32, Stop> {
+        let study = Study::new(&self.study, PathBuf::new())?;
+        let ablations: &[Ablate] = if full { &self.ablations } else { &[] };
+        let steps = study.steps(&self.study.tp, ablations)?;
+        let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
+        Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
+    }
+}
+
+/// The model that was named, else the first that a GPU with so much memory holds with all requests.
+fn chosen(memory: Option<u64>, named: Option<&str>) -> Result<String, String> {
+    let tokens = f64::from(LOAD.input_tokens + LOAD.output_tokens);
+    for name in named.map_or(MODELS.to_vec(), |name| vec![name]) {
+        let model = ModelFacts::resolve(name).map_err(|error| format!("--model: {error}"))?;
+        let room = Room::new(&model, 1, tokens, memory, None);
+        if room.holds(LOAD.concurrency) != Some(false) {
+            return Ok(name.to_owned());
+        }
+    }
+    Err("one GPU has no room for the model; name a smaller one with --model".to_owned())
+}
+
+/// The built-in machines with what is run on each and how long it takes.
+fn list() -> Result<Document, Stop> {
+    let mut table = Table::under(["machine", "GPUs", "model", "TP", "demo s", "--full s"]);
+    for name in builtin_names() {
+        let demo = Demo::new(name, None)?;
+        let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
+        table.row([
+            demo.described.name.clone(),
+            demo.described.device.len().to_string(),
+            demo.study.model.clone(),
+            sizes.join(","),
+            demo.expected(false)?.to_string(),
+            demo.expected(true)?.to_string(),
+        ]);
+    }
+    Ok(Document {
+        title: "Demonstrations".to_owned(),
+        answer: vec![
+            "Seconds on two cores that do little else; all figures are simulated.".to_owned(),
+        ],
+        sections: vec![Section::new("", vec![Block::Table(table)])],
+        ..Document::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_machine_has_a_demonstration_of_its_sizes() {
+        for name in builtin_names() {
+            let demo = Demo::new(name, None);
+            let demo = demo.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let sizes = match demo.described.device.len() {
+                4.. => vec![1, 2, 4],
+                _ => vec![1, 2],
+            };
+            assert_eq!(demo.study.tp, sizes, "{name}");
+            // An ablation of each size but the first.
+            assert_eq!(demo.ablations.len(), sizes.len() - 1, "{name}");
+        }
+        // The model of 73 GB has no room on a GPU of 48 GiB; two bare GPUs reach each other, so vLLM would reduce by code of its own.
+        assert_eq!(Demo::new("l40x4", None).unwrap().study.model, "qwen3-14b");
+        assert!(Demo::new("rtxpro6000-bare", None).unwrap().has_own);
+        assert!(!Demo::new("rtxpro6000-mig", None).unwrap().has_own);
+    }
+
+    #[test]
+    fn a_model_that_does_not_fit_is_refused_with_the_next_step() {
+        let Err(Stop::Usage(reason)) = Demo::new("r9700-x8", Some("qwen2.5-72b")) else {
+            panic!("145 GB fit on 32 GiB");
         };
-        text.push_str(&format!("{of}: {line}\n"));
+        assert!(reason.contains("--model"), "{reason}");
     }
-    text
 }

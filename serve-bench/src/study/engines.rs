@@ -20,7 +20,7 @@ struct Known {
 
 const KNOWN: [Known; 3] = [
     Known {
-        word: "serve-bench",
+        word: "tplens",
         tp_flags: &["--tensor-parallel-size", "--tp"],
     },
     Known {
@@ -67,7 +67,7 @@ impl ServerCommand {
     /// Takes a command that can be started once for each size.
     ///
     /// # Errors
-    /// It is empty, says its own tensor parallel size, or nobody knows how to tell it one.
+    /// It is empty, names its own tensor parallel size, or how it is given one or a port is not known.
     pub(crate) fn new(words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
         if words.is_empty() {
             return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or give --base-url".to_owned());
@@ -96,16 +96,21 @@ impl ServerCommand {
                 command.words[0]
             ));
         }
+        if command.port().is_none() && !command.takes_a_port() {
+            return Err(format!(
+                "on which port `{}` listens is not known: write --port N or {{port}} in its command",
+                command.words[0]
+            ));
+        }
         Ok(command)
     }
 
-    /// The command for one size; `port` is used where the command does not say one.
-    pub(crate) fn for_size(&self, tp: u32, port: u16) -> Vec<String> {
-        let fill = |word: &String| {
-            word.replace("{tp}", &tp.to_string())
-                .replace("{port}", &port.to_string())
-        };
-        let mut words: Vec<String> = self.words.iter().map(fill).collect();
+    /// The command for one size; `{port}` stands where a port is to be chosen.
+    pub(crate) fn for_size(&self, tp: u32) -> Vec<String> {
+        let words = self.words.iter();
+        let mut words: Vec<String> = words
+            .map(|word| word.replace("{tp}", &tp.to_string()))
+            .collect();
         let Some(known) = self.known else {
             return words;
         };
@@ -113,7 +118,7 @@ impl ServerCommand {
             words.extend([known.tp_flags[0].to_owned(), tp.to_string()]);
         }
         if self.port().is_none() && !self.words.iter().any(|word| word.contains("{port}")) {
-            words.extend(["--port".to_owned(), port.to_string()]);
+            words.extend(["--port".to_owned(), "{port}".to_owned()]);
         }
         words
     }
@@ -125,7 +130,7 @@ impl ServerCommand {
     }
 
     /// Whether a port can be chosen for it.
-    pub(crate) fn takes_a_port(&self) -> bool {
+    fn takes_a_port(&self) -> bool {
         self.known.is_some() || self.words.iter().any(|word| word.contains("{port}"))
     }
 
@@ -222,24 +227,27 @@ mod tests {
         for (given, becomes) in [
             (
                 "vllm serve m",
-                "vllm serve m --tensor-parallel-size 2 --port 7",
+                "vllm serve m --tensor-parallel-size 2 --port {port}",
             ),
             (
                 "python3 -m sglang.launch_server --model-path m --port 9",
                 "python3 -m sglang.launch_server --model-path m --port 9 --tp-size 2",
             ),
-            ("my-server --gpus {tp} -p {port}", "my-server --gpus 2 -p 7"),
+            (
+                "my-server --gpus {tp} -p {port}",
+                "my-server --gpus 2 -p {port}",
+            ),
             // What says its places itself gets nothing added.
             (
                 "vllm serve m --tensor-parallel-size {tp} --port {port}",
-                "vllm serve m --tensor-parallel-size 2 --port 7",
+                "vllm serve m --tensor-parallel-size 2 --port {port}",
             ),
             (
-                "serve-bench engine --port={port} --tp={tp}",
-                "serve-bench engine --port=7 --tp=2",
+                "tplens serve engine --port={port} --tp={tp}",
+                "tplens serve engine --port={port} --tp=2",
             ),
         ] {
-            let made = command(given, &[1, 2]).unwrap().for_size(2, 7);
+            let made = command(given, &[1, 2]).unwrap().for_size(2);
             assert_eq!(made, words(becomes));
         }
     }
@@ -252,11 +260,10 @@ mod tests {
                 .contains("{tp}")
         );
         // A folder's name does not make it a known engine.
-        let script = command("/opt/vllm/bin/python /src/sglang/serve.py", &[1]).unwrap();
-        assert!(!script.takes_a_port());
-        let alone = command("llama-server -m x", &[1]).unwrap();
-        assert_eq!(alone.for_size(1, 7), words("llama-server -m x"));
-        assert!(!alone.takes_a_port());
+        let script = command("/opt/vllm/bin/python /src/sglang/serve.py", &[1]);
+        assert!(script.unwrap_err().contains("{port}"));
+        let alone = command("llama-server -m x --port 7", &[1]).unwrap();
+        assert_eq!(alone.for_size(1), words("llama-server -m x --port 7"));
         let twice = command("vllm serve m --tensor-parallel-size=4", &[1, 2]);
         assert!(twice.unwrap_err().contains("leave it out"));
         let script = vec!["sh".to_owned(), "-c".to_owned(), "vllm serve m".to_owned()];

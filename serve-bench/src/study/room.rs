@@ -1,50 +1,71 @@
-//! Which sizes of a study have room for the model's weights, and whether the cache of its requests in flight has room beside them,
-//! as far as the memory of the GPUs is known.
-//!
-//! A size is left out only where the weights alone do not fit: engines queue the requests whose cache does not, and layers with
-//! sliding windows keep less than is counted here. Where the memory, or how the engine keeps either, is not known, nothing is left out.
+//! Which sizes of a study have room for the model's weights, as far as the memory of the GPUs is known. A size is left out only where
+//! the weights alone do not fit: engines queue the requests whose cache does not.
 
-use boxfile::BoxFile;
 use explain::Room;
-use measure::record::Payload;
 use program::Stop;
+use record::Payload;
 use tp_plan::{ModelFacts, Surroundings, Vendor};
 
+use runner::run::complete;
+
+use super::Study;
 use super::engines::ServerCommand;
-use super::serving::serve;
-use super::{LINKS, Study, step};
+use super::steps::{LINKS, serve};
 use crate::explain::boxes;
 
 /// Bytes of a GiB.
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// Less of the memory to spare than this part may not be enough for what is not counted.
-const SPARE: f64 = 0.1;
-
 /// The sizes of a study by what their GPUs hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sizes {
     /// Those that are measured, ascending.
     pub(super) fit: Vec<u32>,
-    /// Why each of the others is left out.
-    pub(super) left_out: Vec<String>,
+    /// Those without room for the weights.
+    pub(super) left_out: Vec<OfSize>,
     /// What each of the measured ones needs and has, as far as that is known.
-    pub(super) told: Vec<String>,
-    /// What may go wrong with those that are measured.
-    pub(super) warnings: Vec<String>,
+    pub(super) rooms: Vec<OfSize>,
+}
+
+/// What a GPU of a size needs and has.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct OfSize {
+    pub(super) tp: u32,
+    room: Room,
+    /// Requests at once.
+    batch: u32,
+}
+
+impl OfSize {
+    /// One line: whether it fits, of what.
+    pub(super) fn line(&self) -> String {
+        let Self { tp, room, batch } = self;
+        let needs = room.needs(*batch) / GIB;
+        match (room.filled, room.holds_weights(), room.holds(*batch)) {
+            (Some(filled), Some(false), _) => {
+                let (weights, filled) = (room.weights / GIB, filled / GIB);
+                format!("TP{tp} does not fit: weights take {weights:.1} of {filled:.1} GiB")
+            }
+            (Some(filled), _, Some(false)) => {
+                format!(
+                    "TP{tp}: requests may wait for cache: {needs:.1} of {:.1} GiB",
+                    filled / GIB
+                )
+            }
+            (Some(filled), ..) => format!("TP{tp} fits: {needs:.1} of {:.1} GiB", filled / GIB),
+            (None, ..) => format!("TP{tp} needs {needs:.1} GiB; the GPU's memory is not known yet"),
+        }
+    }
 }
 
 impl Sizes {
-    /// A line for each size that is left out.
-    pub(super) fn left_out(&self) -> impl Iterator<Item = String> {
-        self.left_out.iter().map(|why| format!("left out: {why}"))
-    }
-
-    /// A line for each size that is left out, and for each warning.
+    /// A line for each size that is left out, or whose requests may wait.
     pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
-        let warnings = self.warnings.iter();
-        self.left_out()
-            .chain(warnings.map(|why| format!("warning: {why}")))
+        let waits = |of: &&OfSize| of.room.holds(of.batch) == Some(false);
+        self.left_out
+            .iter()
+            .chain(self.rooms.iter().filter(waits))
+            .map(OfSize::line)
     }
 }
 
@@ -52,94 +73,67 @@ impl Study<'_> {
     /// The sizes that have room for the weights; one that was served before has.
     ///
     /// # Errors
-    /// None has, or the soft box cannot be used.
+    /// None has, or the machine cannot be used.
     pub(super) fn fitting(&self) -> Result<Sizes, Stop> {
-        let mut sizes = Sizes {
-            warnings: self.other_weights().into_iter().collect(),
-            ..Sizes::default()
-        };
-        let batch = self.at_once();
-        for tp in self.settings.tp.iter().copied() {
-            let was_served = step::complete(&self.folder.join(serve(tp))).is_some();
+        let mut sizes = Sizes::default();
+        let limit = self.engine_flags().max_num_seqs.unwrap_or(u32::MAX);
+        let batch = self.args.load.concurrency.min(limit);
+        for tp in self.args.tp.iter().copied() {
+            let was_served = complete(&self.folder.join(serve(tp))).is_some();
             let room = self.room(tp)?.filter(|_| !was_served);
-            match room.map(|room| (room, room.holds_weights(), room.holds(batch))) {
-                Some((room, Some(false), _)) => {
-                    sizes.left_out.push(without_room(tp, &room));
-                    continue;
+            let of_size = room.map(|room| OfSize { tp, room, batch });
+            match of_size {
+                Some(of) if of.room.holds_weights() == Some(false) => sizes.left_out.push(of),
+                of => {
+                    sizes.fit.push(tp);
+                    sizes.rooms.extend(of);
                 }
-                Some((room, _, Some(false))) => {
-                    sizes.warnings.push(self.waits(tp, &room, batch));
-                }
-                Some((room, _, _)) => sizes.told.push(self.words(tp, &room, batch)),
-                None => {}
             }
-            sizes.fit.push(tp);
         }
-        match sizes.fit.is_empty() {
-            true => Err(Stop::Usage(format!(
-                "no size of --tp fits: {}; take more GPUs or a smaller model; --model is what is served: where the server keeps other weights, \
-                 such as a quantised checkpoint, give that one's name or config.json; or start the servers yourself and give --base-url, then \
-                 no size is left out",
-                sizes.left_out.join("; ")
+        match (sizes.fit.is_empty(), sizes.left_out.last()) {
+            (true, Some(last)) => Err(Stop::Usage(format!(
+                "no size of --tp fits: {}; take more GPUs or a smaller model, or start the servers yourself and give --base-url",
+                last.line()
             ))),
-            false => Ok(sizes),
+            _ => Ok(sizes),
         }
-    }
-
-    /// That the server is told to serve another model than the planned one, whose weights are not known.
-    fn other_weights(&self) -> Option<String> {
-        let command = self.command.as_ref().filter(|command| command.is_known())?;
-        let planned = &self.settings.model;
-        let served = match command.model() {
-            Some(served) if is_same(&self.model, planned, served) => return None,
-            Some(served) => format!("serves {served}"),
-            None => "does not say which model it serves".to_owned(),
-        };
-        Some(format!(
-            "the server command {served} and --model is {planned}: whether its weights fit is not known, so no size is left out, and the page takes \
-             the weights of --model; give it the name or the config.json of what is served"
-        ))
-    }
-
-    /// Requests that a server decodes at once.
-    fn at_once(&self) -> u32 {
-        let limit = self.engine_flags().max_num_seqs;
-        limit.map_or(self.settings.concurrency, |limit| {
-            limit.min(self.settings.concurrency)
-        })
     }
 
     /// What a size needs and has; `None` where how its server keeps weights and cache is not known, or it runs on no GPUs.
     fn room(&self, tp: u32) -> Result<Option<Room>, Stop> {
-        let told =
-            |command: &&super::ServerCommand| command.is_known() && !command.keeps_otherwise();
-        let command = self.command.as_ref().filter(told);
-        let Some(command) = command.filter(|_| self.other_weights().is_none()) else {
+        let load = &self.args.load;
+        let Some(command) = self
+            .command
+            .as_ref()
+            .filter(|it| is_of_plan(it, &self.model))
+        else {
             return Ok(None);
         };
         let (vendor, memory) = self.memory(tp)?;
         if vendor == Some(Vendor::Host) {
             return Ok(None);
         }
-        let settings = &self.settings;
-        let tokens = f64::from(settings.input_tokens) + f64::from(settings.output_tokens);
-        let share = command.memory_share();
-        Ok(Some(Room::new(&self.model, tp, tokens, memory, share)))
+        let tokens = f64::from(load.input_tokens) + f64::from(load.output_tokens);
+        Ok(Some(Room::new(
+            &self.model,
+            tp,
+            tokens,
+            memory,
+            command.memory_share(),
+        )))
     }
 
-    /// Whose GPUs these are, and the bytes of the smallest of them: by the box file, else by the links that were measured.
+    /// Whose GPUs these are, and the bytes of the smallest of them: by the machine file, else by the links that were measured.
     fn memory(&self, tp: u32) -> Result<(Option<Vendor>, Option<u64>), Stop> {
-        if let Some(sim) = &self.settings.sim {
-            let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--sim: {error}"));
-            let described = BoxFile::resolve(sim).map_err(|error| usage(&error))?;
-            let around = engine::surroundings(&described, tp).map_err(|error| usage(&error))?;
+        if let Some(described) = &self.simulated {
+            let around = engine::surroundings(described, tp)
+                .map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
             return Ok((Some(around.vendor), around.memory_bytes));
         }
-        let on_cpus = Vendor::of(&self.settings.backend) == Vendor::Host;
+        let on_cpus = Vendor::of(&self.args.backend) == Vendor::Host;
         let unknown = (on_cpus.then_some(Vendor::Host), None);
         let folder = self.folder.join(LINKS);
-        let Some(Payload::Links(links)) = step::complete(&folder).map(|record| record.payload)
-        else {
+        let Some(Payload::Links(links)) = complete(&folder).map(|record| record.payload) else {
             return Ok(unknown);
         };
         let origin = folder.display().to_string();
@@ -149,108 +143,37 @@ impl Study<'_> {
             (Some(around.vendor), around.memory_bytes)
         }))
     }
-
-    /// What a GPU of a size needs and has, in words.
-    fn words(&self, tp: u32, room: &Room, batch: u32) -> String {
-        let needs = self.needs(room, batch);
-        let Some(filled) = room.filled else {
-            return format!(
-                "TP{tp}: {needs}; whether it has that is known when the links are measured"
-            );
-        };
-        let spare = filled - room.needs(batch);
-        let close = match spare < SPARE * filled {
-            true => format!(
-                "; the {:.1} GiB left may not be enough for activations, captured graphs and the runtime",
-                spare / GIB
-            ),
-            false => String::new(),
-        };
-        format!(
-            "TP{tp}: weights and cache alone fit: {needs}, and the engine fills {:.1} GiB of it{close}",
-            filled / GIB
-        )
-    }
-
-    /// That the cache of so many requests has no room beside the weights.
-    fn waits(&self, tp: u32, room: &Room, batch: u32) -> String {
-        let (most, unless) = match self.model.keeps_every_token() {
-            true => ("", ""),
-            false => (
-                " at most",
-                ", unless layers with sliding windows keep less than every token",
-            ),
-        };
-        format!(
-            "TP{tp}: the weights fit, and the cache of so many requests does not{unless}: {}{most}, and the engine fills {:.1} GiB of it; it is \
-             measured all the same: the engine lets requests wait, or says that its longest sequence does not fit",
-            self.needs(room, batch),
-            room.filled.unwrap_or_default() / GIB
-        )
-    }
-
-    /// What a GPU needs, by its parts.
-    fn needs(&self, room: &Room, batch: u32) -> String {
-        let settings = &self.settings;
-        let tokens = u64::from(settings.input_tokens) + u64::from(settings.output_tokens);
-        format!(
-            "a GPU needs {:.1} GiB, weights {:.1} and the cache of {} of {tokens} tokens {:.1}",
-            room.needs(batch) / GIB,
-            room.weights / GIB,
-            explain::number_of(batch.into(), "request"),
-            (room.needs(batch) - room.weights) / GIB
-        )
-    }
 }
 
 /// Why the weights of the planned model do not go into so many GPUs of these, as far as that is known; `None` where they may. No
 /// command means the embedded engine.
 pub(crate) fn no_room(
     model: &ModelFacts,
-    planned: &str,
     tp: u32,
     around: &Surroundings,
     command: Option<&ServerCommand>,
 ) -> Option<String> {
-    let is_of_plan = |command: &ServerCommand| {
-        let served = command.model();
-        let same = served.is_some_and(|served| is_same(model, planned, served));
-        command.is_known() && !command.keeps_otherwise() && same
-    };
-    if around.vendor == Vendor::Host || !command.is_none_or(is_of_plan) {
+    if around.vendor == Vendor::Host || !command.is_none_or(|it| is_of_plan(it, model)) {
         return None;
     }
     let share = command.and_then(ServerCommand::memory_share);
     let room = Room::new(model, tp, 0.0, around.memory_bytes, share);
-    (room.holds_weights() == Some(false)).then(|| without_room(tp, &room))
+    let of = OfSize { tp, room, batch: 1 };
+    (room.holds_weights() == Some(false)).then(|| of.line())
 }
 
-/// That the weights alone do not fit.
-fn without_room(tp: u32, room: &Room) -> String {
-    format!(
-        "TP{tp} does not fit: weights alone take {:.1} GiB of a GPU, and the engine fills {:.1} GiB of it",
-        room.weights / GIB,
-        room.filled.unwrap_or_default() / GIB
-    )
-}
-
-/// Whether what is served has the weights of the planned model, by its name or its configuration.
-fn is_same(model: &ModelFacts, planned: &str, served: &str) -> bool {
-    let last = |name: &str| {
-        let name = name.trim_end_matches('/').trim_end_matches("/config.json");
-        let last = name.rsplit('/').next().unwrap_or(name);
-        last.to_ascii_lowercase()
-    };
-    // A folder on another machine may have the name of a known model.
+/// Whether a command serves the planned model, kept as its own files say.
+fn is_of_plan(command: &ServerCommand, model: &ModelFacts) -> bool {
+    let served = command.model().unwrap_or_default();
+    let last = served
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
     let facts = ModelFacts::resolve(served).ok();
-    match facts.or_else(|| ModelFacts::builtin(&last(served))) {
-        Some(facts) => {
-            facts.weight_bytes == model.weight_bytes
-                && facts.layers == model.layers
-                && facts.hidden == model.hidden
-        }
-        None => [last(planned), last(&model.name)].contains(&last(served)),
-    }
+    let facts = facts.or_else(|| ModelFacts::builtin(&last.to_ascii_lowercase()));
+    let is_same = facts.is_some_and(|facts| facts.weight_bytes == model.weight_bytes);
+    command.is_known() && !command.keeps_otherwise() && is_same
 }
 
 #[cfg(test)]
@@ -259,25 +182,24 @@ mod tests {
 
     #[test]
     fn a_server_of_another_checkpoint_has_weights_that_are_not_known() {
-        let planned = "qwen2.5-72b";
-        let model = ModelFacts::resolve(planned).unwrap();
+        let model = ModelFacts::resolve("qwen2.5-72b").unwrap();
+        let is_of_plan = |served: &str| {
+            let words = ["vllm", "serve", served].map(str::to_owned).to_vec();
+            is_of_plan(&ServerCommand::new(words, &[1]).unwrap(), &model)
+        };
         for served in [
             "qwen2.5-72b",
             "Qwen/Qwen2.5-72B-Instruct",
             "/models/Qwen2.5-72B-Instruct/",
         ] {
-            assert!(is_same(&model, planned, served), "{served}");
+            assert!(is_of_plan(served), "{served}");
         }
         for served in [
             "Qwen/Qwen2.5-72B-Instruct-AWQ",
             "/models/qwen2.5-72b-w4a16",
-            "RedHatAI/Qwen2.5-72B-Instruct-FP8-dynamic",
             "me/tuned",
         ] {
-            assert!(!is_same(&model, planned, served), "{served}");
+            assert!(!is_of_plan(served), "{served}");
         }
-        // A folder's name is all that is known of one that is not here.
-        let here = "/models/Own-7B/config.json";
-        assert!(is_same(&model, here, "/other/own-7b"));
     }
 }

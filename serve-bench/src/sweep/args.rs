@@ -1,4 +1,4 @@
-//! The command line of `serve-bench sweep`.
+//! The command line of `tplens serve sweep`.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,14 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "KEY=VALUES")]
     pub(super) only: Vec<String>,
 
-    /// Measure again a cell that is done, by its name, or `failed` for every one that had failed requests or was limited by the
-    /// client; several may be given. What was there is kept in the sweep's folder, as aside/NAME.aside-1.
-    #[arg(long, value_name = "NAME|failed", conflicts_with_all = ["list", "check"])]
-    pub(super) redo: Vec<String>,
+    /// Measure again the cells whose requests failed or that were limited by the client; what was there is kept beside, as
+    /// NAME.broken-1. To measure another one again, delete its folder.
+    #[arg(long, conflicts_with = "list")]
+    pub(super) redo: bool,
 
     /// List the cells and the server commands, and whether each is done; run nothing.
     #[arg(long)]
     pub(super) list: bool,
-
-    /// Check whether each server has the memory for its model, by arithmetic from server.memory or server.box; run nothing. Exit
-    /// code 3 where one cannot run. Before a sweep the same check leaves out what certainly does not fit.
-    #[arg(long, conflicts_with = "list")]
-    pub(super) check: bool,
 
     /// Folder of the sweep. Default: the plan's name under tplens-results, so that the same plan goes on there.
     #[arg(long, value_name = "DIR")]

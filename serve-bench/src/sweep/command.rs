@@ -1,13 +1,9 @@
-//! The command that starts a group's server, with its places filled and bound to its GPUs' nodes where the plan says so.
+//! The command that starts a group's server, with its places filled.
 
 use program::command_line::quoted;
 
 use super::expand::{Cell, Group};
-use super::plan::{Bind, Plan};
-use crate::study::child::beside;
-
-/// The end of the variables by which drivers are told what devices to show.
-const VISIBLE: &str = "_VISIBLE_DEVICES";
+use super::plan::Plan;
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,52 +18,28 @@ impl ServerCommand {
     /// The command of a group whose longest prompt and reply together have `longest` tokens; `port` where the sweep chose one.
     ///
     /// # Errors
-    /// In words: it is to be bound to GPUs that are not named, or the program for that is missing.
+    /// In words: there is no place for the port.
     pub(super) fn of(
         plan: &Plan,
         group: &Group,
         longest: u32,
         port: Option<u16>,
     ) -> Result<Self, String> {
-        if port.is_some()
-            && !plan
-                .server
-                .command
-                .iter()
-                .any(|word| word.contains("{port}"))
-        {
+        let words = &plan.server.command;
+        if port.is_some() && !words.iter().any(|word| word.contains("{port}")) {
             return Err(
                 "server.command has no {port}: write it where the port belongs, or give server.base_url"
                     .to_owned(),
             );
         }
         let filled = |word: &String| filled(word, plan, group, longest, port);
-        let mut environment: Vec<(String, String)> = plan
-            .server
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), filled(value)))
-            .collect();
-        let mut words = Vec::new();
-        if plan.server.bind == Bind::Gpus {
-            words = bound(plan, group)?;
-            // Asked with fewer devices to see, a driver would number them anew, and the GPUs of the plan would be others.
-            let (shown, rest) = environment
-                .into_iter()
-                .partition(|(name, _)| name.ends_with(VISIBLE));
-            environment = rest;
-            let shown: Vec<(String, String)> = shown;
-            if !shown.is_empty() {
-                words.push("env".to_owned());
-                words.extend(
-                    shown
-                        .into_iter()
-                        .map(|(name, value)| format!("{name}={value}")),
-                );
-            }
-        }
-        words.extend(unbound(plan, group, longest, port));
-        Ok(Self { words, environment })
+        let variables = plan.server.env.iter();
+        Ok(Self {
+            words: words.iter().map(filled).collect(),
+            environment: variables
+                .map(|(name, value)| (name.clone(), filled(value)))
+                .collect(),
+        })
     }
 
     /// The command with its environment, for a shell.
@@ -79,37 +51,12 @@ impl ServerCommand {
     }
 }
 
-/// The plan's own words with their places filled.
-pub(super) fn unbound(plan: &Plan, group: &Group, longest: u32, port: Option<u16>) -> Vec<String> {
-    let words = plan.server.command.iter();
-    words
-        .map(|word| filled(word, plan, group, longest, port))
-        .collect()
-}
-
 /// Tokens of the longest prompt and reply of a group; `cells` are those of the whole plan, so that a server is the same one
 /// whatever was narrowed.
 pub(super) fn longest(cells: &[Cell], group: &Group) -> u32 {
     let of_group = cells.iter().filter(|cell| cell.group == *group);
     let tokens = of_group.map(|cell| cell.input.saturating_add(cell.output));
     tokens.max().unwrap_or(0)
-}
-
-/// The words before a command that bind it.
-fn bound(plan: &Plan, group: &Group) -> Result<Vec<String>, String> {
-    let gpus = plan.gpus.get(&group.config).ok_or_else(|| {
-        format!(
-            "bind = \"gpus\" needs the GPUs of configuration {} under [gpus]",
-            group.config
-        )
-    })?;
-    let program = beside("p2p-bw")?.display().to_string();
-    let mut words = [program.as_str(), "numa", "exec", "--gpus", gpus]
-        .map(str::to_owned)
-        .to_vec();
-    words.extend(plan.server.bind_flags.iter().cloned());
-    words.push("--".to_owned());
-    Ok(words)
 }
 
 /// A word with its places filled.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::control::file_word;
+use record::control::file_word;
 
 use super::plan::{Matrix, Plan, numbers};
 
@@ -377,12 +377,8 @@ num_prompts = "1,4..6"
             ("{model}", "{modle}", "{model}"),
             ("\"1,4..6\"", "\"6..4\"", "matrix 2: num_prompts: `6..4`"),
             ("\"1,4..6\"", "[1, 0]", "matrix 2: num_prompts: `0`"),
-            ("\"1,4..6\"", "[]", "matrix 2: num_prompts: the list is"),
-            (
-                "\"1,4..6\"",
-                "[\"1\"]",
-                "line 20: num_prompts and concurrency are each a text",
-            ),
+            ("\"1,4..6\"", "[]", "matrix 2: num_prompts: ``"),
+            ("\"1,4..6\"", "[\"1\"]", "matrix 2: num_prompts: `\"1\"`"),
             ("schema = 1", "schema = 9", "schema 9"),
         ] {
             assert!(PLAN.contains(from));

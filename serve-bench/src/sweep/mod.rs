@@ -1,17 +1,15 @@
-//! `serve-bench sweep`: a matrix of loads on servers that are started for it, one result folder a cell; goes on after a kill.
+//! `tplens serve sweep`: a matrix of loads on servers that are started for it, one result folder a cell; resumes after a kill.
 
-mod again;
 mod args;
 mod command;
 mod diagnosis;
+mod document;
 mod expand;
-mod memory;
 mod plan;
 mod run;
 mod serving;
-mod theirs;
 
 pub(crate) use self::args::SweepArgs;
-pub(crate) use self::expand::{Cell, Group, expand};
+pub(crate) use self::expand::{Cell, expand};
 pub(crate) use self::plan::{Plan, Setup};
 pub(crate) use self::run::run;

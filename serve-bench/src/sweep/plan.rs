@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use measure::record::{is_secret, redacted_arguments};
+use record::{is_secret, redacted_arguments};
 use serde::Deserialize;
 
 /// The version that is read.
@@ -64,40 +64,16 @@ pub(super) struct ServerPlan {
     /// How often a server that ended by itself is started again, in each group.
     #[serde(default)]
     pub(super) restarts: u32,
-    /// `gpus` binds the server to the NUMA nodes of `{gpus}` by `p2p-bw numa exec`.
-    #[serde(default)]
-    pub(super) bind: Bind,
-    /// Further flags of `p2p-bw numa exec`, such as `--memory preferred`.
-    #[serde(default)]
-    pub(super) bind_flags: Vec<String>,
     /// Tokens beside the longest prompt and reply that `{max_len}` leaves.
     #[serde(default)]
     pub(super) slack: u32,
-    /// Memory of each GPU, such as `24 GiB`; with it, or with `box`, every server is checked before the first is started.
-    pub(super) memory: Option<String>,
-    /// A box whose GPUs have the memory, by name or file, in place of `memory`.
-    #[serde(rename = "box")]
-    pub(super) described: Option<String>,
-    /// What the engine is assumed to take on each GPU beside weights and cache: activations, the runtime, captured graphs.
-    pub(super) reserve: Option<String>,
-}
-
-/// Where the server's CPUs and memory are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Bind {
-    /// Wherever the system puts them.
-    #[default]
-    None,
-    /// Near its GPUs.
-    Gpus,
 }
 
 /// What requests are.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoadPlan {
-    /// Further flags of `serve-bench run`.
+    /// Further flags of `tplens serve run`.
     #[serde(default)]
     pub(super) flags: Vec<String>,
     /// Seed of the first cell; each takes the next.
@@ -128,20 +104,10 @@ pub(super) struct Matrix {
     pub(super) rates: Vec<f64>,
 }
 
-/// Numbers from 1 on, however they are written.
+/// Numbers from 1 on: a text such as `1..200` or `1,2,4`, a list, or one.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "num_prompts and concurrency are each a text such as \"1..200\" or \"1,2,4\", or a list of numbers such as [1, 2, 4]"
-)]
-pub(super) enum Numbers {
-    /// `1..200`, `1,2,4`.
-    Text(String),
-    /// `[1, 2, 4]`.
-    List(Vec<u32>),
-    /// `4`.
-    One(u32),
-}
+#[serde(transparent)]
+pub(super) struct Numbers(toml::Value);
 
 impl Numbers {
     /// The numbers.
@@ -149,18 +115,11 @@ impl Numbers {
     /// # Errors
     /// In words.
     pub(super) fn all(&self) -> Result<Vec<u32>, String> {
-        let list = match self {
-            Self::Text(text) => return numbers(text),
-            Self::List(list) => list.clone(),
-            Self::One(number) => vec![*number],
-        };
-        if list.is_empty() {
-            return Err("the list is empty".to_owned());
+        match &self.0 {
+            toml::Value::String(text) => numbers(text),
+            // A list is written with brackets.
+            other => numbers(other.to_string().trim_matches(['[', ']'])),
         }
-        if list.contains(&0) {
-            return Err("`0` is no number from 1 on".to_owned());
-        }
-        Ok(list)
     }
 }
 
@@ -213,11 +172,6 @@ impl Plan {
             return Err(
                 "server.base_url is missing; say where the server answers, or set manage = true"
                     .to_owned(),
-            );
-        }
-        if !plan.server.bind_flags.is_empty() && plan.server.bind == Bind::None {
-            return Err(
-                "server.bind_flags are for bind = \"gpus\"; add it or leave them out".to_owned(),
             );
         }
         plan.check_secrets()?;

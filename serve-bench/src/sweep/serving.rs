@@ -1,4 +1,4 @@
-//! The server of a group: started and stopped by the sweep, or shown and waited for.
+//! The server of a group: started and stopped by the sweep, or run by the user.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use program::Stop;
-use supervisor::Interrupt;
+use runner::Interrupt;
+use runner::run::RunError;
+use runner::server::{Server, ServerError, ServerSpec, answers};
 
 use super::command::ServerCommand;
 use super::diagnosis::diagnosis;
 use super::expand::Group;
 use super::plan::Plan;
-use super::theirs::{self, Theirs};
-use crate::study::server::{self, Failed, Server};
 
 /// A group's server while its cells run.
 pub(super) struct Serving {
@@ -24,7 +24,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Starts the server of a group, or waits for the user to; `before` is the user's server of the group before this one.
+    /// Starts the server of a group, or finds that of the user; `before` is the group that was just served by one of the user's.
     ///
     /// # Errors
     /// It does not come up; the reason is that of its log where that is known.
@@ -33,65 +33,66 @@ impl Serving {
         group: &Group,
         longest: u32,
         folder: &Path,
-        before: Option<&Theirs>,
+        before: Option<&Group>,
         interrupt: &Interrupt,
         say: &dyn Fn(&str),
     ) -> Result<Self, Stop> {
-        let limit = Duration::from_secs(plan.server.ready_timeout_s);
-        let port = match &plan.server.base_url {
-            Some(_) => None,
-            None => Some(server::free_port()?),
-        };
-        let command = ServerCommand::of(plan, group, longest, port).map_err(Stop::Usage)?;
-        let url = match (&plan.server.base_url, port) {
-            (Some(url), _) => url.trim_end_matches('/').to_owned(),
-            (None, port) => format!("http://127.0.0.1:{}", port.unwrap_or_default()),
-        };
-        if !plan.server.manage {
-            theirs::awaited(&url, group, &command, before, limit, interrupt, say)?;
+        let base_url = plan.server.base_url.as_deref();
+        let base_url = base_url.map(|url| url.trim_end_matches('/'));
+        let free = base_url.is_none().then_some(0);
+        let command = ServerCommand::of(plan, group, longest, free).map_err(Stop::Usage)?;
+        if let Some(url) = base_url.filter(|_| !plan.server.manage) {
+            // What answers now is the server of the group before this one.
+            if before.is_some() || !answers(url) {
+                let reason = format!(
+                    "start the server of {} at {url}, then run the same command again: {}",
+                    group.name(),
+                    command.shown()
+                );
+                return Err(Stop::Refused(reason.into()));
+            }
+            let url = url.to_owned();
             return Ok(Self { running: None, url });
         }
-        if server::answers(&url)? {
-            return Err(Stop::Refused(format!(
-                "something answers at {url} already; end it, or leave base_url out and write {{port}} in the command"
-            )));
-        }
+        let port = base_url.and_then(|url| url.rsplit(':').next()?.parse().ok());
+        let mut spec = ServerSpec {
+            name: group.name(),
+            words: Vec::new(),
+            environment: Vec::new(),
+            port,
+            log: log(folder, group),
+            ready: Duration::from_secs(plan.server.ready_timeout_s),
+        };
+        let port = spec.port().map_err(RunError::from)?;
+        let chosen = free.map(|_| port);
+        let command = ServerCommand::of(plan, group, longest, chosen).map_err(Stop::Usage)?;
         say(&format!("starting: {}", command.shown()));
-        let environment = command.environment.iter();
-        let environment = environment.map(|(name, value)| (name.into(), value.into()));
-        let log = log(folder, group);
-        let began = std::fs::metadata(&log).map_or(0, |log| log.len());
-        let started = Server::start(
-            &group.name(),
-            &command.words,
-            environment.collect(),
-            &url,
-            &log,
-            limit,
-            interrupt,
-        );
-        match started {
+        spec.words = command.words;
+        let environment = command.environment.into_iter();
+        spec.environment = environment
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        let began = std::fs::metadata(&spec.log).map_or(0, |log| log.len());
+        match Server::start(&spec, port, interrupt) {
             Ok(running) => Ok(Self {
+                url: running.url().to_owned(),
                 running: Some(running),
-                url,
             }),
-            Err(Failed::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
-            Err(Failed::Reason(error)) => {
+            Err(ServerError::Interrupted(signal)) => Err(Stop::Interrupted(signal)),
+            Err(error) => {
                 // What an earlier start wrote is not this one's reason.
-                let own = written_since(&log, began).unwrap_or_default();
+                let own = written_since(&spec.log, began).unwrap_or_default();
                 let known = diagnosis(&String::from_utf8_lossy(&own));
-                let reason = known.map_or_else(String::new, |known| format!("; {known}"));
-                Err(Stop::Refused(format!(
-                    "the server of {} did not come up{reason} ({error:#})",
-                    group.name()
-                )))
+                let reason = known.map_or_else(String::new, |code| format!(" [{code}]"));
+                let reason = format!("did not come up{reason}: {error}");
+                Err(Stop::Refused(reason.into()))
             }
         }
     }
 
     /// Whether it still answers.
     pub(super) fn answers(&self) -> bool {
-        server::answers(&self.url).unwrap_or(false)
+        answers(&self.url)
     }
 
     /// Whether the sweep may start it again.

@@ -1,4 +1,4 @@
-//! The command line of `serve-bench sweep-report`.
+//! The command line of `tplens serve sweep-report`.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use clap::Args;
 /// What a narrower link costs: TTFT and TPOT of one configuration over those of another, by model and number of prompts, from
 /// the sweeps of one or several machines.
 ///
-/// A pair of single cards in one machine is the negative control, whose differences are the floor below which nothing is told; a
+/// A pair of single cards in one machine is the negative control, whose differences are the floor below which nothing is reported; a
 /// pair in two machines is marked, since the machine differs, too. Exit code 3 where files cannot be placed or nothing can be
 /// compared.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SweepReportArgs {
-    /// Folders of `serve-bench sweep`, or with the JSON of `vllm bench serve`, which says nothing of its configuration and is
+    /// Folders of `tplens serve sweep`, or with the JSON of `vllm bench serve`, which says nothing of its configuration and is
     /// placed by its name: CONFIG_MODEL_TPnINPUT_npN_TIMESTAMP.json (input 1024 or 1k).
     #[arg(value_name = "DIR", required = true)]
     pub(super) folders: Vec<PathBuf>,
@@ -29,4 +29,8 @@ pub(crate) struct SweepReportArgs {
     /// Write the report to this file as JSON, too; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
+
+    /// Write the report to this file as a page, too.
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use measure::import::serve::{ServeResult, read_all};
+use import::serve::{ServeResult, read_all};
 use serde::Serialize;
 
 use super::place::{Place, place};
@@ -105,7 +105,7 @@ impl Gathered {
 
     fn leave(&mut self, file: &Path, reason: String) {
         self.unplaced.push(Unplaced {
-            file: measure::control::replaced(&file.display().to_string()),
+            file: record::control::replaced(&file.display().to_string()),
             reason,
         });
     }

@@ -1,18 +1,17 @@
-//! `serve-bench sweep-report`: sweeps of several machines together, ours or vLLM's files told apart by their names, and what a
+//! `tplens serve sweep-report`: sweeps of several machines together, ours or vLLM's files distinguished by their names, and what a
 //! narrower link costs in them.
 //!
 //! What two results may be compared by is decided in `compare`; here it is which pairs there are, how they are confounded, and how
 //! far apart a pair lies between which nothing should differ.
 
 mod args;
-mod bands;
+mod document;
 mod gather;
 mod pairs;
 mod place;
 mod report;
 mod run;
 mod setups;
-mod text;
 
 pub(crate) use args::SweepReportArgs;
 pub(crate) use run::run;

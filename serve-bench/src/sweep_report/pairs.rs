@@ -1,21 +1,22 @@
-//! Pairs of configurations that ran the same load on the same model, and the ratios of their times.
+//! Pairs of configurations that ran the same loads on the same model, the ratios of their times, and those in a few bands of sizes
+//! beside what the control differs by.
 
 use std::collections::BTreeMap;
 
-use measure::import::serve::{Latency, ServeResult};
+use import::serve::{Latency, ServeResult};
 use serde::Serialize;
+use stats::median;
 
 use super::gather::Gathered;
 use super::place::Place;
 use super::setups::{Known, Setups};
-use crate::compare::ratio;
-use crate::compare::refusal;
+use crate::compare::differences::Difference;
 
-/// The latencies that are reported.
-pub(super) const METRICS: [Latency; 2] = [Latency::Ttft, Latency::Tpot];
+/// The last number of prompts of each band; a band begins after the one before it.
+const ENDS: [u32; 9] = [1, 4, 8, 16, 32, 64, 128, 256, u32::MAX];
 
-/// Why a pair has no ratio where one side has no valid result.
-const INVALID: &str = "no valid result of one of them, see below";
+/// A control with fewer numbers of prompts than this in a band does not show how far it varies there.
+const FLOOR_POINTS: usize = 8;
 
 /// What a pair can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,7 +28,7 @@ pub(super) enum Kind {
     Clean,
     /// One link, two machines.
     Machine,
-    /// Two links and two machines: which of them makes a difference is not told.
+    /// Two links and two machines: which of them makes a difference is not reported.
     Confounded,
 }
 
@@ -46,8 +47,10 @@ pub(super) struct Pair {
     pub(super) other: Side,
     /// By number of prompts, ascending.
     pub(super) points: Vec<Point>,
-    /// Numbers of prompts that were not compared, with the reasons.
-    pub(super) refused: Vec<(u32, String)>,
+    /// Numbers of prompts that were not compared, with the reason; none where a side has no valid result.
+    pub(super) refused: Vec<(u32, Option<Difference>)>,
+    pub(super) ttft: Vec<Band>,
+    pub(super) tpot: Vec<Band>,
 }
 
 /// A configuration of a pair.
@@ -58,123 +61,124 @@ pub(super) struct Side {
     pub(super) machine: String,
 }
 
-/// Both at one number of prompts.
-#[derive(Debug, Clone, Serialize)]
+/// The other's mean times over those of the base at one number of prompts, means over repeats.
+#[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Point {
     pub(super) num_prompts: u32,
-    pub(super) ttft: Option<Ratio>,
-    pub(super) tpot: Option<Ratio>,
+    pub(super) ttft: Option<f64>,
+    pub(super) tpot: Option<f64>,
 }
 
-/// The other's mean over that of the base.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Ratio {
-    pub(super) base_ms: f64,
-    pub(super) other_ms: f64,
+/// Ratios of one band and metric.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Band {
+    /// The first and last number of prompts that is there.
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) points: usize,
+    /// The median over numbers of prompts.
     pub(super) ratio: f64,
-    /// From where to where it may lie, and by what; `None` where one value a side is all there is.
-    pub(super) within: Option<(f64, f64, By)>,
+    pub(super) least: f64,
+    pub(super) most: f64,
+    /// The largest difference of the control in the same band, as a fraction; of all bands where it has few points there.
+    pub(super) floor: Option<f64>,
+    /// The ratio less what one card on the two machines differs by at the same link; `None` in one machine, or where nothing tells.
+    pub(super) beyond_machine: Option<f64>,
+    pub(super) says: Says,
 }
 
-/// What an interval is over.
+/// What a band's ratio says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum By {
-    /// 95% bootstrap over the requests of both runs: nothing that varies from run to run.
-    Requests,
-    /// Least and most of any run of one over any run of the other.
-    Repeats,
+pub(super) enum Says {
+    /// Slower by more than the floor.
+    Slower,
+    /// Faster by more than the floor.
+    Faster,
+    /// No further from 1 than the control.
+    WithinFloor,
+    /// There is no control.
+    NoFloor,
 }
 
-impl Point {
-    pub(super) fn of(&self, metric: Latency) -> Option<Ratio> {
-        match metric {
-            Latency::Ttft => self.ttft,
-            Latency::Tpot => self.tpot,
-            Latency::Itl | Latency::E2el => None,
-        }
-    }
-}
+/// A ratio of a point by the metric.
+type Metric = fn(&Point) -> Option<f64>;
 
-/// A load but for its size, and the configuration that ran it.
+/// The results of a configuration by number of prompts.
 type Series<'a> = BTreeMap<u32, &'a [ServeResult]>;
 
 /// Every pair of configurations whose links or machines differ and are known.
 pub(super) fn pairs(gathered: &Gathered, setups: &Setups) -> Vec<Pair> {
-    let mut shapes: BTreeMap<(&str, u32, u32, &str), BTreeMap<&str, Series<'_>>> = BTreeMap::new();
+    let mut shapes: BTreeMap<Place, BTreeMap<&str, Series<'_>>> = BTreeMap::new();
     for (place, results) in &gathered.cells {
-        let Place {
-            config,
-            model,
-            tp,
-            input,
-            load,
-            num_prompts,
-        } = place;
-        shapes
-            .entry((model, *tp, *input, load))
-            .or_default()
-            .entry(config)
-            .or_default()
-            .insert(*num_prompts, results);
+        let shape = Place {
+            config: String::new(),
+            num_prompts: 0,
+            ..place.clone()
+        };
+        let configs = shapes.entry(shape).or_default();
+        let series = configs.entry(&place.config).or_default();
+        series.insert(place.num_prompts, results);
     }
     let mut pairs = Vec::new();
-    for ((model, tp, input, load), configs) in &shapes {
+    for (shape, configs) in &shapes {
         let known: Vec<(&str, &Known, &Series<'_>)> = configs
             .iter()
             .filter_map(|(config, series)| Some((*config, setups.get(config)?, series)))
             .collect();
         for (index, one) in known.iter().enumerate() {
             for two in &known[index + 1..] {
-                let Some((kind, is_wider)) = kind(one.1, two.1, *tp) else {
-                    continue;
-                };
-                let (base, other) = if is_wider { (one, two) } else { (two, one) };
-                let (points, refused) = points(base.2, other.2);
-                pairs.push(Pair {
-                    kind,
-                    model: (*model).to_owned(),
-                    tp: *tp,
-                    input: *input,
-                    load: (*load).to_owned(),
-                    base: Side::of(base.0, base.1),
-                    other: Side::of(other.0, other.1),
-                    points,
-                    refused,
-                });
+                pairs.extend(pair(shape, one, two));
             }
         }
     }
     pairs.sort_by_key(|pair| pair.kind);
+    let all = pairs.clone();
+    for pair in &mut pairs {
+        pair.ttft = bands(pair, |point| point.ttft, &all);
+        pair.tpot = bands(pair, |point| point.tpot, &all);
+    }
     pairs
 }
 
-impl Side {
-    fn of(config: &str, known: &Known) -> Self {
-        Self {
-            config: config.to_owned(),
-            link: known.link.clone(),
-            machine: known.machine.clone(),
-        }
-    }
-}
-
-/// What two configurations can tell, and whether the first has the wider link; `None` where they are the same thing, or their links
-/// cannot be compared.
-fn kind(one: &Known, two: &Known, tp: u32) -> Option<(Kind, bool)> {
-    let over = one.over(two)?;
+/// The pair of two configurations; `None` where they are the same thing, or their links cannot be compared.
+fn pair(
+    shape: &Place,
+    one: &(&str, &Known, &Series<'_>),
+    two: &(&str, &Known, &Series<'_>),
+) -> Option<Pair> {
+    let over = one.1.over(two.1)?;
     let is_same_link = (over - 1.0).abs() < 1e-9;
-    let kind = match (is_same_link, one.machine == two.machine) {
+    let kind = match (is_same_link, one.1.machine == two.1.machine) {
         (true, true) => return None,
         (true, false) => Kind::Machine,
-        (false, true) if tp == 1 => Kind::Control,
+        (false, true) if shape.tp == 1 => Kind::Control,
         (false, true) => Kind::Clean,
         (false, false) => Kind::Confounded,
     };
-    Some((kind, over >= 1.0))
+    let (base, other) = if over >= 1.0 { (one, two) } else { (two, one) };
+    let (points, refused) = points(base.2, other.2);
+    let side = |(config, known, _): &(&str, &Known, &Series<'_>)| Side {
+        config: (*config).to_owned(),
+        link: known.link.clone(),
+        machine: known.machine.clone(),
+    };
+    Some(Pair {
+        kind,
+        model: shape.model.clone(),
+        tp: shape.tp,
+        input: shape.input,
+        load: shape.load.clone(),
+        base: side(base),
+        other: side(other),
+        points,
+        refused,
+        ttft: Vec::new(),
+        tpot: Vec::new(),
+    })
 }
 
-fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, String)>) {
+fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, Option<Difference>)>) {
     let (mut points, mut refused) = (Vec::new(), Vec::new());
     for (num_prompts, bases) in base {
         let Some(others) = other.get(num_prompts) else {
@@ -182,21 +186,22 @@ fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, Strin
         };
         let (bases, others) = (valid(bases), valid(others));
         if bases.is_empty() || others.is_empty() {
-            refused.push((*num_prompts, INVALID.to_owned()));
+            refused.push((*num_prompts, None));
             continue;
         }
-        let reasons: Vec<String> = bases
+        let pairs = bases
             .iter()
-            .flat_map(|a| others.iter().flat_map(|b| refusal::reasons(a, b)))
-            .collect();
-        if let Some(reason) = reasons.into_iter().next() {
-            refused.push((*num_prompts, reason));
+            .flat_map(|a| others.iter().map(move |b| (a, b)));
+        let mut reasons = pairs.flat_map(|(a, b)| Difference::all(a, b));
+        if let Some(reason) = reasons.find(Difference::refuses) {
+            refused.push((*num_prompts, Some(reason)));
             continue;
         }
+        let ratio = |metric| Some(mean(&others, metric)? / mean(&bases, metric)?);
         points.push(Point {
             num_prompts: *num_prompts,
-            ttft: ratio_of(&bases, &others, Latency::Ttft),
-            tpot: ratio_of(&bases, &others, Latency::Tpot),
+            ttft: ratio(Latency::Ttft),
+            tpot: ratio(Latency::Tpot),
         });
     }
     (points, refused)
@@ -208,34 +213,82 @@ fn valid(results: &[ServeResult]) -> Vec<&ServeResult> {
     results.iter().filter(is_valid).collect()
 }
 
-fn ratio_of(bases: &[&ServeResult], others: &[&ServeResult], metric: Latency) -> Option<Ratio> {
-    let means = |results: &[&ServeResult]| -> Option<Vec<f64>> {
-        let means = results.iter().map(|one| Some(one.spread(metric)?.mean));
-        means
-            .collect::<Option<Vec<f64>>>()
-            .filter(|means| means.iter().all(|mean| *mean > 0.0))
+/// The mean of the means of several runs; `None` where one has none, or it is not above zero.
+#[expect(clippy::cast_precision_loss, reason = "a few runs")]
+fn mean(results: &[&ServeResult], metric: Latency) -> Option<f64> {
+    let means = results.iter().map(|one| Some(one.spread(metric)?.mean));
+    let means: Vec<f64> = means.collect::<Option<_>>()?;
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    (mean > 0.0).then_some(mean)
+}
+
+/// The bands of a pair that have points; `all` are all pairs.
+fn bands(pair: &Pair, metric: Metric, all: &[Pair]) -> Vec<Band> {
+    let mut begin = 0;
+    let mut bands = Vec::new();
+    for end in ENDS {
+        let is_in = |n: u32| n > begin && n <= end;
+        bands.extend(band(pair, metric, all, &is_in));
+        begin = end;
+    }
+    bands
+}
+
+fn band(pair: &Pair, metric: Metric, all: &[Pair], is_in: &dyn Fn(u32) -> bool) -> Option<Band> {
+    let points = pair.points.iter().filter(|one| is_in(one.num_prompts));
+    let points: Vec<(u32, f64)> = points
+        .filter_map(|point| Some((point.num_prompts, metric(point)?)))
+        .collect();
+    let ratios: Vec<f64> = points.iter().map(|(_, ratio)| *ratio).collect();
+    let ratio = median(&ratios)?;
+    let differences = |is_in: &dyn Fn(u32) -> bool| -> Vec<f64> {
+        let controls = all.iter().filter(|one| one.kind == Kind::Control);
+        let ratios = controls.flat_map(|one| ratios_of(one, metric, is_in));
+        ratios.map(|ratio| (ratio - 1.0).abs()).collect()
     };
-    let (a, b) = (means(bases)?, means(others)?);
-    let within = match (bases, others) {
-        ([base], [other]) => ratio::interval(&base.values(metric), &other.values(metric))
-            .map(|interval| (interval.low, interval.high, By::Requests)),
-        _ if a.len() > 1 && b.len() > 1 => {
-            let ratios = || b.iter().flat_map(|b| a.iter().map(move |a| b / a));
-            let low = ratios().fold(f64::INFINITY, f64::min);
-            Some((low, ratios().fold(0.0, f64::max), By::Repeats))
-        }
-        _ => None,
+    let floor = match differences(is_in) {
+        own if own.len() >= FLOOR_POINTS => own,
+        _ => differences(&|_| true),
     };
-    let (base_ms, other_ms) = (mean(&a), mean(&b));
-    Some(Ratio {
-        base_ms,
-        other_ms,
-        ratio: other_ms / base_ms,
-        within,
+    let floor = floor.into_iter().reduce(f64::max);
+    let differs = pair.base.machine != pair.other.machine && pair.kind != Kind::Machine;
+    let machine = differs.then(|| machine(pair, metric, all, is_in)).flatten();
+    Some(Band {
+        from: points.first()?.0,
+        to: points.last()?.0,
+        points: points.len(),
+        ratio,
+        least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        most: ratios.iter().copied().fold(0.0, f64::max),
+        floor: floor.filter(|_| pair.kind != Kind::Control),
+        beyond_machine: machine.map(|machine| ratio / machine),
+        says: match floor {
+            _ if pair.kind == Kind::Control => Says::WithinFloor,
+            None => Says::NoFloor,
+            Some(floor) if (ratio - 1.0).abs() <= floor => Says::WithinFloor,
+            Some(_) if ratio > 1.0 => Says::Slower,
+            Some(_) => Says::Faster,
+        },
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few runs")]
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+fn ratios_of(pair: &Pair, metric: Metric, is_in: &dyn Fn(u32) -> bool) -> Vec<f64> {
+    let points = pair.points.iter().filter(|one| is_in(one.num_prompts));
+    points.filter_map(metric).collect()
+}
+
+/// The times of one card on the other's machine over those on the base's, at one link.
+fn machine(pair: &Pair, metric: Metric, all: &[Pair], is_in: &dyn Fn(u32) -> bool) -> Option<f64> {
+    let mut ratios = Vec::new();
+    let cards = all.iter().filter(|one| one.tp == 1);
+    for one in cards.filter(|one| one.kind == Kind::Machine) {
+        let found = ratios_of(one, metric, is_in);
+        let (base, other) = (&one.base.machine, &one.other.machine);
+        if (base, other) == (&pair.base.machine, &pair.other.machine) {
+            ratios.extend(found);
+        } else if (other, base) == (&pair.base.machine, &pair.other.machine) {
+            ratios.extend(found.into_iter().map(f64::recip));
+        }
+    }
+    median(&ratios)
 }

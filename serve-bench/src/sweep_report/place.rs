@@ -1,6 +1,6 @@
 //! Where a result belongs, by the name of its file: `{CONFIG}_{MODEL}_{TP}{INPUT}_np{N}_{TIMESTAMP}`.
 //!
-//! TP and input were seen as `TP2_1k`, and may be `TP2_1024` or, run together, `21024`. Which split of digits is meant is told by the
+//! TP and input were seen as `TP2_1k`, and may be `TP2_1024` or, run together, `21024`. Which split of digits is meant is reported by the
 //! prompt tokens that the file has.
 
 /// Where a result belongs.

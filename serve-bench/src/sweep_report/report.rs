@@ -2,27 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::import::serve::{Latency, ServeResult};
+use import::serve::{Latency, ServeResult};
 use serde::Serialize;
 
-use super::bands::{Band, bands};
 use super::gather::{Gathered, Unplaced};
-use super::pairs::{METRICS, Pair, pairs};
+use super::pairs::{Pair, pairs};
 use super::place::Place;
 use super::setups::Setups;
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// The report.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) schema: u32,
-    /// The soft boxes behind all results, where they are simulated.
-    pub(super) simulated: Option<BTreeSet<String>>,
+    /// The simulated machines behind all results, where they are simulated.
+    pub(super) simulated: BTreeSet<String>,
     pub(super) results: usize,
     pub(super) configurations: Vec<Configuration>,
-    pub(super) pairs: Vec<Compared>,
+    pub(super) pairs: Vec<Pair>,
     /// Labels of which nobody said what they are.
     pub(super) unknown: BTreeSet<String>,
     /// Results whose times are the load generator's own; they are in no ratio.
@@ -40,29 +39,17 @@ pub(super) struct Configuration {
     pub(super) load: String,
     pub(super) link: Option<String>,
     pub(super) machine: Option<String>,
-    pub(super) results: usize,
-    /// Results with failed requests.
-    pub(super) with_failures: usize,
     /// Each number of prompts, ascending.
     pub(super) cells: Vec<Figures>,
 }
 
-/// A cell's figures, means over its repeats.
+/// A result's figures.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Figures {
     pub(super) num_prompts: u32,
-    pub(super) repeats: usize,
     pub(super) ttft_ms: Option<f64>,
     pub(super) tpot_ms: Option<f64>,
     pub(super) output_tokens_per_s: Option<f64>,
-}
-
-/// A pair with its bands by metric.
-#[derive(Debug, Serialize)]
-pub(super) struct Compared {
-    pub(super) pair: Pair,
-    pub(super) ttft: Vec<Band>,
-    pub(super) tpot: Vec<Band>,
 }
 
 impl Report {
@@ -73,28 +60,20 @@ impl Report {
     pub(super) fn of(gathered: &Gathered, setups: &Setups) -> Result<Self, String> {
         let results = || gathered.cells.values().flatten();
         let count = results().count();
-        let soft: BTreeSet<String> = results()
-            .filter_map(|one| one.run.simulated.clone())
-            .collect();
-        let simulated = results().filter(|one| one.run.simulated.is_some()).count();
+        let machines = || results().filter_map(|one| one.run.simulated.clone());
+        let simulated = machines().count();
         if simulated != 0 && simulated != count {
             return Err(format!(
                 "{simulated} of {count} results are SIMULATED and the others measured; report them apart"
             ));
         }
-        let pairs = pairs(gathered, setups);
-        let compared = |pair: &Pair| Compared {
-            ttft: bands(pair, METRICS[0], &pairs),
-            tpot: bands(pair, METRICS[1], &pairs),
-            pair: pair.clone(),
-        };
         let labels = gathered.cells.keys().map(|place| &place.config);
         Ok(Self {
             schema: SCHEMA,
-            simulated: (!soft.is_empty()).then_some(soft),
+            simulated: machines().collect(),
             results: count,
             configurations: configurations(gathered, setups),
-            pairs: pairs.iter().map(compared).collect(),
+            pairs: pairs(gathered, setups),
             unknown: labels
                 .filter(|label| setups.get(label).is_none())
                 .cloned()
@@ -108,7 +87,7 @@ impl Report {
     pub(super) fn has_ratios(&self) -> bool {
         self.pairs
             .iter()
-            .any(|one| !one.ttft.is_empty() || !one.tpot.is_empty())
+            .any(|pair| !pair.ttft.is_empty() || !pair.tpot.is_empty())
     }
 }
 
@@ -122,51 +101,29 @@ fn invalid(result: &ServeResult) -> Option<Unplaced> {
 }
 
 fn configurations(gathered: &Gathered, setups: &Setups) -> Vec<Configuration> {
-    let mut found: BTreeMap<(&str, &str, u32, u32, &str), Configuration> = BTreeMap::new();
+    let mut found: BTreeMap<Place, Configuration> = BTreeMap::new();
     for (place, results) in &gathered.cells {
-        let Place {
-            config,
-            model,
-            tp,
-            input,
-            load,
-            num_prompts,
-        } = place;
-        let known = setups.get(config);
-        let one = found
-            .entry((config, model, *tp, *input, load))
-            .or_insert_with(|| Configuration {
-                config: config.clone(),
-                model: model.clone(),
-                tp: *tp,
-                input: *input,
-                load: load.clone(),
-                link: known.map(|known| known.link.clone()),
-                machine: known.map(|known| known.machine.clone()),
-                results: 0,
-                with_failures: 0,
-                cells: Vec::new(),
-            });
-        one.results += results.len();
-        one.with_failures += results
-            .iter()
-            .filter(|one| one.run.failed > Some(0))
-            .count();
-        one.cells.push(Figures {
-            num_prompts: *num_prompts,
-            repeats: results.len(),
-            ttft_ms: mean(results, |one| Some(one.spread(Latency::Ttft)?.mean)),
-            tpot_ms: mean(results, |one| Some(one.spread(Latency::Tpot)?.mean)),
-            output_tokens_per_s: mean(results, ServeResult::output_tokens_per_s),
+        let of = Place {
+            num_prompts: 0,
+            ..place.clone()
+        };
+        let known = setups.get(&place.config);
+        let one = found.entry(of).or_insert_with_key(|of| Configuration {
+            config: of.config.clone(),
+            model: of.model.clone(),
+            tp: of.tp,
+            input: of.input,
+            load: of.load.clone(),
+            link: known.map(|known| known.link.clone()),
+            machine: known.map(|known| known.machine.clone()),
+            cells: Vec::new(),
         });
+        one.cells.extend(results.iter().map(|result| Figures {
+            num_prompts: place.num_prompts,
+            ttft_ms: result.spread(Latency::Ttft).map(|of| of.mean),
+            tpot_ms: result.spread(Latency::Tpot).map(|of| of.mean),
+            output_tokens_per_s: result.output_tokens_per_s(),
+        }));
     }
     found.into_values().collect()
-}
-
-/// The mean over results; `None` where one has no value.
-#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
-fn mean(results: &[ServeResult], of: impl Fn(&ServeResult) -> Option<f64>) -> Option<f64> {
-    let values: Option<Vec<f64>> = results.iter().map(of).collect();
-    let values = values.filter(|values| !values.is_empty())?;
-    Some(values.iter().sum::<f64>() / values.len() as f64)
 }

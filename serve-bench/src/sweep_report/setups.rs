@@ -13,7 +13,7 @@ pub(super) struct Setups(BTreeMap<String, Known>);
 pub(super) struct Known {
     /// Its link, as written.
     pub(super) link: String,
-    /// Lanes, and generation where it is told.
+    /// Lanes, and generation where it is reported.
     width: (u32, Option<u32>),
     /// Its machine.
     pub(super) machine: String,

@@ -1,7 +1,7 @@
 //! Its first line, its signals, and what it refuses.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const BOX: [&str; 5] = [
 ];
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_serve-bench"));
+    let mut command = built::named("serve-bench");
     command.args(arguments);
     command
 }
@@ -159,16 +159,6 @@ fn bad_input_is_refused_with_its_name() {
         ),
         (with(&["--max-num-batched-tokens", "8"]), "8 batched tokens"),
         (with(&["--speed", "0"]), "0.001 to 10000"),
-        (with(&["--fault", "hang"]), "`hang` is no fault"),
-        (with(&["--log", "/dev/null/x"]), "--log: cannot write"),
-        (
-            with(&["--dialect", "sglang", "--token-ids"]),
-            "only vLLM's streams list them",
-        ),
-        (
-            with(&["--dialect", "transformers", "--reasoning-tokens", "1"]),
-            "has no reasoning",
-        ),
         ([&BOX[..], &["--profile", profile_path]].concat(), "host_ms"),
     ] {
         let (code, said) = refused(&arguments);
@@ -176,16 +166,4 @@ fn bad_input_is_refused_with_its_name() {
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
     std::fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
-fn a_port_in_use_is_bad_input() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
-    let (code, said) = refused(&[&BOX[..], &["--port", &port]].concat());
-    assert_eq!(code, Some(2));
-    assert!(
-        said.contains(&format!("cannot listen on 127.0.0.1:{port}")),
-        "{said}"
-    );
 }

@@ -1,12 +1,10 @@
-//! An engine as a child of the test, and its log.
+//! An engine as a child of the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 
 /// A running engine; it ends with the value.
 pub(crate) struct Served {
@@ -23,7 +21,7 @@ impl Served {
 
     /// Starts one on a free port.
     pub(crate) fn with(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_serve-bench"))
+        let mut child = built::named("serve-bench")
             .args([
                 "engine",
                 "--box",
@@ -52,21 +50,11 @@ impl Served {
 
     /// Gets a path and gives status line, headers and body as they came.
     pub(crate) fn get(&self, path: &str) -> String {
-        self.exchange(&format!("GET {path} HTTP/1.1\r\n"), "")
-    }
-
-    /// Asks for tokens and gives all that came.
-    pub(crate) fn post(&self, path: &str, body: &str) -> String {
-        self.exchange(&format!("POST {path} HTTP/1.1\r\n"), body)
-    }
-
-    fn exchange(&self, head: &str, body: &str) -> String {
         let address = self.url.strip_prefix("http://").unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
-        let length = body.len();
         write!(
             stream,
-            "{head}Host: test\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"
         )
         .unwrap();
         let mut reply = String::new();
@@ -87,11 +75,6 @@ impl Served {
         line.rsplit(' ').next().unwrap().parse().unwrap()
     }
 
-    /// Ends it, so that its log is whole.
-    pub(crate) fn end(mut self) {
-        self.stop();
-    }
-
     fn stop(&mut self) {
         // It may have ended by itself.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
@@ -103,12 +86,4 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// The lines of a log.
-pub(crate) fn log(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
 }

@@ -115,8 +115,8 @@ const FILES: [&str; 10] = [
     "v.json",
     "--save-result",
     "--save-detailed",
-    "--request-log",
-    "r.jsonl",
+    "--html",
+    "r.html",
     "--csv",
     "c.csv",
 ];

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use measure::record::{Payload, Record, RequestErrorKind, Serve, load};
+use record::{Payload, Record, RequestErrorKind, Serve, load};
 
 /// A folder for one test, removed at its end.
 pub(crate) struct Scratch(PathBuf);
@@ -25,7 +25,7 @@ impl Scratch {
 
     /// The program, to be run in this folder.
     pub(crate) fn program(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_serve-bench"));
+        let mut command = built::named("serve-bench");
         command
             .args(arguments)
             .current_dir(&self.0)
@@ -109,13 +109,11 @@ impl Ran {
     /// The kinds of failure, one entry a request in the order of their ends.
     #[track_caller]
     pub(crate) fn kinds(&self) -> Vec<Option<RequestErrorKind>> {
-        let kind = |request: &measure::record::ServeRequest| {
-            request.error.as_ref().map(|error| error.kind)
-        };
+        let kind = |request: &record::ServeRequest| request.error.as_ref().map(|error| error.kind);
         self.serve().requests.iter().map(kind).collect()
     }
 
-    /// The reservations, in words.
+    /// The caveats, in words.
     #[track_caller]
     pub(crate) fn caveats(&self) -> String {
         let words = self.serve().caveats.iter().map(ToString::to_string);

@@ -23,29 +23,6 @@ fn a_connection_that_the_server_keeps_is_used_again() {
 }
 
 #[test]
-fn a_connection_that_the_server_closes_after_each_stream_is_made_anew() {
-    // As llama.cpp does: it says keep-alive and closes.
-    let mock = Mock::playing(|_| {
-        let mut steps = good();
-        steps.push(Step::Close);
-        steps
-    });
-    let scratch = Scratch::new();
-    let ran = scratch.run(&mock.url, &["--requests", "5"]);
-    ran.expect(0);
-    assert_eq!(ran.serve().requests.len(), 5);
-    // Each was asked for once, over a connection of its own.
-    let mut connections = mock.connections();
-    connections.dedup();
-    assert_eq!(connections.len(), 5);
-    assert!(
-        ran.caveats().contains("4 were made anew"),
-        "{}",
-        ran.caveats()
-    );
-}
-
-#[test]
 fn as_many_requests_are_in_flight_as_asked_for_and_never_more() {
     // Nobody is answered before three are there, so fewer would never end.
     let barrier = Arc::new(Barrier::new(3));

@@ -1,13 +1,13 @@
-//! Each way in which a request or a whole run fails, and how it is told.
+//! Each way in which a request or a whole run fails, and how it is reported.
 
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use measure::record::{RequestErrorKind as Kind, Status};
+use record::{RequestErrorKind as Kind, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::load::common::{Ran, Scratch};
-use crate::load::mock::{Manner, Mock, Step, end, event, gap, good, head, part, send, text, whole};
+use crate::load::mock::{Manner, Mock, Step, end, event, good, head, part, send, text, whole};
 
 /// What the server does.
 type Steps = fn() -> Vec<Step>;
@@ -81,11 +81,7 @@ fn kinds_of_failure_are_told_apart_and_the_rest_is_kept() {
         let summary = ran.serve().summary.as_ref().unwrap();
         assert_eq!((summary.completed, summary.failed), (2, 1));
         assert_eq!(summary.failures, [(kind, 1)]);
-        assert!(
-            ran.caveats().contains("1 of 3 requests failed"),
-            "{}",
-            ran.caveats()
-        );
+        assert!(ran.caveats().contains("requests-failed"));
     }
 }
 
@@ -100,37 +96,6 @@ fn a_reply_that_stalls_is_timed_out() {
     let request = &ran.serve().requests[1];
     assert!(request.ended_ms - request.sent_ms >= 700.0, "{request:?}");
     assert!(request.error.as_ref().unwrap().seen.contains("0.75 s"));
-}
-
-#[test]
-fn a_reply_that_trickles_is_timed_out() {
-    // A byte every 20 ms: each read brings something, and the whole would take 20 s.
-    let mock = second(|| {
-        let mut steps = vec![head()];
-        steps.extend((0..1000).flat_map(|_| [part("d"), gap(20)]));
-        steps
-    });
-    let scratch = Scratch::new();
-    let ran = scratch.run(&mock.url, &["--timeout", "0.75", "--requests", "3"]);
-    ran.expect(3);
-    assert_eq!(ran.kinds()[1], Some(Kind::TimedOut));
-}
-
-#[test]
-fn a_line_without_an_end_is_given_up() {
-    // 17 MiB; more than 16 MiB are not kept.
-    let mock = second(|| {
-        let line = vec![b'x'; 1 << 20];
-        let mut steps = vec![head(), part("data: ")];
-        steps.extend((0..17).map(|_| part(&line)));
-        steps
-    });
-    let scratch = Scratch::new();
-    let ran = scratch.run(&mock.url, &["--requests", "3"]);
-    ran.expect(3);
-    assert_eq!(ran.kinds()[1], Some(Kind::Garbled));
-    let error = ran.serve().requests[1].error.clone().unwrap();
-    assert!(error.seen.contains("longer than 16 MiB"), "{}", error.seen);
 }
 
 #[test]
@@ -262,22 +227,6 @@ fn an_interrupt_drops_what_is_in_flight_and_keeps_what_ended() {
     let shown = scratch.program(&["show", "out"]).output().unwrap();
     assert_eq!(shown.status.code(), Some(0));
     let shown = String::from_utf8(shown.stdout).unwrap();
-    for part in [
-        "SIGINT",
-        "broken off: over the 2 requests that ended until then of 9",
-        "Successful requests:                    2\n",
-    ] {
-        assert!(shown.contains(part), "no `{part}` in {shown}");
-    }
-    let vllm = std::fs::read_to_string(scratch.join("v.json")).unwrap();
-    let vllm: serde_json::Value = serde_json::from_str(&vllm).unwrap();
-    assert_eq!(
-        (&vllm["completed"], &vllm["broken_off"]),
-        (&2.into(), &true.into())
-    );
-    assert!(
-        ran.stderr.contains("v.json holds the requests"),
-        "{}",
-        ran.stderr
-    );
+    assert!(shown.contains("2 of 9 requests"), "{shown}");
+    assert!(!scratch.join("v.json").exists());
 }

@@ -1,6 +1,6 @@
-//! What a run writes: the record without secrets, the mark of a soft box, and the files that were asked for.
+//! What a run writes: the record without secrets, the mark of a simulated machine, and the files that were asked for.
 
-use measure::record::Record;
+use record::Record;
 use serde_json::Value;
 
 use crate::load::common::Scratch;

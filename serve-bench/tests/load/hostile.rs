@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use measure::record::RequestErrorKind as Kind;
+use record::RequestErrorKind as Kind;
 
 use crate::load::common::Scratch;
 use crate::load::limits::run;

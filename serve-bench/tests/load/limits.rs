@@ -8,11 +8,11 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use measure::record::RequestErrorKind as Kind;
+use record::RequestErrorKind as Kind;
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::load::common::{Ran, Scratch};
-use crate::load::mock::{Manner, Mock, Step, good, head, send};
+use crate::load::mock::{Mock, Step, good, send};
 
 /// Addresses that the client may have, bytes.
 const ROOM: u64 = 1 << 30;
@@ -131,43 +131,4 @@ fn a_server_that_takes_connections_and_never_answers_is_not_waited_for_longer_th
         "{}",
         ran.stderr
     );
-}
-
-#[test]
-fn a_request_without_a_byte_is_given_up_and_one_with_a_byte_now_and_then_is_not() {
-    // Without a limit by the byte, the first would take the whole time-out of ten minutes.
-    let mock = Mock::start(Manner::of(|asked| match asked.number {
-        0 => vec![Step::Stall],
-        1 => vec![head(), Step::Stall],
-        _ => good(),
-    }));
-    let more = ["--stall-timeout", "2", "--requests", "3"];
-    let ran = run(&Scratch::new(), &mock.url, &more);
-    ran.expect(3);
-    assert_eq!(
-        ran.kinds(),
-        [Some(Kind::TimedOut), Some(Kind::TimedOut), None]
-    );
-    for request in &ran.serve().requests[..2] {
-        let seen = &request.error.as_ref().unwrap().seen;
-        assert!(seen.contains("no byte for 2 s (--stall-timeout)"), "{seen}");
-    }
-}
-
-#[test]
-fn the_limits_stand_in_the_help() {
-    let output = Scratch::new().program(&["run", "--help"]).output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    for says in [
-        "a request takes --timeout at most",
-        "--stall-timeout",
-        "30 s at most, and its answer has 4 MiB",
-        "64 KiB and 100 lines",
-        "a line or event of a stream 16 MiB",
-        "any reply 1 GiB",
-        "keep 256 MiB of what has no end yet",
-    ] {
-        assert!(help.contains(says), "no `{says}` in {help}");
-    }
 }

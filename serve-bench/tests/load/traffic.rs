@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use measure::record::{Arrivals, ServeRequest};
+use record::{Arrivals, ServeRequest};
 use serde_json::Value;
 
 use crate::load::common::{Ran, Scratch};
@@ -51,7 +51,6 @@ fn without_rate_and_limit_all_are_in_flight_at_once() {
         Some(6)
     );
     assert!(by_id(&ran).iter().all(|r| r.intended_ms == Some(0.0)));
-    assert!(ran.stdout.contains("load: all at once, 6 requests"));
 }
 
 #[test]
@@ -146,7 +145,6 @@ fn a_time_ends_a_closed_loop() {
     // Looked at before each request is taken, so a request may be sent a hair later than it was taken.
     let load = ran.serve().load.clone().unwrap();
     assert_eq!(load.duration_s, Some(0.2));
-    assert!(ran.stdout.contains("within 0.2 s"), "{}", ran.stdout);
 }
 
 #[test]
@@ -177,14 +175,6 @@ fn what_does_not_go_together_is_refused() {
         ),
         (&["--request-rate", "0"], "not a number above 0"),
         (&["--goodput", "itl:3"], "the names are ttft, tpot and e2el"),
-        (
-            &["--lora-modules", "a", "b"],
-            "--lora-modules is not supported: name the module",
-        ),
-        (
-            &["--append-result"],
-            "--append-result is not supported: use --save-result",
-        ),
         (
             &["--dataset-name", "sharegpt"],
             "name it with --dataset-path",

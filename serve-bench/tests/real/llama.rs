@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use measure::record::{Payload, Serve, load};
+use record::{Payload, Serve, load};
 
 /// Tells which Python has the engine; `cargo xtask test` installs it.
 const PYTHON: &str = "TPLENS_LLAMA_PYTHON";
@@ -81,7 +81,7 @@ impl Llama {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let out = self.folder.join(format!("run-{number}"));
-        let output = Command::new(env!("CARGO_BIN_EXE_serve-bench"))
+        let output = built::named("serve-bench")
             .args(["run", "--base-url", url, "--out"])
             .arg(&out)
             .args(["--num-warmups", "0", "--random-input-len", "12"])

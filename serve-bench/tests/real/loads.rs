@@ -1,6 +1,6 @@
 //! Every kind of load at both endpoints, streamed and not.
 
-use measure::record::{Arrivals, TokenCount};
+use record::{Arrivals, TokenCount};
 
 use crate::real::llama::Llama;
 

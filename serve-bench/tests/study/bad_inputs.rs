@@ -65,19 +65,12 @@ fn a_file_that_is_no_result_is_named_with_what_is_wrong_with_it() {
     };
     let nan = with("latency_mean_s", "NaN");
     let vast = with("requests_per_s", "1e400");
-    let negative = with("latency_mean_s", "-11.7");
     let other = r#"{"version": "1.0", "results": [{"name": "pytest", "outcome": "passed"}]}"#;
     for (name, text, words) in [
         ("cut.json", cut, &["line 9", bytes.as_str(), "cut"][..]),
         ("empty.json", "", &["is empty"][..]),
         ("other.json", other, &["no format"][..]),
-        ("nan.json", nan.as_str(), &["latency_mean_s", "NaN"][..]),
         ("vast.json", vast.as_str(), &["out of range"][..]),
-        (
-            "negative.json",
-            negative.as_str(),
-            &["latency_mean_s", "-11.7"][..],
-        ),
     ] {
         let bad = scratch.write(name, text);
         for ran in [
@@ -88,6 +81,9 @@ fn a_file_that_is_no_result_is_named_with_what_is_wrong_with_it() {
             refused(&ran, &[&[name], words].concat());
         }
     }
+    // NaN is no figure, and without it the file holds no time of a step: there is no answer, and the file is no bad one.
+    let bad = scratch.write("nan.json", &nan);
+    explain(&scratch, &one, &bad, &[]).expect(3);
     let folder = scratch.join("folder");
     std::fs::create_dir(&folder).unwrap();
     let folder = folder.display().to_string();
@@ -130,135 +126,6 @@ fn a_result_that_is_given_twice_is_one_start_and_not_two() {
 }
 
 #[test]
-fn times_of_one_size_that_cannot_be_of_one_curve_are_refused_with_both_files() {
-    let scratch = Scratch::new();
-    let [one, two] = good(&scratch);
-    let curve = |name: &str, us: f64| {
-        let text = format!("op,ranks,bytes,us,mode\nall_reduce,2,262144,{us},graph\n");
-        scratch.write(name, &text)
-    };
-    let (first, other) = (curve("first.csv", 60.0), curve("other.csv", 200.0));
-    let ran = explain(
-        &scratch,
-        &one,
-        &two,
-        &["--allreduce", &first, "--allreduce", &other],
-    );
-    // 200 / 60 = 3.33.
-    refused(
-        &ran,
-        &[
-            "256 KiB",
-            "60 us in ",
-            "first.csv",
-            "200 us in ",
-            "other.csv",
-            "3.33 times",
-        ],
-    );
-    // The same time in ns is a hundred times the step: 161 * 60 ms = 9660 ms.
-    let slipped = curve("slipped.csv", 60_000.0);
-    let ran = explain(&scratch, &one, &two, &["--allreduce", &slipped]);
-    ran.expect(3);
-    assert!(
-        ran.stdout.contains("looks like the wrong unit"),
-        "{}",
-        ran.stdout
-    );
-    // And in ms it is more than any link carries: 262,144 B / 0.06 us = 4369 GB/s.
-    let small = curve("small.csv", 0.06);
-    let ran = explain(&scratch, &one, &two, &["--allreduce", &small]);
-    refused(
-        &ran,
-        &["small.csv", "4369 GB/s", "looks like the wrong unit"],
-    );
-}
-
-#[test]
-fn launches_of_an_ablation_that_cannot_be_are_named() {
-    let scratch = Scratch::new();
-    let launch = |order: u32, ms: [f64; 3], steps: u64| {
-        serde_json::json!({
-            "order": order, "collective_us": {"low": 59.0, "mid": 60.0, "high": 61.0},
-            "step_ms": {"low": ms[0], "mid": ms[1], "high": ms[2]}, "steps": steps, "folder": format!("l{order}"),
-        })
-    };
-    let arms = |launches: &[serde_json::Value]| {
-        let value = serde_json::json!({
-            "schema": 1, "simulated": null, "model": "qwen2.5-72b", "tp": 2, "batch": 16, "engine": null, "planned": 161,
-            "arms": [{"name": "base", "change": "baseline", "how": "", "launches": launches}],
-        });
-        scratch.write("arms.json", &value.to_string())
-    };
-    for (launches, words) in [
-        (
-            vec![launch(0, [41.0, 40.0, 39.0], 9)],
-            ["launch 0 of the arm base (l0)", "which is not ascending"],
-        ),
-        (
-            vec![launch(0, [39.0, 40.0, 41.0], 0)],
-            ["launch 0 of the arm base (l0)", "the mean of 0 steps"],
-        ),
-        (
-            vec![
-                launch(0, [39.0, 40.0, 41.0], 9),
-                launch(1, [39.0, 40.0, 41.0], 9),
-            ],
-            [
-                "(l0) and launch 1 of the arm base (l1)",
-                "hold the same samples",
-            ],
-        ),
-    ] {
-        let file = arms(&launches);
-        let ran = scratch.run(&["explain", "--ablation", &file]);
-        refused(&ran, &["arms.json: ", words[0], words[1]]);
-    }
-}
-
-#[test]
-fn what_contradicts_itself_is_not_attributed() {
-    let scratch = Scratch::new();
-    let [one, two] = good(&scratch);
-    let half_batch = scratch.write("eight.json", &result(8, 11.7622).to_string());
-    let soft = scratch.write(
-        "soft.csv",
-        "op,ranks,element,bytes_per_rank,mode,outcome,time,low,high,n,simulated\n\
-         all_reduce,2,bf16,262144,graph,measured,60,59,61,20,l40x4\n",
-    );
-    let mut other = result(16, 11.7622);
-    other["model"] = "meta-llama/Llama-3.1-8B-Instruct".into();
-    let other = scratch.write("other.json", &other.to_string());
-    for (ran, words) in [
-        (
-            explain(&scratch, &one, &half_batch, &[]),
-            "the runs did not serve as many requests at the same time as each other (",
-        ),
-        (
-            explain(&scratch, &one, &two, &["--allreduce", &soft]),
-            "measured and simulated files are mixed (l40x4 and measured)",
-        ),
-        (
-            explain(&scratch, &one, &other, &[]),
-            "the runs served different models (",
-        ),
-    ] {
-        ran.expect(3);
-        assert!(
-            ran.stdout.starts_with("Nothing can be explained yet: "),
-            "{}",
-            ran.stdout
-        );
-        let first = ran.stdout.lines().next().unwrap();
-        assert!(first.contains(words), "{first}");
-        assert!(!ran.stdout.contains("SIMULATED"), "{}", ran.stdout);
-        // Files that belong together still tell something; others do not.
-        let tells = ran.stdout.contains("still tells");
-        assert_eq!(tells, words.contains("at the same time"), "{}", ran.stdout);
-    }
-}
-
-#[test]
 fn a_file_that_is_no_engines_log_is_refused_wherever_it_is_read() {
     let scratch = Scratch::new();
     let [one, two] = good(&scratch);
@@ -289,28 +156,6 @@ fn an_engine_that_was_told_to_leave_all_reduces_to_the_library_is_planned_so() {
     // Two GPUs that reach each other: vLLM reduces 256 KiB by code of its own, unless it is told not to.
     assert_eq!(path(&[]), "custom");
     assert_eq!(path(&["--disable-custom-all-reduce"]), "library");
-}
-
-#[test]
-fn a_curve_of_another_gpu_is_refused_in_both_forms_of_nccl_tests() {
-    let scratch = Scratch::new();
-    let [one, two] = good(&scratch);
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../crates/measure/tests/fixtures/collectives/"
-    );
-    for name in ["nccl-tests-2.19.6.txt", "nccl-tests-2.19.6.json"] {
-        let curve = format!("{folder}{name}");
-        let more = ["--box", "rtxpro6000-mig", "--allreduce", &curve];
-        let ran = explain(&scratch, &one, &two, &more);
-        refused(
-            &ran,
-            &[
-                name,
-                "was measured on NVIDIA L40, but the box has NVIDIA RTX Pro 6000",
-            ],
-        );
-    }
 }
 
 #[test]

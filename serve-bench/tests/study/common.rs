@@ -1,6 +1,6 @@
 //! Folders, programs, and what a study leaves.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,7 +39,7 @@ impl Scratch {
 
     /// The program, to be run in this folder.
     pub(crate) fn program(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(own());
+        let mut command = built::named("serve-bench");
         command
             .args(arguments)
             .current_dir(&self.0)
@@ -82,25 +82,24 @@ impl Ran {
     }
 }
 
-/// This program's file.
-pub(crate) fn own() -> &'static str {
-    env!("CARGO_BIN_EXE_serve-bench")
+/// The program's file.
+pub(crate) fn own() -> String {
+    built::file().display().to_string()
 }
 
-/// Whether the other programs and the soft libraries are there; where not, the test is noted as skipped.
+/// Whether the simulated libraries are there; where not, the test is noted as skipped.
 pub(crate) fn can_study() -> bool {
-    let folder = Path::new(own()).parent().unwrap();
-    let soft = folder.parent().unwrap().join("soft/libnccl.so.2");
-    let missing: Vec<PathBuf> = [folder.join("p2p-bw"), folder.join("allreduce-bench"), soft]
-        .into_iter()
-        .filter(|file| !file.exists())
-        .collect();
-    if !missing.is_empty() {
+    let soft = built::file()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("soft/libnccl.so.2");
+    if !soft.exists() {
         skipped(&format!(
-            "a study needs {missing:?}; `cargo xtask test` builds them"
+            "a study needs {soft:?}; `cargo xtask soft` builds it"
         ));
     }
-    missing.is_empty()
+    soft.exists()
 }
 
 /// Notes a test that cannot run here.

@@ -16,7 +16,7 @@ fn the_list_has_every_shipped_box_with_its_sizes_and_times() {
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let mut lines = ran.stdout.lines();
-        let row = lines.find(|line| line.starts_with(&format!("{name} ")));
+        let row = lines.find(|line| line.trim_start().starts_with(&format!("{name} ")));
         let row = row.unwrap_or_else(|| panic!("no {name} in {}", ran.stdout));
         let cells: Vec<&str> = row.split_whitespace().collect();
         let gpus: u32 = cells[1].parse().unwrap();
@@ -32,7 +32,7 @@ fn a_box_that_is_not_there_is_told_with_the_boxes_that_are() {
     let scratch = Scratch::new();
     let ran = scratch.run(&["demo", "--box", "no-such-box"]);
     ran.expect(2);
-    for part in ["no-such-box", "l40x4", "--box all"] {
+    for part in ["no-such-box", "l40x4"] {
         assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
     }
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
@@ -72,7 +72,7 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_abl
     let script = format!(
         "tp=$(echo \" $*\" | sed 's/.*--tensor-parallel-size \\([0-9]*\\).*/\\1/')\n\
          echo \"INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='m', tensor_parallel_size=$tp, enforce_eager=True\"\n\
-         exec '{}' engine --box l40x4 --model llama-3.1-8b \"$@\"\n",
+         exec '{}' serve engine --box l40x4 --model llama-3.1-8b \"$@\"\n",
         own()
     );
     let server = scratch.write("vllm", &script);
@@ -112,18 +112,10 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_abl
     let between = scratch.json("study/explanation-tp2-tp4.json");
     assert_eq!((&between["from"], &between["to"]), (&2.into(), &4.into()));
     let page = std::fs::read_to_string(scratch.join("study/report.html")).unwrap();
-    for part in [
-        "2 GPUs against one",
-        "4 GPUs against one",
-        "TP4 against TP2",
-    ] {
+    for part in ["TP2 is ", "TP4 is ", "TP4 against TP2"] {
         assert!(page.contains(part), "no `{part}` in the page");
     }
-    for part in [
-        "---- TP2 ----",
-        "---- TP4 ----",
-        "---- TP4 against TP2 ----",
-    ] {
+    for part in ["TP2 is ", "TP4 is ", "TP4 decodes "] {
         assert!(
             first.stdout.contains(part),
             "no `{part}` in {}",

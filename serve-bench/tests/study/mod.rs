@@ -1,9 +1,8 @@
-//! The chain as its user runs it: real processes with files between them, on soft boxes and on a real engine.
+//! The chain as its user runs it: real processes with files between them, on simulated machines and on a real engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bad_inputs;
 mod common;
-mod contradictions;
 mod demo;
 mod fieldcases;
 mod pages;

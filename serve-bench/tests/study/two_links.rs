@@ -67,21 +67,8 @@ fn two_links_are_compared_as_text_json_and_page() {
     // One launch does not tell how far launches differ.
     let one = compare(&[&of_a[..2], &of_b[..2]]);
     one.expect(0);
-    assert!(
-        one.stdout
-            .contains("which could be the link, and is not proven")
-            && one.stdout.contains("--launches 5"),
-        "{}",
-        one.stdout
-    );
     let ran = compare(&[&of_a, &of_b]);
     ran.expect(0);
-    assert!(
-        ran.stdout.contains("which the link explains"),
-        "{}",
-        ran.stdout
-    );
-    assert!(ran.stdout.contains("Gen4 x8, SYS"), "{}", ran.stdout);
     let json = scratch.json("out/explanation.json");
     assert_eq!(json["kind"], "links");
     let decode = &json["outcome"]["figures"]["decode"];
@@ -118,7 +105,6 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     ];
     let ran = scratch.run(&[&arguments[..], &["--allreduce", &curves]].concat());
     ran.expect(0);
-    assert!(ran.stdout.starts_with("4 GPUs decode "), "{}", ran.stdout);
     let json = scratch.json("out/explanation.json");
     assert_eq!(
         (&json["kind"], &json["from"], &json["to"]),
@@ -126,11 +112,6 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     );
     let without = scratch.run(&arguments);
     without.expect(3);
-    assert!(
-        without.stdout.contains("cannot be taken out"),
-        "{}",
-        without.stdout
-    );
     // What only one GPU against several uses is refused with what it needs, and not dropped.
     for option in ["--ablation", "--half", "--trace", "--gemm", "--what-if"] {
         for (files, instead) in [
@@ -156,65 +137,5 @@ fn four_against_two_is_explained_without_a_run_of_one() {
                 ran.stderr
             );
         }
-    }
-}
-
-#[test]
-fn files_that_do_not_belong_together_are_told_in_a_sentence() {
-    let scratch = Scratch::new();
-    let a = result(&scratch, "a.json", &[], 40.0);
-    let b = result(&scratch, "b.json", &[], 46.7);
-    let copy = result(&scratch, "copy.json", &[("date", "20261123".into())], 40.0);
-    let truncated = scratch.write("cut.json", "{\"model_id\": \"qwen2.5-72b\", \"num_pro");
-    let batch = result(
-        &scratch,
-        "batch.json",
-        &[("max_concurrency", 32.into())],
-        46.7,
-    );
-    let failures = result(&scratch, "failures.json", &[("failed", 5.into())], 46.7);
-    let other = result(
-        &scratch,
-        "other.json",
-        &[("model_id", "llama-3.1-8b".into())],
-        46.7,
-    );
-    let base = ["explain", "--model", "qwen2.5-72b"];
-    for (more, code, word) in [
-        (&["--a", &a, "--tp", "2"][..], 2, "--b"),
-        (
-            &["--a", &a, "--b", &b, "--tp1", &a, "--tp", "2"],
-            2,
-            "--tp1",
-        ),
-        (&["--a", &a, "--b", &b], 2, "--tp"),
-        (&["--a", &a, "--b", &a, "--tp", "2"], 2, "both sides"),
-        (
-            &["--a", &a, "--b", &copy, "--tp", "2"],
-            2,
-            "copy.json hold the same result",
-        ),
-        (&["--a", &a, "--b", &truncated, "--tp", "2"], 2, "cut.json"),
-        (
-            &["--a", &a, "--b", &b, "--tp", "2", "--link-a", "x8"],
-            2,
-            "gen4x16",
-        ),
-        (
-            &["--a", &a, "--b", &batch, "--tp", "2"],
-            3,
-            "requests in flight, B",
-        ),
-        (
-            &["--a", &a, "--b", &failures, "--tp", "2"],
-            3,
-            "5 of 69 requests failed",
-        ),
-        (&["--a", &a, "--b", &other, "--tp", "2"], 3, "llama-3.1-8b"),
-    ] {
-        let ran = scratch.run(&[&base[..], more].concat());
-        ran.expect(code);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(word), "{more:?}: {said}");
     }
 }

@@ -1,7 +1,7 @@
 //! Nothing that a study starts outlives it, however it ends.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -117,22 +117,6 @@ fn a_program_dies_with_a_watcher_that_is_killed() {
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_told() {
-    let mut child = Command::new(own())
-        .args(["__server", "/no/such/program"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let input = child.stdin.take();
-    let output = child.wait_with_output().unwrap();
-    drop(input);
-    assert_eq!(output.status.code(), Some(4));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("cannot start /no/such/program"), "{said}");
-}
-
-#[test]
 fn no_server_survives_a_study() {
     if !can_study() {
         return;
@@ -141,7 +125,7 @@ fn no_server_survives_a_study() {
         let scratch = Scratch::new();
         let mark = mark(&scratch, "study");
         let script = format!(
-            "setsid sleep 1000 & setsid {} engine --box rtxpro6000-mig --model qwen2.5-72b-fp8 --port {{port}} & wait",
+            "setsid sleep 1000 & setsid {} serve engine --box rtxpro6000-mig --model qwen2.5-72b-fp8 --port {{port}} & wait",
             own()
         );
         let mut study = scratch

@@ -2,7 +2,7 @@
 //! before chosen ones: what a server loses to each all-reduce is then seen as a slope, without another link.
 //!
 //! Engines look functions up on the handle of a library that they loaded, so interposing a symbol does not reach them: the shim is
-//! that library, with its name. Three libraries are made of this: `shim/nccl`, `shim/rccl` and `shim/mccl`. It is told by variables,
+//! that library, with its name. Three libraries are made of this: `shim/nccl`, `shim/rccl` and `shim/mccl`. It is reported by variables,
 //! which are read once:
 //!
 //! - `TPLENS_DELAY_US`: microseconds that each delayed call adds to its stream; nothing or 0 adds nothing.

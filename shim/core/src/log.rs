@@ -1,4 +1,4 @@
-//! What is told: words on standard error, the last refusal as the library's last error, and lines of JSON in `TPLENS_DELAY_LOG`.
+//! What is reported: words on standard error, the last refusal as the library's last error, and lines of JSON in `TPLENS_DELAY_LOG`.
 //!
 //! A process appends a line at its first delayed call, at each call whose number is a power of two, at a call that comes half a
 //! second after the last line, and when it ends; the last line of a process counts. Workers of engines are often killed and write

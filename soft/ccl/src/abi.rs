@@ -111,7 +111,7 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
         Ok(Err(refusal)) => refusal,
         Err(_) => Refusal {
             status: Status::INTERNAL,
-            words: "the soft library panicked".to_owned(),
+            words: "the simulated library panicked".to_owned(),
         },
     };
     LAST.set(CString::new(refusal.words).unwrap_or_default());

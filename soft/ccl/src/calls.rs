@@ -15,7 +15,6 @@ use crate::membership::new_id;
 use crate::operation::{Message, Operation};
 use crate::table::Library;
 use boxfile::CollectiveKind::{self, AllGather, AllReduce, Broadcast, ReduceScatter};
-use softbox::monotonic_ns;
 use std::ffi::{CString, c_char, c_int};
 use std::sync::LazyLock;
 
@@ -28,16 +27,6 @@ static BOX_NAME: LazyLock<CString> = LazyLock::new(|| {
 /// The name of the box behind this library, empty without one; its presence says that no GPU is here.
 pub fn box_name() -> *const c_char {
     BOX_NAME.as_ptr()
-}
-
-/// Calls of this process whose bytes were there later than the box says: this machine or another rank was too slow.
-pub fn late_calls(library: &Library) -> u64 {
-    Driver::get(library).map_or(0, Driver::late_works)
-}
-
-/// Nanoseconds that the box takes for this process's calls so far.
-pub fn box_ns(library: &Library) -> f64 {
-    Driver::get(library).map_or(0.0, Driver::foreign_ns)
 }
 
 pub fn get_version(library: &Library, version: Out<c_int>) -> Status {
@@ -305,7 +294,6 @@ fn queue(
     communicator: Handle,
     stream: Handle,
 ) -> Outcome<()> {
-    let entered_ns = monotonic_ns();
     let communicator = Communicator::of(communicator)?;
     let call = crate::log::name_of(kind);
     let bytes = bytes(library, call, count, data_type)?;
@@ -314,5 +302,5 @@ fn queue(
     }
     let places = (to.number(), from.number());
     let operation = Operation::new(communicator, (kind, element, root), places, bytes)?;
-    operation.enqueue(call, stream, entered_ns)
+    operation.enqueue(call, stream)
 }

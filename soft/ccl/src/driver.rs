@@ -1,4 +1,4 @@
-//! The soft driver that the program has loaded, found as a loaded library and never loaded here.
+//! The simulated driver that the program has loaded, found as a loaded library and never loaded here.
 #![expect(unsafe_code, reason = "looks up and calls functions of the driver")]
 
 use crate::Library;
@@ -11,8 +11,6 @@ type GetDevice = unsafe extern "C" fn(*mut c_int) -> c_int;
 type GetBusId = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
 type WriteErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 type AnswerErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
-type Late = unsafe extern "C" fn() -> u64;
-type ForeignNs = unsafe extern "C" fn() -> f64;
 type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
@@ -44,15 +42,13 @@ enum TextOf {
     Answer(AnswerErrorText),
 }
 
-/// Functions of the soft driver, which is never unloaded.
+/// Functions of the simulated driver, which is never unloaded.
 pub(crate) struct Driver {
     word: &'static str,
     get_device: GetDevice,
     get_bus_id: GetBusId,
     text_of: TextOf,
     enqueue: Enqueue,
-    late: Late,
-    foreign_ns: ForeignNs,
 }
 
 impl Driver {
@@ -99,19 +95,12 @@ impl Driver {
         };
         // SAFETY: soft/cuda and soft/runtime declare it so, and no other library has it.
         let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
-        // SAFETY: as above.
-        let late = unsafe { symbol::<Late>(library, loaded, c"tplens_soft_late") }?;
-        // SAFETY: as above.
-        let foreign_ns =
-            unsafe { symbol::<ForeignNs>(library, loaded, c"tplens_soft_foreign_ns") }?;
         Ok(Self {
             word: names.word,
             get_device,
             get_bus_id,
             text_of,
             enqueue,
-            late,
-            foreign_ns,
         })
     }
 
@@ -136,18 +125,6 @@ impl Driver {
     pub(crate) unsafe fn enqueue(&self, work: &ForeignCall, stream: Handle) -> c_int {
         // SAFETY: the work is valid for reading; the caller promises the rest.
         unsafe { (self.enqueue)(work, stream.raw()) }
-    }
-
-    /// Works whose bytes were there later than the box says, of this process so far.
-    pub(crate) fn late_works(&self) -> u64 {
-        // SAFETY: takes nothing.
-        unsafe { (self.late)() }
-    }
-
-    /// Nanoseconds that the box takes for the works issued so far, of this process.
-    pub(crate) fn foreign_ns(&self) -> f64 {
-        // SAFETY: takes nothing.
-        unsafe { (self.foreign_ns)() }
     }
 
     /// A code of the driver as NCCL reports it.
@@ -194,7 +171,7 @@ unsafe fn symbol<T: Copy>(library: &Library, loaded: *mut c_void, name: &CStr) -
     if found.is_null() {
         let (driver, name) = (library.driver.files[0], name.to_string_lossy());
         let words = format!(
-            "the loaded {} has no {name}: the soft lib{} needs the soft driver of the same build",
+            "the loaded {} has no {name}: the soft lib{} needs the simulated driver of the same build",
             driver.to_string_lossy(),
             library.name
         );

@@ -49,16 +49,6 @@ macro_rules! library {
             }
 
             #[unsafe(no_mangle)]
-            extern "C" fn tplens_soft_late() -> u64 {
-                $crate::calls::late_calls(&$row)
-            }
-
-            #[unsafe(no_mangle)]
-            extern "C" fn tplens_soft_ns() -> f64 {
-                $crate::calls::box_ns(&$row)
-            }
-
-            #[unsafe(no_mangle)]
             extern "C" fn tplens_soft_box() -> *const c_char {
                 $crate::calls::box_name()
             }

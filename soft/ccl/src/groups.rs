@@ -3,7 +3,6 @@
 use crate::abi::{Handle, Outcome, Status, refuse};
 use crate::communicator::Communicator;
 use crate::operation::{Message, Operation};
-use softbox::monotonic_ns;
 use std::cell::RefCell;
 use std::mem::take;
 use std::sync::Arc;
@@ -71,7 +70,6 @@ pub(crate) fn add(
 
 /// One work for each communicator and stream, in the order of their first messages.
 fn issue(mut pending: Vec<Pending>) -> Outcome<()> {
-    let entered_ns = monotonic_ns();
     while let Some(first) = pending.first() {
         let own = (first.communicator.number, first.stream);
         let is_own = |one: &Pending| (one.communicator.number, one.stream) == own;
@@ -80,7 +78,7 @@ fn issue(mut pending: Vec<Pending>) -> Outcome<()> {
         pending = later;
         let now: Vec<Pending> = now;
         let messages = now.into_iter().map(|one| one.message).collect();
-        Operation::exchange(communicator, messages)?.enqueue("Group", own.1, entered_ns)?;
+        Operation::exchange(communicator, messages)?.enqueue("Group", own.1)?;
     }
     Ok(())
 }

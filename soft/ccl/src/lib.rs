@@ -1,9 +1,9 @@
-//! What the soft libraries of collectives have in common: NCCL, RCCL and MCCL over shared host memory, for the ranks of a
+//! What the simulated libraries of collectives have in common: NCCL, RCCL and MCCL over shared host memory, for the ranks of a
 //! described box. `soft/nccl`, `soft/rccl` and `soft/mccl` export it under their vendors' names by [`library!`]; what differs
 //! between them is a row of type [`Library`].
 //!
 //! Sums are really formed and bytes really moved, across processes. A call takes the time of the box's `[[collective]]` table of
-//! its library times the box's noise, the same factor on every rank, on the virtual clock of the soft driver that the process
+//! its library times the box's noise, the same factor on every rank, on the virtual clock of the simulated driver that the process
 //! has loaded; called one by one it takes no less than the table's `launch_us`. What the box has no table for is refused. Faults
 //! of the box whose names begin with `collective_` are played here.
 //!

@@ -2,7 +2,7 @@
 //! in `exchange`.
 #![expect(
     unsafe_code,
-    reason = "reads and writes device memory, and is called by the soft driver"
+    reason = "reads and writes device memory, and is called by the simulated driver"
 )]
 
 use crate::abi::{Handle, Outcome, Status, refuse};
@@ -90,8 +90,8 @@ impl Operation {
         })
     }
 
-    /// Puts it into a stream of the soft driver.
-    pub(crate) fn enqueue(self, call: &str, stream: Handle, entered_ns: u64) -> Outcome<()> {
+    /// Puts it into a stream of the simulated driver.
+    pub(crate) fn enqueue(self, call: &str, stream: Handle) -> Outcome<()> {
         let driver = Driver::get(self.communicator.library)?;
         let Some((further, own)) = self.regions() else {
             return refuse(
@@ -110,7 +110,6 @@ impl Operation {
             finish: finish_nothing,
             release: release_nothing,
             data: null_mut(),
-            entered_ns,
         };
         let check = |work: &ForeignCall, code| {
             if code == INVALID_VALUE {

@@ -23,7 +23,7 @@ pub struct Library {
     pub(crate) types: c_int,
     /// The texts of result codes, by code.
     pub(crate) texts: [&'static CStr; 8],
-    /// The soft driver that it works with.
+    /// The simulated driver that it works with.
     pub(crate) driver: Names,
     /// The words of its log.
     pub(crate) log: Log,

@@ -1,4 +1,4 @@
-//! The soft driver's calls on memory: of devices, pinned, write-combined and registered of the host.
+//! The simulated driver's calls on memory: of devices, pinned, write-combined and registered of the host.
 
 use crate::memory::{HostAddress, HostMemory};
 use crate::{Code, Outcome, SoftDriver};

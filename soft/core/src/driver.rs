@@ -1,8 +1,7 @@
-//! The soft driver's state, and its calls on devices and contexts. Memory is in `allocations`, access in `peers`, copies in
+//! The simulated driver's state, and its calls on devices and contexts. Memory is in `allocations`, access in `peers`, copies in
 //! `transfers`, nodes in `nodes`, kernels in `kernels`, streams and events in `streams`, graphs in `graphs`. Handles and pointers of C callers
-//! are the soft libraries' matter.
+//! are the simulated libraries' matter.
 
-use crate::clock::Wall;
 use crate::faults::FaultBook;
 use crate::graphs::{Capture, Node};
 use crate::memory::Memory;
@@ -21,8 +20,7 @@ use std::thread::ThreadId;
 ///
 /// Every method that can fail reports [`Code::NOT_INITIALIZED`] before [`SoftDriver::init`], [`Code::INVALID_DEVICE`] for an
 /// ordinal that is none, the code with which the device was lost once it is, [`Failure::Hang`] where a real call would never
-/// return, [`Failure::Blocked`] where it returns when another process has done its part, and [`Failure::Early`] where it returns
-/// when the wall clock has come so far.
+/// return, and [`Failure::Blocked`] where it returns when another process has done its part.
 pub struct SoftDriver {
     pub(crate) described: BoxFile,
     pub(crate) ordinals: Vec<Ordinal>,
@@ -50,14 +48,6 @@ pub struct SoftDriver {
     pub(crate) executables: BTreeMap<u64, (usize, Arc<[Node]>)>,
     /// The last work of each chain of another library: its stream and its operation.
     pub(crate) chains: BTreeMap<u64, (u64, u64)>,
-    /// Where virtual time follows the monotonic clock.
-    pub(crate) wall: Option<Wall>,
-    /// As [`SoftDriver::late_works`].
-    pub(crate) late: u64,
-    /// As [`SoftDriver::foreign_ns`].
-    pub(crate) foreign_ns: f64,
-    /// Room for the operations that [`SoftDriver::finish_early`] has done.
-    pub(crate) early: Vec<u64>,
     sysfs: Option<PathBuf>,
     initialized: bool,
     /// By device, the code with which it was lost.
@@ -100,10 +90,6 @@ impl SoftDriver {
             graphs: BTreeMap::new(),
             executables: BTreeMap::new(),
             chains: BTreeMap::new(),
-            wall: None,
-            late: 0,
-            foreign_ns: 0.0,
-            early: Vec::new(),
             initialized: false,
             ordinals: seen,
             null_streams,
@@ -241,9 +227,9 @@ impl SoftDriver {
         }
     }
 
-    /// Lets the clock run until `done` holds, moving the bytes of what ends on the way. A wall clock does not run ahead.
+    /// Lets the clock run until `done` holds, moving the bytes of what ends on the way.
     ///
-    /// A caller must not have changed anything before: what is [`Failure::Blocked`] or [`Failure::Early`] is called again.
+    /// A caller must not have changed anything before: what is [`Failure::Blocked`] is called again.
     pub(crate) fn run_until(&mut self, done: impl Fn(&Simulation) -> bool) -> Outcome<()> {
         loop {
             self.move_ended(Patience::Short);
@@ -253,9 +239,7 @@ impl SoftDriver {
             if done(&self.sim) {
                 return Ok(());
             }
-            if let Some(wall) = self.wall {
-                self.wait_on(wall)?;
-            } else if self.step() == Step::Stuck {
+            if self.step() == Step::Stuck {
                 return Err(Failure::Hang);
             }
         }

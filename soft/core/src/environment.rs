@@ -1,6 +1,7 @@
 //! The process's box: found through the environment once, then shared by every thread behind one lock.
 
-use crate::{Code, Failure, Outcome, SoftDriver, ordinals, patiently, patiently_since};
+use crate::patience::patiently;
+use crate::{Code, Failure, Outcome, SoftDriver, ordinals};
 use boxfile::{BoxFile, Vendor};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
@@ -25,12 +26,7 @@ static DRIVER: LazyLock<Outcome<Mutex<SoftDriver>>> = LazyLock::new(|| {
     let visible = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let seen = ordinals(&described, visible.as_deref());
     let driver = SoftDriver::new(described, seen, sysfs_root().map(Path::to_path_buf));
-    let clock = std::env::var_os("TPLENS_SOFT_CLOCK");
-    match clock.as_ref().map(|word| word.as_encoded_bytes()) {
-        None => Ok(Mutex::new(driver)),
-        Some(b"wall") => Ok(Mutex::new(driver.on_wall_clock())),
-        Some(_) => Err(Code::UNKNOWN.into()),
-    }
+    Ok(Mutex::new(driver))
 });
 
 /// The box that `TPLENS_SOFT_BOX` names; its noise is that of the stream that `TPLENS_SIM_STREAM` names.
@@ -53,28 +49,15 @@ pub fn box_name() -> Option<&'static str> {
     described().ok().map(|described| described.name.as_str())
 }
 
-/// Runs `call` on the process's driver if the box is that vendor's, as [`patiently`].
+/// Runs `call` on the process's driver if the box is that vendor's; again where it waits for another process.
 ///
 /// # Errors
-/// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; [`Code::UNKNOWN`] where `TPLENS_SOFT_CLOCK` is set and not to
-/// `wall`; what `call` reports.
+/// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; what `call` reports.
 pub fn with_driver<T>(
     vendor: Vendor,
     call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
     patiently(driver_of(vendor)?, call)
-}
-
-/// As [`with_driver`], of a call that the program made then.
-///
-/// # Errors
-/// As [`with_driver`].
-pub fn with_driver_since<T>(
-    vendor: Vendor,
-    entered_ns: u64,
-    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
-) -> Outcome<T> {
-    patiently_since(driver_of(vendor)?, entered_ns, call)
 }
 
 fn driver_of(vendor: Vendor) -> Outcome<&'static Mutex<SoftDriver>> {

@@ -1,6 +1,6 @@
-//! How a call into a soft driver can fail. Names and texts of codes are the libraries' matter.
+//! How a call into a simulated driver can fail. Names and texts of codes are the libraries' matter.
 
-/// A result of a soft driver call.
+/// A result of a simulated driver call.
 pub type Outcome<T> = Result<T, Failure>;
 
 /// Why a call did not succeed.
@@ -12,9 +12,6 @@ pub enum Failure {
     Hang,
     /// Work of another library waits for another process: the caller must release the driver for a moment and call again.
     Blocked,
-    /// On a wall clock, what the call waits for has not ended before this instant: the caller must release the driver until then
-    /// and call again. As [`crate::monotonic_ns`].
-    Early(u64),
 }
 
 /// A driver error code; CUDA, HIP and MACA share these numbers (`cuda.h`, enum `cudaError_enum`).

@@ -1,6 +1,6 @@
-//! Work that another soft library puts into a stream: how long it takes and what it then does are that library's matter.
+//! Work that another simulated library puts into a stream: how long it takes and what it then does are that library's matter.
 //!
-//! Two soft libraries are two objects with memory of their own, as the vendor's are. [`ForeignCall`] is what goes from one to
+//! Two simulated libraries are two objects with memory of their own, as the vendor's are. [`ForeignCall`] is what goes from one to
 //! the other: the library of collectives fills it in, the driver's library makes a [`Foreign`] of it.
 #![expect(unsafe_code, reason = "calls the functions of another library")]
 
@@ -40,11 +40,9 @@ pub struct Foreign {
     pub to: (u64, usize),
     /// Works of one chain run one after another, also in different streams.
     pub chain: u64,
-    /// When the program called the other library, as [`crate::monotonic_ns`]: on a wall clock it is issued then.
-    pub entered_ns: u64,
 }
 
-/// The argument of `tplens_soft_enqueue`, which every soft driver library exports, as C has it.
+/// The argument of `tplens_soft_enqueue`, which every simulated driver library exports, as C has it.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct ForeignCall {
@@ -66,8 +64,6 @@ pub struct ForeignCall {
     pub to_bytes: usize,
     /// As [`Foreign::chain`].
     pub chain: u64,
-    /// As [`Foreign::entered_ns`].
-    pub entered_ns: u64,
 }
 
 impl Foreign {
@@ -89,7 +85,6 @@ impl Foreign {
             from: (what.from, what.from_bytes),
             to: (what.to, what.to_bytes),
             chain: what.chain,
-            entered_ns: what.entered_ns,
             work: Arc::new(Caller(what)),
         })
     }
@@ -152,7 +147,6 @@ impl SoftDriver {
 
     pub(crate) fn issue_foreign(&mut self, foreign: Foreign, stream: u64, captured: bool) {
         let issued = foreign.work.issue(captured);
-        self.foreign_ns += issued.ns;
         if let Some(last) = self.chains.get(&foreign.chain) {
             self.sim.wait_for(stream, *last);
         }

@@ -1,4 +1,4 @@
-//! The soft driver's calls on graphs: capturing one stream, and launching what was captured. Forks, joins, child graphs and
+//! The simulated driver's calls on graphs: capturing one stream, and launching what was captured. Forks, joins, child graphs and
 //! changes of a graph do not exist here.
 
 use crate::kernels::Kernel;

@@ -1,4 +1,4 @@
-//! The kernels that a soft device knows. Which code holds them, and how a caller passes their parameters, is the soft
+//! The kernels that a simulated device knows. Which code holds them, and how a caller passes their parameters, is the soft
 //! libraries' matter; launching them is in `launches`, what they do to memory in `words`.
 
 use crate::{Code, Outcome};

@@ -1,4 +1,4 @@
-//! The soft driver's calls on kernels: what a device reaches with them, how long they take, and when gates open.
+//! The simulated driver's calls on kernels: what a device reaches with them, how long they take, and when gates open.
 
 use crate::faults::{CopyKind, Due};
 use crate::graphs::Node;

@@ -1,6 +1,6 @@
-//! The machine behind the soft vendor libraries: a described box played over host memory with a virtual clock.
+//! The machine behind the simulated vendor libraries: a described box played over host memory with a virtual clock.
 //!
-//! A soft library (`soft/cuda`, `soft/nvml`) exports a vendor's symbols and hands every call to this crate. Bytes are really
+//! A simulated library (`soft/cuda`, `soft/nvml`) exports a vendor's symbols and hands every call to this crate. Bytes are really
 //! moved; time is not really spent. This crate exports no symbols, knows no vendor's structures, and prints nothing.
 //!
 //! # The box
@@ -61,21 +61,6 @@
 //!   Works of one chain (a communicator) run one after another, whatever their streams. In a process that has issued such
 //!   work, a copy from or to pageable memory first runs everything that is pending.
 //!
-//! With `TPLENS_SOFT_CLOCK=wall` in the environment the clock follows the monotonic one, so that what a program times by its
-//! own clock is the box's time and what its calls cost. The model is the same, but for this:
-//!
-//! - At every call the clock first runs up to the real time since the driver was made: idle time passes, and what is issued
-//!   begins no earlier than now. All that one call issues (a graph's launch) is issued at one instant.
-//! - The clock never runs ahead: who waits returns no earlier than the real instant of the virtual end. The driver is free for
-//!   other threads meanwhile, but for a copy from or to pageable memory. A query lets no time pass. A closed gate's flag is
-//!   looked at every 20 us of a wait.
-//! - Work of another library is issued at the instant at which the program called that library.
-//! - What is to be done at the end of what a call waits for is done up to 1 us before it; the call returns at the end.
-//! - Who waits or polls lets the works of other libraries move their bytes as soon as they have begun, so that they are there at
-//!   the end. Where this takes longer than the work's time, or another process comes late, the call returns later and
-//!   events still carry the virtual time; such works are counted. The time of a work follows this process's call: where others
-//!   call later, on a GPU it would end later by that, and here it does not.
-//!
 //! Two processes on one box have two clocks: they do not contend. Memory pools do not exist here.
 //!
 //! # Kernels
@@ -106,7 +91,6 @@
 //! - Bytes move, words are filled, checked and followed, when the kernel has ended.
 
 mod allocations;
-mod clock;
 mod driver;
 mod environment;
 mod failure;
@@ -117,10 +101,10 @@ mod graphs;
 mod kernels;
 mod launches;
 mod memory;
-mod monotonic;
 mod nodes;
 mod noise;
 mod ordinals;
+mod patience;
 mod peers;
 mod pending;
 mod routes;
@@ -129,16 +113,14 @@ mod streams;
 mod transfers;
 mod words;
 
-pub use clock::{patiently, patiently_since};
 pub use driver::SoftDriver;
-pub use environment::{box_name, described, sysfs_root, with_driver, with_driver_since};
+pub use environment::{box_name, described, sysfs_root, with_driver};
 pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
 pub use foreign::{Foreign, ForeignCall, ForeignWork, Issued};
 pub use graphs::CaptureState;
 pub use kernels::{Kernel, KernelName};
 pub use memory::HostAddress;
-pub use monotonic::monotonic_ns;
 pub use nodes::{make_host_huge, node_of_host, place_host, run_thread_on};
 pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-/// An address of host memory that a caller of a soft library passed in.
+/// An address of host memory that a caller of a simulated library passed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAddress(usize);
 

@@ -1,4 +1,4 @@
-//! The soft driver's calls on NUMA nodes of the box: where host memory lies, and where threads run. A box's nodes are not
+//! The simulated driver's calls on NUMA nodes of the box: where host memory lies, and where threads run. A box's nodes are not
 //! those of the machine that plays it, so a program tells the driver what it would else tell the kernel.
 
 use crate::memory::{HostMemory, Place};
@@ -156,7 +156,7 @@ fn on_described<T>(call: impl Fn(&mut SoftDriver) -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(called)).ok().flatten()
 }
 
-/// Exports the functions by which a program says on which nodes of the box its host memory and threads are; a soft driver calls
+/// Exports the functions by which a program says on which nodes of the box its host memory and threads are; a simulated driver calls
 /// it once. No vendor has such symbols.
 ///
 /// - `int tplens_soft_place(void *start, size_t bytes, int node)`: the range lies on that node; -1: nothing is to be known of it

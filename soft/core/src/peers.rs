@@ -1,4 +1,4 @@
-//! The soft driver's calls on access of one device to another's memory.
+//! The simulated driver's calls on access of one device to another's memory.
 
 use crate::{Code, Failure, Outcome, SoftDriver};
 

@@ -1,4 +1,4 @@
-//! The soft driver's calls on streams and events.
+//! The simulated driver's calls on streams and events.
 
 use crate::transfers::Patience;
 use crate::{Code, EventTime, Outcome, SoftDriver, Step};
@@ -201,9 +201,7 @@ impl SoftDriver {
 
     /// Lets a caller that polls get on.
     fn poll(&mut self) {
-        if self.wall.is_some() {
-            self.finish_early();
-        } else if self.step() == Step::Advanced {
+        if self.step() == Step::Advanced {
             self.move_ended(Patience::None);
         }
     }

@@ -1,4 +1,4 @@
-//! The soft driver's calls on copies and fills, and the moving of bytes when an operation has ended.
+//! The simulated driver's calls on copies and fills, and the moving of bytes when an operation has ended.
 
 use crate::faults::{CopyKind, Damage};
 use crate::graphs::Node;
@@ -154,7 +154,7 @@ impl SoftDriver {
         if copy.is_asynchronous() {
             Ok(())
         } else {
-            self.run_through(|sim| sim.has_ended(stream, operation))
+            self.run_until(|sim| sim.has_ended(stream, operation))
         }
     }
 
@@ -259,9 +259,7 @@ impl SoftDriver {
                     true
                 }
                 Some(Transfer::Foreign(foreign, ticket)) => {
-                    let done = foreign.work.finish(*ticket, patience == Patience::Short);
-                    self.late += u64::from(done && self.wall.is_some());
-                    done
+                    foreign.work.finish(*ticket, patience == Patience::Short)
                 }
                 None => true,
             };

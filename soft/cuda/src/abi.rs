@@ -24,8 +24,8 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure::Code(code))) => code.0,
-        // `with` does not let a call through that is blocked or early.
-        Ok(Err(Failure::Hang | Failure::Blocked | Failure::Early(_))) => loop {
+        // `with` does not let a call through that is blocked.
+        Ok(Err(Failure::Hang | Failure::Blocked)) => loop {
             std::thread::park();
         },
         Err(_) => Code::UNKNOWN.0,
@@ -35,14 +35,6 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
 /// Calls the driver of this process's box.
 pub(crate) fn with<T>(call: impl FnMut(&mut SoftDriver) -> Outcome<T>) -> Outcome<T> {
     softbox::with_driver(boxfile::Vendor::NVIDIA, call)
-}
-
-/// As [`with`], of a call that the program made then.
-pub(crate) fn with_since<T>(
-    entered_ns: u64,
-    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
-) -> Outcome<T> {
-    softbox::with_driver_since(boxfile::Vendor::NVIDIA, entered_ns, call)
 }
 
 /// The ordinal of the current context.

@@ -300,7 +300,7 @@ fn repairs_of_memory_are_told_from_a_reading_on_and_thresholds_where_the_box_has
         failed: false,
         after_readings,
     };
-    // One row for lost data stood before; two for mended errors come with the second reading and wait.
+    // One row for lost data stood before; two for corrected errors come with the second reading and wait.
     described.fault = vec![
         rows(0, 1, false, 0),
         rows(2, 0, true, 1),

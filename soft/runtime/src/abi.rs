@@ -44,8 +44,8 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
     let status = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure::Code(code))) => code.0,
-        // `with` does not let a call through that is blocked or early.
-        Ok(Err(Failure::Hang | Failure::Blocked | Failure::Early(_))) => loop {
+        // `with` does not let a call through that is blocked.
+        Ok(Err(Failure::Hang | Failure::Blocked)) => loop {
             std::thread::park();
         },
         Err(_) => Code::UNKNOWN.0,

@@ -10,7 +10,7 @@
 //! the start, and nothing closes a device: its context stays open until the process ends.
 //!
 //! A program can tell this library from a real one by the symbol `tplens_soft_box`, which answers the box's name. By the symbol
-//! `tplens_soft_enqueue` the soft libraries of collectives put their work into streams, and by the
+//! `tplens_soft_enqueue` the simulated libraries of collectives put their work into streams, and by the
 //! names of `softbox::nodes` a program says on which nodes of the box its memory and threads are.
 
 mod abi;

@@ -1,112 +1,127 @@
-//! `cargo xtask dist`: one archive that runs on a machine without Rust: programs, soft libraries, shims, boxes, profiles, recipes, shell
-//! completions, licence texts, checksums, and a manifest that says what the programs need.
+//! `cargo xtask dist`: an archive and a Python wheel for machines without Rust: the program, simulated libraries, shims, machine files,
+//! profiles, recipes, pages with the files that they name, completions, licences and checksums.
 //!
-//! It builds for this machine's target only, signs nothing and uploads nothing.
+//! Built for an old glibc by cargo-zigbuild, with the zig that PyPI has. It signs nothing and uploads nothing.
 
-mod archive;
+mod build;
 mod elf;
 mod licences;
-mod manifest;
 mod stage;
-mod sums;
+mod wheel;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 
-use crate::{cargo, programs};
+use crate::cargo;
+use build::{GLIBC, TARGETS, Tools};
+
+/// Bytes of an archive at most.
+const MOST: u64 = 15_000_000;
 
 /// What was asked for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Where the archive goes; without it, `dist` in the target folder.
+    /// Where everything goes; without it, `dist` in the target folder.
     out: Option<PathBuf>,
-    /// Whether the programs are built for use, and not for trying this command.
-    release: bool,
 }
 
 impl Options {
     /// Reads the arguments; `None` where they are not understood.
     pub(crate) fn parse(arguments: &[OsString]) -> Option<Self> {
-        let mut options = Self {
-            out: None,
-            release: true,
-        };
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match argument.to_str()? {
-                "--out" => options.out = Some(PathBuf::from(arguments.next()?)),
-                // For trying this command; not in the usage text, as nobody should hand such programs on.
-                "--profile" => {
-                    options.release = match arguments.next()?.to_str()? {
-                        "release" => true,
-                        "dev" => false,
-                        _ => return None,
-                    }
-                }
-                _ => return None,
-            }
+        match arguments {
+            [] => Some(Self::default()),
+            [flag, folder] if flag == "--out" => Some(Self {
+                out: Some(PathBuf::from(folder)),
+            }),
+            _ => None,
         }
-        Some(options)
     }
 }
 
-/// Programs that are in the archive: those that commands run.
-fn packages() -> Vec<&'static str> {
-    let mut packages: Vec<&str> = programs::PROGRAMS
-        .iter()
-        .map(|program| program.package)
-        .chain(["accept"])
-        .collect();
-    packages.sort_unstable();
-    packages.dedup();
-    packages
-}
-
-/// Makes the archive and says where it is.
+/// Makes archive and wheel for each target whose libraries are installed, and says where they are and what was not built.
 pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
     let metadata = cargo::metadata()?;
-    let about = manifest::About::of(&metadata, options.release)?;
-    let target = cargo::target_directory()?;
-    let folder = options.out.clone().unwrap_or_else(|| target.join("dist"));
+    let version = stage::version(&metadata)?;
+    let folder = match &options.out {
+        Some(folder) => folder.clone(),
+        None => cargo::target_directory()?.join("dist"),
+    };
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let root = folder.join(about.archive_name());
-    if root.exists() {
-        fs::remove_dir_all(&root)
-            .with_context(|| format!("{} cannot be replaced", root.display()))?;
+    let tools = Tools::install()?;
+    for target in TARGETS {
+        if !target.is_installed()? {
+            let name = target.name;
+            writeln!(out, "{name}: not built, `rustup target add {name}` first")?;
+            continue;
+        }
+        let name = format!("tplens-{version}-{}", target.name);
+        let root = folder.join(&name);
+        if root.exists() {
+            fs::remove_dir_all(&root)
+                .with_context(|| format!("{} cannot be replaced", root.display()))?;
+        }
+        tools.build(target, &root)?;
+        let glibc = elf::newest_glibc(&root)?;
+        ensure!(
+            glibc <= GLIBC,
+            "a file needs glibc {}.{}, more than {}.{}",
+            glibc.0,
+            glibc.1,
+            GLIBC.0,
+            GLIBC.1
+        );
+        stage::files(&root, target.name, glibc)?;
+        licences::write(&root, &metadata, target.name)?;
+        stage::sums(&root)?;
+        let archive = pack(&folder, &name)?;
+        let wheel = wheel::make(&folder, &root, &version, target, &tools)?;
+        for file in [archive, wheel] {
+            let bytes = file.metadata()?.len();
+            ensure!(bytes <= MOST, "{} has {bytes} bytes", file.display());
+            let megabytes = bytes as f64 / 1e6;
+            writeln!(
+                out,
+                "{}: {megabytes:.1} MB, glibc {}.{}",
+                file.display(),
+                glibc.0,
+                glibc.1
+            )?;
+        }
     }
-    let packages = packages();
-    let binaries = stage::programs(&root, &packages, options.release)?;
-    stage::files(&root)?;
-    stage::completions(&root, &binaries)?;
-    let needs = elf::Needs::of_all(&stage::elf_files(&root)?)?;
-    licences::write(&root, &metadata, &stage::built_packages(&packages))?;
-    let versions = stage::versions(&binaries)?;
-    manifest::write(&root, &about, &needs, &versions)?;
-    sums::write(&root)?;
-    let archive = archive::pack(&folder, &about)?;
-    let bytes = fs::metadata(&archive)
-        .with_context(|| format!("{} is gone", archive.display()))?
-        .len();
-    writeln!(
-        out,
-        "{} ({:.1} MiB), needs {}",
-        archive.display(),
-        mebibytes(bytes),
-        needs.words()
-    )?;
     Ok(())
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a file's size to a tenth of a MiB"
-)]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
+/// The folder as one file. The same files give the same bytes: names are sorted, owners and times fixed.
+fn pack(folder: &Path, name: &str) -> Result<PathBuf> {
+    let path = folder.join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"])
+        .args(["--mtime=@0", "--use-compress-program=gzip -9 -n"])
+        .args(["--create", "--file"])
+        .arg(&path)
+        .arg("--directory")
+        .args([folder.as_os_str(), name.as_ref()]);
+    done(&mut tar)?;
+    Ok(path)
+}
+
+/// Runs a command whose messages are for people.
+fn done(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_owned();
+    let ended = command
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .with_context(|| format!("{} did not start", program.display()))?;
+    if !ended.success() {
+        bail!("{} failed ({ended})", program.display());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -117,35 +132,11 @@ mod tests {
     fn arguments_are_understood_or_refused() {
         let parse =
             |words: &[&str]| Options::parse(&words.iter().map(Into::into).collect::<Vec<_>>());
-        assert_eq!(
-            parse(&[]),
-            Some(Options {
-                out: None,
-                release: true
-            })
-        );
         let out = Some(PathBuf::from("there"));
-        assert_eq!(
-            parse(&["--out", "there"]),
-            Some(Options { out, release: true })
-        );
-        assert_eq!(
-            parse(&["--profile", "dev"]),
-            Some(Options {
-                out: None,
-                release: false
-            })
-        );
-        for wrong in [&["--out"][..], &["there"], &["--profile", "bench"]] {
+        assert_eq!(parse(&[]), Some(Options { out: None }));
+        assert_eq!(parse(&["--out", "there"]), Some(Options { out }));
+        for wrong in [&["--out"][..], &["there"], &["--profile", "dev"]] {
             assert_eq!(parse(wrong), None, "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn every_program_is_in_the_archive_once() {
-        assert_eq!(
-            packages(),
-            ["accept", "allreduce-bench", "p2p-bw", "serve-bench"]
-        );
     }
 }

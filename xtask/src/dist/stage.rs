@@ -1,189 +1,179 @@
-//! The folder that is packed: what is built, what is copied, and what the built programs say of themselves.
+//! The folder that is packed: what is copied beside the built files, at the paths that pages and messages name.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::cargo::{self, Built};
-use crate::soft;
+use crate::cargo;
 
-/// Shells for which completions are written, and the file that each looks for.
-const SHELLS: &[(&str, &str, &str)] = &[("bash", "", ""), ("zsh", "_", ""), ("fish", "", ".fish")];
-
-/// Folders and files of the repository that go along: from where to where, and which files of a folder.
-const COPIED: &[(&str, &str, &[&str])] = &[
-    ("boxes", "boxes", &["toml"]),
-    ("accept/profiles", "profiles", &["toml"]),
-    (
-        "accept/recipes",
-        "recipes",
-        &["md", "sh", "sbatch", "yml", "yaml"],
-    ),
-    ("docs", "docs", &["md"]),
-    ("accept/report.schema.json", "report.schema.json", &[]),
-    ("README.md", "README.md", &[]),
-    ("CHANGELOG.md", "CHANGELOG.md", &[]),
-    ("LICENSE-APACHE", "LICENSE-APACHE", &[]),
-    ("LICENSE-MIT", "LICENSE-MIT", &[]),
+/// Files of the repository that go along whether pages name them or not; of a folder all that git has.
+const COPIED: [&str; 9] = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "boxes",
+    "accept/profiles",
+    "accept/recipes",
+    "docs",
 ];
 
-/// Builds all programs, soft libraries and shims into the folder, and returns the programs' files.
-pub(super) fn programs(root: &Path, packages: &[&str], release: bool) -> Result<Vec<PathBuf>> {
-    let folder = root.join("bin");
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let folders = [soft::SOFT, soft::SHIM];
-    let all: Vec<&str> = packages
-        .iter()
-        .copied()
-        .chain(soft::packages(&folders))
-        .collect();
-    let built = Built::packages(&all, release)?;
-    let mut files = Vec::new();
-    for package in packages {
-        let file = folder.join(package);
-        copy(&built.file(package)?, &file)?;
-        files.push(file);
-    }
-    soft::place(&built, root, &folders)?;
-    for file in elf_files(root)? {
-        strip(&file)?;
-    }
-    Ok(files)
+/// Ends of names of files that pages may name.
+const NAMED: [&str; 7] = ["md", "toml", "json", "jsonl", "csv", "txt", "sh"];
+
+/// Shells for which completions are written, and the file that each looks for.
+const SHELLS: [(&str, &str); 3] = [
+    ("bash", "tplens"),
+    ("zsh", "_tplens"),
+    ("fish", "tplens.fish"),
+];
+
+/// The version of the workspace.
+pub(super) fn version(metadata: &Value) -> Result<String> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|package| package["name"] == "xtask");
+    let version = package.and_then(|package| package["version"].as_str());
+    version
+        .map(str::to_owned)
+        .context("cargo metadata has no version of xtask")
 }
 
-/// Every built file below the folder; links are left out.
-pub(super) fn elf_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for folder in ["bin", "soft", "shim"] {
-        let folder = root.join(folder);
-        for entry in fs::read_dir(&folder)
-            .with_context(|| format!("{} cannot be listed", folder.display()))?
-        {
-            let entry = entry?;
-            if entry.file_type()?.is_file() {
-                files.push(entry.path());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// Takes the debug sections out, which are most of a program's bytes.
-fn strip(file: &Path) -> Result<()> {
-    let ended = Command::new("strip")
-        .arg("--strip-debug")
-        .arg(file)
-        .stdin(Stdio::null())
-        .status();
-    let ended = ended.context("strip did not start; install binutils")?;
-    if !ended.success() {
-        bail!("strip {} failed ({ended})", file.display());
-    }
-    Ok(())
-}
-
-/// Copies what goes along as it is. A row that is not in the repository is an error: it was renamed.
-pub(super) fn files(root: &Path) -> Result<()> {
+/// Copies what goes along and what that names, and writes what says what the archive is.
+pub(super) fn files(root: &Path, target: &str, glibc: (u32, u32)) -> Result<()> {
+    let tracked = git(&["ls-files"])?;
+    let tracked: BTreeSet<&str> = tracked.lines().collect();
+    let is_copied = |path: &&str| {
+        COPIED
+            .iter()
+            .any(|copied| Path::new(path).starts_with(copied))
+    };
+    let copied: Vec<&str> = tracked.iter().copied().filter(is_copied).collect();
     let repository = cargo::root()?;
-    for (from, to, ends) in COPIED {
-        let (from, to) = (repository.join(from), root.join(to));
-        if ends.is_empty() {
-            copy(&from, &to)?;
-            continue;
-        }
-        fs::create_dir_all(&to).with_context(|| format!("{} cannot be made", to.display()))?;
-        let mut copied = 0;
-        for entry in
-            fs::read_dir(&from).with_context(|| format!("{} cannot be listed", from.display()))?
-        {
-            let path = entry?.path();
-            let is_wanted = path
-                .extension()
-                .is_some_and(|end| ends.iter().any(|wanted| end == *wanted));
-            if let (true, Some(name)) = (is_wanted && path.is_file(), path.file_name()) {
-                copy(&path, &to.join(name))?;
-                copied += 1;
+    for path in &copied {
+        copy(&repository, root, path)?;
+        if path.ends_with(".md") {
+            let text = fs::read_to_string(repository.join(path))?;
+            for named in named(&text).filter(|named| tracked.contains(named)) {
+                copy(&repository, root, named)?;
             }
         }
-        if copied == 0 {
-            bail!("{} holds nothing to copy", from.display());
-        }
     }
-    Ok(())
+    // What messages of the program name.
+    for path in [
+        "accept/report.schema.json",
+        "serve-bench/examples/r9700.toml",
+    ] {
+        copy(&repository, root, path)?;
+    }
+    let glibc = format!("{}.{}", glibc.0, glibc.1);
+    let install = include_str!("INSTALL.md")
+        .replace("{target}", target)
+        .replace("{glibc}", &glibc);
+    fs::write(root.join("INSTALL.md"), install)?;
+    let (_, host) = cargo::compiler()?;
+    if host == target {
+        completions(root)?;
+    }
+    let commit = git(&["rev-parse", "HEAD"]).ok();
+    let manifest = json!({"schema": 2, "target": target, "glibc_at_least": glibc, "commit": commit.as_deref().map(str::trim)});
+    fs::write(root.join("MANIFEST.json"), format!("{manifest:#}\n"))
+        .context("MANIFEST.json cannot be written")
+}
+
+/// Words of a page that can be paths of files.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_path =
+        |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
+    text.split(move |character| !is_of_path(character))
+        .filter(|word| {
+            let end = Path::new(word).extension().and_then(|end| end.to_str());
+            word.contains('/') && end.is_some_and(|end| NAMED.contains(&end))
+        })
 }
 
 /// Copies a file: readable by all, and by all to run where its owner could run it.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    fs::copy(from, to)
-        .with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))?;
-    let may_run = fs::metadata(from)?.permissions().mode() & 0o100 != 0;
+fn copy(from: &Path, to: &Path, path: &str) -> Result<()> {
+    let (from, to) = (from.join(path), to.join(path));
+    fs::create_dir_all(to.parent().unwrap_or(&to))?;
+    fs::copy(&from, &to).with_context(|| format!("{} cannot be copied", from.display()))?;
+    let may_run = fs::metadata(&from)?.permissions().mode() & 0o100 != 0;
     let mode = if may_run { 0o755 } else { 0o644 };
-    fs::set_permissions(to, fs::Permissions::from_mode(mode))
+    fs::set_permissions(&to, fs::Permissions::from_mode(mode))
         .with_context(|| format!("{} cannot be given its mode", to.display()))
 }
 
-/// Has each program write its completions for each shell.
-pub(super) fn completions(root: &Path, programs: &[PathBuf]) -> Result<()> {
-    for (shell, before, after) in SHELLS {
-        let folder = root.join("completions").join(shell);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be made", folder.display()))?;
-        for program in programs {
-            let text = said(program, &["completions", shell])?;
-            let file = folder.join(format!("{before}{}{after}", name(program)));
-            fs::write(&file, text)
-                .with_context(|| format!("{} cannot be written", file.display()))?;
-        }
+/// Has the program write its completions for each shell.
+fn completions(root: &Path) -> Result<()> {
+    for (shell, name) in SHELLS {
+        let output = Command::new(root.join("bin/tplens"))
+            .args(["completions", shell])
+            .output()?;
+        ensure!(
+            output.status.success(),
+            "the program wrote no completions of {shell}"
+        );
+        let file = root.join("completions").join(shell).join(name);
+        fs::create_dir_all(file.parent().unwrap_or(root))?;
+        fs::write(file, output.stdout)?;
     }
     Ok(())
 }
 
-/// Each program's name with the version that it says it has.
-pub(super) fn versions(programs: &[PathBuf]) -> Result<Vec<(String, String)>> {
-    let version = |program: &PathBuf| {
-        let said = said(program, &["--version"])?;
-        let version = said
-            .split_whitespace()
-            .last()
-            .context("a program said no version")?;
-        Ok((name(program), version.to_owned()))
-    };
-    programs.iter().map(version).collect()
-}
-
-/// What a program prints.
-fn said(program: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program)
+fn git(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git")
         .args(arguments)
-        .stdin(Stdio::null())
-        .output();
-    let output = output.with_context(|| format!("{} did not start", program.display()))?;
-    if !output.status.success() || output.stdout.is_empty() {
-        bail!(
-            "{} {} said nothing ({})",
-            program.display(),
-            arguments.join(" "),
-            output.status
-        );
+        .current_dir(cargo::root()?)
+        .output()?;
+    ensure!(
+        output.status.success(),
+        "git {} failed",
+        arguments.join(" ")
+    );
+    String::from_utf8(output.stdout).context("git printed no text")
+}
+
+/// Writes the sums of all files below the folder, as sha256sum(1) checks them; links are left out.
+pub(super) fn sums(root: &Path) -> Result<()> {
+    let mut text = String::new();
+    for file in below(root)? {
+        let digest = Sha256::digest(fs::read(&file)?);
+        let sum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = file.strip_prefix(root)?.display();
+        text.push_str(&format!("{sum}  {name}\n"));
     }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("{} printed no text", program.display()))
+    fs::write(root.join("SHA256SUMS"), text).context("SHA256SUMS cannot be written")
 }
 
-fn name(program: &Path) -> String {
-    program
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+/// All files below a folder, links left out, in the order of their names.
+pub(super) fn below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            files.extend(below(&entry.path())?);
+        } else if kind.is_file() {
+            files.insert(entry.path());
+        }
+    }
+    Ok(files)
 }
 
-/// The packages whose code is in the archive.
-pub(super) fn built_packages(programs: &[&'static str]) -> Vec<&'static str> {
-    let libraries = soft::packages(&[soft::SOFT, soft::SHIM]);
-    programs.iter().copied().chain(libraries).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_found_in_a_page() {
+        let page = "See [a](docs/a.md), `golden/b.json`: run `--tp1 x/c.csv \\`; 1/2, README.md, crates/d.rs";
+        let found: Vec<&str> = named(page).collect();
+        assert_eq!(found, ["docs/a.md", "golden/b.json", "x/c.csv"]);
+    }
 }

@@ -7,7 +7,7 @@ mod mutation;
 mod readers;
 mod run;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -21,7 +21,7 @@ use self::readers::{READERS, Reader};
 use self::run::{Limits, Ran};
 use crate::cargo::{self, Built};
 use crate::counts::Counts;
-use crate::parallel;
+use crate::{parallel, programs};
 
 /// Inputs of a reader in a test of everything, with the unchanged samples.
 const FEW: u64 = 15;
@@ -82,8 +82,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let wanted: Vec<&Reader> = READERS.iter().filter(is_wanted).collect();
     let target = cargo::target_directory()?;
     if !options.built {
-        let packages: BTreeSet<&str> = wanted.iter().map(|reader| reader.package).collect();
-        Built::packages(&packages.into_iter().collect::<Vec<_>>(), false)?;
+        Built::packages(&[programs::PACKAGE], false)?;
     }
     let folder = target.join("fuzz");
     fs::create_dir_all(&folder)?;
@@ -97,7 +96,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     for reader in wanted {
         let fuzz = Fuzz {
             reader,
-            program: target.join("debug").join(reader.package),
+            program: target.join("debug").join(programs::PACKAGE),
             samples: samples(reader)?,
             folder: folder.clone(),
         };
@@ -202,6 +201,8 @@ impl Fuzz<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     const PROGRAM: &str =
-        "[program]\nplan = 'allreduce-bench --plan'\n[path]\nmodels = 'golden/models'\n";
+        "[program]\nplan = 'tplens allreduce --plan'\n[path]\nmodels = 'golden/models'\n";
 
     #[test]
     fn a_case_of_several_words_is_several_cases() {
@@ -151,7 +151,7 @@ mod tests {
         let ids: Vec<&str> = cases.all.iter().map(|case| case.id.as_str()).collect();
         assert_eq!(ids, ["plan/a", "plan/b"]);
         assert_eq!(cases.all[1].run, "plan --model golden/models/b {out}");
-        assert_eq!(cases.programs["plan"], ["allreduce-bench", "--plan"]);
+        assert_eq!(cases.programs["plan"], ["tplens", "allreduce", "--plan"]);
     }
 
     #[test]

@@ -28,16 +28,13 @@ use self::run::Bench;
 use self::values::Values;
 use crate::cargo::{self, Built};
 use crate::counts::Counts;
-use crate::{parallel, soft};
+use crate::{parallel, programs, soft};
 
 /// Lines of moves that are printed.
 const AT_MOST: usize = 40;
 
 /// What mathematical libraries of two systems may differ by.
 const ROUNDING: f64 = 1e-9;
-
-/// Clock ticks a second in /proc (USER_HZ; proc(5)).
-const TICKS_PER_S: f64 = 100.0;
 
 /// What to run and what to do with it.
 #[derive(Debug, Default)]
@@ -46,16 +43,11 @@ pub(crate) struct Options {
     full: bool,
     /// Takes the new values where all moves are listed.
     write: bool,
-    /// One case after another, with the CPU time of each.
-    times: bool,
     /// Only cases whose id begins so.
     only: String,
     /// Programs and simulated libraries are in the target folder already.
     is_built: bool,
 }
-
-/// What became of a case that ran.
-type Outcome = Result<BTreeMap<String, String>>;
 
 impl Options {
     /// The cases that do not take long, after a build of the whole workspace.
@@ -74,7 +66,6 @@ impl Options {
             match word.to_str()? {
                 "--full" => options.full = true,
                 "--write" => options.write = true,
-                "--times" => options.times = true,
                 "--built" => options.is_built = true,
                 only if !only.starts_with('-') => only.clone_into(&mut options.only),
                 _ => return None,
@@ -98,11 +89,11 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let old = values::read(&golden.join("values"))?;
     let bench = bench(cases, names, options.is_built)?;
 
-    let begun = (Instant::now(), cpu_s());
+    let begun = Instant::now();
     let chosen = |case: &&Case| (options.full || !case.full) && case.id.starts_with(&options.only);
     let chosen: Vec<&Case> = bench.cases.all.iter().filter(chosen).collect();
-    let outcomes = run_all(&bench, &chosen, options.times, out)?;
-    let took = (begun.0.elapsed().as_secs_f64(), cpu_s() - begun.1);
+    let outcomes = parallel::map(&chosen, |case| bench.values(case));
+    let took = begun.elapsed().as_secs_f64();
 
     let mut bad: BTreeSet<String> = BTreeSet::new();
     let mut ran = Values::new();
@@ -189,10 +180,9 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
         }
     }
     let count: usize = ran.values().map(BTreeMap::len).sum();
-    let (wall, cpu) = took;
     writeln!(
         out,
-        "{} cases, {count} values, {} moved ({} listed); {cpu:.0} CPU-s, {wall:.0} s",
+        "{} cases, {count} values, {} moved ({} listed); {took:.0} s",
         chosen.len(),
         moves.len(),
         listed.len(),
@@ -203,54 +193,20 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
 
 /// The programs and the simulated libraries, built unless they are.
 fn bench(cases: Cases, names: Names, is_built: bool) -> Result<Bench> {
-    let binary = |call: &Vec<String>| call.first().cloned();
-    let wanted: BTreeSet<String> = cases.programs.values().filter_map(binary).collect();
     let target = cargo::target_directory()?;
     if !is_built {
         let mut packages = soft::packages(&[soft::SOFT]);
-        packages.extend(wanted.iter().map(String::as_str));
+        packages.push(programs::PACKAGE);
         soft::place(&Built::packages(&packages, false)?, &target, &[soft::SOFT])?;
     }
-    let place = |name: String| (name.clone(), target.join("debug").join(name));
     Ok(Bench {
         root: cargo::root()?,
         scratch: target.join("golden"),
         soft: target.join("soft"),
-        binaries: wanted.into_iter().map(place).collect(),
+        program: target.join("debug").join(programs::PACKAGE),
         cases,
         names,
     })
-}
-
-/// Runs cases on all processors, or one by one with the time of each; the order is theirs.
-fn run_all(
-    bench: &Bench,
-    cases: &[&Case],
-    times: bool,
-    out: &mut impl Write,
-) -> Result<Vec<Outcome>> {
-    if times {
-        let mut outcomes = Vec::new();
-        for case in cases {
-            let before = cpu_s();
-            outcomes.push(bench.values(case));
-            writeln!(out, "{:7.2} CPU-s  {}", cpu_s() - before, case.id)?;
-        }
-        return Ok(outcomes);
-    }
-    Ok(parallel::map(cases, |case| bench.values(case)))
-}
-
-/// CPU seconds of all processes that this one started and that ended (proc(5), stat: cutime and cstime).
-fn cpu_s() -> f64 {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    // Fields 16 and 17 of the line; the first behind the name is field 3.
-    let ticks = after_name.split_whitespace().skip(13).take(2);
-    ticks
-        .filter_map(|field| field.parse::<f64>().ok())
-        .sum::<f64>()
-        / TICKS_PER_S
 }
 
 #[cfg(test)]

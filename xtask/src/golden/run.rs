@@ -31,8 +31,8 @@ pub(super) struct Bench {
     pub(super) scratch: PathBuf,
     /// The simulated libraries.
     pub(super) soft: PathBuf,
-    /// The file of each binary.
-    pub(super) binaries: BTreeMap<String, PathBuf>,
+    /// The file of the program.
+    pub(super) program: PathBuf,
     pub(super) cases: Cases,
     pub(super) names: Names,
 }
@@ -87,14 +87,12 @@ impl Bench {
         let described = folder.join("box.toml");
         let mut words = command.split_whitespace();
         let call = words.next().and_then(|name| self.cases.programs.get(name));
-        let (binary, leading) = call
-            .and_then(|call| call.split_first())
-            .context("a command names no program")?;
+        let leading = call.context("a command stands not under [program]")?;
         let fill = |word: &str| {
             word.replace("{out}", &place)
                 .replace("{box}", &described.to_string_lossy())
         };
-        let mut command = Command::new(self.binaries.get(binary).context("it was not built")?);
+        let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os() {
             if FOREIGN
                 .iter()
@@ -114,18 +112,18 @@ impl Bench {
             .stdout(File::create(folder.join("stdout"))?)
             .stderr(File::create(folder.join("stderr"))?)
             .spawn()
-            .with_context(|| format!("{binary} did not start"))?;
+            .context("tplens did not start")?;
         let begun = Instant::now();
         loop {
             if let Some(status) = child.try_wait()? {
                 return status
                     .code()
-                    .with_context(|| format!("{binary} died: {status}"));
+                    .with_context(|| format!("tplens died: {status}"));
             }
             if begun.elapsed() > LONGEST {
                 child.kill()?;
                 child.wait()?;
-                bail!("{binary} did not end within {} s", LONGEST.as_secs());
+                bail!("tplens did not end within {} s", LONGEST.as_secs());
             }
             thread::sleep(Duration::from_millis(5));
         }

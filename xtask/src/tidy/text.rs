@@ -1,6 +1,6 @@
 //! Rules for every text file of the repository.
 //!
-//! It does not check spelling, links or the README's tables; the programs' own tests compare those.
+//! It does not check spelling; `xtask/tests/docs.rs` checks the commands and links of pages.
 
 use super::finding::Finding;
 

@@ -1,6 +1,6 @@
 //! Noise of a described box: what tests draw their samples from.
 
-use measure::stats::SplitMix;
+use stats::SplitMix;
 
 /// Numbers that follow from a seed.
 #[derive(Debug)]

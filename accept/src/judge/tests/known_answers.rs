@@ -198,22 +198,22 @@ fn an_asymmetric_pair_is_told() {
         to: 2,
         part: 0.9,
     };
-    is_rejected(L40, plant, "symmetry", "GPU3->GPU2", R::Asymmetric);
+    is_rejected(L40, plant, "symmetry", "GPU3->GPU2", R::Outlier);
     let r9700 = ("r9700-x8", "r9700-x8");
     let plant = Plant::SlowWay {
         from: 0,
         to: 1,
         part: 0.9,
     };
-    is_rejected(r9700, plant, "symmetry", "GPU0->GPU1", R::Asymmetric);
+    is_rejected(r9700, plant, "symmetry", "GPU0->GPU1", R::Outlier);
 }
 
 #[test]
 fn peer_copies_that_drop_data_are_told_as_data_and_as_peer_access() {
     let plant = [Plant::DropsData { from: 1, to: 3 }];
     let wanted: [(&str, &str, &[R]); 2] = [
-        ("data", "GPU1->GPU3", &[R::DataMismatch]),
-        ("peer_access", "GPU1->GPU3", &[R::DataMismatch]),
+        ("data", "GPU1->GPU3", &[R::WrongData]),
+        ("peer_access", "GPU1->GPU3", &[R::WrongData]),
     ];
     let tally = tally(L40, &plant, &wanted, false);
     assert_eq!((tally.rejected, tally.without_reason), (seeds(), vec![]));
@@ -237,14 +237,14 @@ fn a_device_or_its_memory_on_another_node_is_told() {
         Plant::OnNode { device: 3, node: 0 },
         "numa_node",
         "GPU3",
-        R::NumaMisbound,
+        R::WrongNode,
     );
     is_rejected(
         L40,
         Plant::MemoryOn { device: 2, node: 0 },
         "h2d_pinned",
         "GPU2",
-        R::NumaMisbound,
+        R::WrongNode,
     );
 }
 
@@ -259,7 +259,7 @@ fn link_errors_that_count_up_are_told() {
         },
         "counters",
         "GPU1",
-        R::CounterRate,
+        R::ErrorsCounted,
     );
 }
 
@@ -289,7 +289,7 @@ fn a_device_that_is_lost_in_the_middle_is_told() {
 fn an_all_reduce_of_twice_the_time_is_told() {
     let plant = Plant::SlowCollectives { times: 2.0 };
     for name in ["l40x4", "rtxpro6000-bare", "r9700-x16", "h200x8"] {
-        is_rejected((name, name), plant, "allreduce", "large", R::BelowFloor);
+        is_rejected((name, name), plant, "allreduce", "large", R::BeyondLimit);
     }
     // Nothing is published of a pair of MIG instances: there a baseline tells it.
     let mig = ("rtxpro6000-mig", "rtxpro6000-mig");

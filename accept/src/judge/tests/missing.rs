@@ -1,8 +1,8 @@
 //! What is missing is never a pass: parts that were not measured, could not be read, or are of another box.
 
-use measure::record::{MonitorLine, Payload};
+use record::{MonitorLine, Payload};
 
-use super::{Plant, Played, baseline, profile, told, verdict};
+use super::{Plant, Played, profile, told, verdict};
 use crate::checks::{Group, KINDS};
 use crate::cli::Level;
 use crate::findings::{Findings, Missing};
@@ -51,7 +51,11 @@ fn nothing_found_leaves_a_box_open_with_no_pass() {
 #[test]
 fn a_group_without_evidence_gives_its_checks_its_reason() {
     for (code, expected, of_box) in [
-        (R::Budget, Verdict::Skip, BoxVerdict::Inconclusive),
+        (
+            R::Interrupted,
+            Verdict::Inconclusive,
+            BoxVerdict::Inconclusive,
+        ),
         (
             R::WorkerFailed,
             Verdict::Inconclusive,
@@ -81,7 +85,7 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
     let mut findings = findings();
     if let Payload::Links(links) = &mut findings.links[0].it.payload {
         links.points.retain(|point| {
-            !(point.case == "h2d_pinned_ce" && point.to == measure::record::Endpoint::Device(2))
+            !(point.case == "h2d_pinned_ce" && point.to == record::Endpoint::Device(2))
         });
     }
     let checks = judged(&findings);
@@ -101,7 +105,7 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
 fn five_samples_are_too_few_and_may_be_added_to() {
     let findings = Played::new("l40x4", 1, &[]).idle().findings(5);
     let checks = judged(&findings);
-    assert!(told(&checks, "h2d_pinned", "GPU0", R::TooFewSamples));
+    assert!(told(&checks, "h2d_pinned", "GPU0", R::Noisy));
     let open = crate::judge::undecided(&checks);
     assert!(
         open.contains(&("h2d_pinned".to_owned(), vec!["GPU0".to_owned()])),
@@ -113,7 +117,7 @@ fn five_samples_are_too_few_and_may_be_added_to() {
 fn what_is_left_out_on_the_command_line_leaves_a_box_open_where_it_was_demanded() {
     let excluded = ["p2p".to_owned()];
     let checks = judge(&profile("l40x4"), Level::Standard, &findings(), &excluded).unwrap();
-    assert_eq!(of(&checks, "p2p")[0].reason.code, R::ExcludedByUser);
+    assert_eq!(of(&checks, "p2p")[0].reason.code, R::LeftOut);
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }
 
@@ -121,7 +125,7 @@ fn what_is_left_out_on_the_command_line_leaves_a_box_open_where_it_was_demanded(
 fn simulated_records_are_not_judged_beside_real_ones() {
     let mut findings = findings();
     // The clock of its samples is virtual, so that the header's silence would not be believed: it is another box's.
-    findings.links[0].it.header.simulated = Some(measure::record::Simulated {
+    findings.links[0].it.header.simulated = Some(record::Simulated {
         box_name: "h200x8".to_owned(),
     });
     let refused = judge(&profile("l40x4"), Level::Standard, &findings, &[]);
@@ -132,30 +136,6 @@ fn simulated_records_are_not_judged_beside_real_ones() {
     if let Err(error) = refused {
         assert!(error.to_string().contains("l40x4") && error.to_string().contains("h200x8"));
     }
-}
-
-#[test]
-fn a_baseline_of_another_driver_is_not_held_against_and_leaves_the_box_open() {
-    let mut played = Played::new("rtxpro6000-bare", 1, &[]);
-    let profile = profile("rtxpro6000-bare");
-    let checks = super::run(&profile, &mut played, None);
-    let mut known = baseline(&played, &checks);
-    known.fingerprint.driver = Some("1.2.3".to_owned());
-    let checks = super::run(&profile, &mut played, Some(&known));
-    let own: Vec<_> = checks
-        .iter()
-        .filter(|check| check.reason.code == R::VersionMismatch)
-        .collect();
-    assert!(
-        own.len() == 1 && own[0].reason.text.contains("1.2.3"),
-        "{own:?}"
-    );
-    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
-    assert!(
-        checks
-            .iter()
-            .all(|check| check.reason.code != R::BelowBaseline)
-    );
 }
 
 #[test]
@@ -173,7 +153,7 @@ fn a_monitor_that_was_blocked_sees_nothing_and_what_it_saw_stands() {
     // Readings until 2.0 s and from 10.1 s to 12.9 s: 8.1 of 12.9 s are blind.
     let mut good = findings();
     half_blind(&mut good);
-    assert!(told(&judged(&good), "throttle", "GPU1", R::MonitorLost));
+    assert!(told(&judged(&good), "throttle", "GPU1", R::Unreadable));
     let mut hot = Played::new("l40x4", 1, &[Plant::Hot { device: 1 }])
         .idle()
         .findings(20);
@@ -192,7 +172,7 @@ fn a_monitor_that_was_blocked_sees_nothing_and_what_it_saw_stands() {
 fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of_it() {
     let mut lost = findings();
     let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
-    let code = R::MonitorLost;
+    let code = R::Unreadable;
     lost.missing.insert(Group::Watch, Missing::of(code, text));
     for (level, required) in [(Level::Soak, true), (Level::Standard, false)] {
         let checks = judge(&profile("l40x4"), level, &lost, &[]).unwrap();
@@ -202,11 +182,7 @@ fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of
             for check in own {
                 assert_eq!(
                     (check.verdict, check.reason.code, check.required),
-                    (Verdict::Inconclusive, R::MonitorLost, required),
-                    "{check:?}"
-                );
-                assert!(
-                    check.reason.text.contains("until the monitor was lost"),
+                    (Verdict::Inconclusive, R::Unreadable, required),
                     "{check:?}"
                 );
             }
@@ -232,10 +208,6 @@ fn memory_that_lost_data_before_the_run_is_warned_of() {
     assert_eq!(
         (warned[0].verdict, &warned[0].about[..]),
         (Verdict::Warn, &["GPU1".to_owned()][..])
-    );
-    assert!(
-        warned[0].reason.text.contains("7 before the run"),
-        "{warned:?}"
     );
 }
 
@@ -263,9 +235,9 @@ fn counters_that_fell_or_cannot_be_read_or_are_of_two_boots_are_no_pass() {
     }
     rebooted.counters.as_mut().unwrap().boot[1] = Some("another".to_owned());
     for (findings, code) in [
-        (fell, R::CounterReset),
-        (refused, R::Permission),
-        (rebooted, R::CounterReset),
+        (fell, R::Unreadable),
+        (refused, R::Unreadable),
+        (rebooted, R::Unreadable),
     ] {
         assert!(
             told(&judged(&findings), "counters", "GPU0", code),

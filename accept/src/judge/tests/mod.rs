@@ -4,7 +4,6 @@ mod captured;
 mod dice;
 mod drift;
 mod faults;
-mod follows;
 mod held;
 mod known_answers;
 mod missing;
@@ -12,9 +11,7 @@ mod plant;
 mod played;
 mod rates;
 mod reduced;
-mod repaired;
 mod single;
-mod stood;
 mod unwatched;
 mod watched;
 
@@ -92,7 +89,7 @@ pub(crate) fn told(checks: &[Check], kind: &str, about: &str, code: ReasonCode) 
     checks.iter().any(|check| {
         check.kind == kind
             && (check.about.iter().any(|one| one.contains(about))
-                || check.reason.text.contains(about))
+                || check.reason.detail.contains(about))
             && check.reason.code == code
             && matches!(check.verdict, Verdict::Fail | Verdict::Inconclusive)
     })

@@ -19,7 +19,7 @@ pub(crate) enum Plant {
     OnNode { device: usize, node: u32 },
     /// Memory that is wanted near a device lies on this node.
     MemoryOn { device: usize, node: u32 },
-    /// The bridge above a device counts so many errors that the link mended.
+    /// The bridge above a device counts so many errors that the link corrected.
     Aer { device: usize, events: u64 },
     /// The device holds its clocks down for heat.
     Hot { device: usize },

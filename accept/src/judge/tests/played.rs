@@ -3,7 +3,7 @@
 //! Rates and times are those of the box file; the noise is the test's own, since it is what known answers are given for.
 
 use boxfile::{BoxFile, Vendor};
-use measure::record::{
+use record::{
     BackendFacts, Busy, Header, LinkDevice, LinkReading, Mig, NUMA_PROGRAM, Payload, Provenance,
     Record, SCHEMA, Simulated, Status,
 };

@@ -1,8 +1,8 @@
-//! Rates of a played box: the payloads of `p2p-bw`, with what its planted faults make of them.
+//! Rates of a played box: the payloads of `tplens p2p`, with what its planted faults make of them.
 
-use measure::plan::StopReason;
-use measure::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
-use measure::record::{
+use record::plan::StopReason;
+use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use record::{
     Endpoint, KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PairPath, PeerProbe, PeerStep,
     PeerVerdict, Placement, Point, StepOutcome, Verification,
 };
@@ -149,7 +149,8 @@ impl Played {
                 _ => Outcome::NotApplicable {
                     reason: format!(
                         "peer access is {verdict}; what that rests on stands with its probe"
-                    ),
+                    )
+                    .into(),
                 },
             };
             links.points.push(point(case, ends.0, ends.1, outcome));
@@ -159,7 +160,7 @@ impl Played {
             self.described.driver_staging_fraction.value * pinned(from).min(pinned(to)) * part;
         let outcome = if is_direct {
             Outcome::NotApplicable {
-                reason: "peer access is direct; --no-peer measures the staged path".to_owned(),
+                reason: "peer access is direct; --no-peer measures the staged path".into(),
             }
         } else if is_lost {
             lost()
@@ -208,7 +209,7 @@ pub(super) fn proven(node: u32) -> Placement {
 
 fn lost() -> Outcome {
     Outcome::Failed {
-        reason: "device lost: a copy returned an error (999); look for Xid or amdgpu lines in the kernel log".to_owned(),
+        reason: record::FailureKind::DeviceLost.of("a copy returned an error (999)"),
     }
 }
 

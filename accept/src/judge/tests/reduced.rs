@@ -1,8 +1,8 @@
 //! Collectives of a played box, and its host memory by node.
 
 use boxfile::CollectiveKind as BoxKind;
-use measure::quantity::Unit;
-use measure::record::{
+use record::quantity::Unit;
+use record::{
     BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint,
     Collectives, ElementType, LinkDevice, LinkUse, Numa, NumaPoint, Outcome, Verification,
 };

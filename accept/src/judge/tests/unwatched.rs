@@ -1,6 +1,6 @@
 //! Boxes whose driver or monitor stops answering in the middle of a run or towards its end: what nobody looked at is no pass.
 
-use measure::record::{MonitorEnd, MonitorLate, MonitorLine, MonitorSample};
+use record::{MonitorEnd, MonitorLate, MonitorLine, MonitorSample};
 use topology::RowRemaps;
 
 use super::{Played, profile, verdict};
@@ -82,7 +82,7 @@ fn came(checks: &[Check], kind: &str, label: &str) -> (Verdict, R) {
     (check.verdict, check.reason.code)
 }
 
-const LOST: (Verdict, R) = (Verdict::Inconclusive, R::MonitorLost);
+const LOST: (Verdict, R) = (Verdict::Inconclusive, R::Unreadable);
 
 #[test]
 fn a_device_that_answers_no_more_is_not_cleared_by_what_it_answered_before() {
@@ -95,13 +95,6 @@ fn a_device_that_answers_no_more_is_not_cleared_by_what_it_answered_before() {
     let checks = judged(&findings);
     for kind in KINDS {
         assert_eq!(came(&checks, kind, "GPU1"), LOST, "{kind}");
-        let text = &one(&checks, kind, "GPU1").reason.text;
-        assert!(
-            text.ends_with(
-                "; GPU1 was read from 0.0 s to 1.4 s of 5.5 s only: the driver's calls blocked, or the monitor was stopped"
-            ),
-            "{text}"
-        );
         // The others were read until 4901 ms, 599 ms before the end.
         assert_eq!(came(&checks, kind, "GPU0").0, Verdict::Pass, "{kind}");
     }
@@ -126,18 +119,13 @@ fn a_row_of_before_is_no_word_on_what_came_behind_the_last_answer_and_a_fault_st
         ..RowRemaps::default()
     });
     assert_eq!(came(&before, "memory_repairs", "GPU1"), LOST);
-    let text = &one(&before, "memory_repairs", "GPU1").reason.text;
-    assert!(
-        text.starts_with("2 rows that were remapped for lost data; GPU1 was read"),
-        "{text}"
-    );
     let failed = of(RowRemaps {
         failed: true,
         ..RowRemaps::default()
     });
     assert_eq!(
         came(&failed, "memory_repairs", "GPU1"),
-        (Verdict::Fail, R::RepairFailed)
+        (Verdict::Fail, R::ErrorsCounted)
     );
 }
 
@@ -159,11 +147,6 @@ fn a_call_that_blocks_in_the_middle_was_not_watched_and_what_the_device_counts_m
     let blocked = of(3_000);
     for kind in ["link_transitions", "throttle", "temperature"] {
         assert_eq!(came(&blocked, kind, "GPU1"), LOST, "{kind}");
-        let text = &one(&blocked, kind, "GPU1").reason.text;
-        assert!(
-            text.contains("GPU1 was watched for 62% of the time only, 50 readings: the driver's"),
-            "{text}"
-        );
     }
     // It was read at the end, and tells what was repaired until then.
     assert_eq!(
@@ -195,13 +178,6 @@ fn repairs_that_are_told_no_more_are_open_and_their_span_is_that_of_what_was_tol
     let checks = of(20);
     let check = one(&checks, "memory_repairs", "GPU1");
     assert_eq!((check.verdict, check.reason.code), LOST);
-    assert!(
-        check.reason.text.ends_with(
-            "; GPU1 was read from 0.0 s to 1.9 s of 5.0 s only: device fell off the bus"
-        ),
-        "{}",
-        check.reason.text
-    );
     let spans: Vec<f64> = check
         .evidence
         .iter()
@@ -218,39 +194,6 @@ fn repairs_that_are_told_no_more_are_open_and_their_span_is_that_of_what_was_tol
 }
 
 #[test]
-fn each_monitor_of_a_run_that_was_gone_on_with_has_a_clock_of_its_own() {
-    // The first watched for 4901 ms; the second has no reading for 999 of 5801 ms: together 9% of the time.
-    let mut findings = with(|_, _| true);
-    let mut second = with(|number, sample| {
-        if number > 20 {
-            sample.asked_ns += 900 * MS;
-            sample.answered_ns += 900 * MS;
-        }
-        true
-    });
-    findings.monitor.append(&mut second.monitor);
-    let checks = judged(&findings);
-    assert_eq!(came(&checks, "throttle", "GPU1").0, Verdict::Pass);
-    // Each of the two read repairs over 4.901 and 5.801 s.
-    let check = one(&checks, "memory_repairs", "GPU1");
-    let is_both = |evidence: &Evidence| matches!(evidence, Evidence::Counted { over_s, .. } if (*over_s - 10.702).abs() < 1e-9);
-    assert!(check.evidence.iter().any(is_both), "{check:?}");
-    // 2999 of 4901 + 7801 ms are 24%; by one clock they would be 2999 of 7801, 38%.
-    let mut findings = with(|_, _| true);
-    let mut second = with(|number, sample| {
-        if number > 20 {
-            sample.asked_ns += 2_900 * MS;
-            sample.answered_ns += 2_900 * MS;
-        }
-        true
-    });
-    findings.monitor.append(&mut second.monitor);
-    let checks = judged(&findings);
-    let text = &one(&checks, "throttle", "GPU1").reason.text;
-    assert!(text.contains("for 76% of the time only"), "{text}");
-}
-
-#[test]
 fn a_lost_monitor_clears_no_box_whose_memory_was_repaired_before() {
     let mut findings = with(|_, sample| {
         sample.values.row_remaps = Some(RowRemaps {
@@ -260,7 +203,7 @@ fn a_lost_monitor_clears_no_box_whose_memory_was_repaired_before() {
         true
     });
     let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
-    let missing = Missing::of(R::MonitorLost, text);
+    let missing = Missing::of(R::Unreadable, text);
     findings
         .missing
         .insert(crate::checks::Group::Watch, missing);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::record::{
+use record::{
     BackendFacts, MONITOR_SCHEMA, MonitorDevice, MonitorHeader, MonitorLine, MonitorSample,
     MonitorValues,
 };

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use measure::quantity::Gate;
-use measure::record::CallMode;
+use record::CallMode;
+use record::quantity::Gate;
 
 use super::super::group::{Group, Trouble};
-use crate::messages::{Job, Played, RankReply, RankRequest};
+use crate::messages::{Job, RankReply, RankRequest};
 
 /// The slowest that memory is filled, compared or reduced, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 100_000_000;
@@ -28,8 +28,6 @@ pub(super) struct Taken {
     /// Interleaved: the slowest rank's time of the gap alone.
     pub(super) gaps: Vec<f64>,
     pub(super) gate: Option<Gate>,
-    /// Where a soft box's time was played in real time.
-    pub(super) played: Option<Played>,
 }
 
 impl Taken {
@@ -38,7 +36,6 @@ impl Taken {
         self.slowest.extend(more.slowest);
         self.gaps.extend(more.gaps);
         self.gate = more.gate;
-        self.played = more.played.map(|played| played.after(self.played));
     }
 
     /// What the call itself took in each sample.
@@ -77,21 +74,18 @@ impl Series {
             times.len() == wanted && gaps.len() == self.gap_us.map_or(0, |_| wanted)
         };
         let (mut ranks, mut gaps, mut held) = (Vec::new(), Vec::new(), None);
-        let mut all_played = None;
         for reply in group.all(&doing, self.longer(calls), request)? {
             match reply {
                 RankReply::Timed {
                     microseconds,
                     gap_microseconds,
                     gate,
-                    played,
                 } if is_whole(&microseconds, &gap_microseconds) => {
                     ranks.push(microseconds);
                     gaps.push(gap_microseconds);
                     held = Some(gate);
-                    all_played = played.map(|played| played.beside(all_played));
                 }
-                RankReply::NotThere { reason } => return Ok(Round::NotThere(reason)),
+                RankReply::NotThere { reason } => return Ok(Round::NotThere(reason.detail)),
                 other => return Err(group.out_of_turn(&other)),
             }
         }
@@ -99,7 +93,6 @@ impl Series {
             slowest: slowest(&ranks),
             gaps: slowest(&gaps),
             gate: held,
-            played: all_played,
         }))
     }
 
@@ -140,11 +133,10 @@ mod tests {
     fn series(mode: CallMode, gap_us: Option<f64>) -> Series {
         Series {
             job: Job {
-                kind: measure::record::CollectiveKind::AllGather,
-                element: measure::record::ElementType::Bf16,
+                kind: record::CollectiveKind::AllGather,
+                element: record::ElementType::Bf16,
                 bytes_per_rank: 50_000_000,
-                placement: measure::record::BufferPlacement::OutOfPlace,
-                cache: measure::record::BufferCache::Hot,
+                placement: record::BufferPlacement::OutOfPlace,
                 verify: true,
             },
             ranks: 2,

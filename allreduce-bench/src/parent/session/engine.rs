@@ -4,15 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::{
-    BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectivesEvent, ElementType,
-    EngineRunFacts, LibraryFacts,
-};
 use program::Break;
+use record::{
+    BufferPlacement, CallMode, CollectiveKind, CollectivesEvent, ElementType, EngineRunFacts,
+    LibraryFacts,
+};
 
 use super::super::arms::Variant;
 use super::super::group::Group;
-use super::super::modes::Clock;
 use super::super::wanted::Wanted;
 use super::{Launch, Pace, Ranks, Session};
 use crate::engine_probe::Probe;
@@ -87,7 +86,6 @@ impl<'a> Session<'a> {
             .filter(is_its)
             .map(|call| Wanted {
                 placement: BufferPlacement::OutOfPlace,
-                cache: BufferCache::Hot,
                 ..*call
             })
             .collect();
@@ -112,7 +110,6 @@ impl<'a> Session<'a> {
         let mut launch = Launch {
             variant,
             number,
-            clock: Clock::Own,
             label,
             engine: Some(Engine::new(&probe)),
         };

@@ -1,15 +1,15 @@
 //! One point of a run: with ranks that are there or are started for it, and what is told of it where they were lost.
 
-use measure::plan::Plan;
-use measure::record::{CallMode, CollectiveOutcome};
-use measure::unit::ByteCount;
 use program::{Break, Budget};
+use record::plan::Plan;
+use record::unit::ByteCount;
+use record::{CallMode, CollectiveOutcome, Failure, FailureKind};
 
 use super::super::group::{Group, Trouble};
 use super::super::sampling::{SYNCED_SAMPLES, measure};
 use super::super::wanted::Wanted;
 use super::{Launch, Pace, Ranks, Session};
-use crate::messages::{Job, Played};
+use crate::messages::Job;
 
 impl<'a> Session<'a> {
     /// What came of one point; where the ranks were lost, that.
@@ -20,7 +20,7 @@ impl<'a> Session<'a> {
         wanted: &Wanted,
         mode: CallMode,
         pace: &Pace<'_>,
-    ) -> Result<(CollectiveOutcome, Option<Played>), Break> {
+    ) -> Result<CollectiveOutcome, Break> {
         let job = wanted.job(!self.args.no_verify);
         match self.point(launch, ranks, job, mode, &pace.budget) {
             Ok(outcome) => {
@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
                 // An engine that does not start would not start again, and that takes minutes.
                 let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
                 launch.variant.losses.lose(wanted, why, for_good);
-                Ok((outcome, None))
+                Ok(outcome)
             }
         }
     }
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
         job: Job,
         mode: CallMode,
         budget: &Budget,
-    ) -> Result<(CollectiveOutcome, Option<Played>), Trouble> {
+    ) -> Result<CollectiveOutcome, Trouble> {
         let ready = match std::mem::replace(ranks, Ranks::None) {
             Ranks::None => {
                 let start = launch.start();
@@ -87,7 +87,7 @@ impl<'a> Session<'a> {
         Ok(outcome)
     }
 
-    /// Joins the group that opened the library; that it went wrong is told by the first point.
+    /// Joins the group that opened the library; that it went wrong is reported by the first point.
     pub(super) fn joined(&self, mut group: Group<'a>, launch: &mut Launch<'_>) -> Ranks<'a> {
         match group.join() {
             Ok(()) => {
@@ -109,10 +109,10 @@ fn told(trouble: Trouble) -> Result<(CollectiveOutcome, bool), Break> {
     }
 }
 
-fn reason_of(outcome: &CollectiveOutcome) -> &str {
+fn reason_of(outcome: &CollectiveOutcome) -> Failure {
     match outcome {
-        CollectiveOutcome::Failed { reason } => reason,
-        CollectiveOutcome::Hang { doing } => doing,
-        _ => "",
+        CollectiveOutcome::Failed { reason } => reason.clone(),
+        CollectiveOutcome::Hang { doing } => FailureKind::Hang.of(doing),
+        _ => Failure::default(),
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use measure::record::{Channel, Choice, CollectiveKind};
+use record::{Channel, Choice, CollectiveKind};
 
 /// Names of operations in the log, each with the operation.
 const KINDS: [(&str, CollectiveKind); 4] = [

@@ -11,9 +11,9 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use measure::record::{Arm, LibraryFacts, LinkDevice, TransportFacts};
 use program::Stop;
-use supervisor::Signal;
+use record::{Arm, LibraryFacts, LinkDevice, TransportFacts};
+use runner::Signal;
 use topology::{Machine, Sysfs, peer_surroundings};
 
 use self::log::Log;
@@ -81,10 +81,12 @@ pub(super) fn logged_run(
     let mut not_told = match calls(setup, &start, jobs, &mut library) {
         Ok(()) => None,
         Err(Trouble::Interrupted(signal)) => return Err(signal),
-        Err(Trouble::Failed { reason }) => Some(reason),
+        Err(Trouble::Failed { reason } | Trouble::Stop(Stop::Refused(reason))) => {
+            Some(reason.detail)
+        }
         Err(Trouble::Hang { doing, .. }) => Some(doing),
         Err(Trouble::Stop(Stop::Interrupted(signal))) => return Err(signal),
-        Err(Trouble::Stop(Stop::Usage(reason) | Stop::Refused(reason))) => Some(reason),
+        Err(Trouble::Stop(Stop::Usage(reason))) => Some(reason),
         Err(Trouble::Stop(Stop::Internal(error))) => Some(format!("{error:#}")),
     };
     let log = log.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -96,20 +98,13 @@ pub(super) fn logged_run(
         );
     }
     let channels: Vec<_> = log.channels.into_iter().collect();
-    let mut why = explain(&known(around, library, begin), &channels);
-    why.extend(
-        log.remarks
-            .iter()
-            .map(|remark| format!("it says: {remark}")),
-    );
-    if log.more_remarks > 0 {
-        why.push(format!("it says {} lines more", log.more_remarks));
-    }
+    let reasons = explain(&known(around, library, begin), &channels);
     Ok(TransportFacts {
         arm: arm.map(|arm| arm.name.clone()),
         channels,
         choices: log.choices,
-        why,
+        reasons,
+        why: log.remarks,
         not_told,
     })
 }

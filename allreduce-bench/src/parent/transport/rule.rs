@@ -4,8 +4,8 @@
 //! from. A rule explains; whether a path works is measured elsewhere.
 
 use doctor::p2p;
-use measure::record::Channel;
-use topology::{Cpus, Crossing, Fact, PathType, PeerSurroundings};
+use record::{Channel, TransportReason};
+use topology::{Cpus, Fact, PathType, PeerSurroundings};
 
 /// What is known of one pair of ranks on one host.
 #[derive(Debug, Clone)]
@@ -35,105 +35,41 @@ pub(super) struct Known {
     pub(super) pairs: Vec<Pair>,
 }
 
-/// The rules that explain the transport of these channels; one sentence each.
-pub(super) fn explain(known: &Known, channels: &[Channel]) -> Vec<String> {
-    let mut why = Vec::new();
+/// The rules that explain the transport of these channels.
+pub(super) fn explain(known: &Known, channels: &[Channel]) -> Vec<TransportReason> {
+    use TransportReason::{Mig, OtherHosts, P2pDisabled, PeerAccessDenied, Unexplained};
     let by = |prefix: &str| {
-        channels
-            .iter()
-            .any(|channel| channel.via.starts_with(prefix))
+        let mut channels = channels.iter();
+        channels.any(|channel| channel.via.starts_with(prefix))
     };
+    let mut reasons = Vec::new();
     if by("NET") {
-        why.push(
-            "NET: the ranks are on different hosts, or neither direct access nor shared memory connects them"
-                .to_owned(),
-        );
+        reasons.push(OtherHosts);
     }
-    if by("SHM") {
-        why.extend(no_direct_access(known));
-    }
-    if by("P2P") {
-        why.extend(direct_access(known));
-    }
-    why
-}
-
-/// Why there is no direct access: everything that forbids it.
-fn no_direct_access(known: &Known) -> Vec<String> {
-    let mut why = Vec::new();
-    if let Some((name, value)) = known.set("P2P_DISABLE").filter(|(_, value)| *value == "1") {
-        // The library then looks at nothing else, whatever level is set.
-        return vec![format!("SHM: {name}={value} forbids direct access")];
-    }
-    if known.mig {
-        why.push(
-            "SHM: MIG instances have no peer access over PCIe or NVLink (NVIDIA/nccl issue 1716)"
-                .to_owned(),
-        );
-    } else if known.peer_access == Some(false) {
-        why.push("SHM: the driver allows no peer access between these devices".to_owned());
-    }
-    let beyond = known.beyond_the_level();
-    if let Some((level, source)) = known.level()
-        && !beyond.is_empty()
-    {
-        why.push(format!(
-            "SHM: direct access goes up to {level} ({source}), and {}; {} lets it try",
-            beyond.join(", "),
-            known.variable("P2P_LEVEL=SYS"),
-        ));
-    }
-    if why.is_empty() {
-        why.push(
-            "SHM: no rule that is known here forbids direct access; look at containers that share no memory, isolated IPC namespaces, \
-             and what the library warns of"
-                .to_owned(),
-        );
-    }
-    why.extend(known.redirected());
-    why
-}
-
-/// Why there is direct access, and what may make it slow.
-fn direct_access(known: &Known) -> Vec<String> {
-    let mut why = Vec::new();
-    let beyond = known.beyond_the_level();
-    let across: Vec<String> = known
-        .pairs
-        .iter()
-        .filter(|pair| p2p::is_beyond(pair.path, PathType::Pxb))
-        .map(Pair::words)
-        .collect();
-    match known.level() {
-        Some((level, source)) if !beyond.is_empty() && known.is_soft => why.push(format!(
-            "P2P: the soft library plays no P2P levels; {} itself would go up to {level} only by PCI Express ({source}), so through \
-             host memory between {}; {} lets it try",
-            known.library.to_uppercase(),
-            beyond.join(", "),
-            known.variable("P2P_LEVEL=SYS"),
-        )),
-        Some((level, source)) if !beyond.is_empty() => why.push(format!(
-            "P2P: by PCI Express it goes up to {level} only ({source}), and {} are farther: no rule that is known here explains it; links \
-             beside PCI Express, such as NVLink, are not read yet",
-            beyond.join(", ")
-        )),
-        Some((level, source)) if !across.is_empty() => why.push(format!(
-            "P2P: by PCI Express it goes up to {level} ({source}), so also between {}",
-            across.join(", ")
-        )),
-        Some((level, source)) => {
-            why.push(format!("P2P: within {level}, up to which it goes by PCI Express ({source})"));
+    let (is_shared, is_direct) = (by("SHM"), by("P2P"));
+    if is_shared {
+        if let Some((name, value)) = known.set("P2P_DISABLE").filter(|(_, value)| *value == "1") {
+            // The library then looks at nothing else, whatever level is set.
+            let variable = format!("{name}={value}");
+            return vec![P2pDisabled { variable }];
         }
-        None => {}
+        if known.mig {
+            reasons.push(Mig);
+        }
     }
-    if known.peer_access == Some(false) {
-        why.push(
-            "P2P: the library says so although the driver allows no peer access between these devices; check it with p2p-bw"
-                .to_owned(),
-        );
+    if (is_shared || is_direct) && !known.mig && known.peer_access == Some(false) {
+        reasons.push(PeerAccessDenied);
     }
-    why.extend(known.redirected());
-    why
+    if is_shared || known.is_soft && is_direct {
+        reasons.extend(known.beyond_the_level());
+    }
+    if is_shared && reasons.is_empty() {
+        reasons.push(Unexplained);
+    }
+    if is_shared || is_direct {
+        reasons.extend(known.redirected());
+    }
+    reasons
 }
 
 impl Known {
@@ -161,39 +97,43 @@ impl Known {
         p2p::level_of(library, &self.cpu, self.devices, set)
     }
 
-    fn beyond_the_level(&self) -> Vec<String> {
-        let Some((level, _)) = self.level() else {
-            return Vec::new();
-        };
-        self.pairs
+    fn beyond_the_level(&self) -> Option<TransportReason> {
+        let (level, detail) = self.level()?;
+        let is_beyond = |pair: &&Pair| p2p::is_beyond(pair.path, level);
+        let pairs: Vec<String> = self
+            .pairs
             .iter()
-            .filter(|pair| p2p::is_beyond(pair.path, level))
-            .map(Pair::words)
-            .collect()
+            .filter(is_beyond)
+            .map(Pair::name)
+            .collect();
+        (!pairs.is_empty()).then(|| TransportReason::BeyondLevel {
+            level: match level {
+                PathType::Same => "NVL".to_owned(),
+                level => level.to_string(),
+            },
+            detail,
+            pairs,
+            variable: self.variable("P2P_LEVEL=SYS"),
+            simulated: self.is_soft,
+        })
     }
 
     /// Ports on the way that send requests up to the root complex.
-    fn redirected(&self) -> Option<String> {
-        let pair = self.pairs.iter().find(|pair| match &pair.around.acs {
+    fn redirected(&self) -> Option<TransportReason> {
+        let redirects = |pair: &&Pair| match &pair.around.acs {
             Fact::Known(ports) => ports.iter().any(|port| port.redirects() == Some(true)),
             Fact::Unknown(_) => false,
-        })?;
-        let crossing = match pair.around.crossing {
-            Fact::Known(Crossing::Switch) => "instead of within the switch",
-            _ => "on the way",
         };
-        Some(format!(
-            "ACS sends requests between {} up to the root complex {crossing}",
-            pair.words()
-        ))
+        let pair = self.pairs.iter().find(redirects)?.name();
+        Some(TransportReason::AcsRedirects { pair })
     }
 }
 
 impl Pair {
-    /// `0 and 1 (NODE)`.
-    fn words(&self) -> String {
+    /// `0-1 (NODE)`.
+    fn name(&self) -> String {
         let [a, b] = self.ranks;
-        format!("{a} and {b} ({})", self.path)
+        format!("{a}-{b} ({})", self.path)
     }
 }
 
@@ -242,92 +182,72 @@ mod tests {
         }]
     }
 
+    fn beyond(reasons: &[TransportReason]) -> Option<(&str, &[String], &str, bool)> {
+        reasons.iter().find_map(|reason| match reason {
+            TransportReason::BeyondLevel {
+                level,
+                pairs,
+                variable,
+                simulated,
+                ..
+            } => Some((
+                level.as_str(),
+                pairs.as_slice(),
+                variable.as_str(),
+                *simulated,
+            )),
+            _ => None,
+        })
+    }
+
     #[test]
     fn two_gpus_on_amd_reach_each_other_across_sockets_and_four_do_not() {
-        let why = explain(&known(PathType::Sys, 2, "AMD EPYC 9334"), &via("P2P/CUMEM"));
-        assert_eq!(why.len(), 1, "{why:?}");
-        assert!(
-            why[0].contains("up to SYS") && why[0].contains("2 GPUs"),
-            "{why:?}"
+        let two = known(PathType::Sys, 2, "AMD EPYC 9334");
+        assert_eq!(explain(&two, &via("P2P/CUMEM")), []);
+        let four = known(PathType::Node, 4, "AMD EPYC 9334");
+        let pairs = ["0-1 (NODE)".to_owned()];
+        assert_eq!(
+            beyond(&explain(&four, &via("SHM/direct/direct"))),
+            Some(("PXB", &pairs[..], "NCCL_P2P_LEVEL=SYS", false))
         );
-        let why = explain(
-            &known(PathType::Node, 4, "AMD EPYC 9334"),
-            &via("SHM/direct/direct"),
-        );
-        assert!(
-            why[0].contains("up to PXB") && why[0].contains("here 4") && why[0].contains("(NODE)"),
-            "{why:?}"
-        );
-        assert!(why[0].contains("NCCL_P2P_LEVEL=SYS lets it try"), "{why:?}");
+        let intel = known(PathType::Phb, 2, "Intel(R) Xeon(R) Gold");
+        let why = explain(&intel, &via("SHM/direct"));
+        assert_eq!(beyond(&why).map(|(level, ..)| level), Some("PXB"));
     }
 
     #[test]
-    fn intels_cpus_have_the_lower_level_for_two_gpus_too() {
-        let why = explain(
-            &known(PathType::Phb, 2, "Intel(R) Xeon(R) Gold"),
-            &via("SHM/direct"),
-        );
-        assert!(
-            why[0].contains("up to PXB") && why[0].contains("Intel"),
-            "{why:?}"
-        );
-    }
-
-    #[test]
-    fn direct_access_beyond_the_level_is_another_links() {
-        let why = explain(
-            &known(PathType::Sys, 8, "Intel(R) Xeon(R)"),
-            &via("P2P/CUMEM"),
-        );
-        assert!(why[0].contains("such as NVLink"), "{why:?}");
-    }
-
-    #[test]
-    fn a_soft_library_goes_beyond_the_level_as_it_plays_none() {
+    fn a_simulated_library_goes_beyond_the_level() {
         let mut known = known(PathType::Node, 4, "AMD EPYC 9334");
         known.is_soft = true;
         let why = explain(&known, &via("P2P/CUMEM"));
-        assert_eq!(why.len(), 1, "{why:?}");
-        assert!(
-            why[0].contains("plays no P2P levels; NCCL itself would go up to PXB only")
-                && why[0].contains("through host memory between 0 and 1 (NODE)")
-                && !why[0].contains("NVLink"),
-            "{why:?}"
-        );
+        assert_eq!(beyond(&why).map(|(.., simulated)| simulated), Some(true));
     }
 
     #[test]
     fn what_the_user_set_outranks_the_default() {
         let mut known = known(PathType::Sys, 4, "AMD EPYC 9334");
-        known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "SYS".to_owned())];
-        let why = explain(&known, &via("P2P/IPC"));
-        assert!(why[0].contains("NCCL_P2P_LEVEL=SYS"), "{why:?}");
         // Where direct access is forbidden the level is not looked at.
         known.variables = vec![("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())];
         let why = explain(&known, &via("SHM/direct"));
-        assert_eq!(why, ["SHM: NCCL_P2P_DISABLE=1 forbids direct access"]);
+        let variable = "NCCL_P2P_DISABLE=1".to_owned();
+        assert_eq!(why, [TransportReason::P2pDisabled { variable }]);
         known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "NVL".to_owned())];
         let why = explain(&known, &via("SHM/direct"));
-        assert!(why[0].contains("NCCL_P2P_LEVEL=NVL"), "{why:?}");
+        assert_eq!(beyond(&why).map(|(level, ..)| level), Some("NVL"));
     }
 
     #[test]
     fn mig_and_a_driver_that_refuses_are_named_and_nothing_is_made_up() {
         let mut known = known(PathType::Pix, 2, "AMD EPYC 9334");
         known.mig = true;
-        let why = explain(&known, &via("SHM/direct"));
-        assert_eq!(why.len(), 1, "{why:?}");
-        assert!(why[0].contains("MIG"), "{why:?}");
+        assert_eq!(explain(&known, &via("SHM/direct")), [TransportReason::Mig]);
         known.mig = false;
         known.peer_access = Some(false);
-        let why = explain(&known, &via("SHM/direct"));
-        assert!(
-            why[0].contains("the driver allows no peer access"),
-            "{why:?}"
-        );
+        let denied = [TransportReason::PeerAccessDenied];
+        assert_eq!(explain(&known, &via("SHM/direct")), denied);
         known.peer_access = Some(true);
         let why = explain(&known, &via("SHM/direct"));
-        assert!(why[0].contains("no rule that is known here"), "{why:?}");
+        assert_eq!(why, [TransportReason::Unexplained]);
         assert!(explain(&known, &[]).is_empty());
     }
 }

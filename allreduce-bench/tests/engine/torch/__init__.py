@@ -1,6 +1,6 @@
 """Stands in for torch: whole numbers in lists, a device whose clock is arithmetic, and groups of processes over sockets.
 
-STAND_IN_DEVICE=cpu shows no GPU. It knows what the probe of allreduce-bench and the stand-in engines beside it use.
+STAND_IN_DEVICE=cpu shows no GPU. It knows what the probe of tplens allreduce and the stand-in engines beside it use.
 """
 
 import os

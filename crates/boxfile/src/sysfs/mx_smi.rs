@@ -26,7 +26,7 @@ pub(super) fn write(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
     let script = format!(
         "#!/bin/sh\n\
          if [ \"$1 $2\" != \"topo -m\" ]; then\n\
-         \techo \"mx-smi: a soft box answers topo -m only\" >&2\n\
+         \techo \"mx-smi: a simulated machine answers topo -m only\" >&2\n\
          \texit 1\n\
          fi\n\
          cat <<'MATRIX'\n{matrix}MATRIX\n"
@@ -64,7 +64,7 @@ fn matrix(described: &BoxFile) -> String {
     text
 }
 
-/// Two GPUs without links of their own are told apart by node only.
+/// Two GPUs without links of their own are distinguished by node only.
 fn link_type(described: &BoxFile, a: usize, b: usize) -> &'static str {
     let node = |gpu: usize| described.device[gpu].node;
     if a == b {

@@ -21,10 +21,6 @@ impl BoxFile {
                 place,
                 "a distance or two nodes have one [[far]] table",
             )?;
-            for (name, part) in far.parts() {
-                keys.positive(&key(name), part)?;
-            }
-            keys.not_negative(&key("latency_us"), &far.latency_us)?;
             self.check_route(keys, &key("segments"), &far.segments)?;
         }
         if self.far.is_empty() {

@@ -1,7 +1,7 @@
 //! Checks of devices, peers and noise.
 
 use super::{Check, Keys, hex, uuid_bytes};
-use crate::{BoxFile, Device, Figure, Vendor};
+use crate::{BoxFile, Device, Vendor};
 use std::collections::HashSet;
 
 impl BoxFile {
@@ -45,10 +45,6 @@ impl BoxFile {
                 "a count is 1 to 2^30",
             )?;
         }
-        for (name, figure) in figures_of(device) {
-            keys.positive(&key(name), figure)?;
-        }
-        keys.not_negative(&key("copy_latency_us"), &device.copy_latency_us)?;
         let up_to = device.pageable_up_to.as_ref().map(|small| small.bytes);
         keys.require(
             up_to != Some(0),
@@ -134,27 +130,6 @@ impl BoxFile {
 
     pub(super) fn check_peers(&self, keys: &Keys<'_>) -> Check {
         if let Some(default) = &self.peer_default {
-            for (name, figure) in [
-                ("same_node", &default.same_node),
-                ("cross_node", &default.cross_node),
-            ] {
-                figure.iter().try_for_each(|figure| {
-                    keys.positive(&format!("peer_default.{name}"), figure)
-                })?;
-            }
-            for (name, figure) in [
-                ("kernel_read", &default.kernel_read),
-                ("kernel_write", &default.kernel_write),
-                ("chase_ns", &default.chase_ns),
-            ] {
-                figure.iter().try_for_each(|figure| {
-                    keys.positive(&format!("peer_default.{name}"), figure)
-                })?;
-            }
-            let latency = &default.latency_us;
-            latency
-                .iter()
-                .try_for_each(|figure| keys.not_negative("peer_default.latency_us", figure))?;
             self.check_route(keys, "peer_default.segments", &default.segments)?;
             self.check_route(keys, "peer_default.cross_segments", &default.cross_segments)?;
             let both: Vec<_> = default
@@ -178,19 +153,6 @@ impl BoxFile {
                 value,
                 "a pair, in either order, has one [[peer]] table",
             )?;
-            for (name, figure) in [
-                ("gbps", &peer.gbps),
-                ("kernel_read", &peer.kernel_read),
-                ("kernel_write", &peer.kernel_write),
-                ("chase_ns", &peer.chase_ns),
-            ] {
-                figure
-                    .iter()
-                    .try_for_each(|figure| keys.positive(&key(name), figure))?;
-            }
-            peer.latency_us
-                .iter()
-                .try_for_each(|figure| keys.not_negative(&key("latency_us"), figure))?;
             self.check_route(
                 keys,
                 &key("segments"),
@@ -251,48 +213,4 @@ impl BoxFile {
             "what is added is 0 or above",
         )
     }
-}
-
-/// Every figure of a device that is above 0, with its key.
-fn figures_of(device: &Device) -> Vec<(&'static str, &Figure)> {
-    let always = [
-        ("h2d_pinned", &device.h2d_pinned),
-        ("d2h_pinned", &device.d2h_pinned),
-        ("h2d_pageable", &device.h2d_pageable),
-        ("d2h_pageable", &device.d2h_pageable),
-        ("local", &device.local),
-    ];
-    let sometimes = [
-        ("h2d_write_combined", &device.h2d_write_combined),
-        ("d2h_write_combined", &device.d2h_write_combined),
-        ("h2d_registered", &device.h2d_registered),
-        ("d2h_registered", &device.d2h_registered),
-        ("h2d_huge", &device.h2d_huge),
-        ("d2h_huge", &device.d2h_huge),
-    ];
-    let mut figures: Vec<_> = always.into();
-    figures.extend(
-        sometimes
-            .into_iter()
-            .filter_map(|(name, figure)| Some((name, figure.as_ref()?))),
-    );
-    if let Some(small) = &device.pageable_up_to {
-        figures.extend([
-            ("pageable_up_to.h2d", &small.h2d),
-            ("pageable_up_to.d2h", &small.d2h),
-        ]);
-    }
-    if let Some(kernels) = &device.kernels {
-        figures.extend([
-            ("kernels.h2d", &kernels.h2d),
-            ("kernels.d2h", &kernels.d2h),
-            ("kernels.local", &kernels.local),
-            ("kernels.launch_us", &kernels.launch_us),
-            ("kernels.host_chase_ns", &kernels.host_chase_ns),
-            ("kernels.local_chase_ns", &kernels.local_chase_ns),
-        ]);
-        let fp32 = kernels.fp32_tflops.as_ref();
-        figures.extend(fp32.map(|figure| ("kernels.fp32_tflops", figure)));
-    }
-    figures
 }

@@ -67,7 +67,6 @@ impl BoxFile {
                 &segment.id,
                 "segment ids are unique",
             )?;
-            keys.positive(&format!("segment[{index}].gbps"), &segment.gbps)?;
         }
         Ok(())
     }

@@ -179,14 +179,6 @@ impl<B: Carrier> Communicator for CclCommunicator<B> {
         self.raw.async_error()
     }
 
-    fn late_calls(&self) -> Option<u64> {
-        self.loaded.library.late_calls()
-    }
-
-    fn box_ns(&self) -> Option<f64> {
-        self.loaded.library.box_ns()
-    }
-
     fn abort(self) {
         self.raw.abort();
     }

@@ -18,7 +18,7 @@ pub struct CollectivesFacts {
     pub version: Option<String>,
     /// The file that was loaded, where one was and the loader says which.
     pub file: Option<PathBuf>,
-    /// Name of the soft box, where the library is a soft one.
+    /// Name of the simulated machine, where the library is a simulated one.
     pub soft_box: Option<String>,
 }
 
@@ -110,16 +110,6 @@ pub trait Communicator {
     /// # Errors
     /// What went wrong first.
     fn async_error(&self) -> Result<()>;
-
-    /// Calls of this process so far whose bytes a soft library had moved later than its box says; `None` of a real library.
-    fn late_calls(&self) -> Option<u64> {
-        None
-    }
-
-    /// Nanoseconds that a soft library's box takes for this process's calls so far; `None` of a real library.
-    fn box_ns(&self) -> Option<f64> {
-        None
-    }
 
     /// Leaves at once: work that is queued or under way is given up, and other ranks may find this one gone.
     fn abort(self);

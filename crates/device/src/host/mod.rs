@@ -150,7 +150,7 @@ impl backend::Device for Device {
 
     /// On the device's node; where the system forbids binding, as default container profiles do, without it.
     fn alloc(&self, bytes: usize) -> Result<DeviceBuffer> {
-        let pages = |node| shared::allocate(bytes, node);
+        let pages = |node| HostBuffer::from_pages(HostKind::Pageable, bytes, node);
         match pages(self.node) {
             Err(DeviceError::HostMemory(refused)) if refused.is_forbidden() => {
                 let buffer = pages(None)?;

@@ -9,7 +9,7 @@ pub trait Management {
     /// The version of the driver package or of the kernel's driver.
     ///
     /// # Errors
-    /// Why it is not told.
+    /// Why it is not reported.
     fn driver_version(&self) -> Answer<String>;
 
     /// All physical devices; one that cannot be asked is left out with its reason.
@@ -21,7 +21,7 @@ pub trait Management {
     /// The device's own link, at a PCI address.
     ///
     /// # Errors
-    /// No such device, or why its link is not told.
+    /// No such device, or why its link is not reported.
     fn link(&self, pci: &str) -> Answer<ManagedLink>;
 
     /// Reads the physical device at a PCI address now; of each value that is missing, why.

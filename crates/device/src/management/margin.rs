@@ -1,4 +1,4 @@
-//! How far a device of NVIDIA is below its nearest slowdown threshold, by the library's own word: `nvmlDeviceGetMarginTemperature`.
+//! How far a device of NVIDIA is below its nearest slowdown threshold, by what the library reports: `nvmlDeviceGetMarginTemperature`.
 //!
 //! From Ada on the library may stop to tell the thresholds themselves (nvml.h, at `nvmlDeviceGetTemperatureThreshold`), and drivers
 //! before R570 lack this call: where the one is missing the other is asked.

@@ -71,11 +71,6 @@ impl InFlight {
         Ok(Self(Arc::clone(held)))
     }
 
-    /// The memory that it holds, if it is of this kind.
-    pub(crate) fn as_held<M: Held>(&self) -> Option<&M> {
-        (&*self.0 as &dyn Any).downcast_ref()
-    }
-
     /// What it holds.
     pub(crate) fn held(&self) -> Arc<dyn Held> {
         Arc::clone(&self.0)

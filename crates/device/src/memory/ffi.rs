@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use super::access::{Access, Held};
 use super::pages;
-use super::shown::Shown;
 use crate::backend::HostKind;
 use crate::error::Result;
 use crate::nodes::Nodes;
@@ -20,7 +19,6 @@ pub(crate) struct HostMemory {
     pointer: NonNull<u8>,
     len: usize,
     access: Access,
-    shown: Option<Shown>,
     /// Frees the memory.
     _owner: Box<dyn Any + Send + Sync>,
 }
@@ -45,22 +43,8 @@ impl HostMemory {
             pointer,
             len,
             access: Access::default(),
-            shown: None,
             _owner: owner,
         }
-    }
-
-    /// The same, which other processes can open.
-    pub(crate) fn showing(self, shown: Shown) -> Self {
-        Self {
-            shown: Some(shown),
-            ..self
-        }
-    }
-
-    /// How other processes can open it, if they can.
-    pub(crate) fn shown(&self) -> Option<Shown> {
-        self.shown
     }
 
     /// Its first byte.
@@ -103,11 +87,6 @@ impl std::fmt::Debug for HostBuffer {
 }
 
 impl HostBuffer {
-    /// Memory that the kernel has placed.
-    pub(crate) fn new(memory: HostMemory, kind: HostKind) -> Self {
-        Self::of(memory, kind, Nodes::Machine)
-    }
-
     fn of(memory: HostMemory, kind: HostKind, nodes: Nodes) -> Self {
         let proven_node = nodes.node_of(memory.pointer, memory.len);
         Self {
@@ -118,7 +97,7 @@ impl HostBuffer {
         }
     }
 
-    /// Memory that a driver has allocated, placed now where the driver is a soft one.
+    /// Memory that a driver has allocated, placed now where the driver is a simulated one.
     pub(crate) fn placed(
         memory: HostMemory,
         kind: HostKind,
@@ -134,7 +113,7 @@ impl HostBuffer {
         Self::from_pages_of(Nodes::Machine, kind, bytes, node)
     }
 
-    /// Pages from the kernel; a soft driver is told where they are on its box, and that they are huge.
+    /// Pages from the kernel; a simulated driver is told where they are on its box, and that they are huge.
     pub(crate) fn from_pages_of(
         nodes: Nodes,
         kind: HostKind,
@@ -196,7 +175,7 @@ impl HostBuffer {
         self.kind
     }
 
-    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known; of memory for a soft driver,
+    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known; of memory for a simulated driver,
     /// the node of its box.
     ///
     /// # Errors

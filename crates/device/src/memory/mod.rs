@@ -4,13 +4,11 @@ mod access;
 mod ffi;
 mod holding;
 mod pages;
-mod shown;
 
 pub(crate) use access::{Access, Held, InFlight};
 pub use ffi::HostBuffer;
 pub(crate) use ffi::HostMemory;
 pub(crate) use holding::{Holding, Needs};
-pub(crate) use shown::Shown;
 
 use crate::error::{DeviceError, Result};
 

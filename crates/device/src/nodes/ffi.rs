@@ -1,5 +1,5 @@
-//! The functions by which a soft driver is told where host memory and threads are on its box. No vendor's library has them.
-#![expect(unsafe_code, reason = "C functions of the soft drivers")]
+//! The functions by which a simulated driver is told where host memory and threads are on its box. No vendor's library has them.
+#![expect(unsafe_code, reason = "C functions of the simulated drivers")]
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -14,7 +14,7 @@ type RunCall = unsafe extern "C" fn(c_int) -> c_int;
 /// What stands for no node.
 const NOWHERE: c_int = -1;
 
-/// The functions of a loaded soft driver, which stays loaded for the life of the process.
+/// The functions of a loaded simulated driver, which stays loaded for the life of the process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SoftNodes {
     place: PlaceCall,
@@ -32,7 +32,7 @@ impl SoftNodes {
         let node_of = address(b"tplens_soft_node_of")?;
         let run_on = address(b"tplens_soft_run_on")?;
         Some(Self {
-            // SAFETY: only our soft drivers export this name, as `int (void *, size_t, int)`; it is not null.
+            // SAFETY: only our simulated drivers export this name, as `int (void *, size_t, int)`; it is not null.
             place: unsafe { transmute::<*const c_void, PlaceCall>(place) },
             // SAFETY: as above, as `int (void *, size_t)`.
             huge: unsafe { transmute::<*const c_void, RangeCall>(huge) },
@@ -87,7 +87,7 @@ fn answer(errno: c_int) -> Result<(), Errno> {
     }
 }
 
-/// Memory that a soft driver was told of; it is told to forget it when this is dropped.
+/// Memory that a simulated driver was told of; it is told to forget it when this is dropped.
 pub(crate) struct Told {
     soft: SoftNodes,
     address: usize,

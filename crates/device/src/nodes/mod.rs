@@ -1,6 +1,6 @@
-//! [`Nodes`]: whose NUMA nodes are meant when a node is named, those of this machine or those of a soft box.
+//! [`Nodes`]: whose NUMA nodes are meant when a node is named, those of this machine or those of a simulated machine.
 //!
-//! The kernel binds memory and moves threads; of a soft box's nodes it knows nothing, so there the soft driver is told and asked.
+//! The kernel binds memory and moves threads; of a simulated machine's nodes it knows nothing, so there the simulated driver is told and asked.
 
 mod ffi;
 
@@ -18,17 +18,17 @@ use crate::error::{DeviceError, Result};
 pub(crate) enum Nodes {
     /// The kernel.
     Machine,
-    /// The soft driver, for its box.
+    /// The simulated driver, for its box.
     Soft(SoftNodes),
 }
 
 impl Nodes {
-    /// Those of a library whose functions `address` finds by name: only soft drivers have the functions for it.
+    /// Those of a library whose functions `address` finds by name: only simulated drivers have the functions for it.
     pub(crate) fn of(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Self {
         SoftNodes::find(address).map_or(Self::Machine, Self::Soft)
     }
 
-    /// Has a driver allocate on a node in this thread as long as the answer lives; for a soft driver [`Nodes::place`] is called
+    /// Has a driver allocate on a node in this thread as long as the answer lives; for a simulated driver [`Nodes::place`] is called
     /// after it.
     pub(crate) fn policy(self, node: Option<u32>) -> Result<Option<PolicyGuard>> {
         match (self, node) {
@@ -39,7 +39,7 @@ impl Nodes {
         }
     }
 
-    /// Places memory of a soft driver that is there; what the kernel gives it has placed already.
+    /// Places memory of a simulated driver that is there; what the kernel gives it has placed already.
     pub(crate) fn place(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<()> {
         match (self, node) {
             (Self::Soft(soft), Some(node)) => soft.place(start, bytes, node),
@@ -56,7 +56,8 @@ impl Nodes {
         match self {
             Self::Machine => by_kernel(start, bytes),
             Self::Soft(soft) => soft.node_of(start, bytes).ok_or_else(|| {
-                "it was put on no node of the soft box; name one when it is allocated".to_owned()
+                "it was put on no node of the simulated machine; name one when it is allocated"
+                    .to_owned()
             }),
         }
     }
@@ -83,10 +84,10 @@ impl SoftNodes {
                 why: match node {
                     Some(node) => {
                         format!(
-                            "the soft box has no node {node} with CPUs ({errno}); see topo --sim"
+                            "the simulated machine has no node {node} with CPUs ({errno}); see topo --sim"
                         )
                     }
-                    None => format!("the soft driver gave no answer: {errno}"),
+                    None => format!("the simulated driver gave no answer: {errno}"),
                 },
             })
     }
@@ -103,7 +104,7 @@ impl SoftNodes {
         if huge {
             let refused = |errno: Errno| DeviceError::Unsupported {
                 what: "memory of huge pages",
-                why: format!("the soft driver refused it: {errno}"),
+                why: format!("the simulated driver refused it: {errno}"),
             };
             self.huge_raw(start, bytes).map_err(refused)?;
         }

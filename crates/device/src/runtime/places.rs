@@ -8,7 +8,7 @@ use crate::places::{files_of, installations};
 
 /// What to try, in this order: the loader's names, the folder that the vendor's variable names, the usual folders.
 ///
-/// The loader comes first because a soft box stands there, and because a user's `LD_LIBRARY_PATH` is the more special wish.
+/// The loader comes first because a simulated machine stands there, and because a user's `LD_LIBRARY_PATH` is the more special wish.
 pub(in crate::runtime) fn candidates(table: &Table) -> Vec<PathBuf> {
     let named = env::var_os(table.variable).filter(|value| !value.is_empty());
     let folders = folders(table, named.map(PathBuf::from), Path::new("/"));

@@ -23,7 +23,7 @@ pub(crate) struct Conform<'a> {
     pub(crate) seat: &'a Seat,
     /// Bytes of the largest call.
     pub(crate) large: usize,
-    /// The box whose soft library must answer.
+    /// The box whose simulated library must answer.
     pub(crate) soft_box: Option<&'a str>,
 }
 

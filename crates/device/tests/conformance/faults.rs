@@ -1,4 +1,4 @@
-//! Facts that only a soft box can show: memory that runs out, peers that are denied, devices that are lost.
+//! Facts that only a simulated machine can show: memory that runs out, peers that are denied, devices that are lost.
 #![expect(clippy::unwrap_used, reason = "facts are tests")]
 
 use device::{Backend, Device, DeviceError, HostKind, Result, Stream};

@@ -52,7 +52,7 @@ fn a_library_that_is_missing_or_another_is_refused_in_words() {
 fn another_vendors_library_by_the_name_of_metaxs_is_refused_unless_its_runtime_lies_beside_it() {
     let folder = std::env::temp_dir().join(format!("device-other-mccl-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    // The soft library under other names: as if it came from Moore Threads, whose functions begin with mccl too.
+    // The simulated library under other names: as if it came from Moore Threads, whose functions begin with mccl too.
     let mut bytes = fs::read(process::soft_libraries().join("libmccl.so")).unwrap();
     let own = b"mcclCommMcDevice";
     while let Some(at) = bytes.windows(own.len()).position(|window| window == own) {
@@ -73,7 +73,7 @@ fn another_vendors_library_by_the_name_of_metaxs_is_refused_unless_its_runtime_l
     assert_eq!(taken.unwrap().facts.name, "mccl");
 }
 
-/// What the soft library of a box says of itself.
+/// What the simulated library of a box says of itself.
 fn says(inspection: &Inspection, name: &str, described: &boxfile::BoxFile) {
     let facts = &inspection.facts;
     assert_eq!(facts.name, name);

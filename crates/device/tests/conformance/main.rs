@@ -1,9 +1,9 @@
 //! What every backend must do, as one list of facts, run on host memory, on real drivers where there are some, and on
-//! every soft box by the driver of its vendor; then what only a soft box can show: faults.
+//! every simulated machine by the driver of its vendor; then what only a simulated machine can show: faults.
 //!
-//! A soft driver is found by the loader when a process starts, so these tests start their own program again with the
-//! soft libraries in the loader's path. No rate is judged here. Which backend answers for a box the registry says: a vendor
-//! that is added there with a box runs through all of this. What kernels do is told by the tests of the crate `kernels`.
+//! A simulated driver is found by the loader when a process starts, so these tests start their own program again with the
+//! simulated libraries in the loader's path. No rate is judged here. Which backend answers for a box the registry says: a vendor
+//! that is added there with a box runs through all of this. What kernels do is reported by the tests of the crate `kernels`.
 
 mod bed;
 mod collectives;

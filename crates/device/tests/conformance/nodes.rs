@@ -1,4 +1,4 @@
-//! Facts about the nodes of host memory and of threads, on soft boxes: nodes there are the box's, whatever this machine has.
+//! Facts about the nodes of host memory and of threads, on simulated machines: nodes there are the box's, whatever this machine has.
 #![expect(clippy::unwrap_used, reason = "facts are tests")]
 
 use boxfile::BoxFile;
@@ -10,7 +10,7 @@ use crate::copies::KINDS;
 
 const BYTES: usize = 100_000;
 
-/// The box behind the soft driver.
+/// The box behind the simulated driver.
 fn described() -> BoxFile {
     BoxFile::resolve(&std::env::var("TPLENS_SOFT_BOX").unwrap()).unwrap()
 }
@@ -54,7 +54,7 @@ pub(crate) fn every_kind_is_on_every_node<B: Backend>(backend: &B) {
             anywhere
                 .proven_node()
                 .unwrap_err()
-                .contains("no node of the soft box")
+                .contains("no node of the simulated machine")
         );
         carries::<B>(&bed, &anywhere);
     }

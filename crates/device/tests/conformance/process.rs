@@ -1,4 +1,4 @@
-//! Where the facts run: in this process, or in a child that has the soft libraries in its loader path.
+//! Where the facts run: in this process, or in a child that has the simulated libraries in its loader path.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs::{self, OpenOptions};
@@ -110,7 +110,7 @@ impl<F: Facts> Visit for OnBox<'_, F> {
     }
 }
 
-/// Runs `body` in a child that finds the soft libraries, whether or not they have a device.
+/// Runs `body` in a child that finds the simulated libraries, whether or not they have a device.
 pub(crate) fn with_libraries(test: &str, described: &BoxFile, body: impl FnOnce()) {
     match std::env::var(CHILD) {
         Ok(name) if name == described.name => body(),
@@ -232,5 +232,7 @@ pub(crate) fn soft_libraries() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let soft = program.ancestors().nth(3).map(|above| above.join("soft"));
     let found = soft.filter(|soft| Path::is_file(&soft.join("libcuda.so.1")));
-    found.expect("the soft libraries are missing: run `cargo xtask soft` and then the test again")
+    found.expect(
+        "the simulated libraries are missing: run `cargo xtask soft` and then the test again",
+    )
 }

@@ -140,7 +140,7 @@ pub(crate) fn run(
     assert_eq!(outputs.len(), ranks as usize, "rank 0 said no id");
 }
 
-/// Runs `body` in one process for each rank on a box, with the soft libraries of its vendor.
+/// Runs `body` in one process for each rank on a box, with the simulated libraries of its vendor.
 pub(crate) fn ranks_on(test: &str, described: &BoxFile, ranks: u32, body: impl FnOnce(&Seat)) {
     let place = described.name.as_str();
     if is_one() {

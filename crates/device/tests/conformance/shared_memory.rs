@@ -28,7 +28,7 @@ fn reduce(
     stream.synchronize()
 }
 
-/// Rank 1 of 3 ends without a word after two calls; the others are told by the next one which rank it was.
+/// Rank 1 of 3 ends without a word after two calls; the others are reported by the next one which rank it was.
 pub(crate) fn a_rank_that_dies_is_named(seat: &Seat) {
     let (host, library) = (Host::open().unwrap(), SharedMemory::open(None).unwrap());
     let device = device(&host, seat.rank);

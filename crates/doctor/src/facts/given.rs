@@ -9,7 +9,7 @@ pub struct Given {
     pub devices: Vec<Device>,
     /// Why no driver names the devices; `None` where one does.
     pub undriven: Option<String>,
-    /// Whether a soft box is played, whose collective library has no rules of its own.
+    /// Whether the machine is simulated, whose collective library has no rules of its own.
     pub is_soft: bool,
     /// Versions of drivers and libraries.
     pub versions: Vec<Version>,

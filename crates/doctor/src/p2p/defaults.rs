@@ -5,7 +5,7 @@ use topology::{Cpus, PathType};
 
 use super::Library;
 
-/// Processors that the rules tell apart, as NCCL does by the processor's own word.
+/// Processors that the rules tell apart, by what the processor reports, as NCCL does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Processor {
     Amd,
@@ -79,21 +79,6 @@ impl Default {
             && fits
             && self.devices.is_none_or(|most| devices <= most)
     }
-
-    /// What says so.
-    pub(super) fn because(&self, processor: Processor, devices: usize) -> String {
-        let on = processor.words();
-        match (self.library, self.below) {
-            ("nccl", None) if self.devices.is_some() => {
-                format!("its default for {devices} GPUs on {on}")
-            }
-            ("nccl", None) if processor == Processor::Amd => {
-                format!("its default for more than two GPUs, here {devices}, on {on}")
-            }
-            ("nccl", Some(_)) => format!("its default before 2.23 on {on}"),
-            _ => format!("its default on {on}"),
-        }
-    }
 }
 
 impl Processor {
@@ -116,14 +101,16 @@ impl Processor {
         let known = by_name.iter().find(|(part, _)| model.contains(part));
         known.map(|(_, processor)| *processor)
     }
+}
 
-    fn words(self) -> &'static str {
-        match self {
+impl std::fmt::Display for Processor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
             Self::Amd => "AMD's x86 CPUs",
             Self::Intel => "Intel's CPUs",
             Self::Zhaoxin => "Zhaoxin's CPUs",
             Self::Arm => "Arm CPUs",
             Self::OtherX86 => "x86 CPUs of this vendor",
-        }
+        })
     }
 }

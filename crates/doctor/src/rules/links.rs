@@ -1,206 +1,132 @@
-//! The links above a GPU: lanes and rate, slot, errors, power saving.
+//! The links above a GPU, lanes and rate, slot, errors, power saving, and the repairs of its memory.
 
 use topology::{Aspm, Fact, PciFunction};
 
-use super::{MACHINE, root_sees_more};
-use crate::{Facts, Finding, Gpu};
-
-/// How a link is read while it is used.
-const UNDER_LOAD: &str =
-    "run `p2p-bw monitor` beside a measurement or the engine: it reads the link under load";
-
-pub(super) fn link(facts: &Facts) -> Vec<Finding> {
-    facts.gpus.iter().map(link_of).collect()
-}
+use super::{of_fact, of_file, of_gpus};
+use crate::{Facts, Finding, Gpu, Verdict};
 
 /// Lanes stay when a link idles, rates do not: a low rate without load is no finding.
-fn link_of(gpu: &Gpu) -> Finding {
-    let link = match &gpu.link {
-        Fact::Known(link) => link,
-        Fact::Unknown(why) => return Finding::cannot_tell(&gpu.label, why),
-    };
-    let (at, current) = (link.ends.lower, link.current);
-    let Some(best) = link.maximum else {
-        let seen = format!("the link at {at} is {current}, and neither end says its best");
-        return Finding::cannot_tell(&gpu.label, seen).with_todo(UNDER_LOAD);
-    };
-    let seen = format!("the link at {at} is {current}, and both its ends can do {best}");
-    if current.width() < best.width() {
-        let todo = format!(
-            "see in the board's manual whether slots share lanes, look at the firmware's bifurcation, seat card and riser again; \
-             to be sure, {UNDER_LOAD}"
-        );
-        return Finding::bad(&gpu.label, seen, todo);
-    }
-    if current.generation() < best.generation() {
-        let seen = format!("{seen}; it was read without load, and idle links train down");
-        return Finding::cannot_tell(&gpu.label, seen).with_todo(UNDER_LOAD);
-    }
-    Finding::ok(
-        &gpu.label,
-        format!("the link at {at} is {current}, the best of its ends"),
-    )
+pub(super) fn link(facts: &Facts) -> Vec<Finding> {
+    of_gpus(facts, |gpu| {
+        of_fact(&gpu.link, |link| {
+            let (at, current) = (link.ends.lower.to_string(), link.current);
+            let verdict = match link.maximum {
+                Some(best) if current.width() < best.width() => Verdict::Bad,
+                Some(best) if current.generation() >= best.generation() => Verdict::Ok,
+                _ => Verdict::Unknown,
+            };
+            let finding = Finding::of(verdict).with("link", current.to_string());
+            let finding = match link.maximum {
+                Some(best) => finding.with("both ends can do", best.to_string()),
+                None => finding,
+            };
+            let idle = match verdict {
+                Verdict::Unknown => finding.with("under load", false),
+                _ => finding,
+            };
+            idle.with("at", at)
+        })
+    })
 }
 
 pub(super) fn slot(facts: &Facts) -> Vec<Finding> {
-    let advice = root_sees_more(facts).then_some("lspci -vv as root: LnkCap of both");
-    let gpus = facts.gpus.iter();
-    gpus.map(|gpu| slot_of(gpu, advice)).collect()
+    of_gpus(facts, |gpu| {
+        of_fact(&gpu.slot, |[port, card]| {
+            match (port.maximum, card.maximum) {
+                (Some(of_slot), Some(of_card)) => {
+                    Finding::warn_if(of_slot.cmp_rate(of_card).is_lt())
+                        .with("slot", of_slot.to_string())
+                        .with("card", of_card.to_string())
+                        .with("at", port.address.to_string())
+                }
+                _ => Finding::unknown("the best of one end of the link is not shown")
+                    .with("at", card.address.to_string()),
+            }
+        })
+    })
 }
 
-fn slot_of(gpu: &Gpu, advice: Option<&str>) -> Finding {
-    let [port, card] = match &gpu.slot {
-        Fact::Known(ends) => ends,
-        Fact::Unknown(why) => return Finding::cannot_tell(&gpu.label, why),
-    };
-    let (Some(of_slot), Some(of_card)) = (port.maximum, card.maximum) else {
-        return Finding::cannot_tell(
-            &gpu.label,
-            format!(
-                "the best of {} or {} is not shown",
-                port.address, card.address
-            ),
-        )
-        .with_advice(advice);
-    };
-    let seen = format!(
-        "the slot at {} can do {of_slot}, the card at {} {of_card}",
-        port.address, card.address
-    );
-    if of_slot.cmp_rate(of_card).is_lt() {
-        return Finding::warn(
-            &gpu.label,
-            seen,
-            "put the card into a slot that can do more; where there is none, expect what the slot gives",
-        );
-    }
-    Finding::ok(&gpu.label, seen)
-}
-
+/// Of the GPU and all ports above it: a port may count what the device below it caused.
 pub(super) fn errors(facts: &Facts) -> Vec<Finding> {
-    facts.gpus.iter().map(errors_of).collect()
+    of_gpus(facts, |gpu| {
+        let counters: Vec<_> = gpu.ports.iter().filter_map(|port| port.aer).collect();
+        let sum = |count: fn(&topology::AerCounters) -> Option<u64>| -> u64 {
+            counters.iter().filter_map(count).sum()
+        };
+        let corrected = sum(|counters| counters.correctable);
+        let nonfatal = sum(|counters| counters.nonfatal);
+        let fatal = sum(|counters| counters.fatal);
+        let unread = gpu.ports.iter().find(|port| port.aer.is_none());
+        // A few that are not fatal come of devices that are looked for at the start.
+        let verdict = match (fatal, corrected + nonfatal) {
+            (1.., _) => Verdict::Bad,
+            (0, 1..) => Verdict::Warn,
+            _ if gpu.ports.is_empty() => return not_shown(),
+            _ => match unread {
+                None => Verdict::Ok,
+                Some(port) => {
+                    let at = port.pci.address.to_string();
+                    return Finding::unknown("no error counters are shown").with("at", at);
+                }
+            },
+        };
+        let has_some = |port: &&PciFunction| port.aer.is_some_and(|counters| counters.sum() > 0);
+        let at = gpu.ports.iter().filter(has_some);
+        let at: Vec<String> = at.map(|port| port.pci.address.to_string()).collect();
+        Finding::of(verdict)
+            .with("corrected", corrected)
+            .with("not fatal", nonfatal)
+            .with("fatal", fatal)
+            .with("at", at)
+    })
 }
 
-/// The GPU and all ports above it: a port may count what the device below it caused.
-fn errors_of(gpu: &Gpu) -> Finding {
-    let counters: Vec<_> = gpu.ports.iter().filter_map(|port| port.aer).collect();
-    let sum = |count: fn(&topology::AerCounters) -> Option<u64>| -> u64 {
-        counters.iter().filter_map(count).sum()
-    };
-    let mended = sum(|counters| counters.correctable);
-    let lost = sum(|counters| counters.nonfatal);
-    let fatal = sum(|counters| counters.fatal);
-    let has_some = |port: &&PciFunction| port.aer.is_some_and(|counters| counters.sum() > 0);
-    let at = gpu.ports.iter().filter(has_some);
-    let at: Vec<String> = at.map(|port| port.pci.address.to_string()).collect();
-    let mut seen = format!(
-        "{mended} mended, {lost} not mended, {fatal} fatal errors since the machine or the device started, its start included"
-    );
-    if !at.is_empty() {
-        seen = format!("{seen}, at {}", at.join(", "));
-    }
-    let todo =
-        "count again under load; where they grow, seat card and riser again, or try another slot";
-    if fatal > 0 {
-        return Finding::bad(&gpu.label, seen, todo);
-    }
-    // A few that were not mended come of devices that are looked for at the start.
-    if mended + lost > 0 {
-        return Finding::warn(&gpu.label, seen, todo);
-    }
-    match gpu.ports.iter().find(|port| port.aer.is_none()) {
-        None if gpu.ports.is_empty() => {
-            Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU")
-        }
-        None => Finding::ok(&gpu.label, seen),
-        Some(port) => Finding::cannot_tell(
-            &gpu.label,
-            format!("the kernel shows no error counters of {}", port.pci.address),
-        )
-        .with_todo(
-            "use a kernel with CONFIG_PCIEAER whose firmware leaves errors to it, and no pci=noaer",
-        ),
-    }
+fn not_shown() -> Finding {
+    Finding::unknown("the kernel does not show this GPU")
 }
 
 pub(super) fn aspm(facts: &Facts) -> Vec<Finding> {
+    let command_line = facts.host.command_line.value.known();
+    let mut words = command_line
+        .into_iter()
+        .flat_map(|line| line.split_whitespace());
+    if words.any(|word| word == "pcie_aspm=off") {
+        return vec![Finding::ok().with("option", "pcie_aspm=off")];
+    }
     let policy = &facts.host.aspm_policy;
-    let is_off = facts
-        .host
-        .command_line
-        .value
-        .known()
-        .is_some_and(|line| line.split_whitespace().any(|word| word == "pcie_aspm=off"));
-    let mut findings = Vec::new();
-    match policy.told() {
-        _ if is_off => findings.push(Finding::ok(MACHINE, "/proc/cmdline: pcie_aspm=off")),
-        Ok(word) if word == "performance" => {
-            findings.push(Finding::ok(MACHINE, format!("{}: {word}", policy.source)));
-        }
-        Ok(word) if word.starts_with("powersave") || word == "powersupersave" => {
-            findings.push(Finding::warn(
-                MACHINE,
-                format!("{}: {word}", policy.source),
-                format!("echo performance > {} as root", policy.source),
-            ));
-        }
-        // `default` leaves the links as the firmware set them, which is read below.
-        Ok(_) if !facts.gpus.is_empty() => {}
-        Ok(word) => findings.push(Finding::cannot_tell(
-            MACHINE,
-            format!(
-                "{}: {word}, and there is no GPU whose links could be read",
-                policy.source
-            ),
-        )),
-        Err(why) => findings.push(Finding::cannot_tell(MACHINE, why)),
+    let is_by_firmware =
+        |word: &String| !["performance", "powersave", "powersupersave"].contains(&word.as_str());
+    // `default` leaves the links as the firmware set them, which is read at each.
+    if policy.value.known().is_some_and(is_by_firmware) && !facts.gpus.is_empty() {
+        return of_gpus(facts, aspm_of);
     }
-    if findings.is_empty() {
-        let advice = root_sees_more(facts).then_some("lspci -vv as root: LnkCtl");
-        findings.extend(facts.gpus.iter().map(|gpu| aspm_of(gpu, advice)));
-    }
-    findings
+    vec![of_file(policy, |word| {
+        let finding = match is_by_firmware(word) {
+            true => Finding::unknown("there is no GPU whose links could be read"),
+            false => Finding::warn_if(word != "performance"),
+        };
+        finding.with("policy", word.as_str())
+    })]
 }
 
-fn aspm_of(gpu: &Gpu, advice: Option<&str>) -> Finding {
-    let saving: Vec<String> = gpu
-        .ports
-        .iter()
-        .filter_map(|port| match port.aspm.known() {
-            None | Some(Aspm::Off) => None,
-            Some(states) => Some(format!("{} ({states})", port.pci.address)),
-        })
-        .collect();
-    if !saving.is_empty() {
-        return Finding::warn(
-            &gpu.label,
-            format!("power saving is on at {}", saving.join(", ")),
-            "switch ASPM off in the firmware, or echo performance > /sys/module/pcie_aspm/parameters/policy as root",
-        );
-    }
+fn aspm_of(gpu: &Gpu) -> Finding {
+    let saving = |port: &PciFunction| match port.aspm.known() {
+        None | Some(Aspm::Off) => None,
+        Some(states) => Some(format!("{} ({states})", port.pci.address)),
+    };
+    let saving: Vec<String> = gpu.ports.iter().filter_map(saving).collect();
     if gpu.ports.is_empty() {
-        return Finding::cannot_tell(&gpu.label, "the kernel does not show this GPU");
+        return not_shown();
     }
     match unread_link(&gpu.ports) {
-        None => Finding::ok(
-            &gpu.label,
-            format!(
-                "no power saving is on at the links above it, {} functions on the way",
-                gpu.ports.len()
-            ),
-        ),
-        Some((port, why)) => Finding::cannot_tell(
-            &gpu.label,
-            format!(
-                "the firmware decides, and of the link at {} neither end tells: {why}",
-                port.pci.address
-            ),
-        )
-        .with_advice(advice),
+        Some((port, why)) if saving.is_empty() => {
+            Finding::unknown(why).with("at", port.pci.address.to_string())
+        }
+        _ => Finding::warn_if(!saving.is_empty()).with("on at", saving),
     }
 }
 
-/// The lower end of the first link of which neither end tells what is on, with its reason.
+/// The lower end of the first link of which neither end says what is on, with its reason.
 ///
 /// A chain goes from a root port by the two ports of each switch to the card, so that every two functions are the ends of one link, which
 /// share what is on; the kernel's files stand at the lower one. Of a chain that is not whole each function has to tell.
@@ -214,4 +140,50 @@ fn unread_link(ports: &[PciFunction]) -> Option<(&PciFunction, &str)> {
             Fact::Known(_) => None,
         }
     })
+}
+
+pub(super) fn repairs(facts: &Facts) -> Vec<Finding> {
+    of_gpus(facts, |gpu| of_fact(&gpu.repairs, repairs_of))
+}
+
+fn repairs_of(repairs: &topology::Repairs) -> Finding {
+    let (rows, pages) = match (&repairs.rows, &repairs.pages) {
+        (Fact::Unknown(rows), Fact::Unknown(pages)) => {
+            let finding = Finding::unknown(rows);
+            return match rows == pages {
+                true => finding,
+                false => finding.with("detail", pages.as_str()),
+            };
+        }
+        (rows, pages) => (rows.known(), pages.known()),
+    };
+    let failed = rows.is_some_and(|rows| rows.failed)
+        || pages.is_some_and(|pages| pages.failed.is_some_and(|failed| failed > 0));
+    let waits = rows.is_some_and(|rows| rows.pending) || pages.is_some_and(|pages| pages.pending);
+    let is_repaired = rows.is_some_and(|rows| rows.uncorrected > 0)
+        || pages.is_some_and(|pages| pages.retired > 0);
+    let mut finding = match failed {
+        true => Finding::of(Verdict::Bad),
+        false => Finding::warn_if(waits || is_repaired),
+    };
+    if let Some(rows) = rows {
+        finding = finding
+            .with("rows remapped, uncorrectable", rows.uncorrected)
+            .with("rows remapped, correctable", rows.corrected);
+    }
+    if let Some(pages) = pages {
+        finding = finding.with("pages retired", pages.retired);
+        if let Some(lost) = pages.after_lost_data {
+            finding = finding.with("after double bit errors", lost);
+        }
+    }
+    if failed {
+        finding = finding.with("repair failed", true);
+    }
+    let by_itself = pages.is_some_and(|pages| pages.pending && pages.by_itself);
+    match (waits, by_itself) {
+        (true, true) => finding.with("pending, driver retires it", true),
+        (true, false) => finding.with("pending until reset", true),
+        (false, _) => finding,
+    }
 }

@@ -2,7 +2,7 @@
 
 use topology::Fact;
 
-use super::{MACHINE, NCCL_RUNTIME};
+use super::MACHINE;
 use crate::{Facts, Finding};
 
 /// What NCCL's page gives a container.
@@ -90,10 +90,6 @@ pub(super) fn shared_memory(facts: &Facts) -> Vec<Finding> {
             subject,
             seen,
             "see what fills it (ls -l /dev/shm); files of processes that were killed stay until they are removed",
-        )
-        .because(
-            "NCCL and vLLM exchange data between processes through files there, and fail to start where they do not fit",
-            NCCL_RUNTIME,
         )
     } else {
         Finding::ok(subject, seen)

@@ -1,183 +1,123 @@
 //! RDMA network cards: links, identifiers, distance, and whether they reach GPU memory.
 
 use topology::vendor::NVIDIA;
-use topology::{Nic, PathType, RdmaPort};
+use topology::{PathType, RdmaPort};
 
-use super::MACHINE;
+use super::{of_fact, of_file, of_gpus};
 use crate::{Facts, Finding};
 
 /// The first kernel whose RDMA takes memory by dma-buf.
 const DMA_BUF_SINCE: [u32; 2] = [5, 12];
 
-/// The cards, or the finding that they are not known.
-fn nics(facts: &Facts) -> Result<&[Nic], Vec<Finding>> {
-    let told = facts.nics.told();
-    told.map(Vec::as_slice)
-        .map_err(|why| vec![Finding::cannot_tell(MACHINE, why)])
+/// Whether there is no RDMA card, or it is not known which there are.
+fn has_none(facts: &Facts) -> Option<Vec<Finding>> {
+    match facts.nics.value.known() {
+        None => Some(vec![of_file(&facts.nics, |_| Finding::ok())]),
+        Some(nics) => nics.is_empty().then(Vec::new),
+    }
 }
 
 pub(super) fn peer_memory(facts: &Facts) -> Vec<Finding> {
-    let nics = match nics(facts) {
-        Ok(nics) => nics,
-        Err(findings) => return findings,
-    };
-    if nics.is_empty() || !facts.has_vendor(NVIDIA) {
+    if let Some(findings) = has_none(facts) {
+        return findings;
+    }
+    if !facts.has_vendor(NVIDIA) {
         return Vec::new();
     }
-    let modules = &facts.host.peer_modules;
-    match modules.told() {
-        Ok(loaded) if !loaded.is_empty() => {
-            return vec![Finding::ok(
-                MACHINE,
-                format!("{}: {}", modules.source, loaded.join(", ")),
-            )];
+    vec![of_file(&facts.host.peer_modules, |loaded| {
+        if !loaded.is_empty() {
+            return Finding::ok().with("module", loaded.clone());
         }
-        Ok(_) => {}
-        Err(why) => return vec![Finding::cannot_tell(MACHINE, why)],
-    }
-    let todo = "modprobe nvidia_peermem as root, or use NVIDIA's open kernel modules on Linux 5.12 or newer";
-    let (driver, release) = (facts.host.nvidia_module.told(), facts.host.release.told());
-    let (driver, release) = match (driver, release) {
-        (Ok(driver), Ok(release)) => (driver, release),
-        (Err(why), _) | (_, Err(why)) => {
-            return vec![
-                Finding::cannot_tell(MACHINE, format!("nvidia_peermem is not loaded, and {why}"))
-                    .with_todo(todo),
-            ];
-        }
-    };
-    let numbers: Vec<u32> = release
-        .split(['.', '-'])
-        .map_while(|part| part.parse().ok())
-        .collect();
-    let is_open = driver.contains("Open Kernel Module");
-    let seen = format!(
-        "nvidia_peermem is not loaded; the kernel is {release}, its NVIDIA module is {}",
-        if is_open {
-            "the open one"
-        } else {
-            "not the open one"
-        }
-    );
-    vec![
-        if is_open && numbers.as_slice() >= DMA_BUF_SINCE.as_slice() {
-            Finding::ok(MACHINE, format!("{seen}: dma-buf is there"))
-        } else {
-            Finding::warn(MACHINE, seen, todo)
-        },
-    ]
+        of_fact(&facts.host.nvidia_module.value, |driver| {
+            of_fact(&facts.host.release.value, |release| {
+                let parts = release.split(['.', '-']);
+                let numbers: Vec<u32> = parts.map_while(|part| part.parse().ok()).collect();
+                let is_open = driver.contains("Open Kernel Module");
+                let has_dma_buf = is_open && numbers.as_slice() >= DMA_BUF_SINCE.as_slice();
+                Finding::warn_if(!has_dma_buf)
+                    .with("module", loaded.clone())
+                    .with("kernel", release.as_str())
+                    .with("open NVIDIA module", is_open)
+            })
+        })
+    })]
 }
 
 /// A finding for each port of each card.
-fn of_ports(facts: &Facts, judge: impl Fn(String, &RdmaPort) -> Option<Finding>) -> Vec<Finding> {
-    match nics(facts) {
-        Err(findings) => findings,
-        Ok(nics) => nics
-            .iter()
-            .flat_map(|nic| &nic.rdma)
-            .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
-            .filter_map(|(device, port)| {
-                judge(format!("{} port {}", device.name, port.number), port)
-            })
-            .collect(),
+fn of_ports(facts: &Facts, judge: impl Fn(&RdmaPort) -> Option<Finding>) -> Vec<Finding> {
+    if let Some(findings) = has_none(facts) {
+        return findings;
     }
+    let nics = facts.nics.value.known().into_iter().flatten();
+    nics.flat_map(|nic| &nic.rdma)
+        .flat_map(|device| device.ports.iter().map(move |port| (device, port)))
+        .filter_map(|(device, port)| {
+            Some(judge(port)?.about(format!("{} port {}", device.name, port.number)))
+        })
+        .collect()
 }
 
 pub(super) fn link(facts: &Facts) -> Vec<Finding> {
-    of_ports(facts, |subject, port| {
-        let state = port.state.as_deref().unwrap_or_default();
-        Some(match port.is_active() {
-            None => Finding::cannot_tell(subject, "its state is not shown"),
-            Some(true) => Finding::ok(subject, format!("its state is {state}")),
-            Some(false) => Finding::warn(
-                subject,
-                format!(
-                    "its state is {state}, its wire {}",
-                    port.physical.as_deref().unwrap_or("not shown")
-                ),
-                "connect it, or leave it out: NCCL_IB_HCA with the names of the others",
-            ),
+    of_ports(facts, |port| {
+        let Some(is_active) = port.is_active() else {
+            return Some(Finding::unknown("its state is not shown"));
+        };
+        let finding = Finding::warn_if(!is_active);
+        let finding = finding.with("state", port.state.as_deref().unwrap_or_default());
+        Some(match &port.physical {
+            Some(wire) if !is_active => finding.with("wire", wire.as_str()),
+            _ => finding,
         })
     })
 }
 
+/// InfiniBand has no such index.
 pub(super) fn gid(facts: &Facts) -> Vec<Finding> {
-    let asked = facts
-        .variable("NCCL_IB_GID_INDEX")
-        .map(|variable| variable.value.clone())
-        // NCCL's own default, which lets it choose.
-        .filter(|index| index != "-1");
-    of_ports(facts, |subject, port| {
+    const INDEX: &str = "NCCL_IB_GID_INDEX";
+    let variable = facts
+        .variable(INDEX)
+        .map(|variable| variable.value.as_str());
+    // NCCL's own default is -1, which lets it choose.
+    let wanted = variable.filter(|index| *index != "-1");
+    of_ports(facts, |port| {
         match port.link_layer.as_deref() {
-            None => return Some(Finding::cannot_tell(subject, "its link layer is not shown")),
+            None => return Some(Finding::unknown("its link layer is not shown")),
             Some("Ethernet") => {}
-            // InfiniBand has no such index.
             Some(_) => return None,
         }
         if port.gids.is_empty() {
-            return Some(Finding::cannot_tell(
-                subject,
-                "its identifiers are not shown",
-            ));
+            return Some(Finding::unknown("its identifiers are not shown"));
         }
-        let second: Vec<String> = port
-            .gids
-            .iter()
-            .filter(|gid| gid.kind == "RoCE v2")
-            .map(|gid| gid.index.to_string())
-            .collect();
-        let list = second.join(", ");
-        if second.is_empty() {
-            return Some(Finding::warn(
-                subject,
-                "no identifier is of RoCE v2",
-                "give the port an IP address, and see that its firmware does RoCE v2 (cma_roce_mode)",
-            ));
-        }
-        Some(match &asked {
-            Some(index) if !second.contains(index) => Finding::warn(
-                subject,
-                format!("NCCL_IB_GID_INDEX={index}, and RoCE v2 has {list}"),
-                format!("unset NCCL_IB_GID_INDEX, or set it to one of {list}"),
-            ),
-            Some(index) => Finding::ok(subject, format!("NCCL_IB_GID_INDEX={index} is of RoCE v2")),
-            None => Finding::ok(subject, format!("RoCE v2 has the indexes {list}")),
+        let second = port.gids.iter().filter(|gid| gid.kind == "RoCE v2");
+        let second: Vec<String> = second.map(|gid| gid.index.to_string()).collect();
+        let fits = |index: &str| second.iter().any(|known| known == index);
+        let finding = Finding::warn_if(second.is_empty() || !wanted.is_none_or(fits));
+        let finding = finding.with("RoCE v2 indexes", second.clone());
+        Some(match wanted {
+            Some(index) => finding.with(INDEX, index),
+            None => finding,
         })
     })
 }
 
 pub(super) fn distance(facts: &Facts) -> Vec<Finding> {
-    let nics = match nics(facts) {
-        Ok(nics) => nics,
-        Err(findings) => return findings,
-    };
-    if nics.is_empty() {
-        return Vec::new();
+    if let Some(findings) = has_none(facts) {
+        return findings;
     }
-    let of = |gpu: &crate::Gpu| {
+    of_gpus(facts, |gpu| {
         let Some(device) = gpu.address.and_then(|address| facts.machine.gpu(address)) else {
-            return Finding::cannot_tell(&gpu.label, "the kernel does not show where this GPU is");
+            return Finding::unknown("the kernel does not show where this GPU is");
         };
+        let nics = facts.nics.value.known().into_iter().flatten();
         // Classes are ordered nearest first, and `Unknown` last.
-        let nearest = nics
-            .iter()
-            .map(|nic| (device.path_to(&nic.pci), nic.label().unwrap_or_default()))
-            .min();
-        match nearest {
-            Some((PathType::Unknown, _)) | None => Finding::cannot_tell(
-                &gpu.label,
-                "the NUMA node of the GPU or of every network card is not shown",
-            ),
-            Some((PathType::Sys, name)) => Finding::warn(
-                &gpu.label,
-                format!("its nearest network card is {name}, on another NUMA node"),
-                "move a card to the GPU's node, or let ranks of this GPU's node talk to other hosts through host memory",
-            ),
-            Some((path, name)) => Finding::ok(
-                &gpu.label,
-                format!("its nearest network card is {name}, {path}"),
-            ),
+        let nearest = nics.map(|nic| (device.path_to(&nic.pci), nic.label().unwrap_or_default()));
+        match nearest.min() {
+            Some((PathType::Unknown, _)) | None => {
+                Finding::unknown("the node of the GPU or of every network card is not shown")
+            }
+            Some((path, name)) => Finding::warn_if(path == PathType::Sys)
+                .with("nearest", name)
+                .with("path", path.to_string()),
         }
-    };
-    facts.gpus.iter().map(of).collect()
+    })
 }

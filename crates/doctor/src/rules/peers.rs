@@ -1,44 +1,34 @@
 //! What stands between two GPUs: MIG and virtual GPUs, IOMMU, ACS, windows to memory, AMD's peer links.
 
 use topology::vendor::{AMD, NVIDIA};
-use topology::{Fact, IommuMode};
+use topology::{Fact, IommuMode, PeerSurroundings};
 
-use super::{MACHINE, is_guest, root_sees_more};
-use crate::{Facts, Finding, Gpu, Pair};
+use super::{of_fact, of_file, of_gpus, of_pairs};
+use crate::{Facts, Finding, Gpu, Verdict};
 
+/// A virtual GPU that shares its GPU by time may have peer access: that depends on GPU, release and host.
 pub(super) fn forbidden(facts: &Facts) -> Vec<Finding> {
-    let of_nvidia = facts.gpus.iter().filter(|gpu| gpu.vendor == Some(NVIDIA));
-    of_nvidia.map(|gpu| {
-        let name = gpu.name.as_deref().unwrap_or("a device without a name");
-        let todo = "plan for copies through host memory, or use the GPU whole: MIG off, or passed through";
-        if gpu.mig == Some(true) {
-            return Finding::bad(&gpu.label, format!("{name} is a MIG instance"), todo);
-        }
+    let findings = of_gpus(facts, |gpu| {
         let virtual_gpu = gpu.name.as_deref().and_then(vgpu_profile);
-        if let Some((profile, is_mig_backed)) = virtual_gpu {
-            return if is_mig_backed {
-                Finding::bad(&gpu.label, format!("{name} is a virtual GPU on a MIG instance, profile {profile}"), todo)
-            } else {
-                Finding::cannot_tell(
-                    &gpu.label,
-                    format!("{name} is a virtual GPU, profile {profile}: whether it has peer access depends on GPU, release and host"),
-                )
-                .with_todo("nvidia-smi topo -p2p r says what the driver allows; then check with p2p-bw")
-            };
-        }
-        match (gpu.mig, &gpu.name) {
-            (Some(_), Some(_)) => Finding::ok(&gpu.label, format!("{name} is neither a MIG instance nor a virtual GPU")),
+        match (gpu.mig, virtual_gpu, &gpu.name) {
+            (Some(true), ..) => Finding::of(Verdict::Bad).with("MIG instance", true),
+            (_, Some((profile, true)), _) => Finding::of(Verdict::Bad)
+                .with("MIG instance", true)
+                .with("vGPU profile", profile),
+            (_, Some((profile, false)), _) => {
+                Finding::of(Verdict::Unknown).with("vGPU profile", profile)
+            }
+            (Some(false), None, Some(_)) => Finding::ok().with("MIG instance", false),
             _ => {
                 let why = facts.given.undriven.clone();
-                Finding::cannot_tell(
-                    &gpu.label,
-                    why.unwrap_or_else(|| "the management library does not say whether it is a MIG instance".to_owned()),
-                )
-                .with_todo("install NVIDIA's driver with its management library, then look again")
+                let unasked = "no management library says whether it is a MIG instance";
+                Finding::unknown(why.unwrap_or_else(|| unasked.to_owned()))
             }
         }
-    })
-    .collect()
+    });
+    let of_nvidia = |(gpu, _): &(&Gpu, Finding)| gpu.vendor == Some(NVIDIA);
+    let both = facts.gpus.iter().zip(findings).filter(of_nvidia);
+    both.map(|(_, finding)| finding).collect()
 }
 
 /// The profile at the end of a virtual GPU's name: `48Q` of `NVIDIA L40-48Q`, gigabytes and one of four series; and whether the number
@@ -52,130 +42,79 @@ fn vgpu_profile(name: &str) -> Option<(&str, bool)> {
     plain.then_some((profile, is_mig_backed))
 }
 
+fn translates(around: &PeerSurroundings) -> bool {
+    let mut modes = around.iommu.iter();
+    modes.any(|mode| mode.known() == Some(&IommuMode::Translated))
+}
+
 pub(super) fn iommu(facts: &Facts) -> Vec<Finding> {
-    let todo = "start the kernel with iommu=pt, or switch the IOMMU off in the firmware; then check peer copies with p2p-bw";
-    let on_host = is_guest(facts).then_some("look at /sys/kernel/iommu_groups on the host");
-    let of = |pair: &Pair| {
-        let around = match &pair.around {
-            Fact::Known(around) => around,
-            Fact::Unknown(why) => return Finding::cannot_tell(&pair.label, why),
-        };
-        let [a, b] = &around.iommu;
-        let translates = |mode: &Fact<IommuMode>| mode.known() == Some(&IommuMode::Translated);
-        if translates(a) || translates(b) {
-            return Finding::warn(&pair.label, format!("IOMMU: {a} and {b}"), todo);
-        }
-        match (a, b) {
-            (Fact::Known(a), Fact::Known(b)) => {
-                Finding::ok(&pair.label, format!("IOMMU: {a} and {b}"))
+    of_pairs(facts, |pair| {
+        of_fact(&pair.around, |around| {
+            let modes: Vec<String> = around.iommu.iter().map(ToString::to_string).collect();
+            match &around.iommu {
+                _ if translates(around) => Finding::warn_if(true).with("IOMMU", modes),
+                [Fact::Unknown(why), _] | [_, Fact::Unknown(why)] => Finding::unknown(why),
+                [Fact::Known(_), Fact::Known(_)] => Finding::ok().with("IOMMU", modes),
             }
-            (Fact::Unknown(why), _) | (_, Fact::Unknown(why)) => {
-                Finding::cannot_tell(&pair.label, format!("IOMMU: {why}")).with_advice(on_host)
-            }
-        }
-    };
-    facts.pairs.iter().map(of).collect()
+        })
+    })
 }
 
 pub(super) fn acs(facts: &Facts) -> Vec<Finding> {
-    let advice = if root_sees_more(facts) {
-        Some("run this as root, or lspci -vvv as root and look for ACSCtl")
-    } else {
-        is_guest(facts).then_some("on the host, lspci -vvv as root: look for ACSCtl")
-    };
-    let pairs = facts.pairs.iter();
-    pairs.map(|pair| acs_of(pair, advice)).collect()
+    of_pairs(facts, |pair| {
+        of_fact(&pair.around, |around| {
+            of_fact(&around.acs, |ports| {
+                let redirecting = around.redirecting();
+                let at: Vec<String> = redirecting.map(|port| port.address.to_string()).collect();
+                let unread = ports.iter().find_map(|port| match &port.control {
+                    Fact::Unknown(why) => Some((port.address, why)),
+                    Fact::Known(_) => None,
+                });
+                match (at.is_empty(), unread) {
+                    (true, Some((address, why))) => {
+                        Finding::unknown(why).with("at", address.to_string())
+                    }
+                    (true, None) => Finding::ok().with("ports without redirect", ports.len()),
+                    (false, _) => {
+                        let is_bad = translates(around) || pair.below_a_switch() == Some(true);
+                        let verdict = if is_bad { Verdict::Bad } else { Verdict::Warn };
+                        Finding::of(verdict).with("redirects at", at)
+                    }
+                }
+            })
+        })
+    })
 }
 
-fn acs_of(pair: &Pair, advice: Option<&str>) -> Finding {
-    let around = match &pair.around {
-        Fact::Known(around) => around,
-        Fact::Unknown(why) => return Finding::cannot_tell(&pair.label, why),
-    };
-    let ports = match &around.acs {
-        Fact::Known(ports) => ports,
-        Fact::Unknown(why) => return Finding::cannot_tell(&pair.label, format!("ACS: {why}")),
-    };
-    let redirecting: Vec<String> = around
-        .redirecting()
-        .map(|port| port.address.to_string())
-        .collect();
-    if let Some(first) = redirecting.first() {
-        let seen = format!("ACS redirects at {}", redirecting.join(", "));
-        let todo = format!(
-            "on bare metal: setpci -s {first} ECAP_ACS+0x6.w=0000 as root, for each of these ports, after each start of the machine; \
-             it lets devices reach each other past the IOMMU"
-        );
-        let translates = around
-            .iommu
-            .iter()
-            .any(|mode| mode.known() == Some(&IommuMode::Translated));
-        return if translates || pair.below_a_switch() == Some(true) {
-            Finding::bad(&pair.label, seen, todo)
-        } else {
-            Finding::warn(&pair.label, seen, todo)
-        };
-    }
-    let unread = ports.iter().find_map(|port| match &port.control {
-        Fact::Unknown(why) => Some(format!("ACS of {}: {why}", port.address)),
-        Fact::Known(_) => None,
-    });
-    match unread {
-        Some(why) => Finding::cannot_tell(&pair.label, why).with_advice(advice),
-        None => Finding::ok(
-            &pair.label,
-            format!("ACS redirects nothing at {} ports on the way", ports.len()),
-        ),
-    }
-}
-
+/// AMD's driver allows no peer access without a window to all of the memory.
 pub(super) fn large_bar(facts: &Facts) -> Vec<Finding> {
-    let of = |gpu: &Gpu| match &gpu.bar {
-        Fact::Unknown(why) => Finding::cannot_tell(&gpu.label, format!("its window: {why}")),
-        Fact::Known(bar) if bar.is_large() => {
-            Finding::ok(&gpu.label, format!("its window is {bar}"))
-        }
-        Fact::Known(bar) => {
-            let seen = format!("its window is {bar}");
-            let todo = "switch on Above 4G Decoding and Resizable BAR in the firmware";
-            if gpu.vendor == Some(AMD) {
-                Finding::bad(&gpu.label, seen, todo)
-            } else {
-                Finding::warn(&gpu.label, seen, todo)
-            }
-        }
-    };
-    facts.gpus.iter().map(of).collect()
+    of_gpus(facts, |gpu| {
+        of_fact(&gpu.bar, |bar| {
+            let verdict = match (bar.is_large(), gpu.vendor) {
+                (true, _) => Verdict::Ok,
+                (false, Some(AMD)) => Verdict::Bad,
+                (false, _) => Verdict::Warn,
+            };
+            Finding::of(verdict).with("BAR1", bar.to_string())
+        })
+    })
 }
 
 pub(super) fn kfd(facts: &Facts) -> Vec<Finding> {
     if !facts.has_vendor(AMD) || facts.gpus.len() < 2 {
         return Vec::new();
     }
-    let read = &facts.host.kfd_peers;
-    vec![match read.told() {
-        Err(why) => Finding::cannot_tell(MACHINE, why),
-        Ok([gpus, _]) if *gpus < 2 => Finding::cannot_tell(
-            MACHINE,
-            format!("{}: the KFD has {gpus} GPUs, and so no pair", read.source),
-        ),
-        Ok([gpus, joined]) => {
-            let pairs = gpus * (gpus - 1) / 2;
-            let seen = format!(
-                "{}: {joined} of {pairs} pairs of {gpus} GPUs have a link",
-                read.source
-            );
-            if *joined == pairs {
-                Finding::ok(MACHINE, seen)
-            } else {
-                Finding::warn(
-                    MACHINE,
-                    seen,
-                    "use a kernel with CONFIG_HSA_AMD_P2P and CONFIG_PCI_P2PDMA and switch on Resizable BAR; then check with p2p-bw",
-                )
-            }
-        }
-    }]
+    vec![of_file(&facts.host.kfd_peers, |[gpus, linked]| {
+        let pairs = gpus * gpus.saturating_sub(1) / 2;
+        let finding = match pairs {
+            0 => Finding::of(Verdict::Unknown),
+            pairs => Finding::warn_if(*linked != pairs),
+        };
+        finding
+            .with("GPUs", *gpus)
+            .with("pairs", pairs)
+            .with("with a link", *linked)
+    })]
 }
 
 #[cfg(test)]

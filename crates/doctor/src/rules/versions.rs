@@ -2,8 +2,7 @@
 
 use topology::Fact;
 
-use super::MACHINE;
-use crate::known::{HOST_HANGS, Problem, problems};
+use crate::known::{HOST_HANGS, HostHang, Problem, problems};
 use crate::{Facts, Finding, Verdict};
 
 pub(super) fn known(facts: &Facts) -> Vec<Finding> {
@@ -12,71 +11,67 @@ pub(super) fn known(facts: &Facts) -> Vec<Finding> {
         .collect();
     for version in &facts.given.versions {
         let named = format!("{} {}", version.component, version.text);
-        if findings.iter().any(|finding| finding.subject == named) {
-            continue;
-        }
-        let rows = problems()
-            .filter(|row| row.component == version.component)
-            .count();
+        let rows = problems().filter(|row| row.component == version.component);
+        let rows = rows.count();
         // What nothing is known of is not ok.
-        if rows == 0 {
-            continue;
+        if rows > 0 && !findings.iter().any(|finding| finding.subject == named) {
+            let finding = Finding::ok().about(named).with("known problems", rows);
+            findings.push(
+                finding
+                    .with("of this machine", 0_u64)
+                    .with("in", version.source.as_str()),
+            );
         }
-        findings.push(Finding::ok(
-            named,
-            format!(
-                "{}: none of {} known problems is of this version and box",
-                version.source, rows
-            ),
-        ));
     }
-    for reason in &facts.given.unversioned {
-        findings.push(Finding::cannot_tell(MACHINE, reason));
-    }
+    findings.extend(facts.given.unversioned.iter().map(Finding::unknown));
     findings
 }
 
-/// What a row says; `None` where it is not of this box.
+/// What a row says; `None` where it is not of this machine.
 fn judge(problem: &Problem, facts: &Facts) -> Option<Finding> {
     let version = facts.version(problem.component)?;
-    let subject = format!("{} {}", version.component, version.text);
     let numbers = version.numbers();
-    let because = |finding: Finding| finding.because(problem.what, problem.source);
-    match (problem.on)(facts) {
+    let finding = match (problem.on)(facts) {
         Fact::Known(false) => return None,
-        Fact::Unknown(why) if problem.holds_for(&numbers) => {
-            return Some(because(Finding::cannot_tell(subject, why)));
+        Fact::Known(true) if numbers.is_empty() => {
+            Finding::unknown("its version cannot be compared")
         }
-        Fact::Unknown(_) => return None,
-        Fact::Known(true) => {}
-    }
-    if numbers.is_empty() {
-        let why = format!(
-            "{}: `{}` is no version that can be compared",
-            version.source, version.text
-        );
-        return Some(because(Finding::cannot_tell(subject, why)));
-    }
-    let is_mended = problem.unless.is_some_and(|(component, from)| {
-        let other = facts.version(component);
-        other.is_some_and(|other| other.numbers().as_slice() >= from)
-    });
-    if !problem.holds_for(&numbers) || is_mended {
-        return None;
-    }
-    let seen = format!("{} says version {}", version.source, version.text);
-    let avoided = problem.avoided_by.filter(|(name, value)| {
-        let variable = facts.variable(name);
-        variable.is_some_and(|variable| variable.value.eq_ignore_ascii_case(value))
-    });
-    Some(because(match avoided {
-        Some((name, value)) => Finding::ok(
-            subject,
-            format!("{seen}; {name}={value} avoids what is known of it"),
-        ),
-        None if problem.verdict == Verdict::Bad => Finding::bad(subject, seen, problem.todo),
-        None => Finding::warn(subject, seen, problem.todo),
-    }))
+        _ if !problem.holds_for(&numbers) => return None,
+        Fact::Unknown(why) => Finding::unknown(why),
+        Fact::Known(true) => {
+            let is_fixed = problem.unless.is_some_and(|(component, from)| {
+                let other = facts.version(component);
+                other.is_some_and(|other| other.numbers().as_slice() >= from)
+            });
+            if is_fixed {
+                return None;
+            }
+            let avoided = problem.avoided_by.filter(|(name, value)| {
+                let variable = facts.variable(name);
+                variable.is_some_and(|variable| variable.value.eq_ignore_ascii_case(value))
+            });
+            match avoided {
+                Some((name, value)) => Finding::ok().with("avoided by", format!("{name}={value}")),
+                None => Finding::of(problem.verdict),
+            }
+        }
+    };
+    let subject = format!("{} {}", version.component, version.text);
+    let finding = finding.about(subject).coded(problem.code);
+    Some(finding.with("in", version.source.as_str()))
+}
+
+/// The combination of devices here that is known to take the host down.
+pub(super) fn hangs(facts: &Facts) -> Option<&'static HostHang> {
+    // However many are chosen, the machine has those that the kernel shows.
+    let count = facts.machine.gpus.len().max(facts.gpus.len());
+    let has = |name: &str| {
+        let mut names = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
+        names.any(|known| known.contains(name))
+    };
+    HOST_HANGS
+        .iter()
+        .find(|hang| count >= hang.devices && has(hang.name))
 }
 
 pub(super) fn host_hang(facts: &Facts) -> Vec<Finding> {
@@ -86,36 +81,23 @@ pub(super) fn host_hang(facts: &Facts) -> Vec<Finding> {
     if facts.gpus.iter().any(|gpu| gpu.name.is_none()) {
         let why = facts.given.undriven.clone();
         let why = why.unwrap_or_else(|| "the driver does not name the devices".to_owned());
-        return vec![
-            Finding::cannot_tell(MACHINE, why).with_todo("install the driver, then look again"),
-        ];
+        return vec![Finding::unknown(why)];
     }
-    // However many are chosen, the box has those that the kernel shows.
-    let count = facts.machine.gpus.len().max(facts.gpus.len());
-    let name = |gpu: &crate::Gpu| gpu.name.clone().unwrap_or_default();
-    for hang in HOST_HANGS {
-        let Some(gpu) = facts.gpus.iter().find(|gpu| name(gpu).contains(hang.name)) else {
-            continue;
-        };
-        if count >= hang.devices {
-            let seen = format!("{count} GPUs, among them {}", name(gpu));
-            let off = facts.variable("NCCL_P2P_DISABLE");
-            return vec![if off.is_some_and(|variable| variable.value == "1") {
-                Finding::ok(MACHINE, format!("{seen}; NCCL_P2P_DISABLE=1 avoids peer copies of collectives"))
-            } else {
-                Finding::bad(MACHINE, seen, "export NCCL_P2P_DISABLE=1; p2p-bw tries peer copies there with --risk only")
-            }
-            .because(hang.why, "ROCm/rocm-systems#11348")];
-        }
-    }
-    let mut names: Vec<String> = facts.gpus.iter().map(name).collect();
+    const SWITCH: &str = "NCCL_P2P_DISABLE";
+    let is_off = facts
+        .variable(SWITCH)
+        .is_some_and(|variable| variable.value == "1");
+    let mut names: Vec<String> = facts
+        .gpus
+        .iter()
+        .filter_map(|gpu| gpu.name.clone())
+        .collect();
     names.dedup();
-    vec![Finding::ok(
-        MACHINE,
-        format!(
-            "{count} GPUs, {}: none of {} known combinations",
-            names.join(", "),
-            HOST_HANGS.len()
-        ),
-    )]
+    let finding = match hangs(facts) {
+        None => Finding::ok(),
+        Some(_) if is_off => Finding::ok().with(SWITCH, "1"),
+        Some(_) => Finding::of(Verdict::Bad),
+    };
+    let count = facts.machine.gpus.len().max(facts.gpus.len());
+    vec![finding.with("GPUs", count).with("names", names)]
 }

@@ -1,7 +1,7 @@
 //! The parts of steps against sums written here, and the model, engine and profile that the scheduler's tests share.
 
 use super::*;
-use measure::record::CollectivePath;
+use record::CollectivePath;
 use tp_plan::{CustomAllReduce, Engine, Executor, Experts, Vendor, WeightFormat};
 
 /// Ten layers of 1024 with two key-value heads of 128, 16 bits everywhere.

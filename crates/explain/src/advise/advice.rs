@@ -4,126 +4,101 @@ use serde::{Deserialize, Serialize};
 
 use crate::range::Range;
 
-/// Something to do.
+/// What to do, what it brings and how to see that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// The rule that it follows from.
+    /// Which rule says so, with what it saw.
     pub rule: Rule,
-    /// What to do, in a few words that begin with a verb.
-    pub what: String,
-    /// Why, and what to mind.
-    pub why: String,
-    /// What it would bring; `None` where arithmetic gives nothing.
+    /// What it would bring; `None` where no arithmetic says.
     pub effect: Option<Effect>,
-    /// What this rests on.
-    pub based_on: String,
-    /// What to run to see whether it holds; `None` in explanations from before it was told.
+    /// Commands that show it, one after the other.
     #[serde(default)]
-    pub prove: Option<String>,
+    pub commands: Vec<String>,
 }
 
-/// What effects are times of.
-pub(super) const STEP_RATE: &str = "the step rate of TP1";
-
-/// What is supposed where links are made free: the median takes all that is left for communication.
-pub(super) const FREE_LINKS: &str = "if links were free and all that is unexplained were theirs";
-
-/// What a piece of advice would bring.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What advice brings: times the step rate of one GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Of what, such as `tokens/s of TP2`.
-    pub of: String,
-    /// Times that.
+    /// How many times.
     pub times: Range,
-    /// Whether it is what would be gained if all of something went away: more than any one step brings.
+    /// Whether that is an upper figure: if all of what it acts on went away.
     pub at_most: bool,
-    /// What would have to go away, such as `if links were free`; `None` where it is an estimate, and in explanations from before.
-    #[serde(default)]
-    pub condition: Option<String>,
-    /// The most that it could bring, where more than what it is reckoned on may be communication.
-    #[serde(default)]
-    pub most: Option<f64>,
 }
 
 impl Effect {
-    /// What it would bring if all of something went away, which `condition` says.
-    pub(super) fn bound(of: &str, times: Range, condition: &str) -> Self {
+    pub(super) fn bound(times: Range) -> Self {
         Self {
-            of: of.to_owned(),
             times,
             at_most: true,
-            condition: Some(condition.to_owned()),
-            most: Some(times.high),
-        }
-    }
-
-    /// Whether it is told as times the steps of one GPU.
-    pub(crate) fn is_step_rate(&self) -> bool {
-        self.of == STEP_RATE
-    }
-}
-
-impl std::fmt::Display for Effect {
-    /// With its interval, and what it supposes.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (times, of) = (self.times.with_decimals(2), &self.of);
-        write!(f, "{times}x {of}")?;
-        match (self.at_most, &self.condition, self.most) {
-            (true, Some(condition), _) => write!(f, " {condition}"),
-            (true, None, _) => f.write_str(" if all of it went away"),
-            (false, _, Some(most)) => write!(
-                f,
-                ", up to {most:.2}x {of} (95% of the draws lie below) where all that is unexplained is communication, too"
-            ),
-            (false, _, None) => Ok(()),
         }
     }
 }
 
-/// Rules that give advice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A rule with what it saw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "fields are named by what they hold")]
 pub enum Rule {
-    /// Several GPUs are slower than one, and no file says which it is of.
-    FilesMixedUp,
-    /// GPUs that cannot reach each other's memory because of MIG.
+    /// MIG instances have no peer access: use whole GPUs.
     MigWithoutPeers,
-    /// No peer access, and nothing known that rules it out.
-    PeersDenied,
-    /// Peer access is reported, and copies go through host memory.
-    PeersStaged,
-    /// Peer access works, and a variable keeps the library from it.
-    LibraryToldOff,
-    /// The engine's own all-reduce is off for more than two GPUs on PCIe.
-    CustomAllReduceGated,
-    /// Somebody switched the engine's own all-reduce off.
+    /// Stages exchange less than tensor parallel ranks.
+    PipelineStages { stages: u32 },
+    /// One-GPU replicas may give more tokens a second.
+    Replicas {
+        replicas: u32,
+        times: Range,
+        in_flight: u32,
+    },
+    /// The driver denies peer access.
+    PeersDenied {
+        guest: bool,
+        redirects: bool,
+        translates: bool,
+    },
+    /// Peer access is reported, and copies are staged.
+    PeersStaged {
+        guest: bool,
+        redirects: bool,
+        translates: bool,
+    },
+    /// A variable keeps the library from peer access.
+    LibraryToldOff { variable: String, value: String },
+    /// The engine's own all-reduce is for two GPUs on PCIe.
+    CustomAllReduceGated { replicas: u32 },
+    /// The engine's own all-reduce is off by a flag.
     CustomAllReduceByFlag,
-    /// Communication is not the largest part.
-    KernelsFirst,
-    /// A link runs below what slot and card can do.
-    LinkTrainedDown,
-    /// Another pair of GPUs has a faster link.
-    OtherPair,
-    /// Steps are launched one kernel at a time.
-    Eager,
-    /// The server's threads run on a NUMA node without its GPUs.
-    ThreadsElsewhere,
-    /// The batch is padded, and its messages with it.
-    Padded,
-    /// Even free links would not make this many GPUs worth it at this batch.
-    BoundTooLow,
-    /// Links cost next to nothing.
+    /// Kernels lose more than links.
+    KernelsFirst { gemm_ms: Range },
+    /// A link runs below what card and slot can do.
+    LinkTrainedDown {
+        device: String,
+        now: String,
+        most: String,
+    },
+    /// Another pair of GPUs is faster.
+    OtherPair { a: String, b: String },
+    /// No graphs, or none of this batch.
+    Eager { largest_graph: Option<u32> },
+    /// Threads run on nodes that no GPU of theirs hangs on.
+    ThreadsElsewhere { nodes: Vec<u32>, share: f64 },
+    /// The batch runs in a larger graph.
+    Padded {
+        batch: u32,
+        padded_batch: u32,
+        is_vllm: bool,
+    },
+    /// Even free links would give little at this batch.
+    BoundTooLow { in_flight: u32, free_links: Range },
+    /// Free links would bring next to nothing.
     NothingToGain,
-    /// The model fits one GPU.
-    Replicas,
 }
 
 impl Rule {
-    /// Whether it rests on what a half-width model leaves for communication, where there is one.
-    pub(crate) fn is_by_half(self) -> bool {
+    /// Whether it rests on the shard run, so that it falls where that is contradicted.
+    pub(crate) fn is_by_half(&self) -> bool {
         matches!(
             self,
-            Self::KernelsFirst | Self::BoundTooLow | Self::NothingToGain
+            Self::KernelsFirst { .. } | Self::BoundTooLow { .. } | Self::NothingToGain
         )
     }
 }

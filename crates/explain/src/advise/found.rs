@@ -1,10 +1,10 @@
 //! What rules look at, and the effects that arithmetic gives them.
 
-use super::advice::{Effect, FREE_LINKS, STEP_RATE};
-use super::commands::{Commands, NEEDS_REAL};
-use crate::attribute::{Attribution, Claim};
+use super::advice::Effect;
+use crate::attribute::{Attribution, Claim, CommunicationFrom};
+use crate::commands::Commands;
 use crate::inputs::Inputs;
-use crate::what_if::{By, CommunicationFrom, Substitution, what_if};
+use crate::what_if::{By, Substitution, what_if};
 
 /// What rules look at.
 pub(super) struct Found<'a> {
@@ -15,13 +15,13 @@ pub(super) struct Found<'a> {
 impl Found<'_> {
     /// Whether anything is claimed of communication, so that links may be at fault.
     pub(super) fn is_claimed(&self) -> bool {
-        !matches!(self.attribution.claim, Claim::None { .. })
+        !matches!(self.attribution.claim, Claim::None)
     }
 
     /// What free links would bring; nothing where nothing is claimed of communication.
     pub(super) fn bound(&self) -> Option<Effect> {
         self.is_claimed()
-            .then(|| Effect::bound(STEP_RATE, self.attribution.free_links, FREE_LINKS))
+            .then(|| Effect::bound(self.attribution.free_links))
     }
 
     /// What a substitute would bring; `None` where no curve tells it.
@@ -33,32 +33,12 @@ impl Found<'_> {
         let answers = what_if(self.inputs, self.attribution, &asked);
         let predicted = answers.first()?.predicted()?;
         if predicted.taken_out == CommunicationFrom::Remainder {
-            return Some(Effect::bound(
-                STEP_RATE,
-                predicted.speed_up,
-                "where all that is unexplained is communication",
-            ));
+            return Some(Effect::bound(predicted.speed_up));
         }
         Some(Effect {
-            of: STEP_RATE.to_owned(),
             times: predicted.speed_up,
             at_most: false,
-            condition: None,
-            most: predicted.if_all_is_communication.map(|times| times.high),
         })
-    }
-
-    /// Why something is advised that no soft box can show; of a soft box with the word that it needs a real server.
-    pub(super) fn in_reality(&self, why: &str) -> String {
-        match self.commands().is_soft() {
-            true => format!("{why}; {NEEDS_REAL}"),
-            false => why.to_owned(),
-        }
-    }
-
-    /// The command that shows it, which on a soft box there is none of.
-    pub(super) fn prove_in_reality(&self, command: String) -> Option<String> {
-        (!self.commands().is_soft()).then_some(command)
     }
 
     /// Commands of this case.
@@ -73,7 +53,7 @@ impl Found<'_> {
     }
 
     /// The server as it is and the load of the runs on it, `more` being flags of the server.
-    pub(super) fn served_with(&self, more: &str) -> String {
+    pub(super) fn served_with(&self, more: &str) -> Vec<String> {
         let Attribution { tp, batch, .. } = *self.attribution;
         self.commands().served_with(tp, batch, more)
     }

@@ -1,6 +1,6 @@
 //! Links that are slower than they need be: trained down, or not the best pair of the box.
 
-use measure::record::{Endpoint, LinkDevice, Links, Outcome, PeerVerdict, Point};
+use record::{Endpoint, LinkDevice, Links, Outcome, PeerVerdict, Point};
 use topology::PcieLink;
 
 use super::advice::{Advice, Rule};
@@ -38,18 +38,13 @@ pub(super) fn trained_down(found: &Found) -> Vec<Advice> {
         new: LinkRate::Pcie(most),
     });
     vec![Advice {
-        rule: Rule::LinkTrainedDown,
-        what: format!(
-            "bring {label}'s link to {most}: reseat card and riser, look at the slot's setting in the firmware"
-        ),
-        why: format!("it ran as {now} under load, and card and slot can do {most}"),
+        rule: Rule::LinkTrainedDown {
+            device: label,
+            now: now.to_string(),
+            most: most.to_string(),
+        },
         effect: effect.or_else(|| found.bound()),
-        based_on: "links read by p2p-bw while copies ran".to_owned(),
-        prove: Some(format!(
-            "{}, then {}",
-            found.commands().links(),
-            found.time_collectives()
-        )),
+        commands: vec![found.commands().links(), found.time_collectives()],
     }]
 }
 
@@ -82,13 +77,7 @@ fn faster(found: &Found, links: &Links) -> Option<Advice> {
         return None;
     }
     let effect = found.by(By::Rate(ratio));
-    Some(advice(
-        found,
-        links,
-        pair,
-        format!("its slower direction gave {best:.1} GB/s against {now:.1} ({case})"),
-        effect,
-    ))
+    Some(advice(found, links, pair, effect))
 }
 
 /// By verdict, where the pair that was used has no peer access and another has.
@@ -105,8 +94,7 @@ fn direct(found: &Found, links: &Links) -> Option<Advice> {
     let pair = pairs(links).find(|pair| is(*pair, PeerVerdict::Direct))?;
     without.then(|| {
         let effect = found.by(By::PeerAccess);
-        let why = "it has peer access, and the one that was used has none".to_owned();
-        advice(found, links, pair, why, effect)
+        advice(found, links, pair, effect)
     })
 }
 
@@ -114,30 +102,19 @@ fn advice(
     found: &Found,
     links: &Links,
     (a, b): (usize, usize),
-    why: String,
     effect: Option<super::advice::Effect>,
 ) -> Advice {
-    let label = |index: usize| links.devices[index].label.as_str();
+    let label = |index: usize| links.devices[index].label.clone();
     let ordinals = format!("{},{}", links.devices[a].ordinal, links.devices[b].ordinal);
+    let gpus = found.commands().gpus();
+    let arms = format!(" --arms gpu-pair --gpus {gpus} --pairs {ordinals}");
     Advice {
-        rule: Rule::OtherPair,
-        what: format!(
-            "serve on {} and {} instead of {} and {}",
-            label(a),
-            label(b),
-            label(0),
-            label(1)
-        ),
-        why,
+        rule: Rule::OtherPair {
+            a: label(a),
+            b: label(b),
+        },
         effect: effect.or_else(|| found.bound()),
-        based_on: "peer copies and probes of p2p-bw on every pair".to_owned(),
-        prove: Some(found.commands().ablate(
-            found.attribution.batch,
-            &format!(
-                " --arms gpu-pair --gpus {} --pairs {ordinals}",
-                found.commands().gpus()
-            ),
-        )),
+        commands: vec![found.commands().ablate(found.attribution.batch, &arms)],
     }
 }
 

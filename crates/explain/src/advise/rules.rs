@@ -9,8 +9,6 @@ use crate::inputs::Inputs;
 /// What advice acts on.
 #[derive(Clone, Copy)]
 enum ActsOn {
-    /// The files themselves: before anything else.
-    Files,
     /// What collectives take.
     Communication,
     /// What narrow GEMMs take.
@@ -25,11 +23,9 @@ type Judge = fn(&Found) -> Vec<Advice>;
 
 /// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
 /// stands first.
-const RULES: [(ActsOn, Judge); 16] = [
-    (ActsOn::Files, load::mixed_up),
+const RULES: [(ActsOn, Judge); 14] = [
     (ActsOn::Communication, peers::mig),
-    (ActsOn::Communication, peers::denied),
-    (ActsOn::Communication, peers::staged),
+    (ActsOn::Communication, peers::through_host),
     (ActsOn::Communication, peers::told_off),
     (ActsOn::Communication, engine::gated),
     (ActsOn::Kernels, load::kernels),
@@ -70,7 +66,6 @@ impl ActsOn {
     fn ms(self, attribution: &Attribution) -> f64 {
         let bar = |cause| attribution.bar(cause).map(|bar| bar.ms.mid);
         match self {
-            Self::Files => f64::INFINITY,
             Self::Communication => bar(Cause::Communication)
                 .filter(|_| attribution.claim == Claim::Estimated)
                 .unwrap_or(attribution.remainder.mid),

@@ -1,22 +1,20 @@
 //! One draw: a value for everything that is not known, and the causes that follow from it.
 
-use measure::record::CollectiveKind;
-use tp_plan::ModelFacts;
+use record::CollectiveKind;
 
-use super::attention::attention_in_parts_ms;
 use super::cost::Term;
 use super::deck::{Hand, Knob};
-use super::held_back::HeldBack;
 use super::prompts::Prompts;
 use super::step::StepTime;
 use super::unseen::Unseen;
+use crate::range::Range;
+use crate::step_model::StepModel;
 
 /// The constants behind every draw.
 #[derive(Debug, Clone)]
 pub(super) struct Workload<'a> {
-    pub(super) model: &'a ModelFacts,
+    pub(super) model: StepModel<'a>,
     pub(super) tp: u32,
-    pub(super) batch: u32,
     pub(super) one: StepTime,
     pub(super) several: StepTime,
     /// The model at a rank's width on one GPU, where it was run.
@@ -29,14 +27,14 @@ pub(super) struct Workload<'a> {
     pub(super) by_own: bool,
     /// What the GEMMs of one GPU take at least, ms.
     pub(super) least_gemm_ms: f64,
-    /// Tokens that a sequence has in the cache, half way through its output.
-    pub(super) context: f64,
     /// Prompts that may be in the steps, where no gap between tokens shows them.
     pub(super) unseen: Option<Unseen>,
     /// What else holds a claim on communication back.
-    pub(super) held_back: HeldBack,
-    /// Why what the half-width model leaves is no evidence of communication's time; `None` where it is, or was not run.
-    pub(super) not_proven: Option<String>,
+    pub(super) is_doubtful: bool,
+    /// Whether GEMM times of these GPUs and this version stand for what narrow GEMMs gain.
+    pub(super) gemm_is_own: bool,
+    /// Whether the half-width model is compared with latencies, which hold the prompts' own collectives.
+    pub(super) shard_by_latency: bool,
 }
 
 /// The causes of one draw, ms a step.
@@ -77,33 +75,14 @@ impl Workload<'_> {
         terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
     }
 
-    /// What a step's collectives take as curve or trace have them, ms; 0 where there is neither.
-    pub(super) fn face_ms(&self) -> f64 {
-        let terms = self.terms.iter().flatten();
-        terms.map(Term::base_us).sum::<f64>() / 1e3
-    }
-
     pub(super) fn draw(&self, hand: Hand) -> Draw {
         let one = self.one.draw(&hand, 0.0);
         let several = self.several.draw(&hand, self.prompts.ms(&hand));
-        let ranks = f64::from(self.tp);
-        let layers = f64::from(self.model.layers);
-        let elementwise = layers * hand.get(Knob::Elementwise) / 1e3;
-        let host = hand.get(Knob::Host);
-        let whole = elementwise + host;
-        let attention_of_one = self.attention(&hand, one, 1);
-        let attention_of_several = self.attention(&hand, one, self.tp);
-        let gemm_of_one = one - attention_of_one - whole;
-        let gemm = gemm_of_one.max(0.0);
-        // The prior is the gain of one halving; each further one costs as much again.
-        let speedup = hand.get(Knob::GemmSpeedup).powf(ranks.log2());
+        let split = self.model.split(&hand, one, 1, self.tp);
+        let (ideal, mut gemm_loss) = (split.ideal, split.gemm_loss);
+        let (mut unsharded, mut host_share) = (split.unsharded, split.host);
         let gathers = self.terms.iter().flatten();
         let gathers = gathers.filter(|term| term.cost.kind == CollectiveKind::AllGather);
-        let ideal = one / ranks;
-        let mut gemm_loss = gemm * (1.0 / speedup - 1.0 / ranks);
-        let mut unsharded =
-            attention_of_several + elementwise - (attention_of_one + elementwise) / ranks;
-        let mut host_share = host * (1.0 - 1.0 / ranks);
         let half = self.half.as_ref().map(|half| half.draw(&hand, 0.0));
         if let Some(half) = half {
             // What all three take together is measured, and the priors only part it: those of the last two give way.
@@ -117,7 +96,7 @@ impl Workload<'_> {
             one,
             several,
             ideal,
-            gemm_of_one,
+            gemm_of_one: split.gemm_of_few,
             gemm_loss,
             unsharded,
             host: host_share + hand.get(Knob::Executor),
@@ -126,18 +105,9 @@ impl Workload<'_> {
             all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,
         }
     }
+}
 
-    /// Attention of a step, ms: reading the cache, which is shared out over ranks up to the number of key-value heads, on top of
-    /// what its kernels take at any length.
-    fn attention(&self, hand: &Hand, one_ms: f64, ranks: u32) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-        let on_rank = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
-        let cache = f64::from(self.batch) * self.context * on_rank;
-        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-        let whole_cache =
-            f64::from(self.batch) * self.context * self.model.kv_bytes_per_token() as f64;
-        // Weights and cache come from the same memory, so that the step itself tells the rate.
-        let read = self.model.weight_bytes_read(self.batch) + whole_cache * hand.get(Knob::KvRead);
-        attention_in_parts_ms(self.model, hand, cache, read.max(1.0) / one_ms)
-    }
+pub(super) fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {
+    let values: Vec<f64> = draws.iter().map(of).collect();
+    Range::of(&values)
 }

@@ -1,10 +1,11 @@
-//! What narrow GEMMs gain by measured times of the model's own shapes, in place of a range that is taken as known.
+//! What narrow GEMMs gain by measured times of the model's own shapes, in place of a range that is assumed.
 
 use std::collections::BTreeMap;
 
-use measure::import::gemm::{GemmPoint, GemmSeries};
+use import::gemm::{GemmPoint, GemmSeries};
 use tp_plan::{Gemm, WeightFormat};
 
+use crate::finding::{Finding, GemmDoubt};
 use crate::gpu_name::gpu_key;
 use crate::inputs::Inputs;
 use crate::priors::{Basis, Prior, Shape};
@@ -22,16 +23,11 @@ const STRANGE: f64 = 0.06;
 /// aiconfigurator has a gap of 3.1.
 const FAR: f64 = 3.2;
 
-/// How the source of a range begins that is of these GPUs and this version of the engine, and of one that is not known to be.
-const MEASURED: &str = "measured";
-const ELSEWHERE: &str = "not known to be of these GPUs and this version of the engine";
-
 /// Times over m, n and k.
 type Grid = BTreeMap<u32, BTreeMap<u32, BTreeMap<u32, f64>>>;
 
 /// A ratio of one series.
 struct Gain {
-    label: String,
     /// For each doubling of ranks.
     ratio: f64,
     is_exact: bool,
@@ -41,25 +37,24 @@ struct Gain {
 
 /// The gain of narrow GEMMs at a batch by the times that were given, one range over all their series, and what there is to say.
 /// What the user gave by hand comes first.
-pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, Option<String>) {
+pub(super) fn measured_speedup(
+    inputs: &Inputs,
+    batch: u32,
+) -> (Option<(Prior, bool)>, Option<Finding>) {
     let Some(times) = &inputs.evidence.gemm else {
         return (None, None);
     };
-    let left_out = |why: &str| {
-        let words = format!("GEMM times of {} are left out: {why}", times.origin);
-        (None, Some(words))
-    };
+    let doubt = |why: GemmDoubt, detail: String| Some(Finding::GemmTimesDoubtful { why, detail });
+    let left_out = |why: GemmDoubt, detail: String| (None, doubt(why, detail));
     let Some(prior) = inputs.prior("gemm_speedup") else {
         return (None, None);
     };
     if prior.basis == Basis::Given {
-        return left_out("gemm_speedup was given by hand");
+        return left_out(GemmDoubt::GivenByHand, String::new());
     }
     let model = &inputs.model;
     let (Some(whole), Some(narrow)) = (model.gemms(1), model.gemms(inputs.tp)) else {
-        return left_out(
-            "the shapes of a mixture of experts or of latent attention are not known here",
-        );
+        return left_out(GemmDoubt::ShapesUnknown, String::new());
     };
     let of_weights: Vec<&GemmSeries> = times
         .series
@@ -67,13 +62,7 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
         .filter(|series| is_of(series, model.weights))
         .collect();
     if of_weights.is_empty() {
-        return left_out(&format!(
-            "they are of {}, and the weights of {} are {}; measure {}",
-            types(&times.series),
-            model.name,
-            model.weights.name(),
-            shapes(&whole, &narrow)
-        ));
+        return left_out(GemmDoubt::OtherType, types(&times.series));
     }
     let gpu = inputs.known.gpu.as_deref();
     let is_other = |series: &&GemmSeries| {
@@ -84,7 +73,7 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
     if let (Some(other), true, Some(gpu)) = (others.first(), others.len() == of_weights.len(), gpu)
     {
         let its = other.gpu.as_deref().unwrap_or_default();
-        return left_out(&format!("they are of {its}, and the runs of {gpu}"));
+        return left_out(GemmDoubt::OtherGpu, format!("{its}, {gpu}"));
     }
     let version = inputs
         .engine(inputs.tp)
@@ -120,73 +109,18 @@ pub(super) fn measured_speedup(inputs: &Inputs, batch: u32) -> (Option<Prior>, O
     let low = gains.iter().map(Gain::low).reduce(f64::min);
     let high = gains.iter().map(Gain::high).reduce(f64::max);
     let Some((low, high)) = low.zip(high) else {
-        return left_out(&missing(&of_box, [&whole, &narrow], batch));
-    };
-    let each: Vec<String> = gains
-        .iter()
-        .map(|gain| {
-            format!("{:.3}x {}", gain.ratio, gain.label)
-                .trim_end()
-                .to_owned()
-        })
-        .collect();
-    let read = if gains.iter().all(|gain| gain.is_exact) {
-        ""
-    } else {
-        ", some shapes read between their neighbours"
+        return left_out(GemmDoubt::ShapesMissing, shapes(&whole, &narrow));
     };
     let prior = Prior {
         low,
         high,
         shape: Shape::Uniform,
         basis: Basis::Given,
-        source: format!(
-            "{}: GEMMs of the layers of {} at {batch} rows, full width over 1/{}, from {}: {}{read}",
-            if is_own { MEASURED } else { ELSEWHERE },
-            model.name,
-            inputs.tp,
-            times.origin,
-            each.join(" and ")
-        ),
+        source: times.origin.clone(),
         ..prior
     };
-    let said = (!is_own).then(|| {
-        format!(
-            "GEMM times of {} do not say that they are of these GPUs and this version of the engine, so their evidence is D: name both in columns `gpu` and `version`, and give the server's log (--engine-log)",
-            times.origin
-        )
-    });
-    (Some(prior), said)
-}
-
-/// What keeps every one of these series from telling a gain, and what to measure: rows, or of the series that lacks least its shapes.
-fn missing(series: &[&GemmSeries], [whole, narrow]: [&[Gemm]; 2], batch: u32) -> String {
-    let grids: Vec<Grid> = series.iter().map(|series| grid(&series.points)).collect();
-    let has_rows = |grid: &&Grid| between(grid, batch, |_| Some((1.0, true))).is_some();
-    let lacks = |grid: &Grid| -> Vec<String> {
-        let of_layers = whole.iter().chain(narrow).filter(|gemm| gemm.quantised);
-        let absent = of_layers.filter(|gemm| time(grid, batch, gemm).is_none());
-        let words = absent.map(|gemm| format!("{} n x k {}x{}", gemm.role, gemm.n, gemm.k));
-        words.collect()
-    };
-    let fewest = grids.iter().filter(has_rows).map(lacks);
-    match fewest.min_by_key(Vec::len) {
-        Some(lacks) => format!(
-            "they lack {}, or sizes close around; measure that at m = {batch}",
-            lacks.join(", ")
-        ),
-        None => {
-            let mut rows: Vec<u32> = grids.iter().flat_map(|grid| grid.keys().copied()).collect();
-            rows.sort_unstable();
-            rows.dedup();
-            let rows: Vec<String> = rows.iter().map(u32::to_string).collect();
-            format!(
-                "they are of m = {} rows, and a step has {batch}; measure {} at m = {batch}",
-                rows.join(", "),
-                shapes(whole, narrow)
-            )
-        }
-    }
+    let said = doubt(GemmDoubt::OriginUnknown, times.origin.clone()).filter(|_| !is_own);
+    (Some((prior, is_own)), said)
 }
 
 /// The types of weights that series name.
@@ -252,7 +186,6 @@ fn gain(
         sums[1] += part.0 * f64::from(narrow.count);
     }
     (sums[0] > 0.0 && sums[1] > 0.0).then(|| Gain {
-        label: series.label.clone(),
         ratio: (sums[0] / sums[1]).powf(1.0 / f64::from(ranks).log2()),
         is_exact,
         is_own: false,

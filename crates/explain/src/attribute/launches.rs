@@ -2,9 +2,9 @@
 //!
 //! It draws nothing of its own, and what is inferred from the step is not its business.
 
-use super::draws::Draw;
+use super::draws::{Draw, range};
 use super::step::StepTime;
-use super::work::range;
+use crate::finding::Finding;
 use crate::range::Range;
 
 /// Launches of one size that differ by more than this part are not of one state of the box.
@@ -29,14 +29,14 @@ pub(super) fn of_launches(
     Some(all.with_middle(means.sum::<f64>() / draws.len() as f64))
 }
 
-/// That launches of a size differ; `None` where they do not.
-pub(super) fn launches_differ(tp: u32, step: &StepTime) -> Option<String> {
-    let (least, most) = step.least_and_most_ms();
-    (most > least * (1.0 + APART)).then(|| {
-        format!(
-            "launches of TP{tp} differ by {:.0}%: a step takes from {least:.1} to {most:.1} ms (n = {} launches), so that its mean is of no one state of the server; find what differs between them, and run again",
-            (most / least - 1.0) * 100.0,
-            step.repeats()
-        )
+/// Where launches of a size are further apart than runs of one state of a server.
+pub(super) fn launches_differ(tp: u32, step: &StepTime) -> Option<Finding> {
+    let (least_ms, most_ms) = step.least_and_most_ms();
+    let launches = step.repeats();
+    (most_ms > least_ms * (1.0 + APART)).then_some(Finding::LaunchesDiffer {
+        tp,
+        least_ms,
+        most_ms,
+        launches,
     })
 }

@@ -1,28 +1,28 @@
 //! What does not change from draw to draw: the runs' steps, the plan with its curves, and the priors that are drawn from.
 
-use measure::import::ServeRun;
-use measure::record::PlannedStep;
+use import::ServeRun;
+use record::PlannedStep;
 use tp_plan::plan;
 
-use super::anchor::least_gemm_ms;
 use super::cost::Curves;
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
 use super::gemm::measured_speedup;
-use super::held_back::HeldBack;
 use super::prompts::prompts;
-use super::result::{Grade, StepFrom};
+use super::result::StepFrom;
 use super::step::{Side, StepTime};
 use super::traced::traced;
 use super::unseen::Unseen;
-use crate::gates::{RunShape, half_not_proven};
+use crate::checks::without_rules;
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::inputs::Inputs;
+use crate::predict::Peak;
+use crate::run_shape::RunShape;
+use crate::step_model::StepModel;
 
 /// How many standard deviations of the measurement the causes may exceed it by.
 const DEVIATIONS: f64 = 2.0;
-
-/// How the reservation begins that collectives may be hidden, which a slope test settles.
-pub(crate) const OVERLAP: &str = "nothing here rules out overlap";
 
 /// All that does not change from draw to draw.
 pub(super) struct Prepared<'a> {
@@ -32,9 +32,7 @@ pub(super) struct Prepared<'a> {
     pub(super) step_from: StepFrom,
     /// What the causes may exceed the measurement by, ms.
     pub(super) tolerance: f64,
-    /// Why the curve that there is cannot be read at the plan's all-reduces; `None` where it can, or where there is none.
-    pub(super) too_far: Option<String>,
-    pub(super) caveats: Vec<String>,
+    pub(super) caveats: Vec<Finding>,
 }
 
 /// `None` where a run shows no time of a step.
@@ -44,13 +42,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let batch = inputs.batch()?;
     let eager = inputs.is_eager(batch);
     let mut deck = Deck::new(inputs, eager)?;
-    let mut caveats = Vec::new();
+    let mut caveats: Vec<Finding> = Vec::new();
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "weights are far below 2^53 bytes"
-    )]
-    let active = model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64;
+    let active = model.active_parameters();
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
     let halves = &inputs.evidence.half;
     let used = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
@@ -78,21 +72,33 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         .then(|| Unseen::new(tp, &one, &several, &used))
         .flatten();
     let by_token = step_from == StepFrom::Tpot;
-    let (held_back, said) = HeldBack::new(inputs, by_token, &sides, &used);
-    caveats.extend(said);
-    if let Some(unseen) = &unseen {
-        caveats.push(unseen.words.clone());
-    } else if by_token && !held_back.is_by_median {
-        caveats.push("the step is the time per output token, which may hold up to 5% of steps with prompts; give results of serve-bench run for gaps of pure decoding".to_owned());
+    let left_out = sides
+        .iter()
+        .filter_map(|side| side.left_out())
+        .filter(|_| by_token);
+    let left_out = left_out.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    if let Some((left_out_ms, of_ms)) = left_out {
+        caveats.push(Finding::StepByMedian { left_out_ms, of_ms });
+    } else if by_token {
+        let (most_ms, is_doubtful) =
+            unseen.map_or((None, false), |of| (of.most_ms, of.is_doubtful));
+        caveats.push(Finding::StepHoldsPrompts {
+            most_ms,
+            is_doubtful,
+        });
     }
+    // A trace counts what was sent, and a shard run measures what is left of it.
+    let has_own = inputs.evidence.trace.is_some() || !halves.is_empty();
+    let is_uncounted = without_rules(inputs).is_some() && !has_own;
+    let is_doubtful = left_out.is_some() || is_uncounted || unseen.is_some_and(|of| of.is_doubtful);
     let tokens: Vec<f64> = sides.iter().filter_map(|side| side.wave_tokens()).collect();
     if !tokens.is_empty() {
         deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
         deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
         if tokens.contains(&0.0) {
-            caveats.push("a file does not say how long its prompts were: prefill is taken to cost nothing, so the step reads longer than it is".to_owned());
+            caveats.push(Finding::PromptLengthUnknown);
         }
-        caveats.push("the step is not measured but worked out, since replies were not streamed: the step is the latency less an assumed prefill, over the tokens; run with a stream".to_owned());
+        caveats.push(Finding::NotStreamed);
     }
     let unstated = inputs.prior("unstated_spread")?;
     let deviation = |step: &StepTime| {
@@ -109,31 +115,30 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         deck.add(Knob::UnstatedSpread, unstated);
     }
     if sides.iter().any(|side| side.repeats() == 1) {
-        caveats.push(
-            "one start of a server each: the spread between starts is assumed; repeat the runs"
-                .to_owned(),
-        );
+        caveats.push(Finding::SingleStart);
     }
 
     let step = plan(model, engine, batch, None);
+    let mut gemm_is_own = false;
     if half.is_none() {
         let (measured, said) = measured_speedup(inputs, step.padded_batch);
         caveats.extend(said);
-        if let Some(prior) = measured {
+        if let Some((prior, is_own)) = measured {
+            gemm_is_own = is_own;
             deck.replace(Knob::GemmSpeedup, prior);
         }
     }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let mut terms = None;
-    let (mut too_far, mut short) = (None, None);
+    let mut short = None;
     let curves = curves.filter(|curves| {
-        too_far = curves.too_far(&step.collectives);
-        caveats.extend(too_far.clone());
+        let too_far = curves.too_far(&step.collectives);
         short = too_far.is_some().then(|| curves.clone());
-        too_far.is_none()
+        caveats.extend(too_far);
+        short.is_none()
     });
     if let Some(curves) = &curves {
-        // What a half-width model leaves is what is not hidden, and is held against the whole of the calls.
+        // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
         let may_hide = curves.is_own && half.is_none();
         let mut decode = Vec::new();
         for collective in &step.collectives {
@@ -144,10 +149,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         if may_hide {
             let exposed = inputs.prior("exposed")?;
             if inputs.evidence.trace.is_none() && exposed.low < exposed.high {
-                caveats.push(format!(
-                    "{OVERLAP}: communication's interval allows for {:.0}% of the collectives to be hidden behind other work; a slope test (serve-bench ablate) or a half-width model tells",
-                    (1.0 - exposed.low) * 100.0
-                ));
+                caveats.push(Finding::OverlapPossible {
+                    hidden: 1.0 - exposed.low,
+                });
             }
             deck.add(Knob::Exposed, exposed);
         }
@@ -168,16 +172,9 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         )
     });
     let prompts = prompts.unwrap_or_default();
-    let not_proven = half_not_proven(inputs).map(|why| format!("half width not proven ({why})"));
     // With a curve the prompts' all-reduces are drawn by it, and taken off the latencies.
-    let not_proven = match half.is_some() && prompts.are_by_rate() {
-        true => {
-            let why = "the steps are worked out from latencies, in which the prompts' own all-reduces lie, and no curve says what they take";
-            caveats.push(format!("{why}: run with a stream, or give --allreduce"));
-            Some(not_proven.map_or(why.to_owned(), |before| format!("{before}; {why}")))
-        }
-        false => not_proven,
-    };
+    let by_latency = half.is_some() && prompts.are_by_rate();
+    caveats.extend(by_latency.then_some(Finding::ShardByLatency));
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
@@ -201,20 +198,23 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             inputs.prior("unstated_curve_spread")?,
         );
     }
-    caveats.extend(engine.assumed.iter().chain(&model.assumed).cloned());
+    let assumed = engine.assumed.iter().chain(&model.assumed);
+    caveats.extend(assumed.map(|detail| Finding::Assumed {
+        detail: detail.clone(),
+    }));
     caveats.dedup();
 
-    let context = inputs.runs(tp).next().map_or(0.0, |run| {
-        let shape = RunShape::new(run);
-        shape.input().unwrap_or(0.0) + shape.output().unwrap_or(0.0) / 2.0
-    });
+    let run = inputs.runs(tp).next().map(RunShape::new);
+    let context = run.map_or(0.0, |run| run.context());
     Some(Prepared {
         tolerance,
-        too_far,
         workload: Workload {
-            model,
+            model: StepModel {
+                model,
+                batch,
+                context,
+            },
             tp,
-            batch,
             one,
             several,
             half,
@@ -223,14 +223,21 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             by_own,
             // Of a mixture of experts at least what one token needs, however the others are routed.
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
-            context,
             unseen,
-            held_back,
-            not_proven,
+            is_doubtful,
+            gemm_is_own,
+            shard_by_latency: by_latency,
         },
         deck,
         step,
         step_from,
         caveats,
     })
+}
+
+/// What reading the weights takes at least on one GPU, ms: at the whole bandwidth of its memory; 0 where that is not known.
+fn least_gemm_ms(inputs: &Inputs, bytes: f64) -> f64 {
+    let peak = inputs.known.gpu.as_deref().and_then(Peak::of);
+    // GB/s are 10^6 bytes a ms.
+    peak.map_or(0.0, |peak| bytes / (peak.memory_gbps * 1e6))
 }

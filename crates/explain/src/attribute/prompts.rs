@@ -3,12 +3,12 @@
 //!
 //! It does not say what prompts compute; that is drawn with the step.
 
-use measure::record::{CollectiveKind, PlannedStep};
-use measure::unit::ByteCount;
-use tp_plan::plan;
+use record::{CollectiveKind, PlannedCollective};
 
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
+use crate::finding::Finding;
+use crate::first_token::prefill_plan;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 
@@ -45,11 +45,10 @@ pub(super) fn prompts(
     beyond: Option<&Curves>,
     tokens: f64,
     deck: &mut Deck,
-    caveats: &mut Vec<String>,
+    caveats: &mut Vec<Finding>,
 ) -> Option<Prompts> {
     let (model, tp) = (&inputs.model, inputs.tp);
     let engine = inputs.engine(tp)?;
-    let batch = inputs.batch()?;
     let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
     #[expect(
         clippy::cast_possible_truncation,
@@ -59,11 +58,9 @@ pub(super) fn prompts(
     let largest = (tokens.clamp(0.0, 1e9) as u64)
         .min(u64::from(engine.max_batched_tokens))
         .saturating_mul(row);
-    let measure = format!(
-        "allreduce-bench --model {} --tp {tp} --batches {batch} --prefill-chunk {}",
-        model.name,
-        largest / row.max(1)
-    );
+    let assumed = Finding::PromptCollectivesAssumed {
+        largest_bytes: largest,
+    };
     let reaches = |curves: &&Curves| curves.show_bandwidth(largest);
     let by = |curves: &Curves| Prompts {
         terms: prefill(inputs, curves, tokens),
@@ -73,37 +70,23 @@ pub(super) fn prompts(
         return Some(by(curves));
     }
     if let Some(published) = Curves::of_prefill(inputs, deck) {
-        caveats.push(short(
-            "are read from a published curve of this GPU, times a wide factor",
-            largest,
-            &measure,
-        ));
+        caveats.push(assumed);
         return Some(by(&published));
     }
     if let Some(curves) = curves {
-        caveats.push(short("are read far beyond its end, with any exponent of the size from half that of the last two sizes to 1", largest, &measure));
+        caveats.push(assumed);
         return Some(by(curves));
     }
     let rate = rate(inputs)?;
     let link_gb = link_gb(inputs, tokens);
     if link_gb > 0.0 {
-        caveats.push(format!(
-            "the prompts' own all-reduces lie in the latencies ({link_gb:.2} GB over each rank's link in a wave), and no curve says what they take: they are taken out at any rate from {} to {} GB/s that the runs leave room for; run with a stream, or measure them with {measure}",
-            rate.low, rate.high
-        ));
+        caveats.push(assumed);
         deck.add(Knob::PromptRate, rate);
     }
     Some(Prompts {
         terms: Vec::new(),
         link_gb,
     })
-}
-
-fn short(read: &str, largest: u64, measure: &str) -> String {
-    format!(
-        "the curve is too short for the messages of a prefill, {} at most, which {read}: measure them with {measure}",
-        ByteCount(largest)
-    )
 }
 
 /// The rate that is assumed for the link: a share of the raw one, where that is known, else any.
@@ -130,50 +113,31 @@ fn rate(inputs: &Inputs) -> Option<Prior> {
 /// Gigabytes of all-reduces over each rank's link in one direction: 2 (n - 1) / n of each message.
 fn link_gb(inputs: &Inputs, tokens: f64) -> f64 {
     let ranks = f64::from(inputs.tp);
-    let of_chunk = |step: PlannedStep| -> f64 {
-        let reduces = step.collectives.into_iter();
-        let reduces = reduces.filter(|of| of.kind == CollectiveKind::AllReduce);
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "messages are far below 2^53 bytes"
-        )]
-        let bytes = reduces.map(|of| f64::from(of.count) * of.bytes_per_rank as f64);
-        bytes.sum()
-    };
-    let chunks = chunks(inputs, tokens).into_iter();
-    let bytes: f64 = chunks
-        .map(|(step, times)| of_chunk(step) * f64::from(times))
-        .sum();
-    bytes * 2.0 * (ranks - 1.0) / ranks / 1e9
+    let reduces = planned(inputs, tokens).into_iter();
+    let reduces = reduces.filter(|of| of.kind == CollectiveKind::AllReduce);
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages are far below 2^53 bytes"
+    )]
+    let bytes = reduces.map(|of| f64::from(of.count) * of.bytes_per_rank as f64);
+    bytes.sum::<f64>() * 2.0 * (ranks - 1.0) / ranks / 1e9
 }
 
-/// Collectives of one wave's prefill: whole chunks as the engine cuts them, and the rest.
+/// Collectives of one wave's prefill with their times.
 pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
-    let mut terms = Vec::new();
-    for (step, times) in chunks(inputs, tokens) {
-        for mut collective in step.collectives {
-            collective.count = collective.count.saturating_mul(times);
-            terms.push(curves.term(&collective).0);
-        }
-    }
-    terms
+    let all = planned(inputs, tokens).into_iter();
+    all.map(|collective| curves.term(&collective).0).collect()
 }
 
-/// Steps of a wave's prefill, each with how often it is done: whole chunks as the engine cuts them, and the rest.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "tokens of a wave, held below a billion"
 )]
-fn chunks(inputs: &Inputs, tokens: f64) -> Vec<(PlannedStep, u32)> {
-    let Some(engine) = inputs.engine(inputs.tp) else {
-        return Vec::new();
-    };
+fn planned(inputs: &Inputs, tokens: f64) -> Vec<PlannedCollective> {
     let tokens = tokens.round().clamp(0.0, 1e9) as u32;
-    let chunk = engine.max_batched_tokens.max(1);
-    [(chunk, tokens / chunk), (tokens % chunk, 1)]
-        .into_iter()
-        .filter(|(tokens, times)| *tokens > 0 && *times > 0)
-        .map(|(tokens, times)| (plan(&inputs.model, engine, 0, Some(tokens)), times))
-        .collect()
+    let engine = inputs.engine(inputs.tp);
+    engine.map_or_else(Vec::new, |engine| {
+        prefill_plan(&inputs.model, engine, tokens)
+    })
 }

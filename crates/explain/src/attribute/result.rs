@@ -1,14 +1,12 @@
 //! What an attribution says.
 
-use measure::record::{CollectiveKind, CollectivePath};
+use record::{CallMode, CollectiveKind, CollectivePath};
 use serde::{Deserialize, Serialize};
 
-use super::half::Rival;
-use super::misfit::Misfit;
-use super::sensitivity::{PriorShare, VarianceShare};
-use super::work::LOOKS_WRONG;
-use crate::gates::{CURVE_GROWS, Gate, warned};
-use crate::priors::Prior;
+use super::share::{PriorShare, VarianceShare};
+use crate::finding::Finding;
+use crate::grade::Grade;
+use crate::priors::{Prior, PublishedPath};
 use crate::range::Range;
 
 /// Where the time of a decode step on several GPUs goes. Times are milliseconds a step unless a name says otherwise.
@@ -40,8 +38,6 @@ pub struct Attribution {
     pub half: Option<HalfModel>,
     /// What communication and all that is unexplained take together: the step less all other causes.
     pub remainder: Range,
-    /// Its share of the time above the ideal, 0 to 1.
-    pub remainder_share_of_excess: Range,
     /// What can be said of communication.
     pub claim: Claim,
     /// By how much the collectives of a curve or trace do not fit into the step, so that nothing is claimed of them; `None`
@@ -74,37 +70,25 @@ pub struct Attribution {
     /// less than its share of that step, 0 to 1.
     #[serde(default)]
     pub no_room: f64,
-    /// What steps of such runs differ by for no reason, ms; `None` in explanations from before.
-    #[serde(default)]
-    pub tolerance_ms: Option<f64>,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
     /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`
     /// where gaps do, where none is in it, or where nothing bounds it.
     #[serde(default)]
     pub prompts_ms: Option<f64>,
-    /// What was taken as known without being measured.
+    /// What was assumed without being measured.
     pub priors: Vec<Prior>,
     /// How much each possible measurement would settle.
     pub shares: Vec<VarianceShare>,
     /// How much of the intervals each prior makes, the largest first.
     #[serde(default)]
     pub prior_shares: Vec<PriorShare>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
+    /// What was found of the files, the runs and the curves.
+    pub caveats: Vec<Finding>,
     /// Seed of the draws.
     pub seed: u64,
     /// Number of draws.
     pub draws: u32,
-    /// Causes whose evidence would be better than C if the runs did not differ in what they were made with.
-    #[serde(default)]
-    pub lowered: Vec<Cause>,
-    /// Why communication is told as perhaps however well its times are known, beside prompts that no gap shows.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held_back: Vec<String>,
-    /// Whether the steps are worked out from median gaps between tokens, which leave out steps with prompts.
-    #[serde(default)]
-    pub is_by_median: bool,
 }
 
 /// What a decode step is taken from, best first. All runs of a comparison use the same.
@@ -129,7 +113,7 @@ pub struct Bar {
     /// How good the evidence is; `None` where it is arithmetic on measured times.
     pub grade: Option<Grade>,
     /// What it rests on.
-    pub source: String,
+    pub basis: Basis,
 }
 
 /// A part of the step on several GPUs.
@@ -169,40 +153,96 @@ pub struct HalfModel {
     pub gap: Option<Range>,
     /// Whether the two agree: the gap's interval holds zero.
     pub agrees: Option<bool>,
-    /// What it contradicts so that neither is believed; empty where there is nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contradicts: Vec<Rival>,
+    /// Whether the shard run and another measurement disagree, so that neither counts.
+    #[serde(default)]
+    pub contradicted: bool,
 }
 
-/// How good the evidence for a bar is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Grade {
-    /// Direct: a trace, or a half-model run.
-    A,
-    /// Causal: only the link was varied, and the step followed as it should.
-    B,
-    /// A curve of this box, at the sizes and in the mode of the engine, times the count.
-    C,
-    /// Prior knowledge only.
-    D,
+/// What a bar rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Basis {
+    /// Arithmetic on measured steps.
+    Steps,
+    /// Priors of these names.
+    Priors {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// Times of matrix products.
+    GemmTimes,
+    /// The shard run.
+    Shard,
+    /// The step on several GPUs less the shard run's and the executor's.
+    Difference,
+    /// Times of collectives.
+    Collectives {
+        /// Where each was read.
+        sources: Vec<TimeSource>,
+        /// What they take as they stand, ms.
+        face_ms: f64,
+    },
+    /// What is left.
+    Rest,
+    /// What is left, communication included.
+    RestWithCommunication,
+}
+
+/// Where a collective's time was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum TimeSource {
+    /// A curve of this machine.
+    Measured {
+        /// Its file.
+        origin: String,
+        /// How it was timed.
+        mode: Option<CallMode>,
+        /// Whether the engine's own kernel was timed.
+        by_engine: bool,
+    },
+    /// Published times of this GPU.
+    Published {
+        /// Who published them.
+        source: String,
+    },
+    /// A trace of the engine.
+    Trace {
+        /// Its file.
+        origin: String,
+        /// All-reduces in it.
+        calls: f64,
+        /// Steps times GPUs in it.
+        steps: f64,
+    },
+    /// A formula on the rate of a link.
+    Formula {
+        /// The rate, GB/s.
+        gb_per_s: f64,
+        /// Whose.
+        source: String,
+    },
 }
 
 /// What can be said of communication.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Claim {
     /// There is a bar for it.
     Estimated,
     /// There is no curve to make a bar from: the remainder bounds it.
-    AtMost {
-        /// Why.
-        reason: String,
-    },
-    /// Nothing.
-    None {
-        /// Why.
-        reason: String,
-    },
+    AtMost,
+    /// The remainder does not exclude zero, or a curve does not fit.
+    None,
+}
+
+/// A curve or a trace that gives the collectives more than was measured. Times are ms a step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Misfit {
+    /// What collectives take by it.
+    pub by_curve: Range,
+    /// What all other causes leave.
+    pub left: Range,
 }
 
 /// What one all-reduce would take if the whole remainder were communication: an upper figure.
@@ -224,7 +264,7 @@ pub struct PublishedTime {
     /// Microseconds.
     pub us: f64,
     /// The path: peer access, staged through host memory, or the engine's own kernel.
-    pub path: String,
+    pub path: PublishedPath,
     /// The source.
     pub source: String,
 }
@@ -247,59 +287,7 @@ pub struct CollectiveCost {
     /// How good that is.
     pub grade: Grade,
     /// Where it was read.
-    pub source: String,
-    /// What a curve of this box lacks to be this collective's; nothing of other curves, and in explanations from before it was told.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<Lack>,
-}
-
-/// What times lack to be those of a step's collective.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Lack {
-    /// The file says nothing of what it was timed on.
-    Box,
-    /// They were timed in another mode than the engine's.
-    Mode,
-    /// The file does not say in which mode they were timed.
-    ModeStated,
-    /// They are the library's, and the engine reduces with a kernel of its own.
-    Kernel,
-    /// There are none of the operation.
-    Operation,
-    /// There is none at the size, which lies beyond their ends.
-    Size,
-    /// There is none at the size, which is read between two others.
-    SizeBetween,
-}
-
-/// How the source of a curve begins that others published.
-pub(crate) const ELSEWHERE: &str = "another box's curve";
-
-/// There is no attribution, for these reasons.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("nothing is attributed: {}", reasons.join("; "))]
-pub struct Refusal {
-    /// A gate that does not hold each, with what was seen.
-    pub reasons: Vec<String>,
-}
-
-impl Refusal {
-    /// Why there is none where a run shows no time of a step.
-    pub(crate) const NO_STEP: &str = "no time of a step: a result needs a concurrency, and either a streamed TPOT or a latency (e2el) with a count of output tokens (max_tokens, total_output_tokens or output_tokens_per_s)";
-
-    /// What to do first where times of collectives look like those of another unit; `None` where they do not.
-    pub(crate) fn of_unit(reasons: &[String]) -> Option<&'static str> {
-        let is_of_unit = |reason: &String| reason.contains(LOOKS_WRONG);
-        reasons.iter().any(is_of_unit).then_some(
-            "look in which unit the times of the collectives are, and give them in us of one call",
-        )
-    }
-
-    /// Whether that is the reason.
-    pub(crate) fn is_no_step(&self) -> bool {
-        self.reasons.iter().any(|reason| reason == Self::NO_STEP)
-    }
+    pub source: TimeSource,
 }
 
 impl Attribution {
@@ -312,22 +300,30 @@ impl Attribution {
         reduces.map(|cost| cost.count).sum()
     }
 
-    /// With evidence that is no better than C where gates warn: what differs beside the number of GPUs is in every figure.
-    pub(super) fn capped(mut self, gates: &[Gate]) -> Self {
-        let mut sides = warned(gates).filter(|gate| gate.name != CURVE_GROWS);
-        let Some(first) = sides.next() else {
-            return self;
-        };
+    /// With evidence that is no better than what the findings leave.
+    pub(super) fn capped(mut self, most: Option<Grade>) -> Self {
         let all = self.bars.iter_mut().chain(&mut self.communication);
-        for bar in all.filter(|bar| bar.grade < Some(Grade::C) && bar.grade.is_some()) {
-            bar.grade = Some(Grade::C);
-            bar.source.push_str(&format!(
-                "; not the {} ({}), so that its evidence is C",
-                first.name, first.seen
-            ));
-            self.lowered.push(bar.cause);
+        for grade in all.filter_map(|bar| bar.grade.as_mut()) {
+            *grade = (*grade).max(most.unwrap_or(*grade));
         }
         self
+    }
+
+    /// What the published times of these GPUs make of the all-reduces of a step, ms; `None` without them.
+    #[must_use]
+    pub fn published_ms(&self) -> Option<Range> {
+        let bar = self.bar(Cause::Communication);
+        bar.filter(|_| self.is_by_published()).map(|bar| bar.ms)
+    }
+
+    /// Whether communication rests on what was measured here: a curve of this machine, a trace, a shard run, or an ablation.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        let bar = self.bar(Cause::Communication);
+        bar.is_some_and(|bar| bar.grade < Some(Grade::D))
+            || self
+                .bar(Cause::AllReduce)
+                .is_some_and(|bar| bar.grade < Some(Grade::D))
     }
 
     /// Whether draws whose causes sum to more than was measured count for no bar.
@@ -348,7 +344,7 @@ impl Attribution {
 
     /// Whether every collective's time is what others published.
     pub(crate) fn is_by_published(&self) -> bool {
-        let is = |cost: &CollectiveCost| cost.source.starts_with(ELSEWHERE);
+        let is = |cost: &CollectiveCost| matches!(cost.source, TimeSource::Published { .. });
         !self.collectives.is_empty() && self.collectives.iter().all(is)
     }
 
@@ -360,41 +356,65 @@ impl Attribution {
     }
 }
 
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Ideal => "ideal share",
-            Self::NarrowGemm => "narrow GEMMs",
-            Self::Unsharded => "never sharded",
-            Self::Host => "host",
-            Self::AllReduce => "all-reduce",
-            Self::AllGather => "all-gather",
-            Self::Communication => "communication",
-            Self::Unexplained => "unexplained",
-        })
-    }
-}
-
-impl std::fmt::Display for Grade {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::D => "D",
-        })
-    }
-}
-
-impl Grade {
-    /// What the letter stands for.
+impl Attribution {
+    /// Which cause takes most of the time above the ideal, where its bar stands apart from all others.
     #[must_use]
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::A => "direct trace or half-model run",
-            Self::B => "only the link was varied and the step followed",
-            Self::C => "curve of this box times count",
-            Self::D => "prior knowledge only",
+    pub fn leading(&self) -> Option<&Bar> {
+        let causes = [
+            Cause::Communication,
+            Cause::NarrowGemm,
+            Cause::Unsharded,
+            Cause::Host,
+            Cause::Unexplained,
+        ];
+        if self.is_half_contradicted() {
+            return None;
         }
+        let bars = causes.into_iter().filter_map(|cause| self.bar(cause));
+        let bars: Vec<&Bar> = bars.collect();
+        let first = *bars.iter().max_by(|a, b| a.ms.mid.total_cmp(&b.ms.mid))?;
+        let others = bars.iter().filter(|bar| bar.cause != first.cause);
+        let next = others.map(|bar| bar.ms.high).fold(0.0, f64::max);
+        (first.ms.mid > next && first.ms.low > 0.0).then_some(first)
+    }
+
+    /// The collectives of a step as this machine's times stand, ms; 0 where they are published ones.
+    pub(crate) fn collectives_ms(&self) -> f64 {
+        let each = self.collectives.iter().filter(|_| !self.is_by_published());
+        let us: f64 = each.map(|cost| f64::from(cost.count) * cost.us).sum();
+        us / 1e3
+    }
+
+    /// Whether the shard run and another measurement disagree, so that neither is believed.
+    #[must_use]
+    pub fn is_half_contradicted(&self) -> bool {
+        self.half.as_ref().is_some_and(|half| half.contradicted)
+    }
+
+    /// Marks the shard run as contradicted by another measurement: neither is better than D.
+    pub(crate) fn contradict_half(&mut self, other_ms: f64) {
+        let Some(half) = &mut self.half else {
+            return;
+        };
+        half.contradicted = true;
+        let left_ms = half.difference.mid;
+        self.caveats
+            .push(Finding::ShardDisagrees { left_ms, other_ms });
+        let all = self.bars.iter_mut().chain(&mut self.communication);
+        for grade in all.filter_map(|bar| bar.grade.as_mut()) {
+            *grade = Grade::D;
+        }
+    }
+}
+
+impl HalfModel {
+    pub(crate) fn is_contradicted(&self) -> bool {
+        self.agrees == Some(false)
+    }
+
+    /// What a curve or a trace gives, where that is more than the shard run leaves.
+    pub(super) fn overrun(&self) -> Option<Range> {
+        self.by_curve
+            .filter(|_| self.gap.is_some_and(|gap| gap.high < 0.0))
     }
 }

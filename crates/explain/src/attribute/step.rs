@@ -1,10 +1,10 @@
 //! The time of a decode step as serving results give it: from the stream, or from the latency less what prefill may have taken.
 
-use measure::import::{ServeFormat, ServeRun, Spread};
+use import::{ServeFormat, ServeRun, Spread};
 
 use super::deck::{Hand, Knob};
 use super::result::StepFrom;
-use crate::gates::{MAY_BE_MIXED, MixedIn, RunShape};
+use crate::run_shape::{MAY_BE_MIXED, MixedIn, RunShape};
 
 /// Prompts that no gap shows take nothing of a time per token in this part of the draws, and in as many less one in twenty anything up
 /// to their bound: with requests of one length that go in waves they take next to nothing, and where each starts alone all of it.

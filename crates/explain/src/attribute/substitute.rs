@@ -1,24 +1,24 @@
 //! The step with something else in place of its collectives, in the draws of the attribution: what does not change is common
 //! to both, so that differences are as narrow as what is known of the change.
 //!
-//! What a curve leaves unexplained stays, and is told apart as what may be communication, too; communication is never below zero.
+//! What a curve leaves unexplained stays, and is distinguished as what may be communication, too; communication is never below zero.
 //! Prefill is left as it is.
 
 mod drawn;
 
-use measure::record::{CollectiveKind, PlannedCollective, PlannedStep};
+use record::{CollectiveKind, PlannedCollective, PlannedStep};
+use serde::{Deserialize, Serialize};
 use tp_plan::{EngineFacts, plan};
 
 use super::cost::{Curves, Term};
 use super::deck::{BETWEEN, Deck, Knob};
 use super::draws::Draw;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Cause, Claim, CollectiveCost, Grade};
-use super::waterfall::calls_in_words;
+use super::result::{Attribution, Cause, Claim, CollectiveCost, TimeSource};
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
-use crate::what_if::CommunicationFrom;
 
 pub(crate) use drawn::Step;
 use drawn::Substitute;
@@ -64,15 +64,53 @@ pub(crate) enum Swap {
     },
 }
 
+/// What was taken out of the step before the substitute was put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommunicationFrom {
+    /// What this box's own curve gives; what is unexplained stays.
+    OwnCurve,
+    /// What a curve gives that is no evidence of this box's engine, such as a published one; what is unexplained stays.
+    AnotherCurve,
+    /// What the half-width model leaves.
+    HalfModel,
+    /// All that the other causes leave, there being no curve, so that gains are upper figures.
+    Remainder,
+}
+
+/// Why nothing can be put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoSubstitute {
+    /// Nothing is known of the communication that it would replace.
+    CommunicationUnknown,
+    /// The runs show no step.
+    NoStep,
+    /// There is no curve to read from.
+    NoCurve,
+    /// The curve ends too far from the model's sizes.
+    CurveTooFar,
+    /// The curve holds no time of so many ranks.
+    OtherRanks,
+    /// The curve shows no bandwidth, and its link is not known.
+    NoBandwidth,
+    /// Which link these GPUs have is not known.
+    LinkUnknown,
+    /// It is the link that these GPUs have.
+    SameLink,
+    /// These GPUs reach each other already.
+    PeersAlready,
+    /// A prior is missing.
+    PriorMissing,
+}
+
 /// Steps after a substitution, one a draw.
 pub(crate) struct Swapped {
     pub(crate) steps: Vec<Step>,
-    /// The same where all that such a curve leaves unexplained is communication, too; empty where that is told apart.
+    /// The same where all that such a curve leaves unexplained is communication, too; empty where that is distinguished.
     pub(crate) upper: Vec<Step>,
     /// Priors that the substitute brought in.
     pub(crate) assumed: Vec<Prior>,
-    /// What the collectives were read from, and other remarks.
-    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Bench<'a> {
@@ -105,7 +143,7 @@ impl<'a> Bench<'a> {
         };
         (!draws.is_empty()).then_some(Self {
             inputs,
-            eager: inputs.is_eager(prepared.workload.batch),
+            eager: inputs.is_eager(prepared.workload.model.batch),
             seed: attribution.seed ^ APART,
             prepared,
             taken_out,
@@ -125,7 +163,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The curve that most of the communication was read from; `None` where it is what other causes leave.
-    pub(crate) fn taken_from(&self, attribution: &Attribution) -> Option<String> {
+    pub(crate) fn taken_from(&self, attribution: &Attribution) -> Option<TimeSource> {
         let us = |cost: &&CollectiveCost| cost.us * f64::from(cost.count);
         let all = attribution.collectives.iter();
         let most = all.max_by(|a, b| us(a).total_cmp(&us(b)));
@@ -146,8 +184,8 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// The curves do not tell what was asked, in words.
-    pub(crate) fn with(&self, swap: &Swap) -> Result<Swapped, String> {
-        let (substitute, assumed, notes) = self.substitute(swap)?;
+    pub(crate) fn with(&self, swap: &Swap) -> Result<Swapped, NoSubstitute> {
+        let (substitute, assumed) = self.substitute(swap)?;
         let steps = |draws: &[Draw], by_curve| {
             let mut random = Random::new(self.seed);
             draws
@@ -159,14 +197,13 @@ impl<'a> Bench<'a> {
             steps: steps(&self.draws, self.is_by_curve()),
             upper: steps(&self.upper, false),
             assumed,
-            notes,
         })
     }
 
     fn substitute<'s>(
         &'s self,
         swap: &'s Swap,
-    ) -> Result<(Substitute<'s>, Vec<Prior>, Vec<String>), String> {
+    ) -> Result<(Substitute<'s>, Vec<Prior>), NoSubstitute> {
         let mut substitute = Substitute {
             bench: self,
             swap,
@@ -174,8 +211,7 @@ impl<'a> Bench<'a> {
             wire: Vec::new(),
             step: self.prepared.step.clone(),
         };
-        let batch = self.prepared.workload.batch;
-        let mut notes = Vec::new();
+        let batch = self.prepared.workload.model.batch;
         let mut assumed = Vec::new();
         match swap {
             Swap::Times { .. } | Swap::Micros(_) => {}
@@ -189,84 +225,61 @@ impl<'a> Bench<'a> {
             }
             Swap::Engine(engine) => {
                 substitute.step = plan(&self.inputs.model, engine, batch, None);
-                let (terms, deck, said) = self.read(self.inputs, &substitute.step)?;
+                let (terms, deck) = self.read(self.inputs, &substitute.step)?;
                 if !self.is_by_curve() && self.prepared.workload.terms.is_none() {
-                    return Err(
-                        "there is no curve to read the change from: run allreduce-bench".to_owned(),
-                    );
+                    return Err(NoSubstitute::NoCurve);
                 }
-                notes.extend(said);
                 substitute.terms = Some((terms, deck));
             }
             Swap::Curves { inputs, elsewhere } => {
-                let engine = inputs.engine(inputs.tp).ok_or("no engine")?;
+                let engine = inputs.engine(inputs.tp).ok_or(NoSubstitute::NoCurve)?;
                 substitute.step = plan(&inputs.model, engine, batch, None);
-                let (terms, deck, said) = self.read(inputs, &substitute.step)?;
+                let (terms, deck) = self.read(inputs, &substitute.step)?;
                 let used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
                 let factors = BETWEEN.iter().filter(|knob| used(knob));
                 assumed.extend(factors.filter_map(|knob| deck.prior(*knob).cloned()));
                 assumed.extend(elsewhere.clone());
-                notes.extend(said);
                 substitute.terms = Some((terms, deck));
             }
         }
-        Ok((substitute, assumed, notes))
+        Ok((substitute, assumed))
     }
 
     /// The collectives of a step by the best curve of some inputs.
-    fn read(
-        &self,
-        inputs: &Inputs,
-        step: &PlannedStep,
-    ) -> Result<(Vec<Term>, Deck, Vec<String>), String> {
-        let mut deck = Deck::new(inputs, self.eager).ok_or("a prior is missing")?;
-        let curves =
-            Curves::choose(inputs, self.eager, &step.collectives, &mut deck).ok_or_else(|| {
-                format!(
-                    "no curve is known of {} at {} ranks: give one with curve=FILE",
-                    inputs.known.gpu.as_deref().unwrap_or("these GPUs"),
-                    inputs.tp
-                )
-            })?;
-        if let Some(far) = curves.too_far(&step.collectives) {
-            return Err(far);
+    fn read(&self, inputs: &Inputs, step: &PlannedStep) -> Result<(Vec<Term>, Deck), NoSubstitute> {
+        let mut deck = Deck::new(inputs, self.eager).ok_or(NoSubstitute::PriorMissing)?;
+        let curves = Curves::choose(inputs, self.eager, &step.collectives, &mut deck)
+            .ok_or(NoSubstitute::NoCurve)?;
+        if curves.too_far(&step.collectives).is_some() {
+            return Err(NoSubstitute::CurveTooFar);
         }
-        let mut caveats: Vec<String> = Vec::new();
         let mut terms = Vec::new();
         for collective in &step.collectives {
-            let (term, caveat) = curves.term(collective);
+            let (term, _) = curves.term(collective);
             let term = match curves.is_own && self.prepared.deck.prior(Knob::Exposed).is_some() {
                 true => term.may_hide(),
                 false => term,
             };
-            if let Some(caveat) = caveat.filter(|caveat| !caveats.contains(caveat)) {
-                caveats.push(caveat);
-            }
             terms.push(term);
         }
         if let Some(exposed) = self.prepared.deck.prior(Knob::Exposed) {
             deck.add(Knob::Exposed, exposed.clone());
         }
-        let mut notes = vec![calls_in_words(&terms)];
-        notes.extend(caveats);
         if terms.iter().any(|term| term.is_unstated)
             && let Some(prior) = inputs.prior("unstated_curve_spread")
         {
             deck.add(Knob::UnstatedCurveSpread, prior);
         }
-        Ok((terms, deck, notes))
+        Ok((terms, deck))
     }
 
     /// The share of each term that its bytes take. A curve that shows no bandwidth leaves the link's own rate as the least of
     /// it, and all of the time as the most.
-    fn wire(&self, old_gb_per_s: Option<f64>) -> Result<Vec<(f64, f64)>, String> {
+    fn wire(&self, old_gb_per_s: Option<f64>) -> Result<Vec<(f64, f64)>, NoSubstitute> {
         let planned = &self.prepared.step.collectives;
-        let mut scratch = Deck::new(self.inputs, self.eager).ok_or("a prior is missing")?;
+        let mut scratch = Deck::new(self.inputs, self.eager).ok_or(NoSubstitute::PriorMissing)?;
         let curves = Curves::choose(self.inputs, self.eager, planned, &mut scratch)
             .filter(|_| self.prepared.workload.terms.is_some());
-        let unknown = || {
-            "the curve shows no bandwidth, and the link that it is of is not known: measure up to 1 MiB and more, or give --links or link=OLD:NEW".to_owned()
-        };
         let of = |collective: &PlannedCollective| {
             let by_curve = curves
                 .as_ref()
@@ -280,7 +293,7 @@ impl<'a> Bench<'a> {
         };
         planned
             .iter()
-            .map(|collective| of(collective).ok_or_else(unknown))
+            .map(|collective| of(collective).ok_or(NoSubstitute::NoBandwidth))
             .collect()
     }
 }

@@ -1,10 +1,11 @@
 //! One collective of a step with its time, and what it takes in a draw.
 
-use measure::record::PlannedCollective;
+use record::PlannedCollective;
 
 use super::deck::{Hand, Knob};
-use super::result::{CollectiveCost, Grade};
+use super::result::{CollectiveCost, TimeSource};
 use crate::curve::Beyond;
+use crate::grade::Grade;
 
 /// A collective of the plan with its time.
 #[derive(Debug, Clone)]
@@ -25,7 +26,7 @@ impl Term {
         us: f64,
         spread: Option<f64>,
         grade: Grade,
-        source: &str,
+        source: TimeSource,
     ) -> Self {
         Self {
             cost: CollectiveCost {
@@ -36,8 +37,7 @@ impl Term {
                 path: planned.path,
                 us,
                 grade,
-                source: source.to_owned(),
-                lacks: Vec::new(),
+                source,
             },
             spread: spread.unwrap_or(0.0),
             is_unstated: spread.is_none(),

@@ -1,16 +1,17 @@
 //! Collective times for questions beside the attribution: two links, two sizes, a prefill. The curves, factors and priors are
 //! those of the attribution; whoever asks draws for himself.
 
-use measure::import::{ServeRun, Spread};
-use measure::record::{CallMode, CollectiveKind, PlannedCollective};
+use import::{ServeRun, Spread};
+use record::{CallMode, CollectiveKind, PlannedCollective};
 
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Hand, Knob};
-use super::result::{CollectiveCost, Grade, StepFrom};
+use super::result::{CollectiveCost, StepFrom, TimeSource};
 use super::step::relative_spread;
-use super::waterfall::grade;
-use crate::contradiction::contradicted;
+use super::waterfall::{grade, sources};
 use crate::curve::all_reduce_as_large;
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
@@ -21,8 +22,8 @@ pub(crate) struct Collectives {
     deck: Deck,
     terms: Vec<Term>,
     is_own: bool,
-    timed_in: String,
-    pub(crate) caveats: Vec<String>,
+    timed_in: Option<CallMode>,
+    pub(crate) caveats: Vec<Finding>,
 }
 
 /// One draw of what a step's collectives take, ms.
@@ -34,47 +35,20 @@ pub(crate) struct Taken {
     pub(crate) bare_ms: f64,
 }
 
-/// One draw of everything else in a step.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Compute {
-    /// Gain of GEMMs for each doubling of ranks.
-    pub(crate) gemm_speedup: f64,
-    /// What attention takes in a layer at least, us.
-    pub(crate) attention_us: f64,
-    /// Norms and residuals of a layer, us.
-    pub(crate) elementwise_us: f64,
-    /// The host, ms a step.
-    pub(crate) host_ms: f64,
-    /// Time of a byte of cache over that of a byte of weights.
-    pub(crate) kv_read: f64,
-}
-
-/// What of a step's time no curve tells, each with its prior.
-#[derive(Debug, Clone)]
-pub(crate) struct ComputeDeck(Deck);
-
 impl Collectives {
     /// The planned collectives by the best curve of these inputs; the error says in words why there is none.
     pub(crate) fn of(
         inputs: &Inputs,
         eager: bool,
         planned: &[PlannedCollective],
-    ) -> Result<Self, String> {
-        let none = || {
-            format!(
-                "no curve of {} ranks on this box, and none published for its GPU",
-                inputs.tp
-            )
-        };
+    ) -> Result<Self, Finding> {
+        let none = || Finding::NoCurve { ranks: inputs.tp };
         let mut deck = Deck::new(inputs, eager).ok_or_else(none)?;
         let curves = Curves::choose(inputs, eager, planned, &mut deck).ok_or_else(none)?;
         if let Some(far) = curves.too_far(planned) {
             return Err(far);
         }
         let (mut terms, mut caveats) = (Vec::new(), curves.caveats.clone());
-        if curves.is_own {
-            caveats.extend(contradicted(inputs));
-        }
         for collective in planned {
             // What is read off the all-reduce's curve must lie within it, or a single point stands for all sizes.
             let as_reduce = PlannedCollective {
@@ -84,14 +58,11 @@ impl Collectives {
             };
             let is_gather = collective.kind != CollectiveKind::AllReduce;
             let (term, caveat) = curves.term(collective);
-            if is_gather
-                && term.cost.source.ends_with(AS_REDUCE)
-                && curves.too_far(&[as_reduce]).is_some()
+            if let Some(far) = curves
+                .too_far(&[as_reduce])
+                .filter(|_| is_gather && curves.gathers_as_reduce())
             {
-                caveats.push(format!(
-                    "the {} of the {} lies outside the curve and is left out",
-                    collective.kind, collective.role
-                ));
+                caveats.push(far);
                 continue;
             }
             caveats.extend(caveat);
@@ -108,7 +79,7 @@ impl Collectives {
             deck,
             terms,
             is_own: curves.is_own,
-            timed_in: curves.timed_in,
+            timed_in: curves.mode_of_library,
             caveats,
         })
     }
@@ -117,7 +88,7 @@ impl Collectives {
     pub(crate) fn of_prefill(
         inputs: &Inputs,
         planned: &[PlannedCollective],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Finding> {
         let of_ranks = |mode| {
             let points = inputs.curve_of_gpus();
             points
@@ -141,17 +112,9 @@ impl Collectives {
         self.terms.iter().map(|term| term.cost.clone()).collect()
     }
 
-    /// What they were read from, each curve once.
-    pub(crate) fn source(&self) -> String {
-        let mut sources: Vec<&str> = Vec::new();
-        for term in &self.terms {
-            // What was read off the all-reduce's curve names that curve with more words.
-            let source = term.cost.source.as_str();
-            if !sources.iter().any(|said| source.starts_with(said)) {
-                sources.push(source);
-            }
-        }
-        sources.join(" and ")
+    /// Where their times were read.
+    pub(crate) fn sources(&self) -> Vec<TimeSource> {
+        sources(&self.terms)
     }
 
     /// The grade of what makes up nine tenths of the time.
@@ -160,8 +123,8 @@ impl Collectives {
     }
 
     /// How the curve was timed, in words.
-    pub(crate) fn timed_in(&self) -> &str {
-        &self.timed_in
+    pub(crate) fn timed_in(&self) -> Option<CallMode> {
+        self.timed_in
     }
 
     /// Whether they were read off curves of this box.
@@ -217,33 +180,6 @@ impl Collectives {
             ms += bare * factor;
         }
         Taken { ms, bare_ms }
-    }
-}
-
-/// How a cost says that it was read off the all-reduce's curve.
-const AS_REDUCE: &str = "an all-reduce that moves as much";
-
-impl ComputeDeck {
-    /// The priors of a step; `None` where one is missing.
-    pub(crate) fn new(inputs: &Inputs, eager: bool) -> Option<Self> {
-        Deck::new(inputs, eager).map(Self)
-    }
-
-    /// One draw.
-    pub(crate) fn draw(&self, random: &mut Random) -> Compute {
-        let hand = self.0.draw(random);
-        Compute {
-            gemm_speedup: hand.get(Knob::GemmSpeedup),
-            attention_us: hand.get(Knob::Attention),
-            elementwise_us: hand.get(Knob::Elementwise),
-            host_ms: hand.get(Knob::Host),
-            kv_read: hand.get(Knob::KvRead),
-        }
-    }
-
-    /// Every prior once.
-    pub(crate) fn priors(&self) -> Vec<Prior> {
-        self.0.priors()
     }
 }
 

@@ -4,13 +4,15 @@
 //! of all calls away from the median: such a trace is no direct evidence, and neither is one by another way than the plan's, or of
 //! a number of calls that is no whole number of steps.
 
-use measure::import::Trace;
-use measure::import::trace::{TraceKernel, TracedCollective};
-use measure::record::{CollectiveKind, CollectivePath, PlannedCollective};
+use import::Trace;
+use import::trace::{TraceKernel, TracedCollective};
+use record::{CollectiveKind, CollectivePath, PlannedCollective};
 
 use super::cost::Term;
 use super::deck::{Deck, Knob};
-use super::result::Grade;
+use super::result::TimeSource;
+use crate::finding::{Finding, TraceDoubt};
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 
 /// Fewer steps than this are few to stand for all.
@@ -73,18 +75,17 @@ pub(super) fn traced(
     planned: &[PlannedCollective],
     terms: Option<Vec<Term>>,
     deck: &mut Deck,
-) -> (Option<Vec<Term>>, Vec<String>) {
+) -> (Option<Vec<Term>>, Vec<Finding>) {
     let Some(trace) = &inputs.evidence.trace else {
         return (terms, Vec::new());
     };
+    let doubt = |why: TraceDoubt, calls: f64| Finding::TraceDoubtful { why, calls };
     let mut said = Vec::new();
     let Some((reduces, way, by_plan)) = all_reduces(trace, planned, &mut said) else {
-        said.push(format!(
-            "the trace ({}) holds no all-reduce of a name that is known here: left out",
-            trace.origin
-        ));
+        said.push(doubt(TraceDoubt::NoAllReduce, 0.0));
         return (terms, said);
     };
+    let doubt = |why: TraceDoubt| doubt(why, reduces.calls);
     let of_way = |of: &&PlannedCollective| match way {
         Way::OneForEach => of.kind == CollectiveKind::AllReduce,
         Way::OneForAll => true,
@@ -92,10 +93,7 @@ pub(super) fn traced(
     let count: u32 = planned.iter().filter(of_way).map(|of| of.count).sum();
     let steps = reduces.calls / f64::from(count.max(1));
     if steps < 1.0 {
-        said.push(format!(
-            "the trace ({}) holds {} all-reduces, less than the {count} of one step: left out; trace some decode steps, with nsys under graphs with --cuda-graph-trace=node",
-            trace.origin, reduces.calls
-        ));
+        said.push(doubt(TraceDoubt::LessThanAStep));
         return (terms, said);
     }
     let Some(prior) = inputs.prior("in_trace") else {
@@ -105,25 +103,20 @@ pub(super) fn traced(
     let mut grade = if by_plan { Grade::A } else { Grade::D };
     if reduces.is_mixed() {
         grade = Grade::D;
-        said.push(mixed_in_words(trace, &reduces));
+        said.push(doubt(TraceDoubt::Mixed));
     }
     if (steps - steps.round()).abs() > WHOLE {
         grade = Grade::D;
-        said.push(format!(
-            "the trace's {} all-reduces are no whole number of steps of {count}: it holds other steps too, or the plan is not the engine's, so its evidence is D",
-            reduces.calls
-        ));
+        said.push(doubt(TraceDoubt::NotWholeSteps));
     } else if steps < FEW_STEPS {
-        said.push(format!(
-            "the trace holds {steps:.0} steps times GPUs, which are few"
-        ));
+        said.push(doubt(TraceDoubt::FewSteps));
     }
-    said.push("a traced collective's time holds its wait for the rank that comes later: skew is in it, and not in a curve of calls alone".to_owned());
     let gathers = of_kind(trace, |of| of.kind == Some(CollectiveKind::AllGather));
-    let words = format!(
-        "trace {}: {} calls, {steps:.1} steps times GPUs of {count} all-reduces each",
-        trace.origin, reduces.calls
-    );
+    let source = TimeSource::Trace {
+        origin: trace.origin.clone(),
+        calls: reduces.calls,
+        steps,
+    };
     let (mut result, mut is_left_out) = (Vec::new(), false);
     for (index, of) in planned.iter().enumerate() {
         let seen = match (of.kind, way) {
@@ -138,19 +131,13 @@ pub(super) fn traced(
             result.push(term.clone());
         } else if let Some(seen) = seen {
             let (us, spread) = seen.of_decode(steps);
-            result.push(Term::traced(of, us, spread, grade, &words));
+            result.push(Term::traced(of, us, spread, grade, source.clone()));
         } else {
-            said.push(format!(
-                "the trace holds no {} ({}), and there is no curve: it is in what stays unexplained",
-                of.kind, of.role
-            ));
+            said.push(doubt(TraceDoubt::NoGather));
         }
     }
     if is_left_out {
-        said.push(
-            "the curve of this box is better evidence than such a trace and stands in its place"
-                .to_owned(),
-        );
+        said.push(doubt(TraceDoubt::CurveIsBetter));
     }
     (Some(result), said)
 }
@@ -163,28 +150,11 @@ enum Way {
     OneForAll,
 }
 
-fn mixed_in_words(trace: &Trace, reduces: &Seen) -> String {
-    let why = match reduces.least_us {
-        Some(least) => format!(
-            "its all-reduces take {:.1} us on average and {least:.1} us at the median or less: calls of several sizes are in it, as prompts make them",
-            reduces.mean_us
-        ),
-        None => {
-            "it has neither medians nor deviations, so that nothing tells whether calls of prompts are in it"
-                .to_owned()
-        }
-    };
-    format!(
-        "the trace ({}) is not shown to be of decode steps alone: {why}; its evidence is D: trace while every slot decodes",
-        trace.origin
-    )
-}
-
 /// The calls that stand for the plan's all-reduces, whose kernels they are, and whether they went the plan's way.
 fn all_reduces(
     trace: &Trace,
     planned: &[PlannedCollective],
-    said: &mut Vec<String>,
+    said: &mut Vec<Finding>,
 ) -> Option<(Seen, Way, bool)> {
     let reduces = planned
         .iter()
@@ -205,22 +175,20 @@ fn all_reduces(
         && planned_way.is_none()
         && let Some(found) = of_kind(trace, |of| of.kind.is_none())
     {
-        said.push("the library has one kernel for all operations: the mean over its calls stands for each".to_owned());
         return Some((found, Way::OneForAll, true));
     }
+    let other_path = |calls: f64| Finding::TraceDoubtful {
+        why: TraceDoubt::OtherPath(other),
+        calls,
+    };
     match (planned_way, by(other)) {
         (Some(found), None) => Some((found, Way::OneForEach, true)),
         (Some(found), Some(more)) => {
-            said.push(format!(
-                "the trace holds {} all-reduces by {other} besides, which are left out: prefill takes that way, or the plan's {path} is wrong for some",
-                more.calls
-            ));
+            said.push(other_path(more.calls));
             Some((found, Way::OneForEach, true))
         }
         (None, Some(found)) => {
-            said.push(format!(
-                "by its rules the engine reduces by {path}; the trace holds only all-reduces by {other}: prompts may take that way while decoding does not, so its evidence is D; give the server's log (--engine-log), or look in the trace for a kernel that is not known here"
-            ));
+            said.push(other_path(found.calls));
             Some((found, Way::OneForEach, false))
         }
         (None, None) => None,

@@ -1,15 +1,16 @@
 //! The bars of an attribution, each with its grade and what it rests on.
 
-use measure::record::CollectiveKind;
-use measure::unit::ByteCount;
+use record::CollectiveKind;
 
 use super::cost::Term;
 use super::deck::{Deck, Knob};
-use super::draws::{Draw, Workload};
-use super::half::measured;
-use super::result::{Bar, Cause, Claim, CollectiveCost, Grade, HalfModel};
-use super::work::range;
+use super::draws::{Draw, Workload, range};
+use super::result::{Bar, Basis, Cause, Claim, HalfModel, TimeSource};
+use crate::grade::Grade;
 use crate::range::Range;
+
+/// What is assumed in a bar may be this part of it, or the bar is not measured.
+const ASSUMED_PART: f64 = 0.1;
 
 /// The draws that bars are made of.
 pub(super) struct Shown<'a> {
@@ -17,7 +18,7 @@ pub(super) struct Shown<'a> {
     deck: &'a Deck,
     draws: &'a [Draw],
     claim: &'a Claim,
-    /// What the half-width model measured, held against this box's curve or a trace; `None` where it was not run.
+    /// What the half-width model measured, compared with this box's curve or a trace; `None` where it was not run.
     half: Option<HalfModel>,
     /// Whether the draws are those alone whose causes fit into what was measured, since the factors on the curve are wide.
     dropped: bool,
@@ -56,9 +57,12 @@ impl<'a> Shown<'a> {
         range(self.draws, of)
     }
 
-    fn prior(&self, knob: Knob) -> String {
-        let prior = self.deck.prior(knob);
-        prior.map_or(String::new(), ToString::to_string)
+    /// The names of the priors behind these.
+    fn priors(&self, knobs: &[Knob]) -> Basis {
+        let names = knobs.iter().filter_map(|knob| self.deck.prior(*knob));
+        Basis::Priors {
+            names: names.map(|prior| prior.name.clone()).collect(),
+        }
     }
 
     /// Whether the half-width model takes the place of priors and curve.
@@ -79,46 +83,35 @@ impl<'a> Shown<'a> {
 
     /// All but collectives.
     fn besides(&self) -> Option<Vec<Bar>> {
-        let tp = self.workload.tp;
-        let bar = |cause, ms, grade, source| Bar {
+        let bar = |cause, ms, grade, basis| Bar {
             cause,
             ms,
             grade,
-            source,
+            basis,
         };
-        let fixed = format!(
-            "{}; {}",
-            self.prior(Knob::Attention),
-            self.prior(Knob::Elementwise)
-        );
         let gemm_ms = self.range(|draw| draw.gemm_loss)?;
-        let (gemm_grade, gemm_source) = match (&self.half, self.deck.prior(Knob::GemmSpeedup)) {
-            (Some(half), _) => {
+        let (gemm_grade, gemm_basis) = match &self.half {
+            Some(_) => {
                 let parted =
                     self.range(|draw| draw.unsharded + draw.host - draw.hand.get(Knob::Executor))?;
-                let (grade, said) = self.measured(&gemm_ms, parted.high - parted.low);
                 (
-                    grade,
-                    format!(
-                        "the half-width model's step less 1/{tp} of TP1's, {} ms, less what never shards and the host{said}",
-                        half.loss.with_decimals(2)
-                    ),
+                    self.measured(&gemm_ms, parted.high - parted.low),
+                    Basis::Shard,
                 )
             }
-            // A range that was measured comes from times of this model's shapes.
-            (None, Some(prior)) if prior.source.starts_with("measured") => {
-                (Grade::C, prior.to_string())
-            }
-            (None, _) => (Grade::D, self.prior(Knob::GemmSpeedup)),
+            None if self.workload.gemm_is_own => (Grade::C, Basis::GemmTimes),
+            None => (Grade::D, self.priors(&[Knob::GemmSpeedup])),
         };
+        let fixed = self.priors(&[Knob::Attention, Knob::Elementwise]);
+        let host = self.priors(&[Knob::Host, Knob::Executor]);
         Some(vec![
             bar(
                 Cause::Ideal,
                 self.range(|draw| draw.ideal)?,
                 None,
-                format!("the step of one GPU over {tp}"),
+                Basis::Steps,
             ),
-            bar(Cause::NarrowGemm, gemm_ms, Some(gemm_grade), gemm_source),
+            bar(Cause::NarrowGemm, gemm_ms, Some(gemm_grade), gemm_basis),
             bar(
                 Cause::Unsharded,
                 self.range(|draw| draw.unsharded)?,
@@ -129,11 +122,7 @@ impl<'a> Shown<'a> {
                 Cause::Host,
                 self.range(|draw| draw.host)?,
                 Some(Grade::D),
-                format!(
-                    "its work on {tp} GPUs less 1/{tp} of that on one: {}; and {}",
-                    self.prior(Knob::Host),
-                    self.prior(Knob::Executor)
-                ),
+                host,
             ),
         ])
     }
@@ -145,12 +134,12 @@ impl<'a> Shown<'a> {
             let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
             let gathers = self.range(|draw| draw.all_gather)?;
             let assumed = self.executor_width() + gathers.high - gathers.low;
-            let (grade, said) = self.measured(&ms, assumed);
+            let grade = self.measured(&ms, assumed);
             return Some(Bar {
                 cause: Cause::AllReduce,
                 ms,
                 grade: Some(grade),
-                source: self.difference_in_words() + &said,
+                basis: Basis::Difference,
             });
         }
         let of = |draw: &Draw| draw.communication.unwrap_or(0.0) - draw.all_gather;
@@ -183,25 +172,24 @@ impl<'a> Shown<'a> {
             cause,
             ms: self.range(of)?,
             grade: Some(grade(terms)),
-            source: source(terms, &self.transfers(terms)),
+            basis: collectives(terms),
         })
     }
 
-    /// The grade of a bar that the half-width model measured but for what is taken as known in it; and a word on it.
-    fn measured(&self, bar: &Range, assumed_ms: f64) -> (Grade, String) {
-        match &self.workload.not_proven {
-            None => measured(bar, assumed_ms),
-            Some(why) => (Grade::D, format!("; {why}, so that its evidence is D")),
+    /// The grade of a bar that the half-width model measured but for what is assumed in it; and a word on it.
+    fn measured(&self, bar: &Range, assumed_ms: f64) -> Grade {
+        match self.workload.shard_by_latency || assumed_ms > ASSUMED_PART * bar.mid {
+            true => Grade::D,
+            false => Grade::A,
         }
     }
 
-    /// A bar of collectives as good as prompts that may be in the step let it be.
-    fn capped(&self, bar: Bar) -> Bar {
-        let bar = self.workload.held_back.capped(bar);
-        match &self.workload.unseen {
-            Some(unseen) => unseen.capped(bar),
-            None => bar,
+    /// No better than D where other requests' prompts, or what the engine sends, are in doubt.
+    fn capped(&self, mut bar: Bar) -> Bar {
+        if self.workload.is_doubtful {
+            bar.grade = bar.grade.map(|_| Grade::D);
         }
+        bar
     }
 
     fn terms(&self, kind: CollectiveKind) -> Vec<Term> {
@@ -213,31 +201,11 @@ impl<'a> Shown<'a> {
     }
 
     fn unexplained(&self) -> Option<Bar> {
-        let tp = self.workload.tp;
-        let (of, words): (fn(&Draw) -> f64, String) = match self.claim {
-            Claim::Estimated if self.by_half() && self.by_curve => (
-                Draw::unexplained,
-                format!(
-                    "the step of TP{tp} less the half-width model's, less the executor and what curve or trace give the collectives"
-                ),
-            ),
-            Claim::Estimated if self.by_half() => (
-                |_| 0.0,
-                match self.half.as_ref().and_then(|half| half.agrees) {
-                    Some(_) => "nothing: what the half-width model does not take is communication, and this box's curve, though of other sizes or another mode, does not contradict it",
-                    None => "nothing: what the half-width model does not take is communication, and no curve of this box checks it",
-                }
-                .to_owned(),
-            ),
-            Claim::Estimated => (Draw::unexplained, "what is left".to_owned()),
-            Claim::AtMost { .. } => (
-                Draw::remainder,
-                "what is left, communication included".to_owned(),
-            ),
-            Claim::None { .. } => (
-                Draw::remainder,
-                "what is left, of which nothing is claimed".to_owned(),
-            ),
+        let is_estimated = *self.claim == Claim::Estimated;
+        let of: fn(&Draw) -> f64 = match (is_estimated, self.by_half()) {
+            (true, true) if !self.by_curve => |_| 0.0,
+            (true, _) => Draw::unexplained,
+            (false, _) => Draw::remainder,
         };
         let mut ms = self.range(of)?;
         if self.dropped {
@@ -248,7 +216,10 @@ impl<'a> Shown<'a> {
             cause: Cause::Unexplained,
             ms,
             grade: None,
-            source: words,
+            basis: match is_estimated {
+                true => Basis::Rest,
+                false => Basis::RestWithCommunication,
+            },
         })
     }
 
@@ -275,27 +246,16 @@ impl<'a> Shown<'a> {
             ms.high = ms.high.max(self.range(|draw| self.most(draw))?.high);
         }
         let terms = self.workload.terms.as_deref().unwrap_or_default();
-        let (grade, source) = match self.is_difference() {
-            true => {
-                let (grade, said) = self.measured(&ms, self.executor_width());
-                (grade, self.difference_in_words() + &said)
-            }
-            false => (grade(terms), source(terms, &self.transfers(terms))),
+        let (grade, basis) = match self.is_difference() {
+            true => (self.measured(&ms, self.executor_width()), Basis::Difference),
+            false => (grade(terms), collectives(terms)),
         };
         Some(self.capped(Bar {
             cause: Cause::Communication,
             ms,
             grade: Some(grade),
-            source,
+            basis,
         }))
-    }
-
-    fn difference_in_words(&self) -> String {
-        format!(
-            "the step of TP{} less the half-width model's on one GPU, less the executor's ({})",
-            self.workload.tp,
-            self.prior(Knob::Executor)
-        )
     }
 
     /// How wide the range of what several processes add is, ms.
@@ -322,23 +282,8 @@ impl<'a> Shown<'a> {
             by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
             agrees: gap.map(|gap| gap.low <= 0.0 && 0.0 <= gap.high),
-            contradicts: Vec::new(),
+            contradicted: false,
         })
-    }
-
-    /// The factors from the curves to the engine that the terms use, each once.
-    fn transfers(&self, terms: &[Term]) -> String {
-        let is_used = |knob: &Knob| terms.iter().any(|term| term.factors.contains(knob));
-        let factors = [
-            Knob::Transfer,
-            Knob::TransferOfEngine,
-            Knob::InTrace,
-            Knob::Exposed,
-        ];
-        let used = factors.into_iter().filter(is_used);
-        used.map(|knob| self.prior(knob))
-            .collect::<Vec<_>>()
-            .join("; ")
     }
 }
 
@@ -355,47 +300,20 @@ pub(crate) fn grade(terms: &[Term]) -> Grade {
         .unwrap_or(Grade::D)
 }
 
-/// Calls of each kind, size and path with their time, the curves they were read from, and the factor on top.
-fn source(terms: &[Term], transfer: &str) -> String {
-    let ms = terms.iter().map(Term::base_us).sum::<f64>() / 1e3;
-    let times = match transfer.is_empty() {
-        true => String::new(),
-        false => format!("; times {transfer}"),
-    };
-    format!(
-        "{ms:.2} ms as curve or trace stand, {}{times}",
-        calls_in_words(terms)
-    )
+fn collectives(terms: &[Term]) -> Basis {
+    Basis::Collectives {
+        sources: sources(terms),
+        face_ms: terms.iter().map(Term::base_us).sum::<f64>() / 1e3,
+    }
 }
 
-/// Calls of each kind, size and path with their time, and the curves they were read from.
-pub(super) fn calls_in_words(terms: &[Term]) -> String {
-    let mut groups: Vec<(CollectiveCost, u32)> = Vec::new();
-    for Term { cost, .. } in terms {
-        let same = |other: &CollectiveCost| {
-            (other.kind, other.bytes_per_rank, other.path)
-                == (cost.kind, cost.bytes_per_rank, cost.path)
-        };
-        match groups.iter_mut().find(|(other, _)| same(other)) {
-            Some((_, count)) => *count += cost.count,
-            None => groups.push((cost.clone(), cost.count)),
+/// Where these were read, each once.
+pub(crate) fn sources(terms: &[Term]) -> Vec<TimeSource> {
+    let mut sources: Vec<TimeSource> = Vec::new();
+    for term in terms {
+        if !sources.contains(&term.cost.source) {
+            sources.push(term.cost.source.clone());
         }
     }
-    let mut words: Vec<String> = Vec::new();
-    for (cost, count) in &groups {
-        let size = ByteCount(cost.bytes_per_rank);
-        words.push(format!(
-            "{count} x {:.1} us for {} of {size}",
-            cost.us, cost.kind
-        ));
-    }
-    let mut origins: Vec<&str> = Vec::new();
-    for (cost, _) in &groups {
-        // What was read off the all-reduce's curve names that curve with more words.
-        let is_said = |said: &&str| cost.source.starts_with(*said);
-        if !origins.iter().any(is_said) {
-            origins.push(&cost.source);
-        }
-    }
-    format!("{}, {}", words.join(" + "), origins.join(" and "))
+    sources
 }

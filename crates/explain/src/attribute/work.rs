@@ -1,18 +1,18 @@
 //! The attribution itself: gates, draws, and what they sum up to.
 
-use measure::record::CollectiveKind;
+use record::CollectiveKind;
 
-use super::anchor::off;
 use super::cost::{Term, published_times};
-use super::draws::Draw;
-use super::half::{Rival, RivalKind};
+use super::draws::{Draw, range};
 use super::launches::{launches_differ, of_launches};
-use super::left_out::unused;
 use super::prepare::{Prepared, prepare};
-use super::result::{Attribution, Bar, Cause, Claim, Grade, HalfModel, Implied, Refusal, StepFrom};
+use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
 use super::sensitivity::Shares;
+use super::unused::unused;
 use super::waterfall::{Shown, grade};
-use crate::gates::{Gate, LEAST_SHARE, failed, gates, reservations};
+use crate::checks::{LEAST_SHARE, findings};
+use crate::finding::{Finding, Refusal, capped, refusing};
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::random::Random;
 use crate::range::Range;
@@ -20,70 +20,35 @@ use crate::range::Range;
 /// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
 const FITTING: f64 = 0.05;
 
-/// Where at least this share of the draws does not fit what was measured, that is said as a reservation.
-const HARDLY: f64 = 0.9;
+/// Where at least this share of the draws does not fit what was measured, that is said as a caveat.
+const OFTEN: f64 = 0.2;
 
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
-
-/// Collectives that take more than so many times the whole step are in another unit than they are read in.
-pub(crate) const WRONG_UNIT: f64 = 3.0;
-
-/// What it is called.
-pub(super) const LOOKS_WRONG: &str = "that looks like the wrong unit";
-
-/// What is said of such times.
-pub(crate) fn wrong_unit(source: &str, collectives_ms: f64, step_ms: f64) -> String {
-    format!(
-        "by {source} the collectives of a step take {collectives_ms:.1} ms, {:.0} times the whole step of {step_ms:.1} ms: {LOOKS_WRONG} (times are read as us, of one call); give them in us, or the times of these runs",
-        collectives_ms / step_ms
-    )
-}
 
 /// Where the time of a decode step on [`Inputs::tp`] GPUs goes; the same inputs, seed and number of draws give the same result.
 ///
 /// # Errors
 /// A gate does not hold, or a run shows no time of a step.
 pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, Refusal> {
-    let gates = gates(inputs);
-    let reasons: Vec<String> = failed(&gates)
-        .map(|gate| format!("{}: {}", gate.name, gate.seen))
-        .collect();
+    let found = findings(inputs);
+    let refused = |reasons: Vec<Finding>| Refusal { reasons };
+    let reasons = refusing(&found);
     if !reasons.is_empty() {
-        return Err(Refusal { reasons });
+        return Err(refused(reasons));
     }
-    let no_step = || Refusal {
-        reasons: vec![Refusal::NO_STEP.to_owned()],
-    };
+    let no_step = || refused(vec![Finding::NoStepTime]);
     let prepared = prepare(inputs).ok_or_else(no_step)?;
-    // What is read in another unit makes nonsense of all that comes after.
-    if let Some(why) = prepared.wrong_unit() {
-        return Err(Refusal { reasons: vec![why] });
-    }
     let all = prepared.draws(seed, draws.max(1));
     let fits = |draw: &&Draw| prepared.fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
     let has_room = |draw: &&Draw| draw.remainder() >= -prepared.tolerance;
     if share(free.iter().filter(has_room).count(), all.len()) < FITTING {
-        let why = match prepared.workload.half {
-            Some(_) => format!(
-                "the half-width model's step is longer than that of TP{}, which it is a part of: it was not cut to 1/{}, or the runs differ in more than that",
-                inputs.tp, inputs.tp
-            ),
-            None => "the causes without communication already sum to more than was measured: the model, the box or a range is not that of these runs, or they differ in more than the number of GPUs".to_owned(),
-        };
-        return Err(Refusal { reasons: vec![why] });
+        return Err(refused(vec![Finding::EstimatesExceedStep]));
     }
-    let unseen = prepared.workload.unseen.clone();
-    let found = prepared
-        .attribution(inputs, &gates, seed, &all, &free)
-        .ok_or_else(no_step)?;
-    let told = found.bar(Cause::Communication).map(|bar| bar.ms);
-    let told = told.unwrap_or(found.remainder);
-    match unseen.and_then(|unseen| unseen.refusal(&told)) {
-        Some(why) => Err(Refusal { reasons: vec![why] }),
-        None => Ok(found),
-    }
+    prepared
+        .attribution(inputs, found, seed, &all, &free)
+        .ok_or_else(no_step)
 }
 
 impl Prepared<'_> {
@@ -111,16 +76,6 @@ impl Prepared<'_> {
         draw.half.is_some_and(|half| half < least)
     }
 
-    /// Why the times of curve or trace cannot be in the unit that they are read in: they alone are far more than the whole step. `None`
-    /// where they are not.
-    fn wrong_unit(&self) -> Option<String> {
-        let step = self.workload.several.rough_ms();
-        let terms = self.workload.terms.as_deref()?;
-        let source = terms.first().map(|term| term.cost.source.as_str())?;
-        let is_wrong = self.workload.by_own && self.workload.face_ms() > WRONG_UNIT * step;
-        is_wrong.then(|| wrong_unit(source, self.workload.face_ms(), step))
-    }
-
     /// Whether what is unexplained is not below zero.
     pub(super) fn leaves_room(&self, draw: &Draw) -> bool {
         draw.unexplained() >= -self.tolerance
@@ -130,7 +85,7 @@ impl Prepared<'_> {
     fn attribution(
         mut self,
         inputs: &Inputs,
-        gates: &[Gate],
+        found: Vec<Finding>,
         seed: u64,
         all: &[Draw],
         free: &[Draw],
@@ -151,7 +106,7 @@ impl Prepared<'_> {
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
         let has_half = self.workload.half.is_some();
         let misfit = self.misfit(free, remainder, curve_fits);
-        let claim = self.claim(&remainder, misfit.as_ref());
+        let claim = self.claim(&remainder, misfit.is_some());
         // To drop the draws that sum to more than was measured, and weigh all others alike, would keep the small causes where
         // nothing is left in truth. Factors that are wide because nothing was measured are bounded so all the same.
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
@@ -168,22 +123,22 @@ impl Prepared<'_> {
         let of_communication = waterfall.communication_of_draw();
         let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
         let half = waterfall.half();
-        if let Some(half) = half.as_ref().filter(|half| half.agrees == Some(false)) {
-            self.caveats.extend(half.in_words());
-        }
-        self.caveats
-            .extend(off(inputs, &self.workload, &self.deck, all));
         self.caveats.extend(unused(inputs));
-        if impossible >= HARDLY {
-            self.caveats.push(format!(
-                "{:.0}% of the draws sum to more than was measured: the curve and the ranges hardly fit these runs",
-                impossible * 100.0
-            ));
+        if let Some(Misfit { by_curve, left }) = misfit {
+            let (by_curve_ms, left_ms) = (by_curve.mid, left.mid);
+            self.caveats.push(Finding::CurveTooSlow {
+                by_curve_ms,
+                left_ms,
+            });
+        } else if impossible >= OFTEN && !has_half {
+            self.caveats
+                .push(Finding::EstimatesOvershoot { share: impossible });
         }
-        self.caveats.extend(reservations(gates));
+        let most = capped(&found);
+        self.caveats.extend(found);
         let ranks = f64::from(self.workload.tp);
         let implied = match claim {
-            Claim::None { .. } => None,
+            Claim::None => None,
             _ => self.implied(inputs, free),
         };
         // Draws that were dropped are in what is left, and not in the bars: no part of it exceeds it.
@@ -221,7 +176,7 @@ impl Prepared<'_> {
         self.caveats.splice(0..0, differ.into_iter().flatten());
         let mut found = Attribution {
             tp: self.workload.tp,
-            batch: self.workload.batch,
+            batch: self.workload.model.batch,
             padded_batch: self.step.padded_batch,
             step_from: self.step_from,
             step_of_one,
@@ -230,9 +185,6 @@ impl Prepared<'_> {
             communication: waterfall.communication().map(part_of_whole),
             half,
             remainder,
-            remainder_share_of_excess: range(free, |draw| {
-                draw.remainder() / (draw.several - draw.ideal)
-            })?,
             implied,
             throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
             speed_up,
@@ -245,7 +197,6 @@ impl Prepared<'_> {
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
             impossible,
             no_room,
-            tolerance_ms: Some(self.tolerance),
             collectives: self
                 .workload
                 .terms
@@ -253,7 +204,7 @@ impl Prepared<'_> {
                 .flatten()
                 .map(|term| term.cost.clone())
                 .collect(),
-            prompts_ms: self.workload.unseen.as_ref().and_then(|of| of.most_ms),
+            prompts_ms: self.workload.unseen.and_then(|of| of.most_ms),
             priors: self.deck.priors(),
             shares: shares.measurements(),
             prior_shares: shares.priors(&self.deck),
@@ -262,18 +213,42 @@ impl Prepared<'_> {
             caveats: self.caveats,
             seed,
             draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
-            lowered: Vec::new(),
-            held_back: self.workload.held_back.why.clone(),
-            is_by_median: self.workload.held_back.is_by_median,
         };
         if let Some(ms) = found.half.as_ref().and_then(HalfModel::overrun) {
-            let by = match found.is_traced() {
-                true => RivalKind::Trace,
-                false => RivalKind::Curve,
-            };
-            found.contradict_half(Rival { by, ms });
+            found.contradict_half(ms.mid);
         }
-        Some(found.capped(gates))
+        Some(found.capped(most))
+    }
+
+    /// By how much the collectives of a curve or trace do not fit into the step; `None` where they fit.
+    fn misfit(&self, free: &[Draw], left: Range, curve_fits: bool) -> Option<Misfit> {
+        self.workload.terms.as_deref()?;
+        let unexplained = range(free, Draw::unexplained)?;
+        let fits = match self.workload.by_own {
+            true => curve_fits && unexplained.high >= 0.0,
+            // What may be nothing at all is no evidence against somebody else's curve.
+            false => curve_fits || left.low <= self.tolerance,
+        };
+        // A shard run says what is left by itself, and that the two contradict each other.
+        if fits || self.workload.half.is_some() {
+            return None;
+        }
+        let by_curve = range(free, |draw| draw.communication.unwrap_or(0.0))?;
+        Some(Misfit { by_curve, left })
+    }
+
+    fn claim(&self, remainder: &Range, is_misfit: bool) -> Claim {
+        // What a tracer saw in the steps themselves is there, however little is left beside it.
+        let terms = self.workload.terms.as_deref().unwrap_or_default();
+        let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
+        let is_nothing = remainder.low <= self.tolerance && !was_seen;
+        match is_misfit || is_nothing {
+            true => Claim::None,
+            false if self.workload.half.is_some() || self.workload.terms.is_some() => {
+                Claim::Estimated
+            }
+            false => Claim::AtMost,
+        }
     }
 
     /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
@@ -329,9 +304,4 @@ fn throughput(inputs: &Inputs, tp: u32) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
-}
-
-pub(super) fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {
-    let values: Vec<f64> = draws.iter().map(of).collect();
-    Range::of(&values)
 }

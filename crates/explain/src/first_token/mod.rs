@@ -5,7 +5,5 @@
 mod cost;
 mod plan;
 
-pub use cost::{FirstToken, first_token};
-
-pub(crate) use cost::{active_parameters, alone, prompt_tokens};
+pub(crate) use cost::{alone, prompt_tokens};
 pub(crate) use plan::prefill_plan;

@@ -1,6 +1,6 @@
 //! The collectives of whole prompts, cut into chunks as the engine cuts them.
 
-use measure::record::PlannedCollective;
+use record::PlannedCollective;
 use tp_plan::{EngineFacts, ModelFacts, plan};
 
 /// Collectives of a prefill of so many tokens: whole chunks, and the rest.

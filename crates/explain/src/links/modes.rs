@@ -1,12 +1,11 @@
 //! What two sides are compared by: the same reading of a step on both, and curves that were timed alike on both.
 
-use measure::import::{CurvePoint, ServeRun};
-use measure::record::{CallMode, CollectiveKind};
+use import::{CurvePoint, ServeRun};
+use record::{CallMode, CollectiveKind};
 
 use super::pair::Pair;
 use super::step::has_gaps_of_tokens;
 use crate::attribute::{StepFrom, step_from};
-use crate::gates::RunShape;
 use crate::inputs::Inputs;
 
 /// What both sides' steps are taken from.
@@ -15,16 +14,14 @@ pub(super) struct StepMode {
     /// Whether prompts in a time per token are bounded by the time to first token on both sides, since gaps between tokens do not
     /// show them on both.
     pub(super) by_first: bool,
-    /// What there is to say of sides that tell more than the other.
-    pub(super) said: Vec<String>,
 }
 
 impl Pair<'_> {
     /// What every run of both sides tells of a decode step, the best first; `None` where one tells nothing.
     pub(super) fn step_mode(&self) -> Option<StepMode> {
-        let sides = self.sides().map(|inputs| inputs.runs(inputs.tp).collect());
-        let [of_a, of_b]: &[Vec<&ServeRun>; 2] = &sides;
-        let all: Vec<&ServeRun> = of_a.iter().chain(of_b).copied().collect();
+        let sides: [Vec<&ServeRun>; 2] =
+            self.sides().map(|inputs| inputs.runs(inputs.tp).collect());
+        let all: Vec<&ServeRun> = sides.iter().flatten().copied().collect();
         let best = step_from(&all)?;
         let single = |runs: &[&ServeRun]| runs.iter().all(|run| has_gaps_of_tokens(run));
         let from = match best {
@@ -32,36 +29,8 @@ impl Pair<'_> {
             StepFrom::DecodeGap if !single(&all) => StepFrom::Tpot,
             best => best,
         };
-        let mut said = Vec::new();
-        let names = [(&self.a.name, of_a), (&self.b.name, of_b)];
-        for ((name, of), (other, of_other)) in [(names[0], names[1]), (names[1], names[0])] {
-            let lacks = match from {
-                StepFrom::DecodeGap => None,
-                StepFrom::Tpot => (single(of) && !single(of_other)).then_some(
-                    "gaps of single tokens, so that both are judged by their time per token, and prompts in it are bounded by the time to first token on both",
-                ),
-                StepFrom::Latency => step_from(of)
-                    .is_some_and(|best| best != StepFrom::Latency)
-                    .then_some("a stream, so that both are judged by their latency"),
-            };
-            said.extend(lacks.map(|what| {
-                format!("{name}'s results tell more than {other}'s, which have no {what}: run {other} as {name} was run")
-            }));
-        }
         let by_first = from == StepFrom::Tpot && !single(&all);
-        if by_first {
-            let unbounded = |run: &&ServeRun| RunShape::new(run).by_first_token().is_none();
-            for (name, _) in names.iter().filter(|(_, of)| of.iter().any(unbounded)) {
-                said.push(format!(
-                    "nothing bounds what other requests' prompts take of {name}'s time per token: give results with a time to first token"
-                ));
-            }
-        }
-        Some(StepMode {
-            from,
-            by_first,
-            said,
-        })
+        Some(StepMode { from, by_first })
     }
 
     /// Both sides with the curves that were timed in modes that both have; `None` where they have none, or no others.

@@ -1,27 +1,28 @@
 //! A pair under comparison: its decode step and its time to first token, as measured, by curves, and by bytes over the wire.
 
-use measure::import::{ServeFormat, ServeRun};
-use measure::record::PlannedCollective;
+use import::{ServeFormat, ServeRun};
+use record::PlannedCollective;
 use tp_plan::plan;
 
-use super::lacking::Lacking;
 use super::measured::Measured;
-use super::result::{Difference, LinkFigures, TimeOf, WireDifference};
+use super::needed::needed;
+use super::result::{Difference, LinkFigures, LinkVerdict, TimeOf};
 use super::sent::{Drawn, OnSide, Planned, Prompts};
 use super::side::LinkSide;
 use super::starts;
 use super::step::{RunTime, step_time};
-use super::verdict::{LinkVerdict, on_own_links};
-use super::wire::{Bytes, needed, wire};
-use crate::attribute::{Collectives, StepFrom, WRONG_UNIT, wrong_unit};
+use crate::attribute::{Collectives, StepFrom};
+use crate::finding::Finding;
 use crate::first_token::{alone, prefill_plan, prompt_tokens};
-use crate::gates::RunShape;
 use crate::inputs::Inputs;
-use crate::priors::Prior;
 use crate::random::Random;
 use crate::range::Range;
+use crate::run_shape::RunShape;
 
 /// A pair under comparison.
+/// Collectives that take so many times the step are given in another unit.
+pub(super) const WRONG_UNIT: f64 = 3.0;
+
 pub(super) struct Pair<'a> {
     pub(super) a: &'a LinkSide,
     pub(super) b: &'a LinkSide,
@@ -59,24 +60,16 @@ impl<'a> Pair<'a> {
         self.a.inputs.runs(self.a.inputs.tp).next()
     }
 
-    /// What links reach of their raw rate.
-    pub(super) fn share_of_raw(&self) -> Option<Prior> {
-        self.a.inputs.prior("pcie_share_of_raw")
-    }
-
-    pub(super) fn decode(&self, figures: &mut LinkFigures) -> Result<Difference, String> {
-        let mode = self.step_mode().ok_or(
-            "a result has neither a time per token nor a latency with a count of output tokens",
-        )?;
+    pub(super) fn decode(&self, figures: &mut LinkFigures) -> Result<Difference, Finding> {
+        let mode = self.step_mode().ok_or(Finding::NoStepTime)?;
         let from = mode.from;
-        figures.caveats.extend(mode.said);
         let [a, b] = self.sides().map(|inputs| {
             let runs = inputs.runs(inputs.tp);
             runs.filter_map(|run| step_time(&RunShape::new(run), run, from, mode.by_first))
                 .collect()
         });
         if from == StepFrom::Latency {
-            figures.caveats.push("replies were not streamed, so that no decode step was measured: the time of an output token is the latency over the output tokens and holds its part of the prompts; their collectives are counted in as far as no prefix cache holds them; run with a stream".to_owned());
+            figures.caveats.push(Finding::NotStreamed);
         }
         let times = Times {
             of: TimeOf::DecodeStep,
@@ -93,8 +86,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    pub(super) fn first_token(&self, figures: &mut LinkFigures) -> Result<Difference, String> {
-        let of = |inputs: &Inputs| -> Result<Vec<RunTime>, String> {
+    pub(super) fn first_token(&self, figures: &mut LinkFigures) -> Result<Difference, Finding> {
+        let of = |inputs: &Inputs| -> Result<Vec<RunTime>, Finding> {
             let runs = inputs.runs(inputs.tp);
             runs.map(|run| alone(run).map(RunTime::from)).collect()
         };
@@ -104,15 +97,13 @@ impl<'a> Pair<'a> {
             a: of(&self.a.inputs)?,
             b: of(&self.b.inputs)?,
         };
-        let run = self.run().ok_or("there is no run")?;
-        let tokens = prompt_tokens(run).ok_or("the file does not say how long the prompts were")?;
+        let run = self.run().ok_or(Finding::NoStepTime)?;
+        let tokens = prompt_tokens(run).ok_or(Finding::PromptLengthUnknown)?;
         let planned = self.sides().map(|inputs| Planned {
             own: of_prompt(inputs, tokens),
             prompts: None,
         });
-        figures
-            .caveats
-            .push("no prompt token is taken to come from the prefix cache".to_owned());
+        figures.caveats.push(Finding::NoPrefixCacheAssumed);
         self.difference(figures, &times, &planned, Collectives::of_prefill)
     }
 
@@ -148,21 +139,17 @@ impl<'a> Pair<'a> {
         figures: &mut LinkFigures,
         times: &Times,
         planned: &[Planned; 2],
-        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
-    ) -> Result<Difference, String> {
+        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, Finding>,
+    ) -> Result<Difference, Finding> {
         let (a, b) = (&times.a, &times.b);
         let start = starts::of_server(&self.a.inputs);
-        let measured = Measured::new(&self.a.inputs, start, a, b).ok_or("a side has no time")?;
+        let measured = Measured::new(&self.a.inputs, start, a, b).ok_or(Finding::NoStepTime)?;
         if a.len() == 1 || b.len() == 1 {
-            figures.caveats.push("one start of a server on a side: the spread between starts is assumed; repeat the runs, in turn".to_owned());
+            figures.caveats.push(Finding::SingleStart);
         }
         figures.priors.extend(measured.priors());
         let sent = self.sent(figures, planned, by);
-        let why_not = sent.as_ref().err().cloned();
-        let sent = sent.ok();
-        if let Some(sent) = &sent {
-            self.in_one_unit(sent, times)?;
-        }
+        self.in_one_unit(sent.as_ref(), times)?;
         let has_prompts = planned.iter().any(|of| of.prompts.is_some());
         let cached = (has_prompts && !self.has_unique_prompts())
             .then(|| self.a.inputs.prior("prefix_cache_share"))
@@ -170,11 +157,7 @@ impl<'a> Pair<'a> {
         if let Some(sent) = &sent {
             figures.priors.extend(cached.clone());
             let of_starts = sent.iter().filter_map(|side| side.start().cloned());
-            let before = figures.priors.len();
             figures.priors.extend(of_starts);
-            if figures.priors.len() > before {
-                figures.caveats.push("a curve of fewer than 3 launches: what the server's own processes differ by from those that were timed is assumed; measure with allreduce-bench --launches 5".to_owned());
-            }
         }
         let mut random = Random::new(self.seed);
         let mut drawn = Drawn::default();
@@ -188,21 +171,13 @@ impl<'a> Pair<'a> {
                 drawn.send(sent, 1.0 - cached, &mut random);
             }
         }
-        let range =
-            |draws: &[f64]| Range::of(draws).ok_or_else(|| "a time is not finite".to_owned());
+        let range = |draws: &[f64]| Range::of(draws).ok_or(Finding::NoStepTime);
         let seen = range(&drawn.measured)?;
         let predicted = match &sent {
             None => None,
             Some(sent) => Some(drawn.prediction(sent)?),
         };
-        let wired = figures.wire.iter().find(|wire| wire.of == times.of);
-        if let Some((by, wire)) = predicted.as_ref().zip(wired) {
-            on_own_links(&seen, by, wire)?;
-        }
-        let verdict = match &predicted {
-            Some(by) => LinkVerdict::by_curves(&seen, by, wired),
-            None => LinkVerdict::by_bytes(&seen, wired, &why_not.unwrap_or_default()),
-        };
+        let verdict = LinkVerdict::of(&seen, predicted.as_ref());
         Ok(Difference {
             of: times.of,
             step_from: times.step_from,
@@ -222,9 +197,9 @@ impl<'a> Pair<'a> {
         &self,
         figures: &mut LinkFigures,
         planned: &[Planned; 2],
-        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
-    ) -> Result<[OnSide; 2], String> {
-        let read = |[a, b]: [&Inputs; 2]| -> [Result<OnSide, String>; 2] {
+        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, Finding>,
+    ) -> Option<[OnSide; 2]> {
+        let read = |[a, b]: [&Inputs; 2]| -> [Result<OnSide, Finding>; 2] {
             [
                 OnSide::new(a, &planned[0], &by),
                 OnSide::new(b, &planned[1], &by),
@@ -237,8 +212,7 @@ impl<'a> Pair<'a> {
             _ => read(self.sides()),
         };
         let mut sides = Vec::new();
-        let mut lacking = Vec::new();
-        for (side, found) in [self.a, self.b].into_iter().zip(both) {
+        for found in both {
             match found {
                 Ok(on_side) => {
                     for found in on_side.found() {
@@ -247,34 +221,29 @@ impl<'a> Pair<'a> {
                     }
                     sides.push(on_side);
                 }
-                Err(why) => lacking.push(format!("{}: {why}", side.name)),
+                Err(why) => figures.caveats.push(why),
             }
         }
-        figures.caveats.extend(lacking.iter().cloned());
-        // Where a side has no curve at all, all sizes are lacking.
-        let why = match self.sides().iter().all(|side| has_curve(side)) {
-            true => lacking.join("; "),
-            false => {
-                let lacking = self.lacking();
-                let words: Vec<String> = lacking.iter().map(Lacking::words).collect();
-                words.join(" and ")
-            }
-        };
-        sides.try_into().map_err(|_| why)
+        sides.try_into().ok()
     }
 
     /// Whether the curves can be in the unit that they are read in.
     ///
     /// # Errors
     /// The collectives alone are far more than the whole time, in words.
-    fn in_one_unit(&self, sent: &[OnSide; 2], times: &Times) -> Result<(), String> {
-        let sides = [(self.a, &times.a), (self.b, &times.b)];
-        for ((side, runs), sent) in sides.into_iter().zip(sent) {
-            let slowest = runs.iter().map(|run| run.of.mean).fold(0.0, f64::max);
-            let whole = sent.face_ms();
-            if whole > WRONG_UNIT * slowest {
-                let source = format!("{}'s curve ({})", side.name, sent.source());
-                return Err(wrong_unit(&source, whole, slowest));
+    /// Times of collectives that are several times the step they are in are of another unit.
+    fn in_one_unit(&self, sent: Option<&[OnSide; 2]>, times: &Times) -> Result<(), Finding> {
+        let sides = [&times.a, &times.b]
+            .into_iter()
+            .zip(sent.into_iter().flatten());
+        for (runs, sent) in sides {
+            let step_ms = runs.iter().map(|run| run.of.mean).fold(0.0, f64::max);
+            let collectives_ms = sent.face_ms();
+            if collectives_ms > WRONG_UNIT * step_ms {
+                return Err(Finding::CurveUnit {
+                    collectives_ms,
+                    step_ms,
+                });
             }
         }
         Ok(())
@@ -298,56 +267,6 @@ impl<'a> Pair<'a> {
         mode.is_some_and(|mode| mode.from == StepFrom::Latency)
             .then(|| self.in_latency(inputs))
             .flatten()
-    }
-
-    /// What bytes make of a decode step, of a prompt and of all prompts; empty where a link is not known.
-    pub(super) fn wires(&self) -> Vec<WireDifference> {
-        let Some((share, run)) = self.share_of_raw().zip(self.run()) else {
-            return Vec::new();
-        };
-        let inputs = &self.a.inputs;
-        let over =
-            |of, words, bytes: &[Bytes<'_>]| wire((self.a, self.b), of, words, bytes, &share);
-        let step = self.of_step(inputs);
-        let prompts = self.in_step(inputs);
-        let mut of_step = vec![Bytes::times(&step, 1.0)];
-        let words = match &prompts {
-            None => format!("a decode step of {} sequences", self.batch),
-            Some(prompts) => {
-                let least = match self.has_unique_prompts() {
-                    true => prompts.share,
-                    false => 0.0,
-                };
-                of_step.push(Bytes::between(&prompts.all, least, prompts.share));
-                format!(
-                    "an output token of {} sequences, with its part of their prompts as far as no prefix cache holds them",
-                    self.batch
-                )
-            }
-        };
-        let mut found: Vec<WireDifference> = over(TimeOf::DecodeStep, words, &of_step)
-            .into_iter()
-            .collect();
-        if let Some(tokens) = prompt_tokens(run) {
-            let prompt = of_prompt(inputs, tokens);
-            #[expect(clippy::cast_precision_loss, reason = "requests are far below 2^53")]
-            let requests = run.completed as f64;
-            for (of, words, times) in [
-                (
-                    TimeOf::FirstToken,
-                    format!("a prompt of {tokens} tokens"),
-                    1.0,
-                ),
-                (
-                    TimeOf::WholeRun,
-                    format!("the {} prompts of the run", run.completed),
-                    requests,
-                ),
-            ] {
-                found.extend(over(of, words, &[Bytes::times(&prompt, times)]));
-            }
-        }
-        found
     }
 }
 

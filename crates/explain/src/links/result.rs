@@ -1,14 +1,15 @@
 //! What a comparison of two links says, as it is kept.
 
+use record::CallMode;
 use serde::{Deserialize, Serialize};
 
-use super::side::PhysicalLink;
-use super::verdict::LinkVerdict;
-use crate::attribute::{CollectiveCost, Grade, Refusal, StepFrom};
-use crate::explanation::InputSource;
-use crate::gates::Gate;
+use crate::attribute::{CollectiveCost, StepFrom};
+use crate::finding::{Finding, Refusal};
+use crate::grade::Grade;
+use crate::inputs::PeerState;
 use crate::priors::Prior;
 use crate::range::Range;
+use crate::sources::InputSource;
 
 /// The same model at the same tensor parallel size over two links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub struct LinkComparison {
     pub schema: u32,
     /// `links`: what tells this form from an explanation.
     pub kind: String,
-    /// The soft box behind any input; `None` where all is measured.
+    /// The simulated machine behind any input; `None` where all is measured.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -29,8 +30,8 @@ pub struct LinkComparison {
     pub b: SideFacts,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
-    /// Every gate.
-    pub gates: Vec<Gate>,
+    /// What was found of both sides.
+    pub findings: Vec<Finding>,
     /// What came of it.
     pub outcome: LinkOutcome,
 }
@@ -47,7 +48,7 @@ pub struct SideFacts {
     /// The link; `None` where nobody said.
     pub link: Option<PhysicalLink>,
     /// How GPUs reach each other's memory, in words.
-    pub peer: String,
+    pub peer: PeerState,
     /// The engine with its mode, in words.
     pub engine: Option<String>,
     /// The files of its runs.
@@ -81,17 +82,15 @@ pub struct LinkFigures {
     pub decode: Option<Difference>,
     /// The time to first token; `None` where `not_judged` says why.
     pub first_token: Option<Difference>,
-    /// What is not judged, a sentence each.
-    pub not_judged: Vec<String>,
-    /// What bytes alone make of the two links; empty where a link is not known.
-    pub wire: Vec<WireDifference>,
+    /// What stands against judging one of them.
+    pub not_judged: Vec<Finding>,
     /// What else differs between the sides.
-    pub confounders: Vec<String>,
-    /// What would settle more, with the command.
-    pub next: Vec<String>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
-    /// What was taken as known without being measured.
+    pub confounders: Vec<Confounder>,
+    /// What would settle more.
+    pub next: Vec<LinkNext>,
+    /// What was found of runs and curves.
+    pub caveats: Vec<Finding>,
+    /// What was assumed without being measured.
     pub priors: Vec<Prior>,
     /// Seed of the draws.
     pub seed: u64,
@@ -107,8 +106,6 @@ pub enum TimeOf {
     DecodeStep,
     /// The time to first token.
     FirstToken,
-    /// All prompts of the run.
-    WholeRun,
 }
 
 /// A time on both links and their difference, ms. Ranges are 5%, 50% and 95%.
@@ -137,15 +134,6 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// How its times came about: measured, or worked out of a latency.
-    #[must_use]
-    pub fn how(&self) -> &'static str {
-        match self.step_from {
-            Some(StepFrom::Latency) => "worked out",
-            Some(StepFrom::DecodeGap | StepFrom::Tpot) | None => "measured",
-        }
-    }
-
     /// Whether the base takes longer; `None` where no side is told to.
     #[must_use]
     pub fn is_longer_on_a(&self) -> Option<bool> {
@@ -177,7 +165,7 @@ pub struct LinkPrediction {
     pub collectives_of_b: Vec<CollectiveCost>,
     /// How the two curves were timed, where one was timed otherwise than the other; `None` where both were alike.
     #[serde(default)]
-    pub modes: Option<String>,
+    pub modes: Option<(Option<CallMode>, Option<CallMode>)>,
 }
 
 /// What an all-reduce would have to cost more on the other link, were the link the whole cause.
@@ -190,38 +178,101 @@ pub struct Needed {
     /// Microseconds more for each on the other side than on the base.
     pub us: Range,
     /// GB/s at which the link of the side that takes longer would have to carry them, the other being as fast as it can; `None`
-    /// where that other link is not known, or the difference is not told from nothing.
+    /// where that other link is not known, or the difference is not distinguished from zero.
     pub gb_per_s: Option<f64>,
 }
 
-/// What bytes over the wire make of the two links: a lower bound on time, without any latency.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WireDifference {
-    /// What it is of.
-    pub of: TimeOf,
-    /// In words: how many tokens or sequences.
-    pub words: String,
-    /// All-reduces in it.
-    pub count: u32,
-    /// Bytes of each rank's largest message.
-    pub bytes_per_rank: u64,
-    /// That message over the base's link.
-    pub a: WireTime,
-    /// Over the other's.
-    pub b: WireTime,
-    /// The other less the base, ms, all collectives.
-    pub difference_ms: Range,
-    /// What bytes can make of the difference at most, ms: at the lowest share of the raw rate, with all that the library's protocols
-    /// carry beside a message. `None` in files from before it was told.
-    #[serde(default)]
-    pub most_ms: Option<f64>,
+/// What differs between the sides beside the link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "fields are the two sides")]
+pub enum Confounder {
+    /// The machine.
+    Machine { a: String, b: String },
+    /// The GPU.
+    Gpu { a: String, b: String },
+    /// The engine.
+    Engine { a: String, b: String },
+    /// The path between the GPUs, and with it maybe the NUMA node.
+    Path { a: String, b: String },
 }
 
-/// A message over one link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct WireTime {
-    /// Microseconds of one message at the raw rate: no link is faster.
-    pub least_us: f64,
-    /// Milliseconds of all collectives at the rates that links reach.
-    pub all_ms: Range,
+/// What would settle more of a comparison, with its command where there is one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "fields are named by what they hold")]
+pub enum LinkNext {
+    /// The collectives on both links, at the model's sizes.
+    Curves { command: String },
+    /// The same in one mode on both.
+    SameMode { command: String },
+    /// The same over several launches.
+    MoreLaunches { command: String },
+    /// The comparison on one GPU of each side, which sends nothing.
+    OneGpu,
+    /// Which path the engine takes: its log, and a trace.
+    Path,
+    /// Five starts of the server on each link, in turn.
+    Repeats,
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum LinkVerdict {
+    /// The link explains the difference.
+    ExplainedByLink,
+    /// More differs than the link explains.
+    MoreThanLink {
+        /// By so much, ms.
+        beyond: Range,
+    },
+    /// The slower link costs less than its collectives take longer.
+    LessThanLink {
+        /// By so much, ms.
+        short: Range,
+    },
+    /// Neither the runs nor the curves differ.
+    NoDifference,
+    /// The links differ by less than these runs can show.
+    CannotShow {
+        /// What the links differ by at most, ms.
+        most_ms: f64,
+        /// What these runs show from, ms.
+        seen_from_ms: f64,
+    },
+    /// The link could be it, and is not proven to: the curves are prior knowledge, or the agreement is rough.
+    LinkCould,
+    /// The side with the faster link is slower.
+    AgainstLink,
+    /// Nothing can be said of the link.
+    NotTold {
+        /// Why.
+        why: NotTold,
+    },
+}
+
+/// Why nothing can be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotTold {
+    /// A side has no curve.
+    NoCurves,
+    /// The curves were timed in two modes.
+    CurveModes,
+    /// The runs do not distinguish the difference from none.
+    RunsTooRough,
+    /// The curves show no difference.
+    CurvesTooRough,
+}
+
+/// What a link can carry by what it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhysicalLink {
+    /// Generation and lanes, such as `Gen4 x8`.
+    pub words: String,
+    /// GB/s of one direction after line encoding; no transfer reaches it.
+    pub raw_gb_per_s: f64,
+    /// The class of the path between the GPUs, such as `NODE`; `None` where nobody said.
+    pub path: Option<String>,
 }

@@ -1,10 +1,12 @@
 //! What both sides send in the time under comparison, by their curves, and what that makes of the difference.
 
-use measure::record::PlannedCollective;
+use record::{CallMode, PlannedCollective};
 
 use super::result::LinkPrediction;
 use super::starts;
-use crate::attribute::{CollectiveCost, Collectives, Grade, Taken};
+use crate::attribute::{CollectiveCost, Collectives, Taken};
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
 use crate::random::Random;
@@ -42,18 +44,17 @@ impl OnSide {
     pub(super) fn new(
         inputs: &Inputs,
         planned: &Planned,
-        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, String>,
-    ) -> Result<Self, String> {
+        by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, Finding>,
+    ) -> Result<Self, Finding> {
         // A curve that was published for the GPU is of no link in particular.
         let own = inputs.usable_curve();
         if !planned.own.is_empty() && !own.iter().any(|point| point.ranks == inputs.tp) {
-            return Err(format!("no curve of this link on {} ranks", inputs.tp));
+            return Err(Finding::NoCurve { ranks: inputs.tp });
         }
         let prompts = planned.prompts.as_ref();
         let prompts = prompts.map(|prompts| {
             let sent = Sent::of(&prompts.all, |all| Collectives::of_prefill(inputs, all));
-            let sent = sent.map_err(|why| format!("the prompts in its time: {why}"))?;
-            Ok::<_, String>((sent, prompts.share))
+            Ok::<_, Finding>((sent?, prompts.share))
         });
         Ok(Self {
             own: Sent::of(&planned.own, |planned| by(inputs, planned))?,
@@ -62,13 +63,13 @@ impl OnSide {
         })
     }
 
-    /// What is taken as known of the launch.
+    /// What is assumed of the launch.
     pub(super) fn start(&self) -> Option<&Prior> {
         self.start.as_ref()
     }
 
     /// How the curve of the time itself was timed; `None` where nothing is sent.
-    pub(super) fn timed_in(&self) -> Option<&str> {
+    pub(super) fn timed_in(&self) -> Option<Option<CallMode>> {
         match &self.own {
             Sent::Nothing => None,
             Sent::ByCurve(of) => Some(of.timed_in()),
@@ -116,14 +117,6 @@ impl OnSide {
         }
     }
 
-    /// What the collectives of the time itself were read from.
-    pub(super) fn source(&self) -> String {
-        match &self.own {
-            Sent::Nothing => String::new(),
-            Sent::ByCurve(of) => of.source(),
-        }
-    }
-
     fn grade(&self) -> Grade {
         // Where nothing is sent, nothing is in doubt.
         let grades = self.found().map(Collectives::grade);
@@ -154,8 +147,8 @@ enum Sent {
 impl Sent {
     fn of(
         planned: &[PlannedCollective],
-        by: impl Fn(&[PlannedCollective]) -> Result<Collectives, String>,
-    ) -> Result<Self, String> {
+        by: impl Fn(&[PlannedCollective]) -> Result<Collectives, Finding>,
+    ) -> Result<Self, Finding> {
         match planned {
             [] => Ok(Self::Nothing),
             some => by(some).map(|found| Self::ByCurve(Box::new(found))),
@@ -214,9 +207,8 @@ impl Drawn {
     ///
     /// # Errors
     /// A time is not finite.
-    pub(super) fn prediction(&self, [a, b]: &[OnSide; 2]) -> Result<LinkPrediction, String> {
-        let range =
-            |draws: &[f64]| Range::of(draws).ok_or_else(|| "a time is not finite".to_owned());
+    pub(super) fn prediction(&self, [a, b]: &[OnSide; 2]) -> Result<LinkPrediction, Finding> {
+        let range = |draws: &[f64]| Range::of(draws).ok_or(Finding::NoStepTime);
         let difference = range(&self.predicted)?;
         let count = b.all_reduces();
         let effective = Range::of(&self.ratio).filter(|_| difference.is_told());
@@ -238,7 +230,7 @@ impl Drawn {
             collectives_of_a: a.costs(),
             collectives_of_b: b.costs(),
             modes: match (a.timed_in(), b.timed_in()) {
-                (Some(a), Some(b)) if a != b => Some(format!("{a} against {b}")),
+                (Some(a), Some(b)) if a != b => Some((a, b)),
                 _ => None,
             },
         })

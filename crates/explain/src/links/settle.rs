@@ -1,63 +1,56 @@
-//! What would settle more of a comparison, each with its command.
+//! What would settle more of a comparison.
 
 use super::pair::{Pair, has_curve};
-use super::result::LinkFigures;
-use super::verdict::LinkVerdict;
+use super::result::{LinkFigures, LinkNext, LinkVerdict, NotTold};
 
 impl Pair<'_> {
-    /// What would settle more, the most telling first.
-    pub(super) fn next(&self, figures: &LinkFigures) -> Vec<String> {
+    pub(super) fn next(&self, figures: &LinkFigures) -> Vec<LinkNext> {
         let inputs = &self.a.inputs;
         let (model, tp, batch) = (&inputs.model.name, inputs.tp, self.batch);
         let differences = || figures.decode.iter().chain(&figures.first_token);
         let any = |is: fn(&LinkVerdict) -> bool| differences().any(|one| is(&one.verdict));
         let chunk = self.chunk();
         let chunk = chunk.map_or(String::new(), |tokens| format!(" --prefill-chunk {tokens}"));
-        let bench = format!("allreduce-bench --model {model} --tp {tp} --batches {batch}{chunk}");
-        let both = "on each, then explain with --allreduce-a and --allreduce-b";
+        let command =
+            format!("tplens allreduce --model {model} --tp {tp} --batches {batch}{chunk}");
+        let lacks = self.sides().iter().any(|side| !has_curve(side))
+            || differences().any(|one| one.predicted.is_none());
+        let in_two_modes =
+            differences().any(|one| one.predicted.as_ref().is_some_and(|by| by.modes.is_some()));
         let mut next = Vec::new();
-        if any(|verdict| matches!(verdict, LinkVerdict::LessThanBytes { .. })) {
-            next.push("what the links of both sides really are, under load: p2p-bw --gpus 0,1 on each, then explain with --links-a and --links-b; and what the engine sends: its log with NCCL_DEBUG=INFO".to_owned());
-        }
-        let lacking = self.lacking();
-        let has_some = lacking.len() < 2 || self.sides().iter().any(|side| has_curve(side));
-        let modes = differences().find_map(|one| one.predicted.as_ref()?.modes.as_ref());
-        if !lacking.is_empty() && has_some && tp > 1 {
-            next.extend(lacking.iter().map(|side| side.next(&bench)));
-        } else if let Some(modes) = modes {
-            next.push(format!(
-                "the collectives on both links in one mode, where they were timed {modes}: {bench} {both}"
-            ));
-        } else if differences().any(|one| one.predicted.is_none()) && tp > 1 {
-            next.push(format!("the collectives on both links: {bench} {both}"));
-        } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould { .. })) {
-            next.push(format!(
-                "the collectives on both links at the model's sizes and in the engine's mode, over several launches: {bench} --launches 5 {both}"
-            ));
-        }
-        let something_else = |verdict: &LinkVerdict| {
-            matches!(
-                verdict,
-                LinkVerdict::MoreThanLink { .. }
-                    | LinkVerdict::MoreThanBytes { .. }
-                    | LinkVerdict::AgainstLink
-            )
-        };
-        if any(something_else) && tp > 1 {
-            next.push("the same on one GPU of each side, which sends nothing between GPUs: explain --a FILE --b FILE --tp 1; what differs there is host, NUMA node or clocks".to_owned());
+        if tp > 1 {
+            if lacks {
+                next.push(LinkNext::Curves { command });
+            } else if in_two_modes {
+                next.push(LinkNext::SameMode { command });
+            } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould)) {
+                next.push(LinkNext::MoreLaunches {
+                    command: format!("{command} --launches 5"),
+                });
+            }
+            if any(|of| {
+                matches!(
+                    of,
+                    LinkVerdict::MoreThanLink { .. } | LinkVerdict::AgainstLink
+                )
+            }) {
+                next.push(LinkNext::OneGpu);
+            }
         }
         if any(|verdict| matches!(verdict, LinkVerdict::LessThanLink { .. })) {
-            next.push("whether the engine takes the path that was timed: NCCL_DEBUG=INFO and the engine's words on its custom all-reduce, and a trace for overlap".to_owned());
+            next.push(LinkNext::Path);
         }
-        if any(|verdict| {
+        let is_rough = |verdict: &LinkVerdict| {
             matches!(
                 verdict,
-                LinkVerdict::NotTold { .. }
-                    | LinkVerdict::CannotShow { .. }
-                    | LinkVerdict::LinkCould { doubt: Some(_) }
+                LinkVerdict::NotTold {
+                    why: NotTold::RunsTooRough | NotTold::CurvesTooRough
+                } | LinkVerdict::CannotShow { .. }
+                    | LinkVerdict::LinkCould
             )
-        }) {
-            next.push("five starts of the server on each link, in turn (A B B A), the same load each; give every file: --a A1 --a A2 ... --b B1 --b B2 ...".to_owned());
+        };
+        if any(is_rough) {
+            next.push(LinkNext::Repeats);
         }
         next
     }

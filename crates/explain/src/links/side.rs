@@ -1,9 +1,7 @@
 //! One of two sides of a comparison: what ran over a link, and what the link is.
 
-use serde::{Deserialize, Serialize};
-
-use super::result::SideFacts;
-use crate::inputs::{Inputs, PeerState};
+use super::result::{Confounder, PhysicalLink, SideFacts};
+use crate::inputs::Inputs;
 
 /// What ran over a link, and what is known of it.
 #[derive(Debug, Clone)]
@@ -16,25 +14,6 @@ pub struct LinkSide {
     pub link: Option<PhysicalLink>,
 }
 
-/// What a link can carry by what it is made of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PhysicalLink {
-    /// Generation and lanes, such as `Gen4 x8`.
-    pub words: String,
-    /// GB/s of one direction after line encoding; no transfer reaches it.
-    pub raw_gb_per_s: f64,
-    /// The class of the path between the GPUs, such as `NODE`; `None` where nobody said.
-    pub path: Option<String>,
-}
-
-impl std::fmt::Display for PhysicalLink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let path = self.path.as_ref();
-        let path = path.map_or(String::new(), |path| format!(", {path}"));
-        write!(f, "{}{path}, {:.1} GB/s raw", self.words, self.raw_gb_per_s)
-    }
-}
-
 impl LinkSide {
     /// What of it is kept with a comparison.
     pub(super) fn facts(&self) -> SideFacts {
@@ -44,7 +23,7 @@ impl LinkSide {
             box_name: inputs.known.name.clone(),
             gpu: inputs.known.gpu.clone(),
             link: self.link.clone(),
-            peer: peer_words(inputs.peer_state()).to_owned(),
+            peer: inputs.peer_state(),
             engine: inputs.engine(inputs.tp).map(tp_plan::EngineFacts::describe),
             runs: inputs
                 .runs(inputs.tp)
@@ -54,39 +33,25 @@ impl LinkSide {
         }
     }
 
-    /// What differs from another side and is no property of the link, each in words.
-    pub(super) fn confounders(&self, other: &Self) -> Vec<String> {
+    /// What differs between the sides beside the link.
+    pub(super) fn confounders(&self, other: &Self) -> Vec<Confounder> {
         let (a, b) = (&self.inputs, &other.inputs);
-        let mut words = Vec::new();
-        let mut differ = |what: &str, a: Option<&str>, b: Option<&str>| {
-            if let (Some(a), Some(b)) = (a, b)
-                && a != b
-            {
-                words.push(format!("{what}: {a} against {b}"));
-            }
-        };
-        differ("box", a.known.name.as_deref(), b.known.name.as_deref());
-        differ("GPU", a.known.gpu.as_deref(), b.known.gpu.as_deref());
-        let graph = |inputs: &Inputs| {
+        let engine = |inputs: &Inputs| {
             let engine = inputs.engine(inputs.tp);
             engine.map(tp_plan::EngineFacts::describe)
         };
-        differ("engine", graph(a).as_deref(), graph(b).as_deref());
         let path = |side: &Self| side.link.as_ref().and_then(|link| link.path.clone());
-        differ(
-            "path, and with it maybe the NUMA node of GPUs, threads and memory",
-            path(self).as_deref(),
-            path(other).as_deref(),
-        );
-        words
-    }
-}
-
-fn peer_words(state: PeerState) -> &'static str {
-    match state {
-        PeerState::Direct => "direct",
-        PeerState::Staged => "reported, and staged all the same",
-        PeerState::Denied => "none, through host memory",
-        PeerState::Unprobed => "not probed",
+        let differ = |a: Option<String>, b: Option<String>| a.zip(b).filter(|(a, b)| a != b);
+        let machine = differ(a.known.name.clone(), b.known.name.clone());
+        let gpu = differ(a.known.gpu.clone(), b.known.gpu.clone());
+        [
+            machine.map(|(a, b)| Confounder::Machine { a, b }),
+            gpu.map(|(a, b)| Confounder::Gpu { a, b }),
+            differ(engine(a), engine(b)).map(|(a, b)| Confounder::Engine { a, b }),
+            differ(path(self), path(other)).map(|(a, b)| Confounder::Path { a, b }),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 }

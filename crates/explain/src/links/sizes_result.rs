@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rate::{Between, SizeRate};
-use crate::advise::Advice;
-use crate::attribute::{Claim, CollectiveCost, Grade, Refusal, StepFrom};
-use crate::explanation::{Explanation, InputSource, Outcome};
-use crate::gates::Gate;
+use super::rate::SizeRate;
+use crate::attribute::{Attribution, Bar, Claim, CollectiveCost, StepFrom, TimeSource};
+use crate::finding::{Finding, Refusal};
+use crate::grade::Grade;
 use crate::priors::Prior;
 use crate::range::Range;
+use crate::sources::InputSource;
 
 /// One tensor parallel size against a smaller one that is not one GPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct SizeComparison {
     pub schema: u32,
     /// `sizes`: what tells this form from an explanation.
     pub kind: String,
-    /// The soft box behind any input; `None` where all is measured.
+    /// The simulated machine behind any input; `None` where all is measured.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -36,17 +36,11 @@ pub struct SizeComparison {
     /// What whoever ran this says of it, as of an explanation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// To look whether files were mixed up; empty where nothing says so.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub advice: Vec<Advice>,
     /// How fast more GPUs are, where the step is not attributed and the runs tell it all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<SizeRate>,
-    /// The larger size against those between both; empty where there is none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub between: Vec<Between>,
-    /// Every gate.
-    pub gates: Vec<Gate>,
+    /// What was found of both sizes.
+    pub findings: Vec<Finding>,
     /// What came of it.
     pub outcome: SizeOutcome,
 }
@@ -83,11 +77,11 @@ pub struct SizeAttribution {
     pub grade_of_fewer: Option<Grade>,
     /// What they are read from.
     #[serde(default)]
-    pub source_of_fewer: String,
+    pub source_of_fewer: Vec<TimeSource>,
     /// The step on more GPUs.
     pub step_of_more: Range,
     /// The causes that sum to the step on more GPUs.
-    pub bars: Vec<SizeBar>,
+    pub bars: Vec<Bar>,
     /// What communication and all that is unexplained take together.
     pub remainder: Range,
     /// What can be said of communication.
@@ -106,10 +100,10 @@ pub struct SizeAttribution {
     pub collectives_of_fewer: Vec<CollectiveCost>,
     /// Collectives of a step on more GPUs; empty where there is no curve.
     pub collectives_of_more: Vec<CollectiveCost>,
-    /// What was taken as known without being measured.
+    /// What was assumed without being measured.
     pub priors: Vec<Prior>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
+    /// Caveats, a sentence each.
+    pub caveats: Vec<Finding>,
     /// Seed of the draws.
     pub seed: u64,
     /// Number of draws.
@@ -130,59 +124,13 @@ impl SizeAttribution {
 impl SizeComparison {
     /// Says of the communication of the larger size that the same size against one GPU does not tell it from nothing, where it is so.
     #[must_use]
-    pub fn beside(mut self, against_one: &Explanation) -> Self {
-        if let (
-            SizeOutcome::Attributed { attribution },
-            Outcome::Attributed {
-                attribution: of, ..
-            },
-        ) = (&mut self.outcome, &against_one.outcome)
-            && matches!(of.claim, Claim::None { .. })
-            && of.misfit.is_none()
+    pub fn beside(mut self, against_one: &Attribution) -> Self {
+        if let SizeOutcome::Attributed { attribution } = &mut self.outcome
+            && against_one.claim == Claim::None
+            && against_one.misfit.is_none()
         {
-            attribution.untold_from_one = Some(of.remainder);
+            attribution.untold_from_one = Some(against_one.remainder);
         }
         self
-    }
-}
-
-/// One cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SizeBar {
-    /// Which.
-    pub cause: SizeCause,
-    /// Milliseconds a step.
-    pub ms: Range,
-    /// How good the evidence is; `None` where it is what others leave.
-    pub grade: Option<Grade>,
-    /// What it rests on.
-    pub source: String,
-}
-
-/// A part of the step on more GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SizeCause {
-    /// The step on fewer GPUs without its collectives, shared out over more.
-    Ideal,
-    /// What narrower GEMMs take above their share.
-    NarrowGemm,
-    /// Work that every GPU does in full.
-    Unsharded,
-    /// Collectives.
-    Communication,
-    /// What is left.
-    Unexplained,
-}
-
-impl std::fmt::Display for SizeCause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Ideal => "ideal share",
-            Self::NarrowGemm => "narrow GEMMs",
-            Self::Unsharded => "never sharded",
-            Self::Communication => "communication",
-            Self::Unexplained => "unexplained",
-        })
     }
 }

@@ -1,8 +1,8 @@
 //! What a start of processes may differ by from another where too few of them were measured to show it: of servers, and of the ranks whose
 //! collectives were timed.
 
-use measure::import::CurvePoint;
-use measure::record::{CollectiveKind, PlannedCollective};
+use import::CurvePoint;
+use record::{CollectiveKind, PlannedCollective};
 
 use crate::inputs::Inputs;
 use crate::priors::Prior;

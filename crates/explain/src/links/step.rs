@@ -1,10 +1,10 @@
 //! The time of a decode step as a run of a pair shows it.
 
-use measure::import::{ServeRun, Spread};
-use measure::stats::Interval;
+use import::{ServeRun, Spread};
+use stats::Interval;
 
 use crate::attribute::StepFrom;
-use crate::gates::{RunShape, SEVERAL};
+use crate::run_shape::{RunShape, SEVERAL};
 
 /// A time of a run.
 #[derive(Debug, Clone, Copy)]

@@ -1,10 +1,12 @@
 //! What can be measured in a case, each with its command and its minutes. What was given already is not asked for.
 
-use measure::record::CollectivePath;
+use record::CollectivePath;
 
 use super::reported::{Gives, Reported, reading};
-use crate::advise::{Commands, NEEDS_REAL};
-use crate::attribute::{Attribution, Grade, Measurement, StepFrom, VarianceShare};
+use super::step::Measure;
+use crate::attribute::{Attribution, Measurement, StepFrom, VarianceShare};
+use crate::commands::Commands;
+use crate::grade::Grade;
 use crate::inputs::{Inputs, PeerState};
 
 /// Minutes that a part of a measurement is taken to take.
@@ -22,7 +24,7 @@ const REAL: Minutes = Minutes {
     curve: 3.0,
 };
 
-/// On a soft box: the embedded engine answers within seconds, and allreduce-bench keeps to its budget of half a minute.
+/// On a simulated machine: the embedded engine answers within seconds, and tplens allreduce keeps to its budget of half a minute.
 const SOFT: Minutes = Minutes {
     start: 0.1,
     curve: 0.5,
@@ -31,16 +33,12 @@ const SOFT: Minutes = Minutes {
 /// Starts of each server that show the spread between starts.
 const STARTS: usize = 5;
 
-/// How kernels inside an engine are timed.
-const TRACE: &str =
-    "a trace of some decode steps (nsys, rocprof): the sum of the collective kernels of one step";
-
 /// Something that can be measured.
 pub(super) struct Candidate {
     pub(super) settles: Measurement,
     pub(super) gives: Gives,
-    pub(super) what: String,
-    pub(super) how: String,
+    pub(super) measure: Measure,
+    pub(super) commands: Vec<String>,
     pub(super) minutes: f64,
 }
 
@@ -68,12 +66,11 @@ pub(super) fn candidates(
         all.push(Candidate {
             settles: Measurement::FirstToken,
             gives: Gives::Part(1.0),
-            what: "the time to first token, and whether prompts came from the prefix cache"
-                .to_owned(),
-            how: format!(
-                "{}, and the same with one GPU",
-                commands.served_with(inputs.tp, batch, commands.no_prefix_cache())
-            ),
+            measure: Measure::FirstToken,
+            commands: [inputs.tp, 1]
+                .iter()
+                .flat_map(|tp| commands.served_with(*tp, batch, commands.no_prefix_cache()))
+                .collect(),
             minutes: 2.0 * run,
         });
     }
@@ -81,13 +78,11 @@ pub(super) fn candidates(
         all.push(Candidate {
             settles: Measurement::FirstToken,
             gives: Gives::Another,
-            what:
-                "gaps between tokens (ITL), which show what other requests' prompts take of a step"
-                    .to_owned(),
-            how: format!(
-                "{}, and the same with one GPU",
-                commands.served_with(inputs.tp, batch, "")
-            ),
+            measure: Measure::TokenGaps,
+            commands: [inputs.tp, 1]
+                .iter()
+                .flat_map(|tp| commands.served_with(*tp, batch, ""))
+                .collect(),
             minutes: 2.0 * run,
         });
     }
@@ -98,8 +93,8 @@ pub(super) fn candidates(
         all.push(Candidate {
             settles: Measurement::Repeats,
             gives: Gives::Part(1.0),
-            what: "the spread between starts".to_owned(),
-            how: "five starts of each server, in turn, the same load each".to_owned(),
+            measure: Measure::Repeats,
+            commands: Vec::new(),
             minutes: 2.0 * starts * run,
         });
     }
@@ -107,11 +102,8 @@ pub(super) fn candidates(
         all.push(Candidate {
             settles: Measurement::Curve,
             gives: reading(reported.up_to(inputs, &["in_trace"])),
-            what: "the collectives inside the engine".to_owned(),
-            how: match commands.is_soft() {
-                true => format!("{TRACE}; {NEEDS_REAL}"),
-                false => TRACE.to_owned(),
-            },
+            measure: Measure::Trace,
+            commands: Vec::new(),
             // Of a real server, wherever these figures are from.
             minutes: REAL.start + run_minutes(inputs) + 2.0,
         });
@@ -119,8 +111,8 @@ pub(super) fn candidates(
     all.push(Candidate {
         settles: Measurement::Curve,
         gives: Gives::Another,
-        what: "whether the step follows the link: the same server over slower collectives, five starts each".to_owned(),
-        how: format!("{} (the slope must be the number of all-reduces)", commands.ablate(batch, "")),
+        measure: Measure::Ablation,
+        commands: vec![commands.ablate(batch, "")],
         // Three arms of five starts, each with its collectives timed anew.
         minutes: 3.0 * 5.0 * (run + takes.curve),
     });
@@ -129,8 +121,8 @@ pub(super) fn candidates(
         all.push(Candidate {
             settles: Measurement::Curve,
             gives: Gives::Another,
-            what: "whether the GPUs reach each other's memory".to_owned(),
-            how: format!("{}, its record given with --links", commands.links()),
+            measure: Measure::Peers,
+            commands: vec![commands.links()],
             minutes: 1.0,
         });
     }
@@ -150,7 +142,7 @@ fn half_model(
         return None;
     }
     let tp = attribution.tp;
-    let width = tp_plan::half(&inputs.model, tp).ok()?;
+    tp_plan::half(&inputs.model, tp).ok()?;
     let command = Commands::new(inputs).half_model(attribution.batch).ok()?;
     let share = share(attribution, Measurement::HalfModel)?;
     let remainder = attribution.remainder.high - attribution.remainder.low;
@@ -163,14 +155,8 @@ fn half_model(
             true => Gives::Another,
             false => Gives::Reading(by_difference.min(by_share)),
         },
-        what: format!(
-            "half-width GEMMs{}: the model at 1/{tp} width on one GPU (half model: {} heads, {} key-value heads, {:.1} GB read in a step of one token), what a step takes without communication",
-            if is_again { " again" } else { "" },
-            width.heads,
-            width.kv_heads,
-            width.weight_bytes_read(1) / 1e9
-        ),
-        how: command,
+        measure: Measure::Shard,
+        commands: vec![command],
         minutes,
     })
 }
@@ -194,8 +180,8 @@ fn curve(
         return Some(Candidate {
             settles: Measurement::Curve,
             gives: reported.expected(inputs, &factors),
-            what: "the collectives at the plan's sizes, in a graph and interleaved with work, on this box".to_owned(),
-            how: time,
+            measure: Measure::Curve,
+            commands: vec![time],
             minutes,
         });
     }
@@ -206,9 +192,8 @@ fn curve(
     Some(Candidate {
         settles: Measurement::Curve,
         gives: Gives::Part((1.0 - left * left).clamp(0.0, 1.0)),
-        what: "the collectives interleaved with work, which shows what ranks wait for each other"
-            .to_owned(),
-        how: format!("{time} --modes interleaved"),
+        measure: Measure::InterleavedCurve,
+        commands: vec![format!("{time} --modes interleaved")],
         minutes,
     })
 }

@@ -6,4 +6,4 @@ mod reported;
 mod step;
 
 pub use order::next;
-pub use step::{Narrowing, NextStep, Raises};
+pub use step::{Measure, Narrowing, NextStep};

@@ -9,9 +9,7 @@
 use super::candidates::{Candidate, candidates, share};
 use super::reported::{Gives, Reported, WORTH};
 use super::step::{Narrowing, NextStep};
-use crate::ablated::would_raise;
 use crate::attribute::Attribution;
-use crate::gates::gates;
 use crate::inputs::Inputs;
 
 /// Measurements whose widths differ by less than this part of the width now narrow alike: the estimate is no better than that.
@@ -22,7 +20,6 @@ const ALIKE: f64 = 0.05;
 #[must_use]
 pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let reported = Reported::of(attribution);
-    let raises = would_raise(attribution, &gates(inputs));
     let step = |of: Candidate| {
         let share = share(attribution, of.settles)?;
         let settled = |part: f64| reported.width() * (1.0 - reported.settled(share) * part).sqrt();
@@ -38,15 +35,13 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
             after_ms,
         });
         let is_worth_it = narrows.is_none_or(|of| of.after_ms <= WORTH * of.now_ms);
-        let mut step = NextStep {
+        let step = NextStep {
             share,
-            what: of.what,
-            how: of.how,
+            measure: of.measure,
+            commands: of.commands,
             narrows,
             minutes: Some(of.minutes),
-            raises: None,
         };
-        step.raises = step.is_ablation().then(|| raises.clone());
         is_worth_it.then_some(step)
     };
     let mut steps: Vec<NextStep> = candidates(inputs, attribution, reported)

@@ -1,6 +1,7 @@
 //! The interval of communication that is reported, and what a measurement would make of it.
 
-use crate::attribute::{Attribution, Cause, Claim, Grade, VarianceShare};
+use crate::attribute::{Attribution, Cause, Claim, VarianceShare};
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::range::Range;
 
@@ -85,7 +86,7 @@ fn spread(inputs: &Inputs, factors: &[&str]) -> Option<f64> {
     Some(squares.sqrt())
 }
 
-/// A reading where its width can be told, else another figure.
+/// A reading where its width can be known, else another figure.
 pub(super) fn reading(width: Option<f64>) -> Gives {
     width.map_or(Gives::Another, Gives::Reading)
 }

@@ -1,6 +1,6 @@
 //! What a prediction starts from.
 
-use measure::import::ServeRun;
+use import::ServeRun;
 
 use crate::inputs::Inputs;
 

@@ -1,9 +1,10 @@
 //! An all-reduce curve from nothing but a link's rate: what NCCL's own tuning model gives, to be widened by a prior.
 
-use measure::import::CurvePoint;
-use measure::record::{CallMode, CollectiveKind};
+use import::CurvePoint;
+use record::{CallMode, CollectiveKind};
 
 use super::inputs::Link;
+use crate::attribute::TimeSource;
 
 /// A protocol of NCCL's ring: us to start, us for each step over a link, and the share of the link's rate that it reaches.
 struct Protocol {
@@ -30,12 +31,12 @@ const PROTOCOLS: [Protocol; 2] = [
     },
 ];
 
-/// What such a time is.
-pub(super) fn words(link: &Link) -> String {
-    format!(
-        "a formula, not a measurement: NCCL's tuning model at {:.1} GB/s a link, {}",
-        link.gbps, link.source
-    )
+/// What such times are.
+pub(super) fn source(link: &Link) -> TimeSource {
+    TimeSource::Formula {
+        gb_per_s: link.gbps,
+        source: link.source.clone(),
+    }
 }
 
 /// Times at every power of two from 4 KiB to 64 MiB, the faster protocol at each.
@@ -70,7 +71,7 @@ pub(super) fn curve(link: &Link, ranks: u32, eager: bool) -> Vec<CurvePoint> {
                 }),
                 library: Some("nccl".to_owned()),
                 engine: None,
-                origin: words(link),
+                origin: link.source.clone(),
                 simulated: None,
             }
         })

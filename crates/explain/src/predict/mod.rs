@@ -3,26 +3,21 @@
 //! Every term is a distribution. What is not given is drawn from priors and said to be assumed.
 
 mod check;
-mod far_off;
 mod inputs;
 mod link;
 mod parts;
 mod peaks;
 mod prepare;
 mod prompts;
-mod published;
 mod result;
 mod room;
-mod text;
 mod work;
 
 pub use inputs::{DESCRIBED, Link, PredictInputs};
 pub use peaks::Peak;
-pub use published::{PublishedAllReduce, between};
 pub use result::{
     Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
     Prediction, Serving,
 };
 pub use room::Room;
-pub use text::prediction_text;
 pub use work::predict;

@@ -1,13 +1,12 @@
 //! One draw of one size: the parts of a step, and what a client sees of them.
 
-use measure::record::CollectiveKind;
-use tp_plan::ModelFacts;
+use record::CollectiveKind;
 
 use super::peaks::Peak;
-use crate::attribute::attention::attention_ms;
 use crate::attribute::cost::Term;
 use crate::attribute::deck::{Hand, Knob};
 use crate::attribute::step::StepTime;
+use crate::step_model::StepModel;
 
 /// Linear layers of a decoder layer as engines run them: query, key and value; output; gate and up; down.
 const GEMMS_PER_LAYER: f64 = 4.0;
@@ -21,9 +20,8 @@ const HALVINGS: u32 = 10;
 
 /// What does not change from draw to draw.
 pub(super) struct Size<'a> {
-    pub(super) model: &'a ModelFacts,
+    pub(super) model: StepModel<'a>,
     pub(super) tp: u32,
-    pub(super) batch: u32,
     pub(super) input_tokens: f64,
     pub(super) output_tokens: f64,
     pub(super) peak: Option<Peak>,
@@ -98,11 +96,6 @@ impl Drawn {
             + self.executor
             + self.left_out
             + self.communication()
-    }
-
-    /// What a rank would do by itself.
-    pub(super) fn alone(&self) -> f64 {
-        self.half + self.gemm + self.attention + self.elementwise + self.host
     }
 
     fn communication(&self) -> f64 {
@@ -203,16 +196,16 @@ impl Size<'_> {
 
     /// Work that every rank does in full, ms.
     pub(super) fn on_every_rank(&self, hand: &Hand) -> f64 {
-        f64::from(self.model.layers) * hand.get(Knob::Elementwise) / 1e3 + hand.get(Knob::Host)
+        self.model.elementwise(hand) + hand.get(Knob::Host)
     }
 
     fn rates(&self, hand: &Hand) -> Rates {
-        let gemms = f64::from(self.model.layers) * GEMMS_PER_LAYER + 1.0;
+        let gemms = f64::from(self.model.model.layers) * GEMMS_PER_LAYER + 1.0;
         let starts = gemms * hand.get(Knob::GemmStart) / 1e3;
         let peak = self.peak.as_ref();
         let of_peak = peak.map(|peak| {
             // TFLOP/s are 10^9 in a ms.
-            peak.tflops(self.model.weights) * hand.get(Knob::MathRate) * 1e9
+            peak.tflops(self.model.model.weights) * hand.get(Knob::MathRate) * 1e9
         });
         let flops_per_ms = if self.prefill_known {
             Some(hand.get(Knob::PrefillRate) * 1e9)
@@ -242,7 +235,7 @@ impl Size<'_> {
         let memory = peak.map_or(1.0, |peak| peak.memory_gbps * 1e6);
         let (dense, experts) = self.weights();
         let reading = dense / hand.get(Knob::MemoryRate) + experts / hand.get(Knob::ExpertRate);
-        let math = of_peak.map_or(0.0, |rate| self.flops(f64::from(self.batch)) / rate);
+        let math = of_peak.map_or(0.0, |rate| self.flops(f64::from(self.model.batch)) / rate);
         Rates {
             starts,
             gemm_of_one: starts + (reading / memory).max(math),
@@ -260,8 +253,8 @@ impl Size<'_> {
         starts: f64,
         flops_per_ms: Option<f64>,
     ) -> Rates {
-        let read =
-            self.model.weight_bytes_read(self.batch) + self.cache(1) * hand.get(Knob::KvRead);
+        let read = self.model.model.weight_bytes_read(self.model.batch)
+            + self.model.cache(1) * hand.get(Knob::KvRead);
         let starts_of_gemms = if self.speedup_known { 0.0 } else { starts };
         let reading = (step - starts_of_gemms - self.on_every_rank(hand)).max(step / 4.0);
         let bytes_per_ms = read / reading;
@@ -277,8 +270,7 @@ impl Size<'_> {
     pub(super) fn gemm(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
         let ranks = f64::from(ranks);
         if self.speedup_known {
-            // The prior is the gain of one halving; each further one costs as much again.
-            return rates.gemm_of_one / hand.get(Knob::GemmSpeedup).powf(ranks.log2());
+            return StepModel::narrowed(hand, rates.gemm_of_one, ranks);
         }
         let starts = rates.starts.min(rates.gemm_of_one);
         starts + (rates.gemm_of_one - starts) / ranks
@@ -287,30 +279,24 @@ impl Size<'_> {
     /// Attention of a step, ms. Of GPUs whose peak is known kernels were timed: each starts, and then reads its cache. Else the
     /// cache is read as the weights are.
     fn attention(&self, hand: &Hand, bytes_per_ms: f64, ranks: u32) -> f64 {
-        let cache = self.cache(ranks);
         match &self.peak {
             Some(peak) => {
-                let starts = f64::from(self.model.layers) * hand.get(Knob::AttentionStart) / 1e3;
-                starts + cache * hand.get(Knob::CacheOverPeak) / (peak.memory_gbps * 1e6)
+                let starts =
+                    f64::from(self.model.model.layers) * hand.get(Knob::AttentionStart) / 1e3;
+                let factor = hand.get(Knob::CacheOverPeak);
+                starts + self.model.cache(ranks) * factor / (peak.memory_gbps * 1e6)
             }
-            None => attention_ms(self.model, hand, cache, bytes_per_ms),
+            None => self.model.attention_or_start(hand, bytes_per_ms, ranks),
         }
-    }
-
-    /// Bytes of the cache that a step reads on each rank, half way through the outputs.
-    fn cache(&self, ranks: u32) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-        let token = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
-        f64::from(self.batch) * (self.input_tokens + self.output_tokens / 2.0) * token
     }
 
     /// Bytes of weights that a step reads: of what every token uses, and of routed experts.
     fn weights(&self) -> (f64, f64) {
-        let read = self.model.weight_bytes_read(self.batch);
+        let read = self.model.model.weight_bytes_read(self.model.batch);
         #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-        let experts = self.model.experts.map_or(0.0, |experts| {
+        let experts = self.model.model.experts.map_or(0.0, |experts| {
             let missed = 1.0 - f64::from(experts.per_token) / f64::from(experts.count);
-            let hit = f64::from(experts.count) * (1.0 - missed.powf(f64::from(self.batch)));
+            let hit = f64::from(experts.count) * (1.0 - missed.powf(f64::from(self.model.batch)));
             f64::from(experts.layers) * hit * experts.expert_bytes as f64
         });
         ((read - experts).max(0.0), experts)
@@ -318,15 +304,6 @@ impl Size<'_> {
 
     /// A multiplication and an addition for each weight that a token uses.
     pub(super) fn flops(&self, tokens: f64) -> f64 {
-        2.0 * active_parameters(self.model) * tokens
+        2.0 * self.model.model.active_parameters() * tokens
     }
-}
-
-/// Weights that one token uses.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "weights are far below 2^53 bytes"
-)]
-pub(super) fn active_parameters(model: &ModelFacts) -> f64 {
-    model.parameters as f64 * model.weight_bytes_read(1) / model.weight_bytes as f64
 }

@@ -1,11 +1,11 @@
 //! What one size is drawn from: the level, the curve with its collectives, and the priors.
 
-use measure::import::{CurvePoint, ServeRun};
+use import::{CurvePoint, ServeRun};
 use tp_plan::plan;
 
 use super::inputs::{DESCRIBED, PredictInputs};
 use super::link;
-use super::parts::{Size, active_parameters};
+use super::parts::Size;
 use super::peaks::Peak;
 use super::result::{Level, PredictError};
 use super::room;
@@ -13,9 +13,12 @@ use crate::attribute::cost::{Curves, Term};
 use crate::attribute::deck::{Deck, Knob};
 use crate::attribute::prompts::prefill;
 use crate::attribute::step::{Side, StepTime};
-use crate::attribute::{CollectiveCost, Grade, StepFrom, unused};
+use crate::attribute::{CollectiveCost, StepFrom, unused};
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::priors::{Basis, Prior};
+use crate::step_model::StepModel;
 
 /// The half-width model is the model at the width of one of so many ranks.
 const RANKS_OF_HALF: u32 = 2;
@@ -29,11 +32,7 @@ pub(super) struct Prepared<'a> {
     /// Sequences whose cache goes into the GPUs.
     pub(super) cache_holds: Option<u32>,
     pub(super) priors: Vec<Prior>,
-    pub(super) caveats: Vec<String>,
-    /// Where the communication's times come from.
-    pub(super) source: String,
-    /// Where the peak rates come from; empty where none is needed.
-    pub(super) peak_source: String,
+    pub(super) caveats: Vec<Finding>,
 }
 
 /// What the size `tp` is drawn from.
@@ -56,7 +55,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     };
     let eager = of_tp.is_eager(inputs.batch);
     let mut deck = Deck::new(&of_tp, eager).ok_or_else(|| lacks("priors of a step"))?;
-    let mut caveats: Vec<String> = Vec::new();
+    let mut caveats: Vec<Finding> = Vec::new();
 
     let runs: Vec<&ServeRun> = of_tp.runs(1).collect();
     let step_of = |runs: &[&ServeRun], side: Side| {
@@ -66,7 +65,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             from,
             side,
             inputs.batch,
-            active_parameters(model),
+            model.active_parameters(),
         )?;
         // What prompts add to it is worked out here, and taken off.
         Some(step.with_its_prompts())
@@ -85,13 +84,11 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         StepFrom::Tpot,
         Side::One,
         inputs.batch,
-        active_parameters(model),
+        model.active_parameters(),
     );
     let halves: Vec<&ServeRun> = inputs.half.iter().collect();
     if !halves.is_empty() && tp != RANKS_OF_HALF {
-        caveats.push(format!(
-            "the half-width model is one of {RANKS_OF_HALF} ranks and says nothing that is used of TP{tp}: it is predicted without it"
-        ));
+        caveats.push(Finding::ShardOfOtherSize { tp });
     }
     let half = if halves.is_empty() || tp != RANKS_OF_HALF {
         None
@@ -116,12 +113,6 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
                 .unwrap_or_else(|| "a GPU without a name".to_owned()),
         });
     }
-    if of_tp.is_mig() && one.is_none() {
-        caveats.push(
-            "the peak rates are of the whole GPU, and a MIG instance may have a part of it"
-                .to_owned(),
-        );
-    }
     let cache_holds = room::cache_holds(inputs, tp);
     if let Err(why) = room::cache(inputs, tp) {
         // What was served was served, if only by letting requests wait.
@@ -129,13 +120,11 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         if !was_served && room::is_whole_cache(inputs) {
             return Err(why);
         }
-        caveats.push(match was_served {
-            true => format!(
-                "{why}; what was measured says otherwise, or some of its requests waited and the step is of fewer"
-            ),
-            false => format!(
-                "if every layer kept every token it would be so: {why}. Layers with a sliding window keep less; an engine that cannot hold all lets requests wait, and the step is of fewer"
-            ),
+        let holds = cache_holds.unwrap_or(0);
+        caveats.push(Finding::CacheTight {
+            tp,
+            holds,
+            batch: inputs.batch,
         });
     }
     let speedup = prior("gemm_speedup")?;
@@ -168,7 +157,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     add(Knob::PromptAttention, "prompt_attention_efficiency")?;
     if from_latency {
         add(Knob::PrefixCache, "prefix_cache_share")?;
-        caveats.push("the measured step is worked out from latencies, less an assumed prefill, since replies were not streamed: run with a stream".to_owned());
+        caveats.push(Finding::NotStreamed);
     }
     if measured.iter().any(|step| step.has_unstated_spread()) {
         add(Knob::UnstatedSpread, "unstated_spread")?;
@@ -176,9 +165,12 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
 
     let mut prepared = Prepared {
         size: Size {
-            model,
+            model: StepModel {
+                model,
+                batch: inputs.batch,
+                context: inputs.input_tokens + inputs.output_tokens / 2.0,
+            },
             tp,
-            batch: inputs.batch,
             input_tokens: inputs.input_tokens,
             output_tokens: inputs.output_tokens,
             peak,
@@ -200,12 +192,6 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         cache_holds,
         priors: Vec::new(),
         caveats,
-        source: String::new(),
-        peak_source: String::new(),
-    };
-    prepared.peak_source = match (&prepared.size.peak, level) {
-        (Some(peak), Level::Roofline) => peak.source.clone(),
-        _ => String::new(),
     };
     if tp > 1 {
         prepared.communicate(inputs, of_tp, eager)?;
@@ -225,11 +211,14 @@ fn is_described(point: &CurvePoint) -> bool {
     by.is_some_and(|by| by == DESCRIBED)
 }
 
-fn engine_caveats(inputs: &PredictInputs, tp: u32) -> Vec<String> {
+fn engine_caveats(inputs: &PredictInputs, tp: u32) -> Vec<Finding> {
     let engine = inputs.base.engine(tp);
     let of_engine = engine.map_or(&[][..], |engine| &engine.assumed);
-    let words = of_engine.iter().chain(&inputs.base.model.assumed);
-    words.cloned().collect()
+    let all = of_engine.iter().chain(&inputs.base.model.assumed);
+    all.map(|detail| Finding::Assumed {
+        detail: detail.clone(),
+    })
+    .collect()
 }
 
 impl Prepared<'_> {
@@ -266,14 +255,13 @@ impl Prepared<'_> {
                 .prior("curve_from_link")
                 .ok_or_else(|| lacks("the prior curve_from_link"))?;
             deck.add(Knob::Mode, factor);
-            self.caveats.push(format!(
-                "there is no all-reduce curve: times are what NCCL's tuning model makes of {:.1} GB/s a link ({}), times a wide factor; run allreduce-bench",
-                link.gbps, link.source
-            ));
-            formula = Some(link::words(link));
+            self.caveats.push(Finding::CurveByFormula {
+                gb_per_s: link.gbps,
+            });
+            formula = Some(link::source(link));
         }
         let mut curves = chosen.ok_or(PredictError::NoCurve { tp })?;
-        if let Some(formula) = &formula {
+        if let Some(formula) = formula {
             curves.calculated(formula);
         }
         // A box file states times as somebody assumed or published them, which is no curve of this box.
@@ -305,10 +293,6 @@ impl Prepared<'_> {
         self.size.waits = !transfer.is_some_and(|prior| prior.name.starts_with("in_situ"));
         self.deck = deck;
         self.costs = terms.iter().map(|term| term.cost.clone()).collect();
-        self.source = self
-            .costs
-            .first()
-            .map_or_else(String::new, |cost| cost.source.clone());
         self.size.terms = terms;
         self.size.prefill_terms = prompt;
         Ok(())
@@ -322,7 +306,7 @@ impl Prepared<'_> {
             "gemm_speedup" => !size.speedup_known,
             "gemm_start_us" => size.speedup_known && !roofline,
             "memory_efficiency" | "math_efficiency" => !roofline,
-            "expert_memory_efficiency" => !roofline || size.model.experts.is_none(),
+            "expert_memory_efficiency" => !roofline || size.model.model.experts.is_none(),
             "prefill_tflops" => !size.prefill_known,
             "start_to_start" | "start_to_start_on_cpus" => roofline,
             "executor_ms" => size.tp == 1,

@@ -18,12 +18,12 @@ impl Size<'_> {
     /// holds such a step, so that the host may be what it waits for.
     pub(super) fn added(&self, hand: &Hand, rates: &Rates, drawn: &Drawn, ranks: u32) -> f64 {
         let steps = self.steps_of_prompt();
-        let others = f64::from(self.batch.saturating_sub(1));
+        let others = f64::from(self.model.batch.saturating_sub(1));
         // Chunks of prompts for each token; where there is more than one, they share a step.
         let chunks = hand.get(Knob::PromptsSeen) * others * steps / self.output_tokens;
         let (seen, shared) = (chunks.min(1.0), chunks.max(1.0) / steps);
         let prompt = self.work_of_prompt(hand, rates, ranks);
-        let decoding = rates.math(self.flops(f64::from(self.batch)), ranks);
+        let decoding = rates.math(self.flops(f64::from(self.model.batch)), ranks);
         let reading = drawn.gemm + drawn.half;
         let mixed = reading.max(decoding + prompt.gemm * shared)
             + (prompt.attention + prompt.communication) * shared
@@ -35,7 +35,7 @@ impl Size<'_> {
 
     /// What the host takes to launch a step that no graph holds, ms.
     fn launches(&self, hand: &Hand) -> f64 {
-        f64::from(self.model.layers) * hand.get(Knob::Launches) / 1e3
+        f64::from(self.model.model.layers) * hand.get(Knob::Launches) / 1e3
     }
 
     fn steps_of_prompt(&self) -> f64 {
@@ -60,7 +60,7 @@ impl Size<'_> {
     /// Attention of a prompt on one GPU, ms. Each token meets half of the prompt in the mean, in two products of a
     /// multiplication and an addition; kernels of prompts multiply 16-bit numbers.
     fn attention_of_prompt(&self, hand: &Hand, rates: &Rates) -> f64 {
-        let model = self.model;
+        let model = self.model.model;
         let width = f64::from(model.heads) * f64::from(model.head_dim);
         let flops = 2.0 * self.input_tokens.powi(2) * width * f64::from(model.layers);
         match &self.peak {

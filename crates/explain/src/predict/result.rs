@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use tp_plan::ModelError;
 
-use crate::attribute::{CollectiveCost, Grade};
-use crate::explanation::InputSource;
+use crate::attribute::{Basis, CollectiveCost};
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::priors::Prior;
 use crate::range::Range;
+use crate::sources::InputSource;
 
 /// The version of this form; a reader refuses a higher one.
 pub const PREDICTION_SCHEMA: u32 = 1;
@@ -16,7 +18,7 @@ pub const PREDICTION_SCHEMA: u32 = 1;
 pub struct Prediction {
     /// [`PREDICTION_SCHEMA`] of the writer.
     pub schema: u32,
-    /// The soft box, or the box file, behind any input; `None` where all is measured.
+    /// The simulated machine, or the box file, behind any input; `None` where all is measured.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -46,10 +48,10 @@ pub struct Prediction {
     pub speed_up_over: Option<u32>,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
-    /// What was taken as known without being measured.
+    /// What was assumed without being measured.
     pub priors: Vec<Prior>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
+    /// Caveats, a sentence each.
+    pub caveats: Vec<Finding>,
     /// Seed of the draws.
     pub seed: u64,
     /// Number of draws.
@@ -57,12 +59,14 @@ pub struct Prediction {
 }
 
 /// A size that the load does not go into.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct NotPredicted {
     /// Number of GPUs.
     pub tp: u32,
-    /// Why, and what to ask instead.
-    pub reason: String,
+    /// Where the weights alone do not fit: their GB and those of the memory of all GPUs.
+    pub weights_of_memory: Option<(f64, f64)>,
+    /// Sequences that the cache holds, where it holds too few.
+    pub holds: Option<u32>,
 }
 
 /// The output rate of a run that the prediction starts from, as its file states it.
@@ -76,16 +80,6 @@ pub struct MeasuredRate {
     pub requests: u64,
     /// Output tokens per second over the whole run, prompts included.
     pub tokens_per_s: f64,
-}
-
-impl std::fmt::Display for MeasuredRate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "TP{}: {:.0} tok/s over the run, prompts included, by {} (n = {} requests)",
-            self.tp, self.tokens_per_s, self.origin, self.requests
-        )
-    }
 }
 
 /// What one tensor parallel size will take.
@@ -144,7 +138,7 @@ pub struct Part {
     /// How good the evidence is.
     pub grade: Grade,
     /// What it rests on.
-    pub source: String,
+    pub basis: Basis,
 }
 
 /// A part of a decode step.
@@ -171,33 +165,6 @@ pub enum PartName {
     Skew,
     /// What no other part holds; below zero where the others hold too much.
     LeftOut,
-}
-
-impl std::fmt::Display for PartName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::HalfModel => "half-width model",
-            Self::Gemm => "GEMMs",
-            Self::Attention => "attention",
-            Self::Elementwise => "elementwise",
-            Self::Host => "host",
-            Self::Executor => "executor",
-            Self::AllReduce => "all-reduce",
-            Self::AllGather => "all-gather",
-            Self::Skew => "skew",
-            Self::LeftOut => "left out",
-        })
-    }
-}
-
-impl std::fmt::Display for Level {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Roofline => "links and roofline",
-            Self::MeasuredOne => "measured TP1",
-            Self::HalfModel => "half-width model",
-        })
-    }
 }
 
 /// There is no prediction.
@@ -259,12 +226,12 @@ pub enum PredictError {
     #[error("the inputs lack {0}")]
     Lacks(String),
     /// A result says nothing about a decode step.
-    #[error("nothing is predicted from {file}: {reason}")]
+    #[error("nothing is predicted from {file}: {}", finding.code())]
     Refused {
         /// The file.
         file: String,
-        /// The gates that do not hold.
-        reason: String,
+        /// What was found of it.
+        finding: Box<Finding>,
     },
     /// A result is of another load than the one that is asked about.
     #[error("{file} is of {seen}, and {asked} is asked about: ask for the same")]

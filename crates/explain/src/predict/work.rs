@@ -1,10 +1,9 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
-use measure::import::ServeRun;
-use measure::record::CollectiveKind;
+use import::ServeRun;
+use record::CollectiveKind;
 
 use super::check::check;
-use super::far_off::far_off;
 use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
@@ -14,10 +13,12 @@ use super::result::{
 };
 use super::room;
 use crate::attribute::cost::Term;
-use crate::attribute::{Grade, grade};
-use crate::explanation::InputSource;
+use crate::attribute::{Basis, StepFrom, grade};
+use crate::finding::Finding;
+use crate::grade::Grade;
 use crate::random::Random;
 use crate::range::Range;
+use crate::sources::{InputSource, Taken};
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
@@ -29,28 +30,46 @@ const APART: u64 = 0x5851_f42d_4c95_7f2d;
 /// Inputs contradict each other, a result does not pass the gates, or nothing tells a rate that is needed.
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
     let doubts = check(inputs)?;
-    let (mut priors, mut caveats) = (Vec::new(), Vec::<String>::new());
-    far_off(inputs, seed, draws)?;
+    let (mut priors, mut caveats) = (Vec::new(), Vec::<Finding>::new());
     for doubt in doubts {
         if !caveats.contains(&doubt) {
             caveats.push(doubt);
         }
     }
     let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
+    let mut not_fitting: Option<String> = None;
     for tp in &inputs.sizes {
         match prepare(inputs, *tp) {
             Ok(prepared) => fitting.push(prepared),
             Err(error @ (PredictError::NoRoom { .. } | PredictError::NoCache { .. })) => {
-                let reason = error.to_string();
-                not_predicted.push(NotPredicted { tp: *tp, reason });
+                not_fitting = not_fitting.or(Some(error.to_string()));
+                not_predicted.push(match error {
+                    PredictError::NoRoom {
+                        tp,
+                        memory,
+                        weights,
+                    } => NotPredicted {
+                        tp,
+                        weights_of_memory: Some((weights, memory * f64::from(tp))),
+                        holds: None,
+                    },
+                    PredictError::NoCache { tp, holds, .. } => NotPredicted {
+                        tp,
+                        weights_of_memory: None,
+                        holds: Some(holds),
+                    },
+                    _ => NotPredicted {
+                        tp: *tp,
+                        weights_of_memory: None,
+                        holds: None,
+                    },
+                });
             }
             Err(error) => return Err(error),
         }
     }
     if fitting.is_empty() {
-        let reasons = not_predicted.iter().map(|size| size.reason.as_str());
-        let reasons: Vec<&str> = reasons.collect();
-        return Err(PredictError::NoneFits(reasons.join("; ")));
+        return Err(PredictError::NoneFits(not_fitting.unwrap_or_default()));
     }
     for prepared in &fitting {
         for prior in &prepared.priors {
@@ -96,20 +115,12 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         .iter()
         .any(|size| size.serving.speed_up.is_some())
         .then_some(over);
-    if let (Some(over), Some(why)) = (speed_up_over, &why_not_one) {
-        caveats.insert(
-            0,
-            format!("speed-ups are over TP{over}, the smallest size asked about that fits: {why}"),
-        );
-    }
     let base = &inputs.base;
     let largest = inputs.sizes.iter().max();
     let soft = inputs.half.iter().find_map(|run| run.simulated.clone());
     let simulated = base.simulated().or(soft);
     if let (None, None, Some(name)) = (&simulated, &base.known.links_of, &base.known.name) {
-        caveats.push(format!(
-            "GPUs, memory and links are as the box file {name} describes them and not measured: give --links of this box"
-        ));
+        caveats.push(Finding::MachineDescribed { name: name.clone() });
     }
     Ok(Prediction {
         schema: PREDICTION_SCHEMA,
@@ -139,7 +150,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
 type Of<'a> = &'a dyn Fn(&Drawn) -> f64;
 
 /// A part before its quantiles.
-type Open<'a> = (PartName, Of<'a>, Grade, String);
+type Open<'a> = (PartName, Of<'a>, Grade, Basis);
 
 impl Prepared<'_> {
     /// Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
@@ -191,10 +202,13 @@ impl Prepared<'_> {
 
     fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Part>> {
         let size = &self.size;
+        let priors = |names: &[&str]| Basis::Priors {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
         let gemm = match (self.level, size.speedup_known) {
-            (Level::Roofline, _) => format!("weights over the memory's rate, {}", self.peak_source),
-            (_, true) => "the measured step on one GPU, and gemm_speedup".to_owned(),
-            (_, false) => "the measured step on one GPU, and gemm_start_us".to_owned(),
+            (Level::Roofline, _) => priors(&["memory_efficiency"]),
+            (_, true) => priors(&["gemm_speedup"]),
+            (_, false) => priors(&["gemm_start_us"]),
         };
         let of_kind = |kind: CollectiveKind| {
             let terms = size.terms.iter().filter(|term| term.cost.kind == kind);
@@ -204,73 +218,75 @@ impl Prepared<'_> {
                 false => grade(&terms),
             }
         };
-        let prior = |name: &str| format!("prior {name}");
+        let attention: &[&str] = match size.peak {
+            Some(_) => &["attention_start_us", "cache_over_peak"],
+            None => &["attention_us_per_layer"],
+        };
         let whole: [Open<'_>; 4] = [
             (PartName::Gemm, &|drawn| drawn.gemm, Grade::D, gemm),
             (
                 PartName::Attention,
                 &|drawn| drawn.attention,
                 Grade::D,
-                match size.peak {
-                    Some(_) => "priors attention_start_us and cache_over_peak".to_owned(),
-                    None => prior("attention_us_per_layer"),
-                },
+                priors(attention),
             ),
             (
                 PartName::Elementwise,
                 &|drawn| drawn.elementwise,
                 Grade::D,
-                prior("elementwise_us_per_layer"),
+                priors(&["elementwise_us_per_layer"]),
             ),
             (
                 PartName::Host,
                 &|drawn| drawn.host,
                 Grade::D,
-                prior("host_ms"),
+                priors(&["host_ms"]),
             ),
         ];
+        let (reduces, gathers) = (CollectiveKind::AllReduce, CollectiveKind::AllGather);
         let several: [Open<'_>; 4] = [
             (
                 PartName::Executor,
                 &|drawn| drawn.executor,
                 Grade::D,
-                prior("executor_ms"),
+                priors(&["executor_ms"]),
             ),
             (
                 PartName::AllReduce,
                 &|drawn| drawn.all_reduce,
-                of_kind(CollectiveKind::AllReduce),
-                self.source.clone(),
+                of_kind(reduces),
+                self.read(reduces),
             ),
             (
                 PartName::AllGather,
                 &|drawn| drawn.all_gather,
-                of_kind(CollectiveKind::AllGather),
-                self.gather_source(),
+                of_kind(gathers),
+                self.read(gathers),
             ),
             (
                 PartName::Skew,
                 &|drawn| drawn.skew,
                 Grade::D,
-                match size.waits {
-                    true => prior("segment_jitter_us"),
-                    false => "in the factor from the curve to the engine".to_owned(),
-                },
+                priors(&["segment_jitter_us"]),
             ),
         ];
         let mut parts = Vec::new();
-        let mut add = |(name, of, grade, source): Open<'_>| {
+        let mut add = |(name, of, grade, basis): Open<'_>| {
             parts.push(Part {
                 name,
                 ms: range(of)?,
                 grade,
-                source,
+                basis,
             });
             Some(())
         };
         if self.level == Level::HalfModel {
-            let source = "measured on one GPU".to_owned();
-            add((PartName::HalfModel, &|drawn| drawn.half, Grade::A, source))?;
+            add((
+                PartName::HalfModel,
+                &|drawn| drawn.half,
+                Grade::A,
+                Basis::Shard,
+            ))?;
         } else {
             whole.into_iter().try_for_each(&mut add)?;
         }
@@ -283,18 +299,29 @@ impl Prepared<'_> {
                 PartName::LeftOut,
                 &|drawn| drawn.left_out,
                 Grade::D,
-                prior("left_out"),
+                priors(&["left_out"]),
             ))?;
         }
         Some(parts)
     }
 
-    fn gather_source(&self) -> String {
-        let gather = self
-            .costs
-            .iter()
-            .find(|cost| cost.kind == CollectiveKind::AllGather);
-        gather.map_or_else(String::new, |cost| cost.source.clone())
+    /// Where collectives of a kind were read.
+    fn read(&self, kind: CollectiveKind) -> Basis {
+        let of_kind = self.costs.iter().filter(|cost| cost.kind == kind);
+        let face_us: f64 = of_kind
+            .clone()
+            .map(|cost| f64::from(cost.count) * cost.us)
+            .sum();
+        let mut sources = Vec::new();
+        for cost in of_kind {
+            if !sources.contains(&cost.source) {
+                sources.push(cost.source.clone());
+            }
+        }
+        Basis::Collectives {
+            sources,
+            face_ms: face_us / 1e3,
+        }
     }
 }
 
@@ -321,33 +348,46 @@ fn measured_rates(inputs: &PredictInputs) -> Vec<MeasuredRate> {
 fn sources(inputs: &PredictInputs) -> Vec<InputSource> {
     let base = &inputs.base;
     let mut sources: Vec<InputSource> = Vec::new();
-    let mut add = |origin: &str, taken: &str| {
+    let mut add = |origin: &str, taken: Taken| {
         let source = InputSource {
             origin: origin.to_owned(),
-            taken: taken.to_owned(),
+            taken,
         };
         if !sources.contains(&source) {
             sources.push(source);
         }
     };
-    for run in base.runs(1) {
-        add(&run.origin, "the step on one GPU");
+    let run = |tp: Option<u32>, run: &ServeRun| Taken::Run {
+        tp,
+        from: StepFrom::common(&[run]),
+        requests: run.completed,
+        found: Vec::new(),
+    };
+    for of in base.runs(1) {
+        add(&of.origin, run(Some(1), of));
     }
-    for run in &inputs.half {
-        add(&run.origin, "the step of the half-width model");
+    for of in &inputs.half {
+        add(&of.origin, run(None, of));
     }
     for point in &base.curve {
-        add(&point.origin, "collective times");
+        let points = base
+            .curve
+            .iter()
+            .filter(|of| of.origin == point.origin)
+            .count();
+        add(
+            &point.origin,
+            Taken::Collectives {
+                points,
+                used: points,
+            },
+        );
     }
     if let Some(link) = &inputs.link {
-        add(&link.source, "the rate of a link");
+        add(&link.source, Taken::LinkRate);
     }
     for origin in &base.known.origins {
-        add(origin, "the box");
+        add(origin, Taken::Links);
     }
-    add(
-        "built in",
-        "priors, peak rates of GPUs and published curves",
-    );
     sources
 }

@@ -21,13 +21,8 @@ pub enum PriorError {
         example: String,
     },
     /// There is no prior of that name.
-    #[error("there is no prior `{name}`; nearest are {nearest}, and --help lists all")]
-    Unknown {
-        /// The name that was given.
-        name: String,
-        /// The names that are most like it.
-        nearest: String,
-    },
+    #[error("there is no prior `{0}`; --help lists all")]
+    Unknown(String),
     /// The ends are not finite, the lower one lies above the upper one, or a logarithm has none.
     #[error(
         "prior {name} cannot be {given}; write {name}=LOW..HIGH in {unit}, LOW first, both {bounds}"

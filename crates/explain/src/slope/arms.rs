@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::attribute::StepFrom;
 use crate::range::Range;
 
-/// What stands before the description of the engine that the embedded engine of a soft box acts as.
+/// What stands before the description of the engine that the embedded engine of a simulated machine acts as.
 pub const EMBEDDED: &str = "embedded engine, as ";
 
 /// Arms of one model on one box at one batch.
@@ -13,7 +13,7 @@ pub const EMBEDDED: &str = "embedded engine, as ";
 pub struct Ablation {
     /// Version of the form, 1.
     pub schema: u32,
-    /// The soft box behind it; `None` where all is measured.
+    /// The simulated machine behind it; `None` where all is measured.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -77,20 +77,20 @@ pub struct Launch {
     pub steps: u64,
     /// Folder of its results, relative to the file.
     pub folder: Option<String>,
-    /// Of a soft box: by how much a mean step was played longer than it is because this machine was late, ms. `None` for a real
+    /// Of a simulated machine: by how much a mean step was played longer than it is because this machine was late, ms. `None` for a real
     /// server, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_ms: Option<f64>,
-    /// Of a soft box: why the load generator was the limit; a launch of a real server is none then.
+    /// Of a simulated machine: why the load generator was the limit; a launch of a real server is none then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<String>,
 }
 
-/// A soft box's step that was played longer than it is by more than this part says nothing of the box.
+/// A simulated machine's step that was played longer than it is by more than this part says nothing of the box.
 const LATE: f64 = 0.05;
 
 impl Launch {
-    /// Whether this machine was too busy to play it: its step is more the machine's than the soft box's.
+    /// Whether this machine was too busy to play it: its step is more the machine's than the simulated machine's.
     #[must_use]
     pub fn is_late(&self) -> bool {
         let is_long = |late: f64| late > LATE * self.step_ms.mid;

@@ -5,9 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::result::{Slope, SlopeVerdict};
-use crate::attribute::{Attribution, Rival, RivalKind};
-use crate::explanation::{Explanation, Outcome};
+use super::result::{Slope, SlopeCaveat, SlopeVerdict};
+use crate::attribute::Attribution;
 use crate::priors::{Prior, Priors};
 use crate::range::Range;
 
@@ -35,7 +34,7 @@ pub enum ConstantPart {
     },
 }
 
-/// The step without collectives by the line, held against a half-width model's step. All in ms.
+/// The step without collectives by the line, compared with a half-width model's step. All in ms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HalfCheck {
     /// The half-width model's step.
@@ -59,11 +58,9 @@ impl HalfCheck {
 }
 
 impl Slope {
-    /// With the line's other end held against what an explanation knows of it, where that is of the same runs.
-    pub(crate) fn held_against(mut self, explanation: &Explanation) -> Self {
-        if let Outcome::Attributed { attribution, .. } = &explanation.outcome
-            && (self.model.as_str(), self.tp, self.batch)
-                == (&explanation.model, explanation.tp, attribution.batch)
+    /// With the line's other end compared with what an explanation knows of it, where that is of the same runs.
+    pub(crate) fn held_against(mut self, model: &str, tp: u32, attribution: &Attribution) -> Self {
+        if (self.model.as_str(), self.tp, self.batch) == (model, tp, attribution.batch)
             && [0, self.planned].contains(&attribution.all_reduces())
         {
             self.hold(attribution);
@@ -100,22 +97,18 @@ impl Slope {
             (_, None) => ConstantPart::NotKnown,
         };
         if attribution.half.is_some() && !same {
-            self.caveats.push(format!(
-                "the step of the arm {} is {:.1} ms and that of the results {:.1}: another load, so that the half-width model does not tell what no arm changes; run the ablation with the lengths of the results",
-                fit.at, step.mid, of_runs.mid
-            ));
+            let (arm_ms, runs_ms) = (step.mid, of_runs.mid);
+            self.caveats
+                .push(SlopeCaveat::OtherLoad { arm_ms, runs_ms });
         }
     }
 
     /// What the arms that the step followed give communication, where a half-width model leaves less for it; else `None`.
-    pub(crate) fn against_half(&self) -> Option<Rival> {
+    pub(crate) fn against_half(&self) -> Option<Range> {
         let is_less = self.check().is_some_and(HalfCheck::contradicts);
         let follows = self.passes == SlopeVerdict::Follows;
         let fit = self.fit.as_ref().filter(|_| is_less && follows)?;
-        Some(Rival {
-            by: RivalKind::Ablation,
-            ms: fit.communication_ms,
-        })
+        Some(fit.communication_ms)
     }
 
     /// The step of the arm that communication is told of.

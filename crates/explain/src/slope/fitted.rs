@@ -1,6 +1,6 @@
 //! The line through some arms, with everything that was drawn of it, and what such a design can tell.
 
-use measure::stats::Interval;
+use stats::Interval;
 
 use super::arms::Change;
 use super::launches::{FEWEST, Means, Measured, Spreads, count};

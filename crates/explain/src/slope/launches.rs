@@ -16,7 +16,7 @@ pub(super) struct Measured<'a> {
     steps: Vec<(Option<Timed>, Timed)>,
     /// Launches whose figures are none.
     pub(super) unusable: usize,
-    /// Launches of a soft box that this machine was too busy to play.
+    /// Launches of a simulated machine that this machine was too busy to play.
     pub(super) late: usize,
 }
 

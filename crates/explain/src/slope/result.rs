@@ -1,7 +1,7 @@
 //! What a slope test says.
 
-use measure::stats::Interval;
 use serde::{Deserialize, Serialize};
+use stats::Interval;
 
 use super::arms::Change;
 use super::constant::{ConstantPart, HalfCheck};
@@ -16,7 +16,7 @@ pub struct Slope {
     /// The engine as the ablation has it; `None` where it does not say.
     #[serde(default)]
     pub engine: Option<String>,
-    /// The soft box behind it; `None` where all is measured.
+    /// The simulated machine behind it; `None` where all is measured.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -41,9 +41,9 @@ pub struct Slope {
     pub beside: Vec<Beside>,
     /// Every arm.
     pub arms: Vec<ArmSummary>,
-    /// Reservations, a sentence each.
-    pub caveats: Vec<String>,
-    /// Launches of a soft box that are left out because this machine was too busy to play them, and of how many.
+    /// Caveats, a sentence each.
+    pub caveats: Vec<SlopeCaveat>,
+    /// Launches of a simulated machine that are left out because this machine was too busy to play them, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateLaunches>,
     /// Seed of the draws.
@@ -52,7 +52,7 @@ pub struct Slope {
     pub draws: u32,
 }
 
-/// Launches that were left out because the machine that played the soft box was late.
+/// Launches that were left out because the machine that played the simulated machine was late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateLaunches {
     /// How many.
@@ -61,37 +61,83 @@ pub struct LateLaunches {
     pub of: usize,
 }
 
-impl std::fmt::Display for LateLaunches {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} of {} launches are left out, because this machine was too busy to play their steps in time: run it on a quiet one",
-            self.left_out, self.of
-        )
-    }
-}
-
-/// What came of a slope test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What the line says of the step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum SlopeVerdict {
-    /// The step takes as much longer as its planned collectives do.
+    /// The step follows the link as planned.
     Follows,
-    /// It takes less: part of them is hidden, or the engine uses another path than was timed.
+    /// It follows by less.
     BelowPlan {
-        /// What that points to.
-        why: String,
+        /// Why.
+        cause: BelowCause,
+        /// The part of longer collectives that does not show in the step.
+        hidden: Range,
     },
-    /// It takes more: something else changes with the link.
+    /// It follows by more.
     AbovePlan {
-        /// What that points to.
-        why: String,
+        /// Whether one GPU did not move, so that it takes several.
+        is_of_several: bool,
+        /// Us of step for each us of a collective beyond the plan.
+        extra: Range,
     },
-    /// The arms do not tell.
+    /// The arms do not say.
     Undecided {
-        /// Why, and what to run.
-        why: String,
+        /// Why.
+        why: Undecided,
     },
+}
+
+/// Why a step follows a link by less than planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BelowCause {
+    /// The engine takes another path than was timed: a known delay shows in full.
+    OtherPath,
+    /// Other work hides a part, of a known delay, too.
+    Overlap,
+    /// One of the two; an arm with a delay tells which.
+    OverlapOrOtherPath,
+}
+
+/// Why arms decide nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "fields are named by what they hold")]
+pub enum Undecided {
+    /// One GPU, which has no collectives, moved with the variables.
+    OneGpuMoved { arm: String, ms: Range },
+    /// The arms do not lie on one line.
+    OffTheLine { arm: String, chi_square: f64 },
+    /// The slope is known too roughly.
+    Rough { half_width: f64, launches: u32 },
+    /// The plan has no all-reduce.
+    NothingPlanned,
+    /// Too few arms with enough launches.
+    FewArms { usable: usize, of: usize },
+    /// All arms have the same collective time.
+    SameTimes,
+}
+
+/// What to know of the arms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "fields are named by what they hold")]
+pub enum SlopeCaveat {
+    /// Links and delays give two slopes: the line is through the links.
+    TwoSlopes,
+    /// A line goes through any two points.
+    TwoArms,
+    /// Nearly all of the slope rests on one arm.
+    OneArmBears { arm: String, share: f64 },
+    /// Launches that this machine was late with were left out.
+    LateLaunches { arm: String, launches: usize },
+    /// Launches without a usable time were left out.
+    UnusableLaunches { arm: String, launches: usize },
+    /// An arm with too few launches was left out.
+    FewLaunches { arm: String, launches: usize },
+    /// The arms' step is not that of the runs.
+    OtherLoad { arm_ms: f64, runs_ms: f64 },
 }
 
 /// The line of the step over collective time.
@@ -107,7 +153,7 @@ pub struct SlopeFit {
     pub slope_95: Interval,
     /// The step without collectives, ms.
     pub intercept_ms: Range,
-    /// The arm whose communication is told.
+    /// The arm whose communication is reported.
     pub at: String,
     /// Collective time of that arm, us.
     pub collective_us: Range,
@@ -221,7 +267,7 @@ pub struct ArmSummary {
 /// What a passed slope test is worth to an attribution: causal evidence, grade B.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlopeEvidence {
-    /// The soft box behind it.
+    /// The simulated machine behind it.
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
@@ -237,8 +283,6 @@ pub struct SlopeEvidence {
     pub communication_ms: Range,
     /// The step without collectives, ms.
     pub intercept_ms: Range,
-    /// Arms and launches behind it, and which controls held, in words.
-    pub words: String,
 }
 
 impl Slope {
@@ -250,31 +294,6 @@ impl Slope {
         {
             return None;
         }
-        let mut words = format!(
-            "{} arms, {} launches, slope {} of {} planned",
-            fit.arms.len(),
-            fit.launches,
-            fit.slope.with_decimals(0),
-            self.planned
-        );
-        if let NegativeControl::Still { .. } = self.negative_control {
-            words.push_str(", one GPU did not move");
-        }
-        if self.delay_control.as_ref().is_some_and(|of| of.follows) {
-            words.push_str(", the step followed a known delay");
-        }
-        if let Some(check) = self.check() {
-            words.push_str(&match check.agrees {
-                true => format!(
-                    ", the step without links is the half-width model's within {} ms",
-                    check.constant_ms.with_decimals(2)
-                ),
-                false => format!(
-                    ", and {} ms of the step are communication that no arm changes",
-                    check.constant_ms.with_decimals(2)
-                ),
-            });
-        }
         Some(SlopeEvidence {
             simulated: self.simulated.clone(),
             model: self.model.clone(),
@@ -284,7 +303,6 @@ impl Slope {
             slope: fit.slope,
             communication_ms: fit.communication_ms,
             intercept_ms: fit.intercept_ms,
-            words,
         })
     }
 

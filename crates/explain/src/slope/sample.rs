@@ -3,7 +3,7 @@
 //! An interval of a few launches is Student's. Its degrees of freedom are those of the arms that the quantity rests on: a slope that
 //! one far arm bears is known by the launches of that arm, however many others there are.
 
-use measure::stats::Interval;
+use stats::Interval;
 
 use super::launches::{Means, Measured, count, mean};
 use super::student::{Z90, Z95, t};
@@ -123,7 +123,7 @@ pub(super) fn ninety(own: f64, values: &[f64], degrees: f64) -> Option<Range> {
 
 /// The 2.5% and 97.5% quantiles, likewise.
 pub(super) fn ninety_five(own: f64, values: &[f64], degrees: f64) -> Option<Interval> {
-    let quantile = |fraction| measure::stats::percentile(values, fraction);
+    let quantile = |fraction| stats::percentile(values, fraction);
     let wider = t(Z95, degrees) / Z95;
     let at = |value: f64| own + (value - own) * wider;
     Some(Interval {

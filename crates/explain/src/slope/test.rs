@@ -9,10 +9,9 @@ use super::constant::ConstantPart;
 use super::controls;
 use super::fitted::Fitted;
 use super::launches::{FEWEST, Measured};
-use super::result::{ArmSummary, LateLaunches, Slope};
+use super::result::{ArmSummary, LateLaunches, Slope, SlopeCaveat};
 use super::sample::Sample;
 use super::verdict::verdict;
-use crate::words::number_of;
 
 /// An arm whose name is this share of the slope bears it alone.
 const BEARS: f64 = 0.9;
@@ -43,10 +42,7 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
         .zip(delay.as_ref())
         .is_some_and(|(link, delay)| link.differs(delay));
     if apart {
-        caveats.push(
-            "arms that change the link and arms that add a delay give two slopes: the line is through the former"
-                .to_owned(),
-        );
+        caveats.push(SlopeCaveat::TwoSlopes);
     }
     let chosen = if apart { &links } else { &all };
     let fitted = line(chosen);
@@ -61,20 +57,16 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
     let passes = verdict(
         ablation,
         &measured,
-        fitted.as_ref(),
         fit.as_ref(),
         delay_control.as_ref(),
         &negative_control,
     );
     if let Some(of) = &fit {
         if of.arms.len() == 2 {
-            caveats.push("two arms: a line goes through any two points, so that nothing tells whether the step follows in proportion".to_owned());
+            caveats.push(SlopeCaveat::TwoArms);
         } else if of.leverage.1 >= BEARS {
-            caveats.push(format!(
-                "{:.0}% of the slope rests on the arm {}: another arm as far out would confirm it",
-                of.leverage.1 * 100.0,
-                of.leverage.0
-            ));
+            let (arm, share) = of.leverage.clone();
+            caveats.push(SlopeCaveat::OneArmBears { arm, share });
         }
     }
     let summary = |(index, arm): (usize, &Measured<'_>)| ArmSummary {
@@ -107,32 +99,32 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
     }
 }
 
-fn left_out(measured: &[Measured<'_>]) -> Vec<String> {
-    let mut words = Vec::new();
+fn left_out(measured: &[Measured<'_>]) -> Vec<SlopeCaveat> {
+    let mut caveats = Vec::new();
     for of in measured {
-        let name = &of.arm.name;
+        let arm = || of.arm.name.clone();
         if of.late > 0 {
-            words.push(format!(
-                "left out of the arm {name}: {}, which this machine played late",
-                number_of(of.late as u64, "launch")
-            ));
+            caveats.push(SlopeCaveat::LateLaunches {
+                arm: arm(),
+                launches: of.late,
+            });
         }
         if of.unusable > 0 {
-            words.push(format!(
-                "left out of the arm {name}: {} without a usable time",
-                number_of(of.unusable as u64, "launch")
-            ));
+            caveats.push(SlopeCaveat::UnusableLaunches {
+                arm: arm(),
+                launches: of.unusable,
+            });
         }
         let is_point = matches!(
             of.arm.change,
             Change::Baseline | Change::Link | Change::Delay
         );
         if is_point && of.len() < FEWEST {
-            words.push(format!(
-                "the arm {name} has {} and is left out: {FEWEST} or more show what launches differ by",
-                number_of(of.len() as u64, "usable launch")
-            ));
+            caveats.push(SlopeCaveat::FewLaunches {
+                arm: arm(),
+                launches: of.len(),
+            });
         }
     }
-    words
+    caveats
 }

@@ -1,12 +1,12 @@
 //! What is said of a line: that the step follows the link, follows it less or more, or that the arms do not tell.
 
-use measure::stats::Interval;
+use stats::Interval;
 
 use super::arms::{Ablation, Change};
-use super::fitted::Fitted;
 use super::launches::{FEWEST, Measured, count};
-use super::result::{DelayControl, NegativeControl, SlopeFit, SlopeVerdict};
+use super::result::{BelowCause, DelayControl, NegativeControl, SlopeFit, SlopeVerdict, Undecided};
 use super::student::f99;
+use crate::range::Range;
 
 /// A slope that is off by less is as planned, however well it is known.
 pub(super) const MARGIN: f64 = 0.02;
@@ -28,29 +28,28 @@ pub(super) fn holds(interval: &Interval, planned: f64) -> bool {
 pub(super) fn verdict(
     ablation: &Ablation,
     measured: &[Measured<'_>],
-    fitted: Option<&Fitted<'_>>,
     fit: Option<&SlopeFit>,
     delay: Option<&DelayControl>,
     negative: &NegativeControl,
 ) -> SlopeVerdict {
-    let undecided = |why: String| SlopeVerdict::Undecided { why };
-    let (Some(fitted), Some(fit)) = (fitted, fit) else {
+    let undecided = |why: Undecided| SlopeVerdict::Undecided { why };
+    let Some(fit) = fit else {
         return undecided(no_line(ablation, measured));
     };
     if let NegativeControl::Moved { arm, ms } = negative {
-        return undecided(format!(
-            "one GPU, which has no collectives, moved by {} ms in the arm {arm}: its variables change more than the link, so that no slope is owed to links; find arms that leave one GPU alone",
-            ms.with_decimals(2)
-        ));
+        return undecided(Undecided::OneGpuMoved {
+            arm: arm.clone(),
+            ms: *ms,
+        });
     }
     let planned = f64::from(ablation.planned);
     let ratio = fit.slope.mid / planned;
     let limit = farthest(fit.arms.len(), fit.launches);
-    if let Some(chi) = fit.residual.reduced_chi_square.filter(|chi| *chi > limit) {
-        return undecided(format!(
-            "the arms do not lie on one line (mean squared distance {chi:.0} times what launches differ by, beyond {limit:.0}, which chance reaches in less than one of a hundred): {} lies farthest off, so it changes more than the link or the engine took another path in it than was timed; run it again, or leave it out",
-            fit.residual.worst
-        ));
+    if let Some(chi_square) = fit.residual.reduced_chi_square.filter(|chi| *chi > limit) {
+        return undecided(Undecided::OffTheLine {
+            arm: fit.residual.worst.clone(),
+            chi_square,
+        });
     }
     let is_wide = fit.power.half_width > WIDEST
         || fit.slope_95.high - fit.slope_95.low > 2.0 * WIDEST * planned;
@@ -61,22 +60,34 @@ pub(super) fn verdict(
         if is_equal && !is_wide {
             return SlopeVerdict::Follows;
         }
-        let xs = || fitted.points.iter().map(|of| of.x);
-        return undecided(format!(
-            "arms whose collectives take {:.1} to {:.1} us tell the slope to {:.0}% only: choose arms farther apart, such as a delay, or run {} launches an arm",
-            xs().fold(f64::MAX, f64::min),
-            xs().fold(f64::MIN, f64::max),
-            fit.power.half_width * 100.0,
-            fit.power.launches_for_tenth
-        ));
+        return undecided(Undecided::Rough {
+            half_width: fit.power.half_width,
+            launches: fit.power.launches_for_tenth,
+        });
     }
+    let slope = fit.slope;
     if ratio < 1.0 {
+        let part = |slope: f64| 1.0 - slope / planned;
         SlopeVerdict::BelowPlan {
-            why: below(fit, planned, delay),
+            cause: match delay {
+                Some(delay) if delay.follows => BelowCause::OtherPath,
+                Some(_) => BelowCause::Overlap,
+                None => BelowCause::OverlapOrOtherPath,
+            },
+            hidden: Range {
+                low: part(slope.high),
+                mid: part(slope.mid),
+                high: part(slope.low),
+            },
         }
     } else {
         SlopeVerdict::AbovePlan {
-            why: above(fit, planned, negative),
+            is_of_several: matches!(negative, NegativeControl::Still { .. }),
+            extra: Range {
+                low: slope.low - planned,
+                mid: slope.mid - planned,
+                high: slope.high - planned,
+            },
         }
     }
 }
@@ -88,9 +99,9 @@ fn farthest(arms: usize, launches: u32) -> f64 {
     BEYOND * f99(count(arms) - 2.0, within)
 }
 
-fn no_line(ablation: &Ablation, measured: &[Measured<'_>]) -> String {
+fn no_line(ablation: &Ablation, measured: &[Measured<'_>]) -> Undecided {
     if ablation.planned == 0 {
-        return "the plan has no all-reduce: there is nothing to follow".to_owned();
+        return Undecided::NothingPlanned;
     }
     let is_point = |of: &&Measured<'_>| {
         matches!(
@@ -98,52 +109,15 @@ fn no_line(ablation: &Ablation, measured: &[Measured<'_>]) -> String {
             Change::Baseline | Change::Link | Change::Delay
         )
     };
-    let all = measured.iter().filter(is_point).count();
-    let usable = measured.iter().filter(is_point);
-    let usable = usable.filter(|of| of.len() >= FEWEST).count();
-    if usable < 2 {
-        return format!(
-            "{usable} of {all} arms that change only the link have {FEWEST} usable launches or more: run two or more such arms, 5 launches each"
-        );
-    }
-    "all arms have the same collective time: choose arms that change it, such as another GPU pair or a delay".to_owned()
-}
-
-fn below(fit: &SlopeFit, planned: f64, delay: Option<&DelayControl>) -> String {
-    let part = |slope: f64| (1.0 - slope / planned) * 100.0;
-    let hidden = format!(
-        "{:.0}% [{:.0}, {:.0}]",
-        part(fit.slope.mid),
-        part(fit.slope.high),
-        part(fit.slope.low)
-    );
-    match delay {
-        Some(delay) if delay.follows => format!(
-            "another path than the bench timed: the step pays a known delay in full, and {hidden} less than the link's collectives differ by; look which path the engine takes in each arm"
-        ),
-        Some(_) => format!(
-            "overlap: {hidden} of what collectives take longer is hidden behind other work, and of a known delay, too"
-        ),
-        None => format!(
-            "overlap, or another path than the bench timed: {hidden} of what collectives take longer does not show in the step; an arm with a delay tells which"
-        ),
-    }
-}
-
-fn above(fit: &SlopeFit, planned: f64, negative: &NegativeControl) -> String {
-    let extra = format!(
-        "{:.0} us [{:.0}, {:.0}] of step for each microsecond of a collective beyond the {planned:.0} that are planned",
-        fit.slope.mid - planned,
-        fit.slope.low - planned,
-        fit.slope.high - planned
-    );
-    match negative {
-        NegativeControl::Still { .. } => format!(
-            "skew between ranks, or a confounder that needs several GPUs: {extra}, while one GPU did not move"
-        ),
-        _ => format!(
-            "a confounder: the host (NUMA placement, launches) or skew between ranks changes with the link, {extra}; run the arms with one GPU as a negative control"
-        ),
+    let of = measured.iter().filter(is_point).count();
+    let usable = measured
+        .iter()
+        .filter(is_point)
+        .filter(|of| of.len() >= FEWEST)
+        .count();
+    match usable < 2 {
+        true => Undecided::FewArms { usable, of },
+        false => Undecided::SameTimes,
     }
 }
 

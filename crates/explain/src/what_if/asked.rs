@@ -1,6 +1,6 @@
 //! What is asked: what to put in place of the collectives, as the command line says it.
 
-use measure::import::CurvePoint;
+use import::CurvePoint;
 use tp_plan::{EngineFacts, Surroundings};
 
 use super::rate::LinkRate;

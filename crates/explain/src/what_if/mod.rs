@@ -7,8 +7,7 @@ mod published;
 mod rate;
 mod work;
 
-pub use answer::{Answer, CommunicationFrom, Substituted, WhatIf};
+pub use answer::{Answer, Substituted, WhatIf};
 pub use asked::{By, Substitution, WhatIfError};
 pub use rate::LinkRate;
-pub(crate) use work::is_by_flag;
 pub use work::what_if;

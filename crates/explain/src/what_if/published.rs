@@ -103,7 +103,7 @@ fn between_pci_express_and_nvlink_two_gpus_are_told_to_a_quarter_and_at_worst_to
 #[test]
 fn four_gpus_on_pci_express_share_more_than_their_links() {
     // FIXME: RTX PRO 6000 to H200, four GPUs, the library: 3 of 8 within, at most 160% too slow, since four GPUs share their
-    // host's links and not their NVLinks. A count of the links that are crossed at once would mend it.
+    // host's links and not their NVLinks. A count of the links that are crossed at once would fix it.
     let from = |gpu: &str| {
         let priors = Priors::builtin().unwrap();
         let all = priors.curves(Some(gpu), 4);

@@ -33,14 +33,6 @@ impl LinkRate {
         }
     }
 
-    /// As it is asked for on a command line.
-    pub(super) fn asked(self) -> String {
-        match self {
-            Self::Pcie(link) => format!("gen{}x{}", link.generation(), link.width()),
-            Self::Nvlink(name, _) => name.to_owned(),
-        }
-    }
-
     /// Whether both are PCI Express or both NVLink, so that a library goes about them alike.
     pub(super) fn is_like(self, other: Self) -> bool {
         matches!(
@@ -94,9 +86,6 @@ mod tests {
         let whole = "gen4x16".parse::<LinkRate>().unwrap();
         assert!((whole.gb_per_s() / half.gb_per_s() - 2.0).abs() < 1e-9);
         assert_eq!("nvlink4".parse::<LinkRate>().unwrap().gb_per_s(), 450.0);
-        for name in ["gen4x8", "nvlink3-bridge"] {
-            assert_eq!(name.parse::<LinkRate>().unwrap().asked(), name);
-        }
         for bad in ["gen9x16", "gen4x3", "gen4", "x8", "nvlink", ""] {
             assert!(bad.parse::<LinkRate>().is_err(), "{bad}");
         }

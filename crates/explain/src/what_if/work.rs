@@ -1,15 +1,15 @@
 //! From what is asked to what is put in, and from the draws to the answer.
 
-use measure::import::CurvePoint;
-use measure::record::{CollectiveKind, PeerVerdict};
+use import::CurvePoint;
+use record::{CollectiveKind, PeerVerdict};
 use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
 
 use super::answer::{Answer, Substituted, WhatIf};
 use super::asked::{By, Substitution};
 use super::rate::LinkRate;
-use crate::advise::library_told_off;
-use crate::attribute::{Attribution, Bench, Claim, Step, Swap, Swapped};
-use crate::inputs::{Inputs, PeerState};
+use crate::attribute::{Attribution, Bench, Claim, NoSubstitute, Step, Swap, Swapped};
+use crate::commands::is_by_flag;
+use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::range::Range;
 
 /// What the step would take with each substitution; all of them have the attribution's draws.
@@ -19,16 +19,14 @@ pub fn what_if(inputs: &Inputs, attribution: &Attribution, asked: &[Substitution
         return Vec::new();
     }
     let bench = match &attribution.claim {
-        // What cannot be told from nothing cannot be put in the place of anything.
-        Claim::None { reason } => Err(format!(
-            "nothing is known of the communication that it would replace: {reason}"
-        )),
-        Claim::Estimated | Claim::AtMost { .. } => {
-            Bench::new(inputs, attribution).ok_or_else(|| "the runs show no step".to_owned())
+        // What cannot be distinguished from zero cannot be put in the place of anything.
+        Claim::None => Err(NoSubstitute::CommunicationUnknown),
+        Claim::Estimated | Claim::AtMost => {
+            Bench::new(inputs, attribution).ok_or(NoSubstitute::NoStep)
         }
     };
     let answer = |one: &Substitution| {
-        let bench = bench.as_ref().map_err(Clone::clone)?;
+        let bench = bench.as_ref().map_err(|why| *why)?;
         answered(bench, attribution, &one.by)
     };
     asked
@@ -45,18 +43,20 @@ pub fn what_if(inputs: &Inputs, attribution: &Attribution, asked: &[Substitution
         .collect()
 }
 
-fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substituted, String> {
+fn answered(
+    bench: &Bench,
+    attribution: &Attribution,
+    by: &By,
+) -> Result<Substituted, NoSubstitute> {
     let put = put(bench.inputs(), by)?;
     let Swapped {
         steps,
         upper,
         assumed,
-        notes,
     } = bench.with(&put.swap)?;
-    let none = || "no draw is left".to_owned();
     let range = |of: fn(&Step) -> f64| {
         let values: Vec<f64> = steps.iter().map(of).collect();
-        Range::of(&values).ok_or_else(none)
+        Range::of(&values).ok_or(NoSubstitute::NoStep)
     };
     let change_ms = range(|step| step.after - step.before)?;
     // Of repeated launches a draw has one, and what fits weighs them: today is their mean, as the waterfall has it.
@@ -68,11 +68,6 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
         })
     };
     let step_ms = around(range(|step| step.after)?, |_, _, after| after);
-    let today = match mean {
-        Some(_) => today,
-        None => range(|step| step.before)?,
-    };
-    let batch = f64::from(attribution.batch);
     let upper: Vec<f64> = upper.iter().map(|step| step.one / step.after).collect();
     Ok(Substituted {
         taken_out: bench.taken_out(),
@@ -86,30 +81,17 @@ fn answered(bench: &Bench, attribution: &Attribution, by: &By) -> Result<Substit
             range(|step| step.before / step.after)?,
             |_, today, after| today / after,
         ),
-        tokens_per_s: rate(batch, &step_ms),
-        today_tokens_per_s: Some(rate(batch, &today)),
         communication_ms: range(|step| step.communication)?,
         if_all_is_communication: Range::of(&upper),
         simulated: put.simulated,
-        assumed: assumed.iter().map(ToString::to_string).collect(),
-        notes: put.notes.into_iter().chain(notes).collect(),
+        assumed: assumed.into_iter().map(|prior| prior.name).collect(),
     })
-}
-
-/// Tokens a second of so many sequences with a token of each in every step of so many ms.
-fn rate(batch: f64, step_ms: &Range) -> Range {
-    Range {
-        low: batch * 1e3 / step_ms.high,
-        mid: batch * 1e3 / step_ms.mid,
-        high: batch * 1e3 / step_ms.low,
-    }
 }
 
 /// What to put in, with what to mind of it.
 struct Put {
     swap: Swap,
     simulated: Option<String>,
-    notes: Vec<String>,
 }
 
 impl Put {
@@ -117,13 +99,12 @@ impl Put {
         Self {
             swap,
             simulated: None,
-            notes: Vec::new(),
         }
     }
 }
 
-fn put(inputs: &Inputs, by: &By) -> Result<Put, String> {
-    let scaling = |name: &str| inputs.prior(name).ok_or_else(|| format!("no prior {name}"));
+fn put(inputs: &Inputs, by: &By) -> Result<Put, NoSubstitute> {
+    let scaling = |name: &str| inputs.prior(name).ok_or(NoSubstitute::PriorMissing);
     Ok(match by {
         By::AllReduceMicros(us) => Put::plain(Swap::Micros(*us)),
         By::AllReduceTimes(times) => Put::plain(Swap::Times {
@@ -152,11 +133,7 @@ fn put(inputs: &Inputs, by: &By) -> Result<Put, String> {
             is_of_ranks(&other)?;
             curves(other, elsewhere)
         }
-        By::Box {
-            name,
-            points,
-            around,
-        } => {
+        By::Box { points, around, .. } => {
             let staged = around.peer_access == Some(false);
             let name_of = if staged {
                 "transfer_staged"
@@ -174,7 +151,6 @@ fn put(inputs: &Inputs, by: &By) -> Result<Put, String> {
             let mut put = curves(other, Some(scaling(name_of)?));
             // A box file's figures are not a run of it.
             put.simulated = None;
-            put.notes.push(format!("times of the box file {name}, whose figures are published or assumed; the GPUs' own work stays as it was measured"));
             put
         }
     })
@@ -191,58 +167,34 @@ fn curves(inputs: Inputs, elsewhere: Option<crate::priors::Prior>) -> Put {
             elsewhere,
         },
         simulated,
-        notes: Vec::new(),
     }
 }
 
 /// Whether the curve in place of the box's own can be read at all; else a published one would stand in for it unasked.
-fn is_of_ranks(other: &Inputs) -> Result<(), String> {
+fn is_of_ranks(other: &Inputs) -> Result<(), NoSubstitute> {
     let fits = |point: &CurvePoint| {
         let its = (point.kind, point.ranks, point.engine.is_none());
         its == (CollectiveKind::AllReduce, other.tp, true)
     };
     match other.usable_curve().iter().any(fits) {
         true => Ok(()),
-        false => Err(format!(
-            "it holds no time above zero of the library's all-reduce of {} GPUs",
-            other.tp
-        )),
+        false => Err(NoSubstitute::OtherRanks),
     }
 }
 
-fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Put, String> {
+fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Put, NoSubstitute> {
     let seen = inputs.seen.link(inputs.tp).map(LinkRate::Pcie);
-    let has_nvlink = inputs.around.full_nvlink;
-    let old = old
-        .or(seen.filter(|_| !has_nvlink))
-        .ok_or_else(|| match has_nvlink {
-            true => format!("these GPUs have NVLink, of which generation no file says: give both, such as link=nvlink4:{}", new.asked()),
-            false => format!("which link these GPUs have is not known: give --links or --box, or both links, such as link=gen4x16:{}", new.asked()),
-        })?;
+    let seen = seen.filter(|_| !inputs.around.full_nvlink);
+    let old = old.or(seen).ok_or(NoSubstitute::LinkUnknown)?;
     let ratio = new.gb_per_s() / old.gb_per_s();
     if (ratio - 1.0).abs() < 1e-9 {
-        return Err(format!("{new} is the link that these GPUs have"));
+        return Err(NoSubstitute::SameLink);
     }
-    let name = if new.is_like(old) {
-        "link_scaling"
-    } else {
-        "link_scaling_other_kind"
+    let name = match new.is_like(old) {
+        true => "link_scaling",
+        false => "link_scaling_other_kind",
     };
-    let prior = inputs
-        .prior(name)
-        .ok_or_else(|| format!("no prior {name}"))?;
-    let staged = matches!(inputs.peer_state(), PeerState::Denied | PeerState::Staged);
-    let mut notes = vec![format!(
-        "{old} to {new}: {:.1} to {:.1} GB/s in one direction; what does not grow with the bytes stays",
-        old.gb_per_s(),
-        new.gb_per_s()
-    )];
-    if staged && matches!(new, LinkRate::Nvlink(..)) {
-        notes.push("these GPUs go through host memory now, and over NVLink they would not: an upper figure for the step".to_owned());
-    }
-    if inputs.tp > 2 && !new.is_like(old) {
-        notes.push("more than two GPUs share their host's links and need not share NVLinks, which the rates do not tell: on published times of four GPUs steps to NVLink were read up to 2.6 times too slow".to_owned());
-    }
+    let prior = inputs.prior(name).ok_or(NoSubstitute::PriorMissing)?;
     Ok(Put {
         swap: Swap::Link {
             ratio,
@@ -250,23 +202,15 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Put, St
             prior,
         },
         simulated: None,
-        notes,
     })
 }
 
 /// The same GPUs with peer access, by what was published for them.
-fn peers(inputs: &Inputs) -> Result<Put, String> {
+fn peers(inputs: &Inputs) -> Result<Put, NoSubstitute> {
     if inputs.peer_state() == PeerState::Direct && library_told_off(inputs).is_none() {
-        return Err("these GPUs reach each other's memory already".to_owned());
+        return Err(NoSubstitute::PeersAlready);
     }
     let mut other = inputs.clone();
-    let notes = match inputs.is_mig() {
-        true => vec![
-            "between MIG instances this is impossible: it is of whole GPUs on a platform that allows it"
-                .to_owned(),
-        ],
-        false => Vec::new(),
-    };
     other.curve.clear();
     other.around.peer_access = Some(true);
     other.around.no_peer_reason.clear();
@@ -285,7 +229,6 @@ fn peers(inputs: &Inputs) -> Result<Put, String> {
             elsewhere: None,
         },
         simulated: None,
-        notes,
     })
 }
 
@@ -311,10 +254,4 @@ fn on_other_box(engine: &EngineFacts, around: &Surroundings) -> EngineFacts {
     moved.architecture = there.architecture;
     moved.full_nvlink = there.full_nvlink;
     moved
-}
-
-/// Whether somebody switched the engine's own all-reduce off.
-pub(crate) fn is_by_flag(reason: &str) -> bool {
-    let reason = reason.to_ascii_lowercase().replace('-', "_");
-    reason.contains("disable_custom_all_reduce")
 }

@@ -1,9 +1,9 @@
 //! Boxes that users benchmarked by hand, as inputs: the figures as they reported them.
 
 use explain::{Evidence, Inputs, KnownBox, Priors, Seen};
-use measure::import::serve::Conditions;
-use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
-use measure::record::{CallMode, CollectiveKind, PeerVerdict};
+use import::serve::Conditions;
+use import::{CurvePoint, ServeFormat, ServeRun, Spread};
+use record::{CallMode, CollectiveKind, PeerVerdict};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
 /// Bytes that each of two ranks contributes to the logits of 16 sequences: 16 rows * 152064 / 2 columns * 2 bytes.

@@ -1,10 +1,10 @@
 //! Runs, curves and boxes of these tests.
 
 use explain::{Evidence, Inputs, KnownBox, LinkOutcome, LinkSide, PhysicalLink, Priors, Seen};
-use measure::import::serve::Conditions;
-use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
-use measure::record::{CallMode, CollectiveKind, PeerVerdict};
-use measure::stats::Interval;
+use import::serve::Conditions;
+use import::{CurvePoint, ServeFormat, ServeRun, Spread};
+use record::{CallMode, CollectiveKind, PeerVerdict};
+use stats::Interval;
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
 
 pub(crate) fn nvidia(peer_access: Option<bool>) -> Surroundings {

@@ -1,10 +1,8 @@
 //! Two links, two sizes, first tokens, and what refused cases still tell, on cases whose answer is arithmetic.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod bounds;
 pub(crate) mod cases;
 mod launches;
 mod one_prompt;
 mod sizes;
 mod two_links;
-mod wires;

@@ -1,7 +1,7 @@
 //! All-reduces of TensorRT-LLM, which are not vLLM's.
 
-use measure::import::CurvePoint;
-use measure::record::{CallMode, CollectiveKind};
+use import::CurvePoint;
+use record::{CallMode, CollectiveKind};
 
 use crate::reality::pairs::Gpu;
 

@@ -1,7 +1,7 @@
 //! The same model on two links, as published: what the curves' difference times the number of collectives predicts.
 
 use crate::reality::rows::model;
-use measure::record::CollectiveKind;
+use record::CollectiveKind;
 use tp_plan::{EngineFacts, Surroundings, Vendor, plan};
 
 /// Four A100, Llama-3-70B, a prompt of 4379 tokens prefilled by vLLM 0.6.6 at TP4: with NVLink 878.57 ms, with

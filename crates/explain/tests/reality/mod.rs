@@ -16,4 +16,3 @@ mod pairs;
 mod pairs_table;
 mod priors;
 mod rows;
-mod said;

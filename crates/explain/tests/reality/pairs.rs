@@ -2,11 +2,11 @@
 
 use explain::{
     Evidence, Inputs, KnownBox, Link, PredictError, PredictInputs, Predicted, Priors,
-    PublishedAllReduce, Seen, predict,
+    PublishedCurve, PublishedPath, Seen, predict,
 };
-use measure::import::serve::Conditions;
-use measure::import::{CurvePoint, ServeFormat, ServeRun, Spread};
-use measure::record::{CollectiveKind, CollectivePath, PeerVerdict};
+use import::serve::Conditions;
+use import::{CurvePoint, ServeFormat, ServeRun, Spread};
+use record::{CollectiveKind, CollectivePath, PeerVerdict};
 use tp_plan::{EngineFacts, Surroundings, Vendor};
 
 use crate::reality::fits::Line;
@@ -70,21 +70,21 @@ impl Gpu {
     }
 
     /// What was published for it and stands in for a curve of the box.
-    fn curve(self, custom: bool, ranks: u32) -> Option<PublishedAllReduce> {
+    fn curve(self, custom: bool, ranks: u32) -> Option<PublishedCurve> {
         let (key, path) = match (self, custom) {
-            (Self::H100, true) => ("h100", "custom"),
-            (Self::H100, false) => ("h100", "peer"),
-            (Self::H200, true) => ("h200", "custom"),
-            (Self::H200, false) => ("h200", "peer"),
-            (Self::B200, true) => ("b200", "custom"),
-            (Self::B200, false) => ("b200", "peer"),
-            (Self::RtxPro6000, _) => ("rtx pro 6000", "staged"),
+            (Self::H100, true) => ("h100", PublishedPath::Custom),
+            (Self::H100, false) => ("h100", PublishedPath::Peer),
+            (Self::H200, true) => ("h200", PublishedPath::Custom),
+            (Self::H200, false) => ("h200", PublishedPath::Peer),
+            (Self::B200, true) => ("b200", PublishedPath::Custom),
+            (Self::B200, false) => ("b200", PublishedPath::Peer),
+            (Self::RtxPro6000, _) => ("rtx pro 6000", PublishedPath::Staged),
             (Self::R9700, _) => return None,
         };
-        let curves = builtin().published();
-        curves
-            .into_iter()
-            .find(|c| (c.gpu.as_str(), c.path, c.ranks) == (key, path, ranks))
+        let curves = builtin();
+        let mut all = curves.all_curves().iter();
+        all.find(|c| (c.gpu.as_str(), c.path, c.ranks) == (key, path, ranks))
+            .cloned()
     }
 }
 

@@ -90,8 +90,10 @@ fn percent(error: Option<f64>) -> String {
 fn line(row: &Judged) -> String {
     let with_error = |range: Option<Range>| match range {
         Some(range) => format!(
-            "{}, {:+.0}%",
-            range.with_decimals(1),
+            "{:.1} [{:.1}, {:.1}], {:+.0}%",
+            range.mid,
+            range.low,
+            range.high,
             100.0 * error(range.mid, row.measured)
         ),
         None => "—".to_owned(),

@@ -3,7 +3,7 @@
 use tp_plan::ModelFacts;
 
 use crate::reality::pairs::{Case, Gpu, run_of_one};
-use measure::import::ServeRun;
+use import::ServeRun;
 
 /// One load of a published table: engine, GPU, model, sequences in flight, prompt and output tokens, TTFT and TPOT on one GPU,
 /// and TPOT on 2, 4 and 8, all in ms.

@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod controls;
-mod impossible;
 mod made;
 mod power;
 mod verdicts;

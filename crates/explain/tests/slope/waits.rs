@@ -3,10 +3,10 @@
 use crate::slope::cases::{inputs, near, nvidia, point, run};
 use crate::slope::made::{Design, Truth, ablation, arm};
 use explain::{
-    Cause, Change, ConstantPart, Explanation, Grade, Outcome, Slope, explain, slope, slope_text,
+    Cause, Change, ConstantPart, Explanation, Grade, Outcome, Slope, SlopeCaveat, explain, slope,
 };
-use measure::import::{CurvePoint, ServeRun};
-use measure::record::{CallMode, CollectiveKind};
+use import::{CurvePoint, ServeRun};
+use record::{CallMode, CollectiveKind};
 use tp_plan::EngineFacts;
 
 /// All-reduces of a step of Llama-3.1-8B: 1 + 2 * 32.
@@ -103,8 +103,6 @@ fn a_slope_alone_calls_its_product_a_lower_figure() {
         0.03,
     );
     assert_eq!(with.constant, ConstantPart::NotKnown);
-    let words = slope_text(&with);
-    assert!(words.contains("at least: what no arm changes"), "{words}");
     // Files of before have no word of it.
     let mut json = serde_json::to_value(&with).unwrap();
     json.as_object_mut().unwrap().remove("constant");
@@ -126,7 +124,6 @@ fn beside_results_the_product_is_widened_by_what_is_assumed() {
     // 65 * 34 us = 2.21 ms, 1.31 times: at the end of what is assumed.
     near(communication_ms.low, 1.69 * 0.92, 0.06);
     near(communication_ms.high, 1.69 * 1.28, 0.06);
-    assert!(slope_text(&of).contains("in_situ 0.9..1.3 is assumed"));
 }
 
 #[test]
@@ -139,12 +136,9 @@ fn a_half_width_model_finds_the_wait_that_no_arm_changes() {
     assert!(!check.agrees && check.constant_ms.low > 0.3, "{check:?}");
     // 65 * (26 + 8) us = 2.21 ms.
     near(check.communication_ms.mid, 2.21, 0.06);
-    let words = slope_text(&of);
-    assert!(words.contains("do not, whatever the link"), "{words}");
     // The slope is what was planned: the bar by curve and count is causal, and its words tell what is not in it.
     assert_eq!(grade(&explanation), Some(Grade::B));
-    let evidence = of.evidence().unwrap().words;
-    assert!(evidence.contains("that no arm changes"), "{evidence}");
+    assert!(of.evidence().is_some());
 }
 
 #[test]
@@ -155,11 +149,6 @@ fn without_a_wait_the_two_ends_agree() {
     near(check.constant_ms.mid, 0.0, 0.06);
     assert!(check.agrees, "{check:?}");
     near(check.communication_ms.mid, 1.69, 0.06);
-    assert!(
-        slope_text(&of).contains("no wait shows"),
-        "{}",
-        slope_text(&of)
-    );
     assert_eq!(grade(&explanation), Some(Grade::B));
 }
 
@@ -173,7 +162,6 @@ fn a_half_width_model_above_the_line_makes_the_slope_no_evidence() {
     assert_eq!(of.evidence(), None);
     // 14.44 less 13.6 and 0.15 is 0.7 where curve and arms give 1.7: none of the three is better than prior knowledge.
     assert_eq!(grade(&explanation), Some(Grade::D));
-    assert!(slope_text(&of).contains("neither is believed"));
 }
 
 #[test]
@@ -193,6 +181,6 @@ fn an_ablation_of_another_load_is_not_held_against_the_half_width_model() {
     assert!(
         of.caveats
             .iter()
-            .any(|caveat| caveat.contains("another load"))
+            .any(|caveat| matches!(caveat, SlopeCaveat::OtherLoad { .. }))
     );
 }

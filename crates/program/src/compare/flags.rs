@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use measure::exit;
-use serde::Serialize;
+use record::exit;
 
 use super::verdict::Threshold;
 use crate::places::check_file;
@@ -30,17 +29,6 @@ pub struct CompareFlags {
     pub json: Option<PathBuf>,
 }
 
-/// What a comparison gives.
-#[derive(Debug)]
-pub struct Compared {
-    /// For standard output.
-    pub shown: String,
-    /// A file and what goes into it.
-    pub file: Option<(PathBuf, String)>,
-    /// The exit code.
-    pub exit_code: u8,
-}
-
 impl CompareFlags {
     /// Whether the file that is to be written can be.
     ///
@@ -52,32 +40,9 @@ impl CompareFlags {
             _ => Ok(()),
         }
     }
-
-    /// A comparison in the forms that were asked for.
-    ///
-    /// # Errors
-    /// It has no JSON.
-    pub fn compared(
-        &self,
-        comparison: &impl Serialize,
-        text: String,
-        exit_code: u8,
-    ) -> anyhow::Result<Compared> {
-        let json = serde_json::to_string_pretty(comparison)? + "\n";
-        let is_stdout = self.json.as_deref() == Some(Path::new("-"));
-        Ok(Compared {
-            shown: if is_stdout { json.clone() } else { text },
-            file: self
-                .json
-                .clone()
-                .filter(|_| !is_stdout)
-                .map(|path| (path, json)),
-            exit_code,
-        })
-    }
 }
 
-/// The soft boxes behind two files, each with its name; `None` where both were measured.
+/// The simulated machines behind two files, each with its name; `None` where both were measured.
 ///
 /// # Errors
 /// Only one of them is simulated: such numbers are no baseline of real ones.
@@ -89,8 +54,8 @@ pub fn both_simulated(
         ((_, Some(of_a)), (_, Some(of_b))) => Ok(Some((of_a.to_owned(), of_b.to_owned()))),
         ((_, None), (_, None)) => Ok(None),
         ((soft, Some(name)), _) | (_, (soft, Some(name))) => bail!(
-            "{soft} is SIMULATED on soft box {name} and the other file is measured; simulated numbers are neither a \
-             baseline nor a result of a real box, so compare it with another simulated run"
+            "{soft} is SIMULATED on {name} and the other file is measured; simulated numbers are neither a \
+             baseline nor a result of a real machine, so compare it with another simulated run"
         ),
     }
 }

@@ -1,10 +1,15 @@
-//! What programs that compare two files share: flags, verdicts, exit codes, and the form of the text. Which number of one file is
-//! which of the other is the program's own.
+//! Comparison of two files: flags, verdicts, exit codes and the document. A program says which numbers of its kind are the same.
 
+mod comparison;
+mod document;
 mod flags;
 mod text;
 mod verdict;
 
-pub use flags::{CompareFlags, Compared, both_simulated, exit_code};
-pub use text::{columns, listed, numbers, section, significant};
-pub use verdict::{Threshold, Verdict, gain, judge};
+pub use comparison::{
+    Comparison, Difference, Fact, Gone, Missing, Row, Rules, Side, Value, compare,
+};
+pub use document::{ComparedRow, Screen};
+pub use flags::{CompareFlags, both_simulated, exit_code};
+pub use text::listed;
+pub use verdict::{Threshold, Verdict, judge_by};

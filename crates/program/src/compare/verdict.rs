@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use measure::quantity::Unit;
-use measure::stats::Interval;
+use record::quantity::Unit;
 use serde::{Serialize, Serializer};
+use stats::Interval;
 
 /// Without an interval, a ratio must be this many thresholds away to be told from noise (our choice: nvbandwidth's own three
 /// samples were seen to spread by several percent).
@@ -48,7 +48,7 @@ pub enum Verdict {
     Same,
     /// B is better by more than the threshold.
     Faster,
-    /// Not judged: of different sizes, or this machine's own time beside a soft box.
+    /// Not judged: of different sizes, or this machine's own time beside a simulated machine.
     NotJudged,
 }
 
@@ -76,7 +76,7 @@ fn more_is_better(unit: Unit) -> bool {
 
 /// How much better B is than A: above 1 is better.
 #[must_use]
-pub fn gain(ratio: f64, unit: Unit) -> f64 {
+pub(super) fn gain(ratio: f64, unit: Unit) -> f64 {
     if more_is_better(unit) {
         ratio
     } else {
@@ -86,10 +86,22 @@ pub fn gain(ratio: f64, unit: Unit) -> f64 {
 
 /// The verdict on B/A, where both were measured alike.
 #[must_use]
-pub fn judge(
+pub(super) fn judge(
     ratio: f64,
     interval: Option<Interval>,
     unit: Unit,
+    threshold: Threshold,
+) -> Verdict {
+    judge_by(ratio, interval, more_is_better(unit), 0.0, threshold)
+}
+
+/// The verdict on B/A, of which more is better or less; `noise` is what two runs of one setting differ by beyond the threshold.
+#[must_use]
+pub fn judge_by(
+    ratio: f64,
+    interval: Option<Interval>,
+    more_is_better: bool,
+    noise: f64,
     Threshold(threshold): Threshold,
 ) -> Verdict {
     let (low, high) = interval.map_or((ratio, ratio), |interval| (interval.low, interval.high));
@@ -97,10 +109,10 @@ pub fn judge(
         return Verdict::Same;
     }
     let beyond = match interval {
-        Some(_) => threshold,
+        Some(_) => threshold + noise,
         None => threshold * WITHOUT_INTERVAL,
     };
-    let (better, worse) = if more_is_better(unit) {
+    let (better, worse) = if more_is_better {
         (Verdict::Faster, Verdict::Regression)
     } else {
         (Verdict::Regression, Verdict::Faster)

@@ -1,7 +1,7 @@
 //! `amd-smi topology`: tables of access, weight, hops, link type and more over the PCI addresses of GPUs.
 
+use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
-use super::read::Seen;
 use super::table::Table;
 use super::{Captured, CapturedError};
 use crate::PciAddress;
@@ -12,14 +12,14 @@ pub(super) const TOOL: &str = "amd-smi topology";
 /// How the title of a table ends.
 const TITLE: &str = " TABLE:";
 
-pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     title(lines.peek().unwrap_or_default()).is_some()
 }
 
 /// Reads one table.
 pub(super) fn read(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let about = title(lines.peek().unwrap_or_default())

@@ -2,7 +2,7 @@
 
 use super::lines::{malformed, shown};
 use super::table::{Table, numbered};
-use super::{Captured, CapturedError};
+use super::{Captured, CapturedError, CapturedFinding};
 use crate::{CpuSet, End, EndKind, Matrix, PathType};
 
 /// The most CPUs of an affinity; Linux is built for at most 8192.
@@ -125,13 +125,13 @@ pub(super) fn matrix(
     })
 }
 
-/// Gives the ends of a matrix the affinities of the table's rows; gives what could not be told.
+/// Gives the ends of a matrix the affinities of the table's rows; gives what is not clear.
 pub(super) fn affinities(
     table: &Table,
     tool: &'static str,
     titles: &[Affinity],
     matrix: &mut Matrix,
-) -> Result<Vec<String>, CapturedError> {
+) -> Result<Vec<CapturedFinding>, CapturedError> {
     let mut open = Vec::new();
     // Network cards have no affinity; rows of GPUs have as many words as those above them.
     let mut usual = titles.len();
@@ -153,14 +153,14 @@ pub(super) fn affinities(
             }
             usual = row.rest.len();
         }
-        // With an empty cell among them it cannot be told whose a single number is; a list with a dash is of CPUs.
+        // With an empty cell among them it is unknown whose a single number is; a list with a dash is of CPUs.
         let lacking = row.rest.len() < titles.len() && !absent;
         if lacking && !row.rest[0].contains(['-', ',']) {
-            open.push(format!(
-                "{tool}: it cannot be told which affinity {} of row {} is",
-                shown(&row.rest[0]),
-                end.name
-            ));
+            open.push(CapturedFinding::AffinityUnclear {
+                tool: tool.to_owned(),
+                row: end.name.clone(),
+                value: row.rest[0].clone(),
+            });
             continue;
         }
         for (word, kind) in row.rest.iter().zip(titles) {
@@ -231,9 +231,8 @@ pub(super) fn from_link_types(captured: &mut Captured, tools: &[&'static str]) {
     let ends = (0..count).map(|at| end(&format!("GPU{at}"))).collect();
     let source = tool.to_owned();
     if unknown {
-        captured.open.push(format!(
-            "{tool} does not tell PIX, PXB, PHB and NODE apart; such pairs are UNKNOWN"
-        ));
+        let tool = source.clone();
+        captured.open.push(CapturedFinding::ClassesCoarse { tool });
     }
     captured.matrix = Some(Matrix {
         source,

@@ -13,11 +13,9 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Cleans a text: colour codes go, also those that lost their escape character; a mail's `>` goes; other control characters
-    /// become a replacement mark.
+    /// Cleans a text of what is put around lines, as [`bounded::pasted`] does.
     pub(crate) fn of(text: &str) -> Self {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = text.lines().map(clean).collect();
+        let lines = bounded::pasted::lines(text);
         Self { lines, next: 0 }
     }
 
@@ -31,6 +29,11 @@ impl Lines {
         self.lines
             .get(self.next.checked_add(lines)?)
             .map(String::as_str)
+    }
+
+    /// Puts a line above the next one.
+    pub(super) fn put(&mut self, line: String) {
+        self.lines.insert(self.next, line);
     }
 
     /// Goes past the next line.
@@ -49,6 +52,14 @@ impl Lines {
             .iter()
             .skip(self.next)
             .all(|line| line.is_empty())
+    }
+
+    /// The first line after the next one that is not empty: some terminals' pastes have an empty line after each line.
+    pub(super) fn below(&self) -> &str {
+        let mut lines = self.lines.iter().skip(self.next + 1);
+        lines
+            .find(|line| !line.is_empty())
+            .map_or("", String::as_str)
     }
 
     /// Goes past empty lines; gives the next one.
@@ -73,36 +84,4 @@ pub(super) fn shown(word: &str) -> String {
     }
     let mark = if end < word.len() { "..." } else { "" };
     format!("`{}{mark}`", word[..end].replace('\t', " "))
-}
-
-fn clean(line: &str) -> String {
-    let mut clean = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(first) = rest.chars().next() {
-        if let Some(after) = colour(rest) {
-            rest = after;
-            continue;
-        }
-        match first {
-            '\t' => clean.push('\t'),
-            '\r' => {}
-            control if control.is_control() => clean.push('\u{fffd}'),
-            other => clean.push(other),
-        }
-        rest = &rest[first.len_utf8()..];
-    }
-    let quoted = |c: char| c == '>' || c.is_whitespace();
-    clean.trim_start_matches(quoted).trim_end().to_owned()
-}
-
-/// What follows a code such as `ESC[4m`, where the text begins with one; pastes often lose the escape character.
-fn colour(text: &str) -> Option<&str> {
-    let code = text.strip_prefix('\u{1b}').unwrap_or(text);
-    let code = code.strip_prefix('[')?;
-    let digits = code
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b';');
-    // A code has at most some numbers; the bound keeps a long run of digits from being looked at again and again.
-    let length = digits.take(16).count();
-    code.get(length..)?.strip_prefix('m')
 }

@@ -1,9 +1,10 @@
 //! `mx-smi topo -m` and `topo -n`, the matrix without and with network cards, and `mx-smi -L`, names and addresses of GPUs.
 
 use super::classes::{self, Affinity};
+use super::heading::{Heading, attached};
 use super::lines::{Lines, malformed};
 use super::nvidia_list::uuid;
-use super::read::Seen;
+use super::nvidia_topo::is_header;
 use super::table::{MOST_ENDS, Table};
 use super::{Captured, CapturedError, NamedGpu};
 use crate::{Matrix, PathType, PciAddress};
@@ -20,19 +21,14 @@ const TITLE: &str = "Device link type matrix";
 /// Words of the matrix that are no path class of ours; the legend calls the second one "unknown".
 const NO_CLASS: [&str; 2] = ["ETH", "NA"];
 
-/// How many GPUs the line `Attached GPUs` says.
-pub(super) fn attached(line: &str) -> Option<usize> {
-    let rest = line.strip_prefix("Attached GPUs")?.trim_start();
-    rest.strip_prefix(':')?.trim().parse().ok()
-}
-
-pub(super) fn begins_matrix(lines: &Lines, _seen: &Seen) -> bool {
-    lines.peek() == Some(TITLE)
+/// Some pastes lack the title; the line `Attached GPUs` above says whose matrix it is.
+pub(super) fn begins_matrix(lines: &Lines, seen: &Heading) -> bool {
+    lines.peek() == Some(TITLE) || (seen.attached.is_some() && is_header(lines))
 }
 
 pub(super) fn read_matrix(
     lines: &mut Lines,
-    seen: &Seen,
+    seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let (table, titles, matrix) = matrix(lines, seen.attached)?;
@@ -65,7 +61,9 @@ fn matrix(
     lines: &mut Lines,
     attached: Option<usize>,
 ) -> Result<(Table, Vec<Affinity>, Matrix), CapturedError> {
-    lines.advance();
+    if lines.peek() == Some(TITLE) {
+        lines.advance();
+    }
     let line = lines.number();
     let (ends, titles) = classes::header(lines.peek().unwrap_or_default())
         .map_err(|what| malformed(TOPO, line, what))?;
@@ -89,14 +87,14 @@ fn word(word: &str) -> Option<PathType> {
     classes::pci_word(word).or(metaxlink).or_else(other)
 }
 
-pub(super) fn begins_list(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins_list(lines: &Lines, _seen: &Heading) -> bool {
     lines.peek().is_some_and(|line| line.starts_with("GPU#"))
 }
 
 /// Reads one line of the list.
 pub(super) fn read_list(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let line = lines.number();

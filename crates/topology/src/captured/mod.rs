@@ -6,8 +6,8 @@ mod amd_smi;
 mod classes;
 mod contradictions;
 mod error;
-#[cfg(test)]
-mod fuzz;
+mod finding;
+mod heading;
 mod lines;
 mod metax;
 mod model;
@@ -18,8 +18,11 @@ mod nvidia_topo;
 mod read;
 mod rocm_smi;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use error::CapturedError;
+pub use finding::CapturedFinding;
 pub use model::{Captured, MigDevice, NamedGpu, PairTable};
 pub use nvidia_p2p::status_meaning;
 pub use read::read;

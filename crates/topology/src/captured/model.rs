@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::CapturedError;
 use super::classes::{self, Affinity};
 use super::lines::malformed;
 use super::table::Table;
+use super::{CapturedError, CapturedFinding};
 use crate::{Matrix, NumaNode, PciAddress};
 
 /// The most tables of words; the tool with the most prints nine.
@@ -26,11 +26,11 @@ pub struct Captured {
     pub gpus: Vec<NamedGpu>,
     /// NUMA nodes, from `numactl -H`.
     pub nodes: Vec<NumaNode>,
-    /// What the text leaves open, one sentence each, such as rows that a partial matrix lacks.
-    pub open: Vec<String>,
-    /// What cannot be of one machine, a clause each: the outputs may be of several.
+    /// What the text leaves open, such as rows that a partial matrix lacks.
+    pub open: Vec<CapturedFinding>,
+    /// What cannot be of one machine: the outputs may be of several.
     #[serde(default)]
-    pub contradictions: Vec<String>,
+    pub contradictions: Vec<CapturedFinding>,
     /// The numbers of the GPUs that each list has; [`Captured::gpus`] merges them.
     #[serde(skip)]
     pub(super) listed: Vec<(&'static str, BTreeSet<u32>)>,

@@ -1,7 +1,7 @@
 //! `numactl -H`: NUMA nodes with CPUs, memory and distances.
 
+use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
-use super::read::Seen;
 use super::table::MOST_ENDS;
 use super::{Captured, CapturedError};
 use crate::{CpuSet, NumaNode};
@@ -15,14 +15,14 @@ const HIGHEST_CPU: usize = 65_535;
 /// The distance of a node to itself; the kernel refuses a table that says otherwise (ACPI 6.5, section 5.2.17).
 const TO_ITSELF: u32 = 10;
 
-pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     let line = lines.peek().unwrap_or_default();
     line.starts_with("available: ") && line.contains(" node")
 }
 
 pub(super) fn read(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let line = lines.number();

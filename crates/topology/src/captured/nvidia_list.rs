@@ -1,7 +1,7 @@
 //! `nvidia-smi -L`: GPUs and their MIG devices with UUIDs.
 
+use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
-use super::read::Seen;
 use super::table::MOST_ENDS;
 use super::{Captured, CapturedError, MigDevice};
 
@@ -11,7 +11,7 @@ pub(super) const TOOL: &str = "nvidia-smi -L";
 /// The most MIG devices of a GPU that are read; a GPU has at most 7 slices, each with compute instances.
 const MOST_MIG: usize = 64;
 
-pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     let line = lines.peek().unwrap_or_default();
     gpu(line).is_some() || is_mig(line)
 }
@@ -19,7 +19,7 @@ pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
 /// Reads one line; a MIG device belongs to the GPU above it.
 pub(super) fn read(
     lines: &mut Lines,
-    seen: &Seen,
+    seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let mut above = None;
@@ -71,8 +71,9 @@ pub(super) fn read(
 fn gpu(line: &str) -> Option<(u32, &str)> {
     let (number, rest) = line.strip_prefix("GPU ")?.split_once(':')?;
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-    // `rocm-smi` of old writes its lines like this, too.
-    let other = rest.contains("(Topology)");
+    // `rocm-smi` of old and tables of bandwidths write their lines like this, too.
+    let is_figure = |c: char| c == '-' || c.is_ascii_digit();
+    let other = rest.contains("(Topology)") || rest.trim_start().starts_with(is_figure);
     (plain && !other).then(|| Some((number.parse().ok()?, rest)))?
 }
 

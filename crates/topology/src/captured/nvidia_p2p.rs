@@ -1,9 +1,9 @@
 //! `nvidia-smi topo -p2p r|w|n|a|p`: for each two GPUs whether the driver allows peer access.
 
 use super::classes;
+use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
 use super::nvidia_topo::is_header;
-use super::read::Seen;
 use super::table::{Table, is_end};
 use super::{Captured, CapturedError};
 
@@ -40,10 +40,14 @@ pub fn status_meaning(word: &str) -> Option<&'static str> {
     row.map(|(_, meaning)| *meaning)
 }
 
-/// It has the same header as the matrix, but no affinities; with one GPU the tables are told apart by nothing else.
-pub(super) fn begins(lines: &Lines, seen: &Seen) -> bool {
-    let row = lines.ahead(1).unwrap_or_default();
-    let class = |word| classes::pci_word(word).is_some() && word != "X";
+/// It has the same header as the matrix, but no affinities; with one GPU the tables are distinguished by nothing else.
+pub(super) fn begins(lines: &Lines, seen: &Heading) -> bool {
+    let row = lines.below();
+    let bonded = |word: &str| {
+        word.strip_prefix("NV")
+            .is_some_and(|links| links.parse::<u32>().is_ok())
+    };
+    let class = |word| bonded(word) || (classes::pci_word(word).is_some() && word != "X");
     is_header(lines)
         && !classes::has_affinity(lines.peek().unwrap_or_default())
         && !seen.command.contains("topo -m")
@@ -52,7 +56,7 @@ pub(super) fn begins(lines: &Lines, seen: &Seen) -> bool {
 
 pub(super) fn read(
     lines: &mut Lines,
-    seen: &Seen,
+    seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let header = lines.peek().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! `nvidia-smi topo -m`: the matrix of GPUs and network cards with their affinities, and the legend that names the cards.
 
 use super::classes;
+use super::heading::Heading;
 use super::lines::{Lines, malformed};
-use super::read::Seen;
 use super::table::{Table, is_end, numbered};
 use super::{Captured, CapturedError};
 use crate::{EndKind, PathType};
@@ -10,7 +10,7 @@ use crate::{EndKind, PathType};
 /// The command.
 pub(super) const TOOL: &str = "nvidia-smi topo -m";
 
-pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     is_header(lines)
 }
 
@@ -22,15 +22,48 @@ pub(super) fn is_header(lines: &Lines) -> bool {
     let gpu = first.starts_with("GPU") && numbered(first).is_some();
     let second = words.next();
     let second = second.is_none_or(|word| word == "CPU" || is_end(word));
-    let below = lines.ahead(1).unwrap_or_default();
-    let below = below.split_whitespace().next();
-    let row = below.is_none_or(|name| line.split_whitespace().any(|word| word == name));
+    let below = lines.below().split_whitespace().next();
+    let row = match below {
+        Some(name) => line.split_whitespace().any(|word| word == name),
+        None => classes::header(line).is_ok(),
+    };
     gpu && second && (row || classes::has_affinity(line))
+}
+
+/// Whether the next line is the first row of a matrix whose header the paste lacks.
+pub(super) fn begins_without_header(lines: &Lines, _seen: &Heading) -> bool {
+    let mut words = lines.peek().unwrap_or_default().split_whitespace();
+    words.next() == Some("GPU0")
+        && words.next() == Some("X")
+        && words.next().and_then(word).is_some()
+}
+
+/// Puts the header above the rows: GPUs in their order, then network cards, then the affinities that are there.
+pub(super) fn read_without_header(
+    lines: &mut Lines,
+    seen: &Heading,
+    captured: &mut Captured,
+) -> Result<(), CapturedError> {
+    let own = |ahead: usize| {
+        let mut words = lines.ahead(ahead).unwrap_or_default().split_whitespace();
+        (words.next() == Some(format!("GPU{ahead}").as_str())).then(|| words.collect::<Vec<_>>())
+    };
+    let rows: Vec<Vec<&str>> = (0..).map_while(own).collect();
+    let classes = |row: &Vec<&str>| row.iter().take_while(|cell| word(cell).is_some()).count();
+    let columns = rows.iter().map(classes).min().unwrap_or_default();
+    let gpus = (0..rows.len()).map(|number| format!("GPU{number}"));
+    let nics = (0..columns.saturating_sub(rows.len())).map(|number| format!("NIC{number}"));
+    let titles = ["CPU Affinity", "NUMA Affinity", "GPU NUMA ID"].map(str::to_owned);
+    let beside = rows.iter().map(|row| row.len() - columns).max();
+    let titles = titles.into_iter().take(beside.unwrap_or_default());
+    let header: Vec<String> = gpus.chain(nics).chain(titles).collect();
+    lines.put(header.join("\t"));
+    read(lines, seen, captured)
 }
 
 pub(super) fn read(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let line = lines.number();
@@ -54,14 +87,14 @@ fn word(word: &str) -> Option<PathType> {
     classes::pci_word(word).or(old).or_else(bonded)
 }
 
-pub(super) fn begins_legend(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins_legend(lines: &Lines, _seen: &Heading) -> bool {
     legend(lines.peek().unwrap_or_default()).is_some()
 }
 
 /// Reads one line `NIC0: mlx5_0`.
 pub(super) fn read_legend(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let line = lines.number();

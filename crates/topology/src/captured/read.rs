@@ -1,9 +1,10 @@
 //! [`read`]: which tools a text is of, and what each says.
 
+use super::heading::Heading;
 use super::lines::Lines;
 use super::{
-    Captured, CapturedError, amd_smi, classes, contradictions, metax, numactl, nvidia_list,
-    nvidia_p2p, nvidia_topo, rocm_smi,
+    Captured, CapturedError, CapturedFinding, amd_smi, classes, contradictions, metax, numactl,
+    nvidia_list, nvidia_p2p, nvidia_topo, rocm_smi,
 };
 
 /// The most bytes that are read; the outputs of all tools on the largest boxes are far shorter.
@@ -12,21 +13,12 @@ const MOST_BYTES: usize = 1 << 20;
 /// A tool's output: how it begins, and what reads it from that line on.
 struct Reader {
     tool: &'static str,
-    begins: fn(&Lines, &Seen) -> bool,
-    read: fn(&mut Lines, &Seen, &mut Captured) -> Result<(), CapturedError>,
-}
-
-/// What lines above an output said about it.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// The last line that names a tool, as a shell's prompt shows it.
-    pub(super) command: String,
-    /// `Attached GPUs` of `mx-smi`.
-    pub(super) attached: Option<usize>,
+    begins: fn(&Lines, &Heading) -> bool,
+    read: fn(&mut Lines, &Heading, &mut Captured) -> Result<(), CapturedError>,
 }
 
 /// Each kind of output; where a line begins several, the first one counts.
-const READERS: [Reader; 9] = [
+const READERS: [Reader; 10] = [
     Reader {
         tool: numactl::TOOL,
         begins: numactl::begins,
@@ -69,6 +61,11 @@ const READERS: [Reader; 9] = [
     },
     Reader {
         tool: nvidia_topo::TOOL,
+        begins: nvidia_topo::begins_without_header,
+        read: nvidia_topo::read_without_header,
+    },
+    Reader {
+        tool: nvidia_topo::TOOL,
         begins: nvidia_topo::begins_legend,
         read: nvidia_topo::read_legend,
     },
@@ -90,7 +87,7 @@ pub fn read(text: &str) -> Result<Captured, CapturedError> {
     }
     let mut lines = Lines::of(text);
     let mut captured = Captured::default();
-    let mut seen = Seen::default();
+    let mut seen = Heading::default();
     while let Some(line) = lines.peek() {
         seen.note(line);
         match READERS.iter().find(|reader| (reader.begins)(&lines, &seen)) {
@@ -101,15 +98,13 @@ pub fn read(text: &str) -> Result<Captured, CapturedError> {
                     captured.sources.push(reader.tool.to_owned());
                 }
                 (reader.read)(&mut lines, &seen, &mut captured)?;
-                seen = Seen::default();
+                seen = Heading::default();
                 if lines.number() == began {
                     lines.advance();
                 }
                 if lines.ended() && !text.ends_with('\n') {
-                    captured.open.push(format!(
-                        "{}: the text ends without a line end; its last word may be cut short",
-                        reader.tool
-                    ));
+                    let tool = reader.tool.to_owned();
+                    captured.open.push(CapturedFinding::EndMissing { tool });
                 }
             }
         }
@@ -125,16 +120,6 @@ pub fn read(text: &str) -> Result<Captured, CapturedError> {
     captured.contradictions = contradictions::of(&captured);
     captured.name_ends();
     Ok(captured)
-}
-
-impl Seen {
-    fn note(&mut self, line: &str) {
-        const PROGRAMS: [&str; 5] = ["nvidia-smi", "mx-smi", "rocm-smi", "amd-smi", "numactl"];
-        if PROGRAMS.iter().any(|program| line.contains(program)) {
-            line.clone_into(&mut self.command);
-        }
-        self.attached = metax::attached(line).or(self.attached);
-    }
 }
 
 impl Captured {

@@ -1,7 +1,7 @@
 //! `rocm-smi --showtopo`: weight, hops and link type of each two GPUs, and the NUMA node of each GPU.
 
+use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
-use super::read::Seen;
 use super::table::{MOST_ENDS, Table, is_end};
 use super::{Captured, CapturedError};
 
@@ -17,7 +17,7 @@ const NODE: &str = "(Topology) Numa Node:";
 /// Another line of a GPU, which says the same of the memory that the driver would take.
 const AFFINITY: &str = "(Topology) Numa Affinity:";
 
-pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
+pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     let line = lines.peek().unwrap_or_default();
     title(line).is_some() || line.contains("(Topology)")
 }
@@ -25,7 +25,7 @@ pub(super) fn begins(lines: &Lines, _seen: &Seen) -> bool {
 /// Reads one table, or one line of a GPU's node.
 pub(super) fn read(
     lines: &mut Lines,
-    _seen: &Seen,
+    _seen: &Heading,
     captured: &mut Captured,
 ) -> Result<(), CapturedError> {
     let number = lines.number();

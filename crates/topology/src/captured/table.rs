@@ -1,7 +1,7 @@
 //! [`Table`]: a header that names ends, and rows of one word for each, as all these tools print pairs.
 
 use super::lines::{Lines, malformed, shown};
-use super::{CapturedError, PairTable};
+use super::{CapturedError, CapturedFinding, PairTable};
 
 /// The most ends of a table; the largest boxes have 64 GPUs.
 pub(super) const MOST_ENDS: usize = 256;
@@ -157,21 +157,12 @@ impl Table {
             .collect()
     }
 
-    /// A sentence about the rows that the text lacks, where it lacks any.
-    pub(super) fn lacks(&self, tool: &str) -> Option<String> {
-        const NAMED: usize = 8;
-        let missing = self.missing();
-        let more = match missing.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let named: Vec<&str> = missing.iter().copied().take(NAMED).collect();
-        let rows = if missing.len() == 1 { "row" } else { "rows" };
-        (!missing.is_empty()).then(|| {
-            format!(
-                "{tool}: the text lacks {rows} {}{more}; what only they tell is not known",
-                named.join(", ")
-            )
+    /// The rows that the text lacks, where it lacks any.
+    pub(super) fn lacks(&self, tool: &str) -> Option<CapturedFinding> {
+        let rows: Vec<String> = self.missing().into_iter().map(str::to_owned).collect();
+        (!rows.is_empty()).then(|| CapturedFinding::RowsMissing {
+            tool: tool.to_owned(),
+            rows,
         })
     }
 }

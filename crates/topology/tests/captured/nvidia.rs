@@ -2,6 +2,7 @@
 
 use topology::EndKind;
 use topology::PathType::{Node, Nv, Phb, Pix, Pxb, Same, Sys, Unknown};
+use topology::captured::CapturedFinding;
 use topology::captured::status_meaning;
 
 use crate::captured::{captured, classes, texts};
@@ -80,18 +81,11 @@ fn rows_that_a_partial_matrix_lacks_come_from_its_columns_and_are_told() {
     assert_eq!(matrix.class(25, 25), Some(Same));
     assert_eq!(matrix.ends[1].node, Some(0));
     assert_eq!(matrix.ends[2].node, None);
-    // 26 ends less 2 rows are 24, of which 8 are named.
-    assert_eq!(captured.open.len(), 1);
-    assert!(
-        captured.open[0].contains("rows GPU2, GPU3, "),
-        "{}",
-        captured.open[0]
-    );
-    assert!(
-        captured.open[0].contains("and 16 more"),
-        "{}",
-        captured.open[0]
-    );
+    let [CapturedFinding::RowsMissing { rows, .. }] = captured.open.as_slice() else {
+        panic!("{:?}", captured.open);
+    };
+    // 26 ends less 2 rows.
+    assert_eq!((rows.len(), rows[0].as_str()), (24, "GPU2"));
 }
 
 #[test]
@@ -158,11 +152,7 @@ fn one_number_under_two_affinities_is_left_open() {
     let captured = captured(text);
     let end = &captured.matrix.unwrap().ends[0];
     assert_eq!((&end.cpus, end.node), (&None, None));
-    assert!(
-        captured.open[0].contains("it cannot be told which affinity"),
-        "{:?}",
-        captured.open
-    );
+    assert_eq!(captured.open[0].code(), "affinity-unclear");
 }
 
 #[test]
@@ -218,4 +208,21 @@ fn names_of_a_list_go_to_the_ends_of_the_matrix() {
     let matrix = captured(&text).matrix.unwrap();
     let label = matrix.ends[1].label.as_deref();
     assert_eq!(label, Some("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q"));
+}
+
+// Two GPUs and a card of two ports; the paste begins with the first row.
+#[test]
+fn a_matrix_without_its_header_is_read_by_its_rows() {
+    let text =
+        "GPU0\t X \tNV18\tPXB\tSYS\t0-31\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\tPXB\t32-63\t1\t\tN/A\n";
+    let captured = captured(text);
+    let matrix = captured.matrix.unwrap();
+    let names: Vec<&str> = matrix.ends.iter().map(|end| end.name.as_str()).collect();
+    assert_eq!(names, ["GPU0", "GPU1", "NIC0", "NIC1"]);
+    assert_eq!(
+        (matrix.class(0, 1), matrix.class(1, 3)),
+        (Some(Nv(18)), Some(Pxb))
+    );
+    assert_eq!(matrix.ends[1].node, Some(1));
+    assert_eq!(captured.open[0].code(), "file-cut");
 }

@@ -4,8 +4,8 @@
 //! those of `custom_all_reduce.py` and `all_reduce_utils.py`. What is off by default (NCCL with symmetric memory, quick
 //! all-reduce on MI300) is not looked at. SGLang 0.5.6 has symmetric memory off by default.
 
-use measure::record::CollectivePath;
-use measure::unit::ByteCount;
+use record::CollectivePath;
+use record::unit::ByteCount;
 
 use super::facts::{CustomAllReduce, Engine, EngineFacts, Vendor};
 

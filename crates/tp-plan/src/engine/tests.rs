@@ -1,6 +1,6 @@
 //! Tests of defaults, padding and paths.
 
-use measure::record::CollectivePath;
+use record::CollectivePath;
 
 use super::*;
 

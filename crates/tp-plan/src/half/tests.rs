@@ -1,4 +1,4 @@
-//! Half models of every shipped model by arithmetic, and the keys that engines are told.
+//! Half models of every shipped model by arithmetic, and the keys that engines are given.
 
 use serde_json::{Value, json};
 

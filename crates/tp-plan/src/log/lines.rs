@@ -1,20 +1,42 @@
 //! Bytes of a log as lines of text, in bounded memory.
 //!
-//! A carriage return ends a piece of a line, as progress bars use it; colours are taken out; what is not UTF-8 becomes a
-//! replacement character; of a line only a beginning is kept.
+//! A carriage return ends a piece of a line, as progress bars use it; colours and Ray's counts of repeated lines are taken out; what
+//! is not UTF-8 becomes a replacement character; of a line only a beginning is kept. A line of arguments that a terminal wrapped is
+//! one line.
 
 use std::io::{self, Read};
 
-use bounded::other_encoding;
+use bounded::{other_encoding, pasted};
 
 /// Bytes of one line that are kept. SGLang's line of arguments has about 12 KiB, vLLM's of its configuration 6.
 const LONGEST: usize = 256 << 10;
+
+/// How lines go on that hold an engine's arguments in brackets.
+const ARGUMENTS: [&str; 4] = [
+    "args: {",
+    "args: Namespace(",
+    "server_args=",
+    "with config:",
+];
+
+/// How lines of engines' logs begin, also those of workers, such as `(EngineCore_0 pid=1812)`.
+const BEGINS: [&str; 8] = [
+    "INFO",
+    "WARNING",
+    "ERROR",
+    "DEBUG",
+    "[20",
+    "20",
+    "(APIServer",
+    "(EngineCore",
+];
 
 /// Calls `each` with the number of each line, from 1, and its text, and gives the number of lines.
 ///
 /// # Errors
 /// The source cannot be read.
-pub(super) fn lines(mut source: impl Read, mut each: impl FnMut(u64, &str)) -> io::Result<u64> {
+pub(super) fn lines(mut source: impl Read, each: impl FnMut(u64, &str)) -> io::Result<u64> {
+    let mut wrapped = Wrapped { held: None, each };
     let mut buffer = vec![0; 64 << 10];
     let mut piece = Vec::new();
     let (mut number, mut begun) = (1, false);
@@ -41,7 +63,7 @@ pub(super) fn lines(mut source: impl Read, mut each: impl FnMut(u64, &str)) -> i
             piece.extend_from_slice(text.get(..room).unwrap_or(text));
             begun = true;
             if let Some(end) = end {
-                say(&mut piece, number, &mut each);
+                wrapped.piece(&mut piece, number);
                 if end == b'\n' {
                     number += 1;
                     begun = false;
@@ -49,7 +71,8 @@ pub(super) fn lines(mut source: impl Read, mut each: impl FnMut(u64, &str)) -> i
             }
         }
     }
-    say(&mut piece, number, &mut each);
+    wrapped.piece(&mut piece, number);
+    wrapped.flush();
     Ok(if begun { number } else { number - 1 })
 }
 
@@ -57,33 +80,67 @@ fn ends(byte: u8) -> bool {
     byte == b'\n' || byte == b'\r'
 }
 
-fn say(piece: &mut Vec<u8>, number: u64, each: &mut impl FnMut(u64, &str)) {
-    if !piece.is_empty() {
-        if piece.contains(&0x1b) {
-            without_colours(piece);
+/// Puts the lines of arguments together that a terminal or a paste wrapped.
+struct Wrapped<F> {
+    held: Option<(u64, String)>,
+    each: F,
+}
+
+impl<F: FnMut(u64, &str)> Wrapped<F> {
+    fn piece(&mut self, piece: &mut Vec<u8>, number: u64) {
+        if piece.is_empty() {
+            return;
         }
-        each(number, &String::from_utf8_lossy(piece));
+        let text = pasted::without_codes(&String::from_utf8_lossy(piece));
         piece.clear();
+        let text = text
+            .split_once(" [repeated ")
+            .map_or(text.as_str(), |(text, _)| text);
+        let begins = BEGINS.iter().any(|word| text.starts_with(word));
+        match &mut self.held {
+            Some((_, held))
+                if (is_open(held) && !begins || is_unfinished(held) && has_settings(text))
+                    && held.len() + text.len() <= LONGEST =>
+            {
+                held.push_str(text);
+            }
+            _ => {
+                self.flush();
+                self.held = Some((number, text.to_owned()));
+            }
+        }
+        let is_whole = |held: &str| !is_open(held) && !is_unfinished(held);
+        if self.held.as_ref().is_some_and(|(_, held)| is_whole(held)) {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some((number, text)) = self.held.take() {
+            (self.each)(number, &text);
+        }
     }
 }
 
-/// Takes out control sequences (ECMA-48): ESC, `[`, parameters, one final byte; of others the two bytes that begin them.
-fn without_colours(piece: &mut Vec<u8>) {
-    let mut plain = Vec::with_capacity(piece.len());
-    let mut bytes = piece.iter().copied();
-    while let Some(byte) = bytes.next() {
-        if byte != 0x1b {
-            plain.push(byte);
-        } else if bytes.next() == Some(b'[') {
-            // Parameters are below 0x40; the final byte ends the sequence, and so does the line.
-            for byte in bytes.by_ref() {
-                if byte >= 0x40 {
-                    break;
-                }
-            }
-        }
-    }
-    *piece = plain;
+/// Whether a line of arguments ends before its brackets do. What stands before the arguments may have a bracket of its own.
+fn is_open(line: &str) -> bool {
+    let begins = ARGUMENTS.iter().filter_map(|word| line.find(word)).min();
+    let Some(arguments) = begins.and_then(|at| line.get(at..)) else {
+        return false;
+    };
+    let count = |sign: &[char]| arguments.matches(sign).count();
+    count(&['(', '{', '[']) > count(&[')', '}', ']'])
+}
+
+/// Whether a line of vLLM's configuration may go on: it has no brackets around it, but older versions end it with one.
+fn is_unfinished(line: &str) -> bool {
+    line.contains("with config: model=") && !line.trim_end().ends_with(')')
+}
+
+/// Whether a line begins in the middle of settings with commas between them, as the rest of a wrapped line does.
+fn has_settings(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.contains('=') || first.starts_with(',') || first.ends_with(',')
 }
 
 #[cfg(test)]
@@ -118,6 +175,23 @@ mod tests {
     fn colours_are_taken_out_and_bytes_that_are_no_text_replaced() {
         let (_, seen) = read(b"\x1b[1;36m(Worker)\x1b[0;0m x\xff\x1b[");
         assert_eq!(seen, [(1, "(Worker) x\u{fffd}".to_owned())]);
+    }
+
+    #[test]
+    fn arguments_that_a_terminal_wrapped_are_one_line_and_rays_counts_go() {
+        let (_, seen) = read(
+            b"INFO args: {'model': 'Qwe\nn2', 'tp': 2}\nINFO b [repeated 3x across cluster]\n",
+        );
+        let said: Vec<_> = seen
+            .iter()
+            .map(|(number, line)| (*number, line.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [(1, "INFO args: {'model': 'Qwen2', 'tp': 2}"), (3, "INFO b")]
+        );
+        let (_, cut) = read(b"server_args=ServerArgs(model='a\n[2026-01-28] b");
+        assert_eq!(cut.len(), 2);
     }
 
     #[test]

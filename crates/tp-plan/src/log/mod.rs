@@ -5,6 +5,8 @@ mod facts;
 mod lines;
 mod pairs;
 mod read;
+mod reading;
+mod rule;
 mod rules;
 mod says;
 mod starts;

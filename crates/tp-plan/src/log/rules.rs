@@ -5,7 +5,8 @@
 
 use super::facts::Graphs;
 use super::pairs::{sizes, small, value};
-use super::read::{Hit, Reading, warn};
+use super::reading::{Hit, Reading};
+use super::rule::{Rule, rule, warning};
 use super::says::{
     attention, cache_tokens, custom_off, custom_on, eager, library, library_says, progress,
     registered, say_attention, say_dtype,
@@ -13,36 +14,20 @@ use super::says::{
 use super::starts::{sglang_arguments, sglang_limits, vllm_arguments, vllm_config, vllm_server};
 use crate::engine::{CustomAllReduce, Engine};
 
-/// A row: what a line holds, and what to read of it.
-pub(super) struct Rule {
-    pub(super) needle: &'static str,
-    pub(super) read: fn(&mut Reading, &Rule, Hit<'_>),
-    /// What a warning means; empty for all else.
-    meaning: &'static str,
+fn library_version(reading: &mut Reading, rule: &Rule, hit: Hit<'_>) {
+    let name = rule.needle.split(' ').next().unwrap_or_default();
+    library(reading, name, hit);
 }
 
-const fn rule(needle: &'static str, read: fn(&mut Reading, &Rule, Hit<'_>)) -> Rule {
-    Rule {
-        needle,
-        read,
-        meaning: "",
-    }
-}
-
-const fn warning(needle: &'static str, meaning: &'static str) -> Rule {
-    Rule {
-        needle,
-        read: |reading, rule, hit| warn(&mut reading.log.warnings, rule.meaning, hit),
-        meaning,
-    }
-}
-
+#[rustfmt::skip]
 pub(super) const RULES: &[Rule] = &[
     // vLLM: `entrypoints/openai/api_server.py` to 0.2x, `entrypoints/serve/utils/api_utils.py` later.
     rule("vLLM API server version ", vllm_server),
     rule("vLLM server version ", vllm_server),
     // `Initializing an LLM engine (v` to 0.6, `a V0 LLM engine (v` and `a V1 LLM engine (v` from 0.7: `v1/engine/core.py`.
     rule("LLM engine (v", vllm_config),
+    // To 0.4, without the version.
+    rule("LLM engine with config:", vllm_config),
     // `args: Namespace(..)` to 0.9, `non-default args: {..}` from 0.9.
     rule("args: Namespace(", vllm_arguments),
     rule("non-default args: {", vllm_arguments),
@@ -112,15 +97,9 @@ pub(super) const RULES: &[Rule] = &[
         reading.of(Engine::Sglang, hit);
         library(reading, "NCCL", hit);
     }),
-    rule("NCCL version ", |reading, _, hit| {
-        library(reading, "NCCL", hit)
-    }),
-    rule("RCCL version ", |reading, _, hit| {
-        library(reading, "RCCL", hit)
-    }),
-    rule("MCCL version ", |reading, _, hit| {
-        library(reading, "MCCL", hit)
-    }),
+    rule("NCCL version ", library_version),
+    rule("RCCL version ", library_version),
+    rule("MCCL version ", library_version),
     rule("CCL INFO ", library_says),
     // SGLang, `srt/server_args.py` printed by `srt/entrypoints/engine.py`.
     rule("server_args=", sglang_arguments),
@@ -145,37 +124,13 @@ pub(super) const RULES: &[Rule] = &[
     }),
     // What costs a step time, or sends messages another way.
     warning("CCL WARN ", "the library of collectives warns"),
-    warning(
-        "P2P is disabled between connected GPUs",
-        "the driver or the board lets no peer copies through: collectives go through host memory",
-    ),
-    warning(
-        "CPU SHM communicator disabled",
-        "ranks on CPUs use gloo, not shared memory: collectives are many times slower",
-    ),
-    warning(
-        "SymmMemCommunicator: ",
-        "torch's symmetric memory is not used for all-reduces",
-    ),
-    warning(
-        "Using default MoE config",
-        "the experts' kernel is not tuned for this GPU: steps are slower, and not by the link",
-    ),
-    warning(
-        "does not have native support for FP8",
-        "FP8 weights are computed at 16 bits: halving the width gains less",
-    ),
-    warning(
-        "No available shared memory broadcast block found",
-        "a rank waited for the engine's process, or compiled",
-    ),
-    warning(
-        "is preempted by",
-        "the cache was full and requests were computed again: the batch in flight is not the one that was asked for",
-    ),
+    warning("P2P is disabled between connected GPUs", "the driver or the board lets no peer copies through: collectives go through host memory"),
+    warning("CPU SHM communicator disabled", "ranks on CPUs use gloo, not shared memory: collectives are many times slower"),
+    warning("SymmMemCommunicator: ", "torch's symmetric memory is not used for all-reduces"),
+    warning("Using default MoE config", "the experts' kernel is not tuned for this GPU: steps are slower, and not by the link"),
+    warning("does not have native support for FP8", "FP8 weights are computed at 16 bits: halving the width gains less"),
+    warning("No available shared memory broadcast block found", "a rank waited for the engine's process, or compiled"),
+    warning("is preempted by", "the cache was full and requests were computed again: the batch in flight is not the one that was asked for"),
     warning("Capture cuda graph failed", "graphs could not be captured"),
-    warning(
-        "iommu=pt",
-        "the kernel runs without iommu=pt: peer copies may be slow or hang",
-    ),
+    warning("iommu=pt", "the kernel runs without iommu=pt: peer copies may be slow or hang"),
 ];

@@ -2,8 +2,8 @@
 
 use super::facts::{Graphs, Library};
 use super::pairs::{number, small};
-use super::read::{Hit, Reading, count, set_variable, shown};
-use super::rules::Rule;
+use super::reading::{Hit, Reading, count, set_variable, shown};
+use super::rule::Rule;
 use crate::engine::CustomAllReduce;
 
 pub(super) fn eager(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {

@@ -2,8 +2,8 @@
 
 use super::facts::{Graphs, Said};
 use super::pairs::{flag, sizes, small, value};
-use super::read::{Hit, Reading, warn};
-use super::rules::Rule;
+use super::reading::{Hit, Reading, warn};
+use super::rule::Rule;
 use super::says::{cache_tokens, say_attention, say_dtype};
 use crate::engine::{CustomAllReduce, Engine};
 
@@ -15,7 +15,7 @@ pub(super) fn vllm_server(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     }
 }
 
-pub(super) fn vllm_config(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
+pub(super) fn vllm_config(reading: &mut Reading, rule: &Rule, hit: Hit<'_>) {
     let of_vllm = reading.log.engine.as_ref().map(|said| said.value) == Some(Engine::Vllm);
     if reading.configured || !of_vllm {
         // What came before a first line of configuration, such as the arguments, is of the same start.
@@ -33,7 +33,7 @@ pub(super) fn vllm_config(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     }
     reading.configured = true;
     let version = hit.rest.split(')').next().unwrap_or_default();
-    if !version.is_empty() && version.len() < 100 {
+    if rule.needle.ends_with('v') && !version.is_empty() && version.len() < 100 {
         reading.say(
             "version",
             |log| &mut log.version,
@@ -42,13 +42,14 @@ pub(super) fn vllm_config(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     }
     configuration(reading, hit, &VLLM);
     graphs_of_configuration(reading, hit);
-    if value(hit.rest, "disable_custom_all_reduce").and_then(flag) == Some(true) {
-        let reason = "disable_custom_all_reduce is set".to_owned();
-        let off = hit.keyed(
-            "disable_custom_all_reduce",
-            "True",
-            CustomAllReduce::Off { reason },
-        );
+    custom_off_by_flag(reading, hit);
+}
+
+fn custom_off_by_flag(reading: &mut Reading, hit: Hit<'_>) {
+    let key = "disable_custom_all_reduce";
+    if value(hit.rest, key).and_then(flag) == Some(true) {
+        let reason = format!("{key} is set");
+        let off = hit.keyed(key, "True", CustomAllReduce::Off { reason });
         reading.say("custom all-reduce", |log| &mut log.custom_all_reduce, off);
     }
 }
@@ -177,15 +178,7 @@ pub(super) fn sglang_arguments(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     if let Some(name) = value(hit.rest, "attention_backend") {
         say_attention(reading, hit, name);
     }
-    if value(hit.rest, "disable_custom_all_reduce").and_then(flag) == Some(true) {
-        let reason = "disable_custom_all_reduce is set".to_owned();
-        let off = hit.keyed(
-            "disable_custom_all_reduce",
-            "True",
-            CustomAllReduce::Off { reason },
-        );
-        reading.log.custom_all_reduce = Some(off);
-    }
+    custom_off_by_flag(reading, hit);
     if value(hit.rest, "disable_cuda_graph").and_then(flag) == Some(true) {
         let reason = "disable_cuda_graph is set".to_owned();
         reading.log.graphs =

@@ -114,6 +114,16 @@ impl ModelFacts {
         bytes.max(0.0)
     }
 
+    /// Weights that one token uses.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "weights are far below 2^53 bytes"
+    )]
+    pub fn active_parameters(&self) -> f64 {
+        self.parameters as f64 * self.weight_bytes_read(1) / self.weight_bytes as f64
+    }
+
     /// Bytes of key-value cache of one token over the whole model; what a sliding window drops is not taken off.
     #[must_use]
     pub fn kv_bytes_per_token(&self) -> u64 {

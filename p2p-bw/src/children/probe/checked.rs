@@ -6,7 +6,7 @@ use std::rc::Rc;
 use device::pattern::Pattern;
 use device::{Backend, Device, Result, Stream, TimeSource};
 use kernels::{Kernels, Place};
-use measure::record::StepOutcome;
+use record::StepOutcome;
 
 use super::super::bench::{Bench, End};
 use super::quiet;

@@ -9,9 +9,9 @@ use std::rc::Rc;
 use device::pattern::Pattern;
 use device::{Backend, Result, TimeSource};
 use inventory::time_source;
-use measure::plan::StopReason;
-use measure::quantity::{Gate, Quantity, Timing, Unit};
-use measure::unit::gb_per_s;
+use record::plan::StopReason;
+use record::quantity::{Gate, Quantity, Timing, Unit};
+use record::unit::gb_per_s;
 
 use super::super::bench::Bench;
 use super::super::lanes::Lanes;

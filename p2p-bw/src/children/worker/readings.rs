@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use device::Backend;
-use measure::quantity::{TimeSource, Unit};
-use measure::unit::gb_per_s;
+use record::quantity::{TimeSource, Unit};
+use record::unit::gb_per_s;
 
 use crate::cases::Measures;
 use crate::children::lanes::{Lanes, Sample};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use device::{Backend, Device, DeviceError, HostBuffer};
 use inventory::time_source;
-use measure::caveat::Caveat;
-use measure::clock::Monotonic;
-use measure::plan::Sampling;
-use measure::quantity::Timing;
-use measure::record::{Placement, Verification};
 use numa::NumaError;
+use record::caveat::{Caveat, Condition};
+use record::clock::Monotonic;
+use record::plan::Sampling;
+use record::quantity::Timing;
+use record::{Placement, Verification};
 
 use super::chain::Chain;
 use super::readings::Readings;
@@ -18,6 +18,7 @@ use super::verdicts::{SOFT, bind, kernel, partly_alone, placement, thread_place}
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
 use crate::children::lanes::{Lanes, Sample};
+use crate::children::tell::{Tell, doing};
 use crate::children::transfers::{self, Making, Work};
 use crate::messages::{Job, JobOutcome, WorkerReply};
 
@@ -27,7 +28,7 @@ const WINDOW: Duration = Duration::from_millis(20);
 /// A virtual clock is exact at any length, and real bytes are moved for every copy.
 const VIRTUAL_WINDOW: Duration = Duration::from_millis(1);
 
-/// Copies in one sample of a soft box at most.
+/// Copies in one sample of a simulated machine at most.
 const MAX_VIRTUAL_COPIES: u32 = 4;
 
 /// Small copies in one sample: as many as the field's tools take.
@@ -44,7 +45,7 @@ pub(super) struct Run<'a, B: Backend> {
     streams: Vec<Stream>,
     /// CPUs that the worker could run on before it was bound to any.
     cpus_at_start: &'a [usize],
-    /// Where the soft driver has put this thread, if it did.
+    /// Where the simulated driver has put this thread, if it did.
     soft_thread: Option<u32>,
     caveats: Vec<Caveat>,
 }
@@ -67,16 +68,8 @@ impl<'a, B: Backend> Run<'a, B> {
         }
     }
 
-    pub(super) fn outcome(
-        mut self,
-        tell: &mut impl FnMut(WorkerReply),
-    ) -> device::Result<JobOutcome> {
-        let id = self.job.id;
-        let doing = |doing: &str| WorkerReply::Doing {
-            job: id,
-            doing: doing.to_owned(),
-        };
-        let mut say = |now: &str| tell(doing(now));
+    pub(super) fn outcome(mut self, tell: Tell<'_>) -> device::Result<JobOutcome> {
+        let mut say = |now: &str| doing(tell, now);
         say("allocating");
         let bytes = usize::try_from(self.job.bytes).unwrap_or(usize::MAX);
         let stations = transfers::stations(&self.streams);
@@ -107,7 +100,6 @@ impl<'a, B: Backend> Run<'a, B> {
         let sampling = Sampling::start(self.job.plan, &clock);
         let (stopped, gate) = loop {
             tell(WorkerReply::Timing {
-                job: self.job.id,
                 samples: readings.samples(),
             });
             let sample = lanes.run(copies)?;
@@ -126,9 +118,11 @@ impl<'a, B: Backend> Run<'a, B> {
             }
         };
         self.caveats.extend(partly_alone(&overlaps));
-        let gave_up = lanes.gave_up().map(|text| Caveat::Note { text });
+        let gave_up = lanes
+            .gave_up()
+            .map(|seconds| Condition::GateGaveUp.with(format!("{seconds} s")));
         self.caveats.extend(gave_up);
-        let mut say = |now: &str| tell(doing(now));
+        let mut say = |now: &str| doing(tell, now);
         let verification = self.verify(&lanes, chain.as_ref(), copies, &mut say)?;
         nodes.extend(now(&host_memory));
         let thread = self.thread();
@@ -167,7 +161,7 @@ impl<'a, B: Backend> Run<'a, B> {
         }
     }
 
-    /// Says to a soft driver where this thread is on its box; the node, where it was told one.
+    /// Says to a simulated driver where this thread is on its box; the node, where it was told one.
     fn run_on(&mut self, stations: &[usize]) -> device::Result<Option<u32>> {
         let mut told = None;
         for ordinal in stations {
@@ -239,8 +233,8 @@ impl<'a, B: Backend> Run<'a, B> {
         for (accessor, peer) in self.case.accesses(&self.streams) {
             say("taking peer access back");
             if let Err(error) = self.bench.disable_peer(accessor, peer) {
-                let text = format!("peer access was not taken back: {error}");
-                self.caveats.push(Caveat::Note { text });
+                let caveat = Condition::PeerAccessKept.with(error.to_string());
+                self.caveats.push(caveat);
             }
         }
     }
@@ -258,7 +252,7 @@ impl<'a, B: Backend> Run<'a, B> {
         Ok(())
     }
 
-    /// The host memory of the job that is anywhere: that of a soft box is where it was put, and else nowhere.
+    /// The host memory of the job that is anywhere: that of a simulated machine is where it was put, and else nowhere.
     fn host_memory<'l>(&self, lanes: &'l Lanes<B>) -> Vec<(Option<u32>, &'l HostBuffer)> {
         let is_soft = self.bench.backend.driver().soft_box.is_some();
         let is_somewhere = |(node, _): &(Option<u32>, _)| !is_soft || node.is_some();
@@ -359,7 +353,7 @@ fn overlap(sample: &Sample) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use measure::quantity::Gate;
+    use record::quantity::Gate;
 
     #[test]
     fn copies_fill_the_window_within_bounds() {

@@ -2,10 +2,9 @@
 
 use device::host::Host;
 use device::{Backend, DeviceError};
-use measure::caveat::Caveat;
-use measure::record::Placement;
-use measure::stats;
 use numa::NumaError;
+use record::Placement;
+use record::caveat::Caveat;
 
 use crate::messages::JobOutcome;
 
@@ -14,8 +13,8 @@ pub(super) fn kernel() -> &'static str {
     numa::answering_call().unwrap_or(numa::MOVE_PAGES)
 }
 
-/// The same on a soft box.
-pub(super) const SOFT: &str = "the soft driver";
+/// The same on a simulated machine.
+pub(super) const SOFT: &str = "the simulated driver";
 
 /// Streams that were under way together for less than this part of the longest one's time are said to be so.
 const LEAST_OVERLAP: f64 = 0.95;
@@ -23,7 +22,7 @@ const LEAST_OVERLAP: f64 = 0.95;
 /// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does
 /// not let it lock so much; everything else that a backend has must work.
 pub(super) fn not_measured<B: Backend>(error: &DeviceError) -> JobOutcome {
-    let reason = error.to_string();
+    let reason = error.failure();
     match error {
         DeviceError::Unsupported { .. } => JobOutcome::Skipped { reason },
         DeviceError::HostMemory(NumaError::Lock { .. }) if B::NAME == Host::NAME => {
@@ -48,7 +47,7 @@ pub(super) fn bind(cpus: &[usize], at_start: &[usize]) -> Result<(), NumaError> 
 /// Where the host memory of a job is, by the node on which each buffer is wanted and the answer for it, before and after
 /// the copies; and what is to be said where that is not as wanted.
 ///
-/// `asked` is whom: the kernel, by one of its calls, or a soft driver.
+/// `asked` is whom: the kernel, by one of its calls, or a simulated driver.
 pub(super) fn placement(
     answers: &[(Option<u32>, Result<u32, String>)],
     asked: &str,
@@ -75,7 +74,7 @@ pub(super) fn placement(
     (Some(placement), unproven)
 }
 
-/// Where the issuing thread was: proven where it may run on the wanted node's CPUs alone, or where a soft driver has put it there.
+/// Where the issuing thread was: proven where it may run on the wanted node's CPUs alone, or where a simulated driver has put it there.
 pub(in crate::children) fn thread_place(
     wanted: u32,
     cpus: &[usize],

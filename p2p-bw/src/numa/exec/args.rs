@@ -2,12 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ::numa::MemoryPolicy;
 use clap::{Args, ValueEnum};
 use inventory::BackendArg;
-use program::command_line::seconds;
 
 use crate::numa::refuse::Refuse;
 
@@ -23,8 +21,8 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     pub(super) backend: BackendArg,
 
-    /// Ask a soft box instead, together with --dry-run: a built-in name or a box file.
-    #[arg(long, value_name = "BOX")]
+    /// Ask a simulated machine instead, together with --dry-run: a built-in name or a machine file.
+    #[arg(long, value_name = "NAME")]
     pub(super) sim: Option<String>,
 
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
@@ -43,10 +41,6 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Tell where every process is each so many seconds, too, and not only at the end.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    pub(super) interval: Option<Duration>,
-
     /// Write where every process ended up to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
@@ -61,10 +55,6 @@ pub(crate) struct ExecArgs {
     /// Become the program and end with this process.
     #[arg(long, value_name = "PID", hide = true)]
     pub(super) r#become: Option<u32>,
-
-    /// End what carries this mark when the standard input ends without a word.
-    #[arg(long, value_name = "MARK", hide = true)]
-    pub(super) warden: Option<String>,
 
     /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]

@@ -1,18 +1,17 @@
-//! `p2p-bw numa exec`: a program bound to the NUMA nodes of its GPUs, its own workers watched.
+//! `tplens numa exec`: a program bound to the NUMA nodes of its GPUs, its own workers watched.
 //!
 //! The program and all that it starts are children and grandchildren of this process, which passes signals on, returns the
 //! program's exit code, and is asked at the end where each of them was. Nothing is measured.
 
 mod args;
+mod document;
 mod family;
 mod gpu_files;
 mod report;
 mod run;
 mod start;
 mod target;
-mod text;
 mod watch;
 
 pub(crate) use args::ExecArgs;
-pub(crate) use report::is_report;
 pub(crate) use run::run;

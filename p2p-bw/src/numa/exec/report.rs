@@ -1,34 +1,21 @@
 //! [`Report`]: what was bound, what was refused, and where each process was; its JSON is an interface.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 use topology::{CpuSet, PciAddress};
 
-use super::target::Device;
-
 /// Version of the JSON.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 /// A program from its start to its end.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Report {
     pub(super) schema: u32,
-    /// The program and its arguments without secrets.
-    pub(super) program: Vec<String>,
-    pub(super) devices: Vec<Device>,
     /// The command that binds the same way.
     pub(super) numactl: String,
-    /// What the nodes come from.
-    pub(super) basis: String,
-    pub(super) cpu_nodes: Vec<u32>,
-    pub(super) memory_nodes: Vec<u32>,
-    pub(super) cpus: CpuSet,
     /// What of the binding was refused; empty where all of it holds.
     pub(super) not_bound: Vec<String>,
-    /// Whether processes were moved to the nodes of the GPUs that they opened.
-    pub(super) per_rank: bool,
     pub(super) processes: Vec<ProcessReport>,
     /// Seconds from the start to the end; `None` while it runs.
     pub(super) ended_after_s: Option<f64>,
@@ -61,17 +48,6 @@ pub(super) struct ProcessReport {
     pub(super) memory: Option<MemoryReport>,
     /// Why there is none.
     pub(super) memory_unknown: Option<String>,
-}
-
-/// Whether a file is such a report: nothing else of this program has a binding and its processes at the top.
-pub(crate) fn is_report(path: &Path) -> bool {
-    // What is no file, such as a pipe, could not be read again.
-    if !path.is_file() {
-        return false;
-    }
-    let text = std::fs::read(path).unwrap_or_default();
-    let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    json["numactl"].is_string() && json["processes"].is_array()
 }
 
 /// Memory of a process.

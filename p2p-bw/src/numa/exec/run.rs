@@ -1,28 +1,28 @@
 //! A program from the command line to its exit code.
 
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use measure::exit;
-use measure::record::redacted_arguments;
 use program::command_line::quoted;
 use program::{Stop, outputs, say};
+use record::exit;
+use record::redacted_arguments;
+use runner::Interrupt;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
     set_child_subreaper, wait,
 };
-use supervisor::Interrupt;
 use topology::Sysfs;
+use view::Screen;
 
 use super::args::ExecArgs;
+use super::document::document;
 use super::gpu_files::LOOKED_FOR;
 use super::report::{Report, SCHEMA};
 use super::start::{self, Started};
 use super::target::Target;
-use super::text;
 use super::watch::Watch;
 
 /// The longest wait for a signal or the program's end: a signal ends the wait only where this thread is the one that gets it.
@@ -38,9 +38,6 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// Runs it; gives the program's exit code, or 128 and the number of the signal that ended it.
 pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    if let Some(mark) = &args.warden {
-        return Ok(start::warden(mark));
-    }
     if let Some(parent) = args.r#become {
         return Ok(start::r#become(parent, &args.program));
     }
@@ -52,14 +49,9 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     }
     if args.sim.is_some() && !args.dry_run {
         return Err(Stop::Usage(
-            "--sim: a soft box has no nodes to run a program on; add --dry-run, which prints the binding"
+            "--sim: a simulated machine has no nodes to run a program on; add --dry-run, which prints the binding"
                 .to_owned(),
         ));
-    }
-    if let Some(name) = assigned(&args.program) {
-        return Err(Stop::Usage(format!(
-            "the program begins with an assignment to {name}; put `env` before it"
-        )));
     }
     if let Some(report) = &args.report {
         outputs::check_file("--report", report).map_err(Stop::Usage)?;
@@ -79,51 +71,31 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     target.said.iter().for_each(|line| say!("{line}"));
     if args.dry_run {
         if let Some(name) = &args.sim {
-            let name = measure::control::replaced(name);
-            say!("SIMULATED: the nodes are those of soft box {name}, not of this machine");
+            let name = record::control::replaced(name);
+            say!("SIMULATED: the nodes are those of simulated machine {name}, not of this one");
         }
         say!("{}; the environment is not changed", target.nodes.basis);
         if args.per_rank {
-            say!("{}", text::without_ranks(&target.devices));
+            say!(
+                "numactl binds the whole program; --per-rank also moves each process to the nodes of its GPUs"
+            );
         }
-        let shown = shown(&args.program);
-        if shown != args.program {
+        let texts = args.program.iter();
+        let texts: Vec<String> = texts
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let shown = redacted_arguments(texts.iter().cloned());
+        if shown != texts {
             say!("not whole: what may be a secret is printed as <redacted>");
         }
-        let words = shown.iter().map(|word| quoted(word));
+        let words = shown.iter().map(|word| quoted(word.as_ref()));
         let command = std::iter::once(target.numactl()).chain(words);
-        return Ok(outputs::print(&format!(
-            "{}\n",
-            command.collect::<Vec<_>>().join(" ")
-        )));
+        let command = command.collect::<Vec<_>>().join(" ");
+        return Ok(outputs::print(&format!("{command}\n")));
     }
     args.refuse.apply()?;
     let mut report = bound(args, &target)?;
     watched(args, &target, &mut report, interrupt)
-}
-
-/// The name of a variable that stands where the program should, as `NAME=value`; its value may be a secret.
-fn assigned(program: &[OsString]) -> Option<String> {
-    let first = program.first()?.to_string_lossy();
-    let (name, _) = first.split_once('=')?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
-}
-
-/// The program and its arguments as they may be shown.
-fn shown(program: &[OsString]) -> Vec<OsString> {
-    let texts: Vec<String> = program
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let redacted = redacted_arguments(texts.iter().cloned());
-    let shown = program.iter().zip(texts.iter().zip(redacted));
-    shown
-        .map(|(word, (text, redacted))| match *text == redacted {
-            true => word.clone(),
-            false => redacted.into(),
-        })
-        .collect()
 }
 
 /// Binds this thread, which the program inherits, and says what was refused.
@@ -131,28 +103,22 @@ fn bound(args: &ExecArgs, target: &Target) -> Result<Report, Stop> {
     let applied = target.binding().apply();
     let not_bound: Vec<String> = applied.refusals().map(ToString::to_string).collect();
     if args.strict && !not_bound.is_empty() {
-        return Err(Stop::Refused(format!(
-            "--strict was given, and this was refused: {}",
-            not_bound.join("; ")
-        )));
+        return Err(Stop::Refused(
+            format!(
+                "--strict was given, and this was refused: {}",
+                not_bound.join("; ")
+            )
+            .into(),
+        ));
     }
     say!("numa exec: as {}: {}", target.numactl(), target.nodes.basis);
     for refusal in &not_bound {
         say!("numa exec: NOT BOUND: {refusal}");
     }
-    let words = args.program.iter();
-    let words = words.map(|word| word.to_string_lossy().into_owned());
     Ok(Report {
         schema: SCHEMA,
-        program: redacted_arguments(words),
-        devices: target.devices.clone(),
         numactl: target.numactl(),
-        basis: target.nodes.basis.clone(),
-        cpu_nodes: target.nodes.cpu_nodes.clone(),
-        memory_nodes: target.nodes.memory_nodes.clone(),
-        cpus: target.cpus.clone(),
         not_bound,
-        per_rank: args.per_rank,
         processes: Vec::new(),
         ended_after_s: None,
         exit_code: None,
@@ -181,25 +147,17 @@ fn watched(
     interrupt.keep_running();
     let started = Started::start(&args.program)?;
     let mut session = Session {
-        args,
         began: Instant::now(),
         watch,
         started,
     };
-    let code = session.keep(report, interrupt)?;
-    let own = std::process::id();
-    let warden = session.started.warden();
-    let real = super::family::below(&real, own);
-    report.still_running = real
-        .iter()
-        .map(|process| process.pid)
-        .filter(|pid| *pid != warden)
-        .collect();
+    let code = session.keep(interrupt)?;
+    let left = super::family::below(&real, std::process::id());
+    report.still_running = left.iter().map(|process| process.pid).collect();
     report.processes = session.watch.reports();
     report.ended_after_s = Some(session.began.elapsed().as_secs_f64());
     report.exit_code = Some(code);
-    session.started.dismiss();
-    say!("{}", text::table(report).trim_end());
+    say!("{}", document(report).screen(Screen::default()).trim_end());
     if let Some(path) = &args.report {
         let json = serde_json::to_string_pretty(report).context("writing JSON")?;
         return Ok(exit::fold([code, outputs::write(path, Ok(json + "\n"))]));
@@ -208,21 +166,18 @@ fn watched(
 }
 
 /// A program under way.
-struct Session<'a> {
-    args: &'a ExecArgs,
+struct Session {
     began: Instant,
     watch: Watch,
     started: Started,
 }
 
-impl Session<'_> {
+impl Session {
     /// Looks, passes signals on, and gives the exit code.
-    fn keep(&mut self, report: &mut Report, interrupt: &Interrupt) -> Result<u8, Stop> {
+    fn keep(&mut self, interrupt: &Interrupt) -> Result<u8, Stop> {
         let main = pidfd_open(self.started.pid, PidfdFlags::empty()).ok();
-        let longest = self.args.interval.unwrap_or(LONGEST).min(LONGEST);
         let mut step = FIRST;
         let (mut next_memory, mut next_look) = (FIRST, FIRST);
-        let mut next_told = self.args.interval;
         loop {
             if let Some(code) = self.ended() {
                 return Ok(code);
@@ -237,16 +192,10 @@ impl Session<'_> {
                 let memory = now >= next_memory;
                 self.look(memory);
                 if memory {
-                    step = (step * 2).min(longest);
+                    step = (step * 2).min(LONGEST);
                     next_memory = now + step;
                 }
                 next_look = now + step.min(LOOK);
-            }
-            if let Some(told) = next_told.filter(|told| now >= *told) {
-                self.look(true);
-                report.processes = self.watch.reports();
-                say!("{}", text::table(report).trim_end());
-                next_told = self.args.interval.map(|interval| told.max(now) + interval);
             }
             rest(main.as_ref());
         }
@@ -254,8 +203,7 @@ impl Session<'_> {
 
     fn look(&mut self, memory: bool) {
         let at = self.began.elapsed().as_secs_f64();
-        let warden = self.started.warden();
-        self.watch.look(std::process::id(), warden, at, memory);
+        self.watch.look(std::process::id(), at, memory);
     }
 
     /// Reaps what has ended; the program's exit code once it has.
@@ -276,11 +224,11 @@ impl Session<'_> {
     }
 
     /// As if this process were not there: a terminal sends SIGINT and SIGHUP to everybody, `kill` sends SIGTERM to the program.
-    fn pass_on(&self, signal: supervisor::Signal) {
+    fn pass_on(&self, signal: runner::Signal) {
         let (signal, to_all) = match signal {
-            supervisor::Signal::Interrupt => (Signal::INT, true),
-            supervisor::Signal::Hangup => (Signal::HUP, true),
-            supervisor::Signal::Terminate => (Signal::TERM, false),
+            runner::Signal::Interrupt => (Signal::INT, true),
+            runner::Signal::Hangup => (Signal::HUP, true),
+            runner::Signal::Terminate => (Signal::TERM, false),
         };
         let pid: Pid = self.started.pid;
         // One that has ended meanwhile needs no signal; in the terminal's own group everybody has it already.

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use ::numa::Binding;
 use anyhow::Context;
-use inventory::{BackendArg, Built, Chosen, choose, played};
-use measure::record::NumaBinding;
+use inventory::{BackendArg, Built, choose, played};
 use program::{Stop, passing_folder, sim};
-use serde::Serialize;
-use supervisor::Interrupt;
-use topology::{CpuSet, Machine, PciAddress, Sysfs};
+use record::NumaBinding;
+use runner::Interrupt;
+use topology::{CpuSet, Machine, Sysfs};
 
 use super::args::{ExecArgs, Memory};
 use crate::numa::binding;
@@ -21,22 +20,12 @@ const LISTING: Duration = Duration::from_secs(20);
 /// Where a program is to run, and why there.
 pub(super) struct Target {
     pub(super) machine: Machine,
-    pub(super) devices: Vec<Device>,
     pub(super) nodes: NumaBinding,
     /// CPUs of the nodes.
     pub(super) cpus: CpuSet,
     pub(super) memory: Memory,
     /// What the search for a driver told.
     pub(super) said: Vec<String>,
-}
-
-/// One GPU.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Device {
-    pub(super) label: String,
-    pub(super) name: String,
-    pub(super) address: Option<PciAddress>,
-    pub(super) node: Option<u32>,
 }
 
 impl Target {
@@ -57,9 +46,9 @@ impl Target {
                 )));
             }
             let nodes: Vec<Option<u32>> = args.node.iter().copied().map(Some).collect();
-            let mut target = Self::of(machine, Vec::new(), &nodes, args.memory, Vec::new())?;
-            let basis = &mut target.nodes.basis;
-            *basis = basis.replacen("the devices are on", "--node asks for", 1);
+            let mut target = Self::of(machine, &nodes, args.memory, Vec::new())?;
+            let named: Vec<String> = args.node.iter().map(u32::to_string).collect();
+            target.nodes.basis = format!("--node names {}", named.join(", "));
             return Ok(target);
         }
         played::refuse_host(args.sim.as_deref(), args.backend)?;
@@ -68,19 +57,22 @@ impl Target {
         let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
         played::expect_soft(args.sim.as_deref(), &chosen)?;
         if args.backend == BackendArg::Auto && chosen.backend == Built::Host {
-            return Err(Stop::Refused(format!(
-                "no GPU was found ({}); install the GPU's driver, or name nodes with --node",
-                briefly(&chosen.absent)
-            )));
+            return Err(Stop::Refused(
+                format!(
+                    "no GPU was found ({}); install the GPU's driver, or name nodes with --node",
+                    chosen.absent.join("; ")
+                )
+                .into(),
+            ));
         }
-        let devices = devices(args, &chosen, &sysfs, &machine)?;
-        let nodes: Vec<Option<u32>> = devices.iter().map(|device| device.node).collect();
-        Self::of(machine, devices, &nodes, args.memory, chosen.said)
+        let found = selected(args.gpus.as_deref(), &chosen)?;
+        let node = |found| inventory::describe(found, chosen.backend, &sysfs, &machine).node;
+        let nodes: Vec<Option<u32>> = found.iter().map(node).collect();
+        Self::of(machine, &nodes, args.memory, chosen.said)
     }
 
     fn of(
         machine: Machine,
-        devices: Vec<Device>,
         nodes: &[Option<u32>],
         memory: Memory,
         mut said: Vec<String>,
@@ -95,10 +87,9 @@ impl Target {
         }
         let Some(binding) = binding::of(&nodes, &machine) else {
             return Err(Stop::Refused(format!(
-                "the kernel gives no NUMA node for {} (numa_node of their PCI functions is -1 or missing); this machine has {}: name nodes with --node",
-                labels(&devices),
+                "the kernel gives no NUMA node for these GPUs (numa_node is -1 or missing); this machine has {}: name nodes with --node",
                 listed(&machine)
-            )));
+            ).into()));
         };
         let of_nodes = machine
             .nodes
@@ -108,7 +99,6 @@ impl Target {
         Ok(Self {
             cpus,
             machine,
-            devices,
             nodes: binding,
             memory,
             said,
@@ -129,42 +119,6 @@ impl Target {
             memory: self.memory.policy(&self.nodes.memory_nodes),
         }
     }
-}
-
-fn devices(
-    args: &ExecArgs,
-    chosen: &Chosen,
-    sysfs: &Sysfs,
-    machine: &Machine,
-) -> Result<Vec<Device>, Stop> {
-    let found = selected(args.gpus.as_deref(), chosen)?;
-    let device = |found| {
-        let device = inventory::describe(found, chosen.backend, sysfs, machine);
-        Device {
-            label: device.label,
-            name: device.name,
-            address: device.address,
-            node: device.node,
-        }
-    };
-    Ok(found.iter().map(device).collect())
-}
-
-/// What was looked for, without where and without what to install.
-fn briefly(absent: &[String]) -> String {
-    let brief = |reason: &String| {
-        let end = [" (", "; ", "\n"]
-            .iter()
-            .filter_map(|mark| reason.find(mark));
-        reason[..end.min().unwrap_or(reason.len())].to_owned()
-    };
-    let reasons: Vec<String> = absent.iter().map(brief).collect();
-    reasons.join("; ")
-}
-
-fn labels(devices: &[Device]) -> String {
-    let labels: Vec<&str> = devices.iter().map(|device| device.label.as_str()).collect();
-    labels.join(", ")
 }
 
 /// The nodes of a machine, in words.

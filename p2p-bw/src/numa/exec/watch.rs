@@ -51,11 +51,9 @@ impl Watch {
     /// Looks at everything below a process but one, and at the memory where `memory` says so; `at` is the time since the start.
     ///
     /// A process that has opened another set of GPUs since the last look is moved first.
-    pub(super) fn look(&mut self, ancestor: u32, but: u32, at: f64, memory: bool) {
+    pub(super) fn look(&mut self, ancestor: u32, at: f64, memory: bool) {
         for process in below(&self.processes, ancestor) {
-            if process.pid != but {
-                self.look_at(&process, at, memory);
-            }
+            self.look_at(&process, at, memory);
         }
     }
 
@@ -315,7 +313,7 @@ mod tests {
 
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0, 1], &[0, 1]), true);
         assert!(watch.knows_gpus());
-        watch.look(1, 0, 0.5, true);
+        watch.look(1, 0.5, true);
         let [report] = &watch.reports()[..] else {
             panic!("one process was expected");
         };
@@ -353,7 +351,7 @@ mod tests {
         let pid = worker.0.id();
         copy(&tree, pid, "/dev/nvidia2");
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0], &[0]), true);
-        watch.look(1, 0, 0.5, true);
+        watch.look(1, 0.5, true);
         let reports = watch.reports();
         assert_eq!(
             (&reports[0].wanted_nodes[..], reports[0].moved),
@@ -381,7 +379,7 @@ mod tests {
         let worker = Running::start();
         copy(&tree, worker.0.id(), "/dev/nvidia0");
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0, 1], &[0, 1]), false);
-        watch.look(1, 0, 0.5, true);
+        watch.look(1, 0.5, true);
         let reports = watch.reports();
         assert_eq!(
             (&reports[0].gpus[..], reports[0].moved),
@@ -389,9 +387,5 @@ mod tests {
         );
         assert_eq!(reports[0].wanted_nodes, [0, 1]);
         assert_eq!(reports[0].memory.as_ref().unwrap().on_wanted, Some(1.0));
-        // The same process is left out where it is the one that is not the program's.
-        let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0], &[0]), false);
-        watch.look(1, worker.0.id(), 0.5, true);
-        assert!(watch.reports().is_empty());
     }
 }

@@ -1,12 +1,12 @@
-//! The command line of `p2p-bw numa`.
+//! The command line of `tplens numa`.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use inventory::BackendArg;
-use measure::unit::{ByteCount, parse_sizes};
 use program::command_line::seconds;
 use program::outputs::Outputs;
+use record::unit::{ByteCount, parse_sizes};
 
 use crate::numa::refuse::Refuse;
 
@@ -17,12 +17,6 @@ pub(crate) enum Kind {
     Pageable,
     /// Locked by the driver.
     Pinned,
-    /// Locked by the driver and not cached by the host.
-    Wc,
-    /// Ordinary memory that was registered with the driver.
-    Registered,
-    /// Huge pages that were registered with the driver.
-    Huge,
 }
 
 impl Kind {
@@ -31,9 +25,6 @@ impl Kind {
         match self {
             Self::Pageable => "pageable",
             Self::Pinned => "pinned",
-            Self::Wc => "wc",
-            Self::Registered => "registered",
-            Self::Huge => "huge",
         }
     }
 }
@@ -51,7 +42,7 @@ pub(crate) struct MeasureArgs {
     pub(crate) backend: BackendArg,
 
     /// Kinds of host memory.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Pageable, Kind::Pinned, Kind::Wc, Kind::Registered, Kind::Huge])]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Pageable, Kind::Pinned])]
     pub(crate) kinds: Vec<Kind>,
 
     /// NUMA nodes of the memory, by number, separated by commas. Default: every node that has memory.
@@ -59,13 +50,9 @@ pub(crate) struct MeasureArgs {
     pub(crate) nodes: Option<Vec<u32>>,
 
     /// Bytes of one copy, K, M and G being powers of 1024. Default: 64M; on the host backend the power of two above the
-    /// last-level cache, 64M to 1G; on a soft box 16M.
+    /// last-level cache, 64M to 1G; on a simulated machine 16M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<ByteCount>,
-
-    /// Leave out the sizes from 64K to 64M that show where pageable copies change.
-    #[arg(long)]
-    pub(crate) no_sizes: bool,
 
     /// Leave out host memory as CPUs see it.
     #[arg(long)]
@@ -87,9 +74,9 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
 
-    /// Run on a soft box instead of this machine's devices: a built-in name or a box file. Its numbers are arithmetic, never
+    /// Run on a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are arithmetic, never
     /// measurements.
-    #[arg(long, value_name = "BOX")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
 
     #[command(flatten)]

@@ -1,16 +1,12 @@
 //! Host memory by CPUs, from the parent's side: a child measures every node of CPUs against every node of memory.
 
-use std::time::Duration;
-
-use measure::record::{HostMemoryOutcome, HostMemoryPoint};
-use program::child::last_line;
-use program::{Break, Stop, child::SHORT_LADDER};
-use supervisor::{Event, Interrupt, Worker};
+use program::Break;
+use record::{HostMemoryOutcome, HostMemoryPoint, LinkUse, Outcome};
 use topology::{Machine, NumaNode, Sysfs};
 
-use crate::children::Child;
-use crate::messages::{HostMemoryReply, HostMemoryRequest};
+use crate::messages::HostMemoryRequest;
 use crate::numa::free;
+use crate::parent::{Finding, JobEnd, Measurer};
 
 /// The chain of loads is so many times the largest cache, within bounds: a load must not find its line there.
 const CHAIN_CACHES: u64 = 4;
@@ -19,13 +15,14 @@ const CHAIN_BYTES: (u64, u64) = (64 << 20, 512 << 20);
 /// The buffers of a copy are so many times the largest cache together.
 const COPY_BYTES: (u64, u64) = (64 << 20, 256 << 20);
 
-/// Measures every pair; `keep` takes each point when it is there.
+/// Measures every pair and hands on what was found.
+///
+/// # Errors
+/// A signal came, or `keep` says so.
 pub(super) fn measure(
-    sysfs: &Sysfs,
     machine: &Machine,
     samples: usize,
-    deadline: Duration,
-    interrupt: &Interrupt,
+    measurer: &mut Measurer<'_>,
     say: &dyn Fn(&str),
     keep: &mut dyn FnMut(HostMemoryPoint) -> Result<(), Break>,
 ) -> Result<(), Break> {
@@ -34,11 +31,7 @@ pub(super) fn measure(
     let copy_bytes = (cache * 2)
         .next_power_of_two()
         .clamp(COPY_BYTES.0, COPY_BYTES.1);
-    let mut worker: Option<Worker> = None;
     for (cpu, memory) in pairs(machine) {
-        if let Some(signal) = interrupt.signal() {
-            return Err(Break::Signal(signal));
-        }
         let request = HostMemoryRequest {
             cpus: cpu
                 .map(|node| node.cpus.iter().collect())
@@ -49,40 +42,39 @@ pub(super) fn measure(
             chain_bytes,
             samples,
         };
+        let (cpu_node, memory_node) = (request.cpu_node, request.memory_node);
         let node = |node: Option<u32>| node.map_or_else(|| "any".to_owned(), |n| n.to_string());
         say(&format!(
             "host memory: CPUs of node {}, memory of node {}",
-            node(request.cpu_node),
-            node(request.memory_node)
+            node(cpu_node),
+            node(memory_node)
         ));
         // Two buffers of a copy, then the chain alone; the child has given back what it had for the pair before.
         let wanted = chain_bytes.max(2 * copy_bytes);
-        let free = request.memory_node.and_then(|node| free::of(sysfs, node));
-        let too_little = request.memory_node.zip(free);
-        let too_little = too_little.and_then(|(node, free)| {
+        let too_little = memory_node.and_then(|node| {
+            let free = free::of(&Sysfs::real(), node)?;
             free::too_little(node, free, wanted, "leave it out with --no-host")
         });
+        let failed = |reason| HostMemoryOutcome::Failed { reason };
         let outcome = match too_little {
-            Some(reason) => Ok(HostMemoryOutcome::Failed { reason }),
-            None => ask(&mut worker, &request, deadline, interrupt)?,
-        };
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(reason) => {
-                if let Some(mut worker) = worker.take() {
-                    worker.end(SHORT_LADDER);
-                }
-                HostMemoryOutcome::Failed { reason }
-            }
+            Some(reason) => failed(reason.into()),
+            None => match measurer.host_memory(request)? {
+                JobEnd::HostMemory(outcome) => *outcome,
+                end => match Finding::of(end, |_| LinkUse::default())
+                    .map_err(Break::Signal)?
+                    .outcome
+                {
+                    Outcome::Failed { reason } | Outcome::Skipped { reason } => failed(reason),
+                    Outcome::Hang { doing } => failed(doing.into()),
+                    _ => failed("it answered out of turn".into()),
+                },
+            },
         };
         keep(HostMemoryPoint {
-            cpu_node: request.cpu_node,
-            memory_node: request.memory_node,
+            cpu_node,
+            memory_node,
             outcome,
         })?;
-    }
-    if let Some(mut worker) = worker {
-        worker.end(SHORT_LADDER);
     }
     Ok(())
 }
@@ -100,44 +92,4 @@ fn pairs(machine: &Machine) -> Vec<(Option<&NumaNode>, Option<&NumaNode>)> {
     with_cpus
         .flat_map(|cpu| with_memory().map(move |memory| (Some(cpu), Some(memory))))
         .collect()
-}
-
-/// Asks the child, which is started where there is none; why there is no answer.
-fn ask(
-    worker: &mut Option<Worker>,
-    request: &HostMemoryRequest,
-    deadline: Duration,
-    interrupt: &Interrupt,
-) -> Result<Result<HostMemoryOutcome, String>, Stop> {
-    if worker.is_none() {
-        *worker = Some(Child::HostMemory.start()?);
-    }
-    let Some(worker) = worker else {
-        return Ok(Err("its process is gone".to_owned()));
-    };
-    if let Err(error) = worker.send(request) {
-        return Ok(Err(error.to_string()));
-    }
-    loop {
-        match worker.next::<HostMemoryReply>(deadline, interrupt) {
-            Event::Message(HostMemoryReply::Doing { .. }) => {}
-            Event::Message(HostMemoryReply::Done { outcome }) => return Ok(Ok(*outcome)),
-            Event::Silent { waited } => {
-                let waited = waited.as_secs_f64();
-                return Ok(Err(format!(
-                    "no progress for {waited:.0} s; its process was ended"
-                )));
-            }
-            Event::Exited(status) => {
-                let said = last_line(&worker.tail());
-                return Ok(Err(format!(
-                    "its process ended with {status}: {said} (perhaps the node's memory is full)"
-                )));
-            }
-            Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
-            Event::Garbled { error, .. } => {
-                return Ok(Err(format!("its answer was not understood: {error}")));
-            }
-        }
-    }
 }

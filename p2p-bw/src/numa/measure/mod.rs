@@ -1,4 +1,4 @@
-//! `p2p-bw numa`: bandwidth and latency of every GPU, node, kind of memory and direction, and host memory by node.
+//! `tplens numa`: bandwidth and latency of every GPU, node, kind of memory and direction, and host memory by node.
 
 mod args;
 mod host;
@@ -6,21 +6,19 @@ mod plan;
 mod run;
 mod session;
 
-use program::{Stop, outputs, say};
-use supervisor::Interrupt;
+use program::show::Show;
+use program::{Stop, say};
+use runner::Interrupt;
 
 pub(crate) use args::MeasureArgs;
 
-use measure::render::{csv, text};
-use program::outputs::Rendering;
+use record::Record;
+use view::csv;
 
 /// Measures and prints; gives the exit code.
-pub(crate) fn run(args: &MeasureArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+pub(crate) fn run(args: &MeasureArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     args.check().map_err(Stop::Usage)?;
     let ended = run::run(args, interrupt, &|line| say!("{line}"))?;
-    let rendering = Rendering {
-        text: text::links,
-        csv: csv::links,
-    };
-    Ok(outputs::Outputs::finish(&args.outputs, &ended, rendering))
+    let print = |record: &Record| show.print(&view::record(record));
+    Ok(args.outputs.finish_with(&ended, csv::links, &print))
 }

@@ -1,13 +1,10 @@
-//! The points of a run: devices x places of memory and thread x kinds x directions, small copies, and sizes of pageable copies.
+//! The points of a run: devices x places of memory and thread x kinds x directions, and small copies.
 
-use measure::record::{Endpoint, LinkDevice};
+use record::{Endpoint, LinkDevice};
 use topology::{Machine, NumaNode};
 
 use super::args::Kind;
 use crate::cases::Case;
-
-/// Sizes of pageable copies: from 64 KiB to 64 MiB in powers of two, around AMD's 1 MiB.
-const SIZES: std::ops::RangeInclusive<u32> = 16..=26;
 
 /// Where memory and the issuing thread are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,67 +42,40 @@ pub(super) struct Asked<'a> {
     /// Nodes of the memory; `None` for every node that has some.
     pub(super) nodes: Option<&'a [u32]>,
     pub(super) bytes: u64,
-    /// Whether pageable copies are measured at several sizes.
-    pub(super) sizes: bool,
 }
 
 /// All points, those of one device together.
 pub(super) fn plan(asked: &Asked<'_>, machine: &Machine, devices: &[LinkDevice]) -> Vec<Planned> {
     let mut planned = Vec::new();
+    let cases: Vec<&'static Case> = cases(asked.kinds);
     for (device, described) in devices.iter().enumerate() {
         let places = places(asked, machine, described.node);
         // The near place once more at the end: what it differs by then is what time alone does on this machine.
         let again = places.first().filter(|_| places.len() > 1);
         for place in places.iter().chain(again) {
-            for case in cases(asked.kinds, |word, way| format!("{way}_{word}_ce")) {
-                planned.push(Planned {
-                    case,
-                    device,
-                    place: *place,
-                    bytes: asked.bytes,
-                });
-            }
-        }
-        for place in corners(machine, described.node, &places) {
-            for case in cases(asked.kinds, small_copy) {
-                let bytes = case.fixed_bytes().unwrap_or(asked.bytes);
-                planned.push(Planned {
-                    case,
-                    device,
-                    place,
-                    bytes,
-                });
-            }
-        }
-        let is_first_of_its_kind = !devices[..device]
-            .iter()
-            .any(|other| other.name == described.name);
-        if asked.sizes && asked.kinds.contains(&Kind::Pageable) && is_first_of_its_kind {
-            planned.extend(by_size(device, described.node, &places, asked.bytes));
+            planned.extend(cases.iter().map(|case| Planned {
+                case,
+                device,
+                place: *place,
+                bytes: case.fixed_bytes().unwrap_or(asked.bytes),
+            }));
         }
     }
     planned
 }
 
-/// The key of a small copy; pinned memory is the plain one.
-fn small_copy(word: &str, way: &str) -> String {
-    match word {
-        "pinned" => format!("small_copy_{way}_ce"),
-        word => format!("small_copy_{way}_{word}_ce"),
-    }
-}
-
-/// The cases of some kinds in both directions.
-fn cases(
-    kinds: &[Kind],
-    key: impl Fn(&str, &str) -> String,
-) -> impl Iterator<Item = &'static Case> {
+/// Both directions of each kind, and small copies of pinned memory.
+fn cases(kinds: &[Kind]) -> Vec<&'static Case> {
     let ways = ["h2d", "d2h"];
-    let keys: Vec<String> = ways
-        .iter()
-        .flat_map(|way| kinds.iter().map(|kind| key(kind.word(), way)))
-        .collect();
-    keys.into_iter().filter_map(|key| Case::of(&key))
+    let large = ways.iter().flat_map(|way| {
+        let key = move |kind: &Kind| format!("{way}_{}_ce", kind.word());
+        kinds.iter().map(key)
+    });
+    let has_small = kinds.contains(&Kind::Pinned);
+    let small = ways.iter().filter(|_| has_small);
+    let small = small.map(|way| format!("small_copy_{way}_ce"));
+    let keys: Vec<String> = large.chain(small).collect();
+    keys.iter().filter_map(|key| Case::of(key)).collect()
 }
 
 /// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory
@@ -170,46 +140,6 @@ fn farthest(machine: &Machine, from: u32, nodes: &[u32]) -> Option<u32> {
     others.rev().max_by_key(distance)
 }
 
-/// The square of near and farthest node, for small copies.
-fn corners(machine: &Machine, home: Option<u32>, places: &[Place]) -> Vec<Place> {
-    let nodes: Vec<u32> = places.iter().filter_map(|place| place.memory).collect();
-    let far = home.and_then(|home| farthest(machine, home, &nodes));
-    let is_corner = |place: &&Place| {
-        place.memory.is_none()
-            || home.is_none()
-            || [home, far].contains(&place.memory) && far.is_some()
-            || place.memory == home
-    };
-    places.iter().filter(is_corner).copied().collect()
-}
-
-/// Pageable copies at several sizes, with memory and thread near.
-fn by_size(
-    device: usize,
-    home: Option<u32>,
-    places: &[Place],
-    except: u64,
-) -> impl Iterator<Item = Planned> {
-    let near = |place: &&Place| place.memory == home && place.thread == home;
-    let place = places.iter().find(near).copied();
-    let sizes = SIZES.map(|power| 1_u64 << power);
-    let sizes = sizes.filter(move |bytes| *bytes != except);
-    let of_place = move |place: Place| {
-        cases(&[Kind::Pageable], |word, way| format!("{way}_{word}_ce"))
-            .map(move |case| (case, place))
-    };
-    let all: Vec<_> = place.into_iter().flat_map(of_place).collect();
-    sizes.flat_map(move |bytes| {
-        let point = |(case, place): &(&'static Case, Place)| Planned {
-            case,
-            device,
-            place: *place,
-            bytes,
-        };
-        all.iter().map(point).collect::<Vec<_>>()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +176,6 @@ mod tests {
             kinds: &[Kind::Pinned],
             nodes: None,
             bytes: 1,
-            sizes: false,
         };
         let places = places(&asked, machine, home);
         places
@@ -283,14 +212,5 @@ mod tests {
         assert_eq!(of(&machine(2, 0), None), [(Some(0), None), (Some(1), None)]);
         assert_eq!(of(&machine(0, 0), None), [(None, None)]);
         assert_eq!(of(&machine(1, 0), Some(0)), [(Some(0), Some(0))]);
-    }
-
-    #[test]
-    fn every_kind_has_both_directions_and_small_copies() {
-        use Kind::{Huge, Pageable, Pinned, Registered, Wc};
-        let kinds = [Pageable, Pinned, Wc, Registered, Huge];
-        let large: Vec<_> = cases(&kinds, |word, way| format!("{way}_{word}_ce")).collect();
-        let small: Vec<_> = cases(&kinds, small_copy).collect();
-        assert_eq!((large.len(), small.len()), (10, 10));
     }
 }

@@ -1,13 +1,13 @@
-//! A run of `p2p-bw numa` from the command line to the record.
+//! A run of `tplens numa` from the command line to the record.
 
 use std::collections::BTreeMap;
 
 use inventory::Built;
-use measure::exit;
-use measure::record::{HostMemoryOutcome, NUMA_PROGRAM, Numa, Outcome};
-use measure::unit::ByteCount;
 use program::{Ended, Stop, result_folder};
-use supervisor::Interrupt;
+use record::exit;
+use record::unit::ByteCount;
+use record::{HostMemoryOutcome, NUMA_PROGRAM, Numa, Outcome};
+use runner::Interrupt;
 use topology::Machine;
 
 use super::args::MeasureArgs;
@@ -69,7 +69,6 @@ fn run_in(
         kinds: &args.kinds,
         nodes: args.nodes.as_deref(),
         bytes,
-        sizes: !args.no_sizes,
     };
     let planned = plan(&asked, machine, &devices);
     let recorder = begun.record(place, say)?;
@@ -132,7 +131,7 @@ fn check_memory(bytes: u64) -> Result<(), Stop> {
 
 /// The exit code that the findings call for.
 fn exit_code(numa: &Numa) -> u8 {
-    let is_proven = |point: &measure::record::NumaPoint| {
+    let is_proven = |point: &record::NumaPoint| {
         !matches!(point.outcome, Outcome::Measured { .. }) || point.is_proven()
     };
     let host_failed = numa

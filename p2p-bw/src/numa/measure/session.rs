@@ -1,26 +1,23 @@
-//! The measuring part of `p2p-bw numa`: one point after another, each kept before the next begins, then host memory by CPUs.
+//! The measuring part of `tplens numa`: one point after another, each kept before the next begins, then host memory by CPUs.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use inventory::{Chosen, Found, caveats};
-use measure::caveat::Caveat;
-use measure::plan::Plan;
-use measure::record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome};
-use measure::unit::ByteCount;
 use program::{Break, Budget, Progress, Recorder};
-use supervisor::Interrupt;
-use topology::{Machine, Sysfs};
+use record::caveat::Caveat;
+use record::plan::Plan;
+use record::unit::ByteCount;
+use record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome};
+use runner::Interrupt;
+use topology::Machine;
 
 use super::args::MeasureArgs;
 use super::host;
 use super::plan::Planned;
 use crate::messages::{Job, Member};
 use crate::numa::{binding, free};
-use crate::parent::{Blame, Finding, Measurer};
-
-/// Hangs, crashes and losses after which a device is left alone.
-const LIMIT: u32 = 2;
+use crate::parent::{Finding, Health, Measurer, Suspect};
 
 /// Buffers of the full size at once: of the host, of a device that is host memory, and one to compare in.
 pub(super) const BUFFERS: u64 = 3;
@@ -34,7 +31,7 @@ pub(super) struct Session<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// Of a copy by which places are compared.
     pub(super) bytes: u64,
-    /// What each node had free before anything was measured; empty on a soft box, whose nodes hold nothing.
+    /// What each node had free before anything was measured; empty on a simulated machine, whose nodes hold nothing.
     pub(super) free: BTreeMap<u32, u64>,
     pub(super) recorder: Recorder<Numa>,
 }
@@ -49,7 +46,7 @@ impl Session<'_> {
     ) -> Result<(), Break> {
         let busy: Vec<Caveat> = caveats::busy(&devices).collect();
         busy.iter()
-            .for_each(|caveat| say(&format!("caution: {caveat}")));
+            .for_each(|caveat| say(&view::caveat(caveat).text));
         let said = caveats::said(self.chosen);
         let nodes: Vec<Option<u32>> = devices.iter().map(|device| device.node).collect();
         let found = NumaEvent::Found {
@@ -63,27 +60,35 @@ impl Session<'_> {
         for caveat in busy.into_iter().chain(said) {
             self.recorder.add(NumaEvent::Caveat { caveat })?;
         }
-        self.points(planned, say)?;
-        self.host(say)
+        let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
+        self.points(planned, &mut measurer, say)?;
+        self.host(&mut measurer, say)?;
+        Ok(())
     }
 
-    fn points(&mut self, planned: &[Planned], say: &dyn Fn(&str)) -> Result<(), Break> {
+    fn points(
+        &mut self,
+        planned: &[Planned],
+        measurer: &mut Measurer<'_>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
         let mut progress = Progress::new(planned.len(), say);
-        let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
         let mut budget = Budget::new(self.args.budget, planned.len());
-        let mut failures: BTreeMap<usize, (u32, String)> = BTreeMap::new();
+        let mut health = Health::default();
         say(&format!("{} points to measure", planned.len()));
-        for (id, point) in planned.iter().enumerate() {
+        for point in planned {
             if let Some(signal) = self.interrupt.signal() {
                 return Err(Break::Signal(signal));
             }
             progress.begin(&self.words(point), point.case.key);
             let began = Instant::now();
-            let found = match self.refusal(point, &failures) {
-                Some(reason) => Finding::without_numbers(Outcome::Skipped { reason }),
+            let found = match self.refusal(point, &health) {
+                Some(reason) => Finding::without_numbers(Outcome::Skipped {
+                    reason: reason.into(),
+                }),
                 None => {
-                    let job = self.job(id, point, &budget);
-                    self.point(point, &job, &mut measurer, &mut failures)?
+                    let job = self.job(point, &budget);
+                    self.point(point, &job, measurer, &mut health)?
                 }
             };
             if let Outcome::Failed { reason } = &found.outcome {
@@ -108,7 +113,6 @@ impl Session<'_> {
             budget.spend(began.elapsed());
             progress.end();
         }
-        measurer.finish();
         Ok(())
     }
 
@@ -126,37 +130,28 @@ impl Session<'_> {
         )
     }
 
-    /// Measures a point; `failures` counts what speaks against its device.
+    /// Measures a point; `health` counts what speaks against its device.
     fn point(
         &self,
         point: &Planned,
         job: &Job,
         measurer: &mut Measurer<'_>,
-        failures: &mut BTreeMap<usize, (u32, String)>,
+        health: &mut Health,
     ) -> Result<Finding, Break> {
         let end = measurer.run(job, &mut || {})?;
         let found = Finding::of(end, |_| LinkUse::default()).map_err(Break::Signal)?;
-        if let Some(Blame { why, at_once }) = &found.blame {
-            let entry = failures.entry(point.device).or_default();
-            let count = if *at_once { LIMIT } else { entry.0 + 1 };
-            *entry = (count, why.clone());
+        if let Some(blame) = &found.blame {
+            health.failed(&[Suspect::Device(point.device)], blame);
         }
         Ok(found)
     }
 
     /// Why a point is not measured: its device failed too often, or its node has too little memory free.
-    fn refusal(
-        &self,
-        point: &Planned,
-        failures: &BTreeMap<usize, (u32, String)>,
-    ) -> Option<String> {
-        let given_up = failures
-            .get(&point.device)
-            .filter(|(count, _)| *count >= LIMIT);
-        if let Some((_, why)) = given_up {
-            return Some(format!(
-                "the device failed {LIMIT} times and is not tried again; last: {why}"
-            ));
+    fn refusal(&self, point: &Planned, health: &Health) -> Option<String> {
+        let name = |_| "the device".to_owned();
+        let given_up = health.refusal(&[Suspect::Device(point.device)], name);
+        if given_up.is_some() {
+            return given_up;
         }
         let node = point.place.memory?;
         let free = self.free.get(&node)?;
@@ -168,14 +163,13 @@ impl Session<'_> {
         )
     }
 
-    fn job(&self, id: usize, point: &Planned, budget: &Budget) -> Job {
+    fn job(&self, point: &Planned, budget: &Budget) -> Job {
         let ordinal = self.found[point.device].ordinal;
         let (from, to) = point.ends(ordinal);
         let node = point.place.thread.and_then(|node| self.machine.node(node));
-        // A soft box's CPUs are not this machine's.
+        // A simulated machine's CPUs are not this machine's.
         let is_soft = self.chosen.inventory.soft_box.is_some();
         Job {
-            id,
             case: point.case.key.to_owned(),
             from,
             to,
@@ -195,9 +189,9 @@ impl Session<'_> {
     }
 
     /// Host memory as the CPUs of each node see it.
-    fn host(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
+    fn host(&mut self, measurer: &mut Measurer<'_>, say: &dyn Fn(&str)) -> Result<(), Break> {
         let left_out = match (self.chosen.inventory.soft_box.is_some(), self.args.no_host) {
-            (true, _) => Some("a soft box has no CPUs"),
+            (true, _) => Some("a simulated machine has no CPUs"),
             (_, true) => Some("--no-host"),
             _ => None,
         };
@@ -211,14 +205,7 @@ impl Session<'_> {
             let point = Box::new(point);
             recorder.add(NumaEvent::Host { point }).map_err(Break::from)
         };
-        host::measure(
-            &Sysfs::real(),
-            self.machine,
-            self.args.samples as usize,
-            self.args.deadline,
-            self.interrupt,
-            say,
-            &mut keep,
-        )
+        let samples = self.args.samples as usize;
+        host::measure(self.machine, samples, measurer, say, &mut keep)
     }
 }

@@ -11,7 +11,6 @@ impl Args {
     /// # Errors
     /// In words.
     pub(in crate::load) fn check(&self) -> Result<(), String> {
-        self.foreign.check()?;
         self.traffic.arrivals()?;
         self.check_model()?;
         self.check_endpoint()?;
@@ -64,7 +63,7 @@ impl Args {
                 "random prompts come from no file; leave --dataset-path out, or name what it holds with --dataset-name"
                     .to_owned(),
             ),
-            (None, DatasetName::Sharegpt | DatasetName::Openqa | DatasetName::Custom) => Err(
+            (None, DatasetName::Sharegpt | DatasetName::Custom) => Err(
                 "this --dataset-name is read from a file; name it with --dataset-path".to_owned(),
             ),
             _ => Ok(()),
@@ -102,7 +101,6 @@ impl Args {
         results.outputs.check()?;
         let files = [
             ("--vllm-json", &results.vllm_json),
-            ("--request-log", &results.request_log),
             ("--request-csv", &results.request_csv),
             ("--html", &results.html),
         ];

@@ -8,9 +8,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 #[derive(Debug, Clone, ClapArgs)]
 pub(in crate::load) struct DataArgs {
     /// random: prompts of random words, about one token each; random-ids: of random token ids, exact. From --dataset-path:
-    /// sharegpt: the first two turns of each conversation (JSON); openqa: the `question` or `prompt` of each line (JSONL);
-    /// custom: the `prompt` or `messages` of each line, with its `output_tokens` (JSONL). sonnet: lines of a poem's length
-    /// behind a beginning that all share, from --dataset-path or made up.
+    /// sharegpt: the first two turns of each conversation (JSON); custom, or openqa: the `prompt`, `question` or `messages` of each
+    /// line, with its `output_tokens` (JSONL).
     #[arg(long, value_enum, value_name = "NAME", default_value_t = DatasetName::Random)]
     pub(in crate::load) dataset_name: DatasetName,
 
@@ -30,7 +29,7 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
     pub(in crate::load) random_input_len: Option<u32>,
 
-    /// random, openqa: output tokens [default: 128].
+    /// random: output tokens [default: 128].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000), allow_negative_numbers = true)]
     pub(in crate::load) random_output_len: Option<u32>,
 
@@ -50,18 +49,6 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) custom_output_len: Option<u32>,
 
-    /// sonnet: prompt tokens [default: 550].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub(in crate::load) sonnet_input_len: Option<u32>,
-
-    /// sonnet: output tokens [default: 150].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
-    pub(in crate::load) sonnet_output_len: Option<u32>,
-
-    /// sonnet: prompt tokens at the beginning that all share [default: 200].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=4_000_000))]
-    pub(in crate::load) sonnet_prefix_len: Option<u32>,
-
     /// random: of words, or of token ids as random-ids has them.
     #[arg(long, value_enum)]
     pub(in crate::load) prompt: Option<PromptArg>,
@@ -70,8 +57,7 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
     pub(in crate::load) vocab: u32,
 
-    /// A tokenizer.json, or a folder that holds one, by which lengths of words are counted; needs a build with
-    /// `--features tokenizers`, and is else not used, which is said.
+    /// For files in vLLM's form only: lengths are counted in words, and by the server's own count.
     #[arg(long, value_name = "PATH")]
     pub(in crate::load) tokenizer: Option<String>,
 
@@ -80,7 +66,7 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(in crate::load) seed: Option<u64>,
 
-    /// Tell the server to go on to the output length; the default for random and sonnet prompts.
+    /// Tell the server to go on to the output length; the default for random prompts.
     #[arg(long, overrides_with = "no_ignore_eos")]
     ignore_eos: bool,
 
@@ -98,12 +84,9 @@ pub(in crate::load) enum DatasetName {
     RandomIds,
     /// Conversations.
     Sharegpt,
-    /// Open questions.
-    Openqa,
-    /// One's own.
+    /// One's own, or open questions.
+    #[value(alias = "openqa")]
     Custom,
-    /// Lines of a poem.
-    Sonnet,
 }
 
 /// What random prompts are made of.
@@ -120,7 +103,7 @@ impl DataArgs {
     pub(in crate::load) fn ignores_eos(&self) -> bool {
         let by_data = matches!(
             self.dataset_name,
-            DatasetName::Random | DatasetName::RandomIds | DatasetName::Sonnet
+            DatasetName::Random | DatasetName::RandomIds
         );
         self.ignore_eos || (by_data && !self.no_ignore_eos)
     }
@@ -139,7 +122,7 @@ impl DataArgs {
         self.random_input_len.or(self.input_len).unwrap_or(1024)
     }
 
-    /// Output tokens of random prompts and open questions.
+    /// Output tokens of random prompts.
     pub(in crate::load) fn random_output(&self) -> u32 {
         self.random_output_len.or(self.output_len).unwrap_or(128)
     }

@@ -1,4 +1,4 @@
-//! The command line of `serve-bench run`, spelled like that of `vllm bench serve`: its command lines work here.
+//! The command line of `tplens serve run`, spelled like that of `vllm bench serve`: its command lines work here.
 
 mod check;
 mod data;
@@ -25,11 +25,10 @@ one before, of which it keeps one stamp; it stood still for more than 0.1 s and 
 the 99th percentile (of fewer than 200 the 90th, of fewer than 20 the latest) by more than 10 ms and by more than 5% of the median TTFT. \
 The parts of the time on and without a CPU are judged from one second on.
 
-No server can hold the client or fill its memory: a request takes --timeout at most, and one without a byte for --stall-timeout is given \
-up; a question before the load takes 30 s at most, and its answer has 4 MiB; the head of a reply has 64 KiB and 100 lines, a line or \
-event of a stream 16 MiB, a reply that is not streamed 16 MiB, an error's body 16 MiB of which 64 KiB are kept, any reply 1 GiB; and all \
-replies in flight keep 256 MiB of what has no end yet, and 64 KiB each. What goes beyond is a failed request, not understood. A reply of \
-more than four chunks for each token that was asked for is cut: reply too long.
+No server can hold the client or fill its memory: a request takes --timeout at most; a question before the load takes 30 s at most, \
+and its answer has 4 MiB; the head of a reply has 64 KiB and 100 lines, a line or event of a stream 16 MiB, a reply that is not \
+streamed 16 MiB, an error's body 16 MiB of which 64 KiB are kept, any reply 1 GiB. What goes beyond is a failed request, not \
+understood. A reply of more than four chunks for each token that was asked for is cut: reply too long.
 
 A run ends early, exits with 3 and keeps what it measured when more came than a record holds that can be read back: 10,000,000 chunks, \
 or a journal of 240 MiB.";
@@ -51,12 +50,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT", default_value_t = 8000)]
     pub(super) port: u16,
 
-    /// Start the embedded engine on this soft box, a built-in name or a box file, and load that. Its numbers are arithmetic,
+    /// Start the embedded engine on this simulated machine, a built-in name or a box file, and load that. Its numbers are arithmetic,
     /// never measurements of a GPU.
     #[arg(long, value_name = "BOX", conflicts_with = "base_url")]
     pub(super) sim: Option<String>,
 
-    /// With --sim: the model that it serves, as `serve-bench engine` takes it.
+    /// With --sim: the model that it serves, as `tplens serve engine` takes it.
     #[arg(long, value_name = "MODEL", default_value = "llama-3.1-8b")]
     pub(super) sim_model: String,
 
@@ -97,10 +96,6 @@ pub(crate) struct Args {
     /// Seconds that one request may take, connecting included.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
     pub(super) timeout: Duration,
-
-    /// Seconds without a byte after which a request is given up, those before the first byte, too [default: --timeout alone].
-    #[arg(long, value_name = "SECONDS", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
-    pub(super) stall_timeout: Option<Duration>,
 
     /// Tensor parallel size of the server, for the record; with --sim the engine's.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use measure::export::{VllmForm, VllmMetric};
 use program::outputs::Outputs;
+use view::export::{VllmForm, VllmMetric};
 
 use crate::beside::BesideArgs;
 
@@ -54,10 +54,6 @@ pub(in crate::load) struct Results {
     #[arg(long, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = percentile)]
     pub(in crate::load) metric_percentiles: Vec<f64>,
 
-    /// Write every request with its raw instants to this file, one JSON object a line.
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::load) request_log: Option<PathBuf>,
-
     /// Write every request to this file as CSV, one line each, units in the head.
     #[arg(long, value_name = "FILE")]
     pub(in crate::load) request_csv: Option<PathBuf>,
@@ -84,7 +80,7 @@ pub(in crate::load) enum Format {
 }
 
 impl Results {
-    /// What the files in vLLM's form are told; `backend` and `model` are as the command line has them.
+    /// What the files in vLLM's form are reported; `backend` and `model` are as the command line has them.
     pub(in crate::load) fn form(
         &self,
         backend: Option<&str>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use measure::record::{Arrivals, Goals};
+use record::{Arrivals, Goals};
 
 /// Requests where the command line does not say how many, as in vLLM's client.
 const REQUESTS: u32 = 1000;

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::count::Counter;
 use super::{Item, Prompt};
 use crate::load::args::{DataArgs, Endpoint};
 
@@ -46,23 +45,18 @@ struct Turn {
     value: String,
 }
 
-/// A line of a file of questions; HC3's have `question`.
-#[derive(Deserialize)]
-struct Question {
-    question: Option<String>,
-    prompt: Option<String>,
-}
-
 /// A line of one's own file.
 #[derive(Deserialize)]
 struct Own {
+    /// HC3's name for it.
+    question: Option<String>,
     prompt: Option<String>,
     messages: Option<Value>,
     output_tokens: Option<u32>,
 }
 
 /// The first two turns of each conversation, those too short or too long left out.
-pub(super) fn sharegpt(args: &DataArgs, counter: &Counter) -> Result<Vec<Item>, String> {
+pub(super) fn sharegpt(args: &DataArgs) -> Result<Vec<Item>, String> {
     let path = path(args)?;
     let file = open(path)?;
     let all: Vec<Conversation> = serde_json::from_reader(file).map_err(|error| match error.is_io() {
@@ -77,8 +71,8 @@ pub(super) fn sharegpt(args: &DataArgs, counter: &Counter) -> Result<Vec<Item>, 
     let item = |conversation: Conversation| {
         let mut turns = conversation.conversations.into_iter();
         let (prompt, answer) = (turns.next()?.value, turns.next()?.value);
-        let asked = counter.count(&prompt);
-        let output_tokens = fixed.unwrap_or_else(|| counter.count(&answer));
+        let asked = words(&prompt);
+        let output_tokens = fixed.unwrap_or_else(|| words(&answer));
         let fits = asked >= SHORTEST
             && (fixed.is_some() || output_tokens >= SHORTEST)
             && asked <= LONGEST_PROMPT
@@ -91,32 +85,13 @@ pub(super) fn sharegpt(args: &DataArgs, counter: &Counter) -> Result<Vec<Item>, 
     some(path, all.into_iter().filter_map(item).collect())
 }
 
-/// The question of each line.
-pub(super) fn questions(args: &DataArgs) -> Result<Vec<Item>, String> {
-    let path = path(args)?;
-    let mut items = Vec::new();
-    lines(path, |question: Question| {
-        let text = question
-            .question
-            .or(question.prompt)
-            .filter(|text| !text.trim().is_empty())
-            .ok_or("has neither `question` nor `prompt`")?;
-        items.push(Item {
-            prompt: Prompt::Text(text),
-            output_tokens: args.random_output(),
-        });
-        Ok(())
-    })?;
-    some(path, items)
-}
-
 /// One's own prompts or chats, each with its length where it says one.
 pub(super) fn own(args: &DataArgs, endpoint: Endpoint) -> Result<Vec<Item>, String> {
     let path = path(args)?;
     let fixed = args.custom_output_len.or(args.output_len);
     let mut items = Vec::new();
     lines(path, |own: Own| {
-        let prompt = match (own.prompt, own.messages) {
+        let prompt = match (own.prompt.or(own.question), own.messages) {
             (Some(text), None) if !text.is_empty() => Prompt::Text(text),
             (None, Some(Value::Array(list))) if endpoint != Endpoint::Chat && !list.is_empty() => {
                 return Err("has `messages`, which go with --endpoint chat");
@@ -137,6 +112,11 @@ pub(super) fn own(args: &DataArgs, endpoint: Endpoint) -> Result<Vec<Item>, Stri
         Ok(())
     })?;
     some(path, items)
+}
+
+/// Words of a text, which stand for its tokens.
+fn words(text: &str) -> u32 {
+    u32::try_from(text.split_whitespace().count()).unwrap_or(u32::MAX)
 }
 
 fn path(args: &DataArgs) -> Result<&Path, String> {

@@ -1,13 +1,10 @@
 //! What requests are made of: random words or token ids of a length, or the prompts of a file.
 
-mod count;
 mod files;
-mod sonnet;
 mod words;
 
 use serde_json::Value;
 
-use self::count::Counter;
 use self::words::length;
 pub(super) use self::words::{Purpose, random};
 use super::args::{DataArgs, DatasetName, Endpoint};
@@ -43,8 +40,8 @@ pub(super) struct Data {
     pub(super) input_tokens: Option<u32>,
     /// Output tokens of each request, where they are all alike.
     pub(super) output_tokens: Option<u32>,
-    /// What a reader must know of them.
-    pub(super) notes: Vec<String>,
+    /// Whether a tokenizer was named that is not used.
+    pub(super) without_tokenizer: bool,
 }
 
 #[derive(Debug)]
@@ -71,9 +68,6 @@ impl Data {
     /// # Errors
     /// In words: a file that cannot be read or holds something else, with the line.
     pub(super) fn of(args: &DataArgs, endpoint: Endpoint, seed: u64) -> Result<Self, String> {
-        let counter = Counter::of(args.tokenizer.as_deref())?;
-        let mut notes = Vec::new();
-        notes.extend(counter.note());
         let (source, words) = match args.dataset_name {
             DatasetName::Random | DatasetName::RandomIds => {
                 let vocabulary = args.has_ids().then_some(args.vocab);
@@ -91,17 +85,9 @@ impl Data {
                 };
                 (Source::Random(random), kind.to_owned())
             }
-            DatasetName::Sonnet => {
-                let lines = sonnet::lines(args, &counter, seed)?;
-                (Source::Kept(lines), "lines of a poem".to_owned())
-            }
             DatasetName::Sharegpt => {
-                let entries = files::sharegpt(args, &counter)?;
+                let entries = files::sharegpt(args)?;
                 (kept(entries, seed), "sharegpt".to_owned())
-            }
-            DatasetName::Openqa => {
-                let entries = files::questions(args)?;
-                (kept(entries, seed), "open questions".to_owned())
             }
             DatasetName::Custom => {
                 let entries = files::own(args, endpoint)?;
@@ -118,7 +104,7 @@ impl Data {
             words,
             input_tokens,
             output_tokens,
-            notes,
+            without_tokenizer: args.tokenizer.is_some(),
         })
     }
 

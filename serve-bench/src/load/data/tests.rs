@@ -1,4 +1,4 @@
-//! Prompts of every kind of data, held against files that are written here.
+//! Prompts of every kind of data, compared with files that are written here.
 
 use std::path::PathBuf;
 
@@ -151,34 +151,6 @@ fn a_wrong_line_is_named() {
 }
 
 #[test]
-fn lines_of_a_poem_share_their_beginning_and_fill_the_length() {
-    let data = data(
-        &[
-            "--dataset-name",
-            "sonnet",
-            "--sonnet-input-len",
-            "100",
-            "--sonnet-prefix-len",
-            "40",
-        ],
-        Endpoint::Completions,
-    )
-    .unwrap();
-    let text = |number| match data.item(number).prompt {
-        Prompt::Text(text) => text,
-        other => panic!("{other:?}"),
-    };
-    let (one, other) = (text(0), text(1));
-    // The task has 11 words and a line 8: 11 + 3 x 8 = 35 shared, and 11 + 11 x 8 = 99 in all.
-    let words = |text: &str| text.split_whitespace().count();
-    assert_eq!((words(&one), words(&other)), (99, 99));
-    let shared = |text: &str| text.lines().take(4).collect::<Vec<_>>().join(" ");
-    assert_eq!(words(&shared(&one)), 35);
-    assert_eq!(shared(&one), shared(&other));
-    assert_ne!(one, other);
-}
-
-#[test]
 fn the_order_of_a_file_is_that_of_the_seed_and_begins_anew() {
     let text: String = (0..20)
         .map(|number| format!("{{\"prompt\": \"p{number}\"}}\n"))
@@ -193,33 +165,6 @@ fn the_order_of_a_file_is_that_of_the_seed_and_begins_anew() {
     assert_eq!(order(&read(1)), order(&read(1)));
     assert_ne!(order(&read(1)), order(&read(2)));
     assert_eq!(read(1).item(20), read(1).item(0));
-}
-
-#[cfg(feature = "tokenizers")]
-#[test]
-fn a_tokenizer_of_this_machine_counts_the_answer() {
-    // Words and signs are tokens: `a, b, c` has five where it has three words.
-    let tokenizer = Written::new(
-        "tokenizer.json",
-        &json!({
-            "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
-            "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null,
-            "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"},
-        })
-        .to_string(),
-    );
-    let file = Written::new(
-        "counted.json",
-        &json!([{"conversations": [{"value": "one two three four"}, {"value": "a, b, c"}]}])
-            .to_string(),
-    );
-    let more = ["--tokenizer", tokenizer.0.to_str().unwrap()];
-    let read = file.read("sharegpt", &more, Endpoint::Chat).unwrap();
-    assert_eq!(read.output_tokens, Some(5));
-    assert!(read.notes.is_empty());
-    let wrong = Written::new("wrong-tokenizer.json", "{}");
-    let more = ["--tokenizer", wrong.0.to_str().unwrap()];
-    assert!(file.read("sharegpt", &more, Endpoint::Chat).is_err());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use measure::stats::SplitMix;
+use stats::SplitMix;
 
 /// Token ids below this are left out: byte and control tokens stand there in many vocabularies.
 const FIRST_ID: u32 = 256;

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use supervisor::Interrupt;
+use runner::Interrupt;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::oneshot;
 use tokio::task::spawn_local;
@@ -57,8 +57,6 @@ pub(super) struct Sent {
     pub(super) own: Own,
     /// Requests that were due and not yet sent, at most; `None` where none is due before its place is free.
     pub(super) backlog: Option<u32>,
-    /// Connections that had to be made while requests were due, because all made before were in use.
-    pub(super) connections_made: u32,
     /// How long the thread did not come to look when it should have: it was stopped, or others had its CPU.
     pub(super) stood_still: Duration,
 }
@@ -72,7 +70,6 @@ impl Sent {
                 starved: None,
             },
             backlog: None,
-            connections_made: 0,
             stood_still: Duration::ZERO,
         }
     }
@@ -223,13 +220,13 @@ async fn phases(
     let (cpu, still_before) = (CpuTime::of_this_thread(), still.get());
     let start = Instant::now();
     drop(tell.send(Told::Began(start)));
-    let (backlog, connections_made) = match pace {
+    let backlog = match pace {
         Pace::Closed {
             requests, duration, ..
         } => {
             let until = duration.map(|duration| start + duration);
             closed::ask_all(slots, bodies, requests, until, tell).await;
-            (None, 0)
+            None
         }
         Pace::Open {
             instants,
@@ -237,14 +234,13 @@ async fn phases(
             is_paced,
         } => {
             let pool = open::Pool::new(to, slots, limit, bodies, tell);
-            let (backlog, made) = open::send_all(pool, start, &instants).await;
-            (is_paced.then_some(backlog), made)
+            let backlog = open::send_all(pool, start, &instants).await;
+            is_paced.then_some(backlog)
         }
     };
     drop(tell.send(Told::Ended(Sent {
         own: Own::since(cpu, start),
         backlog,
-        connections_made,
         stood_still: still.get() - still_before,
     })));
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use measure::record::Arrivals;
-use measure::stats::SplitMix;
+use record::Arrivals;
+use stats::SplitMix;
 
 use crate::load::data::{Purpose, random};
 

@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use clap::Parser;
-use measure::caveat::Caveat;
-use measure::record::{Payload, Record, RequestErrorKind, Serve, Status, load};
-use supervisor::Interrupt;
+use record::caveat::Caveat;
+use record::{Payload, Record, RequestErrorKind, Serve, Status, load};
+use runner::Interrupt;
 
 use crate::load::args::Args;
 use crate::load::budget::Budget;

@@ -115,17 +115,7 @@ impl Filter {
 
 /// What went wrong, and what to do about it.
 fn told(error: &Error) -> io::Error {
-    let ways = "name the PEM file of what is to be trusted with --ca-file, or leave it unchecked with --insecure";
     let why = match error {
-        Error::InvalidCertificate(CertificateError::NotValidForNameContext {
-            expected,
-            presented,
-        }) => format!(
-            "the server's certificate is refused: it is made out to {} and not to {}; ask it by that name in --base-url, or leave it \
-             unchecked with --insecure",
-            presented.join(", "),
-            expected.to_str()
-        ),
         Error::InvalidCertificate(why) => {
             let why = match why {
                 // Another CA may have the name of one that is trusted.
@@ -137,18 +127,12 @@ fn told(error: &Error) -> io::Error {
                 {
                     "it is its own signer, whom nobody trusts here".to_owned()
                 }
-                CertificateError::NotValidForName => {
-                    "it is not made out to the host that --base-url names".to_owned()
-                }
-                CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                    "it has expired, or the clock of this machine is wrong".to_owned()
-                }
-                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                    "it is not valid yet, or the clock of this machine is wrong".to_owned()
-                }
                 other => other.to_string(),
             };
-            format!("the server's certificate is refused: {why}; {ways}")
+            format!(
+                "the server's certificate is refused: {why}; name the PEM file of what is to be trusted with --ca-file, ask the server \
+                 by its certificate's name, or leave it unchecked with --insecure"
+            )
         }
         Error::InvalidMessage(_) => {
             "the server does not answer with TLS; is its address http:// and not https://?"

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::time_provider::TimeProvider;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
 use super::verify::Verifier;
@@ -54,7 +52,7 @@ impl Trust {
             named,
             algorithms: provider.signature_verification_algorithms,
         };
-        let mut config = ClientConfig::builder_with_details(provider, Arc::new(Clock))
+        let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| format!("TLS cannot be set up: {error}"))?
             .dangerous()
@@ -66,17 +64,6 @@ impl Trust {
             config: Arc::new(config),
             name,
         })
-    }
-}
-
-/// The machine's clock; before 1970, of which the library's own makes a panic, there is none.
-#[derive(Debug)]
-struct Clock;
-
-impl TimeProvider for Clock {
-    fn current_time(&self) -> Option<UnixTime> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.ok().map(UnixTime::since_unix_epoch)
     }
 }
 

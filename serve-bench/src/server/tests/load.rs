@@ -66,23 +66,6 @@ fn a_client_that_goes_cancels_its_stream() {
 }
 
 #[test]
-fn a_client_that_goes_cancels_a_reply_that_is_not_streamed() {
-    let server = Running::start(1_000.0);
-    let mut connection = Connection::open(server.address);
-    connection.send(
-        "POST",
-        "/v1/completions",
-        r#"{"prompt":"a b","max_tokens":90000}"#,
-    );
-    let began = Instant::now();
-    while metric(server.address, "vllm:num_requests_running") < 1.0 {
-        assert!(began.elapsed() < LONG, "the request does not run");
-    }
-    drop(connection);
-    wait_until_idle(&server);
-}
-
-#[test]
 fn many_streams_at_once_all_get_their_tokens() {
     let server = Running::start(500.0);
     let mut connections: Vec<Connection> =

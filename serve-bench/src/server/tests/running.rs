@@ -10,7 +10,6 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tp_plan::{EngineFacts, ModelFacts};
 
-use crate::server::fault::Faults;
 use crate::server::route::Shared;
 use crate::server::run::accept;
 use crate::server::setup::{Setup, Speaking};
@@ -103,8 +102,6 @@ pub(super) fn setup(step_us: f64) -> Setup {
             tokens_per_chunk: 1,
             ..Speaking::default()
         },
-        faults: Faults::default(),
-        log: None,
         prefix_caching: false,
     }
 }

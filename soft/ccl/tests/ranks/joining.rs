@@ -22,7 +22,7 @@ fn a_communicator_knows_itself() {
         crate::driver::call!(ccl.library, ccl.name("GetVersion"), &raw mut version => *mut c_int);
     assert_eq!((code, version), (0, ccl.tested.version));
     type Marker = unsafe extern "C" fn() -> *const c_char;
-    // SAFETY: the soft libraries have it, and it takes nothing.
+    // SAFETY: the simulated libraries have it, and it takes nothing.
     let marker = unsafe { ccl.library.get::<Marker>(b"tplens_soft_box") }.expect("there");
     // SAFETY: as above.
     let name = unsafe { marker() };

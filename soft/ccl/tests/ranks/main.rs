@@ -1,4 +1,4 @@
-//! The libraries under several processes, one a rank, beside the soft drivers: a test starts itself again once for each rank.
+//! The libraries under several processes, one a rank, beside the simulated drivers: a test starts itself again once for each rank.
 //! Expected sums and times are worked out from values that the test itself puts into buffers and box.
 #![expect(unsafe_code, reason = "calls drivers and libraries of collectives")]
 

@@ -88,7 +88,6 @@ impl Stage {
             .env("TPLENS_SOFT_BOX", self.folder.join("box.toml"))
             .env_remove("CUDA_VISIBLE_DEVICES")
             .env_remove("TPLENS_SOFT_SYSFS")
-            .env_remove("TPLENS_SOFT_CLOCK")
             .envs(self.variables.iter().cloned())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -17,34 +17,6 @@ impl Simulation {
         Step::Advanced
     }
 
-    /// Lets the clock run to an instant, with every change up to it; a clock that is there already stays.
-    pub fn run_to(&mut self, instant: f64) {
-        while !self.active.is_empty() {
-            let rates = self.rates();
-            let next = self.next_end(&rates);
-            if next > instant {
-                if self.now < instant {
-                    self.pass(instant, &rates);
-                }
-                return;
-            }
-            self.pass(next, &rates);
-        }
-        self.now = self.now.max(instant);
-    }
-
-    /// When something changes next, if nothing is issued before; `None` where nothing ever does.
-    #[must_use]
-    pub fn next_change(&self) -> Option<f64> {
-        Some(self.next_end(&self.rates())).filter(|next| next.is_finite())
-    }
-
-    /// Operations that have begun and not ended, in order of their beginning, each with the end of its latency.
-    pub fn under_way(&self) -> impl Iterator<Item = (u64, f64)> {
-        let told = |active: &Active| (active.operation, active.moves_at);
-        self.active.iter().map(told)
-    }
-
     /// The next end at these rates; infinite where there is none.
     fn next_end(&self, rates: &Rates) -> f64 {
         let end = |active: &Active, rate: f64| {

@@ -37,7 +37,6 @@ fn foreign(work: &Arc<Work>, at: u64) -> Foreign {
         from: (at, 4),
         to: (at, 4),
         chain: 1,
-        entered_ns: 0,
     }
 }
 

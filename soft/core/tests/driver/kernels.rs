@@ -392,7 +392,7 @@ fn what_a_device_cannot_reach_is_illegal_and_loses_it() {
         }),
         illegal
     );
-    // What no soft device does is refused without harm.
+    // What no simulated device does is refused without harm.
     let mut none = plain();
     none.device[0].kernels = None;
     assert_eq!(

@@ -1,7 +1,6 @@
-//! The soft driver's calls on small boxes, in order of call and fault. The clock alone is tested in `simulation`.
+//! The simulated driver's calls on small boxes, in order of call and fault. The clock alone is tested in `simulation`.
 
 mod calls;
-mod clock;
 mod faults;
 mod gates;
 mod graphs;

@@ -159,7 +159,7 @@ fn what_cannot_be_launched_is_refused() {
     );
     assert_eq!(launch(copy, 0, 32, null, &good), invalid);
     assert_eq!(launch(copy, 1, 1025, null, &good), invalid);
-    // Code that the soft box cannot run, as it knows kernels by name.
+    // Code that the simulated machine cannot run, as it knows kernels by name.
     assert_eq!(launch(other, 1, 1, null, &good), unknown);
     let mut count = 0;
     ok!(sys::cuDeviceGetAttribute(

@@ -141,8 +141,7 @@ fn every_symbol_that_tplens_needs_is_exported() {
         cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery cuStreamWaitEvent cuEventCreate cuEventDestroy_v2 cuEventRecord \
         cuEventSynchronize cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2 cuModuleLoadData cuModuleUnload \
         cuModuleGetFunction cuFuncLoad cuFuncGetAttribute cuLaunchKernel cuMemHostGetDevicePointer_v2 cuGetErrorName cuGetErrorString cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing \
-        cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuGraphDestroy tplens_soft_box tplens_soft_enqueue tplens_soft_late \
-        tplens_soft_foreign_ns";
+        cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy cuGraphDestroy tplens_soft_box tplens_soft_enqueue";
     // SAFETY: the library is the one of this test.
     let library = unsafe { sys::culib() };
     for name in names.split_whitespace() {

@@ -1,12 +1,11 @@
-//! Work of another library in streams of the runtimes, and the wall clock that such work is timed on.
+//! Work of another library in streams of the runtimes.
 
-use crate::stage::{Clocked, Pointer, assert_microseconds, call, ok, on_box, on_box_with, plain};
+use crate::stage::{Clocked, Pointer, assert_microseconds, call, ok, on_box, plain};
 use libloading::Library;
 use softbox::ForeignCall;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 static FINISHED: AtomicU64 = AtomicU64::new(0);
 static RELEASED: AtomicU64 = AtomicU64::new(0);
@@ -38,7 +37,6 @@ fn work(at: Pointer) -> ForeignCall {
         to: at as u64,
         to_bytes: 64,
         chain: 1,
-        entered_ns: softbox::monotonic_ns(),
     }
 }
 
@@ -101,41 +99,5 @@ fn work_of_another_library_takes_its_time_in_streams_of_maca() {
         "foreign::work_of_another_library_takes_its_time_in_streams_of_maca",
         Some(&plain("mxc500x4")),
         |library| takes_its_time(library, "mc"),
-    );
-}
-
-#[test]
-fn on_a_wall_clock_a_thousand_works_take_a_thousand_times_their_time() {
-    on_box_with(
-        &[("TPLENS_SOFT_CLOCK", "wall")],
-        "foreign::on_a_wall_clock_a_thousand_works_take_a_thousand_times_their_time",
-        Some(&plain("r9700-x16")),
-        |library| {
-            let at = memory(library, "hip");
-            let began = Instant::now();
-            for _ in 0..1000 {
-                assert_eq!(enqueue(library, &work(at), ptr::null_mut()), 0);
-            }
-            ok!(library, "hipDeviceSynchronize");
-            // 1000 x 7 us.
-            assert!(began.elapsed() >= Duration::from_millis(7));
-        },
-    );
-}
-
-#[test]
-fn a_clock_that_does_not_exist_is_an_error() {
-    on_box_with(
-        &[("TPLENS_SOFT_CLOCK", "walls")],
-        "foreign::a_clock_that_does_not_exist_is_an_error",
-        Some(&plain("r9700-x16")),
-        |library| {
-            let mut count = 0;
-            // hipErrorUnknown.
-            assert_eq!(
-                call!(library, "hipGetDeviceCount", &raw mut count => *mut c_int),
-                999
-            );
-        },
     );
 }

@@ -39,16 +39,6 @@ pub(crate) use {call, ok};
 
 /// Runs `body` in a child of this test with the library, on a box where one is given; in the parent, sees that it passed.
 pub(crate) fn on_box(test: &str, described: Option<&BoxFile>, body: fn(&Library)) {
-    on_box_with(&[], test, described, body);
-}
-
-/// As [`on_box`], with these variables in the child's environment.
-pub(crate) fn on_box_with(
-    variables: &[(&str, &str)],
-    test: &str,
-    described: Option<&BoxFile>,
-    body: fn(&Library),
-) {
     let own = std::env::current_exe().expect("own path");
     let library = own
         .parent()
@@ -67,9 +57,7 @@ pub(crate) fn on_box_with(
         .env(CHILD, "1")
         .env_remove("CUDA_VISIBLE_DEVICES")
         .env_remove("TPLENS_SOFT_BOX")
-        .env_remove("TPLENS_SOFT_CLOCK")
-        .env_remove("TPLENS_SOFT_SYSFS")
-        .envs(variables.iter().copied());
+        .env_remove("TPLENS_SOFT_SYSFS");
     if let Some(described) = described {
         std::fs::write(&file, described.to_toml().expect("TOML")).expect("written");
         command.env("TPLENS_SOFT_BOX", &file);

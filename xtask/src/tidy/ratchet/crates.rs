@@ -18,7 +18,7 @@ const FORMATS: &[&str] = &["format!(", "write!(", "writeln!("];
 /// Readers of other tools' text: they must look for sentences.
 const READERS: &[&str] = &[
     "crates/doctor/",
-    "crates/measure/src/import/",
+    "crates/import/src/",
     "crates/openai/",
     "crates/topology/",
     "crates/tp-plan/src/log/",

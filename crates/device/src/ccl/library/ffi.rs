@@ -60,8 +60,6 @@ symbols! {
 }
 
 type SoftBox = unsafe extern "C" fn() -> *const c_char;
-type SoftLate = unsafe extern "C" fn() -> u64;
-type SoftNs = unsafe extern "C" fn() -> f64;
 
 /// A loaded library, which stays loaded for the life of the process: it has threads of its own.
 pub(in crate::ccl) struct Library {
@@ -69,12 +67,8 @@ pub(in crate::ccl) struct Library {
     pub(in crate::ccl) table: &'static Table,
     /// Its functions.
     pub(in crate::ccl) functions: Functions,
-    /// In this project's soft libraries only.
+    /// In this project's simulated libraries only.
     soft_box: Option<SoftBox>,
-    /// Likewise.
-    soft_late: Option<SoftLate>,
-    /// Likewise.
-    soft_ns: Option<SoftNs>,
 }
 
 impl Library {
@@ -105,29 +99,18 @@ impl Library {
         // them, and MCCL (by the open projects that call it) under its prefix too. The library is forgotten below and so
         // never unloaded.
         let functions = unsafe { Functions::of(&library, &table.names) };
-        // SAFETY: only our soft libraries export this name, and with this type.
+        // SAFETY: only our simulated libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
         // A library that forwards to another one has the name too, and answers null where that is none of ours.
         let soft_box = soft_box.ok().map(|marker| *marker).filter(|marker| {
             // SAFETY: as it declares: it takes nothing.
             !unsafe { marker() }.is_null()
         });
-        // SAFETY: as above.
-        let soft_late = unsafe { library.get::<SoftLate>("tplens_soft_late") };
-        let soft_late = soft_late
-            .ok()
-            .map(|late| *late)
-            .filter(|_| soft_box.is_some());
-        // SAFETY: as above.
-        let soft_ns = unsafe { library.get::<SoftNs>("tplens_soft_ns") };
-        let soft_ns = soft_ns.ok().map(|ns| *ns).filter(|_| soft_box.is_some());
         std::mem::forget(library);
         Box::leak(Box::new(Self {
             table,
             functions,
             soft_box,
-            soft_late,
-            soft_ns,
         }))
     }
 
@@ -156,27 +139,13 @@ impl Library {
         file_of(function as *const c_void)
     }
 
-    /// The name of the soft box, where this is a soft library.
+    /// The name of the simulated machine, where this is a simulated library.
     pub(in crate::ccl) fn soft_box(&self) -> Option<String> {
         let marker = self.soft_box?;
-        // SAFETY: only our soft libraries export it; it takes nothing and returns a static string or null.
+        // SAFETY: only our simulated libraries export it; it takes nothing and returns a static string or null.
         let name = unsafe { marker() };
         // SAFETY: as it returned it.
         unsafe { text(name) }
-    }
-
-    /// Calls of this process so far whose bytes came later than the soft box says, where this is a soft library.
-    pub(in crate::ccl) fn late_calls(&self) -> Option<u64> {
-        let late = self.soft_late?;
-        // SAFETY: only our soft libraries export it; it takes nothing.
-        Some(unsafe { late() })
-    }
-
-    /// Nanoseconds that the soft box takes for this process's calls so far, where this is a soft library.
-    pub(in crate::ccl) fn box_ns(&self) -> Option<f64> {
-        let ns = self.soft_ns?;
-        // SAFETY: only our soft libraries export it; it takes nothing.
-        Some(unsafe { ns() })
     }
 
     /// A new id.

@@ -117,12 +117,12 @@ pub(in crate::cuda) fn address_of(name: &[u8]) -> Option<*const c_void> {
     symbol.ok().map(|address| *address)
 }
 
-/// The name of the soft box, where the loaded library is a soft driver: it exports a marker.
+/// The name of the simulated machine, where the loaded library is a simulated driver: it exports a marker.
 pub(in crate::cuda) fn soft_box() -> Option<String> {
     type Marker = unsafe extern "C" fn() -> *const c_char;
     // SAFETY: as in `has_symbol`.
     let library = unsafe { sys::culib() };
-    // SAFETY: only our soft driver exports this name, and with this signature; no vendor's header has it.
+    // SAFETY: only our simulated driver exports this name, and with this signature; no vendor's header has it.
     let marker = unsafe { library.get::<Marker>(b"tplens_soft_box") }.ok()?;
     // SAFETY: the marker takes nothing and returns a static string or null; the library is never unloaded.
     let name = unsafe { marker() };

@@ -8,7 +8,7 @@ use super::ffi::{Mapping, Part, reserve};
 use super::members::Members;
 use super::membership::{Membership, Progress};
 use super::operation::Operation;
-use super::patience::Patience;
+use super::patience::ProgressDeadline;
 use super::segment::{self, MAGIC, MAX_RANKS, ROOM, Segment};
 use crate::collectives::{
     self, Collectives, CollectivesFacts, Communicator, Element, Lengths, UniqueId, check_aliasing,
@@ -18,9 +18,8 @@ use crate::error::{DeviceError, Result};
 
 /// Collectives of the host backend: ranks are processes (or threads) that share memory.
 ///
-/// Sums are made in f32, in rank order, and rounded once to the element's type, on every rank with the same bits. From 64 KiB
-/// of a rank's part on, ranks read each other's device buffers where they lie. Shorter messages go by way of slots that all map,
-/// and so do those in buffers above 1 GiB, and all where a rank may not open another's memory.
+/// Sums are made in f32, in rank order, and rounded once to the element's type, on every rank with the same bits. Messages
+/// go by way of slots that all map.
 ///
 /// Waiting takes a CPU; where there are fewer than ranks it is given away. A rank that ended, left or aborted is noticed within a
 /// fraction of a second by those that wait for it, and named.
@@ -126,7 +125,7 @@ impl Collectives for SharedMemory {
 
 /// Waits until all ranks have joined.
 fn await_members(members: &Members<'_>) -> Result<()> {
-    let mut patience = Patience::new(false);
+    let mut patience = ProgressDeadline::new(false);
     for rank in 0..members.ranks {
         while !members.has_joined(rank) {
             let reason = patience
@@ -143,7 +142,7 @@ fn await_members(members: &Members<'_>) -> Result<()> {
 
 /// One rank of a communicator over shared memory.
 ///
-/// Its calls are done by the stream's worker, in the order of the stream. What goes wrong there is told by
+/// Its calls are done by the stream's worker, in the order of the stream. What goes wrong there is reported by
 /// [`Communicator::async_error`] and by the stream when it is waited for. A stream that waits for a rank which lives and
 /// does not call waits with it; [`Communicator::abort`] ends that.
 pub struct HostCommunicator(pub(super) Arc<Membership>);

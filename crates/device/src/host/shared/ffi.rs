@@ -3,7 +3,7 @@
 //! What may be moved when is the protocol's matter; every range is checked here.
 #![expect(unsafe_code, reason = "memory that several processes map")]
 
-use std::ffi::{CStr, c_int};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
@@ -12,7 +12,6 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::pages::Place;
 use crate::error::Result;
 use crate::memory::{HostMemory, InFlight, check_range};
 
@@ -57,41 +56,18 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps `bytes` of a file, which must be as long; whoever shortens it later ends this process by a signal.
     pub(super) fn new(file: &File, bytes: usize) -> io::Result<Self> {
-        Self::map(file, bytes, libc::PROT_READ | libc::PROT_WRITE, 0)
-    }
-
-    /// The same, with every page there from the start.
-    pub(super) fn whole(file: &File, bytes: usize) -> io::Result<Self> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        Self::map(file, bytes, access, libc::MAP_POPULATE)
-    }
-
-    /// The same, to be read only: writing would end this process by a signal, and not harm the one whose memory it is.
-    pub(super) fn whole_to_read(file: &File, bytes: usize) -> io::Result<Self> {
-        Self::map(file, bytes, libc::PROT_READ, libc::MAP_POPULATE)
-    }
-
-    fn map(file: &File, bytes: usize, access: c_int, more: c_int) -> io::Result<Self> {
         if file.metadata()?.len() < bytes as u64 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let flags = libc::MAP_SHARED | more;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let (flags, fd) = (libc::MAP_SHARED, file.as_raw_fd());
         // SAFETY: mmap(2) at an address of the kernel's choice touches no memory of ours; unmapped in Drop.
-        let start =
-            unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, fd, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, bytes })
-    }
-
-    /// As memory of a device, all of it, with the file that others open it by.
-    pub(super) fn into_memory(self, file: File) -> HostMemory {
-        let (start, bytes) = (self.start, self.bytes);
-        // SAFETY: `new` mapped `bytes` bytes at `start`, which the kernel zeroed, until self is dropped; it moves into the owner.
-        // This process reaches them by the memory alone, and other ranks read them in an operation that holds it.
-        unsafe { HostMemory::new(start, bytes, Box::new((self, file))) }
     }
 
     /// The word of a number, counted from the start.
@@ -163,14 +139,6 @@ impl Part {
         })
     }
 
-    /// Where the other ranks find it, if they can.
-    pub(super) fn place(&self) -> Option<Place> {
-        let memory: &HostMemory = self.held.as_held()?;
-        let start = self.start.addr() - memory.pointer().addr().get();
-        let shown = memory.shown()?;
-        Some(Place { shown, start })
-    }
-
     /// What it held, to be kept until the stream was waited for.
     pub(super) fn into_held(self) -> InFlight {
         self.held
@@ -181,11 +149,8 @@ impl Part {
 ///
 /// Invariant: `bytes` from `start` on are live for as long as what this borrows from.
 ///
-/// That nobody else writes what is read here, and reads or writes what is written here, is the protocol's matter (`turn`,
-/// `direct`): a slot is written by its own rank before that arrives, and read by the others after it has, and so is a part that
-/// others read in place. Among the operations of one rank it is the caller's: a second one on the same bytes in another stream
-/// without an event between them leaves undefined content, which nothing reads before both streams were waited for. The mapping
-/// of another rank's memory is not written: that would end this process by a signal.
+/// That nobody else writes what is read here, and reads or writes what is written here, is the protocol's matter (`turn`): a slot is written by its own rank before that arrives, and read by the others after it has. Among the operations of one rank it is the caller's: a second one on the same bytes in another stream
+/// without an event between them leaves undefined content, which nothing reads before both streams were waited for.
 #[derive(Clone, Copy)]
 pub(super) struct Range<'a> {
     start: *mut u8,

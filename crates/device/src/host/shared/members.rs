@@ -91,11 +91,6 @@ impl Members<'_> {
         Ok(())
     }
 
-    /// The process of a rank that has joined.
-    pub(super) fn process(&self, rank: u32) -> Option<u32> {
-        u32::try_from(self.word(rank, PID).load(Acquire)).ok()
-    }
-
     /// Says that a rank is ready to work.
     pub(super) fn joined(&self, rank: u32) {
         self.word(rank, STATE).store(JOINED, Release);

@@ -4,7 +4,6 @@ use std::sync::{Mutex, OnceLock};
 
 use super::ffi::Mapping;
 use super::members::{Broken, Members};
-use super::peers::Peers;
 use crate::error::{DeviceError, Result};
 
 /// What a rank needs to work with the others.
@@ -26,8 +25,6 @@ pub(super) struct Progress {
     pub(super) step: u64,
     /// A step that all are known to have arrived at.
     pub(super) seen: u64,
-    /// The other ranks' memory that is mapped here.
-    pub(super) peers: Peers,
 }
 
 impl Membership {

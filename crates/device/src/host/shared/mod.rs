@@ -1,17 +1,13 @@
 //! Collectives over host memory that the processes of all ranks map: the `host` backend's own library.
 //!
-//! Each rank has slots that all see: it writes them, says so, and the others read. Of a long message it writes only where that
-//! lies, and the others read it there. It is what a machine without a GPU measures, and no model of what a GPU library does.
+//! Each rank has slots that all see: it writes them, says so, and the others read. It is what a machine without a GPU measures, and no model of what a GPU library does.
 
 mod communicator;
-mod direct;
 mod ffi;
 mod members;
 mod membership;
 mod operation;
-mod pages;
 mod patience;
-mod peers;
 mod process;
 mod reduce;
 mod segment;
@@ -21,4 +17,3 @@ mod turn;
 
 pub use communicator::{HostCommunicator, SharedMemory};
 pub(super) use operation::Operation;
-pub(super) use pages::allocate;

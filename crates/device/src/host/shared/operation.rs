@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ffi::Part;
 use super::membership::Membership;
 use super::turn::Turn;
-use super::{direct, reduce, spread};
+use super::{reduce, spread};
 use crate::collectives::{Element, Operation as Kind};
 use crate::error::Result;
 use crate::memory::InFlight;
@@ -33,14 +33,8 @@ impl Operation {
             bytes: self.part_bytes(),
         };
         let mut turn = Turn::new(&self.membership, call);
-        if direct::is_worth_it(call.bytes) && direct::is_done(self, &mut turn)? {
-            return Ok(());
-        }
         match self.kind {
-            Kind::AllReduce if reduce::is_one_shot(self.membership.ranks, call.bytes) => {
-                reduce::one_shot(self, &mut turn)
-            }
-            Kind::AllReduce | Kind::ReduceScatter => reduce::two_shot(self, &mut turn),
+            Kind::AllReduce | Kind::ReduceScatter => reduce::reduce(self, &mut turn),
             Kind::AllGather | Kind::Broadcast | Kind::SendRecv => spread::spread(self, &mut turn),
         }
     }
@@ -102,14 +96,14 @@ impl std::fmt::Display for Call {
 pub(super) struct Pieces {
     pub(super) number: usize,
     /// Bytes of each but the last.
-    pub(super) each: usize,
+    each: usize,
     bytes: usize,
 }
 
 impl Pieces {
-    /// Of `bytes`, each of `most` at most, which is a multiple of the line, and a multiple of `together` in number.
-    pub(super) fn of(bytes: usize, most: usize, together: usize) -> Self {
-        let number = bytes.div_ceil(most).next_multiple_of(together);
+    /// Of `bytes`, each of `most` at most, which is a multiple of the line.
+    pub(super) fn of(bytes: usize, most: usize) -> Self {
+        let number = bytes.div_ceil(most);
         let each = bytes
             .div_ceil(number.max(1))
             .next_multiple_of(super::segment::LINE);

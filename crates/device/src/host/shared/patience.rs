@@ -13,13 +13,13 @@ const NAP: Duration = Duration::from_micros(50);
 const CARE: Duration = Duration::from_millis(20);
 
 /// A wait under way.
-pub(super) struct Patience {
+pub(super) struct ProgressDeadline {
     spins: u32,
     began: Option<Instant>,
     cared: Option<Instant>,
 }
 
-impl Patience {
+impl ProgressDeadline {
     /// A new wait. Without a CPU for each rank, looking again at once only keeps another rank from working.
     pub(super) fn new(has_own_cpu: bool) -> Self {
         Self {

@@ -118,23 +118,13 @@ pub(super) fn open(id: &UniqueId) -> Result<File> {
     })
 }
 
-/// Opens a file that a process has open, by its descriptor there and its number.
-pub(super) fn others(
-    process: u32,
-    descriptor: u32,
-    number: u64,
-    how: &OpenOptions,
-) -> io::Result<File> {
-    // Looked at before it is opened: the descriptor may be that of another file by now.
-    how.open(is_open(process, descriptor, number)?)
-}
-
-/// Where a file is that a process has open, by its descriptor there and its number; `NotFound` where it has that no more.
-pub(super) fn is_open(process: u32, descriptor: u32, number: u64) -> io::Result<PathBuf> {
+/// Opens a file that a process has open, by its descriptor there and its number; `NotFound` where it has that no more.
+fn others(process: u32, descriptor: u32, number: u64, how: &OpenOptions) -> io::Result<File> {
     let path = PathBuf::from(format!("/proc/{process}/fd/{descriptor}"));
+    // Looked at before it is opened: the descriptor may be that of another file by now.
     let found = fs::metadata(&path)?;
     if found.is_file() && found.ino() == number {
-        Ok(path)
+        how.open(path)
     } else {
         Err(io::ErrorKind::NotFound.into())
     }

@@ -29,7 +29,7 @@ pub(super) fn spread(operation: &Operation, turn: &mut Turn<'_>) -> Result<()> {
         }
         Ok(())
     };
-    let pieces = Pieces::of(bytes, SLOT, 1);
+    let pieces = Pieces::of(bytes, SLOT);
     let mut last = None;
     for which in 0..pieces.number {
         let (at, length) = pieces.piece(which);

@@ -7,40 +7,40 @@ use super::ffi::Range;
 use super::segment::LINE;
 use crate::collectives::Element;
 
-/// Writes the sum of as many bytes as the first target has, of all sources, to all targets.
+/// Writes the sum of as many bytes as the target has, of all sources, to the target.
 ///
-/// A target may be one of the sources: each line is read from all before it is written.
-pub(super) fn add_up(element: Element, sources: &[Range<'_>], targets: &[Range<'_>]) {
+/// The target may be one of the sources: each line is read from all before it is written.
+pub(super) fn add_up(element: Element, sources: &[Range<'_>], target: &Range<'_>) {
     // Each arm is compiled for its element.
     match element {
-        Element::F32 => lines::<16>(Element::F32, sources, targets),
-        Element::F16 => lines::<32>(Element::F16, sources, targets),
-        Element::Bf16 => lines::<32>(Element::Bf16, sources, targets),
-        Element::F8E4m3 => lines::<64>(Element::F8E4m3, sources, targets),
-        Element::F8E5m2 => lines::<64>(Element::F8E5m2, sources, targets),
+        Element::F32 => lines::<16>(Element::F32, sources, target),
+        Element::F16 => lines::<32>(Element::F16, sources, target),
+        Element::Bf16 => lines::<32>(Element::Bf16, sources, target),
+        Element::F8E4m3 => lines::<64>(Element::F8E4m3, sources, target),
+        Element::F8E5m2 => lines::<64>(Element::F8E5m2, sources, target),
     }
 }
 
 /// `LANES` elements are a line.
 #[inline(always)]
-fn lines<const LANES: usize>(element: Element, sources: &[Range<'_>], targets: &[Range<'_>]) {
-    let (Some((first, rest)), Some(target)) = (sources.split_first(), targets.first()) else {
+fn lines<const LANES: usize>(element: Element, sources: &[Range<'_>], target: &Range<'_>) {
+    let Some((first, rest)) = sources.split_first() else {
         return;
     };
     let bytes = target.bytes();
     let whole = bytes - bytes % LINE;
     for at in (0..whole).step_by(LINE) {
-        piece::<LINE, LANES>(element, first, rest, targets, at);
+        piece::<LINE, LANES>(element, first, rest, target, at);
     }
     // A type of 8 bits has 63 elements left at most.
     match element.bytes() {
         4 => (whole..bytes)
             .step_by(4)
-            .for_each(|at| piece::<4, 1>(element, first, rest, targets, at)),
+            .for_each(|at| piece::<4, 1>(element, first, rest, target, at)),
         2 => (whole..bytes)
             .step_by(2)
-            .for_each(|at| piece::<2, 1>(element, first, rest, targets, at)),
-        _ => (whole..bytes).for_each(|at| piece::<1, 1>(element, first, rest, targets, at)),
+            .for_each(|at| piece::<2, 1>(element, first, rest, target, at)),
+        _ => (whole..bytes).for_each(|at| piece::<1, 1>(element, first, rest, target, at)),
     }
 }
 
@@ -49,7 +49,7 @@ fn piece<const BYTES: usize, const LANES: usize>(
     element: Element,
     first: &Range<'_>,
     rest: &[Range<'_>],
-    targets: &[Range<'_>],
+    target: &Range<'_>,
     at: usize,
 ) {
     let mut sums = [0.0; LANES];
@@ -59,7 +59,5 @@ fn piece<const BYTES: usize, const LANES: usize>(
     }
     let mut bytes = [0; BYTES];
     element.encode(&sums, &mut bytes);
-    for target in targets {
-        target.set(at, bytes);
-    }
+    target.set(at, bytes);
 }

@@ -13,9 +13,7 @@ use super::ffi::Range;
 use super::members::Broken;
 use super::membership::{Membership, Progress};
 use super::operation::Call;
-use super::pages::Place;
-use super::patience::Patience;
-use super::peers::Peers;
+use super::patience::ProgressDeadline;
 use super::segment::{HEAD, LINE, SHORT, SLOTS, slot};
 use crate::error::Result;
 
@@ -64,7 +62,7 @@ impl<'a> Turn<'a> {
     }
 
     /// A range of what a rank writes in a step for the others to read.
-    pub(super) fn data(&self, rank: u32, step: u64, at: usize, bytes: usize) -> Result<Range<'a>> {
+    fn data(&self, rank: u32, step: u64, at: usize, bytes: usize) -> Result<Range<'a>> {
         let mapping = &self.membership.mapping;
         mapping.range(slot(rank, step) + LINE + at, bytes)
     }
@@ -76,29 +74,6 @@ impl<'a> Turn<'a> {
         }
         let mapping = &self.membership.mapping;
         mapping.range(slot(rank, step) + HEAD, bytes)
-    }
-
-    /// The other ranks' memory that is mapped here.
-    pub(super) fn peers(&mut self) -> &mut Peers {
-        &mut self.progress.peers
-    }
-
-    /// A range behind a place in another rank's memory, which must be mapped.
-    pub(super) fn mapped(
-        &self,
-        rank: u32,
-        place: Option<Place>,
-        at: usize,
-        bytes: usize,
-    ) -> Result<Range<'_>> {
-        let found = place.and_then(|place| {
-            let mapping = self.progress.peers.mapping(rank, place.shown)?;
-            mapping.range(place.start.checked_add(at)?, bytes).ok()
-        });
-        found.ok_or_else(|| {
-            let reason = format!("memory of rank {rank} is not as that rank said");
-            self.membership.break_with(Broken::Other(reason))
-        })
     }
 
     /// Says that the own slot of a step is written.
@@ -137,7 +112,7 @@ impl<'a> Turn<'a> {
         let membership = self.membership;
         let arrived = self.word(rank, step, STEP);
         let has_arrived = || arrived.load(Acquire) >= step;
-        let mut patience = Patience::new(membership.has_own_cpu);
+        let mut patience = ProgressDeadline::new(membership.has_own_cpu);
         while !has_arrived() {
             membership.check()?;
             let obstacle = patience

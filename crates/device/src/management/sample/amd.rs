@@ -13,7 +13,7 @@ const POWER: [&str; 2] = ["power1_average", "power1_input"];
 /// Sensors of temperature: edge, junction and memory (thermal.rst), of which older cards have the first alone.
 const SENSORS: std::ops::RangeInclusive<u32> = 1..=3;
 
-/// Why the link that the kernel shows at the device is not told: on cards with a switch it says nothing of the slot.
+/// Why the link that the kernel shows at the device is not reported: on cards with a switch it says nothing of the slot.
 const CARDS_LINK: &str = "the device's own link may be the one inside the card, between its switch and its chip; see slot_link";
 
 /// Reads the device at a PCI address now.

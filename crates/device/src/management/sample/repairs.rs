@@ -103,7 +103,7 @@ impl Thresholds {
         }
     }
 
-    /// How far a temperature lies below the one that the device slows down at, or, where that is not told, what the library calls the
+    /// How far a temperature lies below the one that the device slows down at, or, where that is not reported, what the library calls the
     /// margin; where neither is, both reasons.
     pub(super) fn margin(
         &self,
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn fields_are_taken_in_their_order_and_a_missing_one_takes_its_reason_along() {
         let no = || Err("not available".to_owned());
-        // An Ampere device: 3 rows after mended errors, 1 after lost data, one waits.
+        // An Ampere device: 3 rows after corrected errors, 1 after lost data, one waits.
         let ampere = [Ok(3), Ok(1), Ok(1), Ok(0), no(), no(), no()];
         let rows = RowRemaps {
             corrected: 3,

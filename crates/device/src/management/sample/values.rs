@@ -15,7 +15,7 @@ pub struct Sample {
     pub pcie_tx_kb_per_s: Answer<u32>,
     /// Packets that its link had to send again since the driver was loaded.
     pub pcie_replays: Answer<u32>,
-    /// Errors that its memory mended since the driver was loaded.
+    /// Errors that its memory corrected since the driver was loaded.
     pub ecc_corrected: Answer<u64>,
     /// Errors that its memory did not mend.
     pub ecc_uncorrected: Answer<u64>,

@@ -84,7 +84,7 @@ pub(in crate::runtime) struct Library {
     pub(in crate::runtime) raw: libloading::Library,
     /// Told apart by threads that remember their current device.
     pub(in crate::runtime) serial: u64,
-    /// In this project's soft library only.
+    /// In this project's simulated library only.
     soft_box: Option<SoftBox>,
     /// Whose nodes host memory is on.
     pub(in crate::runtime) nodes: Nodes,
@@ -98,10 +98,10 @@ impl Library {
         // mc_runtime_api.h (by the open projects that call it) under its prefix too; a library that answers by that name
         // and is another one is the user's to keep out of the path. It is leaked below and so never unloaded.
         let functions = unsafe { Functions::of(&library, &table.names) };
-        // SAFETY: only our soft libraries export this name, and with this type.
+        // SAFETY: only our simulated libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
         let soft_box = soft_box.ok().map(|marker| *marker);
-        // SAFETY: the address is taken as a plain pointer; only our soft libraries export what is asked for.
+        // SAFETY: the address is taken as a plain pointer; only our simulated libraries export what is asked for.
         let address = |name: &[u8]| unsafe { library.get::<*const c_void>(name) }.ok();
         let nodes = Nodes::of(|name| address(name).map(|address| *address));
         let library: &'static Self = Box::leak(Box::new(Self {
@@ -140,7 +140,7 @@ impl Library {
         })
     }
 
-    /// The name of the soft box, where this is a soft library.
+    /// The name of the simulated machine, where this is a simulated library.
     pub(in crate::runtime) fn soft_box(&self) -> Option<String> {
         let marker = self.soft_box?;
         // SAFETY: the marker takes nothing and returns a static string or null.
@@ -155,7 +155,7 @@ impl Library {
         file_of(function as *const c_void)
     }
 
-    /// The version as `HIP 6.4.43484`, where it is told.
+    /// The version as `HIP 6.4.43484`, where it is reported.
     pub(in crate::runtime) fn version(&self) -> Option<String> {
         let number = match self.table.version {
             Version::Decimal => {

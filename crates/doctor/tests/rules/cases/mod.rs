@@ -19,8 +19,6 @@ pub(crate) struct Case {
     pub(crate) verdict: Verdict,
     pub(crate) what: &'static str,
     pub(crate) change: fn(&mut Bench),
-    /// Part of what the worst finding saw.
-    pub(crate) says: &'static str,
 }
 
 const fn case(
@@ -28,14 +26,12 @@ const fn case(
     verdict: Verdict,
     what: &'static str,
     change: fn(&mut Bench),
-    says: &'static str,
 ) -> Case {
     Case {
         rule,
         verdict,
         what,
         change,
-        says,
     }
 }
 

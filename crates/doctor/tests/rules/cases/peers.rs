@@ -1,106 +1,58 @@
 //! Cases of rules on how GPUs reach each other: MIG, IOMMU, ACS, windows, AMD's peer links, NCCL's level, guests.
 
-use doctor::Verdict::{Bad, CannotTell, Ok, Warn};
+use doctor::Verdict::{Bad, Ok, Unknown, Warn};
 
 use super::{Case, case, sound};
 use crate::bench::{Bench, GPUS, PORTS, version};
 
 pub(super) const CASES: &[Case] = &[
-    case(
-        "peer-access-forbidden",
-        Ok,
-        "two whole GPUs",
-        sound,
-        "neither a MIG instance",
-    ),
-    case(
-        "peer-access-forbidden",
-        Bad,
-        "a MIG instance",
-        |b| b.given.devices[1].mig = Some(true),
-        "is a MIG instance",
-    ),
+    case("peer-access-forbidden", Ok, "two whole GPUs", sound),
+    case("peer-access-forbidden", Bad, "a MIG instance", |b| {
+        b.given.devices[1].mig = Some(true)
+    }),
     case(
         "peer-access-forbidden",
         Bad,
         "a virtual GPU on a MIG instance",
         |b| b.given.devices[0].name = Some("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q".to_owned()),
-        "profile 96Q",
     ),
     case(
         "peer-access-forbidden",
-        CannotTell,
+        Unknown,
         "a virtual GPU that shares by time",
         |b| b.given.devices[0].name = Some("NVIDIA L40-48Q".to_owned()),
-        "profile 48Q",
     ),
     case(
         "peer-access-forbidden",
-        CannotTell,
+        Unknown,
         "no management library",
         |b| b.given.devices[0].mig = None,
-        "management library",
     ),
     case(
         "iommu-translates",
         Ok,
         "iommu=pt on the command line",
         sound,
-        "identity",
     ),
-    case(
-        "iommu-translates",
-        Warn,
-        "groups that translate",
-        |b| iommu_group(b, "DMA-FQ"),
-        "translates",
-    ),
-    case(
-        "iommu-translates",
-        CannotTell,
-        "nothing says it",
-        |b| b.set("proc/cmdline", "quiet"),
-        "/sys/class/iommu",
-    ),
-    case(
-        "acs-redirect",
-        Ok,
-        "ACS is off",
-        sound,
-        "nothing at 2 ports",
-    ),
-    case(
-        "acs-redirect",
-        Warn,
-        "through the root complex",
-        |b| b.acs(PORTS[0], 0x1d),
-        "0000:20:01.1",
-    ),
-    case(
-        "acs-redirect",
-        Bad,
-        "below a switch",
-        below_a_switch,
-        "0000:24:00.0, 0000:24:01.0",
-    ),
-    case(
-        "acs-redirect",
-        Bad,
-        "with a translating IOMMU",
-        |b| {
-            b.acs(PORTS[0], 0x1d);
-            iommu_group(b, "DMA");
-        },
-        "0000:20:01.1",
-    ),
-    case(
-        "acs-redirect",
-        CannotTell,
-        "not root: 64 bytes",
-        |b| b.pci(PORTS[1], "config", "0123456789abcdef"),
-        "needs root",
-    ),
-    case("large-bar", Ok, "64 GiB", sound, "large (65536 MiB)"),
+    case("iommu-translates", Warn, "groups that translate", |b| {
+        iommu_group(b, "DMA-FQ")
+    }),
+    case("iommu-translates", Unknown, "nothing says it", |b| {
+        b.set("proc/cmdline", "quiet")
+    }),
+    case("acs-redirect", Ok, "ACS is off", sound),
+    case("acs-redirect", Warn, "through the root complex", |b| {
+        b.acs(PORTS[0], 0x1d)
+    }),
+    case("acs-redirect", Bad, "below a switch", below_a_switch),
+    case("acs-redirect", Bad, "with a translating IOMMU", |b| {
+        b.acs(PORTS[0], 0x1d);
+        iommu_group(b, "DMA");
+    }),
+    case("acs-redirect", Unknown, "not root: 64 bytes", |b| {
+        b.pci(PORTS[1], "config", "0123456789abcdef")
+    }),
+    case("large-bar", Ok, "64 GiB", sound),
     case(
         "large-bar",
         Warn,
@@ -113,79 +65,31 @@ pub(super) const CASES: &[Case] = &[
                 "0x00000000e0000000 0x00000000efffffff 0x000000000014220c",
             )
         },
-        "small (256 MiB)",
     ),
-    case(
-        "large-bar",
-        Bad,
-        "256 MiB of 32 GiB of an AMD card",
-        |b| {
-            b.r9700();
-            b.pci(GPUS[1], "mem_info_vis_vram_total", "268435456");
-            b.pci(GPUS[1], "mem_info_vram_total", "34359738368");
-        },
-        "small (256 MiB of 32768 MiB)",
-    ),
-    case(
-        "large-bar",
-        CannotTell,
-        "no windows",
-        |b| b.remove("sys/bus/pci/devices/0000:21:00.0/resource"),
-        "not shown",
-    ),
-    case(
-        "amd-peer-links",
-        Ok,
-        "both have one",
-        Bench::r9700,
-        "1 of 1 pairs of 2 GPUs",
-    ),
-    case(
-        "amd-peer-links",
-        Warn,
-        "only links to the host",
-        |b| {
-            b.r9700();
-            b.remove("sys/class/kfd/kfd/topology/nodes/1/p2p_links");
-            b.remove("sys/class/kfd/kfd/topology/nodes/2/p2p_links");
-        },
-        "0 of 1 pairs",
-    ),
+    case("large-bar", Bad, "256 MiB of 32 GiB of an AMD card", |b| {
+        b.r9700();
+        b.pci(GPUS[1], "mem_info_vis_vram_total", "268435456");
+        b.pci(GPUS[1], "mem_info_vram_total", "34359738368");
+    }),
+    case("large-bar", Unknown, "no windows", |b| {
+        b.remove("sys/bus/pci/devices/0000:21:00.0/resource")
+    }),
+    case("amd-peer-links", Ok, "both have one", Bench::r9700),
+    case("amd-peer-links", Warn, "only links to the host", |b| {
+        b.r9700();
+        b.remove("sys/class/kfd/kfd/topology/nodes/1/p2p_links");
+        b.remove("sys/class/kfd/kfd/topology/nodes/2/p2p_links");
+    }),
     // Of four GPUs' 6 pairs only 1-2 and 3-4 have a link, although each GPU has one.
-    case(
-        "amd-peer-links",
-        Warn,
-        "two islands of two",
-        two_islands,
-        "2 of 6 pairs of 4 GPUs",
-    ),
-    case(
-        "amd-peer-links",
-        CannotTell,
-        "no KFD",
-        |b| {
-            b.r9700();
-            b.remove("sys/class/kfd");
-        },
-        "KFD is not shown",
-    ),
+    case("amd-peer-links", Warn, "two islands of two", two_islands),
+    case("amd-peer-links", Unknown, "no KFD", |b| {
+        b.r9700();
+        b.remove("sys/class/kfd");
+    }),
     // Two root complexes of one node are NODE; NCCL goes up to SYS for two GPUs on AMD's processors and to PXB on Intel's.
-    case(
-        "nccl-p2p-level",
-        Ok,
-        "two GPUs on an EPYC",
-        sound,
-        "the path is NODE. TP2 goes directly, within SYS",
-    ),
+    case("nccl-p2p-level", Ok, "two GPUs on an EPYC", sound),
     // Two of four make a communicator of two, for which the level is another one: engines do so at TP2.
-    case(
-        "nccl-p2p-level",
-        Warn,
-        "four GPUs on an EPYC",
-        four_l40,
-        "TP2 with these two goes directly, within SYS (its default for 2 GPUs on AMD's x86 CPUs); TP4 with all goes through host memory, \
-         as direct access goes up to PXB",
-    ),
+    case("nccl-p2p-level", Warn, "four GPUs on an EPYC", four_l40),
     // NCCL's commit of 2.23.4 says "Set P2P level to PXB on AMD CPUs when using more than 2 GPUs per node".
     case(
         "nccl-p2p-level",
@@ -195,37 +99,25 @@ pub(super) const CASES: &[Case] = &[
             four_l40(b);
             b.given.versions = vec![version("NCCL", "2.22.3")];
         },
-        "TP2 with these two and TP4 with all go directly, within SYS",
     ),
-    case(
-        "nccl-p2p-level",
-        Warn,
-        "two GPUs on a Xeon",
-        |b| {
-            b.set(
-                "proc/cpuinfo",
-                "vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Gold\nflags\t\t: fpu",
-            )
-        },
-        "up to PXB",
-    ),
-    case(
-        "nccl-p2p-level",
-        Warn,
-        "a level that was set",
-        |b| b.variable("NCCL_P2P_LEVEL", "PIX"),
-        "NCCL_P2P_LEVEL=PIX",
-    ),
+    case("nccl-p2p-level", Warn, "two GPUs on a Xeon", |b| {
+        b.set(
+            "proc/cpuinfo",
+            "vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Gold\nflags\t\t: fpu",
+        )
+    }),
+    case("nccl-p2p-level", Warn, "a level that was set", |b| {
+        b.variable("NCCL_P2P_LEVEL", "PIX")
+    }),
     case(
         "nccl-p2p-level",
         Warn,
         "direct access is switched off",
         |b| b.variable("NCCL_P2P_DISABLE", "1"),
-        "no pair is reached directly",
     ),
     case(
         "nccl-p2p-level",
-        CannotTell,
+        Unknown,
         "two H200, which may have NVLink",
         |b| {
             b.variable("NCCL_P2P_LEVEL", "PIX");
@@ -233,22 +125,11 @@ pub(super) const CASES: &[Case] = &[
                 device.name = Some("NVIDIA H200".to_owned());
             }
         },
-        "NVLink",
     ),
-    case(
-        "nccl-p2p-level",
-        Ok,
-        "RCCL on an EPYC",
-        Bench::r9700,
-        "directly, within SYS (its default on AMD's x86 CPUs)",
-    ),
-    case(
-        "nccl-p2p-level",
-        Warn,
-        "RCCL on a Xeon",
-        |b| r9700_on_xeon(b, "2.27.7"),
-        "up to PXB (its default on Intel's CPUs)",
-    ),
+    case("nccl-p2p-level", Ok, "RCCL on an EPYC", Bench::r9700),
+    case("nccl-p2p-level", Warn, "RCCL on a Xeon", |b| {
+        r9700_on_xeon(b, "2.27.7")
+    }),
     case(
         "nccl-p2p-level",
         Warn,
@@ -257,54 +138,42 @@ pub(super) const CASES: &[Case] = &[
             r9700_on_xeon(b, "2.30.4");
             b.variable("NCCL_P2P_LEVEL", "SYS");
         },
-        "which outranks NCCL_P2P_LEVEL=SYS",
     ),
     case(
         "nccl-p2p-level",
-        CannotTell,
+        Unknown,
         "RCCL on a Xeon of which it is not known whether it takes the level",
         |b| {
             r9700_on_xeon(b, "2.27.7");
             b.variable("NCCL_P2P_LEVEL", "SYS");
         },
-        "whether RCCL 2.27.7 heeds NCCL_P2P_LEVEL=SYS",
     ),
     case(
         "nccl-p2p-level",
-        CannotTell,
+        Unknown,
         "RCCL on a Xeon of which it is not known whether it takes the switch",
         |b| {
             r9700_on_xeon(b, "2.27.7");
             b.variable("NCCL_P2P_DISABLE", "1");
         },
-        "NCCL_P2P_DISABLE=1",
     ),
     case(
         "nccl-p2p-level",
-        CannotTell,
+        Unknown,
         "a library without a published rule",
         |b| {
             for gpu in GPUS {
                 b.pci(gpu, "vendor", "0x9999");
             }
         },
-        "MCCL's default is not published",
     ),
-    case("guest", Ok, "bare metal", sound, "no hypervisor"),
-    case(
-        "guest",
-        Warn,
-        "the flag hypervisor",
-        |b| b.replace("proc/cpuinfo", "fpu sse2", "fpu hypervisor"),
-        "under a hypervisor",
-    ),
-    case(
-        "guest",
-        CannotTell,
-        "Arm",
-        |b| b.set("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f"),
-        "does not say",
-    ),
+    case("guest", Ok, "bare metal", sound),
+    case("guest", Warn, "the flag hypervisor", |b| {
+        b.replace("proc/cpuinfo", "fpu sse2", "fpu hypervisor")
+    }),
+    case("guest", Unknown, "Arm", |b| {
+        b.set("proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd4f")
+    }),
 ];
 
 /// Both GPUs below one switch: root port, the switch's upstream port, a downstream port for each.

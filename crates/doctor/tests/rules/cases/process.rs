@@ -1,241 +1,137 @@
 //! Cases of rules on what this process may use: shared memory, limits, control groups, system calls.
 
 use doctor::SharedMemory;
-use doctor::Verdict::{Bad, CannotTell, Ok, Warn};
+use doctor::Verdict::{Bad, Ok, Unknown, Warn};
 use topology::Fact;
 
 use super::{Case, case, sound};
 
 pub(super) const CASES: &[Case] = &[
-    case("shm-size", Ok, "64 GiB", sound, "65536 MiB"),
-    case(
-        "shm-size",
-        Bad,
-        "what Docker gives",
-        |b| {
-            b.given.shared_memory = Fact::Known(SharedMemory {
-                bytes: 64 << 20,
-                free_bytes: 64 << 20,
-            })
-        },
-        "64 MiB, of which",
-    ),
-    case(
-        "shm-size",
-        Warn,
-        "half of what is asked for",
-        |b| {
-            b.given.shared_memory = Fact::Known(SharedMemory {
-                bytes: 512 << 20,
-                free_bytes: 512 << 20,
-            })
-        },
-        "512 MiB",
-    ),
-    case(
-        "shm-size",
-        Warn,
-        "full",
-        |b| {
-            b.given.shared_memory = Fact::Known(SharedMemory {
-                bytes: 64 << 30,
-                free_bytes: 1 << 20,
-            })
-        },
-        "1 MiB are free",
-    ),
-    case(
-        "shm-size",
-        CannotTell,
-        "not mounted",
-        |b| b.given.shared_memory = Fact::Unknown("/dev/shm is not there".to_owned()),
-        "not there",
-    ),
-    case("memlock", Ok, "no limit", sound, "no limit"),
-    case(
-        "memlock",
-        Warn,
-        "8 MiB",
-        |b| {
-            b.replace(
-                "proc/self/limits",
-                "unlimited            unlimited",
-                "8388608              8388608  ",
-            )
-        },
-        "8388608 bytes",
-    ),
-    case(
-        "memlock",
-        Ok,
-        "a capability",
-        |b| {
-            b.replace(
-                "proc/self/limits",
-                "unlimited            unlimited",
-                "65536                65536  ",
-            );
-            // Bit 14 is CAP_IPC_LOCK.
-            b.replace(
-                "proc/self/status",
-                "CapEff:\t0000000000000000",
-                "CapEff:\t0000000000004000",
-            );
-        },
-        "CAP_IPC_LOCK",
-    ),
-    case(
-        "memlock",
-        CannotTell,
-        "no file",
-        |b| b.remove("proc/self/limits"),
-        "not shown",
-    ),
-    case("open-files", Ok, "as vLLM asks", sound, "65535 files"),
-    case(
-        "open-files",
-        Ok,
-        "can be raised",
-        |b| b.replace("proc/self/limits", "65535 ", "1024 "),
-        "raises it by itself",
-    ),
-    case(
-        "open-files",
-        Warn,
-        "cannot be raised",
-        |b| {
-            b.replace(
-                "proc/self/limits",
-                "65535                1048576",
-                "1024                 4096",
-            )
-        },
-        "at most 4096",
-    ),
-    case(
-        "open-files",
-        CannotTell,
-        "a soft box",
-        |b| b.own = Some("a soft box is played".to_owned()),
-        "soft box",
-    ),
-    case("cgroup-cpu", Ok, "no limit", sound, "no limit"),
+    case("shm-size", Ok, "64 GiB", sound),
+    case("shm-size", Bad, "what Docker gives", |b| {
+        b.given.shared_memory = Fact::Known(SharedMemory {
+            bytes: 64 << 20,
+            free_bytes: 64 << 20,
+        })
+    }),
+    case("shm-size", Warn, "half of what is asked for", |b| {
+        b.given.shared_memory = Fact::Known(SharedMemory {
+            bytes: 512 << 20,
+            free_bytes: 512 << 20,
+        })
+    }),
+    case("shm-size", Warn, "full", |b| {
+        b.given.shared_memory = Fact::Known(SharedMemory {
+            bytes: 64 << 30,
+            free_bytes: 1 << 20,
+        })
+    }),
+    case("shm-size", Unknown, "not mounted", |b| {
+        b.given.shared_memory = Fact::Unknown("/dev/shm is not there".to_owned())
+    }),
+    case("memlock", Ok, "no limit", sound),
+    case("memlock", Warn, "8 MiB", |b| {
+        b.replace(
+            "proc/self/limits",
+            "unlimited            unlimited",
+            "8388608              8388608  ",
+        )
+    }),
+    case("memlock", Ok, "a capability", |b| {
+        b.replace(
+            "proc/self/limits",
+            "unlimited            unlimited",
+            "65536                65536  ",
+        );
+        // Bit 14 is CAP_IPC_LOCK.
+        b.replace(
+            "proc/self/status",
+            "CapEff:\t0000000000000000",
+            "CapEff:\t0000000000004000",
+        );
+    }),
+    case("memlock", Unknown, "no file", |b| {
+        b.remove("proc/self/limits")
+    }),
+    case("open-files", Ok, "as vLLM asks", sound),
+    case("open-files", Ok, "can be raised", |b| {
+        b.replace("proc/self/limits", "65535 ", "1024 ")
+    }),
+    case("open-files", Warn, "cannot be raised", |b| {
+        b.replace(
+            "proc/self/limits",
+            "65535                1048576",
+            "1024                 4096",
+        )
+    }),
+    case("open-files", Unknown, "a simulated machine", |b| {
+        b.own = Some("the machine is simulated".to_owned())
+    }),
+    case("cgroup-cpu", Ok, "no limit", sound),
     // 150 ms of processor time in 100 ms: one and a half of eight processors.
-    case(
-        "cgroup-cpu",
-        Warn,
-        "a share of time",
-        |b| b.set("sys/fs/cgroup/user.slice/cpu.max", "150000 100000"),
-        "1.5 processors",
-    ),
-    case(
-        "cgroup-cpu",
-        CannotTell,
-        "no control groups",
-        |b| b.remove("sys/fs/cgroup"),
-        "not shown",
-    ),
-    case("cgroup-memory", Ok, "no limit", sound, "no limit"),
+    case("cgroup-cpu", Warn, "a share of time", |b| {
+        b.set("sys/fs/cgroup/user.slice/cpu.max", "150000 100000")
+    }),
+    case("cgroup-cpu", Unknown, "no control groups", |b| {
+        b.remove("sys/fs/cgroup")
+    }),
+    case("cgroup-memory", Ok, "no limit", sound),
     // Two GPUs ask for 16 GiB; of 10 GiB 1 MiB is taken.
-    case(
-        "cgroup-memory",
-        Warn,
-        "10 GiB of a group above",
-        |b| {
-            b.set("proc/self/cgroup", "0::/user.slice/inner");
-            b.set("sys/fs/cgroup/user.slice/memory.max", "10737418240");
-        },
-        "user.slice/memory.max: 10240 MiB, of which 10239 MiB are free",
-    ),
-    case(
-        "cgroup-memory",
-        Warn,
-        "version 1",
-        |b| {
-            b.remove("sys/fs/cgroup");
-            b.set(
-                "proc/self/cgroup",
-                "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1",
-            );
-            b.set(
-                "sys/fs/cgroup/memory/memory.limit_in_bytes",
-                "9223372036854771712",
-            );
-            b.set(
-                "sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes",
-                "1073741824",
-            );
-        },
-        "memory.limit_in_bytes: 1024 MiB",
-    ),
-    case(
-        "cgroup-memory",
-        CannotTell,
-        "no control groups",
-        |b| b.remove("sys/fs/cgroup"),
-        "not shown",
-    ),
-    case("cgroup-pids", Ok, "no limit", sound, "no limit"),
+    case("cgroup-memory", Warn, "10 GiB of a group above", |b| {
+        b.set("proc/self/cgroup", "0::/user.slice/inner");
+        b.set("sys/fs/cgroup/user.slice/memory.max", "10737418240");
+    }),
+    case("cgroup-memory", Warn, "version 1", |b| {
+        b.remove("sys/fs/cgroup");
+        b.set(
+            "proc/self/cgroup",
+            "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1",
+        );
+        b.set(
+            "sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "9223372036854771712",
+        );
+        b.set(
+            "sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes",
+            "1073741824",
+        );
+    }),
+    case("cgroup-memory", Unknown, "no control groups", |b| {
+        b.remove("sys/fs/cgroup")
+    }),
+    case("cgroup-pids", Ok, "no limit", sound),
     // Two GPUs ask for 1024; of 512 100 are taken.
-    case(
-        "cgroup-pids",
-        Warn,
-        "512",
-        |b| b.set("sys/fs/cgroup/user.slice/pids.max", "512"),
-        "512, of which 412",
-    ),
-    case(
-        "cgroup-pids",
-        CannotTell,
-        "no line of the process",
-        |b| b.remove("proc/self/cgroup"),
-        "not shown",
-    ),
-    case("cpuset", Ok, "all", sound, "processors 0-7"),
-    case(
-        "cpuset",
-        Warn,
-        "processors of the other node",
-        |b| {
-            b.replace(
-                "proc/self/status",
-                "Cpus_allowed_list:\t0-7",
-                "Cpus_allowed_list:\t4-7",
-            )
-        },
-        "none of the processors of node 0, that of GPU0",
-    ),
-    case(
-        "cpuset",
-        Warn,
-        "memory of the other node",
-        |b| {
-            b.replace(
-                "proc/self/status",
-                "Mems_allowed_list:\t0-1",
-                "Mems_allowed_list:\t1",
-            )
-        },
-        "no memory of node 0",
-    ),
-    case(
-        "cpuset",
-        CannotTell,
-        "no file",
-        |b| b.remove("proc/self/status"),
-        "not shown",
-    ),
-    case("seccomp-numa", Ok, "no filter", sound, "no filter"),
+    case("cgroup-pids", Warn, "512", |b| {
+        b.set("sys/fs/cgroup/user.slice/pids.max", "512")
+    }),
+    case("cgroup-pids", Unknown, "no line of the process", |b| {
+        b.remove("proc/self/cgroup")
+    }),
+    case("cpuset", Ok, "all", sound),
+    case("cpuset", Warn, "processors of the other node", |b| {
+        b.replace(
+            "proc/self/status",
+            "Cpus_allowed_list:\t0-7",
+            "Cpus_allowed_list:\t4-7",
+        )
+    }),
+    case("cpuset", Warn, "memory of the other node", |b| {
+        b.replace(
+            "proc/self/status",
+            "Mems_allowed_list:\t0-1",
+            "Mems_allowed_list:\t1",
+        )
+    }),
+    case("cpuset", Unknown, "no file", |b| {
+        b.remove("proc/self/status")
+    }),
+    case("seccomp-numa", Ok, "no filter", sound),
+    case("seccomp-numa", Warn, "a container", |b| {
+        b.replace("proc/self/status", "Seccomp:\t0", "Seccomp:\t2")
+    }),
     case(
         "seccomp-numa",
-        Warn,
-        "a container",
-        |b| b.replace("proc/self/status", "Seccomp:\t0", "Seccomp:\t2"),
-        "without CAP_SYS_NICE",
-    ),
-    case(
-        "seccomp-numa",
-        CannotTell,
+        Unknown,
         "a container with the capability",
         |b| {
             b.replace("proc/self/status", "Seccomp:\t0", "Seccomp:\t2");
@@ -246,13 +142,8 @@ pub(super) const CASES: &[Case] = &[
                 "CapEff:\t0000000000800000",
             );
         },
-        "which calls",
     ),
-    case(
-        "seccomp-numa",
-        CannotTell,
-        "a kernel without",
-        |b| b.replace("proc/self/status", "Seccomp:\t0", "Threads:\t1"),
-        "not understood",
-    ),
+    case("seccomp-numa", Unknown, "a kernel without", |b| {
+        b.replace("proc/self/status", "Seccomp:\t0", "Threads:\t1")
+    }),
 ];

@@ -1,12 +1,13 @@
 //! Which curves a step's collectives are read from: this box's in the mode that is nearest to the engine's, else what was published for
 //! its GPU. Nothing is read off them here.
 
-use measure::record::{CallMode, CollectiveKind, PlannedCollective};
+use record::{CallMode, CollectiveKind, PlannedCollective};
 
 use super::super::deck::{Deck, Knob};
-use super::super::result::{ELSEWHERE, Lack};
+use super::super::result::TimeSource;
 use super::Curves;
 use crate::curve::Curve;
+use crate::finding::Finding;
 use crate::inputs::{Inputs, PeerState};
 use crate::priors::{PublishedCurve, PublishedPath};
 
@@ -91,58 +92,42 @@ impl Curves {
             Knob::CustomOverLibrary,
             inputs.prior("custom_over_library")?,
         );
-        let mut caveats: Vec<String> = Vec::new();
-        let words = mode.map_or("a mode that the file does not state".to_owned(), |mode| {
-            mode.to_string()
-        });
-        if !fits(mode) {
-            let wanted: Vec<String> = fitting.iter().map(CallMode::to_string).collect();
-            let wanted = wanted.join(" or ");
-            caveats.push(match mode {
-                Some(_) => format!(
-                    "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: measure with allreduce-bench in that mode"
-                ),
-                None => format!(
-                    "the curve of this box was timed in {words}, the engine runs as {wanted}, so its evidence is D: add a column `mode` with graph, interleaved, back_to_back or host_synced, or measure with allreduce-bench"
-                ),
-            });
-        }
+        let caveats = match fits(mode) {
+            true => Vec::new(),
+            false => vec![Finding::CurveMode {
+                timed: mode,
+                wanted: fitting.to_vec(),
+            }],
+        };
         let taken = points.iter().find(|p| {
             let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
             its == (CollectiveKind::AllReduce, inputs.tp, mode, true)
         });
-        let origin = taken.map_or("—", |point| point.origin.as_str());
-        // A file that names no library names nothing that it was timed on: a bare table of sizes and times.
-        let names_nothing = !inputs.is_on_cpus() && taken.is_some_and(|of| of.library.is_none());
-        let of_mode = match mode {
-            mode if fits(mode) => None,
-            Some(_) => Some(Lack::Mode),
-            None => Some(Lack::ModeStated),
-        };
-        let lacks = names_nothing.then_some(Lack::Box).into_iter();
+        let origin = taken.map_or_else(String::new, |point| point.origin.clone());
         // What the engine's own code did here, in a mode that is the engine's; the factors of other modes are the library's.
         let engine = modes.filter(|mode| fits(*mode)).find_map(|mode| {
             let kind = CollectiveKind::AllReduce;
             Some((mode?, Curve::of_engine(&points, kind, inputs.tp, mode)?))
         });
-        let modes = (mode, engine.as_ref().map(|(own, _)| *own));
         let custom_transfer = match &engine {
             Some((own, _)) if in_situ(Some(*own)) != in_situ(mode) => {
                 deck.add(Knob::TransferOfEngine, inputs.prior(in_situ(Some(*own)))?);
-                caveats.push(format!(
-                    "the library's collectives are read from a curve that was timed in {words}, and the engine's own all-reduce from one in {own}: of these two only the interleaved one has work between the calls, so that they are not to be compared with each other"
-                ));
                 Knob::TransferOfEngine
             }
             _ => Knob::Transfer,
         };
+        let source = TimeSource::Measured {
+            origin: origin.clone(),
+            mode,
+            by_engine: false,
+        };
         let custom_source = engine.as_ref().map_or_else(
-            || {
-                format!(
-                    "the library's curve of this box, {words} ({origin}), an upper figure for the engine's own kernel"
-                )
+            || source.clone(),
+            |(mode, _)| TimeSource::Measured {
+                origin,
+                mode: Some(*mode),
+                by_engine: true,
             },
-            |(mode, _)| format!("this box, the engine's own code, {mode}"),
         );
         Some(Self {
             all_reduce,
@@ -158,13 +143,11 @@ impl Curves {
                     .all(|of| curve.reaches(of.bytes_per_rank))
             }),
             is_own: true,
-            modes,
+            mode_of_library: mode,
             fits: fits(mode),
             transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
-            source: format!("this box, {words} ({origin})"),
-            lacks: lacks.chain(of_mode).collect(),
-            timed_in: words,
+            source,
             custom_source,
             caveats,
         })
@@ -195,7 +178,10 @@ impl Curves {
         } else if eager {
             deck.add(Knob::Mode, inputs.prior("graph_over_eager")?);
         }
-        let source = format!("{ELSEWHERE}: {}", library.source);
+        let of = |curve: &PublishedCurve| TimeSource::Published {
+            source: curve.source.clone(),
+        };
+        let source = of(library);
         Some(Self {
             all_reduce: Curve::of_published(library),
             custom: custom.map(Curve::of_published),
@@ -203,20 +189,13 @@ impl Curves {
             custom_transfer: knob,
             all_gather: None,
             is_own: false,
-            modes: (None, None),
+            mode_of_library: None,
             fits: false,
             transfer: knob,
             mode: Some(Knob::Mode),
-            custom_source: custom.map_or_else(
-                || source.clone(),
-                |curve| format!("{ELSEWHERE}: {}", curve.source),
-            ),
+            custom_source: custom.map_or_else(|| source.clone(), of),
             source,
-            lacks: Vec::new(),
-            timed_in: "published times".to_owned(),
-            caveats: vec![
-                "there is no curve of this box that can be used: published times of the same GPU elsewhere stand in, times a wide factor; run allreduce-bench".to_owned(),
-            ],
+            caveats: vec![Finding::CurvePublished],
         })
     }
 }

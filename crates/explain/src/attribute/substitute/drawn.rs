@@ -2,7 +2,7 @@
 //!
 //! Which draws, and which curves the new collectives are read from, stands in `substitute.rs`.
 
-use measure::record::{CollectiveKind, PlannedStep};
+use record::{CollectiveKind, PlannedStep};
 
 use super::super::cost::Term;
 use super::super::deck::{BETWEEN, Deck, Knob};

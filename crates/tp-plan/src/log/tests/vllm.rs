@@ -1,6 +1,6 @@
 //! Logs of vLLM, from 0.6 to 0.32.
 
-use measure::record::CollectivePath;
+use record::CollectivePath;
 
 use super::{around, value};
 use crate::engine::{CustomAllReduce, Engine, EngineFacts, Execution};
@@ -280,4 +280,18 @@ fn a_genuine_log_of_a_cpu_says_that_its_collectives_go_over_gloo() {
             .any(|warned| warned.line == 6 && warned.meaning.contains("gloo"))
     );
     assert_eq!(log.starts, 1);
+}
+
+// A terminal of 80 columns wraps the line of configuration in the middle of a key.
+#[test]
+fn a_configuration_without_brackets_is_read_over_wrapped_lines() {
+    let old = "INFO 06-07 10:19:32 llm_engine.py:79] Initializing an LLM engine with config: model='m', dt\n\
+               ype=torch.bfloat16, tensor_parallel_si\nze=4, disable_custom_all_reduce=True, seed=0)\n\
+               Special tokens have been added\n";
+    let log = EngineLog::read(old);
+    assert_eq!(log.tp.map(|said| said.value), Some(4));
+    let new = "(EngineCore_0 pid=1) INFO 09-04 01:02:54 [core.py:74] Initializing a V1 LLM engine (v0.10.1.1) with config: model='m'\n\
+               , tensor_parallel_si\nze=2, pooler_config\n=None\n\
+               (EngineCore_0 pid=1) INFO 09-04 01:02:57 [x.py:1] rank 0\n";
+    assert_eq!(EngineLog::read(new).tp.map(|said| said.value), Some(2));
 }

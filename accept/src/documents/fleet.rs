@@ -1,0 +1,162 @@
+//! The document of a fleet: what is slow, which machines were not accepted, and a row for each machine.
+
+use view::{Block, Document, Item, Next, Section, Table, Tone};
+
+use super::words::{cut, plural, quantity, title};
+use crate::fleet::judge::{Fleet, Group, Node, Outlier};
+use crate::fleet::outliers::MIN_ALIKE;
+use crate::report::BoxVerdict;
+
+/// Findings on a screen.
+const NAMED: usize = 10;
+
+/// The document.
+pub(crate) fn document(fleet: &Fleet) -> Document {
+    let mut findings = findings(fleet);
+    if let more @ 1.. = findings.len().saturating_sub(NAMED) {
+        findings.truncate(NAMED);
+        findings.push(Item::plain(format!("{more} more: -v shows every machine.")));
+    }
+    Document {
+        title: answer(fleet),
+        simulated: fleet.simulated.clone(),
+        tone: match fleet.exit_code {
+            record::exit::DONE => Tone::Good,
+            record::exit::REJECTED => Tone::Bad,
+            _ => Tone::Warning,
+        },
+        answer: vec![answer(fleet)],
+        findings,
+        next: next(fleet),
+        sections: fleet.groups.iter().map(section).collect(),
+        made_by: format!("tplens accept fleet {}", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn answer(fleet: &Fleet) -> String {
+    let expected = fleet.expected;
+    let expected = expected.map_or_else(String::new, |expected| format!(" of {expected} expected"));
+    let is_compared = fleet.groups.iter().any(|group| group.compared > 0);
+    let slow = fleet.nodes().filter(|node| node.outliers > 0).count();
+    let slower = match (is_compared, slow) {
+        (false, _) => format!("fewer than {MIN_ALIKE} alike, so none is compared"),
+        (true, 0) => "none slower than its like".to_owned(),
+        (true, slow) => format!("{slow} slower than their like"),
+    };
+    format!(
+        "{}{expected}: {slower}, {} rejected, {} inconclusive.",
+        plural(fleet.nodes().count(), "machine"),
+        fleet.count(BoxVerdict::Rejected),
+        fleet.count(BoxVerdict::Inconclusive)
+    )
+}
+
+fn findings(fleet: &Fleet) -> Vec<Item> {
+    let outliers = fleet.groups.iter().flat_map(|group| &group.outliers);
+    let slow = outliers.map(|one| Item::of(Tone::Bad, line(one)).coded("outlier"));
+    let refused = fleet.nodes().filter_map(|node| {
+        let tone = match node.verdict {
+            Some(BoxVerdict::Rejected) => Tone::Bad,
+            Some(BoxVerdict::Inconclusive) => Tone::Warning,
+            _ => return None,
+        };
+        let words = node.verdict.map_or("", BoxVerdict::words);
+        let reasons = cut(&node.reasons.join("; "));
+        Some(Item::of(tone, format!("{words} {}: {reasons}", node.node)))
+    });
+    let small = fleet
+        .groups
+        .iter()
+        .any(|group| group.nodes.len() < MIN_ALIKE);
+    let small = small.then(|| {
+        let words =
+            format!("A group has fewer than {MIN_ALIKE} machines: none is cleared as a whole.");
+        Item::of(Tone::Warning, words)
+    });
+    let unreadable = fleet.unreadable.iter().map(|file| {
+        let line = format!("{}: {}", file.path, cut(&file.detail));
+        Item::of(Tone::Warning, line).coded("unreadable")
+    });
+    let earlier = (fleet.superseded > 0).then(|| {
+        let line = format!(
+            "{} of earlier runs left out",
+            plural(fleet.superseded, "report")
+        );
+        Item::plain(line)
+    });
+    slow.chain(refused)
+        .chain(small)
+        .chain(unreadable)
+        .chain(earlier)
+        .collect()
+}
+
+fn line(one: &Outlier) -> String {
+    let what = match (one.about.is_empty(), one.slots.is_empty()) {
+        (true, _) => "as a whole".to_owned(),
+        (false, true) => one.about.join(" "),
+        (false, false) => format!("{} (slot {})", one.about.join(" "), one.slots.join(", ")),
+    };
+    format!(
+        "{} {what}: {} {}, {:.1}% worse than {} of {} alike",
+        one.node,
+        title(&one.check),
+        quantity(one.value, &one.unit),
+        one.worse_percent,
+        quantity(one.median, &one.unit),
+        one.alike
+    )
+}
+
+fn next(fleet: &Fleet) -> Vec<Next> {
+    let mut outliers = fleet.groups.iter().flat_map(|group| &group.outliers);
+    let mut next = Vec::new();
+    match outliers.clone().any(|one| one.about.is_empty()) {
+        true => next.push(Next::by(
+            "Compare BIOS, power limit, CPU and cooling with a machine that is not slow:",
+            "tplens accept compare GOOD SLOW",
+        )),
+        false if outliers.next().is_some() => next.push(Next::plain(
+            "Exchange the named card with one of a good machine and see whether the fault moves with it.",
+        )),
+        false => {}
+    }
+    if fleet.nodes().any(|node| !node.reasons.is_empty()) {
+        next.push(Next::by(
+            "Read the machine's own report:",
+            "tplens accept report FOLDER",
+        ));
+    }
+    next
+}
+
+fn section(group: &Group) -> Section {
+    let of = &group.fingerprint;
+    let versions = [&of.driver, &of.kernel, &of.collectives];
+    let versions: Vec<String> = versions.into_iter().flatten().cloned().collect();
+    let head = format!(
+        "{}; profile {}; {}",
+        of.devices.join(", "),
+        group.profile,
+        versions.join(", ")
+    );
+    let mut table = Table::under(["machine", "verdict", "outliers", "why", "report"]);
+    for node in &group.nodes {
+        let Node {
+            node,
+            report,
+            verdict,
+            reasons,
+            outliers,
+        } = node;
+        table.row([
+            node.clone(),
+            verdict.map_or("", BoxVerdict::words).to_owned(),
+            outliers.to_string(),
+            reasons.join("; "),
+            report.clone(),
+        ]);
+    }
+    let blocks = vec![Block::Paragraph(head), Block::Table(table)];
+    Section::detail(plural(group.nodes.len(), "machine"), blocks)
+}

@@ -1,0 +1,48 @@
+//! The document of a plan.
+
+use program::command_line::quoted;
+use view::{Block, Document, Item, Section, Table, Tone};
+
+use super::words::plural;
+use crate::run::Plan;
+
+/// The document.
+pub(crate) fn document(plan: &Plan<'_>) -> Document {
+    let mut steps = Table::under(["seconds", "step"]);
+    let mut commands = Vec::new();
+    for step in plan.steps.iter().chain(&plan.round) {
+        steps.row([format!("{:.0}", step.seconds), step.name.clone()]);
+        let words = step.arguments.iter().map(|word| quoted(word.as_ref()));
+        let words: Vec<String> = words.collect();
+        commands.push(format!("tplens {} {}", step.command, words.join(" ")));
+    }
+    let answer = format!(
+        "Would run {} in about {:.0} of {:.0} s on {}x {}.",
+        plural(plan.steps.len() + plan.round.len(), "step"),
+        plan.total_s,
+        plan.budget_s,
+        plan.count,
+        plan.names.join(" or ")
+    );
+    let soak = (!plan.round.is_empty()).then(|| {
+        Item::plain("The soak repeats its steps, two rounds at least, with a load beside copies.")
+    });
+    let fits = (!plan.does_not_fit.is_empty()).then(|| {
+        let line = format!("No time for {}", plan.does_not_fit.join(", "));
+        Item::of(Tone::Warning, line).coded("interrupted")
+    });
+    let left_out = plan.left_out.iter();
+    let left_out = Block::list(left_out.map(|(kind, why)| format!("{kind}: {why}")));
+    Document {
+        title: format!("Plan: profile {}, level {}", plan.profile, plan.level),
+        simulated: plan.simulated.map(str::to_owned),
+        answer: vec![answer, format!("Must pass: {}.", plan.required.join(", "))],
+        findings: soak.into_iter().chain(fits).collect(),
+        sections: vec![
+            Section::new("Steps", vec![Block::Table(steps)]),
+            Section::detail("Commands", vec![Block::Code(commands)]),
+            Section::detail("Not looked at", vec![left_out]),
+        ],
+        ..Document::default()
+    }
+}

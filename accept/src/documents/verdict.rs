@@ -1,0 +1,363 @@
+//! The document of a report: the verdict with its cause, what follows from that, and what to do.
+
+use std::collections::BTreeMap;
+
+use view::{Document, Item, Next, Tone};
+
+use super::tables::sections;
+use super::words::{came_to, cut, devices, main_evidence, number, title};
+use crate::checks;
+use crate::report::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Verdict};
+
+/// Causes on a screen, and what follows from each.
+const CAUSES: usize = 4;
+const FOLLOW: usize = 3;
+
+/// Checks whose figures are no better than the link of their devices.
+const OVER_LINK: [&str; 7] = [
+    "h2d_pinned",
+    "d2h_pinned",
+    "bidirectional",
+    "p2p",
+    "p2p_staged",
+    "symmetry",
+    "h2d_pageable",
+];
+
+/// Checks of all devices together, which one slow link slows down.
+const OF_ALL: [&str; 3] = ["spread", "concurrent", "allreduce"];
+
+/// Checks that came to the same, and what follows from them.
+struct Cause<'a> {
+    checks: Vec<&'a Check>,
+    follow: Vec<&'a Check>,
+}
+
+/// The document.
+pub(crate) fn document(report: &Report) -> Document {
+    let causes = causes(report);
+    let headline = headline(report, &causes);
+    let answer = std::iter::once(headline.clone()).chain(of_ordered(report));
+    Document {
+        title: headline,
+        simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
+        tone: match report.verdict {
+            BoxVerdict::Accepted => Tone::Good,
+            BoxVerdict::AcceptedWithWarnings | BoxVerdict::Inconclusive => Tone::Warning,
+            BoxVerdict::Rejected => Tone::Bad,
+        },
+        answer: answer.chain(counts(report)).collect(),
+        findings: findings(&causes),
+        next: next(report, &causes),
+        sections: sections(report),
+        made_by: made_by(report),
+    }
+}
+
+fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for device in &report.devices {
+        *names.entry(&device.name).or_default() += 1;
+    }
+    let names = names.iter().map(|(name, count)| format!("{count}x {name}"));
+    let names: Vec<String> = names.collect();
+    let on = match (report.node.fingerprint.backend.as_str(), names.is_empty()) {
+        ("host", _) => "host memory, no GPU".to_owned(),
+        (_, true) => "no device".to_owned(),
+        (_, false) => names.join(", "),
+    };
+    let whose = match report.profile.shipped {
+        true => "profile",
+        false => "own profile",
+    };
+    let because = match (report.verdict, causes.first(), &report.status) {
+        (_, _, RunStatus::Failed { reason }) => cut(reason),
+        (BoxVerdict::Rejected, Some(first), _) => first.line(),
+        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {}", first.line()),
+        (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
+        (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
+        (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
+    };
+    format!(
+        "{} - {on}, {whose} {}: {}.",
+        report.verdict.words(),
+        report.profile.name,
+        because.trim_end_matches('.')
+    )
+}
+
+/// The slowest figure of a kind, with its check.
+fn slowest<'a>(report: &'a Report, kind: &str) -> Option<(f64, &'a Check)> {
+    let checks = report.checks.iter().filter(|check| check.kind == kind);
+    let values = checks.filter_map(|check| match main_evidence(check) {
+        Some(Evidence::Measured { value, .. }) => Some((*value, check)),
+        _ => None,
+    });
+    values.min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+/// The figures of an accepted machine's links.
+fn links(report: &Report) -> String {
+    let of = |kind: &&str| {
+        let (least, check) = slowest(report, kind)?;
+        let part = check.limit.as_ref().and_then(|limit| limit.ceiling);
+        let part = part.map_or_else(String::new, |ceiling| {
+            format!(" ({:.0}%)", least / ceiling * 100.0)
+        });
+        Some(format!("{} {} GB/s{part}", title(kind), number(least)))
+    };
+    let all: Vec<String> = ["h2d_pinned", "p2p"].iter().filter_map(of).collect();
+    match all.is_empty() {
+        true => "all required checks passed".to_owned(),
+        false => all.join(", "),
+    }
+}
+
+/// What copies reach of the link in use, where it is less than the one that was ordered.
+fn of_ordered(report: &Report) -> Option<String> {
+    let (value, check) = slowest(report, "h2d_pinned")?;
+    let Some(Limit {
+        ceiling: Some(ceiling),
+        link: Some(link),
+        ordered: Some(ordered),
+        ..
+    }) = &check.limit
+    else {
+        return None;
+    };
+    let part = ceiling / ordered.ceiling;
+    let part = match () {
+        () if part > 0.95 => return None,
+        () if (part - 0.5).abs() < 0.02 => "half".to_owned(),
+        () => format!("{:.0}%", part * 100.0),
+    };
+    Some(format!(
+        "{} is {} GB/s: {:.0}% of {link}, which is {part} of the {} you ordered. It follows from the {link} link.",
+        title(&check.kind),
+        number(value),
+        value / ceiling * 100.0,
+        ordered.link
+    ))
+}
+
+fn counts(report: &Report) -> Vec<String> {
+    let required = || report.checks.iter().filter(|check| check.required);
+    let applies = |check: &&Check| check.reason.code != ReasonCode::NotApplicable;
+    let all = required().filter(applies).count();
+    let failed = required()
+        .filter(|check| check.verdict == Verdict::Fail)
+        .count();
+    let open = required().filter(|check| check.is_open()).count();
+    let passed = all.saturating_sub(failed + open);
+    let mut lines = vec![match (failed, open) {
+        (0, 0) => format!("All {all} required checks passed."),
+        (_, 0) => format!("{passed} of {all} required checks passed, {failed} failed."),
+        _ => format!("{passed} of {all} required checks passed, {failed} failed, {open} open."),
+    }];
+    lines.extend(match &report.status {
+        RunStatus::Complete => None,
+        RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
+        RunStatus::Broken => Some("The run has not ended: resume it with --resume.".to_owned()),
+        RunStatus::Failed { .. } => Some("Nothing was measured.".to_owned()),
+    });
+    let is_left_out = |check: &&Check| {
+        check.reason.code == ReasonCode::LeftOut
+            && (check.required || checks::sees_faults(&check.kind))
+    };
+    let left_out = report.checks.iter().filter(is_left_out);
+    let left_out: Vec<&str> = left_out.map(|check| title(&check.kind)).collect();
+    if !left_out.is_empty() {
+        lines.push(format!(
+            "Left out with --exclude or --gpus: {}.",
+            left_out.join(", ")
+        ));
+    }
+    lines
+}
+
+/// The worst first; what a degraded link explains stands below it.
+fn causes(report: &Report) -> Vec<Cause<'_>> {
+    let rank = |check: &Check| match check.verdict {
+        Verdict::Fail if check.required => Some(0),
+        Verdict::Inconclusive | Verdict::Skip if check.required && check.is_open() => Some(1),
+        Verdict::Fail | Verdict::Warn => Some(2),
+        Verdict::Inconclusive => Some(3),
+        Verdict::Pass | Verdict::Skip => None,
+    };
+    let checks = report.checks.iter();
+    let mut bad: Vec<(u8, &Check)> = checks
+        .filter_map(|check| Some((rank(check)?, check)))
+        .collect();
+    bad.sort_by_key(|(rank, _)| *rank);
+    let mut causes: Vec<Cause<'_>> = Vec::new();
+    // Those that stand by themselves first, so that what follows finds its cause.
+    let (stand, follow): (Vec<_>, Vec<_>) = bad
+        .into_iter()
+        .partition(|(_, check)| origin(report, check).is_none());
+    for (_, check) in stand.into_iter().chain(follow) {
+        let origin = origin(report, check).map(|origin| &origin.id);
+        let has_origin = |cause: &Cause<'_>| {
+            let mut ids = cause.checks.iter().map(|known| &known.id);
+            origin.is_some_and(|origin| ids.any(|id| id == origin))
+        };
+        // What was not looked at for one reason is one finding.
+        let is_like = |cause: &Cause<'_>| {
+            cause.checks.first().is_some_and(|first| {
+                let is_same =
+                    (first.verdict, first.reason.code) == (check.verdict, check.reason.code);
+                let are_empty = first.evidence.is_empty() && check.evidence.is_empty();
+                is_same && (first.kind == check.kind || are_empty && first.reason == check.reason)
+            })
+        };
+        if let Some(cause) = causes.iter_mut().find(|cause| has_origin(cause)) {
+            cause.follow.push(check);
+        } else if let Some(cause) = causes.iter_mut().find(|cause| is_like(cause)) {
+            cause.checks.push(check);
+        } else {
+            let (checks, follow) = (vec![check], Vec::new());
+            causes.push(Cause { checks, follow });
+        }
+    }
+    causes
+}
+
+/// The failed check of a link that explains a check.
+fn origin<'a>(report: &'a Report, check: &Check) -> Option<&'a Check> {
+    let is_of_all = OF_ALL.contains(&check.kind.as_str());
+    if !is_of_all && !OVER_LINK.contains(&check.kind.as_str()) {
+        return None;
+    }
+    let is_of =
+        |link: &Check| devices(check).any(|device| link.about.iter().any(|one| one == device));
+    let mut links = report.checks.iter().filter(|check| check.kind == "link");
+    links.find(|link| link.verdict == Verdict::Fail && (is_of_all || is_of(link)))
+}
+
+impl Cause<'_> {
+    fn line(&self) -> String {
+        let Some(first) = self.checks.first() else {
+            return String::new();
+        };
+        if let (
+            ReasonCode::LinkDegraded,
+            "link",
+            Some(Evidence::Seen {
+                value,
+                expected: Some(expected),
+                ..
+            }),
+        ) = (
+            first.reason.code,
+            first.kind.as_str(),
+            first.evidence.first(),
+        ) {
+            let cards: Vec<&str> = self
+                .checks
+                .iter()
+                .flat_map(|check| devices(check))
+                .collect();
+            let verb = if cards.len() == 1 { "runs" } else { "run" };
+            return format!(
+                "{} {verb} at {value}, {expected} expected",
+                cards.join(", ")
+            );
+        }
+        let mut kinds: Vec<&str> = self.checks.iter().map(|check| title(&check.kind)).collect();
+        kinds.dedup();
+        if kinds.len() > 1 {
+            return format!("{}: {}", kinds.join(", "), came_to(first));
+        }
+        let about = self.checks.iter().map(|check| check.about.join(" "));
+        let about: Vec<String> = about.filter(|about| about != "box").collect();
+        let more = about.len().saturating_sub(4);
+        let shown = about[..about.len() - more].join(", ");
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let of = format!("{} {shown}{more}", title(&first.kind));
+        format!("{}: {}", of.trim_end(), came_to(first))
+    }
+}
+
+fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for cause in causes.iter().take(CAUSES) {
+        let Some(first) = cause.checks.first() else {
+            continue;
+        };
+        let tone = match first.verdict {
+            Verdict::Fail => Tone::Bad,
+            _ => Tone::Warning,
+        };
+        items.push(Item::of(tone, cause.line()).coded(first.reason.code.code()));
+        let follow = cause.follow.iter().take(FOLLOW).map(|check| {
+            let about = check.about.join(" ");
+            format!(
+                "follows from it: {} {about} {}",
+                title(&check.kind),
+                came_to(check)
+            )
+        });
+        items.extend(follow.map(Item::plain));
+        if let more @ 1.. = cause.follow.len().saturating_sub(FOLLOW) {
+            items.push(Item::plain(format!("follow from it: {more} more checks")));
+        }
+    }
+    if let more @ 1.. = causes.len().saturating_sub(CAUSES) {
+        items.push(Item::plain(format!("{more} more findings: -v shows all.")));
+    }
+    items
+}
+
+fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
+    let mut next: Vec<Next> = Vec::new();
+    for first in causes.iter().filter_map(|cause| cause.checks.first()) {
+        let text = advice(first);
+        if !text.is_empty() && next.len() < 3 && next.iter().all(|one| one.text != text) {
+            next.push(Next::plain(text));
+        }
+    }
+    if let Some(first) = causes.first().and_then(|cause| cause.checks.first()) {
+        let code = first.reason.code.code();
+        next.push(Next::by(
+            format!("More on {code}:"),
+            format!("tplens help {code}"),
+        ));
+    } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
+        next.push(Next::by(
+            "Keep these figures, to compare later runs with them:",
+            "tplens accept baseline capture RUN --out baseline.json",
+        ));
+    }
+    next
+}
+
+/// What to do: by the check where its figure is bad, else by the code's page.
+fn advice(check: &Check) -> &'static str {
+    let is_bad = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
+    match checks::kind(&check.kind) {
+        Some(kind) if is_bad && !check.reason.code.is_fault() => kind.advice,
+        _ => {
+            let page = view::codes::page(check.reason.code.code()).unwrap_or("");
+            let mut to_do = page
+                .lines()
+                .filter_map(|line| line.strip_prefix("What to do: "));
+            to_do.next().unwrap_or("")
+        }
+    }
+}
+
+fn made_by(report: &Report) -> String {
+    let digest: String = report.profile.sha256.chars().take(12).collect();
+    format!(
+        "accept {} on {}, {}, level {}, {} s; profile {} ({digest}); exit code {}",
+        report.version,
+        report.node.name,
+        report.started,
+        report.level,
+        number(report.took_s),
+        report.profile.name,
+        report.exit_code
+    )
+}

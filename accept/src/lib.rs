@@ -1,0 +1,100 @@
+//! `accept`: takes or sends back a GPU box. Reads its command line, prints, and returns the exit code.
+//!
+//! It loads no vendor library: the other commands measure, as processes, and what they wrote is judged here.
+#![forbid(unsafe_code)]
+
+mod baseline;
+mod checks;
+mod cli;
+mod compare;
+mod documents;
+mod figures;
+mod findings;
+mod fleet;
+mod judge;
+mod plural;
+mod profile;
+mod report;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::outputs::{ended, interruptible, print};
+use program::say;
+use program::show::Show;
+
+use crate::cli::{BaselineCommand, Cli, Command, ProfileCommand, ReportArgs};
+
+/// Adds the command to a command line.
+#[must_use]
+pub fn commands(line: clap::Command) -> clap::Command {
+    Cli::augment_subcommands(line)
+}
+
+/// Carries out what a command line asks for, and gives the exit code.
+///
+/// # Errors
+/// It is no command of [`commands`].
+pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
+    let Cli::Accept { command } = Cli::from_arg_matches(matches)?;
+    Ok(match command {
+        Command::Run(args) => interruptible(|interrupt| run::run(&args, interrupt, show)),
+        Command::Plan(args) => ended(run::plan(&args, show)),
+        Command::Profile { command } => profile(&command, show),
+        Command::Report(args) => report_again(&args, show),
+        Command::Baseline {
+            command: BaselineCommand::Capture { run, out },
+        } => baseline::capture(&run, &out),
+        Command::Compare(args) => compare::run(&args, show),
+        Command::Fleet(args) => fleet::run(&args, show),
+    })
+}
+
+/// Becomes the program that a first argument asks for, and gives the exit code where it cannot; `None` where it asks for none.
+#[must_use]
+pub fn worker(first: &str) -> Option<u8> {
+    (first == run::TIED).then(|| {
+        say!("error: {:#}", run::become_tied());
+        record::exit::INTERNAL
+    })
+}
+
+/// Lists the profiles, or checks one.
+fn profile(command: &ProfileCommand, show: Show) -> u8 {
+    let shown = match command {
+        ProfileCommand::List => Ok(show.print(&documents::profiles())),
+        ProfileCommand::Check {
+            profile,
+            whole: true,
+        } => profile::whole(profile).map(|text| print(&text)),
+        ProfileCommand::Check { profile, .. } => {
+            profile::load(profile).map(|loaded| show.print(&documents::asks_for(&loaded)))
+        }
+    };
+    shown.unwrap_or_else(|error| usage(&error))
+}
+
+/// A run's report in other forms, also of a run that was killed. The exit code says whether they were written.
+fn report_again(args: &ReportArgs, show: Show) -> u8 {
+    let file = report::file_of(&args.run);
+    let folder = file
+        .parent()
+        .filter(|folder| folder.join(run::JOURNAL_FILE).exists());
+    let checked = documents::check(&args.forms, &[("the report that is read", &file)])
+        .and_then(|()| {
+            folder.map_or(Ok(()), |folder| {
+                documents::check_not_read(&args.forms, folder)
+            })
+        })
+        .and_then(|()| run::told(&args.run));
+    match checked {
+        Err(error) => usage(&error),
+        Ok(report) => documents::write(&report, &args.forms, show),
+    }
+}
+
+fn usage(error: &dyn std::fmt::Display) -> u8 {
+    say!("error: {error}");
+    record::exit::USAGE
+}

@@ -1,0 +1,256 @@
+//! `tplens allreduce compare`: which times of two files of collectives are of the same call.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, ensure};
+use clap::Args;
+use import::collectives::{CallFile, CallTrouble, CallValue, read_file_as};
+use import::links::TroubleKind;
+use program::compare::{CompareFlags, Fact, Gone, Rules, Side, Value, compare};
+use program::outputs;
+use program::show::Show;
+use record::CollectiveKind;
+use record::calls::Series;
+use record::quantity::{TimeSource, Unit};
+
+/// What is compared.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The baseline: a result folder, record.json or journal.jsonl of tplens allreduce, or text or JSON of nccl-tests or rccl-tests.
+    pub(crate) a: PathBuf,
+
+    /// The file that is compared with it, in any of these formats.
+    pub(crate) b: PathBuf,
+
+    /// The operation of an output of nccl-tests that does not name its own.
+    #[arg(long, value_name = "NAME", value_parser = operation)]
+    pub(crate) op: Option<CollectiveKind>,
+
+    #[command(flatten)]
+    pub(crate) flags: CompareFlags,
+}
+
+/// An operation by its name, such as `all_gather`.
+fn operation(name: &str) -> Result<CollectiveKind, String> {
+    let known = CollectiveKind::ALL;
+    let names = known.map(|kind| kind.to_string());
+    let at = names.iter().position(|known| known == name);
+    at.map(|at| known[at])
+        .ok_or_else(|| format!("one of {}", names.join(", ")))
+}
+
+/// Compares, prints, and returns the exit code.
+///
+/// # Errors
+/// A file cannot be read, or only one is simulated.
+pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
+    let (mut a, mut b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
+    if a.first_arm.is_none() || b.first_arm.is_none() {
+        without_first_arm(&mut a);
+        without_first_arm(&mut b);
+    }
+    let rules = Rules {
+        threshold: args.flags.threshold,
+        is_same: agrees,
+        gone: &|value| why_gone(value, &b),
+        worse_peers: 0,
+    };
+    let comparison = compare(side(&a), side(&b), &rules)?;
+    let document = comparison.document();
+    outputs::comparison(
+        &args.flags,
+        &comparison,
+        (&document, show),
+        comparison.exit_code(),
+    )
+}
+
+fn opened(path: &Path, op: Option<CollectiveKind>) -> anyhow::Result<CallFile> {
+    ensure!(
+        path.exists(),
+        "{}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce, or what \
+         nccl-tests wrote",
+        path.display()
+    );
+    read_file_as(path, op).map_err(|error| anyhow!("{error}"))
+}
+
+/// A run without arms is compared with the baseline of one that has them.
+fn without_first_arm(file: &mut CallFile) {
+    let Some(first) = file.first_arm.clone() else {
+        return;
+    };
+    let of_values = file.values.iter_mut().map(|value| &mut value.series);
+    let of_troubles = file.troubles.iter_mut();
+    let of_troubles = of_troubles.filter_map(|trouble| trouble.series.as_mut());
+    for series in of_values.chain(of_troubles) {
+        if series.arm.as_ref() == Some(&first) {
+            series.arm = None;
+        }
+    }
+}
+
+/// Whether two files mean the same call: a type or mode that one does not name is the other's.
+fn agrees(a: &Series, b: &Series) -> bool {
+    let whole = |one: &Series, other: &Series| Series {
+        element: one.element.or(other.element),
+        mode: one.mode.or(other.mode),
+        ..one.clone()
+    };
+    whole(a, b) == whole(b, a)
+}
+
+/// Why a time of the baseline is not in this file.
+fn why_gone(value: &Value<Series>, file: &CallFile) -> Gone {
+    let is_its = |trouble: &&CallTrouble| {
+        let series = trouble.series.as_ref();
+        trouble.bytes_per_rank == value.bytes
+            && series.is_some_and(|series| agrees(series, &value.number))
+    };
+    let of_file = |trouble: &&CallTrouble| trouble.series.is_none();
+    let troubles = || file.troubles.iter();
+    let Some(trouble) = troubles().find(is_its).or(troubles().find(of_file)) else {
+        return Gone::NotAsked;
+    };
+    let words = trouble.to_string();
+    match trouble.kind {
+        TroubleKind::Failed
+        | TroubleKind::Hang
+        | TroubleKind::WrongData
+        | TroubleKind::NotApplicable => Gone::Lost(words),
+        TroubleKind::Absent | TroubleKind::Interrupted | TroubleKind::File => Gone::Untried(words),
+    }
+}
+
+fn side(file: &CallFile) -> Side<Series> {
+    let value = |value: &CallValue| Value {
+        number: value.series.clone(),
+        of: value.series.to_string(),
+        bytes: Some(value.bytes_per_rank),
+        value: value.us,
+        unit: Unit::Microseconds,
+        n: value.n,
+        samples: value.samples.clone(),
+        is_judged: value.not_judged.is_none(),
+    };
+    let is_said = |trouble: &&CallTrouble| {
+        trouble.series.is_none() || trouble.kind != TroubleKind::NotApplicable
+    };
+    let troubles = file.troubles.iter().filter(is_said);
+    let troubles: BTreeSet<String> = troubles
+        .map(|trouble| match &trouble.series {
+            Some(series) => format!("{series}: {trouble}"),
+            None => trouble.to_string(),
+        })
+        .collect();
+    Side {
+        file: file.origin.clone(),
+        started: file.started.clone(),
+        simulated: file.simulated.clone(),
+        facts: facts(file),
+        troubles: troubles.into_iter().collect(),
+        values: file.values.iter().map(value).collect(),
+    }
+}
+
+fn facts(file: &CallFile) -> Vec<Fact> {
+    let devices: BTreeSet<&str> = file.devices.iter().map(String::as_str).collect();
+    let devices: Vec<&str> = devices.into_iter().collect();
+    let clocks = file.values.iter().filter_map(|value| value.clock);
+    let clocks: BTreeSet<&str> = clocks
+        .map(|clock| match clock {
+            TimeSource::DeviceEvent => "device events",
+            TimeSource::HostMonotonic => "host",
+            TimeSource::VirtualClock => "simulated",
+        })
+        .collect();
+    let clocks: Vec<&str> = clocks.into_iter().collect();
+    let known = |words: String| Some(words).filter(|words| !words.is_empty());
+    [
+        ("tool", Some(file.made_by.clone())),
+        ("transport", file.transport.clone()),
+        ("library", file.library.clone()),
+        ("devices", known(devices.join(", "))),
+        ("driver", file.driver.clone()),
+        ("backend", file.backend.clone()),
+        ("host", file.host.clone()),
+        ("clock", known(clocks.join(" and "))),
+    ]
+    .into_iter()
+    .filter_map(|(what, value)| {
+        Some(Fact {
+            what,
+            of: String::new(),
+            value: value?,
+        })
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{BufferCache, BufferPlacement, CallMode, ElementType};
+
+    fn series(arm: Option<&str>) -> Series {
+        Series {
+            kind: CollectiveKind::AllReduce,
+            element: Some(ElementType::Bf16),
+            ranks: 2,
+            mode: Some(CallMode::Graph),
+            placement: BufferPlacement::OutOfPlace,
+            cache: BufferCache::Hot,
+            engine: None,
+            arm: arm.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_file_that_says_less_is_compared_by_what_it_says() {
+        let mut plain = series(None);
+        (plain.element, plain.mode) = (None, None);
+        assert!(agrees(&plain, &series(None)));
+        // Different calls are never put together.
+        let mut other = series(None);
+        other.placement = BufferPlacement::InPlace;
+        assert!(!agrees(&plain, &other));
+        assert!(!agrees(&plain, &series(Some("off"))));
+        other = series(None);
+        other.engine = Some("vllm".to_owned());
+        assert!(!agrees(&plain, &other));
+    }
+
+    #[test]
+    fn what_failed_is_lost_and_what_was_not_tried_is_not_compared() {
+        let trouble = |bytes, kind| CallTrouble {
+            kind,
+            series: Some(series(None)),
+            bytes_per_rank: Some(bytes),
+            detail: "w".to_owned(),
+        };
+        let file = CallFile {
+            troubles: vec![
+                trouble(8, TroubleKind::Failed),
+                trouble(16, TroubleKind::Absent),
+            ],
+            ..CallFile::default()
+        };
+        let gone = |bytes| {
+            let value = Value {
+                number: series(None),
+                of: String::new(),
+                bytes: Some(bytes),
+                value: 10.0,
+                unit: Unit::Microseconds,
+                n: None,
+                samples: Vec::new(),
+                is_judged: true,
+            };
+            why_gone(&value, &file)
+        };
+        assert!(matches!(gone(8), Gone::Lost(_)));
+        assert!(matches!(gone(16), Gone::Untried(_)));
+        assert_eq!(gone(32), Gone::NotAsked);
+    }
+}

@@ -1,0 +1,135 @@
+//! A TCP connection between two copies of this program: one JSON message a line, and an empty line as a sign of life.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Time between signs of life.
+const BEAT: Duration = Duration::from_secs(2);
+
+/// A peer that is silent for this long is gone.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// The longest message; the largest holds what is known of a machine.
+const LONGEST: u64 = 64 << 20;
+
+/// One end of the connection.
+pub(super) struct Wire {
+    writer: Writer,
+    inbox: Receiver<Vec<u8>>,
+}
+
+/// What writes messages, from any thread.
+#[derive(Clone)]
+pub(super) struct Writer(Arc<Mutex<TcpStream>>);
+
+impl Wire {
+    /// Reads what comes and shows that this side is alive.
+    pub(super) fn over(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SILENCE))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        let lines = BufReader::new(stream.try_clone()?);
+        let (sender, inbox) = channel();
+        let name = |name: &str| thread::Builder::new().name(name.to_owned());
+        name("lines").spawn(move || read(lines, &sender))?;
+        let writer = Writer(Arc::new(Mutex::new(stream)));
+        let weak = Arc::downgrade(&writer.0);
+        name("beat").spawn(move || {
+            while weak
+                .upgrade()
+                .is_some_and(|stream| Writer(stream).line(b"\n").is_ok())
+            {
+                thread::sleep(BEAT);
+            }
+        })?;
+        Ok(Self { writer, inbox })
+    }
+
+    pub(super) fn writer(&self) -> Writer {
+        self.writer.clone()
+    }
+
+    pub(super) fn put(&self, message: &impl Serialize) -> io::Result<()> {
+        self.writer.put(message)
+    }
+
+    /// The next message, where one comes in time.
+    ///
+    /// # Errors
+    /// The other side is gone, or is no copy of this program.
+    pub(super) fn take<T: DeserializeOwned>(&self, limit: Duration) -> io::Result<Option<T>> {
+        match self.inbox.recv_timeout(limit) {
+            Ok(line) => Ok(Some(serde_json::from_slice(&line)?)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(ErrorKind::ConnectionAborted.into()),
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let stream = self.writer.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that is gone already needs no end.
+        drop(stream.shutdown(Shutdown::Both));
+    }
+}
+
+impl Writer {
+    pub(super) fn put(&self, message: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.line(&line)
+    }
+
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.write_all(line)
+    }
+}
+
+/// Hands on lines until the connection ends, is silent, or sends what is too long.
+fn read(mut lines: impl BufRead, inbox: &Sender<Vec<u8>>) {
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut lines).take(LONGEST).read_until(b'\n', &mut line);
+        if read.is_err() || line.pop() != Some(b'\n') {
+            return;
+        }
+        if !line.is_empty() && inbox.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn messages_arrive_in_order_and_an_end_is_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let there = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let there = Wire::over(there).unwrap();
+        let here = Wire::over(listener.accept().unwrap().0).unwrap();
+        for number in 0..3 {
+            there.put(&number).unwrap();
+        }
+        let limit = Duration::from_secs(5);
+        for number in 0..3 {
+            assert_eq!(here.take::<u32>(limit).unwrap(), Some(number));
+        }
+        // Signs of life are no messages.
+        assert_eq!(here.take::<u32>(Duration::ZERO).unwrap(), None);
+        drop(there);
+        assert!(here.take::<u32>(limit).is_err());
+    }
+}

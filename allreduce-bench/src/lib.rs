@@ -1,0 +1,141 @@
+//! `allreduce`: times the collectives that tensor parallelism issues, one process a rank. Reads its command line, prints, and
+//! returns the exit code; the work is done in `parent` and its children.
+
+#![forbid(unsafe_code)]
+
+mod cli;
+mod compare;
+mod engine_probe;
+mod forms;
+mod launch;
+mod messages;
+mod parent;
+mod peers;
+mod rank;
+
+use std::path::Path;
+
+use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::outputs::{self, interruptible};
+use program::say;
+use program::show::Show;
+use record::Record;
+use record::exit;
+use view::csv;
+
+use crate::cli::{AllreduceCommand, Command, RunArgs};
+use crate::compare::CompareArgs;
+use crate::forms::Forms;
+use crate::launch::Place;
+use crate::parent::Outcome;
+
+/// The hidden subcommands.
+type Worker = fn() -> anyhow::Result<()>;
+const WORKERS: [(&str, Worker); 4] = [
+    (inventory::CHILD, inventory::child::run),
+    (inventory::library::CHILD, inventory::library::run),
+    (peers::CHILD, peers::run),
+    (rank::CHILD, rank::run),
+];
+
+/// Adds the command to a command line.
+#[must_use]
+pub fn commands(line: clap::Command) -> clap::Command {
+    Command::augment_subcommands(line)
+}
+
+/// Carries out what a command line asks for, and gives the exit code.
+///
+/// # Errors
+/// It is no command of [`commands`].
+pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
+    let Command::Allreduce(args) = Command::from_arg_matches(matches)?;
+    Ok(match args.command {
+        Some(AllreduceCommand::Show { path, csv, forms }) => shown(&path, csv, &forms, show),
+        Some(AllreduceCommand::Compare(args)) => compared(&args, show),
+        Some(AllreduceCommand::Library(args)) => interruptible(|interrupt| {
+            let (document, code) = parent::library(&args, interrupt)?;
+            Ok(exit::fold([show.print(&document), code]))
+        }),
+        None => measure(&args.run, show),
+    })
+}
+
+/// Runs the worker that a first argument stands for, and gives the exit code; `None` where it stands for none.
+#[must_use]
+pub fn worker(first: &str) -> Option<u8> {
+    let (_, run) = WORKERS.iter().find(|(name, _)| *name == first)?;
+    Some(outputs::worked(run()))
+}
+
+fn measure(args: &RunArgs, show: Show) -> u8 {
+    let place = match Place::find(&args.launch) {
+        Ok(place) => place,
+        Err(reason) => {
+            say!("error: {reason}");
+            return exit::USAGE;
+        }
+    };
+    let follows = place.as_ref().is_some_and(|place| place.rank > 0);
+    // What is written is the matter of rank 0.
+    if let (false, Err(reason)) = (follows, args.check_outputs()) {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    interruptible(|interrupt| {
+        let say = |line: &str| say!("{line}");
+        let place = match place {
+            Some(place) if follows => return Ok(launch::follow(args, &place, interrupt, &say)),
+            place => place,
+        };
+        Ok(match parent::run(args, place, interrupt, &say)? {
+            Outcome::Listed(text) => outputs::print(&text),
+            Outcome::Ended(ended) => {
+                left_out(&args.forms, &ended.record);
+                let print = |record: &Record| args.forms.print(record, show);
+                args.outputs.finish_with(&ended, csv::record, &print)
+            }
+        })
+    })
+}
+
+fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
+    if !path.exists() {
+        say!(
+            "error: {}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce",
+            path.display()
+        );
+        return exit::USAGE;
+    }
+    match outputs::opened(path) {
+        Ok(record) => {
+            left_out(forms, &record);
+            match as_csv {
+                true => outputs::print(&csv::record(&record)),
+                false => forms.print(&record, show),
+            }
+        }
+        Err(code) => code,
+    }
+}
+
+/// Says what the form leaves out.
+fn left_out(forms: &Forms, record: &Record) {
+    for line in forms.left_out(record) {
+        say!("left out: {line}");
+    }
+}
+
+fn compared(args: &CompareArgs, show: Show) -> u8 {
+    if let Err(reason) = args.flags.check() {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    match compare::run(args, show) {
+        Ok(code) => code,
+        Err(error) => {
+            say!("error: {}", outputs::told(&error));
+            exit::USAGE
+        }
+    }
+}

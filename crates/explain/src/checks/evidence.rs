@@ -1,0 +1,142 @@
+//! What stands beside the runs: clocks, the way of the collectives, the engine's rules, and the shard run.
+
+use import::ServeRun;
+use import::serve::Throttle;
+use tp_plan::Engine;
+
+use super::compared::compared;
+use super::run::{FEW, TOLERANCE, share};
+use crate::finding::{Finding, apart};
+use crate::inputs::{Inputs, PeerState};
+use crate::run_shape::RunShape;
+
+/// Parts of the time with held clocks that are further apart are not alike.
+const UNLIKE: f64 = 0.25;
+
+/// What collectives go over, as libraries write it.
+const WAYS: [&str; 5] = ["P2P", "SHM", "NET", "NVLS", "COLLNET"];
+
+/// A shard's step is at least this part of its share of the whole.
+pub(crate) const LEAST_SHARE: f64 = 0.95;
+
+/// What two runs of the same differ by.
+const NOISE: f64 = 0.02;
+
+/// What our own server calls itself; it acts as other engines do.
+const OURS: &str = "tplens";
+
+pub(super) fn clocks_differ(inputs: &Inputs) -> Option<Finding> {
+    let of_run = |run: &ServeRun| {
+        let mut all = inputs.evidence.throttle.iter();
+        all.find(|seen| seen.origin == run.origin)
+    };
+    let all: Option<Vec<&Throttle>> = compared(inputs).map(of_run).collect();
+    let all = all.filter(|all| all.iter().any(|of| share(of) > FEW))?;
+    let clocks: Option<Vec<f64>> = all.iter().map(|of| of.clock_mhz).collect();
+    let differ = match &clocks {
+        Some(clocks) => apart(clocks) > 1.0 + TOLERANCE,
+        None => {
+            let shares = all.iter().map(|of| share(of));
+            let (least, most) = shares.fold((1.0, 0.0), |(least, most): (f64, f64), of| {
+                (least.min(of), most.max(of))
+            });
+            most - least > UNLIKE
+        }
+    };
+    differ.then_some(Finding::ClocksDiffer {
+        mhz: clocks.unwrap_or_default(),
+    })
+}
+
+pub(super) fn transport(inputs: &Inputs) -> Option<Finding> {
+    let log = inputs.log(inputs.tp);
+    let by_log = log.and_then(|log| log.transport.as_deref());
+    let by_bench = inputs.evidence.transport.as_deref();
+    let reduces_itself = log.is_some_and(|log| log.reduces_itself);
+    if by_log.is_none() && by_bench.is_none() && !reduces_itself {
+        return Some(Finding::TransportUnknown);
+    }
+    // As NCCL writes it, `P2P/CUMEM`; the name of an arm may hold the word too.
+    let is_direct = |via: &str| ways(via).any(|way| way == "P2P");
+    let direct = reduces_itself || [by_bench, by_log].into_iter().flatten().any(is_direct);
+    let impossible = direct && inputs.peer_state() == PeerState::Denied;
+    let of_both = by_bench.zip(by_log).is_some_and(|(bench, log)| {
+        ways(bench).next().is_some()
+            && ways(log).next().is_some()
+            && ways(bench).all(|way| ways(log).all(|other| other != way))
+    });
+    (impossible || of_both).then(|| Finding::TransportDisagrees {
+        bench: by_bench.map(str::to_owned),
+        log: by_log.map(str::to_owned),
+    })
+}
+
+fn ways(via: &str) -> impl Iterator<Item = &str> {
+    let words = via.split([' ', ',']);
+    words.filter_map(|word| {
+        let (first, _) = word.split_once('/').unwrap_or((word, ""));
+        WAYS.contains(&first).then_some(first)
+    })
+}
+
+pub(super) fn shard(inputs: &Inputs) -> Option<Finding> {
+    let steps = |runs: &mut dyn Iterator<Item = &ServeRun>| -> Vec<f64> {
+        runs.filter_map(|run| RunShape::new(run).rough_step_ms())
+            .collect()
+    };
+    let least = |steps: Vec<f64>| steps.into_iter().reduce(f64::min);
+    let most = |steps: Vec<f64>| steps.into_iter().reduce(f64::max);
+    let shard = least(steps(&mut inputs.evidence.half.iter()));
+    let one = least(steps(&mut inputs.runs(1)));
+    let several = most(steps(&mut inputs.runs(inputs.tp)));
+    let ((shard_ms, one), several_ms) = shard.zip(one).zip(several)?;
+    let part_ms = one / f64::from(inputs.tp);
+    let holds = shard_ms >= part_ms * LEAST_SHARE && shard_ms <= several_ms * (1.0 + NOISE);
+    (!holds).then_some(Finding::ShardOutOfBounds {
+        shard_ms,
+        part_ms,
+        several_ms,
+    })
+}
+
+fn has_rules(served: &str) -> bool {
+    [Engine::Vllm, Engine::Sglang]
+        .iter()
+        .any(|one| lower(*one) == served)
+}
+
+fn lower(engine: Engine) -> String {
+    engine.name().to_lowercase()
+}
+
+/// The one engine that the files name, and whether only a client's way of asking says so.
+fn served(inputs: &Inputs) -> Option<(&String, bool)> {
+    let named = compared(inputs).filter_map(|run| Some((run, run.conditions.engine.as_ref()?)));
+    let mut named: Vec<(&ServeRun, &String)> = named.filter(|(_, of)| *of != OURS).collect();
+    if named
+        .iter()
+        .any(|(run, _)| !run.conditions.engine_by_client)
+    {
+        named.retain(|(run, _)| !run.conditions.engine_by_client);
+    }
+    let (first, served) = *named.first()?;
+    let is_one = named.iter().all(|(_, other)| *other == served);
+    is_one.then_some((served, first.conditions.engine_by_client))
+}
+
+/// The engine that served, where nobody here knows what it sends.
+pub(crate) fn without_rules(inputs: &Inputs) -> Option<&str> {
+    let (served, _) = served(inputs)?;
+    (!has_rules(served)).then_some(served.as_str())
+}
+
+pub(super) fn engine_differs(inputs: &Inputs) -> Option<Finding> {
+    let used = inputs.engines.first()?.engine;
+    let (served, by_client) = served(inputs)?;
+    (lower(used) != *served).then(|| Finding::EngineDiffers {
+        used: used.name().to_owned(),
+        served: served.clone(),
+        has_rules: has_rules(served),
+        is_stated: by_client || inputs.evidence.engine_stated,
+    })
+}

@@ -1,0 +1,43 @@
+//! What the files say against each other and against what is asked, before anything is made of them.
+
+mod compared;
+mod conditions;
+mod evidence;
+mod files;
+mod names;
+mod pair;
+mod run;
+
+use crate::finding::Finding;
+use crate::inputs::Inputs;
+
+pub(crate) use evidence::{LEAST_SHARE, without_rules};
+pub(crate) use files::model_asked;
+pub(crate) use pair::{is_of_decode, pair_findings};
+pub(crate) use run::{TOLERANCE, of_run};
+
+/// All that is found of the files and the runs, the worst kinds first.
+#[must_use]
+pub fn findings(inputs: &Inputs) -> Vec<Finding> {
+    let mut found = files::of_files(inputs);
+    found.extend(conditions::differing(inputs));
+    found.extend(evidence::engine_differs(inputs));
+    let sizes: &[u32] = if inputs.tp == 1 {
+        &[1]
+    } else {
+        &[1, inputs.tp]
+    };
+    for tp in sizes {
+        for (name, run) in run::named(inputs.runs(*tp), &format!("TP{tp}")) {
+            found.extend(of_run(inputs, run, &name));
+        }
+    }
+    for (name, run) in run::named(inputs.evidence.half.iter(), "shard") {
+        found.extend(of_run(inputs, run, &name));
+    }
+    found.extend(compared::differing(inputs));
+    found.extend(evidence::clocks_differ(inputs));
+    found.extend(evidence::transport(inputs));
+    found.extend(evidence::shard(inputs));
+    found
+}

@@ -1,0 +1,496 @@
+//! What was found about the evidence: each kind with its code, its numbers, and what it does to the grade. Words stand elsewhere.
+
+use record::{CallMode, CollectiveKind, CollectivePath};
+use serde::{Deserialize, Serialize};
+
+use crate::grade::Grade;
+
+/// One thing that was found of the files, the runs or the curves. `run` names one of the runs, such as `TP2` or `TP1 run 2`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+#[expect(
+    missing_docs,
+    reason = "fields are named by what they hold: ms, us, bytes, counts, names"
+)]
+pub enum Finding {
+    /// The files are of different models, or of another than was asked about.
+    ModelDiffers { names: Vec<String> },
+    /// Not as many requests in flight in all runs; more than 10% apart nothing can be compared.
+    BatchDiffers { in_flight: Vec<f64> },
+    /// Requests failed; beyond 1% of them the mean is that of the fast ones.
+    RequestsFailed { run: String, failed: u64, of: u64 },
+    /// Measured and simulated files together.
+    SimulatedMixed { origins: Vec<String> },
+    /// One of the two sizes is missing.
+    SizeMissing {
+        tp: u32,
+        runs_of_one: usize,
+        runs_of_several: usize,
+    },
+    /// The same result stands for both.
+    SameResult { origin: String },
+    /// No time of a step can be taken from the results.
+    NoStepTime,
+    /// The causes that are estimated leave less than nothing to the measured step.
+    EstimatesExceedStep,
+    /// What the engine sends is not known.
+    EngineMissing { tp: u32 },
+    /// No usable curve of so many ranks.
+    NoCurve { ranks: u32 },
+    /// Time to first token with others in flight, or of no stream.
+    FirstTokenNotAlone { in_flight: Option<f64> },
+    /// Times of collectives far longer than the step they are in.
+    CurveUnit { collectives_ms: f64, step_ms: f64 },
+
+    /// Runs were made with different things.
+    ConditionsDiffer {
+        what: Condition,
+        values: Vec<String>,
+    },
+    /// Requests came by a rate, or all at once.
+    OpenLoop { run: String, rate: Option<f64> },
+    /// Fewer or more in flight than was asked for.
+    InFlightOff { run: String, seen: f64, asked: f64 },
+    /// Several tokens a step, by drafting or by chunks.
+    SeveralTokens { run: String, tokens: Option<f64> },
+    /// Prefill in the steps whose time is taken.
+    PrefillInSteps { run: String, share: f64 },
+    /// Prompts or outputs of other lengths.
+    LengthsDiffer { input: Vec<f64>, output: Vec<f64> },
+    /// Not every reply was as long as the others.
+    OutputVaries {
+        run: String,
+        mean: f64,
+        asked: Option<u64>,
+    },
+    /// Latency, first token and time per token do not add up.
+    TimesDisagree {
+        run: String,
+        sum_ms: f64,
+        whole_ms: f64,
+    },
+    /// A reader of the file doubts a figure.
+    FileDoubtful { run: String, detail: String },
+    /// Clocks were held down while the run went on.
+    Throttled {
+        run: String,
+        slowed: u64,
+        readings: u64,
+        reasons: Vec<String>,
+    },
+    /// Runs whose clocks differ.
+    ClocksDiffer { mhz: Vec<f64> },
+    /// Nobody watched the clocks.
+    ClocksNotWatched { run: String },
+    /// Nobody said what the collectives go over.
+    TransportUnknown,
+    /// Bench, log and GPUs disagree on what the collectives go over.
+    TransportDisagrees {
+        bench: Option<String>,
+        log: Option<String>,
+    },
+    /// The weights do not fit one GPU, on which they were said to be served.
+    WeightsTooLarge {
+        weight_bytes: u64,
+        memory_bytes: u64,
+    },
+    /// A step shorter than any memory reads its weights.
+    StepTooShort { gb_per_s: f64 },
+    /// The engine's rules that are used are not those of the engine that served.
+    EngineDiffers {
+        used: String,
+        served: String,
+        has_rules: bool,
+        is_stated: bool,
+    },
+    /// The shard run's step lies outside what it can take.
+    ShardOutOfBounds {
+        shard_ms: f64,
+        part_ms: f64,
+        several_ms: f64,
+    },
+    /// Shard run and another measurement disagree.
+    ShardDisagrees { left_ms: f64, other_ms: f64 },
+    /// The prompts' own all-reduces lie in the latencies the shard run is compared by.
+    ShardByLatency,
+    /// A collective gave wrong data, hung or failed.
+    CollectiveTrouble {
+        wrong_data: bool,
+        detail: String,
+        more: usize,
+    },
+
+    /// Several times of one size are far apart.
+    CurveDisagrees {
+        bytes: u64,
+        least_us: f64,
+        most_us: f64,
+    },
+    /// Times that were not used.
+    CurveLeftOut {
+        points: usize,
+        of: usize,
+        why: LeftOut,
+    },
+    /// The curve ends too far from the sizes sent.
+    CurveTooFar { ranks: u32, bytes: Vec<u64> },
+    /// A size that was read between two others, or beyond the end.
+    CurveSizeRead {
+        kind: CollectiveKind,
+        bytes: u64,
+        near: Vec<u64>,
+    },
+    /// The curve was timed otherwise than the engine runs.
+    CurveMode {
+        timed: Option<CallMode>,
+        wanted: Vec<CallMode>,
+    },
+    /// Published times of this GPU stand in for a curve.
+    CurvePublished,
+    /// Times worked out from the rate of a link.
+    CurveByFormula { gb_per_s: f64 },
+    /// The curve or trace gives more than the step has left.
+    CurveTooSlow { by_curve_ms: f64, left_ms: f64 },
+    /// The estimated parts overshoot the step in a share of the draws.
+    EstimatesOvershoot { share: f64 },
+    /// The trace is no direct evidence, or was left out.
+    TraceDoubtful { why: TraceDoubt, calls: f64 },
+    /// GEMM times were left out, or are not known to be of these GPUs.
+    GemmTimesDoubtful { why: GemmDoubt, detail: String },
+
+    /// The step was worked out from latencies.
+    NotStreamed,
+    /// A file does not say how long its prompts were.
+    PromptLengthUnknown,
+    /// The step is a time per token and may hold steps with prompts.
+    StepHoldsPrompts {
+        most_ms: Option<f64>,
+        is_doubtful: bool,
+    },
+    /// The step is worked out from the median gap, which leaves prompts out.
+    StepByMedian { left_out_ms: f64, of_ms: f64 },
+    /// One start of a server each.
+    SingleStart,
+    /// Launches of one size differ.
+    LaunchesDiffer {
+        tp: u32,
+        least_ms: f64,
+        most_ms: f64,
+        launches: usize,
+    },
+    /// Collectives may be hidden behind other work.
+    OverlapPossible { hidden: f64 },
+    /// The prompts' own collectives are assumed in a latency.
+    PromptCollectivesAssumed { largest_bytes: u64 },
+    /// A fact of the model or the engine that was assumed.
+    Assumed { detail: String },
+    /// Prompts are taken to be new to the server's cache.
+    NoPrefixCacheAssumed,
+    /// Figures of a machine that is described and was not measured.
+    MachineDescribed { name: String },
+    /// A result names no model.
+    ModelNotNamed { origin: String },
+    /// The cache may not hold all sequences.
+    CacheTight { tp: u32, holds: u32, batch: u32 },
+    /// The shard run is of another number of ranks.
+    ShardOfOtherSize { tp: u32 },
+    /// The ablation raises no grade here.
+    AblationNotUsed { why: AblationUnused },
+}
+
+/// What runs were made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "named by what they are")]
+pub enum Condition {
+    Engine,
+    Host,
+    Gpus,
+    Quantisation,
+    Machine,
+    Version,
+    Data,
+    Seed,
+    Flags,
+}
+
+/// Why times of a curve were not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOut {
+    /// Ranks in host memory.
+    HostMemory,
+    /// Intervals that reach zero.
+    ReachesZero,
+    /// Another number of ranks.
+    OtherRanks,
+}
+
+/// What is wrong with a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceDoubt {
+    /// No all-reduce of a known name.
+    NoAllReduce,
+    /// Less than one step.
+    LessThanAStep,
+    /// Calls of prompts among those of decoding.
+    Mixed,
+    /// No whole number of steps.
+    NotWholeSteps,
+    /// Few steps.
+    FewSteps,
+    /// By another way than the plan's.
+    OtherPath(CollectivePath),
+    /// No kernel of another collective of the plan.
+    NoGather,
+    /// The curve is better evidence.
+    CurveIsBetter,
+}
+
+/// What is wrong with GEMM times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GemmDoubt {
+    /// The range was given by hand.
+    GivenByHand,
+    /// The model's shapes are not known.
+    ShapesUnknown,
+    /// Of another type of weights.
+    OtherType,
+    /// Of another GPU.
+    OtherGpu,
+    /// Shapes or rows are missing.
+    ShapesMissing,
+    /// Not known to be of these GPUs and this version.
+    OriginUnknown,
+}
+
+/// Why an ablation raises no grade.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AblationUnused {
+    /// Of another model, size, batch or engine.
+    OtherRuns,
+    /// Its baseline's step is not that of the runs.
+    OtherLoad,
+    /// No link was varied.
+    DelaysOnly,
+    /// Findings on the runs cap their grade.
+    GradeCapped,
+    /// Its communication contradicts the runs.
+    Contradicts,
+}
+
+/// Requests in flight further apart than this factor cannot be compared.
+const BATCHES: f64 = 1.10;
+
+/// More failed requests than this share leave a mean of the fast ones.
+const FAILURES: f64 = 0.01;
+
+impl Finding {
+    /// Its stable code, as it stands in JSON.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::ModelDiffers { .. } => "model-differs",
+            Self::BatchDiffers { .. } => "batch-differs",
+            Self::RequestsFailed { .. } => "requests-failed",
+            Self::SimulatedMixed { .. } => "simulated-mixed",
+            Self::SizeMissing { .. } => "size-missing",
+            Self::SameResult { .. } => "same-result",
+            Self::NoStepTime => "no-step-time",
+            Self::EstimatesExceedStep => "estimates-exceed-step",
+            Self::EngineMissing { .. } => "engine-missing",
+            Self::NoCurve { .. } => "no-curve",
+            Self::FirstTokenNotAlone { .. } => "first-token-not-alone",
+            Self::CurveUnit { .. } => "curve-unit",
+            Self::ConditionsDiffer { .. } => "conditions-differ",
+            Self::OpenLoop { .. } => "open-loop",
+            Self::InFlightOff { .. } => "in-flight-off",
+            Self::SeveralTokens { .. } => "several-tokens",
+            Self::PrefillInSteps { .. } => "prefill-in-steps",
+            Self::LengthsDiffer { .. } => "lengths-differ",
+            Self::OutputVaries { .. } => "output-varies",
+            Self::TimesDisagree { .. } => "times-disagree",
+            Self::FileDoubtful { .. } => "file-doubtful",
+            Self::Throttled { .. } => "throttled",
+            Self::ClocksDiffer { .. } => "clocks-differ",
+            Self::ClocksNotWatched { .. } => "clocks-not-watched",
+            Self::TransportUnknown => "transport-unknown",
+            Self::TransportDisagrees { .. } => "transport-disagrees",
+            Self::WeightsTooLarge { .. } => "weights-too-large",
+            Self::StepTooShort { .. } => "step-too-short",
+            Self::EngineDiffers { .. } => "engine-differs",
+            Self::ShardOutOfBounds { .. } => "shard-out-of-bounds",
+            Self::ShardDisagrees { .. } => "shard-disagrees",
+            Self::ShardByLatency => "shard-by-latency",
+            Self::CollectiveTrouble { .. } => "collective-trouble",
+            Self::CurveDisagrees { .. } => "curve-disagrees",
+            Self::CurveLeftOut { .. } => "curve-left-out",
+            Self::CurveTooFar { .. } => "curve-too-far",
+            Self::CurveSizeRead { .. } => "curve-size-read",
+            Self::CurveMode { .. } => "curve-mode",
+            Self::CurvePublished => "curve-published",
+            Self::CurveByFormula { .. } => "curve-by-formula",
+            Self::CurveTooSlow { .. } => "curve-too-slow",
+            Self::EstimatesOvershoot { .. } => "estimates-overshoot",
+            Self::TraceDoubtful { .. } => "trace-doubtful",
+            Self::GemmTimesDoubtful { .. } => "gemm-times-doubtful",
+            Self::NotStreamed => "not-streamed",
+            Self::PromptLengthUnknown => "prompt-length-unknown",
+            Self::StepHoldsPrompts { .. } => "step-holds-prompts",
+            Self::StepByMedian { .. } => "step-by-median",
+            Self::SingleStart => "single-start",
+            Self::LaunchesDiffer { .. } => "launches-differ",
+            Self::OverlapPossible { .. } => "overlap-possible",
+            Self::PromptCollectivesAssumed { .. } => "prompt-collectives-assumed",
+            Self::Assumed { .. } => "assumed",
+            Self::NoPrefixCacheAssumed => "no-prefix-cache-assumed",
+            Self::MachineDescribed { .. } => "machine-described",
+            Self::ModelNotNamed { .. } => "model-not-named",
+            Self::CacheTight { .. } => "cache-tight",
+            Self::ShardOfOtherSize { .. } => "shard-of-other-size",
+            Self::AblationNotUsed { .. } => "ablation-not-used",
+        }
+    }
+
+    /// Whether nothing can be said with it: another model, another batch, failed requests, simulated against measured, or nothing
+    /// that could be measured.
+    #[must_use]
+    pub fn refuses(&self) -> bool {
+        match self {
+            Self::BatchDiffers { in_flight } => apart(in_flight) > BATCHES,
+            #[expect(clippy::cast_precision_loss, reason = "requests of a run")]
+            Self::RequestsFailed { failed, of, .. } => *failed as f64 > FAILURES * *of as f64,
+            Self::ModelDiffers { .. }
+            | Self::SimulatedMixed { .. }
+            | Self::SizeMissing { .. }
+            | Self::SameResult { .. }
+            | Self::NoStepTime
+            | Self::EstimatesExceedStep => true,
+            _ => false,
+        }
+    }
+
+    /// The best grade that any bar has beside it; `None` where it lowers none.
+    #[must_use]
+    pub fn caps(&self) -> Option<Grade> {
+        match self {
+            Self::ConditionsDiffer { what, .. } => Some(match what {
+                Condition::Engine
+                | Condition::Host
+                | Condition::Gpus
+                | Condition::Quantisation
+                | Condition::Machine => Grade::D,
+                Condition::Version | Condition::Data | Condition::Seed | Condition::Flags => {
+                    Grade::C
+                }
+            }),
+            Self::EngineDiffers {
+                has_rules,
+                is_stated,
+                ..
+            } => Some(if *has_rules && !is_stated {
+                Grade::D
+            } else {
+                Grade::C
+            }),
+            Self::RequestsFailed { .. } => Some(Grade::C),
+            Self::CollectiveTrouble { wrong_data, .. } => wrong_data.then_some(Grade::D),
+            Self::BatchDiffers { .. }
+            | Self::OpenLoop { .. }
+            | Self::InFlightOff { .. }
+            | Self::SeveralTokens { .. }
+            | Self::PrefillInSteps { .. }
+            | Self::LengthsDiffer { .. }
+            | Self::OutputVaries { .. }
+            | Self::TimesDisagree { .. }
+            | Self::Throttled { .. }
+            | Self::ClocksDiffer { .. }
+            | Self::TransportDisagrees { .. }
+            | Self::WeightsTooLarge { .. }
+            | Self::StepTooShort { .. }
+            | Self::ShardOutOfBounds { .. }
+            | Self::ShardDisagrees { .. } => Some(Grade::D),
+            _ => None,
+        }
+    }
+}
+
+/// The factor between the least and the most of these.
+pub(crate) fn apart(values: &[f64]) -> f64 {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if values.is_empty() || least <= 0.0 {
+        1.0
+    } else {
+        most / least
+    }
+}
+
+/// Those with which nothing can be said.
+pub(crate) fn refusing(findings: &[Finding]) -> Vec<Finding> {
+    let all = findings.iter().filter(|finding| finding.refuses());
+    all.cloned().collect()
+}
+
+/// The best grade that these leave.
+pub(crate) fn capped(findings: &[Finding]) -> Option<Grade> {
+    findings.iter().filter_map(Finding::caps).max()
+}
+
+/// Why nothing is attributed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("nothing is attributed: {}", codes(reasons))]
+pub struct Refusal {
+    /// What stands against it.
+    pub reasons: Vec<Finding>,
+}
+
+fn codes(reasons: &[Finding]) -> String {
+    let codes: Vec<&str> = reasons.iter().map(Finding::code).collect();
+    codes.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_those_of_the_json() {
+        for finding in [
+            Finding::NoStepTime,
+            Finding::BatchDiffers {
+                in_flight: vec![16.0, 8.0],
+            },
+            Finding::TraceDoubtful {
+                why: TraceDoubt::Mixed,
+                calls: 1.0,
+            },
+            Finding::NoPrefixCacheAssumed,
+        ] {
+            let json = serde_json::to_value(&finding).unwrap();
+            assert_eq!(json["code"], finding.code());
+        }
+    }
+
+    #[test]
+    fn a_tenth_of_the_batch_and_a_hundredth_of_the_requests_refuse() {
+        let batch = |other: f64| Finding::BatchDiffers {
+            in_flight: vec![16.0, other],
+        };
+        // 17.6 / 16 = 1.1.
+        assert_eq!(
+            [17.5, 17.7].map(|other| batch(other).refuses()),
+            [false, true]
+        );
+        let failed = |failed| Finding::RequestsFailed {
+            run: "TP1".to_owned(),
+            failed,
+            of: 200,
+        };
+        assert_eq!([2, 3].map(|n| failed(n).refuses()), [false, true]);
+        assert_eq!(failed(2).caps(), Some(Grade::C));
+    }
+}

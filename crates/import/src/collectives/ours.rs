@@ -1,0 +1,160 @@
+//! A record of `tplens allreduce` as a file of collective times.
+
+use super::value::{CallFile, CallTrouble, CallValue};
+use crate::error::ImportError;
+use crate::links::TroubleKind;
+use record::calls::{Over, Row, Series, rows};
+use record::control::replaced;
+use record::{
+    CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Status, Verification,
+};
+
+/// The collectives of a record of `tplens allreduce`.
+pub(super) fn payload<'a>(
+    record: &'a Record,
+    origin: &str,
+) -> Result<&'a Collectives, ImportError> {
+    match &record.payload {
+        Payload::Collectives(collectives) => Ok(collectives),
+        other => Err(ImportError::Unusable {
+            origin: origin.to_owned(),
+            why: format!("holds {}; give a record of tplens allreduce", other.kind()),
+        }),
+    }
+}
+
+/// The values and troubles of a record; a size whose data was wrong in a launch has no value.
+pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportError> {
+    let collectives = payload(record, origin)?;
+    let header = &record.header;
+    let backend = collectives.backend.as_ref();
+    let library = collectives.library.as_ref();
+    let rows = rows(collectives);
+    let points = collectives.points.iter().filter_map(trouble);
+    Ok(CallFile {
+        origin: origin.to_owned(),
+        made_by: replaced(&format!("{} {}", header.program, header.version)),
+        simulated: record.soft_box().map(|name| replaced(&name)),
+        started: Some(replaced(&header.provenance.started)).filter(|text| !text.is_empty()),
+        host: header.provenance.host.as_deref().map(replaced),
+        backend: backend.map(|backend| replaced(&backend.name)),
+        driver: backend.and_then(|backend| backend.driver.as_deref().map(replaced)),
+        library: library.map(|library| {
+            let words = [Some(library.name.as_str()), library.version.as_deref()];
+            let words: Vec<&str> = words.into_iter().flatten().collect();
+            replaced(&words.join(" "))
+        }),
+        transport: transport(collectives),
+        devices: collectives
+            .devices
+            .iter()
+            .map(|device| replaced(&device.name))
+            .collect(),
+        first_arm: collectives.arms.first().map(|arm| replaced(&arm.name)),
+        values: rows
+            .iter()
+            .filter_map(|row| value(row, by(row, collectives)))
+            .collect(),
+        troubles: points.chain(broken_off(&record.status)).collect(),
+        unused: Vec::new(),
+    })
+}
+
+/// The library behind a row: for what an engine did none that the record names, and host memory where its tensors were there.
+fn by(row: &Row<'_>, collectives: &Collectives) -> Option<String> {
+    if row.series.engine.is_some() {
+        let engine = collectives.engine.as_ref();
+        let is_host = engine.is_some_and(|engine| engine.device == "cpu");
+        return is_host.then(|| "host".to_owned());
+    }
+    let library = collectives.library.as_ref()?;
+    Some(replaced(&library.name))
+}
+
+/// What a library told of its channels, else what its record says in a word.
+fn transport(collectives: &Collectives) -> Option<String> {
+    let mut told: Vec<String> = Vec::new();
+    for facts in &collectives.transports {
+        let mut ways: Vec<&str> = facts.channels.iter().map(|c| c.via.as_str()).collect();
+        ways.sort_unstable();
+        ways.dedup();
+        if !ways.is_empty() {
+            let arm = facts
+                .arm
+                .as_ref()
+                .map_or_else(String::new, |arm| format!(" in arm {arm}"));
+            told.push(replaced(&format!("{}{arm}", ways.join(" and "))));
+        }
+    }
+    if !told.is_empty() {
+        return Some(told.join(", "));
+    }
+    let library = collectives.library.as_ref()?;
+    library.transport.as_deref().map(replaced)
+}
+
+fn series(point: &CollectivePoint) -> Series {
+    cleaned(Series::of(point))
+}
+
+fn cleaned(series: Series) -> Series {
+    Series {
+        engine: series.engine.as_deref().map(replaced),
+        arm: series.arm.as_deref().map(replaced),
+        ..series
+    }
+}
+
+fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
+    let time = row.time()?;
+    let times = row.times();
+    let samples = match time.over {
+        Over::Samples => times.first()?.1.samples.clone(),
+        Over::Launches => times.iter().map(|(_, time)| time.value).collect(),
+    };
+    Some(CallValue {
+        series: cleaned(row.series.clone()),
+        bytes_per_rank: row.bytes_per_rank,
+        us: time.value,
+        interval: time.interval,
+        n: Some(time.n as u64),
+        over_launches: time.over == Over::Launches,
+        samples,
+        clock: times.first().map(|(_, time)| time.timing.source),
+        library,
+        not_judged: row.not_judged().map(replaced),
+    })
+}
+
+fn trouble(point: &CollectivePoint) -> Option<CallTrouble> {
+    let (kind, detail) = match &point.outcome {
+        CollectiveOutcome::Measured {
+            verification: Verification::WrongData { seen },
+            ..
+        } => (TroubleKind::WrongData, seen.to_string()),
+        CollectiveOutcome::Measured { .. } => return None,
+        CollectiveOutcome::Hang { doing } => (TroubleKind::Hang, doing.to_string()),
+        CollectiveOutcome::Failed { reason } => (TroubleKind::Failed, reason.to_string()),
+        CollectiveOutcome::NotApplicable { reason } => {
+            (TroubleKind::NotApplicable, reason.to_string())
+        }
+        CollectiveOutcome::Skipped { reason } => (TroubleKind::Absent, reason.to_string()),
+    };
+    Some(CallTrouble {
+        kind,
+        series: Some(series(point)),
+        bytes_per_rank: Some(point.bytes_per_rank),
+        detail: replaced(&detail),
+    })
+}
+
+/// How the run ended, where it did not end by itself.
+fn broken_off(status: &Status) -> Option<CallTrouble> {
+    let (kind, detail) = TroubleKind::of_status(status)?;
+    Some(CallTrouble {
+        kind,
+        series: None,
+        bytes_per_rank: None,
+        detail: replaced(detail),
+    })
+}

@@ -1,0 +1,103 @@
+//! Finds out whose format a file of collective times has, and hands it to the reader of that format.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::curve::CurvePoint;
+use super::trouble::{self, Trouble};
+use super::value::CallFile;
+use super::{csv, nccl_json, nccl_text, ours};
+use crate::error::ImportError;
+use crate::fields::{parse, refuse_broken};
+use crate::source::Source;
+use record::CollectiveKind;
+use record::control;
+
+/// The formats, for a file that has none of them.
+const LOOKED_FOR: &str = "a record, journal or result folder of `tplens allreduce`; CSV with the header `op,ranks,bytes,us` and perhaps \
+                          `,mode`; the text or JSON of nccl-tests or rccl-tests";
+
+/// Reads collective times of any format that is known here; points with wrong data or without a time are left out, which
+/// [`troubles`] tells.
+///
+/// # Errors
+/// As [`read_file`], and where the file holds no time.
+pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
+    read_as(path, None)
+}
+
+/// As [`read`], of a file that may not say its operation: then it is `asked`.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_as(path: &Path, asked: Option<CollectiveKind>) -> Result<Vec<CurvePoint>, ImportError> {
+    let file = read_file_as(path, asked)?;
+    let points = file.curve();
+    if points.is_empty() {
+        let more = trouble::of(&file)
+            .first()
+            .map_or_else(String::new, |one| format!(" ({one})"));
+        return Err(ImportError::Unusable {
+            origin: file.origin,
+            why: format!("holds no time of a collective{more}; measure again"),
+        });
+    }
+    Ok(points)
+}
+
+/// Reads all that a file of collective times says, of any format that is known here: every placement, arm and type, and what has
+/// no time.
+///
+/// # Errors
+/// The file cannot be read, has no known format, or nobody knows its operation or number of ranks.
+pub fn read_file(path: &Path) -> Result<CallFile, ImportError> {
+    read_file_as(path, None)
+}
+
+/// As [`read_file`], of a file that may not say its operation: then it is `asked`.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn read_file_as(path: &Path, asked: Option<CollectiveKind>) -> Result<CallFile, ImportError> {
+    let origin = control::replaced(&path.display().to_string());
+    match Source::of(path, &origin)? {
+        Source::Ours(record) => ours::file(&record, &origin),
+        Source::Text(text) => of_text(&text, &origin, asked),
+    }
+}
+
+/// What went wrong while the collectives of a file were measured: each point with wrong data, each hang and failure, and that the
+/// file is not whole or the run was broken off.
+///
+/// # Errors
+/// As [`read_file`].
+pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
+    Ok(trouble::of(&read_file(path)?))
+}
+
+fn of_text(
+    text: &str,
+    origin: &str,
+    asked: Option<CollectiveKind>,
+) -> Result<CallFile, ImportError> {
+    // A journal is JSON in its first line.
+    let value = parse(text).or_else(|| text.lines().next().and_then(parse));
+    if let Some(map) = value.as_ref().and_then(Value::as_object)
+        && map.contains_key("results")
+        && map.contains_key("config")
+    {
+        return nccl_json::file(map, origin, asked);
+    }
+    if csv::is_one(text) {
+        return csv::file(text, origin);
+    }
+    if nccl_text::is_one(text) {
+        return nccl_text::file(text, origin, asked);
+    }
+    refuse_broken(text, origin)?;
+    Err(ImportError::Unknown {
+        origin: origin.to_owned(),
+        looked_for: LOOKED_FOR,
+    })
+}

@@ -1,0 +1,19 @@
+//! Results of other tools, read into the terms of this project.
+
+#![forbid(unsafe_code)]
+
+pub mod collectives;
+mod error;
+mod fields;
+pub mod gemm;
+pub mod links;
+mod row;
+pub mod serve;
+mod source;
+pub mod trace;
+
+pub use collectives::CurvePoint;
+pub use error::ImportError;
+pub use gemm::GemmTimes;
+pub use serve::{ServeFormat, ServeRun, Spread};
+pub use trace::Trace;

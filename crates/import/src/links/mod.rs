@@ -1,0 +1,15 @@
+//! Links: our own records, and the JSON and text of nvbandwidth.
+
+mod nvbandwidth;
+mod ours;
+mod peers;
+mod read;
+mod trouble;
+mod value;
+
+pub use peers::PeerState;
+pub use read::{is_of_nvbandwidth, of_text, read};
+pub use trouble::TroubleKind;
+pub use value::{LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, renumbered};
+
+pub use nvbandwidth::table::{TESTS, Test};

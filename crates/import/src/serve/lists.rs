@@ -1,0 +1,245 @@
+//! The lists of every request that vLLM's and SGLang's clients save (`--save-detailed`, `--output-details`), as requests.
+//!
+//! Of a failed request these clients keep its error and zeros, so that it is counted elsewhere and left out here. Times in the
+//! lists are seconds, instants here are ms. Without `start_times` (vLLM before 0.33, SGLang) every request begins at zero.
+
+use serde_json::{Map, Value};
+
+use super::finding::Finding;
+use super::keys::LISTS;
+use super::latency::{Latency, Statistic};
+use super::numbers::Numbers;
+use super::result::{SAME, float};
+use record::metric::peak_in_flight;
+use record::{ServeRequest, TokenCount, is_bounded};
+use stats::sorted;
+
+/// Requests from lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists {
+    pub(super) requests: Vec<ServeRequest>,
+    /// Whether all instants are of one clock.
+    pub(super) clocked: bool,
+}
+
+/// What the file has of each successful request; nothing where it has no lists, or lists that do not fit together.
+pub(super) fn of(map: &Map<String, Value>) -> Lists {
+    detailed(map)
+        .or_else(|| latencies(map))
+        .filter(|lists| lists.requests.iter().all(is_bounded))
+        .unwrap_or_default()
+}
+
+/// How many requests have an error in the list of errors; `None` without that list.
+pub(super) fn failed(map: &Map<String, Value>) -> Option<u64> {
+    let errors = map.get("errors")?.as_array()?;
+    Some(errors.iter().filter(|error| is_error(error)).count() as u64)
+}
+
+fn is_error(error: &Value) -> bool {
+    error.as_str().is_some_and(|text| !text.is_empty())
+}
+
+fn ms(value: &Value) -> Option<f64> {
+    value.as_f64().map(|seconds| seconds * 1e3)
+}
+
+fn detailed(map: &Map<String, Value>) -> Option<Lists> {
+    let list = |key: &str| map.get(key)?.as_array();
+    let (ttfts, itls, tokens) = (list("ttfts")?, list("itls")?, list("output_lens")?);
+    let n = ttfts.len();
+    let fitting = |key: &str| list(key).filter(|list| list.len() == n);
+    let errors = list("errors");
+    if [
+        itls.len(),
+        tokens.len(),
+        errors.map_or(n, |errors| errors.len()),
+    ]
+    .iter()
+    .any(|len| *len != n)
+    {
+        return None;
+    }
+    let starts: Option<Vec<f64>> =
+        fitting("start_times").and_then(|starts| starts.iter().map(ms).collect());
+    let first = starts.iter().flatten().copied().reduce(f64::min);
+    let requests = (0..n)
+        .filter(|index| errors.is_none_or(|errors| !is_error(&errors[*index])))
+        .map(|index| {
+            let at = |key: &str| ms(&fitting(key)?[index]);
+            let sent_ms = starts
+                .as_ref()
+                .zip(first)
+                .map_or(0.0, |(starts, first)| starts[index] - first);
+            let gaps: Option<Vec<f64>> = itls[index].as_array()?.iter().map(ms).collect();
+            let chunks = chunks(sent_ms, ms(&ttfts[index]), &gaps?);
+            let latency = at("latencies").map(|latency| sent_ms + latency);
+            let ended_ms = latency.into_iter().chain(chunks.last().copied());
+            let lens = fitting("input_lens").map(|lens| &lens[index]);
+            Some(ServeRequest {
+                id: u32::try_from(index).ok()?,
+                intended_ms: at("queue_times").map(|queue| sent_ms - queue),
+                sent_ms,
+                ended_ms: ended_ms.reduce(f64::max)?,
+                token_chunks_ms: chunks,
+                input_tokens: lens.and_then(whole),
+                output_tokens: whole(&tokens[index]),
+                counted_by: Some(TokenCount::Usage),
+                ..ServeRequest::default()
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(Lists {
+        requests,
+        clocked: first.is_some(),
+    })
+}
+
+fn whole(value: &Value) -> Option<u32> {
+    value.as_u64()?.try_into().ok()
+}
+
+/// When chunks came: the first, and one after each gap; none without a first.
+fn chunks(sent_ms: f64, ttft: Option<f64>, gaps: &[f64]) -> Vec<f64> {
+    let Some(first) = ttft.map(|ttft| sent_ms + ttft) else {
+        return Vec::new();
+    };
+    let later = gaps.iter().scan(first, |at, gap| {
+        *at += gap;
+        Some(*at)
+    });
+    std::iter::once(first).chain(later).collect()
+}
+
+/// The latencies that vLLM 0.33 keeps without `--save-detailed`, zero for failed requests.
+fn latencies(map: &Map<String, Value>) -> Option<Lists> {
+    let list = map.get("latencies")?.as_array()?;
+    let requests = list
+        .iter()
+        .filter_map(ms)
+        .filter(|latency| *latency > 0.0)
+        .map(|latency| ServeRequest {
+            ended_ms: latency,
+            ..ServeRequest::default()
+        })
+        .collect();
+    Some(Lists {
+        requests,
+        clocked: false,
+    })
+}
+
+/// Statistics, totals and peaks of the file that are not those of its own lists.
+pub(super) fn disagreements(
+    map: &Map<String, Value>,
+    lists: &Lists,
+    numbers: &Numbers,
+) -> Vec<Finding> {
+    let mut found = lengths(map);
+    let requests = &lists.requests;
+    if requests.is_empty() || !found.is_empty() {
+        return found;
+    }
+    let differ = |figure: &str, said: f64, own: f64| Finding::FiguresDiffer {
+        figure: figure.to_owned(),
+        said,
+        own,
+    };
+    // Clients count gaps in ways of their own, of chunks or of tokens; the other metrics have one definition.
+    for latency in [Latency::Ttft, Latency::Tpot, Latency::E2el] {
+        let values: Vec<f64> = requests
+            .iter()
+            .flat_map(|request| latency.of(request))
+            .collect();
+        let ascending = sorted(&values);
+        if ascending.is_empty() {
+            continue;
+        }
+        for (_, statistic, key, said) in numbers.times().filter(|(of, ..)| *of == latency) {
+            let own = match statistic {
+                Statistic::Mean => values.iter().sum::<f64>() / float(values.len() as u64),
+                Statistic::Min => linear(&ascending, 0.0),
+                Statistic::Max => linear(&ascending, 1.0),
+                Statistic::Percentile(tenths) => linear(&ascending, f64::from(tenths) / 1000.0),
+            };
+            if (own - said).abs() > SAME * own.abs() + 0.01 {
+                found.push(differ(key, said, own));
+            }
+        }
+    }
+    if map.contains_key("output_lens") {
+        let sum = |count: fn(&ServeRequest) -> Option<u32>| {
+            requests
+                .iter()
+                .map(|one| count(one).map(u64::from))
+                .sum::<Option<u64>>()
+        };
+        let own = [
+            ("completed", Some(requests.len() as u64)),
+            ("total_input_tokens", sum(|request| request.input_tokens)),
+            ("total_output_tokens", sum(|request| request.output_tokens)),
+        ];
+        for (key, own) in own {
+            if let (Some(own), Some(said)) = (own, map.get(key).and_then(Value::as_u64))
+                && own != said
+            {
+                found.push(differ(key, float(said), float(own)));
+            }
+        }
+    }
+    let said = map.get("max_concurrent_requests").and_then(Value::as_f64);
+    if let (Some(said), Some(own)) = (said, peak_in_flight::of(requests).filter(|_| lists.clocked))
+        && said > f64::from(own)
+    {
+        found.push(Finding::PeakBySecond {
+            said,
+            own: f64::from(own),
+        });
+    }
+    found
+}
+
+/// A percentile of ascending values as numpy gives it, however few there are.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a position within the values"
+)]
+fn linear(ascending: &[f64], fraction: f64) -> f64 {
+    let position = fraction * (ascending.len() - 1) as f64;
+    let low = ascending[position.floor() as usize];
+    let high = ascending[position.ceil() as usize];
+    low + (high - low) * position.fract()
+}
+
+/// Lists of requests that are not as long as each other, or not as many as the file says that were sent.
+fn lengths(map: &Map<String, Value>) -> Vec<Finding> {
+    let long = |key: &'static str| {
+        let list = map.get(key)?.as_array()?;
+        (!list.is_empty()).then_some((key, list.len() as u64))
+    };
+    let mut lists = LISTS.into_iter().filter_map(long);
+    let Some((first, n)) = lists.next() else {
+        return Vec::new();
+    };
+    let differ = |figure: &str, said: u64, own: u64| Finding::FiguresDiffer {
+        figure: figure.to_owned(),
+        said: float(said),
+        own: float(own),
+    };
+    if let Some((other, m)) = lists.find(|(_, m)| *m != n) {
+        return vec![differ(other, m, n)];
+    }
+    let count = |key: &str| map.get(key).and_then(Value::as_u64);
+    let Some(completed) = count("completed") else {
+        return Vec::new();
+    };
+    let failures = count("failed").or_else(|| failed(map));
+    // Versions that count no failures keep those that failed in the lists all the same.
+    let is_other = n < completed || failures.is_some_and(|failures| n != completed + failures);
+    is_other
+        .then(|| differ(first, n, completed + failures.unwrap_or(0)))
+        .into_iter()
+        .collect()
+}

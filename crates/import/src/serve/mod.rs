@@ -1,0 +1,34 @@
+//! Serving results: ours, vLLM's and SGLang's JSON and printed blocks, and flat summaries such as evalscope's; and what in them
+//! contradicts what.
+
+mod across;
+mod agree;
+mod block;
+mod checks;
+mod conditions;
+mod finding;
+mod flat;
+mod host;
+mod keys;
+mod latency;
+mod lists;
+mod numbers;
+mod ours;
+mod read;
+mod result;
+mod run;
+mod samples;
+mod throttle;
+
+pub use across::across;
+pub use conditions::Conditions;
+pub use finding::Finding;
+pub use flat::{VLLM_INVALID, VLLM_MADE_BY};
+pub use host::Host;
+pub use keys::accepted_keys;
+pub use latency::Latency;
+pub use read::{read, read_all};
+pub use result::{Asked, Percentile, Said, ServeResult};
+pub use run::{ServeFormat, ServeRun, Spread};
+pub use samples::{Samples, samples};
+pub use throttle::{Throttle, throttle};

@@ -1,0 +1,155 @@
+//! The numbers of one object or printed block, by what their keys mean; and which keys nothing was taken from.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::conditions::TEXTS;
+use super::finding::Finding;
+use super::keys::{Field, LISTS, meaning};
+use super::latency::{Latency, Statistic};
+use record::control;
+
+/// So far may two keys of one number lie apart.
+const ALIKE: f64 = 1e-3;
+
+/// The numbers of a file.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// Each with its key, as the file spells it.
+    values: BTreeMap<Field, (String, f64)>,
+    is_client: bool,
+    /// What the digits of the duration leave open, s.
+    pub(super) duration_off_s: f64,
+    pub(super) unused: Vec<String>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Numbers {
+    /// Of an object, whose objects are looked into; what vLLM's and SGLang's clients call `concurrency` is what was seen, not asked.
+    pub(super) fn of(map: &Map<String, Value>, is_client: bool) -> Self {
+        let mut numbers = Self {
+            is_client,
+            ..Self::default()
+        };
+        numbers.add("", map);
+        numbers
+    }
+
+    fn add(&mut self, group: &str, map: &Map<String, Value>) {
+        for (name, value) in map {
+            let key = match group {
+                "" => name.clone(),
+                group => format!("{group}.{name}"),
+            };
+            match value {
+                Value::Null => {}
+                Value::Object(inner) if group.is_empty() => self.add(&key, inner),
+                Value::Array(_) if LISTS.contains(&key.as_str()) => {}
+                _ if key.starts_with("spec_decode_") => {}
+                _ if TEXTS.contains(&key.as_str()) && meaning(&key).is_none() => {}
+                _ => match meaning(&key).filter(|_| !(self.is_client && key == "concurrency")) {
+                    Some((field, scale)) => self.put(field, scale, key, value),
+                    None => self.unused.push(control::shortened(&key)),
+                },
+            }
+        }
+    }
+
+    fn put(&mut self, field: Field, scale: f64, key: String, value: &Value) {
+        let number = match value {
+            Value::String(text)
+                if field == Field::RequestRate && matches!(text.as_str(), "inf" | "Infinity") =>
+            {
+                Some(f64::INFINITY)
+            }
+            Value::String(text) => text
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite()),
+            other => other.as_f64(),
+        };
+        let least = |number: &f64| match field {
+            Field::Time(..) | Field::Duration => *number > 0.0,
+            _ => *number >= 0.0 && number.is_sign_positive(),
+        };
+        // These write -1 or 0 where no rate and no limit was asked for.
+        let is_limit = matches!(field, Field::RequestRate | Field::Concurrency);
+        let Some(number) = number
+            .filter(least)
+            .filter(|number| !is_limit || *number > 0.0)
+        else {
+            if !is_limit {
+                let value = control::shortened(value.to_string().trim_matches('"'));
+                self.findings.push(Finding::ValueNotTaken {
+                    key: control::shortened(&key),
+                    value,
+                });
+            }
+            return;
+        };
+        if field == Field::Duration {
+            self.duration_off_s = off(value, scale / 1e3);
+        }
+        let number = number * scale;
+        if let Some((_, known)) = self.values.get(&field) {
+            if (known - number).abs() > ALIKE * known.abs() {
+                self.findings.push(Finding::FiguresDiffer {
+                    figure: control::shortened(&key),
+                    said: number,
+                    own: *known,
+                });
+            }
+            return;
+        }
+        self.values.insert(field, (key, number));
+    }
+
+    /// A number; times in ms, and the duration, too.
+    pub(super) fn get(&self, field: Field) -> Option<f64> {
+        self.values.get(&field).map(|(_, value)| *value)
+    }
+
+    /// A whole number.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "zero or more, and below 2^53"
+    )]
+    pub(super) fn count(&self, field: Field) -> Option<u64> {
+        self.get(field)
+            .filter(|number| *number < 9e15)
+            .map(|number| number.round() as u64)
+    }
+
+    /// A statistic of a metric, ms.
+    pub(super) fn time(&self, latency: Latency, statistic: Statistic) -> Option<f64> {
+        self.get(Field::Time(latency, statistic))
+    }
+
+    /// All statistics of times, with their keys: of each metric the mean, then from the least to the largest.
+    pub(super) fn times(&self) -> impl Iterator<Item = (Latency, Statistic, &str, f64)> {
+        self.values
+            .iter()
+            .filter_map(|(field, (key, value))| match field {
+                Field::Time(latency, statistic) => {
+                    Some((*latency, *statistic, key.as_str(), *value))
+                }
+                _ => None,
+            })
+    }
+}
+
+/// How far a duration may be off by its digits, s: half a unit of the last one, and a whole second where it has none, which some
+/// clients cut off and others round; never more than a tenth of it.
+fn off(value: &Value, unit_s: f64) -> f64 {
+    let text = value.to_string();
+    let seconds = value.as_f64().unwrap_or(0.0);
+    let unit = match text.split_once('.') {
+        _ if text.contains(['e', 'E']) => return 0.0,
+        None | Some((_, "0")) => 1.0,
+        Some((_, digits)) => 0.5 * 10f64.powi(-i32::try_from(digits.len()).unwrap_or(0)),
+    };
+    unit_s * unit.min(0.1 * seconds)
+}

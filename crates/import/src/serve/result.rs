@@ -1,0 +1,196 @@
+//! A serving result with what its file says beside it: each request where it has them, and what contradicts what.
+
+use serde::Serialize;
+
+use super::finding::Finding;
+use super::latency::Latency;
+use super::run::{ServeRun, Spread};
+use record::ServeRequest;
+use record::metric::little;
+
+/// How far the mean over requests may lie from the mean that a file gives, to count as the same thing.
+pub(super) const SAME: f64 = 0.005;
+
+/// A serving result as a file tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServeResult {
+    /// The result in this project's terms.
+    pub run: ServeRun,
+    /// What was asked for, as far as the file tells.
+    pub asked: Asked,
+    /// Figures that the file states of itself.
+    pub said: Said,
+    /// Each request that succeeded, where the file has them; of our own records each that was sent.
+    pub requests: Vec<ServeRequest>,
+    /// Whether the instants of the requests share one clock; else each request begins at zero.
+    pub clocked: bool,
+    /// Whether this project measured it, in whatever form it was kept.
+    pub ours: bool,
+    /// How far the duration may be off by the digits that its file prints of it, s.
+    pub duration_off_s: f64,
+    /// What contradicts what, and what a number does not mean.
+    pub findings: Vec<Finding>,
+    /// Keys of the file that nothing was taken from.
+    pub unused: Vec<String>,
+}
+
+/// What a client was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// Requests.
+    pub requests: Option<u64>,
+    /// Prompt tokens, each request.
+    pub input_tokens: Option<u64>,
+    /// Output tokens, each request.
+    pub output_tokens: Option<u64>,
+}
+
+/// Figures that a file states of itself, whether or not they are what their names say.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Said {
+    /// Time to first token, mean, ms.
+    pub ttft_ms: Option<f64>,
+    /// Time per output token, mean, ms.
+    pub tpot_ms: Option<f64>,
+    /// Output tokens per second.
+    pub output_tokens_per_s: Option<f64>,
+    /// Prompt and output tokens per second.
+    pub total_tokens_per_s: Option<f64>,
+    /// Most output tokens within a second.
+    pub peak_output_tokens_per_s: Option<f64>,
+    /// Most requests at once.
+    pub peak_in_flight: Option<f64>,
+    /// Percentiles of each metric, also where its mean is not reported.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// A percentile of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Percentile {
+    /// The metric.
+    pub latency: Latency,
+    /// Percent of the values that are no larger, such as 99.9.
+    pub percent: f64,
+    /// The value, ms.
+    pub ms: f64,
+}
+
+impl ServeResult {
+    /// A metric as the file tells it.
+    #[must_use]
+    pub fn spread(&self, latency: Latency) -> Option<&Spread> {
+        match latency {
+            Latency::Ttft => self.run.ttft_ms.as_ref(),
+            Latency::Tpot => self.run.tpot_ms.as_ref(),
+            Latency::Itl => self.run.itl_ms.as_ref(),
+            Latency::E2el => self.run.e2el_ms.as_ref(),
+        }
+    }
+
+    /// The 90th percentile that the file gives, ms.
+    #[must_use]
+    pub fn p90(&self, latency: Latency) -> Option<f64> {
+        let percentiles = self.said.percentiles.iter();
+        let mut percentiles =
+            percentiles.filter(|one| one.latency == latency && one.percent == 90.0);
+        percentiles.next().map(|one| one.ms)
+    }
+
+    /// The raw values, ms, in one group for each request that has some; empty where the file has none, or has some that are not
+    /// what its own mean is of.
+    #[must_use]
+    pub fn values(&self, latency: Latency) -> Vec<Vec<f64>> {
+        let Some(spread) = self.spread(latency) else {
+            return Vec::new();
+        };
+        let groups: Vec<Vec<f64>> = self
+            .requests
+            .iter()
+            .filter(|request| request.error.is_none())
+            .map(|request| latency.of(request))
+            .filter(|values| !values.is_empty())
+            .collect();
+        let n: usize = groups.iter().map(Vec::len).sum();
+        let sum: f64 = groups.iter().flatten().sum();
+        if n > 0 && (sum / float(n as u64) - spread.mean).abs() <= SAME * spread.mean {
+            groups
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Prompt tokens of a request in the mean.
+    #[must_use]
+    pub fn input_each(&self) -> Option<f64> {
+        self.each(self.run.input_tokens)
+    }
+
+    /// Output tokens of a request in the mean.
+    #[must_use]
+    pub fn output_each(&self) -> Option<f64> {
+        self.each(self.run.output_tokens)
+    }
+
+    fn each(&self, all: Option<u64>) -> Option<f64> {
+        all.filter(|_| self.run.completed > 0)
+            .map(|all| float(all) / float(self.run.completed))
+    }
+
+    /// Mean end-to-end latency, ms; from TTFT and TPOT by the definition of TPOT, where the file does not give it.
+    #[must_use]
+    pub fn latency_ms(&self) -> Option<f64> {
+        if let Some(latency) = &self.run.e2el_ms {
+            return Some(latency.mean);
+        }
+        let first = self.run.ttft_ms.as_ref()?.mean;
+        match self.output_each()? {
+            each if each <= 1.0 => Some(first),
+            each => Some(first + self.run.tpot_ms.as_ref()?.mean * (each - 1.0)),
+        }
+    }
+
+    /// Why its times are the load generator's own and not the server's; empty where they are the server's.
+    pub fn invalid(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().filter_map(|one| match one {
+            Finding::ClientLimit { detail } => Some(detail.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Requests in flight in the mean, by Little's law; never more than there were, or than the file says at its peak.
+    #[must_use]
+    pub fn in_flight(&self) -> Option<f64> {
+        let by_law = little::of(self.run.requests_per_s, self.latency_ms()?);
+        let peak = self.said.peak_in_flight.unwrap_or(f64::INFINITY);
+        Some(by_law.min(peak).min(float(self.run.completed)))
+    }
+
+    /// The part of its duration by which it may be off by its digits.
+    pub(super) fn duration_off(&self) -> f64 {
+        self.duration_off_s / self.run.duration_s
+    }
+
+    /// Output tokens per second: total over duration.
+    #[must_use]
+    pub fn output_tokens_per_s(&self) -> Option<f64> {
+        self.run
+            .output_tokens
+            .map(|tokens| float(tokens) / self.run.duration_s)
+            .or(self.said.output_tokens_per_s)
+    }
+
+    /// Prompt and output tokens per second.
+    #[must_use]
+    pub fn total_tokens_per_s(&self) -> Option<f64> {
+        let totals = self.run.input_tokens.zip(self.run.output_tokens);
+        totals
+            .map(|(input, output)| float(input + output) / self.run.duration_s)
+            .or(self.said.total_tokens_per_s)
+    }
+}
+
+/// A count as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+pub(super) fn float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,83 @@
+//! The words of a run's progress.
+
+use record::exit;
+use runner::run::Progress;
+
+use crate::command_line::quoted;
+
+/// Says what a run tells, a line each.
+pub fn say_progress(progress: &Progress<'_>, say: &dyn Fn(&str)) {
+    let line = match progress {
+        Progress::Resumed { what, folder } => format!("resumes {what} in {}", folder.display()),
+        Progress::Waiting { folder } => format!(
+            "waiting until the programs of an earlier run in {} have ended",
+            folder.display()
+        ),
+        Progress::NoLocks { folder } => format!(
+            "{} cannot be locked: start no other run in it",
+            folder.display()
+        ),
+        Progress::Done { step } => format!("{step}: measured before"),
+        Progress::SetAside { step, kept } => format!(
+            "{step}: done again; what a broken-off run left is kept as {}",
+            kept.display()
+        ),
+        Progress::Begins {
+            step,
+            about,
+            number,
+            of,
+            left,
+        } => format!(
+            "[{number}/{of}] {step}: {about} (about {} to go)",
+            minutes(left.as_secs_f64())
+        ),
+        Progress::Starting { words } => {
+            let words: Vec<String> = words.iter().map(|word| quoted(word.as_ref())).collect();
+            format!("  starting: {}", words.join(" "))
+        }
+        Progress::Answers { after } => {
+            format!("  it answers after {:.1} s", after.as_secs_f64())
+        }
+        Progress::Ended {
+            step,
+            took,
+            code: exit::DONE,
+            ..
+        } => format!("{step}: done in {:.1} s", took.as_secs_f64()),
+        Progress::Ended {
+            step,
+            took,
+            code,
+            last,
+        } => format!(
+            "{step}: done in {:.1} s, exit code {code}: {last}",
+            took.as_secs_f64()
+        ),
+        _ => return,
+    };
+    say(&line);
+}
+
+/// A time as people say it.
+#[must_use]
+pub fn minutes(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_in_the_unit_that_fits() {
+        assert_eq!(
+            [80.0, 600.0, 9000.0].map(minutes),
+            ["80 s", "10 min", "2.5 h"]
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Lengths of prompts and replies in tokens.
+
+use super::Metric;
+use crate::ServeRequest;
+
+/// The definition of prompt lengths.
+pub const INPUT: Metric = Metric {
+    name: "Input length",
+    title: "tokens of a prompt",
+    unit: "tokens",
+    formula: "prompt tokens by the server's count, one value a completed request",
+    source: "usage.prompt_tokens of the OpenAI interface; lengths that were asked for stand with the load",
+};
+
+/// The definition of reply lengths.
+pub const OUTPUT: Metric = Metric {
+    name: "Output length",
+    title: "tokens of a reply",
+    unit: "tokens",
+    formula: "output tokens, one value a completed request",
+    source: "usage.completion_tokens of the OpenAI interface, else token ids, else chunks",
+};
+
+/// Prompt tokens; `None` where the server did not say.
+#[must_use]
+pub fn input(request: &ServeRequest) -> Option<f64> {
+    request.input_tokens.map(f64::from)
+}
+
+/// Output tokens; `None` where nobody counted.
+#[must_use]
+pub fn output(request: &ServeRequest) -> Option<f64> {
+    request.output_tokens.map(f64::from)
+}

@@ -1,0 +1,19 @@
+//! Queue time: how long a request waited in the client.
+
+use super::Metric;
+use crate::ServeRequest;
+
+/// The definition.
+pub const METRIC: Metric = Metric {
+    name: "Queue time",
+    title: "wait in the client before sending",
+    unit: "ms",
+    formula: "sent - the instant that the schedule wanted; in an open loop only",
+    source: "vLLM benchmarks/serve.py (0.33): client_queue_time",
+};
+
+/// The wait, ms; `None` where no schedule wanted an instant.
+#[must_use]
+pub fn of(request: &ServeRequest) -> Option<f64> {
+    Some(request.sent_ms - request.intended_ms?)
+}

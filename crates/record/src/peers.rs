@@ -1,0 +1,148 @@
+//! Peer access of a `tplens p2p` record: the verdict on each ordered pair, and the steps that it rests on.
+
+use serde::{Deserialize, Serialize};
+use topology::PeerSurroundings;
+
+use crate::quantity::Quantity;
+
+/// What a peer path turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerVerdict {
+    /// The devices reach each other's memory, and the data is right.
+    Direct,
+    /// Access is reported, but copies behave as if they went through host memory.
+    Staged,
+    /// The driver refuses access.
+    Denied,
+    /// A copy reported success and the owner found other data.
+    WrongData,
+    /// A step did not end within its deadline.
+    Hang,
+    /// The machine went down during an earlier probe of this pair; it was not tried again.
+    HostLost,
+    /// Not tried, for the reason given.
+    NotTried,
+    /// The probe itself failed, for the reason given.
+    Failed,
+}
+
+impl std::fmt::Display for PeerVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Direct => "direct",
+            Self::Staged => "staged",
+            Self::Denied => "denied",
+            Self::WrongData => "wrong-data",
+            Self::Hang => "hang",
+            Self::HostLost => "host_lost",
+            Self::NotTried => "not tried",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// The probe of one ordered pair: `from` accesses memory of `to`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerProbe {
+    /// Index of the accessing device.
+    pub from: usize,
+    /// Index of the device whose memory is accessed.
+    pub to: usize,
+    /// The verdict.
+    pub verdict: PeerVerdict,
+    /// In words, what it rests on.
+    pub rests_on: String,
+    /// The steps in order.
+    pub steps: Vec<PeerStep>,
+    /// Whether kernels of the accessing device may use the path, too; the verdict is about copies.
+    #[serde(default)]
+    pub kernels: KernelAccess,
+    /// What lies around the path; `None` where nobody looked, as in records from before that, or where there is no bus.
+    #[serde(default)]
+    pub surroundings: Option<PeerSurroundings>,
+}
+
+/// Whether kernels may reach the memory of a peer, as the kernels of its probe found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum KernelAccess {
+    /// What they wrote and read there was right.
+    Usable,
+    /// They failed, hung, or moved wrong data.
+    Unusable {
+        /// Which step, and what was seen.
+        reason: String,
+    },
+    /// None ran.
+    Untested {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// That of a record from before probes had kernels.
+impl Default for KernelAccess {
+    fn default() -> Self {
+        Self::Untested {
+            reason: "the probe of this record had no kernels".to_owned(),
+        }
+    }
+}
+
+/// One step of a probe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PeerStep {
+    /// Its name, such as `access`, `write`, `small_copies` or `kernel_read`.
+    pub name: String,
+    /// What came out.
+    pub outcome: StepOutcome,
+}
+
+/// What a step of a probe gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum StepOutcome {
+    /// It passed; the text says what was seen.
+    Passed {
+        /// What.
+        seen: String,
+    },
+    /// It failed or was refused.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Data was wrong.
+    WrongData {
+        /// First wrong byte and what was there.
+        seen: String,
+    },
+    /// A time per copy, or a bandwidth; the unit is the quantity's.
+    Timed {
+        /// The number.
+        quantity: Box<Quantity>,
+    },
+    /// The backend cannot do it.
+    Skipped {
+        /// Why.
+        reason: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_from_before_kernels_were_tried_loads_and_says_so() {
+        let old = r#"{
+            "from": 0, "to": 1, "verdict": "direct", "rests_on": "small copies are fast",
+            "steps": [{"name": "write", "outcome": {"is": "passed", "seen": "1048576 bytes"}}]
+        }"#;
+        let probe: PeerProbe = serde_json::from_str(old).unwrap();
+        assert_eq!(probe.verdict, PeerVerdict::Direct);
+        assert!(matches!(probe.kernels, KernelAccess::Untested { .. }));
+        assert_eq!(probe.surroundings, None);
+    }
+}

@@ -1,0 +1,200 @@
+//! Another command of this project, run to its end: its output kept in a log, ended where it stands still.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use record::exit;
+
+use super::watcher::{LADDER, LADDER_AT_ONCE, STEP};
+use crate::deadline::{ProgressDeadline, Silence};
+use crate::interrupt::{Interrupt, Signal};
+use crate::worker::{Event, LineSink, Worker, WorkerError, WorkerSpec};
+
+/// How often it is looked whether a program makes progress.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A command of ours to run.
+pub struct Program<'a> {
+    /// Its name in messages.
+    pub name: &'a str,
+    /// The command, such as `serve run`.
+    pub command: &'a str,
+    /// Its arguments.
+    pub arguments: &'a [String],
+    /// Variables besides those of this process.
+    pub environment: &'a [(OsString, OsString)],
+    /// What it prints goes to the end of this file.
+    pub log: &'a Path,
+    /// The lines that are kept there.
+    pub is_kept: fn(&str) -> bool,
+    /// A file whose growth is progress, as a line of output is: its journal.
+    pub grows: &'a Path,
+    /// Without progress for so long it is ended.
+    pub deadline: Duration,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself, with this exit code, or 128 and the signal's number.
+    Exit {
+        /// The code.
+        code: u8,
+        /// The line that says why, or the last one.
+        last: String,
+    },
+    /// It made no progress and was ended.
+    Stalled(Silence),
+    /// A signal came; the program was ended and wrote what it had.
+    Interrupted(Signal),
+}
+
+/// Why a program could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// This program's own file is not known.
+    #[error("cannot find this program's own file: {0}")]
+    Own(#[source] io::Error),
+    /// Its log cannot be written.
+    #[error("cannot write {}: {source}", log.display())]
+    Log {
+        /// The log.
+        log: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It did not start.
+    #[error(transparent)]
+    Start(#[from] WorkerError),
+}
+
+/// The file with which a command of ours starts another.
+///
+/// # Errors
+/// The system does not tell this program's own file.
+pub fn tplens() -> Result<PathBuf, ProgramError> {
+    let own = std::env::current_exe().map_err(ProgramError::Own)?;
+    // A build that replaces the file must not end a run that is under way; the kernel still has the old one.
+    if !own.exists() {
+        return Ok(PathBuf::from("/proc/self/exe"));
+    }
+    // An old name may be a copy and no link.
+    let beside = own.with_file_name("tplens");
+    Ok(if beside.is_file() { beside } else { own })
+}
+
+/// The words after the file that start a command, such as `serve run`, with its arguments.
+#[must_use]
+pub fn words(command: &str, arguments: &[String]) -> Vec<String> {
+    let command = command.split(' ').map(str::to_owned);
+    command.chain(arguments.iter().cloned()).collect()
+}
+
+/// Runs a program to its end, watched over: nothing of it outlives this process.
+///
+/// # Errors
+/// It cannot be started, or its log cannot be written.
+pub fn run(program: &Program<'_>, interrupt: &Interrupt) -> Result<Ended, ProgramError> {
+    let own = words(program.command, program.arguments);
+    let words = [OsString::from(STEP), tplens()?.into()]
+        .into_iter()
+        .chain(own.into_iter().map(OsString::from));
+    let mut spec = WorkerSpec::this_program(program.name, words).map_err(ProgramError::Own)?;
+    spec.environment = program.environment.to_vec();
+    spec.noise = Some(into_log(program.log, program.is_kept)?);
+    let mut worker = Worker::spawn(spec)?;
+    let size = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
+    let progress = || (size(program.log), size(program.grows));
+    let mut deadline = ProgressDeadline::of_program(program.deadline, worker.id());
+    let mut before = progress();
+    loop {
+        match worker.next::<serde_json::Value>(LOOK, interrupt) {
+            Event::Exited(status) => {
+                let code = status
+                    .code()
+                    .or(status.signal().map(|signal| 128 + signal))
+                    .and_then(|code| u8::try_from(code).ok())
+                    .unwrap_or(exit::INTERNAL);
+                return Ok(Ended::Exit {
+                    code,
+                    last: last_error(&worker.tail()),
+                });
+            }
+            Event::Interrupted(signal) => {
+                worker.end(LADDER);
+                return Ok(Ended::Interrupted(signal));
+            }
+            Event::Message(_) | Event::Garbled { .. } | Event::Silent { .. } => {}
+        }
+        let now = progress();
+        if now != before {
+            before = now;
+            deadline.restart();
+        } else if let Some(silence) = deadline.over() {
+            // Its watcher then waits for nothing; where it does not read, the ladder ends it.
+            drop(worker.send(&()));
+            worker.end(LADDER_AT_ONCE);
+            return Ok(Ended::Stalled(silence));
+        }
+    }
+}
+
+/// What takes the lines of a process that are to be kept to the end of a file.
+pub(crate) fn into_log(log: &Path, is_kept: fn(&str) -> bool) -> Result<LineSink, ProgramError> {
+    let file = record::private::append(log).map_err(|source| ProgramError::Log {
+        log: log.to_owned(),
+        source,
+    })?;
+    let file = Mutex::new(file);
+    Ok(Arc::new(move |line: &str| {
+        if is_kept(line) {
+            let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+            // What a program measured is in its own folder; its words may be lost on a full disk.
+            let _ = writeln!(file, "{line}");
+        }
+    }))
+}
+
+/// The line that says what went wrong, or else the last one.
+#[must_use]
+pub fn last_error(text: &str) -> String {
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .rev();
+    let is_error = |line: &&str| {
+        let begins = ["error:", "nothing was measured", "INVALID:"];
+        begins.iter().any(|begin| line.starts_with(begin))
+    };
+    let said = lines.clone().find(is_error).or_else(|| lines.next());
+    said.unwrap_or("it printed nothing").to_owned()
+}
+
+/// The last line that is not empty: what a crashed child printed.
+#[must_use]
+pub fn last_line(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .unwrap_or("it printed nothing")
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_with_the_error_is_told_and_not_the_one_after_it() {
+        assert_eq!(last_error("a\nerror: b\nresult: c\n"), "error: b");
+        assert_eq!(last_error("INVALID: a\ncomplete\n"), "INVALID: a");
+        assert_eq!(last_error("a\nb\n\n"), "b");
+        assert_eq!(last_error(""), "it printed nothing");
+    }
+}

@@ -1,0 +1,120 @@
+//! Collectives as a document: what a step of the engine spends on them, by which way, and whether that is normal.
+
+mod found;
+mod series;
+mod steps;
+mod surroundings;
+
+use record::calls::{self, Row};
+use record::{CollectiveOutcome, Collectives, Record, Status};
+
+use crate::document::{Block, Document, Next, Section, Tone};
+
+/// The document of a record of collectives.
+pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
+    let rows = calls::rows(collectives);
+    let simulated = record.soft_box();
+    let mut findings = found::findings(collectives, &rows);
+    findings.extend(crate::run::ending(record));
+    let is_bad = findings.iter().any(|item| item.tone == Tone::Bad);
+    let transport = found::transport(collectives);
+    let tone = match (is_bad, &transport) {
+        (true, _) => Tone::Bad,
+        (false, _) if record.status != Status::Complete => Tone::Warning,
+        (false, found::Transport::Host(_)) => Tone::Warning,
+        (false, _) => Tone::Good,
+    };
+    findings.extend(found::of_transport(collectives));
+    findings.extend(found::reservations(collectives));
+    let mut sections = Vec::new();
+    sections.extend(steps::section(collectives, &rows));
+    for series in rows.chunk_by(|a, b| a.series == b.series) {
+        sections.push(series::section(series, collectives));
+    }
+    sections.extend(series::arms(collectives, &rows));
+    // Where sizes were given by hand the tables are the answer, as far as they fit.
+    if collectives.steps.is_empty() {
+        let few = sections.iter().filter(|section| is_short(section)).count() == sections.len();
+        let most = if few { 2 } else { 1 };
+        for section in sections.iter_mut().take(most) {
+            section.detail = false;
+        }
+    }
+    sections.extend(surroundings::sections(collectives));
+    sections.extend(crate::run::provenance(record, collectives.backend.as_ref()));
+    Document {
+        title: "Collectives".to_owned(),
+        simulated,
+        tone,
+        answer: answer(collectives, &rows, &transport, tone),
+        next: next(&transport, collectives),
+        findings,
+        sections,
+        made_by: crate::run::made_by(record),
+    }
+}
+
+/// Whether a section takes few lines of a screen.
+fn is_short(section: &Section) -> bool {
+    let lines = section.blocks.iter().map(|block| match block {
+        Block::Table(table) => table.rows.len(),
+        _ => 1,
+    });
+    lines.sum::<usize>() <= 8
+}
+
+fn answer(
+    collectives: &Collectives,
+    rows: &[Row<'_>],
+    transport: &found::Transport,
+    tone: Tone,
+) -> Vec<String> {
+    let is_measured =
+        |row: &Row<'_>| matches!(row.first().outcome, CollectiveOutcome::Measured { .. });
+    if !rows.iter().any(is_measured) {
+        return vec!["Nothing was measured; the reasons are below.".to_owned()];
+    }
+    let library = collectives.library.as_ref().map(|library| {
+        let version = library.version.as_deref().unwrap_or("");
+        format!("{} {version}", library.name.to_uppercase())
+    });
+    let library = library.unwrap_or_else(|| "The library".to_owned());
+    let is_normal = match tone {
+        Tone::Bad => "Collectives not normal",
+        Tone::Warning => "Collectives not over P2P",
+        Tone::Good | Tone::Open => "Collectives normal",
+    };
+    let ranks = collectives.devices.len();
+    let mut sentences = vec![format!(
+        "{is_normal}: {} between {ranks} ranks{}.",
+        library.trim(),
+        match transport {
+            found::Transport::Direct(via) => format!(" over {via}"),
+            found::Transport::Host(via) => format!(" through host memory ({via})"),
+            found::Transport::Unknown => String::new(),
+        }
+    )];
+    sentences.extend(found::floor_and_bandwidth(rows));
+    sentences
+}
+
+fn next(transport: &found::Transport, collectives: &Collectives) -> Vec<Next> {
+    match transport {
+        found::Transport::Host(_) => {
+            let arm = found::variable(collectives)
+                .map(|variable| format!("tplens allreduce --arm \"direct: {variable}\""));
+            let arm = arm.map(|command| Next::by("Compare with direct access allowed:", command));
+            let doctor = Next::by("Look for what forbids direct access:", "tplens doctor");
+            arm.into_iter().chain([doctor]).take(1).collect()
+        }
+        _ => found::variable(collectives)
+            .map(|variable| {
+                Next::by(
+                    "Let the pairs that go through host memory try P2P:",
+                    variable,
+                )
+            })
+            .into_iter()
+            .collect(),
+    }
+}

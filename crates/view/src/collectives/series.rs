@@ -1,0 +1,178 @@
+//! The table of a series, and arms beside the first arm.
+
+use std::collections::BTreeSet;
+
+use record::calls::{Row, arm_rows, chosen};
+use record::unit::ByteCount;
+use record::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
+use stats::Interval;
+
+use super::found::{mode, words};
+use crate::cell::{ABSENT, or_absent, range, significant};
+use crate::document::{Block, Section, Table};
+
+/// A row for each size of a series, as a detail.
+pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
+    let series = &rows[0].series;
+    let mut table = Table::under([
+        "size a rank",
+        "us",
+        "95% interval",
+        "n",
+        "p90",
+        "p99",
+        "gap us",
+        "busbw GB/s",
+        "algbw GB/s",
+        "data",
+        "chosen",
+        "notes",
+    ]);
+    let mut reasons: Vec<String> = Vec::new();
+    for row in rows {
+        table.row(cells(row, collectives));
+        for point in &row.points {
+            if let Some(reason) = reason(&point.outcome)
+                && !reasons.contains(&reason)
+            {
+                reasons.push(reason);
+            }
+        }
+    }
+    let qualities: String = series
+        .qualities()
+        .iter()
+        .map(|one| format!(", {one}"))
+        .collect();
+    let heading = format!(
+        "{} on {} ranks{qualities} ({})",
+        words(series.kind),
+        series.ranks,
+        mode(series.mode)
+    );
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(reasons.into_iter().map(Block::Paragraph));
+    Section::detail(heading, blocks)
+}
+
+fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
+    let time = row.time();
+    let point = row.first();
+    let is_judged = row.not_judged().is_none();
+    let told = time.filter(|time| is_judged && time.is_above_zero());
+    let number = |value: Option<f64>| or_absent(value.map(significant));
+    let codes = row.points.iter().flat_map(|point| &point.caveats);
+    let codes: BTreeSet<&str> = codes.map(|caveat| caveat.code()).collect();
+    [
+        ByteCount(row.bytes_per_rank).to_string(),
+        match time {
+            Some(time) => significant(time.value),
+            None => absent(row).to_owned(),
+        },
+        range(time.and_then(|time| time.interval)),
+        or_absent(time.map(|time| time.n.to_string())),
+        number(row.percentile(0.9)),
+        number(row.percentile(0.99)),
+        number(row.gap()),
+        number(told.map(|time| point.bus_gb_per_s(time.value))),
+        number(told.map(|time| point.algorithm_gb_per_s(time.value))),
+        data(row).to_owned(),
+        or_absent(chosen(collectives, row)),
+        codes.into_iter().collect::<Vec<_>>().join(" "),
+    ]
+}
+
+/// A word for a row without a time.
+fn absent(row: &Row<'_>) -> &'static str {
+    let wrong = row.points.iter().find(|point| is_wrong(point));
+    match &wrong.unwrap_or(&row.first()).outcome {
+        CollectiveOutcome::Measured { .. } => "WRONG DATA",
+        CollectiveOutcome::NotApplicable { .. } => ABSENT,
+        CollectiveOutcome::Skipped { .. } => "skipped",
+        CollectiveOutcome::Failed { .. } => "FAILED",
+        CollectiveOutcome::Hang { .. } => "HANG",
+    }
+}
+
+fn is_wrong(point: &CollectivePoint) -> bool {
+    matches!(
+        &point.outcome,
+        CollectiveOutcome::Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        }
+    )
+}
+
+/// Whether the results were compared: `exact` where those of every launch with a time were.
+fn data(row: &Row<'_>) -> &'static str {
+    let verdicts = || {
+        row.points.iter().filter_map(|point| match &point.outcome {
+            CollectiveOutcome::Measured { verification, .. } => Some(verification),
+            _ => None,
+        })
+    };
+    if row.points.iter().any(|point| is_wrong(point)) {
+        "WRONG"
+    } else if verdicts().any(|verdict| matches!(verdict, Verification::NotAsked)) {
+        "not compared"
+    } else if verdicts().next().is_some() {
+        "exact"
+    } else {
+        ABSENT
+    }
+}
+
+fn reason(outcome: &CollectiveOutcome) -> Option<String> {
+    Some(match outcome {
+        CollectiveOutcome::NotApplicable { reason, .. } => format!("Not applicable: {reason}"),
+        CollectiveOutcome::Skipped { reason, .. } => format!("Skipped: {reason}"),
+        CollectiveOutcome::Failed { reason, .. } => format!("Failed: {reason}"),
+        CollectiveOutcome::Hang { doing } => format!("Hung: {doing}"),
+        CollectiveOutcome::Measured {
+            verification: Verification::WrongData { seen },
+            ..
+        } => format!("Wrong data: {seen}"),
+        CollectiveOutcome::Measured { .. } => return None,
+    })
+}
+
+/// Every arm against the first: ratios of times within each launch. None without arms.
+pub(super) fn arms(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Section> {
+    let compared = arm_rows(collectives, rows);
+    let base = compared.first()?.base.clone();
+    let mut table = Table::under([
+        "calls",
+        "size a rank",
+        "arm",
+        "time ratio",
+        "95% interval",
+        "launches",
+        "verdict",
+    ]);
+    for row in &compared {
+        let interval = row.ratio.and_then(|ratio| ratio.interval);
+        table.row([
+            row.series.to_string(),
+            ByteCount(row.bytes_per_rank).to_string(),
+            row.arm.clone(),
+            or_absent(row.ratio.map(|ratio| format!("{:.3}", ratio.value))),
+            range(interval),
+            or_absent(row.ratio.map(|ratio| ratio.n.to_string())),
+            verdict(row.ratio.is_some(), interval).to_owned(),
+        ]);
+    }
+    let heading = format!("Arms: time over that of arm {base}, median over launches");
+    Some(Section::new(heading, vec![Block::Table(table)]))
+}
+
+/// What an interval of a ratio of times says.
+fn verdict(has_ratio: bool, interval: Option<Interval>) -> &'static str {
+    match interval {
+        Some(interval) if interval.high < 1.0 => "faster",
+        Some(interval) if interval.low > 1.0 => "slower",
+        Some(_) => "no difference",
+        None if has_ratio => "too few launches",
+        None => ABSENT,
+    }
+}

@@ -1,0 +1,159 @@
+//! The numbers of an `tplens allreduce` record.
+
+use super::cell::{number, run_word, table, verification_word, word_of};
+use record::calls::NOT_JUDGED;
+use record::calls::{self, Row};
+use record::{
+    Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record,
+    Verification,
+};
+use stats::percentile;
+
+/// Newer columns stand behind older ones.
+const COLUMNS: [&str; 31] = [
+    "op",
+    "ranks",
+    "element",
+    "bytes_per_rank",
+    "mode",
+    "outcome",
+    "time",
+    "unit",
+    "low",
+    "high",
+    "n",
+    "clock",
+    "busbw_gb_per_s",
+    "algbw_gb_per_s",
+    "verification",
+    "reason",
+    "library",
+    "transport",
+    "run",
+    "simulated",
+    "placement",
+    "cache",
+    "engine",
+    "arm",
+    "arm_number",
+    "launch",
+    "chosen",
+    "p50",
+    "p90",
+    "p99",
+    "gap_us",
+];
+
+/// One line for each point, a header line first.
+pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
+    let simulated = record.soft_box().unwrap_or_default();
+    let run = run_word(&record.status);
+    let library = collectives.library.clone().unwrap_or_default();
+    let rows = calls::rows(collectives);
+    let chosen: Vec<Option<String>> = rows
+        .iter()
+        .map(|row| calls::chosen(collectives, row))
+        .collect();
+    // One line a point, in the order in which they were measured.
+    let told = |point: &CollectivePoint| {
+        let is_its = |row: &Row<'_>| row.points.iter().any(|own| std::ptr::eq(*own, point));
+        let at = rows.iter().position(is_its)?;
+        chosen[at].clone()
+    };
+    let lines = collectives.points.iter().map(|point| {
+        row(
+            point,
+            &collectives.arms,
+            told(point),
+            &library,
+            run,
+            &simulated,
+        )
+    });
+    table(COLUMNS, lines)
+}
+
+fn row(
+    point: &CollectivePoint,
+    arms: &[Arm],
+    chosen: Option<String>,
+    library: &LibraryFacts,
+    run: &str,
+    simulated: &str,
+) -> [String; 31] {
+    let mut row: [String; 31] = std::array::from_fn(|_| String::new());
+    row[0] = point.kind.to_string();
+    row[1] = point.ranks.to_string();
+    row[2] = point.element.to_string();
+    row[3] = point.bytes_per_rank.to_string();
+    row[4] = point.mode.to_string();
+    row[16] = library
+        .version
+        .iter()
+        .fold(library.name.clone(), |name, version| {
+            format!("{name} {version}")
+        });
+    row[17] = library.transport.clone().unwrap_or_default();
+    run.clone_into(&mut row[18]);
+    simulated.clone_into(&mut row[19]);
+    row[20] = word_of(&point.placement);
+    row[21] = word_of(&point.cache);
+    row[22] = point.engine.clone().unwrap_or_default();
+    row[23] = point.arm.clone().unwrap_or_default();
+    let at = arms
+        .iter()
+        .position(|arm| Some(&arm.name) == point.arm.as_ref());
+    row[24] = at.map_or_else(String::new, |at| at.to_string());
+    row[25] = point.launch.to_string();
+    row[26] = chosen.unwrap_or_default();
+    let (word, reason) = match &point.outcome {
+        CollectiveOutcome::Measured { .. } => ("measured", ""),
+        CollectiveOutcome::NotApplicable { reason } => ("not_applicable", &**reason),
+        CollectiveOutcome::Skipped { reason } => ("skipped", &**reason),
+        CollectiveOutcome::Failed { reason } => ("failed", &**reason),
+        CollectiveOutcome::Hang { doing } => ("hang", doing.as_str()),
+    };
+    word.clone_into(&mut row[5]);
+    reason.clone_into(&mut row[15]);
+    let CollectiveOutcome::Measured {
+        time,
+        verification,
+        gap,
+    } = &point.outcome
+    else {
+        return row;
+    };
+    let not_judged = calls::not_judged(point);
+    if let Some(why) = not_judged {
+        row[15] = format!("{NOT_JUDGED}{why}");
+    }
+    row[7] = time.unit.to_string();
+    row[10] = time.n.to_string();
+    row[11] = word_of(&time.timing.source);
+    verification_word(verification).clone_into(&mut row[14]);
+    if let Verification::WrongData { seen } = verification {
+        // A number that belongs to wrong data stands for nothing and is not written.
+        row[15].clone_from(seen);
+        return row;
+    }
+    row[6] = number(time.value);
+    if let Some(interval) = time.interval {
+        row[8] = number(interval.low);
+        row[9] = number(interval.high);
+    }
+    // Percentiles of calls, not of means over many of them.
+    if point.mode == CallMode::HostSynced {
+        for (column, fraction) in [(27, 0.5), (28, 0.9), (29, 0.99)] {
+            row[column] = percentile(&time.samples, fraction).map_or_else(String::new, number);
+        }
+    }
+    row[30] = gap
+        .as_ref()
+        .map_or_else(String::new, |gap| number(gap.value));
+    let is_time = calls::is_above_zero(time.value, time.interval.map(|interval| interval.low));
+    if is_time && not_judged.is_none() {
+        row[12] = number(point.bus_gb_per_s(time.value));
+        row[13] = number(point.algorithm_gb_per_s(time.value));
+    }
+    row
+}

@@ -1,0 +1,185 @@
+//! The one document model: title, answer, what to do next, and sections of paragraphs, lists, tables and pictures. Each result fills
+//! it once; it is shown on a screen ([`Document::screen`]), as a page ([`Document::html`]) and as Markdown ([`Document::markdown`]).
+
+use crate::codes;
+use crate::page::{HeatMap, LimitBars, Plot, States, Verdicts, Waterfall};
+
+pub use crate::page::Tone;
+
+/// A result as a person reads it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// What it is of.
+    pub title: String,
+    /// The simulated machine behind it; every form of the document says so.
+    pub simulated: Option<String>,
+    /// The colour of the answer's first sentence.
+    pub tone: Tone,
+    /// The answer: at most four sentences of at most 100 characters each. Last on a screen, first on a page.
+    pub answer: Vec<String>,
+    /// What was found that the answer needs, one line each. After the answer.
+    pub findings: Vec<Item>,
+    /// What to do or to measure next, the best first.
+    pub next: Vec<Next>,
+    /// The rest.
+    pub sections: Vec<Section>,
+    /// The last line of a page: what made it and when.
+    pub made_by: String,
+}
+
+/// A part of a document.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Section {
+    /// Its heading.
+    pub heading: String,
+    /// Whether only `-v` shows it on a screen, and a page folds it.
+    pub detail: bool,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
+}
+
+/// A line with what it came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Item {
+    /// Its colour and mark.
+    pub tone: Tone,
+    /// One sentence.
+    pub text: String,
+    /// The code that `help CODE` explains.
+    pub code: Option<&'static str>,
+}
+
+/// A thing to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Next {
+    /// One sentence: what for.
+    pub text: String,
+    /// The command that does it.
+    pub command: Option<String>,
+}
+
+/// A block of a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Text.
+    Paragraph(String),
+    /// Points.
+    List(Vec<Item>),
+    /// Commands or lines of other programs, in monospace.
+    Code(Vec<String>),
+    /// Rows under heads.
+    Table(Table),
+    /// The waterfall.
+    Waterfall(Waterfall),
+    /// Verdicts over load.
+    Verdicts(Verdicts),
+    /// A number over another.
+    Plot(Plot),
+    /// Numbers of pairs.
+    HeatMap(HeatMap),
+    /// Figures with the lines beyond which they are bad.
+    LimitBars(LimitBars),
+    /// States over time.
+    States(States),
+}
+
+/// A table; rows shorter than the heads are filled with nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Column heads, with units.
+    pub heads: Vec<String>,
+    /// Rows of cells.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table under these heads.
+    pub fn under<const N: usize>(heads: [&str; N]) -> Self {
+        Self {
+            heads: heads.map(str::to_owned).to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.rows.push(cells.to_vec());
+    }
+}
+
+impl Item {
+    /// A line without colour or code.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::of(Tone::Open, text)
+    }
+
+    /// A line of this tone.
+    pub fn of(tone: Tone, text: impl Into<String>) -> Self {
+        Self {
+            tone,
+            text: text.into(),
+            code: None,
+        }
+    }
+
+    /// The same line with its code.
+    #[must_use]
+    pub fn coded(self, code: &'static str) -> Self {
+        debug_assert!(codes::page(code).is_some(), "no page for the code {code}");
+        Self {
+            code: Some(code),
+            ..self
+        }
+    }
+}
+
+impl Next {
+    /// A thing to do without a command.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            command: None,
+        }
+    }
+
+    /// A thing to do by this command.
+    pub fn by(text: impl Into<String>, command: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            command: Some(command.into()),
+        }
+    }
+}
+
+impl Block {
+    /// Points without colour.
+    pub fn list<T: Into<String>>(points: impl IntoIterator<Item = T>) -> Self {
+        Self::List(points.into_iter().map(Item::plain).collect())
+    }
+
+    /// Points that warn.
+    pub fn warnings<T: Into<String>>(points: impl IntoIterator<Item = T>) -> Self {
+        let item = |text| Item::of(Tone::Warning, text);
+        Self::List(points.into_iter().map(item).collect())
+    }
+}
+
+impl Section {
+    /// A part that everybody sees.
+    pub fn new(heading: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self {
+            heading: heading.into(),
+            detail: false,
+            blocks,
+        }
+    }
+
+    /// A part for `-v`, folded on a page.
+    pub fn detail(heading: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self {
+            heading: heading.into(),
+            detail: true,
+            blocks,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The only crate with words: the document model that every result fills once, its forms (screen, page, Markdown, CSV, JUnit), and
+//! records as CSV and in the formats of other tools. It prints nothing itself and works nothing out.
+
+#![forbid(unsafe_code)]
+
+pub mod captured;
+mod caveats;
+mod cell;
+mod clean;
+pub mod codes;
+mod collectives;
+pub mod csv;
+pub mod document;
+mod ends;
+pub mod export;
+mod html;
+pub mod imported;
+mod lines;
+mod links;
+mod markdown;
+mod numa;
+pub mod page;
+mod record;
+mod run;
+mod screen;
+pub mod serve;
+
+pub use caveats::{folded as caveats, line as caveat};
+pub use document::{Block, Document, Item, Next, Section, Table, Tone};
+pub use ends::direction;
+pub use record::record;
+pub use screen::Screen;

@@ -1,0 +1,243 @@
+//! What the answer about links rests on: the lowest rates, what is wrong, and what to know before believing it.
+
+use record::caveat::Caveat;
+use record::{
+    Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point,
+    Verification,
+};
+
+use crate::cell::number;
+use crate::document::{Item, Tone};
+use crate::ends::direction;
+use crate::lines::first_of;
+
+/// Host copies of healthy links reach 85 to 93% of what packets leave of the link (nvbandwidth's published results);
+/// below this share something is wrong.
+const NORMAL: f64 = 0.8;
+
+/// Cases between two devices, the one that stands in the matrix first.
+pub(super) const BETWEEN: [&str; 5] = [
+    "d2d_write_ce",
+    "d2d_read_ce",
+    "d2d_write_sm",
+    "d2d_staged_ce",
+    "d2d_driver_staged_ce",
+];
+
+/// The lowest rate of several copies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lowest {
+    pub(super) gb_per_s: f64,
+    /// Of the link's limit.
+    pub(super) fraction: Option<f64>,
+}
+
+/// The point of the largest size of a case that has these ends.
+pub(super) fn largest<'a>(
+    links: &'a Links,
+    case: &str,
+    is_it: impl Fn(&Point) -> bool,
+) -> Option<&'a Point> {
+    let points = links.points.iter();
+    let of_case = points.filter(|point| point.case == case && is_it(point));
+    of_case.max_by_key(|point| point.bytes)
+}
+
+fn lowest(one: Option<Lowest>, point: &Point) -> Option<Lowest> {
+    let Outcome::Measured { link, .. } = &point.outcome else {
+        return one;
+    };
+    let Some(quantity) = number(point, "bandwidth") else {
+        return one;
+    };
+    let found = Lowest {
+        gb_per_s: quantity.value,
+        fraction: link.fraction.get("bandwidth").copied(),
+    };
+    match one {
+        Some(known) if known.gb_per_s <= found.gb_per_s => Some(known),
+        _ => Some(found),
+    }
+}
+
+/// The lowest rate of pinned copies between host and a device.
+pub(super) fn host(links: &Links) -> Option<Lowest> {
+    let mut one = None;
+    for at in 0..links.devices.len() {
+        let device = Endpoint::Device(at);
+        for case in ["h2d_pinned_ce", "d2h_pinned_ce"] {
+            let is_it = |point: &Point| point.from == device || point.to == device;
+            if let Some(point) = largest(links, case, is_it) {
+                one = lowest(one, point);
+            }
+        }
+    }
+    one
+}
+
+/// The lowest rate between two devices of each path class.
+pub(super) fn between(links: &Links) -> Vec<(String, Lowest)> {
+    let mut all: Vec<(String, Option<Lowest>)> = Vec::new();
+    let count = links.devices.len();
+    let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+    for (from, to) in pairs.filter(|(from, to)| from != to) {
+        let ends = (Endpoint::Device(from), Endpoint::Device(to));
+        let is_it = |point: &Point| (point.from, point.to) == ends;
+        let Some(point) = BETWEEN[..3].iter().find_map(|case| {
+            largest(links, case, is_it).filter(|point| number(point, "bandwidth").is_some())
+        }) else {
+            continue;
+        };
+        let path = links.path(from, to).name().into_owned();
+        match all.iter_mut().find(|(known, _)| *known == path) {
+            Some((_, one)) => *one = lowest(*one, point),
+            None => all.push((path, lowest(None, point))),
+        }
+    }
+    all.into_iter()
+        .filter_map(|(path, one)| Some((path, one?)))
+        .collect()
+}
+
+/// Whether host copies stay below what a healthy link carries.
+pub(super) fn is_slow(links: &Links) -> bool {
+    let fraction = host(links).and_then(|host| host.fraction);
+    fraction.is_some_and(|fraction| fraction < NORMAL)
+}
+
+/// The state of a device's link, read under load or else idle.
+pub(super) fn reading(device: &LinkDevice) -> Option<&LinkReading> {
+    device.loaded.as_ref().or(device.idle.as_ref())
+}
+
+/// What is wrong with links and pairs, or was not measured.
+pub(super) fn findings(links: &Links) -> Vec<Item> {
+    let mut all = Vec::new();
+    let place = |point: &Point| format!("{} {}", point.case, direction(point, "bandwidth", links));
+    let of = |words: &dyn Fn(&Point) -> Option<String>| -> Vec<String> {
+        links.points.iter().filter_map(words).collect()
+    };
+    let wrong = of(&|point| match &point.outcome {
+        Outcome::Measured {
+            verification: Verification::WrongData { seen },
+            ..
+        } => Some(format!("Wrong data in {}: {seen}", place(point))),
+        _ => None,
+    });
+    all.extend(first_of(Tone::Bad, "wrong-data", &wrong));
+    all.extend(probes(links));
+    let failed = of(&|point| match &point.outcome {
+        Outcome::Failed { reason, .. } => Some(format!("{} failed: {reason}", place(point))),
+        Outcome::Hang { doing } => Some(format!("{} hung: {doing}", place(point))),
+        _ => None,
+    });
+    all.extend(first_of(Tone::Bad, "not-measured", &failed));
+    if is_slow(links) {
+        let text = "Host copies stay below 80% of the link's limit.";
+        all.push(Item::of(Tone::Warning, text).coded("link-slow"));
+    }
+    let skipped = of(&|point| match &point.outcome {
+        Outcome::Skipped { reason, .. } => Some(format!("{} skipped: {reason}", place(point))),
+        _ => None,
+    });
+    all.extend(first_of(Tone::Warning, "not-measured", &skipped));
+    if !links
+        .points
+        .iter()
+        .any(|point| matches!(point.outcome, Outcome::Measured { .. }))
+    {
+        let reasons = of(&|point| match &point.outcome {
+            Outcome::NotApplicable { reason, .. } => Some(format!("{}: {reason}", place(point))),
+            _ => None,
+        });
+        all.extend(first_of(Tone::Warning, "not-measured", &reasons));
+    }
+    let of_links = [
+        "link-downshifted",
+        "link-below-slot",
+        "above-ceiling",
+        "kernels-staged",
+    ];
+    let points = links.points.iter().flat_map(|point| &point.caveats);
+    let bad = links.caveats.iter().chain(points);
+    let bad = crate::caveats(bad.filter(|caveat| of_links.contains(&caveat.code())));
+    all.extend(bad.into_iter().map(|item| Item {
+        tone: Tone::Bad,
+        ..item
+    }));
+    all
+}
+
+/// Pairs that are not as they should be, those of one verdict as one line.
+fn probes(links: &Links) -> Vec<Item> {
+    let label = |at: usize| links.devices.get(at).map_or("?", |one| one.label.as_str());
+    let of = |is_it: &dyn Fn(PeerVerdict) -> bool| -> Vec<String> {
+        let probes = links.probes.iter().filter(|probe| is_it(probe.verdict));
+        let words = |probe: &record::PeerProbe| {
+            format!(
+                "P2P {}->{} is {}: {}",
+                label(probe.from),
+                label(probe.to),
+                probe.verdict,
+                probe.rests_on
+            )
+        };
+        probes.map(words).collect()
+    };
+    let pending = links.pending.iter();
+    let pending: Vec<String> = pending
+        .map(|(from, to)| format!("P2P {}->{}: begun, no verdict", label(*from), label(*to)))
+        .collect();
+    let kernels = links
+        .probes
+        .iter()
+        .filter_map(|probe| match &probe.kernels {
+            KernelAccess::Unusable { reason } => Some(format!(
+                "P2P {}->{} fails for kernels: {reason}",
+                label(probe.from),
+                label(probe.to)
+            )),
+            _ => None,
+        });
+    let kernels: Vec<String> = kernels.collect();
+    let broken = of(&|verdict| {
+        use PeerVerdict::{Failed, Hang, HostLost, WrongData};
+        matches!(verdict, Failed | Hang | HostLost | WrongData)
+    });
+    let indirect = of(&|it| matches!(it, PeerVerdict::Staged | PeerVerdict::Denied));
+    let not_tried = of(&|it| it == PeerVerdict::NotTried);
+    [
+        first_of(Tone::Bad, "peer-broken", &broken),
+        first_of(Tone::Bad, "peer-broken", &kernels),
+        first_of(Tone::Bad, "peer-broken", &pending),
+        first_of(Tone::Warning, "peer-not-direct", &indirect),
+        first_of(Tone::Warning, "peer-not-tried", &not_tried),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// What to know before believing the numbers. What concerns the sampling of single numbers stands in their tables.
+pub(super) fn reservations(links: &Links) -> Vec<Item> {
+    let is_elsewhere = |caveat: &&Caveat| {
+        let code = caveat.code();
+        let known = [
+            "link-downshifted",
+            "link-below-slot",
+            "above-ceiling",
+            "kernels-staged",
+        ];
+        let minor = [
+            "outliers",
+            "wide-interval",
+            "partly-alone",
+            "no-gate",
+            "payload-assumed",
+        ];
+        known.contains(&code) || minor.contains(&code) || code == "load-coverage"
+    };
+    let points = links.points.iter().flat_map(|point| &point.caveats);
+    let all = links.caveats.iter().chain(points);
+    crate::caveats(all.filter(|caveat| !is_elsewhere(caveat)))
+}

@@ -1,0 +1,249 @@
+//! The links of a machine as a document: a matrix of rates, whether they are normal, and what is wrong.
+
+mod cases;
+mod found;
+mod peers;
+
+use record::{Endpoint, LinkReading, Links, Outcome, PeerVerdict, Record, Status};
+
+use crate::cell::{number, or_absent, short, word};
+use crate::document::{Block, Document, Next, Section, Table, Tone};
+use crate::lines::{counted, devices, or_empty};
+
+/// Devices whose matrix fits on a screen.
+const MATRIX: usize = 8;
+
+/// Cases whose tables are what was asked for, and so no details.
+const FEW_CASES: usize = 3;
+
+/// The document of a record of links.
+pub(crate) fn document(record: &Record, links: &Links) -> Document {
+    let mut findings = found::findings(links);
+    findings.extend(crate::run::ending(record));
+    let is_bad = findings.iter().any(|item| item.tone == Tone::Bad);
+    let is_whole = record.status == Status::Complete;
+    let is_slow = found::is_slow(links);
+    let tone = match is_bad {
+        true => Tone::Bad,
+        false if is_slow || !is_whole => Tone::Warning,
+        false => Tone::Good,
+    };
+    let is_busy = links.caveats.iter().any(|one| one.code() == "device-busy");
+    findings.extend(found::reservations(links));
+    let mut sections = Vec::new();
+    sections.extend(matrix(links));
+    let keys = cases::keys(links);
+    let are_asked = keys.len() <= FEW_CASES;
+    for key in &keys {
+        let section = cases::section(key, links);
+        sections.push(Section {
+            detail: !are_asked || is_in_matrix(key),
+            ..section
+        });
+    }
+    sections.extend(peers::section(links));
+    sections.push(Section::detail(
+        "Devices",
+        vec![Block::Table(devices(&links.devices))],
+    ));
+    sections.extend(crate::run::provenance(record, links.backend.as_ref()));
+    Document {
+        title: format!("Links of {}", counted(links.devices.len(), "device")),
+        simulated: record.soft_box(),
+        tone,
+        answer: answer(links, tone),
+        next: next(tone, is_slow, is_busy),
+        findings,
+        sections,
+        made_by: crate::run::made_by(record),
+    }
+}
+
+fn next(tone: Tone, is_slow: bool, is_busy: bool) -> Vec<Next> {
+    if is_busy {
+        return vec![Next::plain("Stop the other work and measure again.")];
+    }
+    match tone == Tone::Bad || is_slow {
+        true => vec![Next::by("Look for the cause:", "tplens doctor")],
+        false => Vec::new(),
+    }
+}
+
+fn answer(links: &Links, tone: Tone) -> Vec<String> {
+    let is_measured = |point: &record::Point| matches!(point.outcome, Outcome::Measured { .. });
+    if !links.points.iter().any(is_measured) {
+        return match links.points.is_empty() {
+            true => vec!["Nothing was measured.".to_owned()],
+            false => vec!["Nothing was measured; the reasons are below.".to_owned()],
+        };
+    }
+    if links
+        .points
+        .iter()
+        .all(|point| point.case.starts_with("load_"))
+    {
+        let all = counted(links.devices.len(), "device");
+        return vec![match tone {
+            Tone::Bad => format!("Load failed on {all}."),
+            _ => format!("Load passed: {all}, no wrong data."),
+        }];
+    }
+    let mut parts = Vec::new();
+    let mut states: Vec<String> = Vec::new();
+    for device in &links.devices {
+        let state = found::reading(device).and_then(LinkReading::limiting);
+        if let Some(state) = state.map(|state| state.to_string())
+            && !states.contains(&state)
+        {
+            states.push(state);
+        }
+    }
+    if !states.is_empty() {
+        parts.push(states.join(" and "));
+    }
+    if let Some(host) = found::host(links) {
+        let of = or_empty(
+            host.fraction
+                .map(|part| format!(" ({:.0}% of limit)", part * 100.0)),
+        );
+        parts.push(format!("host {} GB/s{of}", short(host.gb_per_s)));
+    }
+    let between: Vec<String> = found::between(links)
+        .iter()
+        .map(|(path, lowest)| {
+            let of = or_empty(
+                lowest
+                    .fraction
+                    .map(|part| format!(" ({:.0}%)", part * 100.0)),
+            );
+            format!("{} GB/s{of} {path}", short(lowest.gb_per_s))
+        })
+        .collect();
+    if !between.is_empty() {
+        parts.push(format!("P2P {}", between.join(", ")));
+    }
+    let is_host = links.backend.as_ref().is_some_and(|one| one.name == "host");
+    let head = match tone {
+        _ if is_host => "Host memory, no GPU",
+        _ if parts.is_empty() => return vec!["Measured; the numbers are above.".to_owned()],
+        Tone::Good | Tone::Open => "Links normal",
+        Tone::Warning | Tone::Bad => "Links not normal",
+    };
+    let mut sentences = vec![format!("{head}: {}.", parts.join(", "))];
+    if !is_host {
+        sentences.extend(direct(links));
+    }
+    sentences
+}
+
+/// That all pairs reach each other directly, and how long a small copy takes.
+fn direct(links: &Links) -> Option<String> {
+    let is_direct = |probe: &record::PeerProbe| probe.verdict == PeerVerdict::Direct;
+    let all = links.probes.len();
+    if all == 0 || !links.probes.iter().all(is_direct) {
+        return None;
+    }
+    let us = links.probes.iter().filter_map(peers::small_copy_us);
+    let slowest = us.reduce(f64::max);
+    let time = or_empty(slowest.map(|us| format!(", 16 B in {} us at most", short(us))));
+    let ways = match all {
+        2 => "both directions".to_owned(),
+        all => format!("all {}", counted(all, "direction")),
+    };
+    Some(format!("P2P is direct in {ways}, data verified{time}."))
+}
+
+/// Host and devices against each other: the rate with its share of the link's limit.
+fn matrix(links: &Links) -> Option<Section> {
+    let mut ends = vec![Endpoint::Host];
+    ends.extend((0..links.devices.len()).map(Endpoint::Device));
+    let label = |end: &Endpoint| match end {
+        Endpoint::Device(at) => links.devices[*at].label.clone(),
+        _ => "host".to_owned(),
+    };
+    let mut table = Table {
+        heads: std::iter::once("from \\ to".to_owned())
+            .chain(ends.iter().map(label))
+            .collect(),
+        rows: Vec::new(),
+    };
+    let mut size = None;
+    let mut is_empty = true;
+    for from in &ends {
+        let mut row = vec![label(from)];
+        for to in &ends {
+            let found = cell(links, *from, *to);
+            size = size.or(found.as_ref().map(|(_, bytes)| *bytes));
+            is_empty &= found.is_none();
+            row.push(or_absent(found.map(|(cell, _)| cell)));
+        }
+        table.rows.push(row);
+    }
+    let size = record::unit::ByteCount(size?);
+    let limit = or_empty(limit(links).map(|limit| format!(" ({limit})")));
+    let heading = format!("Copies of {size}, GB/s and share of what the link carries{limit}");
+    let blocks = vec![Block::Table(table)];
+    let section = match links.devices.len() > MATRIX {
+        true => Section::detail(heading, blocks),
+        false => Section::new(heading, blocks),
+    };
+    (!is_empty).then_some(section)
+}
+
+/// What the links to the host carry, where it is the same for all.
+fn limit(links: &Links) -> Option<String> {
+    let points = links
+        .points
+        .iter()
+        .filter(|point| is_in_matrix(&point.case));
+    let mut limits = points.filter_map(|point| match &point.outcome {
+        Outcome::Measured { link, .. } => link.ceiling("bandwidth"),
+        _ => None,
+    });
+    let first = short(limits.next()?);
+    limits.all(|limit| short(limit) == first).then_some(first)
+}
+
+/// Whether the matrix has the numbers of a case.
+fn is_in_matrix(key: &str) -> bool {
+    found::BETWEEN.contains(&key) || ["h2d_pinned_ce", "d2h_pinned_ce"].contains(&key)
+}
+
+/// What lies between two devices.
+fn path(links: &Links, from: Endpoint, to: Endpoint) -> Option<String> {
+    match (from, to) {
+        (Endpoint::Device(from), Endpoint::Device(to)) => {
+            Some(links.path(from, to).name().into_owned())
+        }
+        _ => None,
+    }
+}
+
+fn cell(links: &Links, from: Endpoint, to: Endpoint) -> Option<(String, u64)> {
+    let cases: &[&str] = match (from, to) {
+        _ if from == to => return None,
+        (Endpoint::Host, _) => &["h2d_pinned_ce"],
+        (_, Endpoint::Host) => &["d2h_pinned_ce"],
+        _ => &found::BETWEEN,
+    };
+    let mut refused = None;
+    for case in cases {
+        let Some(point) = found::largest(links, case, |point| (point.from, point.to) == (from, to))
+        else {
+            continue;
+        };
+        if let Some(quantity) = number(point, "bandwidth") {
+            let part = crate::cell::fraction(point, "bandwidth");
+            let staged = or_empty(case.contains("staged").then(|| " staged".to_owned()));
+            let part = or_empty(
+                part.or_else(|| path(links, from, to))
+                    .map(|part| format!(" {part}")),
+            );
+            let text = format!("{}{part}{staged}", short(quantity.value));
+            return Some((text, point.bytes));
+        }
+        let is_absent = matches!(point.outcome, Outcome::NotApplicable { .. });
+        refused = refused.or((!is_absent).then(|| (word(&point.outcome).to_owned(), point.bytes)));
+    }
+    refused
+}

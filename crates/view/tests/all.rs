@@ -1,0 +1,7 @@
+//! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
+
+mod export_collectives;
+mod export_vllm;
+mod import_links;
+mod records;
+mod vllm_client;

@@ -1,0 +1,184 @@
+//! Loads one device until the time is over: memory in one stream, multiply-adds in another, beside each other.
+//!
+//! It looks at every word that it wrote and every sum that it made.
+
+mod arithmetic;
+mod by_copies;
+mod by_kernels;
+mod pieces;
+mod rates;
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use device::{Backend, Device, DeviceError};
+use inventory::time_source;
+use kernels::Kernels;
+use record::caveat::Condition;
+use record::plan::StopReason;
+use record::quantity::{Gate, Timing, Unit};
+use record::{FailureKind, Verification};
+
+use self::arithmetic::Arithmetic;
+use self::by_copies::ByCopies;
+use self::by_kernels::ByKernels;
+use self::pieces::Pieces;
+use self::rates::Rates;
+use super::tell::{Tell, doing};
+use crate::messages::{JobOutcome, LoadRequest, Series};
+
+/// Samples that the whole time is cut into, about.
+const SAMPLES: u32 = 60;
+
+/// Between two words to the parent.
+const WORD: Duration = Duration::from_secs(1);
+
+/// What writes and checks the memory of a device.
+enum Memory<D: Device> {
+    Kernels(ByKernels<D>),
+    Copies(ByCopies<D>),
+}
+
+/// Passes in which something was wrong, and the first of them.
+#[derive(Default)]
+struct Wrong {
+    passes: u64,
+    first: Option<String>,
+}
+
+/// Loads the device until the time is over or the parent asks to stop.
+///
+/// # Errors
+/// The device failed; what is wrong with its data is an outcome.
+pub(super) fn run<B: Backend>(
+    backend: &B,
+    request: &LoadRequest,
+    stop: &AtomicBool,
+    tell: Tell<'_>,
+) -> device::Result<Vec<JobOutcome>> {
+    let device = backend.device(request.ordinal)?;
+    let source = time_source(backend.time_source());
+    let pieces = Pieces::allocate(&device, request, tell)?;
+    let count = pieces.all.len();
+    let bytes = (count * pieces.bytes) as f64;
+    doing(tell, "loading kernels");
+    let (mut memory, mut arithmetic, without_kernels) = match Kernels::load(&device) {
+        Ok(kernels) => {
+            let kernels = Rc::new(kernels);
+            let arithmetic = Arithmetic::start(&device, Rc::clone(&kernels))?;
+            let memory = ByKernels::new(&device, kernels, pieces, request.ordinal)?;
+            (Memory::Kernels(memory), arithmetic, None)
+        }
+        Err(DeviceError::Unsupported { why, .. }) => {
+            let memory = ByCopies::new(&device, pieces, request.ordinal)?;
+            (Memory::Copies(memory), Err(why.clone()), Some(why))
+        }
+        Err(error) => return Err(error),
+    };
+    let time = Duration::from_secs_f64(request.seconds);
+    let rates = || Rates::new(time / SAMPLES);
+    let (mut written, mut checked, mut multiplied) = (rates(), rates(), rates());
+    let (mut in_memory, mut in_sums) = (Wrong::default(), Wrong::default());
+    let begun = Instant::now();
+    let mut told = begun;
+    let mut passes = 0;
+    // The first pass warms up: drivers load code in it.
+    let goes_on = |passes| passes < 2 || (begun.elapsed() < time && !stop.load(Ordering::SeqCst));
+    while goes_on(passes) {
+        if passes == 0 || told.elapsed() >= WORD {
+            told = Instant::now();
+            doing(tell, &format!("pass {}", passes + 1));
+        }
+        // Multiply-adds are queued first and run beside what is done to memory.
+        if let Ok(arithmetic) = &arithmetic {
+            arithmetic.begin()?;
+        }
+        let pass = match &mut memory {
+            Memory::Kernels(memory) => memory.pass(passes)?,
+            Memory::Copies(memory) => memory.pass(passes)?,
+        };
+        if let Ok(arithmetic) = &mut arithmetic {
+            let done = arithmetic.end(pass.written_ns + pass.checked_ns.unwrap_or(0.0))?;
+            if passes > 0 {
+                multiplied.add(done.operations, done.ns);
+            }
+            in_sums.see(done.wrong, passes);
+        }
+        if passes > 0 {
+            written.add(bytes, pass.written_ns);
+            if let Some(ns) = pass.checked_ns {
+                checked.add(bytes, ns);
+            }
+        }
+        in_memory.see(pass.wrong, passes);
+        passes += 1;
+    }
+    let series = |name: &str, unit, rates: Rates, factor: f64| {
+        let rates = rates.end().into_iter();
+        let samples: Vec<f64> = rates.map(|rate| rate * factor).collect();
+        let series = Series {
+            name: name.to_owned(),
+            unit,
+            source,
+            samples,
+        };
+        (!series.samples.is_empty()).then_some(series)
+    };
+    // Bytes a nanosecond are GB/s; operations a nanosecond are thousandths of a TFLOP/s.
+    let of_memory = [
+        series("write", Unit::GbPerS, written, 1.0),
+        series("check", Unit::GbPerS, checked, 1.0),
+    ];
+    let of_sums = [series("multiply_add", Unit::TflopPerS, multiplied, 1e-3)];
+    let pieces = u32::try_from(count).unwrap_or(u32::MAX);
+    let measured = |series: Vec<Series>, wrong: Wrong, caveats| JobOutcome::Measured {
+        series,
+        timing: Timing {
+            source,
+            gate: Gate::None,
+            copies_per_sample: pieces,
+            warmup_copies: pieces,
+        },
+        stopped: StopReason::Budget,
+        verification: wrong.verification(passes),
+        placement: None,
+        thread: None,
+        caveats,
+    };
+    let by_copies = without_kernels.iter();
+    let by_copies = by_copies.map(|why| Condition::LoadByCopies.with(why));
+    Ok(vec![
+        measured(
+            of_memory.into_iter().flatten().collect(),
+            in_memory,
+            by_copies.collect(),
+        ),
+        match arithmetic {
+            Ok(_) => measured(of_sums.into_iter().flatten().collect(), in_sums, Vec::new()),
+            Err(why) => JobOutcome::Skipped {
+                reason: FailureKind::Unsupported
+                    .of(format!("multiplying by kernels is not supported: {why}")),
+            },
+        },
+    ])
+}
+
+impl Wrong {
+    fn see(&mut self, wrong: Option<String>, pass: u64) {
+        if let Some(seen) = wrong {
+            self.passes += 1;
+            let first = || format!("pass {}: {seen}", pass + 1);
+            self.first.get_or_insert_with(first);
+        }
+    }
+
+    fn verification(self, passes: u64) -> Verification {
+        match self.first {
+            None => Verification::Passed,
+            Some(first) => Verification::WrongData {
+                seen: format!("wrong in {} of {passes} passes; {first}", self.passes),
+            },
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The findings of `doctor` as a document: what is wrong first, each with what to do.
+
+use doctor::{Finding, RULES, Verdict};
+use view::{Block, Document, Item, Next, Section, Table, Tone, codes};
+
+use super::shown::Shown;
+
+/// Things to do that a screen lists.
+const MOST: usize = 4;
+
+/// All findings; those that are ok as a count, or as a detail.
+pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
+    let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
+    let counts = &shown.counts;
+    let tone = match (counts.bad, counts.warn) {
+        (0, 0) => Tone::Good,
+        (0, _) => Tone::Warning,
+        _ => Tone::Bad,
+    };
+    let unread = match counts.cannot_tell {
+        0 => String::new(),
+        count => format!("; {count} could not be read (-v)"),
+    };
+    let head = match tone {
+        Tone::Good => "Nothing wrong found".to_owned(),
+        Tone::Warning => format!("{} to look at", things(faults.len())),
+        _ => format!("{} wrong or to look at", things(faults.len())),
+    };
+    let mut next: Vec<Next> = Vec::new();
+    for group in &faults {
+        if let Some(todo) = codes::todo(&group.first.code) {
+            let text = format!("{}: {todo}", group.first.code);
+            if !next.iter().any(|known| known.text == text) {
+                next.push(Next::plain(text));
+            }
+        }
+    }
+    next.truncate(MOST);
+    let mut sections = vec![Section::detail(
+        "Could not be read",
+        vec![Block::Table(table(&groups(shown, &[Verdict::Unknown])))],
+    )];
+    sections.push(Section {
+        detail: !with_all,
+        ..Section::new(
+            "Ok",
+            vec![Block::Table(table(&groups(shown, &[Verdict::Ok])))],
+        )
+    });
+    if !shown.not_applicable.is_empty() {
+        let rules = shown.not_applicable.join(", ");
+        let block = Block::Paragraph(rules);
+        sections.push(Section::detail("Nothing to look at", vec![block]));
+    }
+    let version = |version: &super::shown::ShownVersion| {
+        format!(
+            "{} {} ({})",
+            version.component, version.version, version.source
+        )
+    };
+    let versions: Vec<String> = shown.versions.iter().map(version).collect();
+    sections.push(Section::detail("Versions", vec![Block::list(versions)]));
+    Document {
+        title: format!("Doctor: {}", shown.source),
+        simulated: shown
+            .simulated
+            .then(|| shown.source.replace("simulated machine ", "")),
+        tone,
+        answer: vec![format!("{head}: {} ok{unread}.", counts.ok)],
+        findings: faults.iter().map(Group::item).collect(),
+        next,
+        sections,
+        ..Document::default()
+    }
+}
+
+fn things(count: usize) -> String {
+    format!("{count} thing{}", if count == 1 { "" } else { "s" })
+}
+
+/// Findings of one rule with the same sight, and what they are of.
+struct Group<'a> {
+    first: &'a Finding,
+    subjects: Vec<&'a str>,
+}
+
+fn groups<'a>(shown: &'a Shown, verdicts: &[Verdict]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for finding in &shown.findings {
+        if !verdicts.contains(&finding.verdict) {
+            continue;
+        }
+        let is_same = |group: &&mut Group<'_>| {
+            let first = group.first;
+            let same = (&first.code, first.verdict) == (&finding.code, finding.verdict);
+            same && first.evidence == finding.evidence
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.subjects.push(&finding.subject),
+            None => groups.push(Group {
+                first: finding,
+                subjects: vec![&finding.subject],
+            }),
+        }
+    }
+    groups
+}
+
+impl Group<'_> {
+    fn item(&self) -> Item {
+        let tone = match self.first.verdict {
+            Verdict::Bad => Tone::Bad,
+            _ => Tone::Warning,
+        };
+        let Finding { code, evidence, .. } = self.first;
+        let text = match *code == self.first.rule {
+            true => format!("{}: {evidence}.", self.subjects()),
+            false => format!("{} {evidence}: {}", self.subjects(), codes::line(code)),
+        };
+        let item = Item::of(tone, text);
+        match codes::all().find(|(known, _)| known == code) {
+            Some((code, _)) => item.coded(code),
+            None => item,
+        }
+    }
+
+    fn subjects(&self) -> String {
+        match self.subjects.as_slice() {
+            [first, second, third, rest @ ..] if rest.len() > 1 => {
+                format!("{first}, {second}, {third} and {} more", rest.len())
+            }
+            few => few.join(", "),
+        }
+    }
+}
+
+fn table(groups: &[Group<'_>]) -> Table {
+    let mut table = Table::under(["rule", "of", "seen"]);
+    for group in groups {
+        let first = group.first;
+        table.row([
+            first.rule.clone(),
+            group.subjects(),
+            first.evidence.to_string(),
+        ]);
+    }
+    table
+}
+
+/// The rules, or some of them, with what each looks at.
+pub(super) fn rules(only: &[&str]) -> Document {
+    let mut table = Table::under(["rule", "looks at"]);
+    for rule in RULES {
+        if only.is_empty() || only.contains(&rule.id) {
+            table.row([rule.id.to_owned(), codes::line(rule.id).to_owned()]);
+        }
+    }
+    Document {
+        title: "Rules".to_owned(),
+        sections: vec![Section::new("", vec![Block::Table(table)])],
+        ..Document::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_page() {
+        for rule in RULES {
+            assert!(codes::page(rule.id).is_some(), "{}", rule.id);
+        }
+    }
+}

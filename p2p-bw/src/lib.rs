@@ -1,0 +1,129 @@
+//! Links of a machine: `p2p`, `topo`, `numa`, `doctor` and `monitor`. Reads their command lines, prints, and returns the exit code;
+//! the work is done in `parent` and its children.
+
+#![forbid(unsafe_code)]
+
+mod begun;
+mod cases;
+mod children;
+mod cli;
+mod compare;
+mod doctor;
+mod formats;
+mod load;
+mod messages;
+mod monitor;
+mod numa;
+mod parent;
+mod selection;
+mod topo;
+
+use std::path::Path;
+
+use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::outputs::{self, ended, interruptible};
+use program::show::Show;
+use program::{Stop, say};
+use record::Record;
+use record::exit;
+use runner::Interrupt;
+use view::csv;
+
+use crate::children::Child;
+use crate::cli::{Command, P2pCommand, RunArgs};
+use crate::compare::CompareArgs;
+use crate::formats::Forms;
+use crate::monitor::MonitorArgs;
+use crate::parent::Outcome;
+
+/// Adds the commands to a command line.
+#[must_use]
+pub fn commands(line: clap::Command) -> clap::Command {
+    Command::augment_subcommands(line)
+}
+
+/// Carries out what a command line asks for, and gives the exit code.
+///
+/// # Errors
+/// It is no command of [`commands`].
+pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
+    Ok(match Command::from_arg_matches(matches)? {
+        Command::P2p(args) => match args.command {
+            Some(P2pCommand::Show { path, csv, forms }) => shown(&path, csv, &forms, show),
+            Some(P2pCommand::Compare(args)) => compared(&args, show),
+            Some(P2pCommand::Load(args)) => {
+                interruptible(|interrupt| load::run(&args, interrupt, show))
+            }
+            None => measure(&args.run, show),
+        },
+        Command::Topo(args) => ended(topo::run(&args, show)),
+        Command::Doctor(args) => interruptible(|interrupt| doctor::run(&args, interrupt, show)),
+        Command::Numa(args) => interruptible(|interrupt| numa::run(&args, interrupt, show)),
+        Command::Monitor(args) => interruptible(|interrupt| watch(&args, interrupt)),
+    })
+}
+
+/// Runs the worker that a first argument stands for, and gives the exit code; `None` where it stands for none.
+#[must_use]
+pub fn worker(first: &str) -> Option<u8> {
+    Child::of(first).map(|child| outputs::worked(children::run(child)))
+}
+
+fn measure(args: &RunArgs, show: Show) -> u8 {
+    if let Err(reason) = args.check() {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    interruptible(|interrupt| {
+        let outcome = parent::run(args, interrupt, &|line| say!("{line}"))?;
+        Ok(match outcome {
+            Outcome::Listed(text) => outputs::print(&text),
+            Outcome::ListedAsJson(record) => args.outputs.only_json(&record),
+            Outcome::Ended(ended) => {
+                left_out(&args.forms, &ended.record);
+                let print = |record: &Record| args.forms.print(record, show);
+                args.outputs.finish_with(&ended, csv::links, &print)
+            }
+        })
+    })
+}
+
+fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
+    match outputs::opened(path) {
+        Ok(record) => {
+            left_out(forms, &record);
+            match as_csv {
+                true => outputs::print(&csv::links(&record)),
+                false => forms.print(&record, show),
+            }
+        }
+        Err(code) => code,
+    }
+}
+
+/// Says what the form leaves out.
+fn left_out(forms: &Forms, record: &Record) {
+    for line in forms.left_out(record) {
+        say!("left out: {line}");
+    }
+}
+
+fn compared(args: &CompareArgs, show: Show) -> u8 {
+    if let Err(reason) = args.flags.check() {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    match compare::run(args, show) {
+        Ok(code) => code,
+        Err(error) => {
+            say!("error: {}", outputs::told(&error));
+            exit::USAGE
+        }
+    }
+}
+
+fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    // A reader gets each line when it is written.
+    let mut sink = |line: &str| outputs::printed(&format!("{line}\n"));
+    monitor::run(args, interrupt, &|line| say!("{line}"), &mut sink)
+}

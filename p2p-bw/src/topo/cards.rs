@@ -1,0 +1,115 @@
+//! GPUs, NICs and the bridges above them as tables, and what is narrow.
+
+use std::collections::BTreeMap;
+
+use topology::{EndKind, Fact, PciAddress, PciFunction};
+use view::{Block, Item, Section, Table, Tone};
+
+use super::card::Card;
+use super::read::Shown;
+
+const ABSENT: &str = "—";
+
+fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
+}
+
+/// GPUs with their links, what peers and the processor meet at each, and the bridges above.
+pub(super) fn gpus(of: &Shown) -> Vec<Section> {
+    let mut sections: Vec<Section> = cards(of, "GPUs", EndKind::Gpu).into_iter().collect();
+    let mut table = Table::under(["", "BAR1", "IOMMU", "payload", "read request", "ASPM"]);
+    for card in of.cards(EndKind::Gpu) {
+        let settings = card.settings.known();
+        let own = settings.and_then(|settings| settings.max_payload_bytes);
+        let request = settings.and_then(|settings| settings.max_read_request_bytes);
+        table.row([
+            card.end.name.clone(),
+            shown(card.bar.as_ref()),
+            card.iommu.to_string(),
+            shown(card.max_payload_bytes.or(own)),
+            shown(request),
+            card.aspm.to_string(),
+        ]);
+    }
+    let heading = "At each GPU";
+    sections.extend(
+        (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)])),
+    );
+    sections.extend(bridges(of));
+    sections
+}
+
+/// Ends of a kind with their links.
+pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section> {
+    let mut table = Table::under(["", "address", "what", "driver", "link now", "at most", ""]);
+    for card in of.cards(kind) {
+        let pci = &card.pci;
+        let label = card.end.label.clone();
+        let (now, best, note) = match &card.slot_link {
+            Fact::Known(slot) => (
+                slot.current.to_string(),
+                shown(slot.maximum),
+                card.narrow().join("; "),
+            ),
+            Fact::Unknown(why) => (ABSENT.to_owned(), shown(card.card_maximum), why.clone()),
+        };
+        table.row([
+            card.end.name.clone(),
+            pci.address.to_string(),
+            label.unwrap_or_else(|| format!("{:04x}:{:04x}", pci.vendor, pci.device_id)),
+            shown(card.driver.as_ref()),
+            now,
+            best,
+            note,
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)]))
+}
+
+/// Links that lack lanes, or slots below their card; a link that only trained down is idle.
+pub(super) fn narrow(of: &Shown) -> Vec<Item> {
+    let lacks = |card: &Card| {
+        let clauses = card.narrow();
+        let is_lane = |clause: &&String| clause.starts_with('x');
+        clauses
+            .iter()
+            .find(is_lane)
+            .map(|clause| (card.end.name.clone(), clause.clone()))
+    };
+    let line = |(name, clause): (String, String)| {
+        Item::of(Tone::Warning, format!("{name} runs at {clause}.")).coded("link-below-slot")
+    };
+    of.devices.iter().filter_map(lacks).map(line).collect()
+}
+
+/// Bridges above the ends: which send packets between devices up to the root complex.
+fn bridges(of: &Shown) -> Option<Section> {
+    let mut above: BTreeMap<PciAddress, (&PciFunction, Vec<&str>)> = BTreeMap::new();
+    for card in &of.devices {
+        for bridge in of.tree.above(&card.pci) {
+            let entry = above.entry(bridge.pci.address);
+            entry
+                .or_insert_with(|| (bridge, Vec::new()))
+                .1
+                .push(&card.end.name);
+        }
+    }
+    let mut table = Table::under(["address", "link", "at most", "ACS", "above"]);
+    for (bridge, below) in above.values() {
+        let acs = match (&bridge.acs, bridge.redirects()) {
+            (Some(Fact::Known(Some(_))), Some(true)) => "redirects".to_owned(),
+            (Some(Fact::Known(Some(_))), _) => "no redirect".to_owned(),
+            (Some(Fact::Known(None)), _) => "no ACS".to_owned(),
+            (Some(Fact::Unknown(why)), _) => format!("unknown, {why}"),
+            (None, _) => ABSENT.to_owned(),
+        };
+        table.row([
+            bridge.pci.address.to_string(),
+            shown(bridge.current),
+            shown(bridge.maximum),
+            acs,
+            below.join(" "),
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section::detail("Bridges", vec![Block::Table(table)]))
+}

@@ -1,0 +1,299 @@
+//! What is where as a document: which pairs are how far apart and which NIC is nearest, then the matrix.
+
+use std::collections::BTreeMap;
+
+use record::unit::ByteCount;
+use topology::captured::{Captured, PairTable};
+use topology::{EndKind, Matrix, NumaNode, PathType};
+use view::{Block, Document, Item, Section, Table, Tone};
+
+use super::cards::{cards, gpus};
+use super::read::Shown;
+
+const ABSENT: &str = "—";
+
+/// Pairs and devices that a sentence names.
+const NAMED: usize = 3;
+
+/// A machine.
+pub(super) fn of_machine(shown: &Shown) -> Document {
+    let mut sections = matrix(&shown.matrix);
+    sections.extend(affinity(&shown.matrix));
+    let nccl = format!("Paths as {} computes them", shown.nccl.source);
+    let nccl_differs = shown.nccl.classes != shown.matrix.classes;
+    sections.extend(nccl_differs.then(|| Section::detail(nccl, vec![grid(&shown.nccl)])));
+    sections.extend(gpus(shown));
+    sections.extend(cards(shown, "NICs", EndKind::Nic));
+    sections.extend(cards(shown, "Other functions", EndKind::Other));
+    sections.extend(nodes(&shown.machine.nodes));
+    let open: Vec<String> = shown
+        .matrix_open
+        .iter()
+        .chain(&shown.open)
+        .cloned()
+        .collect();
+    sections.extend((!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])));
+    let unknown =
+        |text: &String| Item::of(Tone::Warning, format!("{text}.")).coded("fabric-unknown");
+    let mut findings: Vec<Item> = shown.matrix_open.iter().map(unknown).collect();
+    findings.extend(super::cards::narrow(shown));
+    let mut answer = meaning(&shown.matrix);
+    if shown.machine.gpus.is_empty() {
+        answer.insert(0, "No GPU on PCI Express.".to_owned());
+    }
+    if shown.platform.is_guest == Some(true) {
+        answer.push(
+            "A virtual machine: links and bridges above its devices are the host's.".to_owned(),
+        );
+    }
+    if shown.mig.iter().any(|gpu| !gpu.instances.is_empty()) {
+        answer.push("GPUs are divided by MIG: instances have no P2P.".to_owned());
+    }
+    Document {
+        title: format!("Topology of {}", shown.source),
+        simulated: shown.simulated.clone(),
+        answer,
+        findings,
+        sections,
+        ..Document::default()
+    }
+}
+
+/// A captured text, which is not printed again.
+pub(super) fn of_captured(captured: &Captured) -> Document {
+    let mut answer = captured.matrix.as_ref().map(meaning).unwrap_or_default();
+    answer.extend(captured.tables.iter().filter_map(peers));
+    if answer.is_empty() {
+        let (gpus, nodes) = (captured.gpus.len(), captured.nodes.len());
+        answer.push(match (gpus, nodes) {
+            (0, nodes) => format!("{nodes} NUMA nodes, no GPU."),
+            (gpus, 0) => format!("{gpus} GPUs; the text does not say how they are joined."),
+            (gpus, nodes) => format!("{gpus} GPUs, {nodes} NUMA nodes."),
+        });
+    }
+    let mut sections = Vec::new();
+    if let Some(found) = &captured.matrix {
+        sections.extend(matrix(found).into_iter().map(|section| Section {
+            detail: true,
+            ..section
+        }));
+        sections.extend(affinity(found));
+    }
+    sections.extend(captured.tables.iter().map(pairs));
+    if !captured.gpus.is_empty() {
+        let mut table = Table::under(["", "address", "what", "UUID"]);
+        for gpu in &captured.gpus {
+            table.row([
+                format!("GPU{}", gpu.number),
+                shown(gpu.address),
+                shown(gpu.name.as_ref()),
+                shown(gpu.uuid.as_ref()),
+            ]);
+            for mig in &gpu.mig {
+                let name = format!("MIG {}", mig.number);
+                table.row([name, String::new(), mig.profile.clone(), mig.uuid.clone()]);
+            }
+        }
+        sections.push(Section::detail("GPUs", vec![Block::Table(table)]));
+    }
+    sections.extend(nodes(&captured.nodes));
+    let findings = captured.contradictions.iter().chain(&captured.open);
+    Document {
+        title: format!("From {}", captured.sources.join(", ")),
+        answer,
+        findings: findings.map(view::captured::item).collect(),
+        sections,
+        ..Document::default()
+    }
+}
+
+pub(super) fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
+}
+
+/// How pairs of GPUs are joined, and which NIC is nearest: a sentence each.
+fn meaning(matrix: &Matrix) -> Vec<String> {
+    let of_kind = |kind| {
+        let ends = matrix.ends.iter().enumerate();
+        let ends = ends.filter(move |(_, end)| end.kind == kind);
+        ends.map(|(at, end)| (at, end.name.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let (gpus, nics) = (of_kind(EndKind::Gpu), of_kind(EndKind::Nic));
+    let mut by_class: BTreeMap<PathType, Vec<String>> = BTreeMap::new();
+    for (at, (a, name)) in gpus.iter().enumerate() {
+        for (b, other) in &gpus[at + 1..] {
+            if let Some(class) = matrix.class(*a, *b) {
+                by_class
+                    .entry(class)
+                    .or_default()
+                    .push(format!("{name}-{other}"));
+            }
+        }
+    }
+    let total: usize = by_class.values().map(Vec::len).sum();
+    let clause = |(class, pairs): (&PathType, &Vec<String>)| {
+        let pairs = match pairs.len() {
+            all if all == total && all > 1 => format!("all {all} GPU pairs"),
+            few if few <= NAMED => pairs.join(", "),
+            many => format!("{many} pairs"),
+        };
+        format!("{pairs} {} ({class})", way(*class))
+    };
+    let clauses: Vec<String> = by_class.iter().map(clause).collect();
+    let mut sentences = Vec::new();
+    if !clauses.is_empty() {
+        sentences.push(format!("{}.", clauses.join("; ")));
+    } else if let [(_, only)] = gpus.as_slice() {
+        sentences.push(format!("{only} is the only GPU."));
+    }
+    let mut nearest: Vec<(Vec<&str>, PathType, Vec<&str>)> = Vec::new();
+    for (gpu, name) in &gpus {
+        let class = |nic: &usize| matrix.class(*gpu, *nic);
+        let Some(best) = nics.iter().filter_map(|(nic, _)| class(nic)).min() else {
+            continue;
+        };
+        let near = nics.iter().filter(|(nic, _)| class(nic) == Some(best));
+        let near: Vec<&str> = near.map(|(_, nic)| *nic).collect();
+        match nearest
+            .iter_mut()
+            .find(|one| (&one.0, one.1) == (&near, best))
+        {
+            Some((.., gpus)) => gpus.push(name),
+            None => nearest.push((near, best, vec![name])),
+        }
+    }
+    let clauses = nearest
+        .iter()
+        .map(|(near, class, gpus)| format!("{} for {} ({class})", some(near), some(gpus)));
+    let clauses: Vec<String> = clauses.collect();
+    if !clauses.is_empty() {
+        sentences.push(format!("Nearest NIC: {}.", clauses.join("; ")));
+    }
+    sentences
+}
+
+fn some(names: &[&str]) -> String {
+    match names.len() {
+        few if few <= NAMED => names.join(", "),
+        many => format!("{} and {} more", names[..2].join(", "), many - 2),
+    }
+}
+
+/// How a class joins two devices.
+fn way(class: PathType) -> &'static str {
+    match class {
+        PathType::Nv(_) => "by NVLink",
+        PathType::Pix => "below one PCIe switch",
+        PathType::Pxb => "through several PCIe switches",
+        PathType::Phb => "through a host bridge",
+        PathType::Node => "within a NUMA node",
+        PathType::Sys => "across sockets",
+        PathType::Unknown => "by an unknown path",
+        _ => "beside PCI Express",
+    }
+}
+
+/// What a table of peer access says: where it is not the same for all pairs, how many have what.
+fn peers(table: &PairTable) -> Option<String> {
+    let is_access = ["peer", "access"]
+        .iter()
+        .any(|word| table.about.contains(word));
+    let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+    for (a, row) in table.cells.iter().enumerate() {
+        for (b, cell) in row.iter().enumerate() {
+            if let Some(cell) = cell.as_deref().filter(|_| a != b) {
+                *words.entry(cell).or_default() += 1;
+            }
+        }
+    }
+    let words: Vec<String> = words
+        .iter()
+        .map(|(word, count)| format!("{word} {count}"))
+        .collect();
+    let about = &table.about;
+    (is_access && !words.is_empty())
+        .then(|| format!("{about} by ordered pairs: {}.", words.join(", ")))
+}
+
+/// The matrix of classes; wide ones are details.
+fn matrix(matrix: &Matrix) -> Vec<Section> {
+    if matrix.ends.is_empty() {
+        return Vec::new();
+    }
+    let heading = format!("Paths as {} names them", matrix.source);
+    let blocks = vec![grid(matrix)];
+    vec![match matrix.ends.len() > 12 {
+        true => Section::detail(heading, blocks),
+        false => Section::new(heading, blocks),
+    }]
+}
+
+fn grid(matrix: &Matrix) -> Block {
+    let names = matrix.ends.iter().map(|end| end.name.clone());
+    let mut table = Table {
+        heads: std::iter::once(String::new()).chain(names).collect(),
+        rows: Vec::new(),
+    };
+    for (a, end) in matrix.ends.iter().enumerate() {
+        let cell = |b: usize| match (matrix.class(a, b), a == b) {
+            (_, true) => "X".to_owned(),
+            (class, false) => shown(class),
+        };
+        let cells = (0..matrix.ends.len()).map(cell);
+        table
+            .rows
+            .push(std::iter::once(end.name.clone()).chain(cells).collect());
+    }
+    Block::Table(table)
+}
+
+/// Node, CPUs, address and name of each end.
+fn affinity(matrix: &Matrix) -> Option<Section> {
+    let mut table = Table::under(["", "node", "CPUs", "address", "what"]);
+    for end in &matrix.ends {
+        table.row([
+            end.name.clone(),
+            shown(end.node),
+            shown(end.cpus.as_ref()),
+            shown(end.address),
+            shown(end.label.as_ref()),
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section::detail("Affinity", vec![Block::Table(table)]))
+}
+
+fn pairs(table: &PairTable) -> Section {
+    let heads = std::iter::once(String::new()).chain(table.ends.iter().cloned());
+    let row = |(a, name): (usize, &String)| {
+        let cells = (0..table.ends.len()).map(|b| table.cell(a, b).unwrap_or(ABSENT).to_owned());
+        std::iter::once(name.clone()).chain(cells).collect()
+    };
+    let block = Block::Table(Table {
+        heads: heads.collect(),
+        rows: table.ends.iter().enumerate().map(row).collect(),
+    });
+    Section::detail(format!("{} ({})", table.about, table.source), vec![block])
+}
+
+/// NUMA nodes with their distances.
+fn nodes(nodes: &[NumaNode]) -> Option<Section> {
+    let mut table = Table::under(["node", "memory", "CPUs"]);
+    table
+        .heads
+        .extend(nodes.iter().map(|node| format!("to {}", node.id)));
+    for node in nodes {
+        let mut row = vec![
+            node.id.to_string(),
+            shown(node.memory_bytes.map(ByteCount)),
+            node.cpus.to_string(),
+        ];
+        row.extend(
+            nodes
+                .iter()
+                .map(|other| shown(node.distances.get(&other.id))),
+        );
+        table.rows.push(row);
+    }
+    (!table.rows.is_empty()).then(|| Section::detail("NUMA nodes", vec![Block::Table(table)]))
+}

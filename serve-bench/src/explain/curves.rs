@@ -1,0 +1,110 @@
+//! Pictures of all-reduce times over message size.
+
+use ::explain::{Attribution, Inputs, PublishedPath};
+use record::unit::ByteCount;
+use record::{CallMode, CollectiveKind};
+use view::Block;
+use view::page::{Axis, Plot, PlotMark, PlotPoint, PlotSeries};
+
+/// This machine's curve with the model's sizes, else what was published for its GPU; `None` where there is neither.
+pub(super) fn curves(inputs: &Inputs, marks: Option<Vec<PlotMark>>) -> Option<Block> {
+    let own = all_reduces("", inputs);
+    let (title, series) = match own.is_empty() {
+        true => ("published all-reduce times of this GPU", published(inputs)),
+        false => ("all-reduce of this machine, us over bytes", own),
+    };
+    drawn(title, series, marks.unwrap_or_default())
+}
+
+/// Series in one picture.
+pub(super) fn drawn(title: &str, series: Vec<PlotSeries>, marks: Vec<PlotMark>) -> Option<Block> {
+    let axis = |label: &str, bytes| Axis {
+        label: label.to_owned(),
+        logarithmic: true,
+        bytes,
+        ..Axis::default()
+    };
+    (!series.is_empty()).then(|| {
+        Block::Plot(Plot {
+            title: title.to_owned(),
+            across: axis("bytes of each rank's message", true),
+            up: axis("us", false),
+            series,
+            marks,
+            ..Plot::default()
+        })
+    })
+}
+
+/// A size that a model sends.
+pub(super) fn mark(bytes: u64, label: &str) -> PlotMark {
+    PlotMark {
+        x: bytes as f64,
+        label: format!("{}: {label}", ByteCount(bytes)),
+    }
+}
+
+/// The all-reduce sizes of a step.
+pub(super) fn marks(attribution: &Attribution) -> Vec<PlotMark> {
+    let mut sizes: Vec<u64> = attribution
+        .collectives
+        .iter()
+        .filter(|of| of.kind == CollectiveKind::AllReduce)
+        .map(|of| of.bytes_per_rank)
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let label = format!("batch {}", attribution.batch);
+    sizes.into_iter().map(|bytes| mark(bytes, &label)).collect()
+}
+
+/// The curves of a side, a series for each mode and kernel.
+pub(super) fn all_reduces(side: &str, inputs: &Inputs) -> Vec<PlotSeries> {
+    let modes = CallMode::ALL.into_iter().rev().map(Some).chain([None]);
+    let kinds = modes.flat_map(|mode| [(mode, false), (mode, true)]);
+    let series = kinds.map(|(mode, by_engine)| {
+        let of_kind = inputs.curve.iter().filter(|point| {
+            let its = (point.kind, point.ranks, point.mode, point.engine.is_some());
+            its == (CollectiveKind::AllReduce, inputs.tp, mode, by_engine)
+        });
+        let point = |of: &import::CurvePoint| PlotPoint {
+            x: of.bytes_per_rank as f64,
+            y: of.us,
+            interval: of.low.zip(of.high),
+            ..PlotPoint::default()
+        };
+        let mut points: Vec<PlotPoint> = of_kind.map(point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let mode = mode.map_or_else(|| "mode not stated".to_owned(), |mode| mode.to_string());
+        let by = if by_engine { ", engine's kernel" } else { "" };
+        PlotSeries {
+            name: format!("{side}TP{}, {mode}{by}", inputs.tp),
+            points,
+            ..PlotSeries::default()
+        }
+    });
+    series.filter(|series| !series.points.is_empty()).collect()
+}
+
+fn published(inputs: &Inputs) -> Vec<PlotSeries> {
+    let all = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
+    let point = |&(bytes, us): &(u64, f64)| PlotPoint {
+        x: bytes as f64,
+        y: us,
+        ..PlotPoint::default()
+    };
+    let series = all.into_iter().map(|curve| PlotSeries {
+        name: format!("published, {}", path(curve.path)),
+        points: curve.points.iter().map(point).collect(),
+        ..PlotSeries::default()
+    });
+    series.collect()
+}
+
+fn path(of: PublishedPath) -> &'static str {
+    match of {
+        PublishedPath::Peer => "peer",
+        PublishedPath::Staged => "staged",
+        PublishedPath::Custom => "custom",
+    }
+}

@@ -1,0 +1,417 @@
+//! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
+
+use ::explain::{AblationUnused, Condition, Finding, GemmDoubt, LeftOut, Refusal, TraceDoubt};
+use record::unit::ByteCount;
+use view::{Block, Document, Item, Section, Tone};
+
+use super::bars::detail;
+
+/// Findings for the screen at most; the others stand behind `-v`.
+const SHOWN: usize = 6;
+
+/// The findings that lower a grade or refuse, one line a kind, and the section of all others.
+pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
+    let mut kinds: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let run = run(finding);
+        let is_known = kinds.iter().any(|(first, _)| *first == finding);
+        let same = |first: &Finding| first.code() == finding.code() && !is_single(first);
+        match kinds.iter_mut().find(|(first, _)| same(first)) {
+            _ if is_known => {}
+            Some((_, runs)) => runs.extend(run),
+            None => kinds.push((finding, run.into_iter().collect())),
+        }
+    }
+    let item = |(finding, runs): &(&Finding, Vec<&str>)| {
+        let of = match runs.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", runs.join(", ")),
+        };
+        let is_weighty = finding.refuses() || finding.caps().is_some();
+        let tone = match is_weighty {
+            true if finding.refuses() => Tone::Bad,
+            true => Tone::Warning,
+            false => Tone::Open,
+        };
+        Item::of(tone, format!("{of}{}", words(finding))).coded(finding.code())
+    };
+    let (weighty, notes): (Vec<_>, Vec<_>) = kinds
+        .iter()
+        .partition(|(finding, _)| finding.refuses() || finding.caps().is_some());
+    let mut shown: Vec<Item> = weighty.into_iter().map(item).collect();
+    let mut rest = shown.split_off(shown.len().min(SHOWN));
+    rest.extend(notes.into_iter().map(item));
+    if !rest.is_empty() {
+        let notes = if rest.len() == 1 {
+            "1 note".to_owned()
+        } else {
+            format!("{} notes", rest.len())
+        };
+        shown.push(Item::plain(format!(
+            "{notes} on inputs and assumptions: add -v."
+        )));
+    }
+    (
+        shown,
+        detail("Notes on inputs and assumptions", vec![Block::List(rest)]),
+    )
+}
+
+/// Says with `why` before it what stands against an answer, and gives the section of the notes.
+pub(super) fn refused(
+    document: &mut Document,
+    why: &str,
+    refusal: &Refusal,
+    findings: &[Finding],
+) -> Option<Section> {
+    let first = refusal.reasons.first().map_or_else(String::new, words);
+    document.answer.push(format!("{why}: {first}"));
+    let others = refusal.reasons.iter().skip(1);
+    let beside = findings.iter().filter(|of| !refusal.reasons.contains(of));
+    let all: Vec<Finding> = others.chain(beside).cloned().collect();
+    let (shown, notes) = grouped(&all);
+    document.findings = shown;
+    notes
+}
+
+/// Kinds of which each one stands by itself.
+fn is_single(finding: &Finding) -> bool {
+    run(finding).is_none() || matches!(finding, Finding::FileDoubtful { .. })
+}
+
+fn run(finding: &Finding) -> Option<&str> {
+    match finding {
+        Finding::RequestsFailed { run, .. }
+        | Finding::OpenLoop { run, .. }
+        | Finding::InFlightOff { run, .. }
+        | Finding::SeveralTokens { run, .. }
+        | Finding::PrefillInSteps { run, .. }
+        | Finding::OutputVaries { run, .. }
+        | Finding::TimesDisagree { run, .. }
+        | Finding::FileDoubtful { run, .. }
+        | Finding::Throttled { run, .. }
+        | Finding::ClocksNotWatched { run } => Some(run),
+        _ => None,
+    }
+}
+
+fn numbers(values: &[f64]) -> String {
+    let texts: Vec<String> = values.iter().map(|value| format!("{value:.1}")).collect();
+    texts.join(", ")
+}
+
+fn sizes(bytes: &[u64]) -> String {
+    let texts: Vec<String> = bytes
+        .iter()
+        .map(|size| ByteCount(*size).to_string())
+        .collect();
+    texts.join(", ")
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+/// The line of a finding, without the run that it is of.
+pub(super) fn words(finding: &Finding) -> String {
+    match finding {
+        Finding::ModelDiffers { names } => format!("different models: {}.", names.join(", ")),
+        Finding::BatchDiffers { in_flight } => {
+            format!(
+                "not the same batch: {} requests in flight.",
+                numbers(in_flight)
+            )
+        }
+        Finding::RequestsFailed { failed, of, .. } => format!("{failed} of {of} requests failed."),
+        Finding::SimulatedMixed { origins } => {
+            format!(
+                "measured and simulated files are mixed: {}.",
+                origins.join(", ")
+            )
+        }
+        Finding::SizeMissing {
+            tp, runs_of_one: 0, ..
+        } if *tp > 1 => {
+            format!("a result of one GPU is missing: serve TP1, too, or another size than TP{tp}.")
+        }
+        Finding::SizeMissing { .. } => "a result of several GPUs is missing.".to_owned(),
+        Finding::SameResult { origin } => {
+            format!("the same result stands on both sides: {origin}.")
+        }
+        Finding::NoStepTime => {
+            "no time of a step: give a time per token, or a latency with output tokens.".to_owned()
+        }
+        Finding::EstimatesExceedStep => {
+            "the estimates alone exceed the measured step: is --model or --box another?".to_owned()
+        }
+        Finding::EngineMissing { tp } => format!("what the engine sends at TP{tp} is unknown."),
+        Finding::NoCurve { ranks } => format!("no all-reduce times for {ranks} GPUs."),
+        Finding::FirstTokenNotAlone { .. } => {
+            "time to first token not judged: it needs a stream at --concurrency 1.".to_owned()
+        }
+        Finding::CurveUnit {
+            collectives_ms,
+            step_ms,
+        } => format!(
+            "collectives of {collectives_ms:.0} ms in a step of {step_ms:.1} ms: give times in us."
+        ),
+        Finding::ConditionsDiffer { what, values } => {
+            format!("{} differ: {}.", condition(*what), values.join(" and "))
+        }
+        Finding::OpenLoop { rate, .. } => match rate {
+            Some(rate) => format!("open loop at {rate} requests/s: the batch was not fixed."),
+            None => "all requests were sent at once: the batch was not fixed.".to_owned(),
+        },
+        Finding::InFlightOff { seen, asked, .. } => {
+            format!("{seen:.1} requests in flight where {asked:.0} were asked for.")
+        }
+        Finding::SeveralTokens { tokens, .. } => match tokens {
+            Some(tokens) => format!("{tokens:.2} tokens a chunk: a gap is not one step."),
+            None => "speculative decoding: a gap is not one step.".to_owned(),
+        },
+        Finding::PrefillInSteps { share, .. } => {
+            format!("at least {} of the steps hold prefill.", percent(*share))
+        }
+        Finding::LengthsDiffer { input, output } => {
+            format!(
+                "lengths differ: {} tokens in, {} out.",
+                numbers(input),
+                numbers(output)
+            )
+        }
+        Finding::OutputVaries { mean, asked, .. } => match asked {
+            Some(asked) => format!("{mean:.1} of {asked} output tokens on average."),
+            None => format!("replies differ in length, {mean:.1} tokens on average."),
+        },
+        Finding::TimesDisagree {
+            sum_ms, whole_ms, ..
+        } => {
+            format!("TTFT and TPOT add up to {sum_ms:.0} ms of {whole_ms:.0} ms latency.")
+        }
+        Finding::FileDoubtful { detail, .. } => format!("doubtful figure: {detail}."),
+        Finding::Throttled {
+            slowed,
+            readings,
+            reasons,
+            ..
+        } => {
+            format!(
+                "clocks held in {slowed} of {readings} readings ({}).",
+                reasons.join(", ")
+            )
+        }
+        Finding::ClocksDiffer { mhz } if mhz.is_empty() => "clocks were held unequally.".to_owned(),
+        Finding::ClocksDiffer { mhz } => format!("clocks differ: {} MHz.", numbers(mhz)),
+        Finding::ClocksNotWatched { .. } => "clocks were not watched during the load.".to_owned(),
+        Finding::TransportUnknown => "what the collectives go over is not in the files.".to_owned(),
+        Finding::TransportDisagrees { bench, log } => {
+            let of = |via: &Option<String>| via.clone().unwrap_or_else(|| ABSENT_WAY.to_owned());
+            format!(
+                "transport: {} by the bench, {} by the server's log.",
+                of(bench),
+                of(log)
+            )
+        }
+        Finding::WeightsTooLarge {
+            weight_bytes,
+            memory_bytes,
+        } => format!(
+            "{} of weights do not fit one GPU of {}.",
+            ByteCount(*weight_bytes),
+            ByteCount(*memory_bytes)
+        ),
+        Finding::StepTooShort { gb_per_s } => {
+            format!("a step would read weights at {gb_per_s:.0} GB/s: check model and units.")
+        }
+        Finding::EngineDiffers {
+            used,
+            served,
+            has_rules,
+            ..
+        } => match has_rules {
+            true => format!("rules of {used}, files of {served}: give --engine {served}."),
+            false => format!("rules of {used} stand in for {served}, which has none here."),
+        },
+        Finding::ShardOutOfBounds {
+            shard_ms,
+            part_ms,
+            several_ms,
+        } => {
+            format!("shard step {shard_ms:.1} ms lies outside {part_ms:.1} to {several_ms:.1} ms.")
+        }
+        Finding::ShardDisagrees { left_ms, other_ms } => format!(
+            "shard run leaves {left_ms:.1} ms for communication, another measurement says {other_ms:.1}."
+        ),
+        Finding::ShardByLatency => {
+            "shard run by latencies, which hold the prompts' own all-reduces.".to_owned()
+        }
+        Finding::CollectiveTrouble { detail, more, .. } => match more {
+            0 => format!("collectives: {detail}."),
+            more => format!("collectives: {detail}; {more} more."),
+        },
+        Finding::CurveDisagrees {
+            bytes,
+            least_us,
+            most_us,
+        } => {
+            format!(
+                "times of {} disagree: {least_us:.1} and {most_us:.1} us.",
+                ByteCount(*bytes)
+            )
+        }
+        Finding::CurveLeftOut { points, of, why } => {
+            let why = match why {
+                LeftOut::HostMemory => "ranks in host memory",
+                LeftOut::ReachesZero => "intervals that reach 0",
+                LeftOut::OtherRanks => "another number of GPUs",
+            };
+            format!("{points} of {of} collective times left out: {why}.")
+        }
+        Finding::CurveTooFar { ranks, bytes } => {
+            format!(
+                "the curve of {ranks} GPUs ends too far from {}.",
+                sizes(bytes)
+            )
+        }
+        Finding::CurveSizeRead { kind, bytes, near } => {
+            format!("{kind} of {} read from {}.", ByteCount(*bytes), sizes(near))
+        }
+        Finding::CurveMode { timed, wanted } => {
+            let timed =
+                timed.map_or_else(|| "an unstated mode".to_owned(), |mode| mode.to_string());
+            let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
+            format!(
+                "collectives timed in {timed}, the engine runs {}.",
+                wanted.join(" or ")
+            )
+        }
+        Finding::CurvePublished => {
+            "all-reduce not measured here: published times of this GPU stand in.".to_owned()
+        }
+        Finding::CurveByFormula { gb_per_s } => {
+            format!("all-reduce worked out from {gb_per_s:.1} GB/s a link, not measured.")
+        }
+        Finding::CurveTooSlow {
+            by_curve_ms,
+            left_ms,
+        } => {
+            format!("collectives would take {by_curve_ms:.1} ms and the step leaves {left_ms:.1}.")
+        }
+        Finding::EstimatesOvershoot { share } => format!(
+            "the estimated parts overshoot the step in {} of draws: they may be high.",
+            percent(*share)
+        ),
+        Finding::TraceDoubtful { why, calls } => trace(*why, *calls),
+        Finding::GemmTimesDoubtful { why, detail } => gemm(*why, detail),
+        Finding::NotStreamed => {
+            "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
+        }
+        Finding::PromptLengthUnknown => "prompt lengths are not in the files.".to_owned(),
+        Finding::StepHoldsPrompts { most_ms, .. } => match most_ms {
+            Some(most) => format!("up to {most:.2} ms of the step may be other requests' prompts."),
+            None => "the time per token may hold steps with prompts.".to_owned(),
+        },
+        Finding::StepByMedian { left_out_ms, of_ms } => format!(
+            "step from the median gap: {left_out_ms:.2} of {of_ms:.2} ms with prompts left out."
+        ),
+        Finding::SingleStart => "one server start a size: the spread is assumed.".to_owned(),
+        Finding::LaunchesDiffer {
+            tp,
+            least_ms,
+            most_ms,
+            launches,
+        } => format!(
+            "{launches} launches of TP{tp} differ: {least_ms:.1} to {most_ms:.1} ms a step."
+        ),
+        Finding::OverlapPossible { hidden } => format!(
+            "up to {} of the collectives may be hidden behind other work.",
+            percent(*hidden)
+        ),
+        Finding::PromptCollectivesAssumed { largest_bytes } => format!(
+            "prompts' all-reduces (up to {}) are estimated.",
+            ByteCount(*largest_bytes)
+        ),
+        Finding::Assumed { detail } => format!("assumed: {detail}."),
+        Finding::NoPrefixCacheAssumed => "prompts are taken to be new to the cache.".to_owned(),
+        Finding::MachineDescribed { name } => format!("machine as its file {name} describes it."),
+        Finding::ModelNotNamed { origin } => format!("{origin} names no model."),
+        Finding::CacheTight { tp, holds, batch } => {
+            format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
+        }
+        Finding::ShardOfOtherSize { tp } => format!("the shard run says nothing of TP{tp}."),
+        Finding::AblationNotUsed { why } => ablation(*why).to_owned(),
+    }
+}
+
+/// What to do about a finding with which nothing can be said.
+pub(super) fn remedy(finding: &Finding) -> &'static str {
+    match finding {
+        Finding::ModelDiffers { .. } => "Serve the same model at both sizes, name it with --model.",
+        Finding::BatchDiffers { .. } => "Run all at the same concurrency, in whole waves.",
+        Finding::RequestsFailed { .. } => "Find why requests fail, or ask for less at once.",
+        Finding::SimulatedMixed { .. } => "Give only measured files, or only simulated ones.",
+        Finding::SizeMissing { .. } => "Serve 1 GPU, too; or compare --tp2 with --tp4.",
+        Finding::SameResult { .. } => "Name two different results.",
+        Finding::EstimatesExceedStep => "Check --model and --box; give ranges with --prior.",
+        _ => "Give results with a time per token, such as tplens serve run writes.",
+    }
+}
+
+/// A transport that was not stated.
+const ABSENT_WAY: &str = "not stated";
+
+fn condition(of: Condition) -> &'static str {
+    match of {
+        Condition::Engine => "engines",
+        Condition::Host => "machines",
+        Condition::Gpus => "GPUs",
+        Condition::Quantisation => "weight formats",
+        Condition::Machine => "simulated machines",
+        Condition::Version => "engine versions",
+        Condition::Data => "data sets",
+        Condition::Seed => "seeds",
+        Condition::Flags => "launch flags",
+    }
+}
+
+fn trace(why: TraceDoubt, calls: f64) -> String {
+    match why {
+        TraceDoubt::NoAllReduce => "trace left out: no all-reduce of a known name.".to_owned(),
+        TraceDoubt::LessThanAStep => {
+            format!("trace left out: {calls:.0} all-reduces, less than a step.")
+        }
+        TraceDoubt::Mixed => "the trace may hold calls of prompts, too.".to_owned(),
+        TraceDoubt::NotWholeSteps => {
+            format!("{calls:.0} traced all-reduces are no whole number of steps.")
+        }
+        TraceDoubt::FewSteps => "the trace holds few steps.".to_owned(),
+        TraceDoubt::OtherPath(path) => format!("{calls:.0} traced all-reduces went by {path}."),
+        TraceDoubt::NoGather => "the trace holds no all-gather.".to_owned(),
+        TraceDoubt::CurveIsBetter => "the curve is better evidence than this trace.".to_owned(),
+    }
+}
+
+fn gemm(why: GemmDoubt, detail: &str) -> String {
+    match why {
+        GemmDoubt::GivenByHand => "GEMM times unused: gemm_speedup was given.".to_owned(),
+        GemmDoubt::ShapesUnknown => {
+            "GEMM times unused: this model's shapes are unknown.".to_owned()
+        }
+        GemmDoubt::OtherType => format!("GEMM times unused: they are of {detail}."),
+        GemmDoubt::OtherGpu => format!("GEMM times unused: other GPUs ({detail})."),
+        GemmDoubt::ShapesMissing => format!("GEMM times unused: measure {detail}."),
+        GemmDoubt::OriginUnknown => format!("GEMM times of unknown GPU or version ({detail})."),
+    }
+}
+
+fn ablation(why: AblationUnused) -> &'static str {
+    match why {
+        AblationUnused::OtherRuns => "the ablation is of other runs and raises no grade.",
+        AblationUnused::OtherLoad => "the ablation is of another load and raises no grade.",
+        AblationUnused::DelaysOnly => "the ablation varied no link and raises no grade.",
+        AblationUnused::GradeCapped => {
+            "the ablation raises no grade beside the findings on the runs."
+        }
+        AblationUnused::Contradicts => "the ablation gives communication more than the runs leave.",
+    }
+}

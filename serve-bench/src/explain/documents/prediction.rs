@@ -1,0 +1,129 @@
+//! A prediction as a document.
+
+use ::explain::{Level, NotPredicted, Part, PartName, Predicted, Prediction};
+use view::{Block, Document, Section};
+
+use super::bars::{ABSENT, basis, detail, frame, inputs, priors, range, table, times};
+use super::finding::grouped;
+
+/// The document of a prediction.
+pub(crate) fn prediction(of: &Prediction) -> Document {
+    let gpu = of.gpu.as_deref().unwrap_or("unnamed GPUs");
+    let title = format!("{} on {gpu}, {} in flight: predicted", of.model, of.batch);
+    let mut document = frame(title, of.simulated.clone(), "tplens predict");
+    document.answer = of.sizes.iter().map(|size| sentence(of, size)).collect();
+    document.answer.extend(of.not_predicted.iter().map(no_room));
+    document.answer.push("Predicted, not measured.".to_owned());
+    let (findings, notes) = grouped(&of.caveats);
+    document.findings = findings;
+    document
+        .sections
+        .push(Section::new("Sizes", vec![sizes(of)]));
+    let parts = of.sizes.iter().filter_map(|size| {
+        detail(
+            &format!("Parts of a step at TP{}", size.tp),
+            vec![parts(&size.parts)],
+        )
+    });
+    document.sections.extend(parts);
+    let measured = of.measured_rates.iter().map(|rate| {
+        let requests = rate.requests;
+        format!(
+            "TP{}: {:.0} tok/s over the run ({}, {requests} requests)",
+            rate.tp, rate.tokens_per_s, rate.origin
+        )
+    });
+    let measured = detail("Measured", vec![Block::list(measured)]);
+    let rest = [measured, notes, priors(&of.priors), inputs(&of.inputs)];
+    document.sections.extend(rest.into_iter().flatten());
+    document
+}
+
+fn sentence(of: &Prediction, size: &Predicted) -> String {
+    let over = of.speed_up_over.unwrap_or(1);
+    let speed_up = size.serving.speed_up.as_ref();
+    let speed_up = speed_up.map_or_else(String::new, |of| format!(", {} TP{over}", times(of)));
+    format!(
+        "TP{}: {} ms per token{speed_up}.",
+        size.tp,
+        range(&size.serving.tpot, 1)
+    )
+}
+
+fn no_room(of: &NotPredicted) -> String {
+    match (of.weights_of_memory, of.holds) {
+        (Some((weights, memory)), _) => {
+            format!(
+                "TP{} does not fit: {weights:.1} GB of weights, {memory:.1} GB of memory.",
+                of.tp
+            )
+        }
+        (None, holds) => {
+            format!(
+                "TP{} does not fit: room for {} of these sequences.",
+                of.tp,
+                holds.unwrap_or(0)
+            )
+        }
+    }
+}
+
+fn sizes(of: &Prediction) -> Block {
+    let rows = of.sizes.iter().map(|size| {
+        let serving = &size.serving;
+        // So that an interval is never rounded to nothing.
+        let digits = usize::from(serving.ttft_alone.high < 100.0);
+        let speed_up = serving.speed_up.as_ref();
+        [
+            format!("TP{}", size.tp),
+            range(&size.step, 2),
+            range(&serving.tpot, 2),
+            range(&serving.tokens_per_s, 0),
+            range(&serving.ttft_alone, digits),
+            speed_up.map_or_else(|| ABSENT.to_owned(), |times| range(times, 2)),
+            level(size.level).to_owned(),
+        ]
+    });
+    let heads = [
+        "size",
+        "step ms",
+        "TPOT ms",
+        "tok/s",
+        "TTFT alone ms",
+        "speed-up",
+        "from",
+    ];
+    table(heads, rows.collect())
+}
+
+fn level(of: Level) -> &'static str {
+    match of {
+        Level::Roofline => "links, roofline",
+        Level::MeasuredOne => "measured TP1",
+        Level::HalfModel => "shard run",
+    }
+}
+
+fn parts(of: &[Part]) -> Block {
+    let rows = of.iter().map(|part| {
+        let name = match part.name {
+            PartName::HalfModel => "shard run",
+            PartName::Gemm => "GEMMs",
+            PartName::Attention => "attention",
+            PartName::Elementwise => "elementwise",
+            PartName::Host => "host",
+            PartName::Executor => "executor",
+            PartName::AllReduce => "all-reduce",
+            PartName::AllGather => "all-gather",
+            PartName::Skew => "skew",
+            PartName::LeftOut => "left out",
+        };
+        [
+            name.to_owned(),
+            range(&part.ms, 2),
+            part.grade.to_string(),
+            basis(&part.basis),
+        ]
+    });
+    table(["part", "ms a step", "grade", "rests on"], rows.collect())
+}

@@ -1,0 +1,324 @@
+//! A slope test as a document: whether the step follows the link.
+
+use ::explain::{
+    ArmSummary, BelowCause, Change, ConstantPart, NegativeControl, Range, Slope, SlopeCaveat,
+    SlopeFit, SlopeVerdict, Undecided,
+};
+use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
+use view::{Block, Document, Next, Section, Tone};
+
+use super::bars::{ABSENT, frame, range, table};
+
+/// The document of a slope test alone.
+pub(crate) fn slope(of: &Slope) -> Document {
+    let title = format!(
+        "{}, TP{}, {} in flight: does the step follow the link?",
+        of.model, of.tp, of.batch
+    );
+    let mut document = frame(title, of.simulated.clone(), "tplens ablate");
+    document.tone = match of.passes {
+        SlopeVerdict::Follows => Tone::Good,
+        SlopeVerdict::Undecided { .. } => Tone::Warning,
+        SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => Tone::Bad,
+    };
+    document.answer = vec![sentence(of)];
+    document
+        .answer
+        .extend(of.fit.as_ref().map(|fit| communication(of, fit)));
+    document.answer.extend(of.late.map(|late| {
+        format!(
+            "{} of {} launches left out: this machine was too busy.",
+            late.left_out, late.of
+        )
+    }));
+    document.next = next(of).into_iter().collect();
+    document.sections = vec![Section {
+        detail: false,
+        ..section(of)
+    }];
+    document
+}
+
+fn next(of: &Slope) -> Option<Next> {
+    let text = match &of.passes {
+        SlopeVerdict::Undecided { why } => match why {
+            Undecided::OneGpuMoved { .. } => "Find arms that leave one GPU alone.".to_owned(),
+            Undecided::OffTheLine { arm, .. } => {
+                format!("Run the arm {arm} again, or leave it out.")
+            }
+            Undecided::Rough { launches, .. } => {
+                format!("Run {launches} launches an arm, or a delay.")
+            }
+            Undecided::NothingPlanned => return None,
+            Undecided::FewArms { .. } => {
+                "Run two arms or more that change only the link.".to_owned()
+            }
+            Undecided::SameTimes => "Choose arms that change the collectives' time.".to_owned(),
+        },
+        SlopeVerdict::BelowPlan {
+            cause: BelowCause::OverlapOrOtherPath,
+            ..
+        } => "Add an arm with a known delay: it tells overlap from another path.".to_owned(),
+        SlopeVerdict::BelowPlan { .. } => {
+            "Check which path the engine takes in each arm.".to_owned()
+        }
+        SlopeVerdict::AbovePlan {
+            is_of_several: false,
+            ..
+        } => "Run the arms on one GPU, too, as a negative control.".to_owned(),
+        SlopeVerdict::AbovePlan { .. } => return None,
+        SlopeVerdict::Follows if matches!(of.constant, ConstantPart::NotKnown) => {
+            "Run the shard on one GPU (--half): it shows what no arm changes.".to_owned()
+        }
+        SlopeVerdict::Follows => return None,
+    };
+    Some(Next::plain(text))
+}
+
+/// Whether the step follows, in one sentence.
+pub(super) fn sentence(of: &Slope) -> String {
+    let found = of.fit.as_ref().map_or_else(String::new, |fit| {
+        format!(
+            " (slope {} of {} planned)",
+            range(&fit.slope, 0),
+            of.planned
+        )
+    });
+    match &of.passes {
+        SlopeVerdict::Follows => format!("The step follows the link{found}."),
+        SlopeVerdict::BelowPlan { cause, hidden } => {
+            let why = match cause {
+                BelowCause::OtherPath => "another path than was timed",
+                BelowCause::Overlap => "overlap",
+                BelowCause::OverlapOrOtherPath => "overlap or another path",
+            };
+            format!(
+                "The step follows less{found}: {:.0}% hidden by {why}.",
+                hidden.mid * 100.0
+            )
+        }
+        SlopeVerdict::AbovePlan { is_of_several, .. } => {
+            let why = if *is_of_several {
+                "skew between ranks"
+            } else {
+                "a confounder, or skew"
+            };
+            format!("The step follows more than planned{found}: {why}.")
+        }
+        SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
+    }
+}
+
+fn undecided(why: &Undecided) -> String {
+    match why {
+        Undecided::OneGpuMoved { arm, ms } => {
+            format!(
+                "one GPU, which sends nothing, moved by {} ms in {arm}",
+                range(ms, 2)
+            )
+        }
+        Undecided::OffTheLine { arm, .. } => format!("the arms are on no line, {arm} farthest off"),
+        Undecided::Rough { half_width, .. } => {
+            format!("the slope is known to {:.0}% only", half_width * 100.0)
+        }
+        Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
+        Undecided::FewArms { usable, of } => format!("{usable} of {of} arms have enough launches"),
+        Undecided::SameTimes => "all arms have the same collective time".to_owned(),
+    }
+}
+
+fn communication(of: &Slope, fit: &SlopeFit) -> String {
+    let (by_link, at) = (range(&fit.communication_ms, 1), &fit.at);
+    match &of.constant {
+        ConstantPart::NotKnown => format!("Communication takes at least {by_link} ms in {at}."),
+        ConstantPart::Assumed {
+            communication_ms, ..
+        } => {
+            format!(
+                "Communication takes about {} ms in {at}, {by_link} by the slope.",
+                range(communication_ms, 1)
+            )
+        }
+        ConstantPart::HalfModel { check } if check.contradicts() => {
+            format!(
+                "Shard run and slope disagree by {} ms: neither counts.",
+                range(&check.constant_ms, 1)
+            )
+        }
+        ConstantPart::HalfModel { check } => format!(
+            "Communication takes {} ms in {at}, {by_link} of it by the slope.",
+            range(&check.communication_ms, 1)
+        ),
+    }
+}
+
+/// The arms and the line through them.
+pub(super) fn section(of: &Slope) -> Section {
+    let ms = |of: Option<&Range>| of.map_or_else(|| ABSENT.to_owned(), |of| range(of, 2));
+    let rows = of.arms.iter().map(|arm| {
+        [
+            arm.name.clone(),
+            change(arm.change).to_owned(),
+            arm.launches.to_string(),
+            ms(arm.collective_us.as_ref()),
+            ms(arm.step_ms.as_ref()),
+            if arm.fitted { "yes" } else { "no" }.to_owned(),
+        ]
+    });
+    let heads = [
+        "arm",
+        "changes",
+        "launches",
+        "us an all-reduce",
+        "ms a step",
+        "in the line",
+    ];
+    let mut blocks: Vec<Block> = picture(of).map(Block::Plot).into_iter().collect();
+    blocks.push(table(heads, rows.collect()));
+    let mut notes = controls(of);
+    notes.extend(of.beside.iter().map(|of| {
+        format!(
+            "{}: step {} ms beside the baseline",
+            of.arm,
+            range(&of.step_ms, 2)
+        )
+    }));
+    notes.extend(of.caveats.iter().map(caveat));
+    blocks.push(Block::list(notes));
+    Section::detail("Ablation", blocks)
+}
+
+fn controls(of: &Slope) -> Vec<String> {
+    let one = match &of.negative_control {
+        NegativeControl::NotRun => "one GPU: not run".to_owned(),
+        NegativeControl::Still { most_ms, .. } => {
+            format!("one GPU: still, {most_ms:.2} ms at most")
+        }
+        NegativeControl::Moved { arm, ms } => {
+            format!("one GPU: MOVED in {arm} by {} ms", range(ms, 2))
+        }
+        NegativeControl::Unclear { arm, ms } => {
+            format!("one GPU: unclear, {arm} by {} ms", range(ms, 2))
+        }
+    };
+    let delay = of.delay_control.as_ref().map_or_else(
+        || "known delay: not run".to_owned(),
+        |of| {
+            let as_planned = if of.follows {
+                "as planned"
+            } else {
+                "not as planned"
+            };
+            format!("known delay: slope {}, {as_planned}", range(&of.slope, 0))
+        },
+    );
+    vec![one, delay]
+}
+
+fn caveat(of: &SlopeCaveat) -> String {
+    match of {
+        SlopeCaveat::TwoSlopes => {
+            "links and delays give two slopes; the line is of links".to_owned()
+        }
+        SlopeCaveat::TwoArms => "two arms: any two points make a line".to_owned(),
+        SlopeCaveat::OneArmBears { arm, share } => {
+            format!("{:.0}% of the slope rests on {arm}", share * 100.0)
+        }
+        SlopeCaveat::LateLaunches { arm, launches } => {
+            format!("{arm}: {} left out, played late", so_many(*launches))
+        }
+        SlopeCaveat::UnusableLaunches { arm, launches } => {
+            format!("{arm}: {} without a usable time", so_many(*launches))
+        }
+        SlopeCaveat::FewLaunches { arm, launches } => {
+            format!("{arm}: left out, {} only", so_many(*launches))
+        }
+        SlopeCaveat::OtherLoad { arm_ms, runs_ms } => {
+            format!("another load: a step of {arm_ms:.1} ms here, {runs_ms:.1} in the runs")
+        }
+    }
+}
+
+fn so_many(launches: usize) -> String {
+    let ending = if launches == 1 { "" } else { "es" };
+    format!("{launches} launch{ending}")
+}
+
+pub(crate) fn change(of: Change) -> &'static str {
+    match of {
+        Change::Baseline => "nothing",
+        Change::Link => "the link",
+        Change::Delay => "a known delay",
+        Change::Confounded => "the link and more",
+        Change::NegativeControl => "one GPU",
+    }
+}
+
+fn picture(of: &Slope) -> Option<Plot> {
+    let fit = of.fit.as_ref()?;
+    let point = |arm: &ArmSummary| {
+        let (x, y) = (arm.collective_us.as_ref()?, arm.step_ms.as_ref()?);
+        Some(PlotPoint {
+            x: x.mid,
+            y: y.mid,
+            interval: Some((y.low, y.high)),
+            across: Some((x.low, x.high)),
+            label: Some(arm.name.clone()),
+        })
+    };
+    let arms = |name: &str, fitted: bool| PlotSeries {
+        name: name.to_owned(),
+        shape: Shape::Dots,
+        points: of
+            .arms
+            .iter()
+            .filter(|arm| arm.fitted == fitted)
+            .filter_map(point)
+            .collect(),
+    };
+    let mut series = vec![arms("arms of the fit", true), arms("other arms", false)];
+    series.retain(|series| !series.points.is_empty());
+    let all = || series.iter().flat_map(|series| &series.points);
+    let least = all().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let most = all().map(|point| point.x).fold(0.0, f64::max);
+    // Both lines go through the fitted one at the arm whose communication is known; its milliseconds are over microseconds.
+    let (x, y) = (
+        fit.collective_us.mid,
+        fit.intercept_ms.mid + fit.communication_ms.mid,
+    );
+    let line = |name: String, slope: f64| PlotSeries {
+        name,
+        shape: Shape::Line,
+        points: [least, most]
+            .map(|at| PlotPoint {
+                x: at,
+                y: y + slope / 1e3 * (at - x),
+                ..PlotPoint::default()
+            })
+            .to_vec(),
+    };
+    let lines = [
+        line(
+            format!("fitted: {} all-reduces", range(&fit.slope, 0)),
+            fit.slope.mid,
+        ),
+        line(
+            format!("planned: {} all-reduces", of.planned),
+            f64::from(of.planned),
+        ),
+    ];
+    let has_points = !series.is_empty();
+    series.extend(lines);
+    let axis = |label: &str| Axis {
+        label: label.to_owned(),
+        ..Axis::default()
+    };
+    has_points.then(|| Plot {
+        title: "step over collective time, an arm each; bars are 5% and 95% of its launches' mean"
+            .to_owned(),
+        across: axis("us an all-reduce"),
+        up: axis("ms a step"),
+        series,
+        ..Plot::default()
+    })
+}

@@ -1,0 +1,86 @@
+//! Serving benchmark, embedded engine, study and explanation. Reads their command lines, prints, and returns the exit code; the work
+//! is done in one module a command.
+#![forbid(unsafe_code)]
+
+mod ablate;
+mod attempt;
+mod beside;
+mod cli;
+mod compare;
+mod engine_log;
+mod explain;
+mod flags;
+mod half;
+mod load;
+mod predict;
+mod selftest;
+mod server;
+mod show;
+mod slo;
+mod study;
+mod sweep;
+mod sweep_report;
+
+use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::outputs::{ended, interruptible};
+use program::say;
+use program::show::Show;
+use record::exit;
+
+use crate::cli::{Command, ServeCommand};
+
+/// Adds the commands to a command line.
+#[must_use]
+pub fn commands(line: clap::Command) -> clap::Command {
+    Command::augment_subcommands(line)
+}
+
+/// Carries out what a command line asks for, and gives the exit code.
+///
+/// # Errors
+/// It is no command of [`commands`].
+pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
+    let say = |line: &str| say!("{line}");
+    Ok(match Command::from_arg_matches(matches)? {
+        Command::Serve { command } => serve(command, show),
+        Command::Study(args) => interruptible(|interrupt| study::run(&args, show, interrupt, &say)),
+        Command::Demo(args) => interruptible(|interrupt| study::demo(&args, show, interrupt, &say)),
+        Command::Ablate(args) => {
+            interruptible(|interrupt| ablate::run(&args, show, interrupt, &say))
+        }
+        Command::Half(args) => interruptible(|interrupt| half::run(&args, show, interrupt, &say)),
+        Command::Explain(args) => ended(explain::run(&args, show)),
+        Command::Predict(args) => ended(predict::run(&args, show)),
+    })
+}
+
+fn serve(command: ServeCommand, show: Show) -> u8 {
+    let say = |line: &str| say!("{line}");
+    match command {
+        ServeCommand::Run(args) => load::run(&args, show),
+        ServeCommand::Engine(args) => server::run(&args),
+        ServeCommand::Selftest(args) => {
+            interruptible(|interrupt| selftest::run(&args, show, interrupt))
+        }
+        ServeCommand::EngineLog(args) => ended(engine_log::run(&args)),
+        ServeCommand::Slo(args) => {
+            interruptible(|interrupt| slo::run(&args, show, interrupt, &say))
+        }
+        ServeCommand::Sweep(args) => {
+            interruptible(|interrupt| sweep::run(&args, show, interrupt, &say))
+        }
+        ServeCommand::SweepReport(args) => sweep_report::run(&args, show),
+        ServeCommand::Show(args) => show::run(&args, show),
+        ServeCommand::Compare(args) => compare::run(&args, show),
+    }
+}
+
+/// Runs what the runner starts this program for, and gives the exit code; `None` where a first argument asks for none of it.
+#[must_use]
+pub fn worker(first: &str) -> Option<u8> {
+    let asked = runner::child::hidden(first, std::env::args_os().skip(2))?;
+    Some(asked.unwrap_or_else(|error| {
+        say!("error: {error}");
+        exit::INTERNAL
+    }))
+}

@@ -1,0 +1,392 @@
+//! What a reader must know before believing a run, of the requests, the server and the load generator. Data only.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use record::metric::itl;
+use record::{
+    Arrivals, RequestErrorKind, Serve, ServeFinding, ServeRequest, ServeSummary, TokenCount,
+};
+use stats::median;
+
+use super::dispatch::Sent;
+use super::tally::Tally;
+
+/// A client's delay above this part of a token gap is a finding.
+const LAG: f64 = 0.05;
+
+/// Below this it is none: fast servers wait for no client that long.
+const LEAST_LAG: Duration = Duration::from_millis(1);
+
+/// Requests in flight below this part of those asked for are another batch.
+const BATCH: f64 = 0.8;
+
+/// Mixed steps that take less than this times a decode step cost nothing.
+const SLOWER: f64 = 1.1;
+
+/// Above this part of tokens that came with steps mixed with prefill TPOT is not that of decoding.
+const MIXED: f64 = 0.5;
+
+/// Counts that differ by more than this part from what was asked for are a finding.
+const OFF: f64 = 0.1;
+
+/// Models that are named at most.
+const MODELS: usize = 3;
+
+/// Tokens above chunks by more than this part count as several tokens in a chunk.
+const MERGED: f64 = 0.02;
+
+/// The findings of a run that went to its end.
+pub(super) fn findings(
+    serve: &Serve,
+    tally: &Tally,
+    sent: &Sent,
+    asked: &[u32],
+    simulated: Option<&str>,
+) -> Vec<ServeFinding> {
+    let still = sent.stood_still;
+    let cached = tally.cached_tokens.unwrap_or(0);
+    let inputs = serve.requests.iter().filter_map(|one| one.input_tokens);
+    let of = inputs.map(u64::from).sum();
+    let other = |name: &&String| Some(name.as_str()) != simulated;
+    let models: Vec<String> = tally.other_models.iter().take(MODELS).cloned().collect();
+    [
+        failed(serve),
+        batch(serve),
+        output_length(serve, asked),
+        input_length(serve),
+        by_chunks(serve),
+        merged(serve),
+        fewer_than_chunks(serve),
+        (cached as f64 > of as f64 * OFF).then_some(ServeFinding::PrefixCacheHits { cached, of }),
+        tally.soft_boxes.iter().find(other).map(|machine| {
+            let machine = machine.clone();
+            ServeFinding::ServerSimulated { machine }
+        }),
+        serve
+            .target
+            .as_ref()
+            .filter(|_| !models.is_empty())
+            .map(|target| ServeFinding::ModelDiffers {
+                asked: target.model.clone(),
+                answered: models.clone(),
+            }),
+        serve.summary.as_ref().and_then(mixed),
+        not_sustained(serve),
+        late(serve, tally),
+        (still > Duration::ZERO).then(|| ServeFinding::ClientStalled { ms: ms(still) }),
+        (tally.resent > 0).then(|| ServeFinding::RequestsResent {
+            requests: u64::from(tally.resent),
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn completed(serve: &Serve) -> impl Iterator<Item = &ServeRequest> {
+    let completed = |request: &&ServeRequest| request.error.is_none();
+    serve.requests.iter().filter(completed)
+}
+
+fn failed(serve: &Serve) -> Option<ServeFinding> {
+    let errors = || serve.requests.iter().filter_map(|it| it.error.as_ref());
+    let mut kinds: BTreeMap<(RequestErrorKind, &str), u32> = BTreeMap::new();
+    for error in errors() {
+        *kinds.entry((error.kind, &error.seen)).or_default() += 1;
+    }
+    let ((most, detail), _) = kinds.into_iter().max_by_key(|(_, count)| *count)?;
+    Some(ServeFinding::RequestsFailed {
+        of: serve.requests.len(),
+        failed: errors().count(),
+        most,
+        detail: detail.to_owned(),
+    })
+}
+
+/// Where fewer were in flight than asked for, the batch was another one.
+fn batch(serve: &Serve) -> Option<ServeFinding> {
+    let load = serve.load.as_ref()?;
+    let asked = load.concurrency.filter(|_| !load.arrivals.is_open_loop())?;
+    let mean = serve.summary.as_ref()?.mean_in_flight;
+    // A run that is short beside its places is all ramp and tail, unless it cannot fill them at all.
+    let is_short = load.requests < asked.saturating_mul(4) && load.requests >= asked;
+    (!is_short && mean < f64::from(asked) * BATCH)
+        .then_some(ServeFinding::BatchNotReached { asked, mean })
+}
+
+/// Steps that also work on a prompt take longer, and where most are such TPOT is a prefill chunk's time.
+fn mixed(summary: &ServeSummary) -> Option<ServeFinding> {
+    let part = summary.mixed_part.filter(|part| *part > MIXED)?;
+    let decode_ms = summary.tpot_decode_ms.as_ref().map(|of| of.mean);
+    let mixed_ms = summary.tpot_mixed_ms.as_ref().map(|of| of.mean);
+    let is_as_fast = decode_ms.zip(mixed_ms);
+    let is_as_fast = is_as_fast.is_some_and(|(decode, mixed)| mixed < decode * SLOWER);
+    (!is_as_fast).then_some(ServeFinding::MixedSteps { part, decode_ms })
+}
+
+/// Arrivals ended, and as long again went by until the last reply: the queue grew to the end.
+fn not_sustained(serve: &Serve) -> Option<ServeFinding> {
+    let load = serve.load.as_ref()?;
+    let asked = load.arrivals.rate()?;
+    let summary = serve.summary.as_ref()?;
+    let last = serve.requests.iter().filter_map(|r| r.intended_ms);
+    let last_s = last.fold(0.0, f64::max) / 1e3;
+    let completed = summary.requests_per_s;
+    (!matches!(load.arrivals, Arrivals::Ramp { .. })
+        && last_s > 0.0
+        && completed < asked * 0.95
+        && summary.duration_s > last_s * 2.0)
+        .then_some(ServeFinding::RateNotSustained { asked, completed })
+}
+
+fn output_length(serve: &Serve, asked: &[u32]) -> Option<ServeFinding> {
+    serve.load.as_ref().filter(|load| load.ignore_eos)?;
+    let of = |request: &ServeRequest| asked.get(request.id as usize % asked.len().max(1)).copied();
+    let lengths = completed(serve).filter_map(|request| {
+        let (tokens, asked) = (request.output_tokens?, of(request)?);
+        (tokens != asked).then_some(tokens)
+    });
+    let lengths: Vec<u32> = lengths.collect();
+    Some(ServeFinding::OutputLengthDiffers {
+        differ: lengths.len(),
+        of: completed(serve).count(),
+        least_most: (*lengths.iter().min()?, *lengths.iter().max()?),
+    })
+}
+
+fn by_chunks(serve: &Serve) -> Option<ServeFinding> {
+    let chunks = |request: &&ServeRequest| request.counted_by == Some(TokenCount::Chunks);
+    let replies = completed(serve).filter(chunks).count();
+    let of = completed(serve).count();
+    (replies > 0).then_some(ServeFinding::TokensByChunks { replies, of })
+}
+
+fn merged(serve: &Serve) -> Option<ServeFinding> {
+    let streams = || {
+        completed(serve).filter(|request| {
+            request.counted_by != Some(TokenCount::Chunks) && !request.token_chunks_ms.is_empty()
+        })
+    };
+    let tokens = streams().filter_map(|r| r.output_tokens).map(u64::from);
+    let tokens: u64 = tokens.sum();
+    let chunks: usize = streams().map(|r| r.token_chunks_ms.len()).sum();
+    (tokens as f64 > chunks as f64 * (1.0 + MERGED))
+        .then_some(ServeFinding::SeveralTokensPerChunk { tokens, chunks })
+}
+
+/// A chunk with text has a token at least.
+fn fewer_than_chunks(serve: &Serve) -> Option<ServeFinding> {
+    let is_fewer = |request: &&ServeRequest| {
+        let tokens = request.output_tokens.map(|tokens| tokens as usize);
+        tokens.is_some_and(|tokens| tokens < request.token_chunks_ms.len())
+    };
+    let replies = completed(serve).filter(is_fewer).count();
+    let of = completed(serve).count();
+    (replies > 0).then_some(ServeFinding::FewerTokensThanChunks { replies, of })
+}
+
+fn input_length(serve: &Serve) -> Option<ServeFinding> {
+    let asked = serve.load.as_ref()?.input_tokens?;
+    let counts = completed(serve).filter_map(|request| request.input_tokens);
+    let counts: Vec<f64> = counts.map(f64::from).collect();
+    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+    let off = (mean - f64::from(asked)).abs();
+    (off > f64::from(asked) * OFF).then_some(ServeFinding::PromptLengthDiffers { asked, mean })
+}
+
+/// Only of a closed loop: in an open one a place may be free for long before the next request is due.
+fn late(serve: &Serve, tally: &Tally) -> Option<ServeFinding> {
+    if serve.load.as_ref()?.arrivals.is_open_loop() {
+        return None;
+    }
+    let bound = token_gap(serve)?.mul_f64(LAG).max(LEAST_LAG);
+    let late = tally.turnarounds.iter().filter(|lag| **lag > bound).count();
+    let most_ms = ms(*tally.turnarounds.iter().max()?);
+    let of = tally.turnarounds.len();
+    (late > 0).then_some(ServeFinding::ClientLate { late, of, most_ms })
+}
+
+/// The median time between tokens: of chunks, and without a stream of a whole reply by its tokens.
+fn token_gap(serve: &Serve) -> Option<Duration> {
+    let mut gaps: Vec<f64> = completed(serve).flat_map(itl::of).collect();
+    if gaps.is_empty() {
+        let per_token = |request: &ServeRequest| {
+            let tokens = request.output_tokens.filter(|tokens| *tokens > 0)?;
+            Some((request.ended_ms - request.sent_ms) / f64::from(tokens))
+        };
+        gaps = completed(serve).filter_map(per_token).collect();
+    }
+    let gap = median(&gaps)?;
+    (gap > 0.0).then(|| Duration::from_secs_f64(gap / 1e3))
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{RequestError, ServeLoad, ServeTarget};
+    use stats::distribution;
+
+    use super::super::own::Own;
+    use super::*;
+
+    const QUIET: Sent = Sent {
+        own: Own {
+            busy: Some(0.1),
+            starved: Some(0.0),
+        },
+        backlog: None,
+        stood_still: Duration::ZERO,
+    };
+
+    /// Two replies of four tokens, 20 ms apart, as asked for.
+    fn clean() -> Serve {
+        let request = |id: u32| ServeRequest {
+            id,
+            ended_ms: 110.0,
+            token_chunks_ms: vec![50.0, 70.0, 90.0, 110.0],
+            input_tokens: Some(10),
+            output_tokens: Some(4),
+            counted_by: Some(TokenCount::Usage),
+            ..ServeRequest::default()
+        };
+        Serve {
+            target: Some(ServeTarget {
+                model: "m".to_owned(),
+                ..ServeTarget::default()
+            }),
+            load: Some(ServeLoad {
+                concurrency: Some(1),
+                requests: 2,
+                input_tokens: Some(10),
+                output_tokens: Some(4),
+                ignore_eos: true,
+                ..ServeLoad::default()
+            }),
+            requests: vec![request(0), request(1)],
+            ..Serve::default()
+        }
+    }
+
+    fn found(serve: &Serve, tally: &Tally) -> Vec<ServeFinding> {
+        findings(serve, tally, &QUIET, &[4, 4], Some("box"))
+    }
+
+    #[test]
+    fn a_clean_run_has_no_finding_and_each_change_of_it_has_one() {
+        assert_eq!(found(&clean(), &Tally::default()), []);
+        let with = |change: fn(&mut Serve)| {
+            let mut serve = clean();
+            change(&mut serve);
+            let codes = found(&serve, &Tally::default());
+            codes.iter().map(ServeFinding::code).collect::<Vec<_>>()
+        };
+        let short = |serve: &mut Serve| {
+            serve.requests[1].output_tokens = Some(3);
+            serve.requests[1].token_chunks_ms.pop();
+        };
+        assert_eq!(with(short), ["output-length-differs"]);
+        // 4 + 4 tokens in 3 + 4 chunks.
+        let merged = |serve: &mut Serve| serve.requests[0].token_chunks_ms.truncate(3);
+        assert_eq!(with(merged), ["several-tokens-per-chunk"]);
+        let uncounted = |serve: &mut Serve| serve.requests[0].counted_by = Some(TokenCount::Chunks);
+        assert_eq!(with(uncounted), ["tokens-by-chunks"]);
+        let long = |serve: &mut Serve| {
+            serve
+                .requests
+                .iter_mut()
+                .for_each(|r| r.input_tokens = Some(12));
+        };
+        assert_eq!(with(long), ["prompt-length-differs"]);
+        let failed = |serve: &mut Serve| {
+            serve.requests[0].error = Some(RequestError {
+                kind: RequestErrorKind::Status,
+                seen: "500".to_owned(),
+            });
+        };
+        assert_eq!(with(failed), ["requests-failed"]);
+    }
+
+    #[test]
+    fn what_replies_told_beside_their_tokens_is_found() {
+        let one = |tally: Tally| {
+            let found = found(&clean(), &tally);
+            found.iter().map(ServeFinding::code).collect::<Vec<_>>()
+        };
+        let late = |ms| Tally {
+            turnarounds: vec![Duration::from_micros(200), Duration::from_millis(ms)],
+            ..Tally::default()
+        };
+        // 5% of 20 ms is 1 ms.
+        assert_eq!(one(late(3)), ["client-late"]);
+        assert_eq!(one(late(1)), [""; 0]);
+        // 16 of 20 prompt tokens.
+        let cached_tokens = Some(16);
+        let tally = Tally {
+            cached_tokens,
+            ..Tally::default()
+        };
+        assert_eq!(one(tally), ["prefix-cache-hits"]);
+        let tally = Tally {
+            resent: 1,
+            ..Tally::default()
+        };
+        assert_eq!(one(tally), ["requests-resent"]);
+        let boxes = |name: &str| Tally {
+            soft_boxes: [name.to_owned()].into(),
+            ..Tally::default()
+        };
+        assert_eq!(one(boxes("box")), [""; 0]);
+        assert_eq!(one(boxes("other")), ["server-simulated"]);
+        let tally = Tally {
+            other_models: ["x".to_owned()].into(),
+            ..Tally::default()
+        };
+        assert_eq!(one(tally), ["model-differs"]);
+    }
+
+    #[test]
+    fn a_batch_that_was_not_there_mixed_steps_and_bursts_are_found() {
+        let summary = |mean_in_flight, mixed_part| ServeSummary {
+            mean_in_flight,
+            mixed_part: Some(mixed_part),
+            ..ServeSummary::default()
+        };
+        let with = |places, summary| {
+            let mut serve = clean();
+            let load = serve.load.as_mut().unwrap();
+            (load.concurrency, load.requests) = (Some(places), 400);
+            serve.summary = Some(summary);
+            let found = found(&serve, &Tally::default());
+            found.iter().map(ServeFinding::code).collect::<Vec<_>>()
+        };
+        assert_eq!(with(8, summary(8.0, 0.5)), [""; 0]);
+        assert_eq!(with(8, summary(8.0, 0.9)), ["mixed-steps"]);
+        assert_eq!(with(16, summary(8.0, 0.0)), ["batch-not-reached"]);
+        // Steps with prefill that are as fast as those without say nothing against TPOT.
+        let as_fast = ServeSummary {
+            tpot_decode_ms: distribution(&[20.0]),
+            tpot_mixed_ms: distribution(&[21.0]),
+            ..summary(8.0, 0.9)
+        };
+        assert_eq!(with(8, as_fast), [""; 0]);
+        // 400 requests in 5 s, worked off in 26.6 s: 15 a second.
+        let mut burst = clean();
+        let load = burst.load.as_mut().unwrap();
+        (load.arrivals, load.concurrency) = (Arrivals::Poisson { rate: 80.0 }, None);
+        burst.requests[0].intended_ms = Some(5000.0);
+        burst.summary = Some(ServeSummary {
+            duration_s: 26.6,
+            requests_per_s: 15.0,
+            ..ServeSummary::default()
+        });
+        let expected = ServeFinding::RateNotSustained {
+            asked: 80.0,
+            completed: 15.0,
+        };
+        assert_eq!(found(&burst, &Tally::default()), [expected]);
+    }
+}

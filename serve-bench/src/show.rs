@@ -1,0 +1,164 @@
+//! `tplens serve show`: runs of ours and results of other clients, from the disk, on a screen, as CSV or as a page.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use import::ImportError;
+use import::serve::{Latency, ServeFormat, ServeResult, read_all};
+use program::outputs::{self, check_file};
+use program::say;
+use program::show::Show;
+use record::{ResultFolder, exit};
+use view::{Document, csv, serve};
+
+use crate::sweep::{Plan, expand};
+
+/// What is shown and where to.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// A result folder, journal.jsonl or record.json; the folder of a sweep; or a result of vLLM's or SGLang's client, evalscope's, or a
+    /// flat JSON summary. Several become rows of a table.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Print CSV instead of tables.
+    #[arg(long)]
+    csv: bool,
+
+    /// Write a page to this file, too: of several results throughput against latency and TTFT and TPOT by load.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Shows what is there, and gives the exit code.
+pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
+    if let Some(Err(reason)) = args.html.as_deref().map(|html| check_file("--html", html)) {
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    if let [path] = &args.paths[..]
+        && let Some(code) = own(path, args, show)
+    {
+        return code;
+    }
+    let (mut results, mut refused) = (Vec::new(), Vec::new());
+    for (label, path) in args.paths.iter().flat_map(|path| cells(path)) {
+        match read_all(&path) {
+            Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    if results.is_empty() {
+        let reason = refused.first().map_or("no result is there", String::as_str);
+        say!("error: {reason}");
+        return exit::USAGE;
+    }
+    let document = serve::results(&results, &refused);
+    let shown = match args.csv {
+        true => outputs::print(&lines(results.iter().map(|(_, one)| one))),
+        false => show.print(&document),
+    };
+    let whole = match refused.is_empty() {
+        true => exit::DONE,
+        false => exit::INCONCLUSIVE,
+    };
+    exit::fold([shown, page(args.html.as_deref(), &document), whole])
+}
+
+/// Shows a record of ours, also one without a summary; `None` where the path is no such record.
+fn own(path: &Path, args: &ShowArgs, show: Show) -> Option<u8> {
+    let is_ours = match read_all(path) {
+        Ok(results) => results
+            .iter()
+            .any(|one| one.run.format == ServeFormat::Tplens),
+        // What is there of a record is shown also where it has no summary.
+        Err(error) => {
+            let is_folder = path.is_dir() && ResultFolder::is_taken(path);
+            let of_record = matches!(error, ImportError::Record(_));
+            of_record || is_folder || record::load(path).is_ok()
+        }
+    };
+    if !is_ours {
+        return None;
+    }
+    Some(outputs::opened(path).map_or_else(
+        |code| code,
+        |record| match args.csv {
+            true => outputs::print(&csv::record(&record)),
+            false => {
+                let document = view::record(&record);
+                exit::fold([show.print(&document), page(args.html.as_deref(), &document)])
+            }
+        },
+    ))
+}
+
+/// Writes a page where one was asked for, and gives the exit code.
+pub(crate) fn page(file: Option<&Path>, document: &Document) -> u8 {
+    file.map_or(exit::DONE, |file| outputs::write(file, Ok(document.html())))
+}
+
+/// The path itself, or the results in a folder that is none: the cells of a sweep with what its plan says they are, else all below
+/// it with the names of their folders.
+fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
+    let is_result = |path: &Path| path.is_file() || ResultFolder::is_taken(path);
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return vec![(None, path.to_owned())];
+    };
+    if is_result(path) {
+        return vec![(None, path.to_owned())];
+    }
+    let plan = Plan::read(&path.join("plan.toml")).ok();
+    if let Some(planned) = plan.and_then(|plan| expand(&plan).ok()) {
+        let cell = |cell: &crate::sweep::Cell| {
+            let folder = path.join("cells").join(&cell.name);
+            ResultFolder::is_taken(&folder).then(|| (Some(cell.group.config.clone()), folder))
+        };
+        return planned.iter().filter_map(cell).collect();
+    }
+    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.retain(|entry| is_result(entry));
+    entries.sort();
+    let label = path.file_name().and_then(|name| name.to_str());
+    entries
+        .into_iter()
+        .map(|entry| (label.map(str::to_owned), entry))
+        .collect()
+}
+
+/// One line a number; what is not in the file has no line.
+fn lines<'a>(results: impl Iterator<Item = &'a ServeResult>) -> String {
+    let mut csv = String::from("file,metric,statistic,unit,value\n");
+    for result in results {
+        let file = result.run.origin.replace('"', "\"\"");
+        let mut line = |metric: &str, statistic: &str, unit: &str, value: Option<f64>| {
+            if let Some(value) = value {
+                // Writing to a String cannot fail.
+                let _ = writeln!(csv, "\"{file}\",{metric},{statistic},{unit},{value}");
+            }
+        };
+        line("requests", "rate", "req/s", Some(result.run.requests_per_s));
+        line(
+            "output tokens",
+            "rate",
+            "tok/s",
+            result.output_tokens_per_s(),
+        );
+        line("all tokens", "rate", "tok/s", result.total_tokens_per_s());
+        line("in flight", "mean", "requests", result.in_flight());
+        for latency in Latency::ALL {
+            let Some(spread) = result.spread(latency) else {
+                continue;
+            };
+            for (statistic, value) in [
+                ("mean", Some(spread.mean)),
+                ("median", spread.median),
+                ("p90", result.p90(latency)),
+                ("p99", spread.p99),
+            ] {
+                line(latency.name(), statistic, "ms", value);
+            }
+        }
+    }
+    csv
+}

@@ -1,0 +1,278 @@
+//! The document of a search: the largest load, why not more, the verdict curve, every run.
+
+use view::page::{VerdictSeries, Verdicts};
+use view::serve::significant;
+use view::{Block, Document, Item, Next, Section, Table, Tone};
+
+use super::judge::Reason;
+use super::report::{Answer, Decision};
+use super::search::{Outcome, Verdict};
+
+/// The document of a search that ended.
+pub(super) fn document(answer: &Answer) -> Document {
+    let outcome = answer.found.map(|found| found.outcome);
+    let next = match outcome {
+        Some(Outcome::ClientLimit) => vec![Next::by(
+            "give the load generator a CPU of its own, and search into another folder.",
+            "taskset -c N tplens serve slo ...",
+        )],
+        Some(Outcome::Wide) => vec![Next::plain("raise --runs, or begin nearer with --start.")],
+        Some(Outcome::Always) => vec![Next::plain("raise --highest, --start or --runs.")],
+        Some(Outcome::Never) => vec![Next::plain("lower --start or --lowest, or raise --runs.")],
+        Some(Outcome::Found) | None => Vec::new(),
+    };
+    let curve = Block::Verdicts(curve(answer));
+    Document {
+        title: format!(
+            "largest {} within {}",
+            answer.search,
+            answer.slo.join(" and ")
+        ),
+        simulated: answer.simulated.clone(),
+        tone: match outcome {
+            Some(Outcome::Found | Outcome::Always) => Tone::Good,
+            Some(Outcome::Never) => Tone::Bad,
+            _ => Tone::Warning,
+        },
+        answer: sentences(answer),
+        findings: findings(answer),
+        next,
+        sections: vec![Section::new(
+            "Runs",
+            vec![Block::Table(runs(answer)), curve],
+        )],
+        made_by: format!("tplens serve slo {}", env!("CARGO_PKG_VERSION")),
+    }
+}
+
+fn sentences(answer: &Answer) -> Vec<String> {
+    let Some(found) = &answer.found else {
+        return vec![format!("Under way: {} runs so far.", answer.runs.len())];
+    };
+    let (unit, slo) = (&answer.unit, answer.slo.join(" and "));
+    let mut sentences = vec![match (found.met, found.outcome) {
+        (Some(met), Outcome::Always) => format!("{slo}: met at every load up to {met} {unit}."),
+        (Some(met), _) => format!("{slo}: met up to {met} {unit}."),
+        (None, _) => format!("{slo}: met at no load that was tried."),
+    }];
+    if let Some(not) = found.not_met {
+        let verdict = found.not_met_verdict.map_or("not met", word);
+        sentences.push(format!("At {not} {unit} it is {verdict}."));
+    }
+    if let Some(limit) = found.client_limit {
+        sentences.push(format!(
+            "From {limit} {unit} on the load generator was the limit."
+        ));
+    }
+    sentences
+}
+
+fn findings(answer: &Answer) -> Vec<Item> {
+    let mut findings = Vec::new();
+    let met = answer.found.and_then(|found| found.met);
+    let above = |run: &&Decision| met.is_none_or(|met| run.at > met);
+    let bursts = answer.runs.iter().filter(above);
+    let bursts = bursts.filter(|run| run.judged.verdict == Verdict::NotSustained);
+    if let Some(run) = bursts.max_by(|one, other| one.at.total_cmp(&other.at)) {
+        let all = run.completed + run.failed;
+        let text = format!(
+            "{all} requests at {} {} are a burst, not a rate",
+            run.at, answer.unit
+        );
+        findings.push(Item::of(Tone::Warning, text).coded("rate-not-sustained"));
+    }
+    let limited = answer
+        .runs
+        .iter()
+        .filter(|run| run.judged.verdict == Verdict::NotKnown);
+    let limited = limited.count();
+    if limited > 0 {
+        let text =
+            format!("{limited} runs say nothing of the server: the load generator was the limit");
+        findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
+    }
+    findings
+}
+
+/// A verdict as it is shown.
+pub(super) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Met => "met",
+        Verdict::Missed => "missed",
+        Verdict::Undecided => "undecided",
+        Verdict::NotSustained => "not sustained",
+        Verdict::NotKnown => "not known",
+    }
+}
+
+/// What decided a run.
+pub(super) fn why(reason: &Reason) -> String {
+    match reason {
+        Reason::AllKept => "every objective kept".to_owned(),
+        Reason::NotKept { objective } => format!("{objective} not kept"),
+        Reason::RequestsFailed { failed, of } => format!("{failed} of {of} requests failed"),
+        Reason::Burst => "requests last too long for --window".to_owned(),
+        Reason::Growing {
+            completed,
+            growth_per_s,
+        } => {
+            format!(
+                "{:.0}% completed, {growth_per_s:+.2}/s in flight",
+                completed * 100.0
+            )
+        }
+        Reason::LimitInInterval { objective } => {
+            format!("limit inside the interval of {objective}")
+        }
+        Reason::TooFewRequests {
+            objective,
+            requests,
+        } => {
+            format!("{requests} requests are too few for {objective}")
+        }
+        Reason::RunsDisagree => "one run sustained, one not".to_owned(),
+        Reason::ClientLimit { limit } => format!("load generator: {limit}"),
+    }
+}
+
+fn runs(answer: &Answer) -> Table {
+    let mut heads = vec!["run".to_owned(), answer.unit.clone()];
+    // A limit stands in the title.
+    heads.extend(
+        answer
+            .slo
+            .iter()
+            .map(|name| name.split(" <=").next().unwrap_or(name).to_owned()),
+    );
+    heads.extend(["req/s", "failed", "verdict", "why"].map(str::to_owned));
+    let row =
+        |run: &Decision| {
+            let mut row = vec![run.run.to_string(), run.at.to_string()];
+            row.extend(run.judged.seen.iter().map(|seen| {
+                match (seen.value_ms, seen.interval_ms) {
+                    (None, _) => "—".to_owned(),
+                    (Some(value), None) => significant(value),
+                    (Some(value), Some((low, high))) => {
+                        format!(
+                            "{} [{}-{}]",
+                            significant(value),
+                            significant(low),
+                            significant(high)
+                        )
+                    }
+                }
+            }));
+            row.extend([
+                significant(run.requests_per_s),
+                run.failed.to_string(),
+                word(run.judged.verdict).to_owned(),
+                why(&run.judged.reason),
+            ]);
+            row
+        };
+    Table {
+        rows: answer.runs.iter().map(row).collect(),
+        heads,
+    }
+}
+
+/// The last run of each load, which speaks for all of them, over load.
+fn curve(answer: &Answer) -> Verdicts {
+    let mut last: Vec<&Decision> = Vec::new();
+    for run in &answer.runs {
+        last.retain(|earlier| earlier.at != run.at);
+        last.push(run);
+    }
+    last.sort_by(|one, other| one.at.total_cmp(&other.at));
+    let series = answer.slo.iter().zip(&answer.limits_ms).enumerate();
+    let series = series.map(|(index, (name, limit))| VerdictSeries {
+        name: name.clone(),
+        points: last
+            .iter()
+            .filter_map(|run| {
+                let seen = run.judged.seen.get(index)?;
+                let part = |ms: f64| ms / limit;
+                let interval = seen.interval_ms.map(|(low, high)| (part(low), part(high)));
+                Some((run.at, part(seen.value_ms?), interval))
+            })
+            .collect(),
+    });
+    Verdicts {
+        title: format!(
+            "statistics as parts of their limits by load ({})",
+            answer.unit
+        ),
+        axis: answer.unit.clone(),
+        series: series.collect(),
+        loads: last
+            .iter()
+            .map(|run| (run.at, word(run.judged.verdict).to_owned()))
+            .collect(),
+        met: answer.found.and_then(|found| found.met),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judge::Judged;
+    use super::super::objective::Objective;
+    use super::super::search::Found;
+    use super::*;
+    use view::Screen;
+
+    #[test]
+    fn a_limit_of_the_client_is_no_bound_of_the_server() {
+        let decision = |run: usize, at: f64, verdict: Verdict| {
+            let objective: Objective = "mean_ttft<=50ms".parse().unwrap();
+            let judged = Judged {
+                verdict,
+                reason: match verdict {
+                    Verdict::NotKnown => Reason::ClientLimit {
+                        limit: "client-busy".to_owned(),
+                    },
+                    _ => Reason::AllKept,
+                },
+                seen: vec![objective.seen(&[])],
+                sustained: Vec::new(),
+            };
+            Decision::new(run, at, format!("run-{run}"), judged, None)
+        };
+        let answer = Answer {
+            schema: 1,
+            simulated: None,
+            search: "rate".to_owned(),
+            unit: "requests/s".to_owned(),
+            slo: vec!["mean_ttft <= 50 ms".to_owned()],
+            limits_ms: vec![50.0],
+            found: Some(Found {
+                outcome: Outcome::ClientLimit,
+                met: Some(50.0),
+                not_met: None,
+                not_met_verdict: None,
+                not_known_above: Some(50.0),
+                client_limit: Some(64.0),
+            }),
+            runs: vec![
+                decision(1, 50.0, Verdict::Met),
+                decision(2, 64.0, Verdict::NotKnown),
+            ],
+        };
+        let screen = document(&answer).screen(Screen::default());
+        assert!(
+            screen.lines().all(|line| line.chars().count() <= 100),
+            "{screen}"
+        );
+        let end = screen.split_once("mean_ttft <= 50 ms: ").unwrap().1;
+        assert!(
+            end.contains("50 requests/s") && end.contains("64 requests/s"),
+            "{screen}"
+        );
+        assert!(end.contains("[client-limited]"), "{screen}");
+        assert!(
+            answer
+                .json()
+                .unwrap()
+                .contains("\"code\": \"client-limit\"")
+        );
+    }
+}

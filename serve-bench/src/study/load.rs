@@ -1,0 +1,129 @@
+//! The closed loop of requests of equal length that studies, ablations and shard runs put on a server, and how long it takes.
+
+use std::time::Duration;
+
+use boxfile::BoxFile;
+use clap::Args;
+use engine::{Curve, Profile, StepLoad, StepTime};
+use program::command_line::seconds;
+use runner::run::URL;
+use tp_plan::{EngineFacts, ModelFacts};
+
+/// Seed of the prompts: the same prompts for every server, each being started afresh.
+const SEED: &str = "1";
+
+/// What a decode step and a server's start are assumed to take where nothing is known yet, ms and s: only the time that is printed
+/// before the first load rests on it.
+const STEP_MS: f64 = 30.0;
+const START_S: f64 = 60.0;
+
+/// The start of the embedded engine and of the load generator, s, on two cores.
+const SIMULATED_START_S: f64 = 2.0;
+
+/// Without a finished request for so long a load is ended.
+pub(crate) const LOAD_DEADLINE: Duration = Duration::from_secs(3600);
+
+/// A closed loop of requests of equal length, on a server that is started for it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    /// Requests in flight at once, which is the batch that decodes.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    pub(crate) concurrency: u32,
+
+    /// Measured requests. Default: four for each in flight.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) requests: Option<u32>,
+
+    /// Prompt tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
+    pub(crate) input_tokens: u32,
+
+    /// Output tokens of each request.
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(2..=4_000_000))]
+    pub(crate) output_tokens: u32,
+
+    /// Seconds until a started server must answer.
+    #[arg(long, value_name = "SECONDS", default_value = "1800", value_parser = seconds)]
+    pub(crate) ready_timeout: Duration,
+}
+
+impl LoadArgs {
+    /// Measured requests.
+    pub(crate) fn requests(&self) -> u32 {
+        self.requests.unwrap_or(self.concurrency.saturating_mul(4))
+    }
+
+    /// The arguments of `serve run` that put it on a server of a model with so many token ids.
+    pub(crate) fn words(&self, vocab: u32, tp: u32) -> Vec<String> {
+        // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
+        let ids = vocab - vocab / 10;
+        let mut words = Vec::new();
+        for (flag, value) in [
+            ("--base-url", URL.to_owned()),
+            ("--tp", tp.to_string()),
+            ("--concurrency", self.concurrency.to_string()),
+            ("--requests", self.requests().to_string()),
+            ("--input-tokens", self.input_tokens.to_string()),
+            ("--output-tokens", self.output_tokens.to_string()),
+            ("--prompt", "token-ids".to_owned()),
+            ("--vocab", ids.to_string()),
+            ("--seed", SEED.to_owned()),
+        ] {
+            words.extend([flag.to_owned(), value]);
+        }
+        words
+    }
+
+    /// Seconds of a server's start and the load on it where nothing of them is known.
+    pub(crate) fn assumed_seconds(&self) -> f64 {
+        START_S + self.waves() * f64::from(self.output_tokens) * STEP_MS / 1e3
+    }
+
+    /// Seconds of the embedded engine's start and the load on it; `None` where the machine file does not say.
+    pub(crate) fn simulated_seconds(
+        &self,
+        described: &BoxFile,
+        model: &ModelFacts,
+        facts: EngineFacts,
+    ) -> Option<f64> {
+        let profile = Profile::of_box(described, model).ok()?;
+        let curve = Curve::of_box(described, facts.tp);
+        let step = StepTime::new(model.clone(), facts, profile, curve).ok()?;
+        let of = |tokens: u32, context: u32| {
+            let load = StepLoad {
+                sequences: self.concurrency,
+                tokens,
+                context_tokens: u64::from(self.concurrency) * u64::from(context),
+            };
+            Some(step.parts(load).ok()?.total_us() / 1e6)
+        };
+        let prompts = self.concurrency.saturating_mul(self.input_tokens);
+        let prompt = of(prompts, self.input_tokens)?;
+        let context = self.input_tokens.saturating_add(self.output_tokens / 2);
+        let decode = f64::from(self.output_tokens - 1) * of(self.concurrency, context)?;
+        Some(SIMULATED_START_S + self.waves() * (prompt + decode))
+    }
+
+    /// Times that all slots are filled; the warm-up has one more request for each in flight.
+    fn waves(&self) -> f64 {
+        f64::from(self.requests().div_ceil(self.concurrency) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_takes_its_waves_and_the_warm_up() {
+        let load = LoadArgs {
+            concurrency: 16,
+            requests: None,
+            input_tokens: 128,
+            output_tokens: 128,
+            ready_timeout: Duration::from_secs(1),
+        };
+        // 64 requests of 16 in flight are four waves and one of warm-up of 128 steps of 30 ms: 19.2 s, and 60 s for the start.
+        assert!((load.assumed_seconds() - 79.2).abs() < 1e-9);
+    }
+}

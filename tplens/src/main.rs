@@ -1,0 +1,69 @@
+//! `tplens`: every command of this house in one program.
+//!
+//! The work is done in the crates that the commands come from; what they start of each other is this program again, as a process.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod kind;
+mod old;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+use program::show::Show;
+use program::{command_line, outputs};
+
+use crate::cli::{OWNERS, Own};
+use crate::kind::Kind;
+
+fn main() -> ExitCode {
+    let first = command_line::first_argument();
+    if let Some(code) = first.as_deref().and_then(cli::worker) {
+        return ExitCode::from(code);
+    }
+    command_line::go_by(old::translated(std::env::args_os().collect()));
+    ExitCode::from(run(&command_line::words()))
+}
+
+/// Carries out a command line, the program's name first, and gives the exit code.
+fn run(words: &[OsString]) -> u8 {
+    if let [_, help, code] = words
+        && help == "help"
+        && let Some(page) = code.to_str().and_then(view::codes::page)
+    {
+        return outputs::print(&format!("{page}\n"));
+    }
+    let matches = match command_line::parse(cli::line(), words) {
+        Ok(matches) => matches,
+        Err(code) => return code,
+    };
+    let name = matches.subcommand_name().unwrap_or_default();
+    let done = Show::from_arg_matches(&matches).and_then(|show| {
+        match OWNERS.iter().find(|owner| owner.has(name)) {
+            Some(owner) => (owner.run)(&matches, show),
+            None => Own::from_arg_matches(&matches).map(|command| own(command, show)),
+        }
+    });
+    done.unwrap_or_else(|error| command_line::refused(&error))
+}
+
+fn own(command: Own, show: Show) -> u8 {
+    match command {
+        Own::Completions { shell } => cli::completions(shell),
+        Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),
+        Own::Compare { a, b, more } => handed_on(Kind::of(&a).compare(), &[&a, &b], &more, show),
+    }
+}
+
+/// Carries out a command of the crate that knows a file.
+fn handed_on(command: [&str; 2], paths: &[&Path], more: &[OsString], show: Show) -> u8 {
+    let command = ["tplens"].into_iter().chain(command).map(OsString::from);
+    let paths = paths.iter().map(OsString::from);
+    let verbose = show.verbose.then(|| OsString::from("--verbose"));
+    let quiet = show.quiet.then(|| OsString::from("--quiet"));
+    let words = command.chain(paths).chain(more.iter().cloned());
+    let words: Vec<OsString> = words.chain(verbose).chain(quiet).collect();
+    run(&words)
+}

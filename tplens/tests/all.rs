@@ -1,0 +1,66 @@
+//! The built program: links of old names, and `show` and `compare` by the kind of the file.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn ran(name: &str, words: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tplens"));
+    let command = command.arg0(name).args(words).current_dir(root);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_link_of_an_old_name_is_its_command() {
+    for (name, words) in [
+        ("p2p-bw", &["p2p", "--help"]),
+        ("allreduce-bench", &["allreduce", "--help"]),
+        ("serve-bench", &["serve", "--help"]),
+        ("accept", &["accept", "--help"]),
+    ] {
+        let (old, new) = (ran(name, &words[1..]), ran("tplens", words));
+        assert_eq!(new.status.code(), Some(0));
+        assert_eq!(old, new, "{name}");
+    }
+    let (old, new) = (
+        ran("serve-bench", &["predict", "--help"]),
+        ran("tplens", &["predict", "--help"]),
+    );
+    assert_eq!(old, new);
+}
+
+#[test]
+fn a_file_is_shown_by_the_command_that_knows_it() {
+    let records = "crates/import/tests/fixtures/records";
+    for (file, command) in [
+        ("links.json", "p2p"),
+        ("numa.json", "p2p"),
+        ("collectives.json", "allreduce"),
+        ("serve.json", "serve"),
+    ] {
+        let file = format!("{records}/{file}");
+        let shown = ran("tplens", &["show", &file, "--csv"]);
+        assert_eq!(shown.status.code(), Some(0), "{file}");
+        assert_eq!(
+            shown,
+            ran("tplens", &[command, "show", &file, "--csv"]),
+            "{file}"
+        );
+    }
+    let file = "crates/import/tests/fixtures/links/nvbandwidth-0.8.json";
+    let compared = ran("tplens", &["compare", file, file]);
+    assert_eq!(compared, ran("tplens", &["p2p", "compare", file, file]));
+    assert_eq!(compared.status.code(), Some(0));
+}
+
+#[test]
+fn a_code_has_its_page_and_a_shell_its_completions() {
+    let page = ran("tplens", &["help", "device-busy"]);
+    let shell = ran("tplens", &["completions", "bash"]);
+    for output in [page, shell] {
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stdout.len() > 100);
+    }
+}
