@@ -42,7 +42,7 @@ pub(crate) struct AllreduceArgs {
 pub(crate) enum AllreduceCommand {
     /// Prints what an earlier run measured, also one that was killed.
     Show {
-        /// A result folder, a journal.jsonl or a record.json.
+        /// A result folder, a journal.jsonl or a record.json, or an output of nccl-tests or rccl-tests.
         path: PathBuf,
         /// Print CSV instead of tables.
         #[arg(long, conflicts_with = "format")]

@@ -102,20 +102,30 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
 fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
     if !path.exists() {
         say!(
-            "error: {}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce",
+            "error: {}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce, or what nccl-tests wrote",
             path.display()
         );
         return exit::USAGE;
     }
-    match outputs::opened(path) {
-        Ok(record) => {
-            left_out(forms, &record);
-            match as_csv {
-                true => outputs::print(&csv::record(&record)),
-                false => forms.print(&record, show),
+    let Ok(record) = record::load(path) else {
+        return match import::collectives::read_file(path) {
+            Ok(file) => exit::fold([
+                show.print(&view::foreign::collectives(&file)),
+                match file.values.is_empty() {
+                    true => exit::INCONCLUSIVE,
+                    false => exit::DONE,
+                },
+            ]),
+            Err(error) => {
+                say!("error: {error}");
+                exit::USAGE
             }
-        }
-        Err(code) => code,
+        };
+    };
+    left_out(forms, &record);
+    match as_csv {
+        true => outputs::print(&csv::record(&record)),
+        false => forms.print(&record, show),
     }
 }
 

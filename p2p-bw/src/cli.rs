@@ -59,7 +59,7 @@ pub(crate) struct P2pArgs {
 pub(crate) enum P2pCommand {
     /// Prints what an earlier run measured, also one that was killed.
     Show {
-        /// A result folder, a journal.jsonl or a record.json.
+        /// A result folder, a journal.jsonl or a record.json, or an output of nvbandwidth.
         path: PathBuf,
         /// Print CSV instead of tables.
         #[arg(long, conflicts_with = "format")]

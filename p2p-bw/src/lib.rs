@@ -89,15 +89,25 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
 }
 
 fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
-    match outputs::opened(path) {
-        Ok(record) => {
-            left_out(forms, &record);
-            match as_csv {
-                true => outputs::print(&csv::links(&record)),
-                false => forms.print(&record, show),
+    let Ok(record) = record::load(path) else {
+        return match import::links::read(path) {
+            Ok(file) => exit::fold([
+                show.print(&view::foreign::links(&file)),
+                match file.values.is_empty() {
+                    true => exit::INCONCLUSIVE,
+                    false => exit::DONE,
+                },
+            ]),
+            Err(error) => {
+                say!("error: {error}");
+                exit::USAGE
             }
-        }
-        Err(code) => code,
+        };
+    };
+    left_out(forms, &record);
+    match as_csv {
+        true => outputs::print(&csv::links(&record)),
+        false => forms.print(&record, show),
     }
 }
 

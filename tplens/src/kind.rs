@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use import::ImportError;
 use record::Payload;
 
 /// Bytes of a file that are looked at where it is no record.
@@ -34,7 +35,7 @@ impl Kind {
         }
         if import::links::read(path).is_ok() {
             Self::Links
-        } else if import::collectives::read_file(path).is_ok() {
+        } else if is_of_collectives(path) {
             Self::Collectives
         } else {
             Self::Load
@@ -59,6 +60,14 @@ impl Kind {
             Self::Report => ["accept", "compare"],
             Self::Load => ["serve", "compare"],
         }
+    }
+}
+
+/// Whether a file is one of collective times, be it one that lacks what must be in it.
+fn is_of_collectives(path: &Path) -> bool {
+    match import::collectives::read_file(path) {
+        Ok(_) | Err(ImportError::Missing { .. } | ImportError::Unusable { .. }) => true,
+        Err(_) => false,
     }
 }
 

@@ -49,6 +49,15 @@ fn a_file_is_shown_by_the_command_that_knows_it() {
             "{file}"
         );
     }
+    for (file, command) in [
+        ("links/nvbandwidth-0.8.json", "p2p"),
+        ("collectives/nccl-2.14-quoted.txt", "allreduce"),
+    ] {
+        let file = format!("crates/import/tests/fixtures/{file}");
+        let shown = ran("tplens", &["show", &file]);
+        assert_eq!(shown.status.code(), Some(0), "{file}");
+        assert_eq!(shown, ran("tplens", &[command, "show", &file]), "{file}");
+    }
     let file = "crates/import/tests/fixtures/links/nvbandwidth-0.8.json";
     let compared = ran("tplens", &["compare", file, file]);
     assert_eq!(compared, ran("tplens", &["p2p", "compare", file, file]));

@@ -7,7 +7,6 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use import::links::is_of_nvbandwidth;
 use record::control::visible;
 use record::exit;
 use record::{Record, Status, load, record_json, write_whole};
@@ -164,14 +163,7 @@ fn file(path: &Option<PathBuf>) -> Option<&Path> {
 /// The exit code, where there is no record.
 pub fn opened(path: &Path) -> Result<Record, u8> {
     load(path).map_err(|error| {
-        if is_of_nvbandwidth(path) {
-            say!(
-                "error: {} has nvbandwidth's form, which `tplens p2p compare` reads; give a record of ours",
-                path.display()
-            );
-        } else {
-            say!("error: {error}");
-        }
+        say!("error: {error}");
         exit::USAGE
     })
 }

@@ -13,6 +13,7 @@ pub mod csv;
 pub mod document;
 mod ends;
 pub mod export;
+pub mod foreign;
 mod html;
 pub mod imported;
 mod lines;

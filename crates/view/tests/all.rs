@@ -2,6 +2,7 @@
 
 mod export_collectives;
 mod export_vllm;
+mod foreign;
 mod import_links;
 mod records;
 mod vllm_client;

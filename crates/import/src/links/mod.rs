@@ -8,7 +8,7 @@ mod trouble;
 mod value;
 
 pub use peers::PeerState;
-pub use read::{is_of_nvbandwidth, of_text, read};
+pub use read::{of_text, read};
 pub use trouble::TroubleKind;
 pub use value::{LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, renumbered};
 

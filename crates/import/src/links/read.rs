@@ -6,7 +6,7 @@ use std::path::Path;
 use super::value::{LinkFile, LinkTrouble};
 use super::{nvbandwidth, ours};
 use crate::error::ImportError;
-use crate::source::{Source, table};
+use crate::source::Source;
 use record::control;
 use record::{Record, RecordError};
 
@@ -48,13 +48,6 @@ pub fn of_text(text: &str, origin: &str) -> Result<LinkFile, ImportError> {
             looked_for: LOOKED_FOR,
         }),
     }
-}
-
-/// Whether a file is nvbandwidth's, or ours in its form; false where it cannot be read.
-#[must_use]
-pub fn is_of_nvbandwidth(path: &Path) -> bool {
-    table(path)
-        .is_ok_and(|text| nvbandwidth::json::is_one(&text) || nvbandwidth::text::is_one(&text))
 }
 
 /// The file with every number and every trouble once: of a test that ran twice, the first one counts.

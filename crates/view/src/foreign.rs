@@ -1,0 +1,272 @@
+//! What nccl-tests, rccl-tests and nvbandwidth measured, as a document: the files of other tools that hold no load on a server.
+
+use import::collectives::{CallFile, CallValue};
+use import::links::{LinkFile, LinkValue};
+use record::calls::Series;
+use record::unit::ByteCount;
+use record::{BufferPlacement, CollectiveKind, CollectivePoint, Endpoint};
+
+use crate::cell::{range, short, shown, significant};
+use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
+use crate::lines::counted;
+
+/// Sizes of a series that a screen shows.
+const SIZES: usize = 8;
+
+/// Series that have a sentence of the answer.
+const SENTENCES: usize = 3;
+
+/// The document of a file of collective times.
+#[must_use]
+pub fn collectives(file: &CallFile) -> Document {
+    let mut series: Vec<&Series> = Vec::new();
+    for value in &file.values {
+        if !series.contains(&&value.series) {
+            series.push(&value.series);
+        }
+    }
+    let of = |one: &Series| -> Vec<&CallValue> {
+        let values = file.values.iter();
+        values.filter(|value| value.series == *one).collect()
+    };
+    // In place differs little: it stands in the tables.
+    let in_answer: Vec<&Series> = series
+        .iter()
+        .copied()
+        .filter(|one| one.placement == BufferPlacement::OutOfPlace)
+        .collect();
+    let mut answer: Vec<String> = in_answer
+        .iter()
+        .take(SENTENCES)
+        .filter_map(|one| sentence(one, &of(one)))
+        .collect();
+    if in_answer.len() > SENTENCES {
+        answer.push(format!("{} more with -v.", in_answer.len() - SENTENCES));
+    }
+    if file.values.is_empty() {
+        answer.push("The file holds no time of a collective.".to_owned());
+    }
+    let mut sections: Vec<Section> = in_answer
+        .iter()
+        .take(1)
+        .map(|one| Section::new(one.to_string(), vec![table(&thinned(&of(one)))]))
+        .collect();
+    sections.extend(
+        series
+            .iter()
+            .map(|one| Section::detail(format!("{one}, all sizes"), vec![table(&of(one))])),
+    );
+    let mut findings = troubles(file.troubles.iter().map(ToString::to_string));
+    findings.extend(unused(&file.unused));
+    if file.values.iter().any(|value| value.n == Some(1)) {
+        findings.push(Item::plain("Each time is a mean of one loop: no interval."));
+    }
+    let command = format!("tplens explain --tp1 TP1 --tp2 TPN --curve {}", file.origin);
+    let is_curve = file
+        .curve()
+        .iter()
+        .any(|point| point.kind == CollectiveKind::AllReduce);
+    Document {
+        title: format!("{}: {}", file.made_by, file.origin),
+        simulated: file.simulated.clone(),
+        answer,
+        findings,
+        next: is_curve
+            .then(|| Next::by("Explain a speed-up by these times.", command))
+            .into_iter()
+            .collect(),
+        sections,
+        made_by: file.made_by.clone(),
+        ..Document::default()
+    }
+}
+
+/// `all_reduce of f32 on 16 ranks: 38.2 us at 8 B, 245 GB/s on the bus at 512 MiB.`
+fn sentence(series: &Series, values: &[&CallValue]) -> Option<String> {
+    let first = values.iter().min_by_key(|value| value.bytes_per_rank)?;
+    let last = values.iter().max_by_key(|value| value.bytes_per_rank)?;
+    let words: Vec<String> = [series.operation()]
+        .into_iter()
+        .chain(series.qualities())
+        .collect();
+    Some(format!(
+        "{}: {} us at {}, bus bandwidth {} GB/s at {}.",
+        words.join(", "),
+        short(first.us),
+        size(first),
+        short(bus(last)),
+        size(last),
+    ))
+}
+
+fn table(values: &[&CallValue]) -> Block {
+    let mut table = Table::under(["size", "us", "95% interval", "n", "busbw GB/s"]);
+    for value in values {
+        table.row([
+            size(value),
+            significant(value.us),
+            range(value.interval),
+            shown(value.n),
+            significant(bus(value)),
+        ]);
+    }
+    Block::Table(table)
+}
+
+/// The size of the message as nccl-tests counts it.
+fn size(value: &CallValue) -> String {
+    let parts = u64::from(value.series.kind.parts(value.series.ranks));
+    ByteCount(value.bytes_per_rank * parts).to_string()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "messages are far below 2^53 bytes"
+)]
+fn bus(value: &CallValue) -> f64 {
+    let Series { kind, ranks, .. } = value.series;
+    let bytes = value.bytes_per_rank as f64 * f64::from(kind.parts(ranks));
+    bytes / (value.us * 1e3) * CollectivePoint::bus_factor(kind, ranks)
+}
+
+/// At most [`SIZES`] of them, evenly, with the first and the last.
+fn thinned<'a>(values: &[&'a CallValue]) -> Vec<&'a CallValue> {
+    let last = values.len().saturating_sub(1);
+    if values.len() <= SIZES {
+        return values.to_vec();
+    }
+    (0..SIZES)
+        .map(|at| values[at * last / (SIZES - 1)])
+        .collect()
+}
+
+/// The document of a file of link measurements.
+#[must_use]
+pub fn links(file: &LinkFile) -> Document {
+    let mut tests: Vec<(&str, &str)> = Vec::new();
+    for value in &file.values {
+        let test = (value.ends.test.as_str(), value.ends.role());
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    let mut summary = Table::under(["test", "pairs", "lowest", "median", "highest", "unit"]);
+    let mut answer = Vec::new();
+    for (test, role) in tests {
+        let is_its = |value: &&LinkValue| value.ends.test == test && value.ends.role() == role;
+        let mut values: Vec<&LinkValue> = file.values.iter().filter(is_its).collect();
+        values.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let (Some(least), Some(most)) = (values.first(), values.last()) else {
+            continue;
+        };
+        let name = match role {
+            "bandwidth" | "latency" => test.to_owned(),
+            role => format!("{test}, {role}"),
+        };
+        if answer.len() < SENTENCES {
+            answer.push(spread(&name, least, most, values.len()));
+        }
+        summary.row([
+            name,
+            values.len().to_string(),
+            format!("{} {}", significant(least.value), ends(least)),
+            significant(values[values.len() / 2].value),
+            significant(most.value),
+            least.unit.to_string(),
+        ]);
+    }
+    let has_values = !answer.is_empty();
+    if !has_values {
+        answer.push("The file holds no value of a link.".to_owned());
+    }
+    let mut every = Table::under(["test", "ends", "value", "95% interval", "n", "unit"]);
+    for value in &file.values {
+        every.row([
+            value.ends.test.clone(),
+            ends(value),
+            significant(value.value),
+            range(value.interval),
+            shown(value.n),
+            value.unit.to_string(),
+        ]);
+    }
+    let mut findings = troubles(file.troubles.iter().map(|trouble| {
+        let test = trouble.test.iter().map(|test| format!("{test} "));
+        format!("{}{trouble}", test.collect::<String>())
+    }));
+    findings.extend(unused(&file.unused));
+    Document {
+        title: format!("{}: {}", file.made_by, file.origin),
+        simulated: file.simulated.clone(),
+        answer,
+        findings,
+        next: has_values
+            .then(|| {
+                let command = format!("tplens compare {} RESULT", file.origin);
+                Next::by("Compare it with links of this machine.", command)
+            })
+            .into_iter()
+            .collect(),
+        sections: match has_values {
+            true => vec![
+                Section::new("Tests", vec![Block::Table(summary)]),
+                Section::detail("All values", vec![Block::Table(every)]),
+            ],
+            false => Vec::new(),
+        },
+        made_by: file.made_by.clone(),
+        ..Document::default()
+    }
+}
+
+/// `h2d_pinned_ce: 26.0-26.1 GB/s over 8 pairs.`
+fn spread(name: &str, least: &LinkValue, most: &LinkValue, count: usize) -> String {
+    let unit = least.unit;
+    let (low, high) = (short(least.value), short(most.value));
+    let figure = match low == high {
+        true => low,
+        false => format!("{low}-{high}"),
+    };
+    format!("{name}: {figure} {unit} over {}.", counted(count, "pair"))
+}
+
+/// `GPU0 to GPU1`.
+fn ends(value: &LinkValue) -> String {
+    let label = |end: Endpoint| match end {
+        Endpoint::Host => "host".to_owned(),
+        Endpoint::All => "all".to_owned(),
+        Endpoint::Device(ordinal) => format!("GPU{ordinal}"),
+    };
+    let (from, to) = (label(value.ends.from), label(value.ends.to));
+    match from == to {
+        true => from,
+        false => format!("{from} to {to}"),
+    }
+}
+
+/// Up to three of them, and how many more there are.
+fn troubles(all: impl Iterator<Item = String>) -> Vec<Item> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in all {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let more = lines.len().saturating_sub(SENTENCES);
+    let mut items: Vec<Item> = lines
+        .into_iter()
+        .take(SENTENCES)
+        .map(|line| Item::of(Tone::Warning, line))
+        .collect();
+    if more > 0 {
+        items.push(Item::plain(format!(
+            "{more} more of the file are no values"
+        )));
+    }
+    items
+}
+
+fn unused(keys: &[String]) -> Option<Item> {
+    let line = || format!("Not used of the file: {}.", keys.join(", "));
+    (!keys.is_empty()).then(|| Item::plain(line()))
+}
