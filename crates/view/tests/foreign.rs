@@ -1,7 +1,5 @@
 //! Files of nccl-tests and nvbandwidth as a person reads them.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;

@@ -183,6 +183,12 @@ impl<'a> Run<'a> {
             path: above.to_owned(),
             source,
         })?;
+        let open = step.open_mark(&self.folder);
+        let at_mark = |what: &'static str| {
+            let path = open.clone();
+            move |source| RunError::Io { what, path, source }
+        };
+        private::create(&open).map_err(at_mark("cannot write"))?;
         let begun = Instant::now();
         let program = Program {
             name: &step.name,
@@ -215,6 +221,7 @@ impl<'a> Run<'a> {
                 },
             });
         }
+        std::fs::remove_file(&open).map_err(at_mark("cannot remove"))?;
         (self.tell)(&Progress::Ended {
             step: &step.name,
             took: begun.elapsed(),

@@ -82,11 +82,21 @@ impl Step {
     }
 
     /// Its exit code, where it was done before; `above` is the run's folder.
+    ///
+    /// A record alone is not enough: a load whose server died with a killed run leaves a complete one, too.
     #[must_use]
     pub fn done(&self, above: &Path) -> Option<u8> {
+        if self.open_mark(above).exists() {
+            return None;
+        }
         let record = complete(&above.join(&self.name));
         let record = record.filter(|_| self.leaves == Leaves::Record)?;
         Some(record.exit_code)
+    }
+
+    /// The file that is there from the start of its program until the run saw its end.
+    pub(super) fn open_mark(&self, above: &Path) -> PathBuf {
+        above.join(format!("{}.open", self.name))
     }
 
     /// Whether its folder holds what it leaves; its exit code is no matter.
@@ -178,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_the_servers_address_and_a_folder_of_its_own() {
+    fn a_step_has_the_servers_address_and_a_folder_of_its_own_and_is_done_once_its_end_was_seen() {
         let step = Step {
             name: "serve-tp1".to_owned(),
             about: String::new(),
@@ -195,5 +205,15 @@ mod tests {
             "serve run --base-url http://127.0.0.1:7 --out s/serve-tp1"
         );
         assert_eq!(step.done(Path::new("/no/such")), None);
+
+        let above = std::env::temp_dir().join(format!("runner-open-{}", std::process::id()));
+        std::fs::create_dir_all(above.join(&step.name)).unwrap();
+        let record = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../import/tests/fixtures/records/serve.json");
+        std::fs::copy(record, above.join("serve-tp1/record.json")).unwrap();
+        assert_eq!(step.done(&above), Some(0));
+        std::fs::write(step.open_mark(&above), "").unwrap();
+        assert_eq!(step.done(&above), None, "its end was not seen");
+        std::fs::remove_dir_all(&above).unwrap();
     }
 }
