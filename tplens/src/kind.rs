@@ -66,7 +66,7 @@ impl Kind {
 /// Whether a file is one of collective times, be it one that lacks what must be in it.
 fn is_of_collectives(path: &Path) -> bool {
     match import::collectives::read_file(path) {
-        Ok(_) | Err(ImportError::Missing { .. } | ImportError::Unusable { .. }) => true,
+        Ok(_) | Err(ImportError::Missing { .. }) => true,
         Err(_) => false,
     }
 }

@@ -52,6 +52,7 @@ fn a_file_is_shown_by_the_command_that_knows_it() {
     for (file, command) in [
         ("links/nvbandwidth-0.8.json", "p2p"),
         ("collectives/nccl-2.14-quoted.txt", "allreduce"),
+        ("../../../../golden/inputs/case5-sweep.jsonl", "serve"),
     ] {
         let file = format!("crates/import/tests/fixtures/{file}");
         let shown = ran("tplens", &["show", &file]);
