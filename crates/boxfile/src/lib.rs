@@ -16,6 +16,7 @@ mod far;
 mod fault;
 mod figure;
 mod link;
+mod lookup;
 mod model;
 mod nic;
 mod peer;

@@ -149,6 +149,16 @@ fn sample(start: usize, bytes: usize, page_bytes: usize) -> Vec<usize> {
         .collect()
 }
 
+/// The call that says where pages of this process are, `move_pages` or `get_mempolicy`; `None` where both are refused.
+///
+/// A filter that refuses a call stays as long as the process, so that one answer holds for all later questions.
+pub fn answering_call() -> Option<&'static str> {
+    let touched = 0_u8;
+    placement(&raw const touched as usize, 1)
+        .ok()
+        .map(|answer| answer.by)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,6 @@ use libc::c_int;
 
 use crate::error::{Errno, NumaError};
 use crate::ffi;
-use crate::placement::placement;
 
 /// The call that is asked first.
 pub const MOVE_PAGES: &str = "move_pages";
@@ -28,16 +27,6 @@ const EXCLUSIVE: u64 = 1 << 56;
 pub(crate) struct Answers {
     pub(crate) by: &'static str,
     pub(crate) nodes: Vec<c_int>,
-}
-
-/// The call that says where pages of this process are, `move_pages` or `get_mempolicy`; `None` where both are refused.
-///
-/// A filter that refuses a call stays as long as the process, so that one answer holds for all later questions.
-pub fn answering_call() -> Option<&'static str> {
-    let touched = 0_u8;
-    placement(&raw const touched as usize, 1)
-        .ok()
-        .map(|answer| answer.by)
 }
 
 /// Asks where the pages that hold these addresses are; another call is tried where the system forbids the first.

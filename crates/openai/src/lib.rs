@@ -7,13 +7,15 @@
 mod body;
 mod chunk;
 mod head;
+mod look;
 mod scan;
 mod sse;
 mod whole;
 
 pub use body::{Body, Framing};
-pub use chunk::{Carries, Seen, Usage, look, words};
+pub use chunk::{Carries, Seen, Usage, words};
 pub use head::Head;
+pub use look::look;
 pub use sse::{Event, LineTooLong, Reader};
 pub use whole::look_fully;
 

@@ -21,6 +21,7 @@ use crate::show::Show;
 use crate::stop::Stop;
 
 pub use crate::places::{check_apart, check_file, check_folder, check_not_read, make_folder};
+pub use crate::stop::told;
 
 /// A line on standard error. That nobody reads it must not end a run, as `eprintln!` would.
 #[macro_export]
@@ -215,21 +216,6 @@ pub fn interruptible(run: impl FnOnce(&Interrupt) -> Result<u8, Stop>) -> u8 {
             exit::INTERNAL
         }
     }
-}
-
-/// An error with its causes, each told once: the words of many errors hold those of their cause already.
-#[must_use]
-pub fn told(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain() {
-        let words = cause.to_string();
-        if text.is_empty() {
-            text = words;
-        } else if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-    }
-    text
 }
 
 /// The record as JSON text.

@@ -12,10 +12,7 @@ use topology::Machine;
 
 use crate::provenance;
 use crate::sim;
-use crate::stop::{Break, Stop, signal_name};
-
-/// What to do about a result folder that cannot be made.
-pub(crate) const OTHER_FOLDER: &str = "choose a folder that can be written with --out";
+use crate::stop::{Break, OTHER_FOLDER, Stop, signal_name, told};
 
 /// The journal of a run and the payload it adds up to.
 pub struct Recorder<P: Growing> {
@@ -127,7 +124,7 @@ impl<P: Growing> Recorder<P> {
         };
         // The table is printed from this record, so its last line says what happened; the disk may not have it.
         let status = Status::Failed {
-            reason: crate::outputs::told(&failed).into(),
+            reason: told(&failed).into(),
         };
         let ended = self.close(status, exit::INTERNAL);
         Ok(Ended {

@@ -14,8 +14,7 @@ use record::private;
 use record::{FolderError, ResultFolder};
 
 use crate::command_line;
-use crate::recorder::OTHER_FOLDER;
-use crate::stop::Stop;
+use crate::stop::{OTHER_FOLDER, Stop};
 
 /// Set in the restarted program: the folder with the simulated machine.
 const FOLDER: &str = "TPLENS_SIM_FOLDER";

@@ -83,3 +83,21 @@ pub fn signal_name(signal: Signal) -> &'static str {
         Signal::Hangup => "SIGHUP",
     }
 }
+
+/// What to do about a result folder that cannot be made.
+pub(crate) const OTHER_FOLDER: &str = "choose a folder that can be written with --out";
+
+/// An error with its causes, each told once: the words of many errors hold those of their cause already.
+#[must_use]
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let words = cause.to_string();
+        if text.is_empty() {
+            text = words;
+        } else if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+    }
+    text
+}

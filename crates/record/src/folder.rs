@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use super::envelope::{Line, Record, RecordError};
+use super::envelope::{Line, Record};
+use super::error::RecordError;
 use crate::private;
 
 /// Bytes of a journal that lines which come by the thousand take at most; the rest of 256 MiB is for what sums them up.

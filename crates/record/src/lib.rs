@@ -21,6 +21,7 @@ mod chosen;
 mod collectives;
 mod devices;
 mod envelope;
+mod error;
 mod failure;
 mod folder;
 mod links;
@@ -32,6 +33,7 @@ mod planned;
 mod points;
 mod provenance;
 mod request_error;
+mod schema;
 mod serve;
 mod serve_client;
 mod serve_finding;
@@ -47,9 +49,8 @@ pub use chosen::{
 };
 pub use collectives::{CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent};
 pub use devices::{BackendFacts, Busy, LinkDevice, LinkReading, Mig};
-pub use envelope::{
-    Growing, Header, Line, Payload, Record, RecordError, SCHEMA, Simulated, Status,
-};
+pub use envelope::{Growing, Header, Line, Payload, Record, Simulated, Status};
+pub use error::RecordError;
 pub use failure::{Failure, FailureKind};
 pub use folder::{
     FolderError, JOURNAL_ROOM, Journal, ResultFolder, load, record_json, write_whole,
@@ -73,6 +74,7 @@ pub use provenance::{
     ALLOWED_ENVIRONMENT, Provenance, allowed_environment, is_listed, is_secret, redacted_arguments,
 };
 pub use request_error::RequestErrorKind;
+pub use schema::SCHEMA;
 pub use serve::{
     RequestError, Serve, ServeEvent, ServeLoad, ServeRequest, ServeSummary, ServeTarget, TokenCount,
 };

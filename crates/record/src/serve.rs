@@ -7,7 +7,6 @@ use super::serve_client::ServeClient;
 use super::serve_load::{Arrivals, Goals};
 use super::serve_server::ServeServer;
 use crate::caveat::Caveat;
-use crate::metric::total_throughput;
 use stats::Distribution;
 
 /// What `tplens serve run` found.
@@ -265,15 +264,4 @@ pub struct ServeSummary {
     /// Part of the tokens after each request's first that came with such mixed steps, 0 to 1.
     #[serde(default)]
     pub mixed_part: Option<f64>,
-}
-
-impl ServeSummary {
-    /// Prompt and output tokens per second, also of a record from before it had them.
-    #[must_use]
-    pub fn total(&self) -> Option<f64> {
-        self.total_tokens_per_s.or_else(|| {
-            let (input, output) = self.input_tokens.zip(self.output_tokens)?;
-            Some(total_throughput::of(input, output, self.duration_s))
-        })
-    }
 }

@@ -7,9 +7,6 @@ mod changed;
 use serde::{Deserialize, Serialize};
 
 use super::monitor::{MonitorHeader, MonitorLine};
-use super::serve::{ServeRequest, ServeSummary};
-use crate::metric::step_class;
-use stats::distribution;
 
 /// What was read beside a load. Instants are milliseconds since the run's start; those before it are negative.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -182,23 +179,6 @@ impl ServerMachine {
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
     pub fn at_ms(&self, ns: u64) -> f64 {
         self.began_ms + ns as f64 / 1e6
-    }
-}
-
-impl ServeSummary {
-    /// Mean time between tokens, ms: shared among the tokens of a chunk where their numbers are known, else between chunks.
-    #[must_use]
-    pub fn token_gap_ms(&self) -> Option<f64> {
-        let gaps = self.itl_per_token_ms.as_ref().or(self.itl_ms.as_ref());
-        gaps.map(|gaps| gaps.mean)
-    }
-
-    /// Classes the steps anew, those within `others` being mixed whatever this run's requests did.
-    pub fn class_steps_beside(&mut self, requests: &[ServeRequest], others: &[(f64, f64)]) {
-        let steps = step_class::of_beside(requests, others);
-        self.tpot_decode_ms = distribution(&steps.decode);
-        self.tpot_mixed_ms = distribution(&steps.mixed);
-        self.mixed_part = steps.mixed_part();
     }
 }
 

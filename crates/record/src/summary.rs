@@ -124,6 +124,32 @@ fn total(requests: &[&ServeRequest], count: fn(&ServeRequest) -> Option<u32>) ->
         .sum()
 }
 
+impl ServeSummary {
+    /// Prompt and output tokens per second, also of a record from before it had them.
+    #[must_use]
+    pub fn total(&self) -> Option<f64> {
+        self.total_tokens_per_s.or_else(|| {
+            let (input, output) = self.input_tokens.zip(self.output_tokens)?;
+            Some(total_throughput::of(input, output, self.duration_s))
+        })
+    }
+
+    /// Mean time between tokens, ms: shared among the tokens of a chunk where their numbers are known, else between chunks.
+    #[must_use]
+    pub fn token_gap_ms(&self) -> Option<f64> {
+        let gaps = self.itl_per_token_ms.as_ref().or(self.itl_ms.as_ref());
+        gaps.map(|gaps| gaps.mean)
+    }
+
+    /// Classes the steps anew, those within `others` being mixed whatever this run's requests did.
+    pub fn class_steps_beside(&mut self, requests: &[ServeRequest], others: &[(f64, f64)]) {
+        let steps = step_class::of_beside(requests, others);
+        self.tpot_decode_ms = distribution(&steps.decode);
+        self.tpot_mixed_ms = distribution(&steps.mixed);
+        self.mixed_part = steps.mixed_part();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! The instants of a serving record, checked once where it is read: what is computed from them may trust them.
 
-use super::envelope::RecordError;
+use super::error::RecordError;
 use super::serve::{Serve, ServeRequest};
 
 /// The latest instant of a run, ms: 30 days. A time since 1970 is far beyond it, and a run as long far above any known.

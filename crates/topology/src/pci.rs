@@ -4,9 +4,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::TopologyError;
-use crate::vendor::{AMD, METAX, NVIDIA};
+use crate::error::TopologyError;
 use crate::{PciAddress, Sysfs};
+
+/// NVIDIA's PCI vendor number.
+pub const NVIDIA: u16 = 0x10de;
+
+/// The PCI vendor number of AMD's graphics; its host bridges and ports have another one, 0x1022.
+pub const AMD: u16 = 0x1002;
+
+/// MetaX's PCI vendor number.
+pub const METAX: u16 = 0x9999;
 
 /// Vendor and base class (the top byte of the class) of what counts as a GPU.
 ///

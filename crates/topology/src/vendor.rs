@@ -4,14 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::PciDevice;
 
-/// NVIDIA's PCI vendor number.
-pub const NVIDIA: u16 = 0x10de;
-
-/// The PCI vendor number of AMD's graphics; its host bridges and ports have another one, 0x1022.
-pub const AMD: u16 = 0x1002;
-
-/// MetaX's PCI vendor number.
-pub const METAX: u16 = 0x9999;
+pub use crate::pci::{AMD, METAX, NVIDIA};
 
 /// Names of NVIDIA's cards, in words, and whether they have NVLink, built in or by a bridge; the first row that fits counts. A `?` stands for
 /// a letter or a digit.
