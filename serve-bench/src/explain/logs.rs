@@ -160,7 +160,7 @@ pub(super) fn engines(
     // A size without a log ran on the engine of the others.
     let mut flags = flags;
     if let Some(first) = logs.first() {
-        flags.sglang = first.engine == Engine::Sglang;
+        flags.engine = Some(first.engine);
     }
     let facts = |tp: &u32| {
         let said = flags.facts(*tp, around);

@@ -2,6 +2,8 @@
 
 mod args;
 pub(crate) mod links;
+#[cfg(test)]
+mod published;
 mod sources;
 
 use std::path::Path;

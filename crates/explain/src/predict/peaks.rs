@@ -28,6 +28,11 @@ pub struct Peak {
     /// The same of FP8; `None` where the GPU has no units for it.
     #[serde(default)]
     pub fp8_tflops: Option<f64>,
+    /// Memory as drivers report it, GiB.
+    pub memory_gib: u64,
+    /// Whether boards of several have NVLink or xGMI between all pairs.
+    #[serde(default)]
+    pub fabric: bool,
     /// Where that is said.
     pub source: String,
 }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::PriorError;
-use super::file::{Candidate, parse};
+use super::file::{Candidate, curves, parse};
 use super::prior::{Basis, Override, Prior};
 
 const FILE: &str = include_str!("../../priors.toml");
+const CURVES: &str = include_str!("../../curves.csv");
 
 /// All priors and published curves.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,10 +21,14 @@ pub struct Priors {
 /// A published curve of all-reduce times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCurve {
-    /// Part of the GPU's name.
+    /// Parts of GPUs' names, `|` between them.
     pub gpu: String,
     /// What it went over.
     pub path: PublishedPath,
+    /// Whose kernel: `nccl`, `vllm` or `trtllm`, which is FlashInfer's too.
+    pub kernel: String,
+    /// Its version.
+    pub version: String,
     /// Number of GPUs.
     pub ranks: u32,
     /// Who measured it.
@@ -50,10 +55,9 @@ impl Priors {
     /// # Errors
     /// The file of this crate does not read, which its tests exclude.
     pub fn builtin() -> Result<Self, PriorError> {
-        let (candidates, curves) = parse(FILE)?;
         Ok(Self {
-            candidates,
-            curves,
+            candidates: parse(FILE)?,
+            curves: curves(CURVES)?,
             overrides: Vec::new(),
         })
     }
@@ -130,7 +134,8 @@ impl Priors {
 }
 
 fn is_part(key: &str, gpu: Option<&str>) -> bool {
-    gpu.is_some_and(|gpu| gpu.to_ascii_lowercase().contains(key))
+    let name = gpu.unwrap_or_default().to_ascii_lowercase();
+    key.split('|').any(|part| name.contains(part))
 }
 
 #[cfg(test)]
