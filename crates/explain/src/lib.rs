@@ -13,11 +13,11 @@ mod curve;
 mod explanation;
 mod finding;
 mod first_token;
-mod gpu_name;
 mod grade;
 mod inputs;
 mod links;
 mod next;
+mod peaks;
 mod predict;
 mod priors;
 mod random;
@@ -47,8 +47,9 @@ pub use links::{
     SizeComparison, SizeOutcome, SizeRate, TimeOf, compare_links, compare_sizes,
 };
 pub use next::{Measure, Narrowing, NextStep, next};
+pub use peaks::Peak;
 pub use predict::{
-    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
+    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName,
     PredictError, PredictInputs, Predicted, Prediction, Room, Serving, predict,
 };
 pub use priors::{

@@ -2,9 +2,9 @@
 
 mod args;
 pub(crate) mod links;
-#[cfg(test)]
-mod published;
 mod sources;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -24,6 +24,8 @@ struct Entry {
     gpu: Option<String>,
     #[serde(default)]
     weights: Vec<String>,
+    #[serde(default)]
+    engine: Option<String>,
     low: f64,
     high: f64,
     unit: String,
@@ -38,6 +40,7 @@ struct Entry {
 pub(super) struct Candidate {
     pub(super) gpu: Option<String>,
     pub(super) weights: Vec<String>,
+    pub(super) engine: Option<String>,
     pub(super) prior: Prior,
 }
 
@@ -80,6 +83,7 @@ fn candidate(entry: Entry) -> Result<Candidate, PriorError> {
     Ok(Candidate {
         gpu: entry.gpu,
         weights: entry.weights,
+        engine: entry.engine,
         prior,
     })
 }

@@ -97,16 +97,32 @@ impl Priors {
             .ok_or_else(|| PriorError::Unknown(name.to_owned()))
     }
 
-    /// The prior of that name for a GPU and a weight format; `None` where none applies.
+    /// The prior of that name for a GPU and a weight format, whatever the engine; `None` where none applies.
     #[must_use]
     pub fn get(&self, name: &str, gpu: Option<&str>, weights: &str) -> Option<Prior> {
+        self.get_for(name, gpu, weights, "")
+    }
+
+    /// The same for an engine, named as its authors write it.
+    #[must_use]
+    pub fn get_for(
+        &self,
+        name: &str,
+        gpu: Option<&str>,
+        weights: &str,
+        engine: &str,
+    ) -> Option<Prior> {
         let best = self
             .candidates
             .iter()
             .filter(|c| c.prior.name == name)
             .filter(|c| c.gpu.as_deref().is_none_or(|key| is_part(key, gpu)))
             .filter(|c| c.weights.is_empty() || c.weights.iter().any(|w| w == weights))
-            .max_by_key(|c| u8::from(c.gpu.is_some()) + u8::from(!c.weights.is_empty()))?;
+            .filter(|c| c.engine.as_deref().is_none_or(|of| of == engine))
+            .max_by_key(|c| {
+                let named = [c.gpu.is_some(), !c.weights.is_empty(), c.engine.is_some()];
+                named.into_iter().filter(|named| *named).count()
+            })?;
         let mut prior = best.prior.clone();
         if let Some(given) = self.overrides.iter().find(|o| o.name == name) {
             prior.low = given.low;

@@ -208,7 +208,9 @@ impl Curves {
 /// fused kernel's up to its limit and its own beyond.
 fn of_engine(inputs: &Inputs, curves: &[&PublishedCurve]) -> Option<PublishedCurve> {
     let engine = inputs.engine(inputs.tp)?;
-    let of = |kernel: &str| curves.iter().copied().find(|curve| curve.kernel == kernel);
+    let own_kernels = curves.iter().copied();
+    let own_kernels = own_kernels.filter(|curve| curve.path == PublishedPath::Custom);
+    let of = |kernel: &str| own_kernels.clone().find(|curve| curve.kernel == kernel);
     let own = match engine.engine {
         Engine::Trtllm => of(FUSED),
         Engine::Vllm | Engine::Sglang => of("vllm"),
