@@ -58,9 +58,9 @@ pub use priors::{
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
-    HalfCheck, LEAST_LAUNCHES, LateLaunches, Launch, NegativeControl, Power, Residual, Slope,
-    SlopeCaveat, SlopeEvidence, SlopeFit, SlopeVerdict, Undecided, slope,
+    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES,
+    LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeCaveat, SlopeEvidence,
+    SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
 pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
