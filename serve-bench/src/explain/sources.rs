@@ -116,7 +116,9 @@ impl Sources {
     ) -> Result<Inputs, String> {
         let mut model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
-        if let Some(bytes) = self.engine.kv_cache_bytes {
+        let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
+        let cache_bytes = self.engine.kv_cache_bytes;
+        if let Some(bytes) = cache_bytes.or_else(|| by_logs.find_map(|bytes| bytes)) {
             model.kv_cache_bytes = bytes;
         }
         let (mut runs, mut beside) = (Vec::new(), Beside::default());
