@@ -3,7 +3,10 @@
 use crate::attribute::{Attribution, Cause, Claim};
 use crate::finding::{AblationUnused, Finding, capped};
 use crate::grade::Grade;
-use crate::slope::{Change, EMBEDDED, SAME_LOAD, Slope, SlopeEvidence};
+use crate::slope::{Change, EMBEDDED, Slope, SlopeEvidence};
+
+/// Steps of the arm and of the results that are further apart are not of one load.
+const SAME_LOAD: f64 = 0.03;
 
 /// What an explanation is of.
 pub(crate) struct Case<'a> {

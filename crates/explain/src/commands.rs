@@ -76,10 +76,7 @@ impl<'a> Commands<'a> {
         let mut inputs = self.inputs.clone();
         for engine in &mut inputs.engines {
             if engine.execution == Execution::Eager {
-                let own = match engine.engine {
-                    Engine::Vllm => EngineFacts::vllm(engine.tp, &inputs.around),
-                    Engine::Sglang => EngineFacts::sglang(engine.tp, &inputs.around),
-                };
+                let own = EngineFacts::of(engine.engine, engine.tp, &inputs.around);
                 engine.execution = own.execution;
             }
         }
@@ -112,23 +109,18 @@ impl<'a> Commands<'a> {
             return String::new();
         };
         let around = &self.inputs.around;
-        let (own, names) = match engine.engine {
-            Engine::Vllm => (
-                EngineFacts::vllm(engine.tp, around),
-                [
-                    "--enforce-eager",
-                    "--max-num-seqs",
-                    "--max-num-batched-tokens",
-                ],
-            ),
-            Engine::Sglang => (
-                EngineFacts::sglang(engine.tp, around),
-                [
-                    "--disable-cuda-graph",
-                    "--max-running-requests",
-                    "--chunked-prefill-size",
-                ],
-            ),
+        let own = EngineFacts::of(engine.engine, engine.tp, around);
+        let names = match engine.engine {
+            Engine::Vllm | Engine::Trtllm => [
+                "--enforce-eager",
+                "--max-num-seqs",
+                "--max-num-batched-tokens",
+            ],
+            Engine::Sglang => [
+                "--disable-cuda-graph",
+                "--max-running-requests",
+                "--chunked-prefill-size",
+            ],
         };
         let [eager, sequences, tokens] = names;
         let mut flags = String::new();

@@ -85,16 +85,11 @@ impl Explanation {
     /// With the slope test of an ablation beside it: it raises the grade of all-reduces where its arms are of these runs.
     #[must_use]
     pub fn with_slope(mut self, slope: Slope) -> Self {
-        let mut slope = slope;
         let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
         if let Outcome::Attributed {
-            attribution,
-            next,
-            advice,
-            ..
+            attribution, next, ..
         } = &mut self.outcome
         {
-            slope = slope.held_against(&self.model, self.tp, attribution);
             let case = Case {
                 model: &self.model,
                 tp: self.tp,
@@ -102,19 +97,15 @@ impl Explanation {
                 findings: &self.findings,
             };
             let why_not = unused(&case, attribution, &slope);
-            match (why_not, slope.evidence(), slope.against_half()) {
-                (Some(why), ..) => attribution.caveats.push(Finding::AblationNotUsed { why }),
-                (None, Some(evidence), _) => {
+            match (why_not, slope.evidence()) {
+                (Some(why), _) => attribution.caveats.push(Finding::AblationNotUsed { why }),
+                (None, Some(evidence)) => {
                     attribution.raise(&evidence);
                     if is_decided {
                         next.retain(|step| step.measure != Measure::Ablation);
                     }
                 }
-                (None, None, Some(other)) => {
-                    attribution.contradict_half(other.mid);
-                    advice.retain(|of| !of.rule.is_by_half());
-                }
-                (None, None, None) => {}
+                (None, None) => {}
             }
         }
         self.inputs.push(InputSource {

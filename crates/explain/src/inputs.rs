@@ -180,7 +180,9 @@ impl Inputs {
     /// The prior of that name for this GPU and model.
     pub(crate) fn prior(&self, name: &str) -> Option<Prior> {
         let weights = self.model.weights.name();
-        self.priors.get(name, self.known.gpu.as_deref(), weights)
+        let engine = self.engines.first().map_or("", |of| of.engine.name());
+        self.priors
+            .get_for(name, self.known.gpu.as_deref(), weights, engine)
     }
 
     /// What one start of a server may differ by from another, of a side that was started so often: on CPUs starts differ by more, and

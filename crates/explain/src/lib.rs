@@ -13,11 +13,11 @@ mod curve;
 mod explanation;
 mod finding;
 mod first_token;
-mod gpu_name;
 mod grade;
 mod inputs;
 mod links;
 mod next;
+mod peaks;
 mod predict;
 mod priors;
 mod random;
@@ -47,8 +47,9 @@ pub use links::{
     SizeComparison, SizeOutcome, SizeRate, TimeOf, compare_links, compare_sizes,
 };
 pub use next::{Measure, Narrowing, NextStep, next};
+pub use peaks::Peak;
 pub use predict::{
-    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, Peak,
+    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName,
     PredictError, PredictInputs, Predicted, Prediction, Room, Serving, predict,
 };
 pub use priors::{
@@ -57,9 +58,9 @@ pub use priors::{
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, ConstantPart, DelayControl, EMBEDDED,
-    HalfCheck, LEAST_LAUNCHES, LateLaunches, Launch, NegativeControl, Power, Residual, Slope,
-    SlopeCaveat, SlopeEvidence, SlopeFit, SlopeVerdict, Undecided, slope,
+    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES,
+    LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeCaveat, SlopeEvidence,
+    SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
 pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};

@@ -35,7 +35,7 @@ impl StepModel<'_> {
     pub(crate) fn cache(&self, ranks: u32) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
         let token = self.model.kv_bytes_per_token_on_rank(ranks) as f64;
-        f64::from(self.batch) * self.context * token
+        f64::from(self.batch) * self.model.tokens_read(self.context) * token
     }
 
     /// Norms and residuals of a step.

@@ -57,14 +57,14 @@ pub fn plan(
 
 fn step(engine: &EngineFacts, batch: u32, prefill_tokens: Option<u32>) -> Step {
     let budget = match engine.engine {
-        Engine::Vllm => engine.max_batched_tokens.saturating_sub(batch),
+        Engine::Vllm | Engine::Trtllm => engine.max_batched_tokens.saturating_sub(batch),
         Engine::Sglang => engine.max_batched_tokens,
     };
     let chunk = prefill_tokens
         .map(|tokens| tokens.min(budget))
         .filter(|tokens| *tokens > 0);
     match (engine.engine, chunk) {
-        (Engine::Vllm, chunk) => {
+        (Engine::Vllm | Engine::Trtllm, chunk) => {
             let chunk_tokens = chunk.unwrap_or(0);
             let tokens = engine.padded(batch.saturating_add(chunk_tokens));
             Step {

@@ -1,6 +1,7 @@
 //! The environment and the commands of an arm: the same variables for the benchmark and for the server.
 
 use std::path::Path;
+use tp_plan::Engine;
 
 use program::Stop;
 
@@ -40,7 +41,7 @@ impl Plan<'_> {
             let shown = visible(&used.join(","), names.visible, seen.as_deref())?;
             all.push((names.visible.to_owned(), shown));
         }
-        let is_sglang = self.place.engine.sglang;
+        let is_sglang = self.place.engine.engine == Some(Engine::Sglang);
         if let Some(variable) = names
             .no_symmetric
             .filter(|_| !is_sglang && self.library_only(arm))
@@ -97,7 +98,7 @@ impl Plan<'_> {
         if engine.eager {
             all.push("--eager".to_owned());
         }
-        if engine.sglang {
+        if engine.engine == Some(Engine::Sglang) {
             all.extend(["--engine", "sglang"].map(str::to_owned));
         }
         if let Some(python) = args

@@ -126,32 +126,69 @@ pub(crate) struct EngineArgs {
     /// The engine's limit of tokens a step, where it is set.
     #[arg(long, value_name = "N")]
     max_num_batched_tokens: Option<u32>,
+
+    /// How the engine stores its cache of keys and values, where it is set [default: as the model says].
+    #[arg(long, value_enum, value_name = "TYPE")]
+    kv_cache_dtype: Option<CacheType>,
+}
+
+/// Types of the cache, as vLLM and SGLang spell them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CacheType {
+    Auto,
+    Bf16,
+    Bfloat16,
+    Fp8,
+    #[value(name = "fp8_e4m3")]
+    Fp8E4m3,
+    #[value(name = "fp8_e5m2")]
+    Fp8E5m2,
+}
+
+impl CacheType {
+    /// Bytes of an element; `None` where the model says.
+    fn bytes(self) -> Option<u32> {
+        match self {
+            Self::Auto => None,
+            Self::Bf16 | Self::Bfloat16 => Some(2),
+            Self::Fp8 | Self::Fp8E4m3 | Self::Fp8E5m2 => Some(1),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EngineArg {
     Vllm,
     Sglang,
+    Trtllm,
+}
+
+impl EngineArg {
+    fn engine(self) -> Engine {
+        match self {
+            Self::Vllm => Engine::Vllm,
+            Self::Sglang => Engine::Sglang,
+            Self::Trtllm => Engine::Trtllm,
+        }
+    }
 }
 
 impl EngineArgs {
     pub(crate) fn flags(&self) -> EngineFlags {
         EngineFlags {
-            sglang: self.engine == Some(EngineArg::Sglang),
+            engine: self.engine.map(EngineArg::engine),
             stated: self.engine.is_some(),
             eager: self.eager,
             max_num_seqs: self.max_num_seqs,
             max_batched_tokens: self.max_num_batched_tokens,
             library_only: self.disable_custom_all_reduce,
+            kv_cache_bytes: self.kv_cache_dtype.and_then(CacheType::bytes),
         }
     }
 
     /// The logs, each of the engine that was named, where one was.
     fn logs(&self, files: &[PathBuf]) -> Result<Vec<EngineLogFile>, String> {
-        let asked = self.engine.map(|engine| match engine {
-            EngineArg::Vllm => Engine::Vllm,
-            EngineArg::Sglang => Engine::Sglang,
-        });
+        let asked = self.engine.map(EngineArg::engine);
         let read = files.iter().map(|file| EngineLogFile::read(file, asked));
         read.collect()
     }

@@ -1,6 +1,6 @@
 //! What is known of a box: by a record of tplens p2p, or by the file that describes it. It reads no file itself.
 
-use ::explain::KnownBox;
+use ::explain::{KnownBox, Peak};
 use boxfile::{BoxFile, builtin_names};
 use record::Links;
 use tp_plan::{Surroundings, Vendor};
@@ -73,6 +73,30 @@ pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, 
         links_of: None,
         gpus: u32::try_from(instances).ok(),
         origins: vec![format!("box file {}: {}", described.name, described.title)],
+    };
+    Ok((around, known))
+}
+
+/// What is known of a machine of which only the GPUs' name is given.
+///
+/// # Errors
+/// No GPU of that name is known; in words.
+pub(super) fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
+    let peak = Peak::of(name).ok_or_else(|| {
+        format!("--gpu: {name:?} is not known; give --box FILE that describes it")
+    })?;
+    let vendor = match ["mi300x", "r9700"].contains(&peak.gpu.as_str()) {
+        true => Vendor::Amd,
+        false => Vendor::Nvidia,
+    };
+    let memory = Some(peak.memory_gib << 30);
+    let peers = peak.fabric.then_some(true);
+    let mut around = Surroundings::of_gpus(vendor, &[name], memory, false, peers);
+    around.full_nvlink = peak.fabric;
+    let known = KnownBox {
+        gpu: Some(name.to_owned()),
+        origins: vec![format!("--gpu {name}")],
+        ..KnownBox::default()
     };
     Ok((around, known))
 }

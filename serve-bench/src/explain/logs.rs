@@ -61,6 +61,15 @@ impl EngineLogFile {
         self.tp
     }
 
+    /// Bytes of an element of the cache; `None` where the log does not say, or leaves it to the model.
+    pub(super) fn cache_bytes(&self) -> Option<u32> {
+        match self.log.kv_cache_dtype.as_ref()?.value.as_str() {
+            word if word.starts_with("fp8") => Some(1),
+            "bfloat16" | "float16" => Some(2),
+            _ => None,
+        }
+    }
+
     /// What it says beside what decides the plan.
     pub(super) fn said(&self) -> ServerLog {
         let log = &self.log;
@@ -160,7 +169,7 @@ pub(super) fn engines(
     // A size without a log ran on the engine of the others.
     let mut flags = flags;
     if let Some(first) = logs.first() {
-        flags.sglang = first.engine == Engine::Sglang;
+        flags.engine = Some(first.engine);
     }
     let facts = |tp: &u32| {
         let said = flags.facts(*tp, around);
@@ -185,7 +194,7 @@ mod tests {
     /// A log in a file of its own, as vLLM 0.13's `v1/engine/core.py` and `custom_all_reduce.py` write it.
     fn log(name: &str, tp: u32) -> EngineLogFile {
         let text = format!(
-            "INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='m', tensor_parallel_size={tp}, enforce_eager=True\n\
+            "INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='m', tensor_parallel_size={tp}, kv_cache_dtype=fp8_e4m3, enforce_eager=True\n\
              WARNING Custom allreduce is disabled because your platform lacks GPU P2P capability or P2P test failed. To silence this warning, x\n"
         );
         let file = std::env::temp_dir().join(format!("tplens-log-{name}-{}", std::process::id()));
@@ -211,6 +220,7 @@ mod tests {
             CustomAllReduce::Off { .. }
         ));
         assert_eq!(engines[1].execution, Execution::Eager);
+        assert_eq!(logs[0].cache_bytes(), Some(1));
         assert!(matches!(engines[0].execution, Execution::Graph { .. }));
     }
 

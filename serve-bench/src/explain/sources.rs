@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::boxes::{measured, of_file, whole_gpus};
+use super::boxes::{measured, of_file, of_gpu, whole_gpus};
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
@@ -12,7 +12,7 @@ use import::{ServeRun, collectives, gemm, serve, trace};
 use program::say;
 use record::{Payload, load};
 use topology::PcieLink;
-use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor};
+use tp_plan::{Engine, EngineFacts, ModelFacts, Surroundings, Vendor};
 
 /// What the user named.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ pub(crate) struct Sources {
     pub(crate) evidence: EvidenceFiles,
     /// A box file, or a built-in box, that says what the box is.
     pub(crate) box_name: Option<String>,
+    /// The GPUs' name, where nothing else says what the machine is.
+    pub(crate) gpu: Option<String>,
     /// How the engine ran.
     pub(crate) engine: EngineFlags,
     /// What is asked to be put in the place of the collectives.
@@ -57,8 +59,8 @@ pub(crate) struct EvidenceFiles {
 /// How an engine was started, as far as its flags say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct EngineFlags {
-    /// SGLang; else vLLM's rules.
-    pub(crate) sglang: bool,
+    /// Whose rules hold; vLLM's where nobody says.
+    pub(crate) engine: Option<Engine>,
     /// Whether the user named it.
     pub(crate) stated: bool,
     /// Without graphs.
@@ -69,16 +71,15 @@ pub(crate) struct EngineFlags {
     pub(crate) max_batched_tokens: Option<u32>,
     /// Told to leave every all-reduce to the library.
     pub(crate) library_only: bool,
+    /// Bytes of an element of the cache, where they are set.
+    pub(crate) kv_cache_bytes: Option<u32>,
 }
 
 impl EngineFlags {
     /// What they make of the engine's rules at a size.
     pub(crate) fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
-        let mut facts = if self.sglang {
-            EngineFacts::sglang(tp, around)
-        } else {
-            EngineFacts::vllm(tp, around)
-        };
+        let engine = self.engine.unwrap_or(Engine::Vllm);
+        let mut facts = EngineFacts::of(engine, tp, around);
         if let Some(tokens) = self.max_batched_tokens {
             facts = facts.with_max_batched_tokens(tokens);
         }
@@ -113,8 +114,13 @@ impl Sources {
         priors: Priors,
         change: impl Fn(&mut Surroundings),
     ) -> Result<Inputs, String> {
-        let model =
+        let mut model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
+        let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
+        let cache_bytes = self.engine.kv_cache_bytes;
+        if let Some(bytes) = cache_bytes.or_else(|| by_logs.find_map(|bytes| bytes)) {
+            model.kv_cache_bytes = bytes;
+        }
         let (mut runs, mut beside) = (Vec::new(), Beside::default());
         for (tp, file) in &self.serving {
             let run = run(file, &mut beside)?;
@@ -220,9 +226,10 @@ impl Sources {
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
             return measured(links, tp, name, of, file.display().to_string());
         }
-        Ok(match described {
-            Some(described) => of_file(&described, tp)?,
-            None => {
+        Ok(match (described, &self.gpu) {
+            (Some(described), _) => of_file(&described, tp)?,
+            (None, Some(gpu)) => of_gpu(gpu)?,
+            (None, None) => {
                 let vendor = match is_on_cpus(&self.collectives) {
                     true => Vendor::Host,
                     false => Vendor::Nvidia,

@@ -149,10 +149,7 @@ fn command(
             format!(
                 "{}: no flag makes {} a half model: its keys stand where none reaches; write it with --write DIR",
                 args.model,
-                match args.engine.engine() {
-                    tp_plan::Engine::Vllm => "vLLM",
-                    tp_plan::Engine::Sglang => "SGLang",
-                }
+                args.engine.engine().name()
             )
         })?,
     };

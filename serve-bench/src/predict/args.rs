@@ -33,8 +33,12 @@ pub(crate) struct PredictArgs {
     pub(super) output_tokens: Option<u32>,
 
     /// Box to predict for: a built-in box or a box file.
-    #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "half"])]
+    #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "half", "gpu"])]
     pub(super) box_name: Option<String>,
+
+    /// The GPUs' name, such as "H100" or "B200", where no box is described: over NVLink where their board has it.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["box_name", "links"])]
+    pub(super) gpu: Option<String>,
 
     /// Links of the box, of tplens p2p.
     #[arg(long, value_name = "FILE")]

@@ -3,6 +3,8 @@
 mod args;
 pub(crate) mod links;
 mod sources;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

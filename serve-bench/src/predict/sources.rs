@@ -90,6 +90,7 @@ fn sources(args: &PredictArgs) -> Sources {
         collectives: args.allreduce.clone(),
         links: args.links.clone(),
         box_name: args.box_name.clone(),
+        gpu: args.gpu.clone(),
         engine: args.engine.flags(),
         ..Sources::default()
     }

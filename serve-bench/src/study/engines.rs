@@ -4,6 +4,7 @@
 
 use crate::explain::EngineFlags;
 use crate::flags;
+use tp_plan::Engine;
 
 /// The flag by which an engine leaves all-reduces to the library: of vLLM 0.13.0 (`engine/arg_utils.py`), of SGLang 0.5.6
 /// (`srt/server_args.py`), and of the embedded engine.
@@ -189,11 +190,12 @@ impl ServerCommand {
         let number = |flags: &[&str]| self.value_of(flags).and_then(|value| value.parse().ok());
         EngineFlags {
             stated: true,
-            sglang: self.is_sglang(),
+            engine: self.is_sglang().then_some(Engine::Sglang),
             eager: self.is_eager(),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
             max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
             library_only: self.says(NO_OWN_ALL_REDUCE),
+            kv_cache_bytes: None,
         }
     }
 

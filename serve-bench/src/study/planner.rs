@@ -179,6 +179,7 @@ impl<'a> Study<'a> {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
+                    gpu: None,
                     model: self.args.model.clone(),
                     collectives: (tp > 1)
                         .then(|| self.folder.join(allreduce(tp)))

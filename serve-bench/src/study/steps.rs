@@ -101,7 +101,7 @@ impl Study<'_> {
         if engine.eager {
             arguments.push("--eager".to_owned());
         }
-        if engine.sglang {
+        if engine.engine == Some(tp_plan::Engine::Sglang) {
             arguments.extend(["--engine", "sglang"].map(str::to_owned));
         }
         let about = "collectives at the sizes that the model sends";

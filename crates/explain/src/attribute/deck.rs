@@ -33,6 +33,12 @@ pub(crate) enum Knob {
     CustomOverLibrary,
     /// Microseconds of a GEMM that are there whatever it reads.
     GemmStart,
+    /// Microseconds of a layer's router and experts that are there whatever they read.
+    ExpertStart,
+    /// Milliseconds that the host takes for any step.
+    HostFloor,
+    /// Microseconds that the host takes for each sequence of a step.
+    HostPerSequence,
     /// Share of the peak bandwidth at which weights are read.
     MemoryRate,
     /// The same of experts.

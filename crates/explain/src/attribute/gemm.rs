@@ -6,8 +6,8 @@ use import::gemm::{GemmPoint, GemmSeries};
 use tp_plan::{Gemm, WeightFormat};
 
 use crate::finding::{Finding, GemmDoubt};
-use crate::gpu_name::gpu_key;
 use crate::inputs::Inputs;
+use crate::peaks::Peak;
 use crate::priors::{Basis, Prior, Shape};
 
 /// How far off a ratio of times may be: of shapes that were timed, and of shapes that were read between others. Repeats of one
@@ -67,7 +67,7 @@ pub(super) fn measured_speedup(
     let gpu = inputs.known.gpu.as_deref();
     let is_other = |series: &&GemmSeries| {
         let names = series.gpu.as_deref().zip(gpu);
-        names.is_some_and(|(its, ours)| gpu_key(its) != gpu_key(ours))
+        names.is_some_and(|(its, ours)| Peak::differ(its, ours))
     };
     let others: Vec<&GemmSeries> = of_weights.iter().copied().filter(is_other).collect();
     if let (Some(other), true, Some(gpu)) = (others.first(), others.len() == of_weights.len(), gpu)

@@ -17,7 +17,7 @@ use crate::checks::without_rules;
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::inputs::Inputs;
-use crate::predict::Peak;
+use crate::peaks::Peak;
 use crate::run_shape::RunShape;
 use crate::step_model::StepModel;
 

@@ -5,8 +5,8 @@ use import::serve::Conditions;
 
 use super::compared::compared;
 use crate::finding::{Condition, Finding};
-use crate::gpu_name::differ;
 use crate::inputs::Inputs;
+use crate::peaks::Peak;
 
 /// Names that hold several formats of weights.
 const CONTAINERS: [&str; 4] = ["compressed-tensors", "modelopt", "quark", "auto-round"];
@@ -42,7 +42,7 @@ const ROWS: [Row; 8] = [
         what: Condition::Gpus,
         values: |of| of.gpus.clone(),
         differ: |a, b| {
-            let other = |gpu: &String| b.gpus.iter().any(|of| differ(gpu, of));
+            let other = |gpu: &String| b.gpus.iter().any(|of| Peak::differ(gpu, of));
             a.gpus.iter().any(other)
         },
     },
@@ -95,7 +95,7 @@ pub(super) fn differing(inputs: &Inputs) -> Vec<Finding> {
     let served = runs.iter().flat_map(|run| &run.conditions.gpus);
     let gpus = served.chain(&inputs.evidence.curve_gpus);
     let other = known.and_then(|gpu| {
-        let mut gpus = gpus.filter(|of| differ(of, gpu));
+        let mut gpus = gpus.filter(|of| Peak::differ(of, gpu));
         gpus.next().map(|of| vec![of.clone(), gpu.to_owned()])
     });
     found.extend(other.map(|values| Finding::ConditionsDiffer {

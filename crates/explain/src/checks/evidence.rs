@@ -100,7 +100,7 @@ pub(super) fn shard(inputs: &Inputs) -> Option<Finding> {
 }
 
 fn has_rules(served: &str) -> bool {
-    [Engine::Vllm, Engine::Sglang]
+    [Engine::Vllm, Engine::Sglang, Engine::Trtllm]
         .iter()
         .any(|one| lower(*one) == served)
 }

@@ -6,7 +6,6 @@ mod check;
 mod inputs;
 mod link;
 mod parts;
-mod peaks;
 mod prepare;
 mod prompts;
 mod result;
@@ -14,7 +13,6 @@ mod room;
 mod work;
 
 pub use inputs::{DESCRIBED, Link, PredictInputs};
-pub use peaks::Peak;
 pub use result::{
     Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
     Prediction, Serving,

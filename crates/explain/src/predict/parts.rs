@@ -2,14 +2,17 @@
 
 use record::CollectiveKind;
 
-use super::peaks::Peak;
 use crate::attribute::cost::Term;
 use crate::attribute::deck::{Hand, Knob};
 use crate::attribute::step::StepTime;
+use crate::peaks::Peak;
 use crate::step_model::StepModel;
 
 /// Linear layers of a decoder layer as engines run them: query, key and value; output; gate and up; down.
 const GEMMS_PER_LAYER: f64 = 4.0;
+
+/// The first two of them, which a layer with experts has too.
+const GEMMS_BESIDE_EXPERTS: f64 = 2.0;
 
 /// How much later than the average the last of n ranks comes, in standard deviations of a normal distribution, for 2 to 8 ranks
 /// (Harter, Biometrika 48, 1961). Of two it is 1 / sqrt(pi).
@@ -73,7 +76,7 @@ pub(super) struct Rates {
     /// GEMMs on one GPU, ms.
     gemm_of_one: f64,
     /// Bytes of weights read in a ms.
-    bytes_per_ms: f64,
+    pub(super) bytes_per_ms: f64,
     /// Multiplications and additions in a ms.
     flops_per_ms: Option<f64>,
 }
@@ -175,7 +178,15 @@ impl Size<'_> {
             drawn.all_gather = of(CollectiveKind::AllGather);
             drawn.skew = self.skew(hand);
         }
+        // A step is the later of GPU and host.
+        drawn.host += (self.host_floor(hand) - drawn.step()).max(0.0);
         drawn
+    }
+
+    /// What the host takes for a step, whatever the GPU takes: it schedules, and handles each sequence's token. ms.
+    pub(super) fn host_floor(&self, hand: &Hand) -> f64 {
+        let each = f64::from(self.model.batch) * hand.get(Knob::HostPerSequence);
+        hand.get(Knob::HostFloor) + each / 1e3
     }
 
     fn skew(&self, hand: &Hand) -> f64 {
@@ -200,8 +211,13 @@ impl Size<'_> {
     }
 
     fn rates(&self, hand: &Hand) -> Rates {
-        let gemms = f64::from(self.model.model.layers) * GEMMS_PER_LAYER + 1.0;
-        let starts = gemms * hand.get(Knob::GemmStart) / 1e3;
+        let layers = f64::from(self.model.model.layers);
+        let routed = f64::from(self.model.model.experts.map_or(0, |experts| experts.layers));
+        let gemms = layers * GEMMS_BESIDE_EXPERTS
+            + (layers - routed) * (GEMMS_PER_LAYER - GEMMS_BESIDE_EXPERTS)
+            + 1.0;
+        let starts =
+            (gemms * hand.get(Knob::GemmStart) + routed * hand.get(Knob::ExpertStart)) / 1e3;
         let peak = self.peak.as_ref();
         let of_peak = peak.map(|peak| {
             // TFLOP/s are 10^9 in a ms.

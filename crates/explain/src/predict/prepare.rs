@@ -6,7 +6,6 @@ use tp_plan::plan;
 use super::inputs::{DESCRIBED, PredictInputs};
 use super::link;
 use super::parts::Size;
-use super::peaks::Peak;
 use super::result::{Level, PredictError};
 use super::room;
 use crate::attribute::cost::{Curves, Term};
@@ -17,6 +16,7 @@ use crate::attribute::{CollectiveCost, StepFrom, unused};
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::inputs::Inputs;
+use crate::peaks::Peak;
 use crate::priors::{Basis, Prior};
 use crate::step_model::StepModel;
 
@@ -142,6 +142,11 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         Ok(())
     };
     add(Knob::GemmStart, "gemm_start_us")?;
+    add(Knob::HostFloor, "host_floor_ms")?;
+    add(Knob::HostPerSequence, "host_us_per_sequence")?;
+    if model.experts.is_some() {
+        add(Knob::ExpertStart, "expert_start_us")?;
+    }
     add(Knob::MemoryRate, "memory_efficiency")?;
     add(Knob::ExpertRate, "expert_memory_efficiency")?;
     add(Knob::MathRate, "math_efficiency")?;

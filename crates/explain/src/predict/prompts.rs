@@ -7,8 +7,16 @@ use crate::attribute::deck::{Hand, Knob};
 struct PromptWork {
     gemm: f64,
     attention: f64,
+    /// Norms, residuals and activations, which read and write memory.
+    elementwise: f64,
     communication: f64,
 }
+
+/// Times that norms, residuals, rotary embeddings and casts of a layer read or write a token's hidden state, on every rank.
+const HIDDEN_MOVED: f64 = 10.0;
+
+/// Times that the activation between two GEMMs reads or writes a token's feed-forward width, a share of it on each rank.
+const WIDTH_MOVED: f64 = 4.0;
 
 impl Size<'_> {
     /// What the prompts of the other sequences add to a token, ms.
@@ -26,11 +34,13 @@ impl Size<'_> {
         let decoding = rates.math(self.flops(f64::from(self.model.batch)), ranks);
         let reading = drawn.gemm + drawn.half;
         let mixed = reading.max(decoding + prompt.gemm * shared)
-            + (prompt.attention + prompt.communication) * shared
+            + (prompt.attention + prompt.elementwise + prompt.communication) * shared
             + drawn.attention
-            + drawn.elementwise;
-        let alone = drawn.step() - drawn.host - drawn.executor;
-        seen * (mixed.max(self.launches(hand)) - alone).max(0.0)
+            + drawn.elementwise
+            + hand.get(Knob::Host)
+            + drawn.executor;
+        let host = self.launches(hand) + self.host_floor(hand);
+        seen * (mixed.max(host) - drawn.step()).max(0.0)
     }
 
     /// What the host takes to launch a step that no graph holds, ms.
@@ -51,10 +61,31 @@ impl Size<'_> {
         };
         let communication: f64 = several.iter().map(|term| term.us(hand)).sum();
         PromptWork {
-            gemm: rates.math(self.flops(self.input_tokens), ranks),
+            gemm: rates.math(self.flops_of_prompt(), ranks),
             attention: self.attention_of_prompt(hand, rates) / f64::from(ranks),
+            elementwise: self.moved(ranks) / rates.bytes_per_ms,
             communication: communication / 1e3,
         }
+    }
+
+    /// Multiplications and additions of a prompt's GEMMs; the output head has one row for all of it.
+    fn flops_of_prompt(&self) -> f64 {
+        let model = self.model.model;
+        let head = 2.0 * f64::from(model.vocab) * f64::from(model.hidden);
+        self.flops(self.input_tokens) - (self.input_tokens - 1.0).max(0.0) * head
+    }
+
+    /// Bytes that a prompt's elementwise work moves on a rank.
+    fn moved(&self, ranks: u32) -> f64 {
+        let model = self.model.model;
+        let width = match model.experts {
+            Some(experts) => experts.per_token * experts.intermediate,
+            None => model.intermediate,
+        };
+        let of_token = HIDDEN_MOVED * f64::from(model.hidden)
+            + WIDTH_MOVED * f64::from(width) / f64::from(ranks);
+        let bytes = f64::from(model.layers) * f64::from(model.activation_bytes) * of_token;
+        self.input_tokens * bytes
     }
 
     /// Attention of a prompt on one GPU, ms. Each token meets half of the prompt in the mean, in two products of a
@@ -62,7 +93,8 @@ impl Size<'_> {
     fn attention_of_prompt(&self, hand: &Hand, rates: &Rates) -> f64 {
         let model = self.model.model;
         let width = f64::from(model.heads) * f64::from(model.head_dim);
-        let flops = 2.0 * self.input_tokens.powi(2) * width * f64::from(model.layers);
+        let met = model.tokens_read(self.input_tokens / 2.0);
+        let flops = 4.0 * self.input_tokens * met * width * f64::from(model.layers);
         match &self.peak {
             Some(peak) => flops / (peak.bf16_tflops * hand.get(Knob::PromptAttention) * 1e9),
             None => rates.math(flops, 1),
@@ -77,6 +109,7 @@ impl Size<'_> {
         let reading = steps * self.gemm(hand, rates, ranks);
         let work = reading.max(prompt.gemm)
             + prompt.attention
+            + prompt.elementwise
             + prompt.communication
             + steps * (self.on_every_rank(hand) - hand.get(Knob::Host));
         let executor = if ranks > 1 {

@@ -1,4 +1,4 @@
-//! The TOML form of priors and published curves; an unknown key is an error.
+//! The TOML form of priors, where an unknown key is an error, and the rows of published curves.
 
 use serde::Deserialize;
 
@@ -14,7 +14,6 @@ const SCHEMA: u32 = 1;
 struct File {
     schema: u32,
     prior: Vec<Entry>,
-    curve: Vec<CurveEntry>,
 }
 
 #[derive(Deserialize)]
@@ -25,6 +24,8 @@ struct Entry {
     gpu: Option<String>,
     #[serde(default)]
     weights: Vec<String>,
+    #[serde(default)]
+    engine: Option<String>,
     low: f64,
     high: f64,
     unit: String,
@@ -34,29 +35,20 @@ struct Entry {
     assumed: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CurveEntry {
-    gpu: String,
-    path: PublishedPath,
-    ranks: u32,
-    published: String,
-    points: Vec<(u64, f64)>,
-}
-
 /// An entry with what it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) gpu: Option<String>,
     pub(super) weights: Vec<String>,
+    pub(super) engine: Option<String>,
     pub(super) prior: Prior,
 }
 
-/// Priors and curves of the text.
+/// Priors of the text.
 ///
 /// # Errors
 /// It is not TOML of this schema, a range has no sense, or an entry has no source or two.
-pub(super) fn parse(text: &str) -> Result<(Vec<Candidate>, Vec<PublishedCurve>), PriorError> {
+pub(super) fn parse(text: &str) -> Result<Vec<Candidate>, PriorError> {
     let file: File = toml::from_str(text).map_err(|error| PriorError::File(error.to_string()))?;
     if file.schema != SCHEMA {
         return Err(PriorError::File(format!(
@@ -64,17 +56,7 @@ pub(super) fn parse(text: &str) -> Result<(Vec<Candidate>, Vec<PublishedCurve>),
             file.schema
         )));
     }
-    let priors = file
-        .prior
-        .into_iter()
-        .map(candidate)
-        .collect::<Result<_, _>>()?;
-    let curves = file
-        .curve
-        .into_iter()
-        .map(curve)
-        .collect::<Result<_, _>>()?;
-    Ok((priors, curves))
+    file.prior.into_iter().map(candidate).collect()
 }
 
 fn candidate(entry: Entry) -> Result<Candidate, PriorError> {
@@ -101,27 +83,50 @@ fn candidate(entry: Entry) -> Result<Candidate, PriorError> {
     Ok(Candidate {
         gpu: entry.gpu,
         weights: entry.weights,
+        engine: entry.engine,
         prior,
     })
 }
 
-fn curve(entry: CurveEntry) -> Result<PublishedCurve, PriorError> {
-    let ascending = entry.points.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let positive = entry
-        .points
-        .iter()
-        .all(|(bytes, us)| *bytes > 0 && *us > 0.0);
-    if entry.points.is_empty() || !ascending || !positive {
-        return Err(PriorError::File(format!(
-            "the curve of {} needs points of ascending size with times above zero",
-            entry.gpu
-        )));
+/// Columns before those of sizes.
+const BEFORE: usize = 5;
+
+/// Published curves of the rows; a line that begins with `#` is a comment.
+///
+/// # Errors
+/// A row lacks a column, or times are not above zero.
+pub(super) fn curves(text: &str) -> Result<Vec<PublishedCurve>, PriorError> {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let sizes: Vec<u64> = header.iter().filter_map(|size| size.parse().ok()).collect();
+    lines.map(|line| curve(line, &sizes)).collect()
+}
+
+fn curve(line: &str, sizes: &[u64]) -> Result<PublishedCurve, PriorError> {
+    let wrong = || PriorError::File(format!("a row of curves.csv: {line}"));
+    let cells: Vec<&str> = line.splitn(BEFORE + sizes.len() + 1, ',').collect();
+    let [gpu, kernel, version, path, ranks, times @ .., source] = cells.as_slice() else {
+        return Err(wrong());
+    };
+    let timed = sizes.iter().zip(times).filter(|(_, us)| !us.is_empty());
+    let points = timed.map(|(bytes, us)| Some((*bytes, us.parse().ok().filter(|us| *us > 0.0)?)));
+    let points: Vec<(u64, f64)> = points.collect::<Option<_>>().ok_or_else(wrong)?;
+    let path = match *path {
+        "peer" => PublishedPath::Peer,
+        "staged" => PublishedPath::Staged,
+        "custom" => PublishedPath::Custom,
+        _ => return Err(wrong()),
+    };
+    if points.len() < 2 {
+        return Err(wrong());
     }
     Ok(PublishedCurve {
-        gpu: entry.gpu,
-        path: entry.path,
-        ranks: entry.ranks,
-        source: entry.published,
-        points: entry.points,
+        gpu: (*gpu).to_owned(),
+        path,
+        kernel: (*kernel).to_owned(),
+        version: (*version).to_owned(),
+        ranks: ranks.parse().map_err(|_| wrong())?,
+        source: source.trim_matches('"').to_owned(),
+        points,
     })
 }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::PriorError;
-use super::file::{Candidate, parse};
+use super::file::{Candidate, curves, parse};
 use super::prior::{Basis, Override, Prior};
 
 const FILE: &str = include_str!("../../priors.toml");
+const CURVES: &str = include_str!("../../curves.csv");
 
 /// All priors and published curves.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,10 +21,14 @@ pub struct Priors {
 /// A published curve of all-reduce times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedCurve {
-    /// Part of the GPU's name.
+    /// Parts of GPUs' names, `|` between them.
     pub gpu: String,
     /// What it went over.
     pub path: PublishedPath,
+    /// Whose kernel: `nccl`, `vllm` or `trtllm`, which is FlashInfer's too.
+    pub kernel: String,
+    /// Its version.
+    pub version: String,
     /// Number of GPUs.
     pub ranks: u32,
     /// Who measured it.
@@ -50,10 +55,9 @@ impl Priors {
     /// # Errors
     /// The file of this crate does not read, which its tests exclude.
     pub fn builtin() -> Result<Self, PriorError> {
-        let (candidates, curves) = parse(FILE)?;
         Ok(Self {
-            candidates,
-            curves,
+            candidates: parse(FILE)?,
+            curves: curves(CURVES)?,
             overrides: Vec::new(),
         })
     }
@@ -93,16 +97,32 @@ impl Priors {
             .ok_or_else(|| PriorError::Unknown(name.to_owned()))
     }
 
-    /// The prior of that name for a GPU and a weight format; `None` where none applies.
+    /// The prior of that name for a GPU and a weight format, whatever the engine; `None` where none applies.
     #[must_use]
     pub fn get(&self, name: &str, gpu: Option<&str>, weights: &str) -> Option<Prior> {
+        self.get_for(name, gpu, weights, "")
+    }
+
+    /// The same for an engine, named as its authors write it.
+    #[must_use]
+    pub fn get_for(
+        &self,
+        name: &str,
+        gpu: Option<&str>,
+        weights: &str,
+        engine: &str,
+    ) -> Option<Prior> {
         let best = self
             .candidates
             .iter()
             .filter(|c| c.prior.name == name)
             .filter(|c| c.gpu.as_deref().is_none_or(|key| is_part(key, gpu)))
             .filter(|c| c.weights.is_empty() || c.weights.iter().any(|w| w == weights))
-            .max_by_key(|c| u8::from(c.gpu.is_some()) + u8::from(!c.weights.is_empty()))?;
+            .filter(|c| c.engine.as_deref().is_none_or(|of| of == engine))
+            .max_by_key(|c| {
+                let named = [c.gpu.is_some(), !c.weights.is_empty(), c.engine.is_some()];
+                named.into_iter().filter(|named| *named).count()
+            })?;
         let mut prior = best.prior.clone();
         if let Some(given) = self.overrides.iter().find(|o| o.name == name) {
             prior.low = given.low;
@@ -130,7 +150,8 @@ impl Priors {
 }
 
 fn is_part(key: &str, gpu: Option<&str>) -> bool {
-    gpu.is_some_and(|gpu| gpu.to_ascii_lowercase().contains(key))
+    let name = gpu.unwrap_or_default().to_ascii_lowercase();
+    key.split('|').any(|part| name.contains(part))
 }
 
 #[cfg(test)]

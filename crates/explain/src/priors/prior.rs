@@ -87,6 +87,7 @@ impl Prior {
             "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
             "gemm_start_us" | "segment_jitter_us" => 0.0,
             "prompts_seen" | "launch_us_per_layer" | "attention_start_us" => 0.0,
+            "expert_start_us" | "host_floor_ms" | "host_us_per_sequence" => 0.0,
             _ => f64::MIN_POSITIVE,
         };
         let ceiling = match self.name.as_str() {

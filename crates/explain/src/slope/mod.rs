@@ -1,7 +1,6 @@
 //! Whether the step follows the link: arms of runs that change one thing each, and the slope of the step over collective time.
 
 mod arms;
-mod constant;
 mod controls;
 mod fitted;
 mod launches;
@@ -13,8 +12,6 @@ mod test;
 mod verdict;
 
 pub use arms::{Ablation, Arm, Change, EMBEDDED, Launch};
-pub(crate) use constant::SAME_LOAD;
-pub use constant::{ConstantPart, HalfCheck};
 pub use launches::FEWEST as LEAST_LAUNCHES;
 pub use result::{
     ArmSummary, BelowCause, Beside, DelayControl, LateLaunches, NegativeControl, Power, Residual,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use stats::Interval;
 
 use super::arms::Change;
-use super::constant::{ConstantPart, HalfCheck};
 use crate::range::Range;
 
 /// Whether the step follows the link, from the arms of an ablation.
@@ -30,9 +29,6 @@ pub struct Slope {
     pub passes: SlopeVerdict,
     /// The line; `None` where no line can be drawn.
     pub fit: Option<SlopeFit>,
-    /// What is known of communication that no arm changes, and that the line does not show therefore.
-    #[serde(default)]
-    pub constant: ConstantPart,
     /// Whether one GPU, which has no collectives, stayed as fast under the same variables.
     pub negative_control: NegativeControl,
     /// Whether the step follows a delay of known length; `None` without an arm that adds one.
@@ -136,8 +132,6 @@ pub enum SlopeCaveat {
     UnusableLaunches { arm: String, launches: usize },
     /// An arm with too few launches was left out.
     FewLaunches { arm: String, launches: usize },
-    /// The arms' step is not that of the runs.
-    OtherLoad { arm_ms: f64, runs_ms: f64 },
 }
 
 /// The line of the step over collective time.
@@ -286,12 +280,11 @@ pub struct SlopeEvidence {
 }
 
 impl Slope {
-    /// What the test is worth as evidence; `None` where it did not pass, or where a half-width model contradicts its line.
+    /// What the test is worth as evidence; `None` where it did not pass.
     #[must_use]
     pub fn evidence(&self) -> Option<SlopeEvidence> {
         let fit = self.fit.as_ref()?;
-        if self.passes != SlopeVerdict::Follows || self.check().is_some_and(HalfCheck::contradicts)
-        {
+        if self.passes != SlopeVerdict::Follows {
             return None;
         }
         Some(SlopeEvidence {
@@ -306,12 +299,9 @@ impl Slope {
         })
     }
 
-    /// The half-width model's word on the line; `None` where there is none.
-    #[must_use]
-    pub fn check(&self) -> Option<&HalfCheck> {
-        match &self.constant {
-            ConstantPart::HalfModel { check } => Some(check),
-            ConstantPart::NotKnown | ConstantPart::Assumed { .. } => None,
-        }
+    /// The step of the arm that communication is told of.
+    pub(crate) fn step_of_fit(&self) -> Option<Range> {
+        let at = &self.fit.as_ref()?.at;
+        self.arms.iter().find(|arm| arm.name == *at)?.step_ms
     }
 }

@@ -5,7 +5,6 @@
 //! is drawn whole.
 
 use super::arms::{Ablation, Change};
-use super::constant::ConstantPart;
 use super::controls;
 use super::fitted::Fitted;
 use super::launches::{FEWEST, Measured};
@@ -91,7 +90,6 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
         beside: controls::beside(&sample, planned),
         arms: measured.iter().enumerate().map(summary).collect(),
         fit,
-        constant: ConstantPart::NotKnown,
         caveats,
         late: (late.left_out > 0).then_some(late),
         seed,

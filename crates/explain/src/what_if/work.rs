@@ -240,10 +240,7 @@ fn is_for_lack_of_peers(reason: &str) -> bool {
 
 /// The engine with the paths that it would take on another box, unless a flag decides them.
 fn on_other_box(engine: &EngineFacts, around: &Surroundings) -> EngineFacts {
-    let there = match engine.engine {
-        tp_plan::Engine::Vllm => EngineFacts::vllm(engine.tp, around),
-        tp_plan::Engine::Sglang => EngineFacts::sglang(engine.tp, around),
-    };
+    let there = EngineFacts::of(engine.engine, engine.tp, around);
     let by_flag =
         matches!(&engine.custom_all_reduce, CustomAllReduce::Off { reason } if is_by_flag(reason));
     let mut moved = engine.clone();

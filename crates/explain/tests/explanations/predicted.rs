@@ -1,7 +1,7 @@
 //! What a prediction says of the size that was measured. Other sizes are judged against published servers.
 
 use crate::explanations::boxes::{mean, rtxpro6000_mig};
-use explain::{DRAWS, Link, PredictInputs, predict};
+use explain::{DRAWS, Level, Link, PartName, PredictInputs, predict};
 use import::Spread;
 use stats::Interval;
 use tp_plan::EngineFacts;
@@ -90,4 +90,18 @@ fn the_time_to_first_token_has_an_interval_even_where_the_step_is_measured() {
     assert!(width > 0.25 && width < 0.35, "{first:?}");
     let mut priors = prediction.priors.iter();
     assert!(priors.any(|prior| prior.name == "left_out"));
+}
+
+#[test]
+fn gemms_of_one_gpu_hold_what_published_kernels_take() {
+    // Qwen2.5-72B in FP8 on an RTX PRO 6000, 16 sequences: 58.5 ms of GEMMs by the tables of vLLM 0.19 and 49.2 ms by those of 0.24
+    // (aiconfigurator rtx_pro_6000_server), and 1.6 ms of the output head.
+    let one = predict(&of_memory(96, &[1], 16, 89.0), 1, DRAWS).unwrap();
+    let one = &one.sizes[0];
+    assert_eq!(one.level, Level::Roofline);
+    let gemm = one.parts.iter().find(|part| part.name == PartName::Gemm);
+    let gemm = gemm.unwrap().ms;
+    assert!(gemm.low < 49.2 + 1.6 && gemm.high > 58.5 + 1.6, "{gemm:?}");
+    // 72.7 GB of weights at 1792 GB/s are 40.6 ms: no draw is below.
+    assert!(gemm.low > 40.6, "{gemm:?}");
 }

@@ -1,8 +1,7 @@
 //! The same model on two links, as published: what the curves' difference times the number of collectives predicts.
 
-use crate::reality::rows::model;
 use record::CollectiveKind;
-use tp_plan::{EngineFacts, Surroundings, Vendor, plan};
+use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
 /// Four A100, Llama-3-70B, a prompt of 4379 tokens prefilled by vLLM 0.6.6 at TP4: with NVLink 878.57 ms, with
 /// NCCL_P2P_DISABLE=1 2740.17 ms; nccl-tests at 4096 tokens 603 and 11369 us.
@@ -18,7 +17,12 @@ fn nvlink_against_staging_on_four_a100_is_the_count_times_the_curves_difference(
         Some(true),
     );
     let engine = EngineFacts::vllm(4, &around).with_max_batched_tokens(8192);
-    let step = plan(&model("llama-3.3-70b"), &engine, 0, Some(4379));
+    let step = plan(
+        &ModelFacts::builtin("llama-3.3-70b").unwrap(),
+        &engine,
+        0,
+        Some(4379),
+    );
     let reduces = step
         .collectives
         .iter()

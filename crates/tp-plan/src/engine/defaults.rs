@@ -19,6 +19,11 @@ const TAKEN_FOR_A100: &str = "sm_80 is taken for an A100: 2048 tokens and 256 se
 const SGLANG_MEMORY: &str = "the GPU's memory is not known: chunks of 4096 tokens and graphs up to 160, as SGLang then does";
 const METAX_SIZES: &str = "vLLM-metax is taken to capture the same graph sizes as vLLM";
 
+/// TensorRT-LLM's default tokens and sequences of a step, and the largest captured batch where requests fill it.
+const TRTLLM_TOKENS: u32 = 8192;
+const TRTLLM_SEQUENCES: u32 = 2048;
+const TRTLLM_GRAPHS: u32 = 512;
+
 /// Numbers of ranks that the custom all-reduce kernels are compiled for.
 const CUSTOM_RANKS: [u32; 4] = [2, 4, 6, 8];
 
@@ -93,6 +98,22 @@ impl EngineFacts {
         }
     }
 
+    /// TensorRT-LLM's server (PyTorch backend) as it starts by default: `max_num_tokens` 8192, `max_batch_size` 2048, graphs of each batch
+    /// (`llmapi/llm_args.py`). Its own all-reduce needs peer access between all ranks.
+    #[must_use]
+    pub fn trtllm(tp: u32, around: &Surroundings) -> Self {
+        Self {
+            engine: Engine::Trtllm,
+            max_batched_tokens: TRTLLM_TOKENS,
+            max_num_seqs: Some(TRTLLM_SEQUENCES),
+            execution: Execution::Graph {
+                capture_sizes: (1..=TRTLLM_GRAPHS).collect(),
+            },
+            assumed: assumed_of(tp, around),
+            ..Self::vllm(tp, around)
+        }
+    }
+
     /// Sets the largest number of tokens of a step (`--max-num-batched-tokens`, `--chunked-prefill-size`).
     #[must_use]
     pub fn with_max_batched_tokens(mut self, tokens: u32) -> Self {
@@ -138,7 +159,7 @@ impl EngineFacts {
                     capture_sizes.push(sequences);
                 }
             }
-            (Engine::Sglang, None) => {}
+            (Engine::Sglang, None) | (Engine::Trtllm, _) => {}
         }
     }
 }

@@ -42,6 +42,8 @@ pub enum Engine {
     Vllm,
     /// SGLang.
     Sglang,
+    /// TensorRT-LLM.
+    Trtllm,
 }
 
 /// How steps are launched.
@@ -142,6 +144,7 @@ impl Engine {
         match self {
             Self::Vllm => "vLLM",
             Self::Sglang => "SGLang",
+            Self::Trtllm => "TensorRT-LLM",
         }
     }
 
@@ -151,11 +154,22 @@ impl Engine {
         match self {
             Self::Vllm => "0.13.0",
             Self::Sglang => "0.5.6",
+            Self::Trtllm => "1.2.0",
         }
     }
 }
 
 impl EngineFacts {
+    /// What an engine of that kind does by default.
+    #[must_use]
+    pub fn of(engine: Engine, tp: u32, around: &Surroundings) -> Self {
+        match engine {
+            Engine::Vllm => Self::vllm(tp, around),
+            Engine::Sglang => Self::sglang(tp, around),
+            Engine::Trtllm => Self::trtllm(tp, around),
+        }
+    }
+
     /// The engine with its version and mode, in words.
     #[must_use]
     pub fn describe(&self) -> String {

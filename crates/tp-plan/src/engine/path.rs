@@ -39,7 +39,41 @@ const SYMMETRIC: [Symmetric; 2] = [
     },
 ];
 
+/// KiB of a message up to which vLLM fuses an all-reduce with the norm behind it, by architecture and ranks (vLLM
+/// `collective_fusion.py`, `FI_ALLREDUCE_FUSION_MAX_SIZE_MB`).
+const FUSED_KIB: [(&str, u32, u64); 6] = [
+    ("sm_90", 2, 64 << 10),
+    ("sm_90", 4, 2 << 10),
+    ("sm_90", 8, 512),
+    ("sm_10", 2, 64 << 10),
+    ("sm_10", 4, 32 << 10),
+    ("sm_10", 8, 1 << 10),
+];
+
+/// The first minor version of vLLM that fuses by default (`config/vllm.py`, `enable_allreduce_rms_fusion`).
+const FUSES_FROM: u32 = 15;
+
 impl EngineFacts {
+    /// Bytes of a message up to which the engine reduces within a fused kernel of FlashInfer, with a norm; `None` where it does not.
+    /// Of a vLLM without a version today's default holds.
+    #[must_use]
+    pub fn fuses_up_to(&self) -> Option<u64> {
+        let is_active = self.custom_all_reduce == CustomAllReduce::Active && self.full_nvlink;
+        let minor = self.version.as_deref().and_then(|version| {
+            let mut parts = version.trim_start_matches('v').split('.');
+            let (major, minor) = (parts.next()?, parts.next()?);
+            (major == "0").then(|| minor.parse::<u32>().ok()).flatten()
+        });
+        let is_old = minor.is_some_and(|minor| minor < FUSES_FROM);
+        if self.engine != Engine::Vllm || !is_active || is_old {
+            return None;
+        }
+        let own = self.architecture.as_deref()?;
+        let mut rows = FUSED_KIB.iter();
+        let row = rows.find(|(family, ranks, _)| own.starts_with(family) && *ranks == self.tp);
+        row.map(|(_, _, kib)| kib << 10)
+    }
+
     /// Who does an all-reduce of that many bytes, and the rule that decides.
     #[must_use]
     pub fn all_reduce_path(&self, bytes: u64) -> (CollectivePath, String) {

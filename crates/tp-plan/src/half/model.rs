@@ -178,7 +178,7 @@ impl HalfModel {
 
     fn flags(&self) -> &'static Flags {
         match self.engine {
-            Engine::Vllm => &VLLM,
+            Engine::Vllm | Engine::Trtllm => &VLLM,
             Engine::Sglang => &SGLANG,
         }
     }
@@ -259,7 +259,7 @@ fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: &FamilyRow) -> Vec<St
             "{}'s own class takes the size of a head from the hidden size: Llama's class does the same work{}",
             model.family,
             match engine {
-                Engine::Vllm => "",
+                Engine::Vllm | Engine::Trtllm => "",
                 Engine::Sglang => ", with one bias more on attention's output",
             }
         ));

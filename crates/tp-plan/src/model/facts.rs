@@ -14,6 +14,14 @@ const WHOLE_CACHE: [&str; 6] = [
     "qwen2_vl",
 ];
 
+/// Families with layers that forget what is beyond a window: every so many layers one keeps all, the others so many tokens
+/// (transformers' defaults of `layer_types` and `sliding_window`).
+const WINDOWS: [(&str, u32, f64); 3] = [
+    ("gpt_oss", 2, 128.0),
+    ("gemma3", 6, 1024.0),
+    ("gemma3_text", 6, 1024.0),
+];
+
 /// A model's shape. Sizes are in elements unless a name says bytes; of a multimodal model it is the language part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelFacts {
@@ -114,14 +122,34 @@ impl ModelFacts {
         bytes.max(0.0)
     }
 
-    /// Weights that one token uses.
+    /// Weights that one token multiplies with: all but the embedding's rows and the experts that it does not use.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "weights are far below 2^53 bytes"
     )]
     pub fn active_parameters(&self) -> f64 {
-        self.parameters as f64 * self.weight_bytes_read(1) / self.weight_bytes as f64
+        let mut active = self.parameters as f64;
+        if !self.tied_embeddings {
+            active -= f64::from(self.vocab) * f64::from(self.hidden);
+        }
+        if let Some(experts) = self.experts {
+            let idle = f64::from(experts.count - experts.per_token) * f64::from(experts.layers);
+            active -= 3.0 * idle * f64::from(self.hidden) * f64::from(experts.intermediate);
+        }
+        active
+    }
+
+    /// Tokens of the cache that a step reads of a sequence of so many, in the mean over layers: layers with a sliding window read no
+    /// more than that.
+    #[must_use]
+    pub fn tokens_read(&self, context: f64) -> f64 {
+        let mut rules = WINDOWS.iter();
+        let Some((_, every, window)) = rules.find(|(family, ..)| *family == self.family) else {
+            return context;
+        };
+        let whole = f64::from(self.layers / every) / f64::from(self.layers);
+        whole * context + (1.0 - whole) * context.min(*window)
     }
 
     /// Bytes of key-value cache of one token over the whole model; what a sliding window drops is not taken off.

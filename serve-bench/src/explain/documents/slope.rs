@@ -1,8 +1,8 @@
 //! A slope test as a document: whether the step follows the link.
 
 use ::explain::{
-    ArmSummary, BelowCause, Change, ConstantPart, NegativeControl, Range, Slope, SlopeCaveat,
-    SlopeFit, SlopeVerdict, Undecided,
+    ArmSummary, BelowCause, Change, NegativeControl, Range, Slope, SlopeCaveat, SlopeFit,
+    SlopeVerdict, Undecided,
 };
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
@@ -22,9 +22,7 @@ pub(crate) fn slope(of: &Slope) -> Document {
         SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => Tone::Bad,
     };
     document.answer = vec![sentence(of)];
-    document
-        .answer
-        .extend(of.fit.as_ref().map(|fit| communication(of, fit)));
+    document.answer.extend(of.fit.as_ref().map(communication));
     document.answer.extend(of.late.map(|late| {
         format!(
             "{} of {} launches left out: this machine was too busy.",
@@ -67,10 +65,9 @@ fn next(of: &Slope) -> Option<Next> {
             ..
         } => "Run the arms on one GPU, too, as a negative control.".to_owned(),
         SlopeVerdict::AbovePlan { .. } => return None,
-        SlopeVerdict::Follows if matches!(of.constant, ConstantPart::NotKnown) => {
+        SlopeVerdict::Follows => {
             "Run the shard on one GPU (--half): it shows what no arm changes.".to_owned()
         }
-        SlopeVerdict::Follows => return None,
     };
     Some(Next::plain(text))
 }
@@ -127,29 +124,9 @@ fn undecided(why: &Undecided) -> String {
     }
 }
 
-fn communication(of: &Slope, fit: &SlopeFit) -> String {
+fn communication(fit: &SlopeFit) -> String {
     let (by_link, at) = (range(&fit.communication_ms, 1), &fit.at);
-    match &of.constant {
-        ConstantPart::NotKnown => format!("Communication takes at least {by_link} ms in {at}."),
-        ConstantPart::Assumed {
-            communication_ms, ..
-        } => {
-            format!(
-                "Communication takes about {} ms in {at}, {by_link} by the slope.",
-                range(communication_ms, 1)
-            )
-        }
-        ConstantPart::HalfModel { check } if check.contradicts() => {
-            format!(
-                "Shard run and slope disagree by {} ms: neither counts.",
-                range(&check.constant_ms, 1)
-            )
-        }
-        ConstantPart::HalfModel { check } => format!(
-            "Communication takes {} ms in {at}, {by_link} of it by the slope.",
-            range(&check.communication_ms, 1)
-        ),
-    }
+    format!("Communication takes at least {by_link} ms in {at}.")
 }
 
 /// The arms and the line through them.
@@ -232,9 +209,6 @@ fn caveat(of: &SlopeCaveat) -> String {
         }
         SlopeCaveat::FewLaunches { arm, launches } => {
             format!("{arm}: left out, {} only", so_many(*launches))
-        }
-        SlopeCaveat::OtherLoad { arm_ms, runs_ms } => {
-            format!("another load: a step of {arm_ms:.1} ms here, {runs_ms:.1} in the runs")
         }
     }
 }

@@ -2,6 +2,7 @@
 //! its GPU. Nothing is read off them here.
 
 use record::{CallMode, CollectiveKind, PlannedCollective};
+use tp_plan::Engine;
 
 use super::super::deck::{Deck, Knob};
 use super::super::result::TimeSource;
@@ -10,6 +11,9 @@ use crate::curve::Curve;
 use crate::finding::Finding;
 use crate::inputs::{Inputs, PeerState};
 use crate::priors::{PublishedCurve, PublishedPath};
+
+/// The kernel that TensorRT-LLM and FlashInfer share.
+const FUSED: &str = "trtllm";
 
 /// From a curve's mode to what happens between GEMMs.
 fn in_situ(mode: Option<CallMode>) -> &'static str {
@@ -169,7 +173,7 @@ impl Curves {
             _ => "transfer_unprobed",
         };
         deck.add(knob, inputs.prior(transfer)?);
-        let custom = of(PublishedPath::Custom).filter(|_| !staged);
+        let custom = of_engine(inputs, &curves).filter(|_| !staged);
         if custom.is_none() {
             deck.add(
                 Knob::CustomOverLibrary,
@@ -184,7 +188,7 @@ impl Curves {
         let source = of(library);
         Some(Self {
             all_reduce: Curve::of_published(library),
-            custom: custom.map(Curve::of_published),
+            custom: custom.as_ref().map(Curve::of_published),
             custom_is_own: false,
             custom_transfer: knob,
             all_gather: None,
@@ -193,9 +197,33 @@ impl Curves {
             fits: false,
             transfer: knob,
             mode: Some(Knob::Mode),
-            custom_source: custom.map_or_else(|| source.clone(), of),
+            custom_source: custom.as_ref().map_or_else(|| source.clone(), of),
             source,
             caveats: vec![Finding::CurvePublished],
         })
     }
+}
+
+/// The published curve of the kernel that the engine reduces with: where it fuses small all-reduces with the norm behind them, the
+/// fused kernel's up to its limit and its own beyond.
+fn of_engine(inputs: &Inputs, curves: &[&PublishedCurve]) -> Option<PublishedCurve> {
+    let engine = inputs.engine(inputs.tp)?;
+    let own_kernels = curves.iter().copied();
+    let own_kernels = own_kernels.filter(|curve| curve.path == PublishedPath::Custom);
+    let of = |kernel: &str| own_kernels.clone().find(|curve| curve.kernel == kernel);
+    let own = match engine.engine {
+        Engine::Trtllm => of(FUSED),
+        Engine::Vllm | Engine::Sglang => of("vllm"),
+    };
+    let (Some(limit), Some(fused)) = (engine.fuses_up_to(), of(FUSED)) else {
+        return own.cloned();
+    };
+    let mut merged = fused.clone();
+    merged.points.retain(|(bytes, _)| *bytes <= limit);
+    let beyond = own.map_or(&[][..], |own| &own.points);
+    let last = merged.points.last().map_or(0, |(bytes, _)| *bytes);
+    merged
+        .points
+        .extend(beyond.iter().filter(|(bytes, _)| *bytes > last));
+    Some(merged)
 }

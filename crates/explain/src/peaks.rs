@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tp_plan::WeightFormat;
 
-const FILE: &str = include_str!("../../gpus.toml");
+const FILE: &str = include_str!("../gpus.toml");
 
 /// The version of the format that this crate reads.
 const SCHEMA: u32 = 1;
@@ -28,6 +28,11 @@ pub struct Peak {
     /// The same of FP8; `None` where the GPU has no units for it.
     #[serde(default)]
     pub fp8_tflops: Option<f64>,
+    /// Memory as drivers report it, GiB.
+    pub memory_gib: u64,
+    /// Whether boards of several have NVLink or xGMI between all pairs.
+    #[serde(default)]
+    pub fabric: bool,
     /// Where that is said.
     pub source: String,
 }
@@ -45,6 +50,12 @@ impl Peak {
         of_this
             .max_by_key(|peak| peak.gpu.len())
             .filter(|_| file.schema == SCHEMA)
+    }
+
+    /// Whether two names are of two GPUs that are known.
+    pub(crate) fn differ(a: &str, b: &str) -> bool {
+        let both = Self::of(a).zip(Self::of(b));
+        both.is_some_and(|(a, b)| a.gpu != b.gpu)
     }
 
     /// The rate at which weights of that format are multiplied, TFLOP/s: FP8 where weights and GPU have it, else bf16.
@@ -104,6 +115,7 @@ mod tests {
             assert_eq!(Peak::of(name).unwrap().memory_gbps, gbps, "{name}");
         }
         assert_eq!(Peak::of("NVIDIA L40S").unwrap().bf16_tflops, 362.0);
+        assert!(Peak::differ("2x NVIDIA L40", "2x L40S") && !Peak::differ("L40", "NVIDIA L40"));
         assert_eq!(Peak::of("a GPU of a test"), None);
         assert_eq!(Peak::of("NVIDIA A1000"), None);
     }
