@@ -287,7 +287,7 @@ fn changes(a: &[Judged], b: &[Judged]) -> Vec<Change> {
             Some(now) => match rank(now.verdict) {
                 Some(is) if is > was => true,
                 Some(_) => return None,
-                None if now.code == ReasonCode::NotAsked => return None,
+                None if now.code == ReasonCode::LeftOut => return None,
                 None => false,
             },
             None => false,

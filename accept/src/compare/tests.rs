@@ -124,18 +124,18 @@ fn a_worse_verdict_is_worse_and_none_is_not_a_pass() {
     assert_eq!(failed.exit_code, 1);
     assert!(failed.rows.unwrap().checks[0].is_worse);
     let subject = || Subject::new("p2p", ["GPU0->GPU1".to_owned()], true);
-    let lost = seen(subject().open(ReasonCode::WorkerFailed, "it ended", None, vec![]));
+    let lost = seen(subject().open(ReasonCode::NotMeasured, "it ended", None, vec![]));
     assert_eq!(lost.exit_code, 3);
     let rows = lost.rows.unwrap();
     assert!(!rows.checks[0].is_worse);
     assert_eq!(rows.only_in_a, ["p2p GPU0->GPU1: 16 MiB copies"]);
     assert_eq!(
-        seen(subject().skipped(ReasonCode::Interrupted, "no time")).exit_code,
+        seen(subject().skipped(ReasonCode::NotMeasured, "no time")).exit_code,
         3
     );
     // What this level does not look at says nothing against the box.
     assert_eq!(
-        seen(subject().skipped(ReasonCode::NotAsked, "quick")).exit_code,
+        seen(subject().skipped(ReasonCode::LeftOut, "quick")).exit_code,
         0
     );
     let gone = compared(checks(good()), vec![bandwidth("h2d_pinned", "GPU0", 25.0)]);

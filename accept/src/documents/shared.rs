@@ -34,14 +34,14 @@ const OWN_STATES: [&str; 13] = [
 
 /// Codes whose details hold words of others: of a program that failed, a driver, the kernel's log, a server.
 const WORDS_OF_OTHERS: [ReasonCode; 10] = [
-    ReasonCode::WorkerFailed,
+    ReasonCode::NotMeasured,
     ReasonCode::Unreadable,
-    ReasonCode::Unsupported,
+    ReasonCode::Unreadable,
     ReasonCode::DeviceLost,
     ReasonCode::Hang,
     ReasonCode::WrongData,
-    ReasonCode::RequestsFailed,
-    ReasonCode::HostBusy,
+    ReasonCode::ErrorsCounted,
+    ReasonCode::Noisy,
     // The names of their processes.
     ReasonCode::DeviceBusy,
     ReasonCode::NotApplicable,

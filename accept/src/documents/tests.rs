@@ -69,7 +69,7 @@ fn nothing_of_others_and_no_identity_is_handed_on() {
     report
         .checks
         .push(Subject::new("allreduce", ["small".to_owned()], true).open(
-            ReasonCode::WorkerFailed,
+            ReasonCode::NotMeasured,
             "cannot open /srv/canary/lib",
             None,
             vec![],

@@ -92,7 +92,7 @@ fn of_modes(
     }
     match troubles().next() {
         // That a backend has no graphs is nothing that its devices lack.
-        Some((trouble, source)) if trouble.code == ReasonCode::Unsupported && modes == CAPTURED => {
+        Some((trouble, source)) if trouble.verdict == Verdict::Skip && modes == CAPTURED => {
             let code = ReasonCode::NotApplicable;
             judging.troubled(KIND, about, &Trouble { code, ..trouble }, source)
         }
@@ -161,7 +161,7 @@ fn of_times(
             let slowest = slower(pairs.iter().filter_map(|pair| pair_figure(judging, pair)));
             let Some(ratio) = slowest.and_then(|slowest| rates.over(&slowest)) else {
                 let subject = judging.subject(KIND, about);
-                return subject.skipped(ReasonCode::WorkerFailed, "no pair was measured");
+                return subject.skipped(ReasonCode::NotMeasured, "no pair was measured");
             };
             let mut by_limit = held(ratio, "bus bandwidth over the slowest pair's", OF_PAIR);
             by_limit

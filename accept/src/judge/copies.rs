@@ -136,7 +136,7 @@ pub(super) fn pairs(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
             let is_expected =
                 kind == "p2p" && judging.profile.peer.expect == Some(Expected::Direct);
             if trouble.code == ReasonCode::NotApplicable && is_expected {
-                trouble.code = ReasonCode::WorkerFailed;
+                trouble.code = ReasonCode::NotMeasured;
             }
             return judging.troubled(kind, about, &trouble, &pooled.source());
         }
@@ -180,7 +180,7 @@ fn copy(
             expected,
             &source,
         );
-        return judging.fail(kind, &about.join(" "), ReasonCode::WrongNode, evidence);
+        return judging.fail(kind, &about.join(" "), ReasonCode::ConfigMismatch, evidence);
     }
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind, about);

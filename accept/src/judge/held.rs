@@ -132,7 +132,7 @@ impl Judging<'_> {
             return self.judged(held.kind, held.about, came, None, seen);
         };
         let bad = if is_baselines {
-            ReasonCode::BelowBaseline
+            ReasonCode::BeyondLimit
         } else {
             held.bad
         };

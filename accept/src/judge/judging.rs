@@ -185,12 +185,8 @@ impl<'a> Judging<'a> {
         let group = checks::kind(kind).map(|kind| kind.group);
         let subject = self.subject(kind, about.clone());
         if let Some(missing) = group.and_then(|group| self.findings.missing.get(&group)) {
-            let verdicts = missing.code.verdicts();
-            let verdict = verdicts
-                .first()
-                .filter(|verdict| **verdict != Verdict::Pass);
             let trouble = Trouble {
-                verdict: verdict.copied().unwrap_or(Verdict::Inconclusive),
+                verdict: missing.verdict,
                 code: missing.code,
                 text: missing.text.clone(),
             };
@@ -198,10 +194,10 @@ impl<'a> Judging<'a> {
         }
         match self.is_required(kind) {
             _ if group.is_some() && group == self.findings.cut => {
-                subject.open(ReasonCode::Interrupted, "", None, vec![])
+                subject.open(ReasonCode::NotMeasured, "", None, vec![])
             }
-            true => subject.open(ReasonCode::WorkerFailed, "not measured", None, vec![]),
-            false => subject.skipped(ReasonCode::NotAsked, ""),
+            true => subject.open(ReasonCode::NotMeasured, "not measured", None, vec![]),
+            false => subject.skipped(ReasonCode::LeftOut, ""),
         }
     }
 

@@ -72,7 +72,7 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
             let came = (verdict, code, String::new());
             judging.judged(KIND, [label.clone()], came, None, seen)
         }
-        _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unsupported),
+        _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unreadable),
         _ => {
             let last = device.loaded.last();
             let why = last.and_then(|(reading, _)| reading.unreadable.clone());

@@ -27,9 +27,9 @@ pub(crate) mod tests;
 
 use record::MonitorLine;
 
-use crate::checks::{KINDS, Kind};
+use crate::checks::{self, KINDS, Kind};
 use crate::cli::Level;
-use crate::findings::Findings;
+use crate::findings::{Findings, Missing};
 use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
 pub(crate) use inventory::matches_name;
@@ -77,19 +77,25 @@ pub(crate) fn judge(
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
-            return vec![judging.skip(kind.key, "box", ReasonCode::LeftOut)];
+            // A look for faults that the user left out is something to look at.
+            return vec![match checks::sees_faults(kind.key) {
+                true => judging.open(kind.key, "box", ReasonCode::LeftOut, ""),
+                false => judging.skip(kind.key, "box", ReasonCode::LeftOut),
+            }];
         }
         let mut checks = of(&judging, kind.key);
         // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
-        let missing = findings
-            .missing
-            .get(&kind.group)
-            .map(|missing| missing.code);
-        let tells = |check: &Check, code| check.reason.code == code || check.about == ["box"];
-        let is_told = |code| kind.key == "data" || checks.iter().any(|check| tells(check, code));
+        let is_told = |missing: &Missing| {
+            let came = (missing.verdict, missing.code);
+            let tells = |check: &Check| {
+                (check.verdict, check.reason.code) == came || check.about == ["box"]
+            };
+            kind.key == "data" || checks.iter().any(tells)
+        };
+        let missing = findings.missing.get(&kind.group);
         if checks.is_empty() {
             checks.push(none(&judging, kind));
-        } else if missing.is_some_and(|code| !is_told(code)) {
+        } else if missing.is_some_and(|missing| !is_told(missing)) {
             // About the group: one check on the whole box may stand there already.
             checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
         }

@@ -95,7 +95,7 @@ impl OfDevice {
             let expected = Some(wanted.to_string());
             let what = "node of the host memory";
             let evidence = seen(what, proven.to_string(), expected, &self.source);
-            return judging.fail(KIND, &label, ReasonCode::WrongNode, evidence);
+            return judging.fail(KIND, &label, ReasonCode::ConfigMismatch, evidence);
         }
         if let Some(trouble) = self.trouble.as_ref().filter(|trouble| trouble.is_fault()) {
             return judging.troubled(KIND, about, trouble, &self.source);
@@ -121,7 +121,7 @@ impl OfDevice {
         if let Some((case, node, ratio)) = inverted {
             let detail = format!("{case}: node {node} is {:.2}x as fast", ratio.value);
             let subject = judging.subject(KIND, about);
-            return subject.open(ReasonCode::WrongNode, &detail, None, evidence);
+            return subject.open(ReasonCode::ConfigMismatch, &detail, None, evidence);
         }
         judging.hold(Held {
             kind: KIND,

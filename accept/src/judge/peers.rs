@@ -34,7 +34,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     let Some(Probed { probe, source, .. }) = worst else {
         if judging.pool.pending.contains(pair) {
             let detail = "the run ended during its probe";
-            return judging.open(KIND, &arrow(pair), ReasonCode::WorkerFailed, detail);
+            return judging.open(KIND, &arrow(pair), ReasonCode::NotMeasured, detail);
         }
         return judging.lacking(KIND, about);
     };
@@ -82,7 +82,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     match (expected, probe.verdict, &probe.kernels) {
         (Expected::Direct, PeerVerdict::Direct, KernelAccess::Unusable { reason }) => judged((
             Verdict::Fail,
-            ReasonCode::PeerUnexpected,
+            ReasonCode::ConfigMismatch,
             format!("kernels cannot use it: {reason}"),
         )),
         (Expected::Direct, PeerVerdict::Direct, _)
@@ -93,9 +93,9 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         // More access than expected is another configuration than the profile's, and no fault of the hardware.
         (Expected::Staged, PeerVerdict::Direct, _)
         | (Expected::Forbidden, PeerVerdict::Direct | PeerVerdict::Staged, _) => {
-            bad(Verdict::Warn, ReasonCode::PeerUnexpected)
+            bad(Verdict::Warn, ReasonCode::ConfigMismatch)
         }
-        _ => bad(Verdict::Fail, ReasonCode::PeerUnexpected),
+        _ => bad(Verdict::Fail, ReasonCode::ConfigMismatch),
     }
 }
 

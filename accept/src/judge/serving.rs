@@ -27,7 +27,7 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
             };
             let expected = Some("all".to_owned());
             let evidence = seen("completed requests", "0", expected, &found.source);
-            let came = (Verdict::Fail, ReasonCode::RequestsFailed, how);
+            let came = (Verdict::Fail, ReasonCode::ErrorsCounted, how);
             let evidence = Seen::new(evidence, []);
             checks.push(judging.judged(KIND, about("requests"), came, None, evidence));
             continue;
@@ -85,7 +85,7 @@ fn requests(
         .collect();
     let (verdict, code) = match failed {
         0 => (Verdict::Pass, ReasonCode::AsExpected),
-        _ => (Verdict::Fail, ReasonCode::RequestsFailed),
+        _ => (Verdict::Fail, ReasonCode::ErrorsCounted),
     };
     let came = (verdict, code, kinds.join(", "));
     judging.judged(KIND, about, came, None, Seen::new(evidence, []))

@@ -40,7 +40,7 @@ fn of_pair(judging: &Judging<'_>, pair: &Pair) -> Option<Check> {
         // Where one way has no figure at all, that is another check's.
         pair_figure(judging, pair).zip(pair_figure(judging, &back))?;
         let subject = judging.subject(KIND, about);
-        return Some(subject.skipped(ReasonCode::WorkerFailed, "no kind of copy goes both ways"));
+        return Some(subject.skipped(ReasonCode::NotMeasured, "no kind of copy goes both ways"));
     };
     let (slower, faster, slow) = match there.value <= again.value {
         true => (&there, &again, arrow(pair)),
@@ -56,7 +56,7 @@ fn of_pair(judging: &Judging<'_>, pair: &Pair) -> Option<Check> {
         unit: "1",
         row: judging.row(KIND, None),
         ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Outlier,
+        bad: ReasonCode::BeyondLimit,
         more: vec![
             there.evidence(arrow(pair), "GB/s", &source),
             again.evidence(arrow(&back), "GB/s", &other),
@@ -122,7 +122,7 @@ fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option
     if !lacking.is_empty() && members.len() < NAMED_FROM {
         let subject = judging.subject("spread", about);
         let detail = "pairs have other kinds of copies";
-        return Some(subject.skipped(ReasonCode::WorkerFailed, detail));
+        return Some(subject.skipped(ReasonCode::NotMeasured, detail));
     }
     let without = match lacking.is_empty() {
         true => String::new(),
@@ -175,7 +175,7 @@ fn of_class(
         unit: "1",
         row,
         ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Outlier,
+        bad: ReasonCode::BeyondLimit,
         source: worst.source.clone(),
         more: members.iter().map(evidence).collect(),
         remark: format!(

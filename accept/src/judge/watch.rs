@@ -91,7 +91,7 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
         });
         if read.is_empty() && fell.is_none() {
             return match judging.is_guest() {
-                true => judging.skip(KIND, label, ReasonCode::Unsupported),
+                true => judging.skip(KIND, label, ReasonCode::Unreadable),
                 false => judging.open(KIND, label, ReasonCode::Unreadable, ""),
             };
         }
@@ -152,7 +152,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             .filter_map(|sample| sample.values.throttle.as_ref())
             .collect();
         if told.is_empty() {
-            return judging.skip(KIND, label, ReasonCode::Unsupported);
+            return judging.skip(KIND, label, ReasonCode::Unreadable);
         }
         let of = plural(told.len(), "reading");
         let held = REASONS.iter().filter_map(|(reason, verdict)| {
@@ -189,7 +189,7 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         let margins = values.filter_map(|values| Some((values.temperature_margin_c?, values)));
         let margins: Vec<_> = margins.collect();
         let Some((least, nearest)) = margins.iter().min_by_key(|(margin, _)| *margin) else {
-            return judging.skip(KIND, label, ReasonCode::Unsupported);
+            return judging.skip(KIND, label, ReasonCode::Unreadable);
         };
         let limit = judging.row(KIND, None);
         let limit = limit.map(|row| Limit::of(row, "below the temperature of slowdown"));
@@ -249,7 +249,7 @@ pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
             let why = keys.iter().find_map(|key| gap(judging, label, key));
             // Where a driver does not report it, there is nothing to require.
             let subject = Subject::new(REPAIRS, [label.to_owned()], false);
-            return subject.skipped(ReasonCode::Unsupported, &why.unwrap_or_default());
+            return subject.skipped(ReasonCode::Unreadable, &why.unwrap_or_default());
         }
         all.push(state(readings));
         // The worst decides, and stands first; of equals a figure that is not zero.

@@ -179,8 +179,6 @@ impl Subject {
     }
 
     /// A verdict that rests on evidence: pass, warn or fail.
-    ///
-    /// A reason that may not stand with the verdict is a defect of this program, and makes the check inconclusive.
     pub(crate) fn judged(
         self,
         verdict: Verdict,
@@ -189,15 +187,6 @@ impl Subject {
         limit: Option<Limit>,
         seen: Seen,
     ) -> Check {
-        if !code.verdicts().contains(&verdict) {
-            return self.made(
-                Verdict::Inconclusive,
-                ReasonCode::WorkerFailed,
-                text,
-                limit,
-                seen.0,
-            );
-        }
         let required = self.required || (verdict == Verdict::Fail && code.is_fault());
         Self { required, ..self }.made(verdict, code, text, limit, seen.0)
     }

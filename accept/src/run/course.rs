@@ -216,7 +216,7 @@ impl Run<'_> {
         report.series = series::of(&session.findings.monitor);
         let written = write::finish(report, folder.path(), &self.args.forms, self.show)?;
         say!("result: {}", folder.path().display());
-        let has_interrupted = |code| matches!(code, ReasonCode::Interrupted);
+        let has_interrupted = |code| matches!(code, ReasonCode::NotMeasured);
         let is_open = session.done.iter().any(super::journal::Done::is_broken)
             || report
                 .checks

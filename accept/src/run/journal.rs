@@ -242,7 +242,7 @@ mod tests {
         };
         let broke = Missing {
             is_open: true,
-            ..Missing::of(ReasonCode::WorkerFailed, "killed")
+            ..Missing::of(ReasonCode::NotMeasured, "killed")
         };
         let begin = Entry::Begin {
             schema: SCHEMA,

@@ -87,8 +87,8 @@ fn lacking(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missin
             is_left_behind,
         } => {
             let code = match silence.is_starved {
-                true => ReasonCode::HostBusy,
-                false => ReasonCode::WorkerFailed,
+                true => ReasonCode::Noisy,
+                false => ReasonCode::NotMeasured,
             };
             let end = left(is_left_behind);
             of(
@@ -97,14 +97,14 @@ fn lacking(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missin
             )
         }
         Ended::OutOfTime { is_left_behind } => of(
-            ReasonCode::Interrupted,
+            ReasonCode::NotMeasured,
             format!(
                 "the time of the run was over while {program} measured{}",
                 left(is_left_behind)
             ),
         ),
         Ended::Killed { signal, said } => of(
-            ReasonCode::WorkerFailed,
+            ReasonCode::NotMeasured,
             format!(
                 "{program} was ended by signal {signal}: {}",
                 last_error(said)
@@ -115,16 +115,16 @@ fn lacking(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missin
                 Some((Status::Complete, true)) => None,
                 // A server that does not answer before the first request is mostly one that was not started.
                 Some((Status::Refused { reason }, _)) if step.group == Group::Serving => {
-                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
+                    of(ReasonCode::NotMeasured, format!("{program}: {reason}"))
                 }
                 Some((Status::Refused { reason }, _)) => {
                     of(of_kind(reason.kind).1, format!("{program}: {reason}"))
                 }
                 Some((Status::Failed { reason }, _)) => {
-                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
+                    of(ReasonCode::NotMeasured, format!("{program}: {reason}"))
                 }
                 _ => of(
-                    ReasonCode::WorkerFailed,
+                    ReasonCode::NotMeasured,
                     format!(
                         "{program} ended with exit code {code}: {}",
                         last_error(said)
@@ -180,11 +180,11 @@ mod tests {
             said: String::new(),
         };
         for (kind, code, is_open) in [
-            (FailureKind::LibraryMissing, ReasonCode::Unsupported, false),
+            (FailureKind::LibraryMissing, ReasonCode::Unreadable, false),
             (FailureKind::DeviceLost, ReasonCode::DeviceLost, false),
             (FailureKind::Hang, ReasonCode::Hang, false),
-            (FailureKind::HostBusy, ReasonCode::HostBusy, true),
-            (FailureKind::Stopped, ReasonCode::WorkerFailed, true),
+            (FailureKind::HostBusy, ReasonCode::Noisy, true),
+            (FailureKind::Stopped, ReasonCode::NotMeasured, true),
         ] {
             let mut record = Played::new("l40x4", 1, &[]).findings(6).links.remove(0).it;
             record.status = Status::Refused {

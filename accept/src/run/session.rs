@@ -70,7 +70,7 @@ impl Session<'_> {
         ];
         for group in GROUPS {
             let (code, text) = steps::left_out(&self.bench, group)
-                .unwrap_or_else(|| (ReasonCode::Interrupted, "the run ended before".to_owned()));
+                .unwrap_or_else(|| (ReasonCode::NotMeasured, "the run ended before".to_owned()));
             self.findings.missing.insert(group, Missing::of(code, text));
         }
     }
@@ -145,7 +145,7 @@ impl Session<'_> {
             );
             let missing = Missing {
                 is_open: true,
-                ..Missing::of(ReasonCode::Interrupted, text)
+                ..Missing::of(ReasonCode::NotMeasured, text)
             };
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
 pub(super) fn is_open(report: &Report, kept: &Kept) -> bool {
     let is_done = |name: &str| kept.done.iter().any(|done| done.name == name);
     let is_undone = kept.broken.iter().any(|step| !is_done(&step.name));
-    let has_more = |code| matches!(code, ReasonCode::Interrupted | ReasonCode::Noisy);
+    let has_more = |code| matches!(code, ReasonCode::NotMeasured | ReasonCode::Noisy);
     let mut checks = report.checks.iter();
     report.status != RunStatus::Complete
         || report.verdict != BoxVerdict::Rejected
@@ -167,7 +167,7 @@ impl Run<'_> {
         exit_code: u8,
     ) -> Result<u8, Stop> {
         let code = match status {
-            RunStatus::Interrupted { .. } => ReasonCode::Interrupted,
+            RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
             _ => ReasonCode::Unreadable,
         };
         let mut findings = Findings::default();

@@ -131,7 +131,7 @@ pub(crate) fn left_out(
     bench: &Bench<'_>,
     group: Group,
 ) -> Option<(crate::report::ReasonCode, String)> {
-    use crate::report::ReasonCode::{LeftOut, NotApplicable, NotAsked};
+    use crate::report::ReasonCode::{LeftOut, NotApplicable};
     let level = bench.args.level;
     let kinds = || {
         crate::checks::KINDS
@@ -153,13 +153,13 @@ pub(crate) fn left_out(
     match group {
         _ if is_excluded => Some((LeftOut, "left out with --exclude".to_owned())),
         Group::Concurrent | Group::Numa if level == Level::Quick => {
-            Some((NotAsked, "part of --level standard".to_owned()))
+            Some((LeftOut, "part of --level standard".to_owned()))
         }
         Group::Soak if level != Level::Soak => {
-            Some((NotAsked, "part of --level soak --duration TIME".to_owned()))
+            Some((LeftOut, "part of --level soak --duration TIME".to_owned()))
         }
         Group::Serving if bench.args.serve_url.is_none() => {
-            Some((NotAsked, "no server was named: --serve-url URL".to_owned()))
+            Some((LeftOut, "no server was named: --serve-url URL".to_owned()))
         }
         Group::Numa if bench.nodes.is_some_and(|nodes| nodes < 2) => Some((
             NotApplicable,

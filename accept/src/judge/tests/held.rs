@@ -66,7 +66,7 @@ fn a_figure_that_only_the_baseline_rejects_says_so() {
     let check = beside_a_baseline_of_26(24.0);
     assert_eq!(
         (check.verdict, check.reason.code),
-        (Verdict::Fail, R::BelowBaseline)
+        (Verdict::Fail, R::BeyondLimit)
     );
     let limit = check.limit.unwrap();
     assert!((limit.fail.unwrap() - 24.7).abs() < 1e-9, "{limit:?}");

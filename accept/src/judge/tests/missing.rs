@@ -52,12 +52,12 @@ fn nothing_found_leaves_a_box_open_with_no_pass() {
 fn a_group_without_evidence_gives_its_checks_its_reason() {
     for (code, expected, of_box) in [
         (
-            R::Interrupted,
+            R::NotMeasured,
             Verdict::Inconclusive,
             BoxVerdict::Inconclusive,
         ),
         (
-            R::WorkerFailed,
+            R::NotMeasured,
             Verdict::Inconclusive,
             BoxVerdict::Inconclusive,
         ),
@@ -96,7 +96,7 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
     assert_eq!(own.len(), 1);
     assert_eq!(
         (own[0].about[0].as_str(), own[0].reason.code),
-        ("GPU2", R::WorkerFailed)
+        ("GPU2", R::NotMeasured)
     );
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }
