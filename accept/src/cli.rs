@@ -31,7 +31,7 @@ pub(crate) enum Command {
         command: BaselineCommand,
     },
     /// Compares two runs, check by check: which figures are worse by more than their intervals and the tolerance.
-    Compare(CompareArgs),
+    Compare(crate::compare::CompareArgs),
     /// Compares the reports of many machines: which are slower than their like.
     Fleet(FleetArgs),
     /// Writes a run's report again in other forms; also of a run that was killed.
@@ -147,24 +147,6 @@ pub(crate) enum BaselineCommand {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
-}
-
-/// What to compare.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct CompareArgs {
-    /// The earlier or better known run: a result folder, report.json, or a baseline.
-    pub(crate) a: PathBuf,
-    /// The run that is compared with it.
-    pub(crate) b: PathBuf,
-    /// What a figure may be worse by before it counts, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
-    pub(crate) tolerance: f64,
-    /// Parts of the fingerprint that may differ: driver, kernel, collectives.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) allow: Vec<String>,
-    /// Print JSON in place of text.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Which reports to judge beside each other.

@@ -46,7 +46,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Baseline {
             command: BaselineCommand::Capture { run, out },
         } => baseline::capture(&run, &out),
-        Command::Compare(args) => compare::run(&args, show),
+        Command::Compare(args) => compare::run(&args, show).unwrap_or_else(|error| usage(&error)),
         Command::Fleet(args) => fleet::run(&args, show),
     })
 }

@@ -1,19 +1,17 @@
-//! The pictures of a page: figures with their limits, pairs as a matrix, values and link states over time.
+//! The pictures of a page: figures with their limits.
 
 use std::collections::BTreeMap;
 
 use view::Block;
-use view::page::{
-    Axis, DISTINCT_SERIES, LimitBar, LimitBars, Plot, PlotPoint, PlotSeries, Shape, Tone,
-};
+use view::page::{LimitBar, LimitBars, Tone};
 
 use super::words::{main_evidence, number, title};
-use crate::report::{Check, Evidence, Report, Series, Verdict};
+use crate::report::{Check, Evidence, Report, Verdict};
 
-/// Bars in one picture, devices of a matrix, and changes of state that are drawn.
+/// Bars in one picture.
 const MOST: usize = 16;
 
-/// The pictures of a group's checks: a matrix where they are about pairs, else bars with their limits.
+/// The pictures of a group's checks.
 pub(super) fn of_checks(report: &Report, checks: &[&Check]) -> Vec<Block> {
     let mut kinds: BTreeMap<&str, Vec<&Check>> = BTreeMap::new();
     for check in checks {
@@ -81,55 +79,4 @@ fn unit(unit: &str) -> &str {
         "" | "1" => "ratio",
         _ => unit,
     }
-}
-
-/// What was read again and again: a picture for each key, link states as bands.
-pub(super) fn over_time(report: &Report) -> Vec<Block> {
-    let mut keys: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
-    for series in &report.series {
-        keys.entry(&series.key).or_default().push(series);
-    }
-    let mut blocks = Vec::new();
-    for (key, all) in keys {
-        let curves: Vec<&Series> = all
-            .iter()
-            .copied()
-            .filter(|one| !one.points.is_empty())
-            .collect();
-        blocks.extend(
-            curves
-                .chunks(DISTINCT_SERIES)
-                .map(|some| plot(report, key, some)),
-        );
-    }
-    blocks
-}
-
-fn plot(report: &Report, key: &str, series: &[&Series]) -> Block {
-    let unit = series.first().map_or("", |series| &series.unit);
-    let axis = |label: String| Axis {
-        label,
-        ..Axis::default()
-    };
-    let one = |series: &&Series| PlotSeries {
-        name: series.device.clone(),
-        shape: Shape::Line,
-        points: series
-            .points
-            .iter()
-            .map(|(x, y)| PlotPoint {
-                x: *x,
-                y: *y,
-                ..PlotPoint::default()
-            })
-            .collect(),
-    };
-    Block::Plot(Plot {
-        title: format!("{key} over time"),
-        across: axis("seconds since the start".to_owned()),
-        up: axis(format!("{key}, {unit}")),
-        series: series.iter().map(one).collect(),
-        simulated: report.simulated.is_some(),
-        ..Plot::default()
-    })
 }

@@ -89,7 +89,6 @@ fn of_report(report: Report) -> Report {
         node: _,
         devices: _,
         checks,
-        series: _,
         not_covered: _,
         notes: _,
         checksum,

@@ -29,7 +29,6 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             sections.push(Section::detail(heading, blocks));
         }
     };
-    add("Over time", pictures::over_time(report));
     add("Not looked at", vec![Block::list(not_looked_at(report))]);
     if !report.notes.is_empty() {
         add(

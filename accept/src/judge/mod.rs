@@ -25,8 +25,6 @@ mod watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use record::MonitorLine;
-
 use crate::checks::{self, KINDS, Kind};
 use crate::cli::Level;
 use crate::findings::{Findings, Missing};
@@ -39,32 +37,13 @@ pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{has_fault, of_kind};
 
-/// Findings that cannot be judged together.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum JudgeError {
-    /// Soft and real ones, or such of several simulated machines.
-    #[error(
-        "records of {one} and of {other} cannot be judged together; run again with --out of a new folder"
-    )]
-    Mixed {
-        /// `this machine` or `the simulated machine NAME`.
-        one: String,
-        /// The other.
-        other: String,
-    },
-}
-
 /// Judges everything that was found; at least one check for each kind.
-///
-/// # Errors
-/// [`JudgeError::Mixed`], before anything is judged.
 pub(crate) fn judge(
     profile: &Profile,
     level: Level,
     findings: &Findings,
     excluded: &[String],
-) -> Result<Vec<Check>, JudgeError> {
-    same_box(findings)?;
+) -> Vec<Check> {
     let baseline = findings.baseline.as_ref();
     let judging = Judging {
         profile,
@@ -101,7 +80,7 @@ pub(crate) fn judge(
         }
         checks
     };
-    Ok(KINDS.iter().flat_map(of_kind).collect())
+    KINDS.iter().flat_map(of_kind).collect()
 }
 
 /// Checks that may come to something else with more samples: their kinds and what they are about.
@@ -167,37 +146,4 @@ fn none(judging: &Judging<'_>, kind: &Kind) -> Check {
         return judging.skip(kind.key, "box", ReasonCode::NotApplicable);
     }
     judging.lacking(kind.key, about)
-}
-
-/// Whether all findings are of one machine, or of one simulated machine.
-fn same_box(findings: &Findings) -> Result<(), JudgeError> {
-    let words = |soft: Option<String>| {
-        soft.map_or_else(
-            || "this machine".to_owned(),
-            |name| format!("the simulated machine {name}"),
-        )
-    };
-    let records = findings
-        .links
-        .iter()
-        .chain(&findings.numa)
-        .chain(&findings.collectives)
-        .chain(&findings.serving)
-        .map(|found| words(found.it.soft_box()));
-    let monitors = findings.monitor.iter().filter_map(|line| match line {
-        MonitorLine::Header(header) => Some(words(header.soft_box.clone())),
-        _ => None,
-    });
-    let baseline = findings
-        .baseline
-        .iter()
-        .map(|baseline| words(baseline.soft_box.clone()));
-    let mut all = records.chain(monitors).chain(baseline);
-    let Some(one) = all.next() else {
-        return Ok(());
-    };
-    match all.find(|other| *other != one) {
-        Some(other) => Err(JudgeError::Mixed { one, other }),
-        None => Ok(()),
-    }
 }

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use super::model::{PROFILE_SCHEMA, Profile};
 use super::shipped::{self, SHIPPED};
 use super::valid;
+use crate::report::hex;
 
 /// So many files may stand on each other.
 const DEEPEST: usize = 4;
@@ -244,10 +245,6 @@ pub(crate) fn whole(name_or_path: &str) -> Result<String, ProfileError> {
         origin: name_or_path.to_owned(),
         problem: format!("it cannot be written as one file ({error})"),
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The report of a run: header, verdict, checks, settings, and what was seen over time. `report.json` is this.
+//! The report of a run: header, verdict, checks. `report.json` is this.
 //!
 //! It is read back by `report`, `compare` and `fleet`, from files of anybody: [`super::read`] has the limits.
 
@@ -45,8 +45,6 @@ pub(crate) struct Report {
     pub(crate) devices: Vec<ReportDevice>,
     /// The checks, in the order in which they are shown.
     pub(crate) checks: Vec<Check>,
-    /// What was seen over time.
-    pub(crate) series: Vec<Series>,
     /// What this run does not look at, and what does.
     pub(crate) not_covered: Vec<String>,
     /// Caveats about the whole run, such as a resumed run.
@@ -64,9 +62,13 @@ impl Report {
             ..self.clone()
         };
         let bytes = serde_json::to_vec(&without).ok()?;
-        let digest = Sha256::digest(bytes);
-        Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(hex(&Sha256::digest(bytes)))
     }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// How a run ended.
@@ -153,17 +155,4 @@ pub(crate) struct ReportDevice {
     pub(crate) node: Option<u32>,
     /// Memory in bytes.
     pub(crate) memory_bytes: Option<u64>,
-}
-
-/// Something that was read again and again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series {
-    /// Label of the device.
-    pub(crate) device: String,
-    /// Key of the value, as the monitor's lines have it: `temperature_c`, `power_w`, `sm_clock_mhz`, `slot_link`.
-    pub(crate) key: String,
-    /// Its unit.
-    pub(crate) unit: String,
-    /// Seconds since the start and value; empty for what has states.
-    pub(crate) points: Vec<(f64, f64)>,
 }

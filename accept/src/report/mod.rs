@@ -7,7 +7,7 @@ mod verdict;
 
 pub(crate) use check::{Check, Evidence, Limit, Ordered, Reason, Seen, Side, Subject};
 pub(crate) use document::{
-    Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, Series,
+    Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
 };
 #[cfg(test)]
 pub(crate) use read::parse;

@@ -15,7 +15,7 @@ use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
 use super::steps::Bench;
-use super::{counters, environment, machine, series, write};
+use super::{counters, environment, machine, write};
 use crate::checks::Group;
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
@@ -213,7 +213,6 @@ impl Run<'_> {
         };
         report.status = status;
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
-        report.series = series::of(&session.findings.monitor);
         let written = write::finish(report, folder.path(), &self.args.forms, self.show)?;
         say!("result: {}", folder.path().display());
         let has_interrupted = |code| matches!(code, ReasonCode::NotMeasured);

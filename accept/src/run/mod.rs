@@ -17,7 +17,6 @@ mod outcome;
 mod plan;
 mod process;
 mod scene;
-mod series;
 mod session;
 mod soak;
 mod start;

@@ -163,24 +163,19 @@ fn list(folder: &Folder, place: &str, words: &[String], interrupt: &Interrupt) -
         silent: LOOKING,
         total: LOOKING,
     };
-    match process::run(&program, limits, interrupt)? {
-        Ended::Exit { code: 0, .. } => Ok(()),
-        Ended::Exit { code, said } => Err(match u8::try_from(code) {
-            Ok(record::exit::INCONCLUSIVE) => Stop::Refused(last_error(&said).into()),
-            Ok(record::exit::USAGE) => Stop::Usage(last_error(&said)),
-            _ => Stop::Internal(anyhow!(
-                "tplens p2p ended with {code}: {}",
-                last_error(&said)
-            )),
-        }),
-        Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-        Ended::Killed { signal, said } => Err(Stop::Internal(anyhow!(
-            "tplens p2p was ended by signal {signal}: {}",
-            last_error(&said)
-        ))),
-        Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Told => {
+    let failed = match process::run(&program, limits, interrupt)? {
+        Ended::Exit { code: 0, .. } => return Ok(()),
+        Ended::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
+        Ended::Exit { code, said } => (u8::try_from(code).ok(), last_error(&said)),
+        Ended::Killed { said, .. } => (None, last_error(&said)),
+        Ended::Silent { .. } | Ended::OutOfTime | Ended::Told => {
             let detail = format!("tplens p2p listed no device within {} s", LOOKING.as_secs());
-            Err(Stop::Refused(detail.into()))
+            (Some(record::exit::INCONCLUSIVE), detail)
         }
-    }
+    };
+    Err(match failed {
+        (Some(record::exit::INCONCLUSIVE), why) => Stop::Refused(why.into()),
+        (Some(record::exit::USAGE), why) => Stop::Usage(why),
+        (_, why) => Stop::Internal(anyhow!("tplens p2p failed: {why}")),
+    })
 }

@@ -321,7 +321,7 @@ impl Session<'_> {
         let profile = self.bench.profile;
         let checks = judge::judge(profile, args.level, &self.findings, &args.exclude);
         let report = &mut self.report;
-        report.checks = checks.map_err(|error| anyhow!(error))?;
+        report.checks = checks;
         self.undecided = judge::undecided(&report.checks);
         let mut checks = report.checks.iter();
         let is_rejected = checks.any(|check| check.required && check.verdict == Verdict::Fail);

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use anyhow::anyhow;
 use boxfile::BoxFile;
 use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
@@ -46,7 +45,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
         .as_deref()
         .map(baseline::load)
         .transpose()
-        .map_err(|error| Stop::Usage(format!("--baseline: {error}")))?;
+        .map_err(|error| Stop::Usage(format!("--baseline: {error:#}")))?;
     let described = args.sim.as_deref().map(BoxFile::resolve).transpose();
     let simulated = described
         .map_err(|error| Stop::Usage(error.to_string()))?
@@ -185,8 +184,7 @@ impl Run<'_> {
                 ..Fingerprint::default()
             },
         });
-        report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude)
-            .map_err(|error| anyhow!(error))?;
+        report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude);
         report.exit_code = exit_code;
         report.took_s = self.begun.elapsed().as_secs_f64();
         report.status = status;
@@ -222,7 +220,6 @@ impl Run<'_> {
             node,
             devices: Vec::new(),
             checks: Vec::new(),
-            series: Vec::new(),
             not_covered: not_covered.map(str::to_owned).collect(),
             notes: Vec::new(),
             checksum: None,

@@ -113,7 +113,6 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         },
         devices: vec![device(0), device(1)],
         checks,
-        series: vec![],
         not_covered: vec![],
         notes: vec![],
         checksum: None,

@@ -105,7 +105,10 @@ fn time_that_does_not_suffice_is_told_and_the_box_is_not_accepted() {
         "{found:?}"
     );
     // Copies to the host take longer than what there is, copies between the two devices do not.
-    assert_eq!(found["h2d_pinned box"], came("inconclusive", "not-measured"));
+    assert_eq!(
+        found["h2d_pinned box"],
+        came("inconclusive", "not-measured")
+    );
     assert_eq!(found["p2p GPU0->GPU1"].0, "pass");
     // 14 s and 30 s to end what is under way.
     assert!(report["took_s"].as_f64().unwrap() < 44.0);

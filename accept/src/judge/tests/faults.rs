@@ -15,7 +15,7 @@ fn good() -> Findings {
 }
 
 fn judged(findings: &Findings) -> Vec<Check> {
-    judge(&profile(BOX), Level::Standard, findings, &[]).unwrap()
+    judge(&profile(BOX), Level::Standard, findings, &[])
 }
 
 fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
@@ -91,12 +91,12 @@ fn a_hang_a_loss_and_wrong_data_reject_though_nobody_demands_the_check_they_are_
 fn a_box_whose_fault_checks_were_left_out_is_not_accepted_without_a_word() {
     let of = |kinds: &[&str]| {
         let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        verdict(&judge(&profile(BOX), Level::Standard, &good(), &kinds).unwrap())
+        verdict(&judge(&profile(BOX), Level::Standard, &good(), &kinds))
     };
     // What the played box has no log of is open in both, and a warning; so all kinds of faults but one are there.
     let mut whole = good();
     whole.kernel_log = Some(Ok(vec![]));
-    let all = judge(&profile(BOX), Level::Standard, &whole, &[]).unwrap();
+    let all = judge(&profile(BOX), Level::Standard, &whole, &[]);
     let before = verdict(&all);
     assert!(
         [BoxVerdict::Accepted, BoxVerdict::AcceptedWithWarnings].contains(&before),

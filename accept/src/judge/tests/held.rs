@@ -28,7 +28,7 @@ fn beside_a_baseline_of_26(rate: f64) -> Check {
         let check = checks.iter().find(|check| check.id == "h2d_pinned GPU0");
         check.unwrap().clone()
     };
-    let judged = |findings: &_| judge(&profile("l40x4"), Level::Standard, findings, &[]).unwrap();
+    let judged = |findings: &_| judge(&profile("l40x4"), Level::Standard, findings, &[]);
     let Evidence::Measured { what: figure, .. } = what(&judged(&findings)).evidence[0].clone()
     else {
         panic!("no figure");
