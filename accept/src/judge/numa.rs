@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Numa, NumaPoint, Outcome, Payload};
 
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::{Judging, seen};
 use super::three_way::Figure;
 use super::trouble::{Trouble, of_copy};
@@ -123,19 +123,12 @@ impl OfDevice {
             let subject = judging.subject(KIND, about);
             return subject.open(ReasonCode::ConfigMismatch, &detail, None, evidence);
         }
+        let what = ("bandwidth of far over near memory", "1");
+        let held = Held::new(KIND, about, ratio.clone(), what, &self.source);
         judging.hold(Held {
-            kind: KIND,
-            about,
-            devices: vec![label],
-            figure: ratio.clone(),
-            what: "bandwidth of far over near memory".to_owned(),
-            unit: "1",
-            row: judging.row(KIND, None),
-            ceiling: Ceiling::NoLink,
-            bad: ReasonCode::BeyondLimit,
-            source: self.source.clone(),
             more: evidence,
             remark: format!("slowest: {case}, node {node}"),
+            ..held.by(judging.row(KIND, None), vec![label])
         })
     }
 

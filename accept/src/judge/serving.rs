@@ -2,7 +2,7 @@
 
 use record::{Distribution, Payload, ServeSummary, Status};
 
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::{Judging, seen};
 use super::three_way::Figure;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
@@ -38,20 +38,9 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
             ("ttft", "time to first token", &summary.ttft_ms),
         ] {
             if let Some(times) = times {
-                checks.push(judging.hold(Held {
-                    kind: KIND,
-                    about: about(of),
-                    devices: vec![],
-                    figure: figure(times),
-                    what: format!("{what}, median over requests"),
-                    unit: "ms",
-                    row: judging.row(KIND, Some(of)),
-                    ceiling: Ceiling::NoLink,
-                    bad: ReasonCode::BeyondLimit,
-                    source: found.source.clone(),
-                    more: vec![],
-                    remark: String::new(),
-                }));
+                let what = (format!("{what}, median over requests"), "ms");
+                let held = Held::new(KIND, about(of), figure(times), what, &found.source);
+                checks.push(judging.hold(held.by(judging.row(KIND, Some(of)), vec![])));
             }
         }
     }

@@ -112,13 +112,10 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
         let limit = Limit {
             good: Side::AtMost,
             fail: Some(f64::from(allowed)),
-            warn: None,
             unit: "changes".to_owned(),
-            ceiling: None,
-            link: None,
-            ordered: None,
             basis: "of width at any time, of speed at 1 GB/s or more".to_owned(),
             source: judging.profile.link.source.clone(),
+            ..Limit::default()
         };
         let copies =
             fell.map(|(to, source)| seen("slowest link under load", to.to_string(), None, source));

@@ -49,7 +49,7 @@ pub(crate) struct Reason {
 }
 
 /// What a figure is compared with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Limit {
     /// On which side a good figure lies.
     pub(crate) good: Side,
@@ -83,10 +83,11 @@ pub(crate) struct Ordered {
 }
 
 /// The good side of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
     /// Good is at the limit or above.
+    #[default]
     AtLeast,
     /// Good is at the limit or below.
     AtMost,
@@ -178,7 +179,7 @@ impl Subject {
         }
     }
 
-    /// A verdict that rests on evidence: pass, warn or fail.
+    /// A verdict that rests on evidence.
     pub(crate) fn judged(
         self,
         verdict: Verdict,
