@@ -2,7 +2,7 @@
 //!
 //! Where nobody watched, nothing is found good.
 
-use record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
+use record::{MonitorSample, MonitorValues};
 use topology::PcieLink;
 
 use super::judging::{Judging, seen, seen_times};
@@ -242,11 +242,9 @@ pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
             .filter_map(|(key, count)| repaired(judging, label, readings, key, *count))
             .collect();
         if all.is_empty() {
-            let keys = ["retired_pages", "row_remaps"];
-            let why = keys.iter().find_map(|key| gap(judging, label, key));
             // Where a driver does not report it, there is nothing to require.
             let subject = Subject::new(REPAIRS, [label.to_owned()], false);
-            return subject.skipped(ReasonCode::Unreadable, &why.unwrap_or_default());
+            return subject.skipped(ReasonCode::Unreadable, "");
         }
         all.push(state(readings));
         // The worst decides, and stands first; of equals a figure that is not zero.
@@ -340,17 +338,4 @@ fn state(readings: &Readings<'_>) -> Repaired {
         limit: None,
         evidence: seen("repairs that failed or wait", value, expected, SOURCE),
     }
-}
-
-/// Why the monitor has no value of a device.
-fn gap(judging: &Judging<'_>, label: &str, key: &str) -> Option<String> {
-    judging.findings.monitor.iter().find_map(|line| {
-        let MonitorLine::Header(header) = line else {
-            return None;
-        };
-        let mut devices = header.devices.iter();
-        let device = devices.position(|device| device.label == label)?;
-        let is_it = |gap: &&MonitorGap| gap.device == device && gap.key.as_deref() == Some(key);
-        Some(header.unavailable.iter().find(is_it)?.reason.clone())
-    })
 }

@@ -19,7 +19,7 @@ use super::{counters, environment, machine, write};
 use crate::checks::Group;
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, ReasonCode, RunStatus};
+use crate::report::{BoxVerdict, RunStatus};
 
 impl Run<'_> {
     /// Runs on a machine that was looked at, to the end of the report.
@@ -116,8 +116,13 @@ impl Run<'_> {
         kept: Option<&Kept>,
     ) -> Result<(), Stop> {
         let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
-        let rebooted = kept.is_some_and(|kept| kept.boots.iter().any(|then| *then != boot));
-        session.keep(&Entry::Segment { boot: boot.clone() })?;
+        let before = kept.and_then(|kept| kept.before.clone());
+        let began = before
+            .as_ref()
+            .and_then(|before| before.ago(boot.as_deref()));
+        let rebooted = before
+            .as_ref()
+            .is_some_and(|before| before.is_of_other(boot.as_deref()));
         if rebooted {
             let note =
                 "the machine was restarted since this run began: error counters are not comparable";
@@ -125,18 +130,14 @@ impl Run<'_> {
         }
         session.expect();
         session.take_up();
-        let began = kept
-            .and_then(|kept| kept.before.as_ref())
-            .and_then(|before| before.ago(boot.as_deref()));
         let (mut log, met) = self.kernel_log(session, scene, began);
-        let before = match kept.and_then(|kept| kept.before.clone()) {
+        let before = match before {
             Some(before) => before,
             None => {
                 let reading = Box::new(scene.counters());
-                let entry = Entry::Before {
+                session.keep(&Entry::Before {
                     reading: reading.clone(),
-                };
-                session.keep(&entry)?;
+                })?;
                 *reading
             }
         };
@@ -215,12 +216,9 @@ impl Run<'_> {
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
         let written = write::finish(report, folder.path(), &self.args.forms, self.show)?;
         say!("result: {}", folder.path().display());
-        let has_interrupted = |code| matches!(code, ReasonCode::NotMeasured);
-        let is_open = session.done.iter().any(super::journal::Done::is_broken)
-            || report
-                .checks
-                .iter()
-                .any(|check| has_interrupted(check.reason.code));
+        let mut lacking = session.findings.missing.values();
+        let is_open = lacking.any(|missing| missing.is_open)
+            || session.done.iter().any(super::journal::Done::is_broken);
         if report.status != RunStatus::Complete
             || (is_open && report.verdict != BoxVerdict::Rejected)
         {
