@@ -139,6 +139,11 @@ pub(crate) fn kind(key: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.key == key)
 }
 
+/// The name of a kind of check on screens.
+pub(crate) fn title(key: &str) -> &str {
+    kind(key).map_or(key, |kind| kind.title)
+}
+
 /// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,
 /// not a figure.
 const FAULTS: &[&str] = &[

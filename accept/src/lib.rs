@@ -63,6 +63,7 @@ pub fn worker(first: &str) -> Option<u8> {
 /// Lists the profiles, or checks one.
 fn profile(command: &ProfileCommand, show: Show) -> u8 {
     let shown = match command {
+        ProfileCommand::Draft(on) => return interruptible(|interrupt| run::draft(on, interrupt)),
         ProfileCommand::List => Ok(show.print(&documents::profiles())),
         ProfileCommand::Check {
             profile,

@@ -4,6 +4,7 @@
 mod fleet;
 mod forms;
 mod junit;
+mod ocp;
 mod pictures;
 mod plan;
 mod profile;

@@ -1,6 +1,6 @@
 //! Numbers, limits and checks as a reader sees them.
 
-use crate::checks;
+pub(super) use crate::checks::title;
 use crate::report::{Check, Evidence, Limit, Side, Verdict};
 
 /// What a cell shows where there is nothing to show.
@@ -15,11 +15,6 @@ pub(super) fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// The name of a kind of check.
-pub(super) fn title(kind: &str) -> &str {
-    checks::kind(kind).map_or(kind, |kind| kind.title)
 }
 
 /// The evidence that a check is read by: the figure in the unit of its limit, else the first.

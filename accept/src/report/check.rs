@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{ReasonCode, Verdict};
+use crate::checks;
 
 /// One check on one thing: a device, a pair, a node, or the box.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub(crate) struct Check {
     pub(crate) limit: Option<Limit>,
     /// What was measured or seen.
     pub(crate) evidence: Vec<Evidence>,
+    /// What to do; `None` where nothing is.
+    #[serde(default)]
+    pub(crate) advice: Option<String>,
 }
 
 impl Check {
@@ -222,6 +226,7 @@ impl Subject {
         limit: Option<Limit>,
         evidence: Vec<Evidence>,
     ) -> Check {
+        let advice = advice(&self.kind, verdict, code);
         Check {
             id: format!("{} {}", self.kind, self.about.join(" ")),
             kind: self.kind,
@@ -231,6 +236,18 @@ impl Subject {
             reason: Reason { code, detail: text },
             limit,
             evidence,
+            advice,
         }
+    }
+}
+
+/// What to do: by the check where its figure is bad, else by the code's page.
+fn advice(kind: &str, verdict: Verdict, code: ReasonCode) -> Option<String> {
+    match verdict {
+        Verdict::Pass | Verdict::Skip => None,
+        Verdict::Fail | Verdict::Warn if !code.is_fault() => {
+            checks::kind(kind).map(|kind| kind.advice.to_owned())
+        }
+        _ => view::codes::todo(code.code()),
     }
 }

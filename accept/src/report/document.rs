@@ -4,7 +4,6 @@
 
 use record::Simulated;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::check::Check;
 use super::verdict::BoxVerdict;
@@ -49,20 +48,15 @@ pub(crate) struct Report {
     pub(crate) not_covered: Vec<String>,
     /// Caveats about the whole run, such as a resumed run.
     pub(crate) notes: Vec<String>,
-    /// sha256 over all of this without it, hex; `None` before it is written, and in reports of before.
+    /// sha256 of the run's journal when this was written, hex; `None` in reports of before.
     #[serde(default)]
-    pub(crate) checksum: Option<String>,
+    pub(crate) journal_sha256: Option<String>,
 }
 
-impl Report {
-    /// The checksum of what it holds; `None` where it cannot be encoded.
-    pub(crate) fn sum(&self) -> Option<String> {
-        let without = Self {
-            checksum: None,
-            ..self.clone()
-        };
-        let bytes = serde_json::to_vec(&without).ok()?;
-        Some(hex(&Sha256::digest(bytes)))
+impl Node {
+    /// What it is called: by its label, else by its name.
+    pub(crate) fn called(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.name)
     }
 }
 
@@ -111,6 +105,9 @@ pub(crate) struct ProfileUsed {
 pub(crate) struct Node {
     /// Its name; a stable stand-in such as `node-1f3a9c` where identities are withheld.
     pub(crate) name: String,
+    /// What its user calls it (`--label`); not an identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     /// Whether names, serials and UUIDs in this report are real.
     pub(crate) identified: bool,
     /// What must be equal for two reports to be compared.

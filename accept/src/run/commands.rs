@@ -47,7 +47,7 @@ impl Bench<'_> {
 
     /// The simulated machine, where one is played.
     pub(crate) fn played(&self) -> Vec<String> {
-        match &self.args.sim {
+        match &self.args.on.sim {
             Some(name) => vec!["--sim".to_owned(), name.clone()],
             None => Vec::new(),
         }
@@ -99,7 +99,7 @@ impl Bench<'_> {
         let mut words = self.common(devices);
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
         // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
-        let mut modes = match self.args.sim {
+        let mut modes = match self.args.on.sim {
             Some(_) => "back-to-back".to_owned(),
             None => "host-synced,back-to-back".to_owned(),
         };

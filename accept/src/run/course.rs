@@ -16,7 +16,7 @@ use super::session::Session;
 use super::start::Run;
 use super::steps::Bench;
 use super::{counters, environment, machine, write};
-use crate::checks::Group;
+use crate::checks::{self, Group};
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
 use crate::report::{BoxVerdict, RunStatus};
@@ -56,6 +56,10 @@ impl Run<'_> {
                 (journal, Some(kept))
             }
         };
+        let left_out = scene.left_out(&self.args.on, self.matches.count);
+        if left_out > 0 {
+            say!("{}", self.stays_open(left_out));
+        }
         let mut session = self.session(scene, folder, journal, kept.as_ref());
         session.report = report;
         let status = match self.measured(&mut session, scene, kept.as_ref()) {
@@ -66,6 +70,23 @@ impl Run<'_> {
             Err(stop) => return Err(stop),
         };
         self.end(session, status, folder)
+    }
+
+    /// What a run of some devices cannot decide by a profile of all of them.
+    fn stays_open(&self, left_out: usize) -> String {
+        let required = self.loaded.profile.required.get(self.args.level.word());
+        let is_open = |kind: &&String| {
+            let numa = self.loaded.profile.numa.is_some();
+            kind.as_str() == "inventory" || (kind.as_str() == "numa_node" && numa)
+        };
+        let open = required.into_iter().flatten().filter(is_open);
+        let open: Vec<&str> = open.map(|kind| checks::title(kind)).collect();
+        format!(
+            "--gpus leaves {left_out} of {} out, so that {} cannot be decided and the machine is not accepted; \
+             `tplens accept profile draft` with the same --gpus writes a profile of these",
+            plural(self.matches.count, "device"),
+            open.join(" and "),
+        )
     }
 
     fn session<'b>(
@@ -90,7 +111,7 @@ impl Run<'_> {
             journal,
             findings: Findings {
                 baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
-                left_out: scene.left_out(self.args, self.matches.count),
+                left_out: scene.left_out(&self.args.on, self.matches.count),
                 fingerprint: Some(report.node.fingerprint.clone()),
                 links: vec![Found {
                     it: scene.record.clone(),

@@ -14,6 +14,7 @@ pub(crate) fn node(listing: &Record, links: &Links, sysfs: &Sysfs) -> Node {
             .host
             .clone()
             .unwrap_or_else(|| "unknown".to_owned()),
+        label: None,
         identified: true,
         fingerprint: fingerprint(listing, links, sysfs),
     }

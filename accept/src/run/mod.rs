@@ -6,6 +6,7 @@ mod asked;
 mod commands;
 pub(crate) mod counters;
 mod course;
+mod draft;
 mod environment;
 mod folder;
 mod journal;
@@ -25,6 +26,7 @@ mod watching;
 mod write;
 
 use asked::{loaded, matches, time_budget};
+pub(crate) use draft::draft;
 pub(crate) use journal::FILE as JOURNAL_FILE;
 pub(crate) use plan::{Plan, plan};
 pub(crate) use process::{TIED, become_tied};

@@ -49,7 +49,7 @@ pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
 }
 
 fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> Plan<'a> {
-    let backend = args.backend.as_deref().unwrap_or(&matches.backend);
+    let backend = args.on.backend.as_deref().unwrap_or(&matches.backend);
     let kind = if backend == "host" { "HOST" } else { "GPU" };
     let named = |number: usize| Named {
         label: format!("{kind}{number}"),
@@ -85,7 +85,7 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         schema: 2,
         profile: &profile.name,
         level: args.level.word(),
-        simulated: args.sim.as_deref(),
+        simulated: args.on.sim.as_deref(),
         names: &matches.names,
         count: matches.count,
         left_out: KINDS.iter().filter_map(left_out).collect(),

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
         .map(baseline::load)
         .transpose()
         .map_err(|error| Stop::Usage(format!("--baseline: {error:#}")))?;
-    let described = args.sim.as_deref().map(BoxFile::resolve).transpose();
+    let described = args.on.sim.as_deref().map(BoxFile::resolve).transpose();
     let simulated = described
         .map_err(|error| Stop::Usage(error.to_string()))?
         .map(|described| described.name);
@@ -118,7 +118,7 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Whose driver measures.
     pub(super) fn backend(&self) -> &str {
-        let asked = self.args.backend.as_deref();
+        let asked = self.args.on.backend.as_deref();
         asked.unwrap_or(&self.matches.backend)
     }
 
@@ -129,7 +129,7 @@ impl Run<'_> {
     }
 
     fn of(&self, folder: Folder, resumed: Option<(Journal, Kept)>) -> Result<u8, Stop> {
-        let looked = scene::look(self.args, self.backend(), &folder, self.interrupt);
+        let looked = scene::look(&self.args.on, Some(self.backend()), &folder, self.interrupt);
         let matched = looked.and_then(|scene| {
             matching::check(&self.loaded.profile.name, self.matches, &scene.links)
                 .and_then(|()| match &self.baseline {
@@ -178,6 +178,7 @@ impl Run<'_> {
         let args = self.args;
         let mut report = self.report(Node {
             name: provenance::host().unwrap_or_else(|| "unknown".to_owned()),
+            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: self.backend().to_owned(),
@@ -217,12 +218,15 @@ impl Run<'_> {
                 baseline_sha256: self.baseline.as_ref().map(|held| held.sha256.clone()),
             },
             level: self.args.level.word().to_owned(),
-            node,
+            node: Node {
+                label: self.args.label.clone(),
+                ..node
+            },
             devices: Vec::new(),
             checks: Vec::new(),
             not_covered: not_covered.map(str::to_owned).collect(),
             notes: Vec::new(),
-            checksum: None,
+            journal_sha256: None,
         }
     }
 }

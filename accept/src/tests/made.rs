@@ -98,6 +98,7 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         level: "quick".to_owned(),
         node: Node {
             name: node.to_owned(),
+            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: "cuda".to_owned(),
@@ -115,7 +116,7 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         checks,
         not_covered: vec![],
         notes: vec![],
-        checksum: None,
+        journal_sha256: None,
     }
 }
 
