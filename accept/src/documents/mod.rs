@@ -5,7 +5,6 @@ mod fleet;
 mod forms;
 mod junit;
 mod ocp;
-mod pictures;
 mod plan;
 mod profile;
 mod prometheus;

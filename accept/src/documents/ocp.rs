@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::shared::WITHHELD;
 use super::tables::grouped;
-use super::words::{came_to, main_evidence};
+use super::words::{came_to, main_evidence, what};
 use crate::report::{
     BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
 };
@@ -41,11 +41,9 @@ pub(super) fn ocp(report: &Report) -> String {
         };
         add("testStepStart", json!({"name": name}));
         for check in &checks {
-            for (at, evidence) in check.evidence.iter().enumerate() {
-                let is_main = main_evidence(check) == Some(evidence);
-                if let Some(measured) = measurement(report, check, evidence, is_main, at) {
-                    add("measurement", measured);
-                }
+            let measured = check.evidence.iter();
+            for measured in measured.filter_map(|one| measurement(report, check, one)) {
+                add("measurement", measured);
             }
             add("diagnosis", diagnosis(report, check));
         }
@@ -56,10 +54,10 @@ pub(super) fn ocp(report: &Report) -> String {
         };
         add("testStepEnd", json!({"status": status}));
     }
-    let (status, result) = match (report.verdict, &report.status) {
-        (BoxVerdict::Rejected, _) => ("COMPLETE", "FAIL"),
-        (BoxVerdict::Inconclusive, _) => ("ERROR", "NOT_APPLICABLE"),
-        (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, _) => ("COMPLETE", "PASS"),
+    let (status, result) = match report.verdict {
+        BoxVerdict::Rejected => ("COMPLETE", "FAIL"),
+        BoxVerdict::Inconclusive => ("ERROR", "NOT_APPLICABLE"),
+        BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => ("COMPLETE", "PASS"),
     };
     let end = json!({"testRunEnd": {"status": status, "result": result}});
     lines.add("testRunArtifact", end);
@@ -117,13 +115,18 @@ fn start(report: &Report) -> Value {
         ("collective library", &of.collectives),
         ("kernel", &of.kernel),
     ];
-    let software = software.iter().filter_map(|(name, version)| {
-        let version = version.as_ref()?;
-        let kind = "SYSTEM";
-        Some(
-            json!({"softwareInfoId": name, "name": name, "version": version, "softwareType": kind}),
-        )
+    let software = software.map(|(name, version)| {
+        let (id, kind) = (Some(name.into()), Some("SYSTEM".into()));
+        let fields = [
+            ("softwareInfoId", id.clone()),
+            ("name", id),
+            ("softwareType", kind),
+        ];
+        let [id, name, kind] = fields;
+        version.as_ref()?;
+        Some(object([id, name, kind, ("version", text(version))]))
     });
+    let software = software.into_iter().flatten();
     let platform = of.cpu.iter().map(|cpu| json!({"info": cpu}));
     let (profile, level) = (&report.profile.name, &report.level);
     let soft = report.simulated.as_ref().map(|soft| soft.box_name.as_str());
@@ -155,86 +158,39 @@ fn place(report: &Report, check: &Check) -> (Option<Value>, Option<Value>) {
 }
 
 /// What was measured, counted or seen; words that are withheld are none.
-fn measurement(
-    report: &Report,
-    check: &Check,
-    evidence: &Evidence,
-    is_main: bool,
-    at: usize,
-) -> Option<Value> {
-    let (hardware, part) = place(report, check);
+fn measurement(report: &Report, check: &Check, evidence: &Evidence) -> Option<Value> {
+    let is_main = main_evidence(check) == Some(evidence);
     let limit = check.limit.as_ref().filter(|_| is_main);
-    let limited = |unit: &str| limit.filter(|limit| limit.unit == unit).map(validators);
-    let (what, value, unit, validators, metadata) = match evidence {
-        Evidence::Measured {
-            what,
-            value,
-            unit,
-            n,
-            low,
-            high,
-            source,
-            ..
-        } => {
-            let metadata = json!({"n": n, "low95": low, "high95": high, "source": source});
-            (
-                what,
-                json!(value),
-                Some(unit.as_str()),
-                limited(unit),
-                metadata,
-            )
-        }
-        Evidence::Counted {
-            what,
-            before,
-            after,
-            over_s,
-            source,
-        } => {
-            let rise = after
-                .zip(*before)
-                .and_then(|(after, before)| after.checked_sub(before));
-            let metadata =
-                json!({"before": before, "after": after, "seconds": over_s, "source": source});
-            (
-                what,
-                json!(rise?),
-                Some("events"),
-                limited("events"),
-                metadata,
-            )
-        }
-        Evidence::Seen {
-            what,
-            value,
-            expected,
-            n,
-            source,
-        } => {
-            if value == WITHHELD {
-                return None;
-            }
-            let expected = expected.as_ref().filter(|_| at == 0);
-            let validators = expected
-                .map(|expected| json!([{"name": "expected", "type": "EQUAL", "value": expected}]));
-            (
-                what,
-                json!(value),
-                None,
-                validators,
-                json!({"n": n, "source": source}),
-            )
-        }
+    let (value, unit) = match evidence {
+        Evidence::Measured { value, unit, .. } => (json!(value), unit.as_str()),
+        Evidence::Counted { before, after, .. } => (
+            json!(after.zip(*before)?.0.checked_sub((*before)?)?),
+            "events",
+        ),
+        Evidence::Seen { value, .. } if value == WITHHELD => return None,
+        Evidence::Seen { value, .. } => (json!(value), ""),
     };
+    let limited = limit.filter(|limit| limit.unit == unit).map(validators);
+    let expected = match evidence {
+        Evidence::Seen { expected, .. } if is_main => expected.as_ref(),
+        _ => None,
+    };
+    let expected = expected.map(|expected| json!([{"type": "EQUAL", "value": expected}]));
+    let (hardware, part) = place(report, check);
     Some(object([
-        ("name", Some(format!("{}: {what}", check.id).into())),
+        (
+            "name",
+            Some(format!("{}: {}", check.id, what(evidence)).into()),
+        ),
         ("value", Some(value)),
-        ("unit", unit.map(Value::from)),
-        ("validators", validators),
+        (
+            "unit",
+            Some(unit).filter(|unit| !unit.is_empty()).map(Value::from),
+        ),
+        ("validators", limited.or(expected)),
         ("hardwareInfoId", hardware),
         ("subcomponent", part),
-        ("metadata", Some(metadata)),
+        ("metadata", Some(json!(evidence))),
     ]))
 }
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
-use super::pictures;
 use super::words::{
     ABSENT, came_to, compared_with, cut, figure, interval, main_evidence, number, quantity, title,
     what,
@@ -17,9 +16,7 @@ use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
 pub(super) fn sections(report: &Report) -> Vec<Section> {
     let mut sections = vec![Section::new("Groups", vec![Block::Table(groups(report))])];
     for (heading, checks) in grouped(report) {
-        let mut blocks = vec![Block::Table(table(&checks))];
-        blocks.extend(pictures::of_checks(report, &checks));
-        sections.push(Section::detail(heading, blocks));
+        sections.push(Section::detail(heading, vec![Block::Table(table(&checks))]));
     }
     let mut add = |heading: &str, blocks: Vec<Block>| {
         if !blocks.is_empty() {

@@ -19,7 +19,7 @@ use super::{counters, environment, machine, write};
 use crate::checks::{self, Group};
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, RunStatus};
+use crate::report::{BoxVerdict, Report, RunStatus};
 
 impl Run<'_> {
     /// Runs on a machine that was looked at, to the end of the report.
@@ -60,8 +60,7 @@ impl Run<'_> {
         if left_out > 0 {
             say!("{}", self.stays_open(left_out));
         }
-        let mut session = self.session(scene, folder, journal, kept.as_ref());
-        session.report = report;
+        let mut session = self.session(scene, folder, journal, kept.as_ref(), report);
         let status = match self.measured(&mut session, scene, kept.as_ref()) {
             Ok(()) => RunStatus::Complete,
             Err(Stop::Interrupted(signal)) => RunStatus::Interrupted {
@@ -95,8 +94,8 @@ impl Run<'_> {
         folder: &'b Folder,
         journal: Journal,
         kept: Option<&Kept>,
+        report: Report,
     ) -> Session<'b> {
-        let report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
         let with_memory = |node: &&topology::NumaNode| node.memory_bytes != Some(0);
         let steps = kept.map(|kept| kept.done.iter().chain(&kept.broken));
         Session {
