@@ -139,27 +139,11 @@ fn value(
 
 /// What makes a difference between two machines or their software.
 fn facts(of: &Fingerprint) -> Vec<Fact> {
-    let payload: Vec<String> = of.max_payload_bytes.iter().map(u32::to_string).collect();
-    [
-        ("backend", Some(of.backend.clone())),
-        ("devices", Some(of.devices.join(", "))),
-        ("driver", of.driver.clone()),
-        ("driver interface", of.interface.clone()),
-        ("library", of.collectives.clone()),
-        ("kernel", of.kernel.clone()),
-        ("CPU", of.cpu.clone()),
-        ("topology", of.topology.clone()),
-        ("payload bytes", Some(payload.join(", "))),
-    ]
-    .into_iter()
-    .filter_map(|(what, value)| {
-        Some(Fact {
-            what,
-            of: String::new(),
-            value: value?,
-        })
-    })
-    .collect()
+    let fact = |(what, value): (&'static str, Option<String>)| {
+        let of = String::new();
+        value.map(|value| Fact { what, of, value })
+    };
+    of.parts().into_iter().filter_map(fact).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use record::unit::ByteCount;
 use super::judging::{Judging, in_use, seen};
 use super::pool::Device;
 use crate::profile::Match;
-use crate::report::{Check, Fingerprint, ReasonCode, Seen, Verdict};
+use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "inventory";
 
@@ -112,7 +112,7 @@ fn differs(device: &Device, matches: &Match) -> bool {
 fn baseline(judging: &Judging<'_>) -> Option<Check> {
     let baseline = judging.findings.baseline.as_ref()?;
     let own = judging.findings.fingerprint.as_ref();
-    let differences = own.map(|own| differences(&baseline.fingerprint, own));
+    let differences = own.map(|own| baseline.fingerprint.differences(own));
     let value = match &differences {
         Some(all) if all.is_empty() => "as the baseline's".to_owned(),
         Some(all) => format!("other {}", all.join(", ")),
@@ -132,27 +132,6 @@ fn baseline(judging: &Judging<'_>) -> Option<Check> {
             subject.open(ReasonCode::Unreadable, "", None, vec![evidence])
         }
     })
-}
-
-/// Whether figures of a baseline may be compared with those of this machine.
-pub(super) fn is_comparable(baseline: &Fingerprint, own: Option<&Fingerprint>) -> bool {
-    own.is_some_and(|own| differences(baseline, own).is_empty())
-}
-
-fn differences(a: &Fingerprint, b: &Fingerprint) -> Vec<&'static str> {
-    let parts = [
-        ("backend", a.backend != b.backend),
-        ("devices", a.devices != b.devices),
-        ("driver", a.driver != b.driver),
-        ("interface", a.interface != b.interface),
-        ("collectives", a.collectives != b.collectives),
-        ("kernel", a.kernel != b.kernel),
-        ("CPU", a.cpu != b.cpu),
-        ("topology", a.topology != b.topology),
-        ("payload", a.max_payload_bytes != b.max_payload_bytes),
-    ];
-    let parts = parts.into_iter().filter(|(_, differs)| *differs);
-    parts.map(|(part, _)| part).collect()
 }
 
 /// Whether the devices are free.

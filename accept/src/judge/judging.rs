@@ -61,8 +61,8 @@ impl<'a> Judging<'a> {
     }
 
     fn is_required(&self, kind: &str) -> bool {
-        let required = self.profile.required.get(self.level.word());
-        required.is_some_and(|kinds| kinds.iter().any(|required| required == kind))
+        let mut required = self.profile.required.at(self.level).iter();
+        required.any(|required| required == kind)
             || (self.level == Level::Soak && self.has_lost_its_monitor(kind))
     }
 

@@ -50,9 +50,9 @@ pub(crate) fn judge(
         level,
         findings,
         pool: Pool::of(findings),
-        has_baseline: baseline.is_some_and(|baseline| {
-            inventory::is_comparable(&baseline.fingerprint, findings.fingerprint.as_ref())
-        }),
+        has_baseline: baseline
+            .zip(findings.fingerprint.as_ref())
+            .is_some_and(|(baseline, own)| baseline.fingerprint.differences(own).is_empty()),
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
@@ -93,21 +93,19 @@ pub(crate) fn undecided(checks: &[Check]) -> Vec<(String, Vec<String>)> {
 }
 
 /// The checks of a kind, as far as there is evidence.
-fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
+fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
     match kind {
         "inventory" => inventory::inventory(judging),
         "idle" => inventory::idle(judging),
         "numa_node" => inventory::numa_node(judging),
         "link" => link::link(judging),
         "link_transitions" => watch::transitions(judging),
-        "h2d_pinned" => copies::host_copies(judging, "h2d_pinned"),
-        "d2h_pinned" => copies::host_copies(judging, "d2h_pinned"),
-        "h2d_pageable" => copies::host_copies(judging, "h2d_pageable"),
-        "d2h_pageable" => copies::host_copies(judging, "d2h_pageable"),
+        "h2d_pinned" | "d2h_pinned" | "h2d_pageable" | "d2h_pageable" => {
+            copies::host_copies(judging, kind)
+        }
         "bidirectional" => copies::bidirectional(judging),
         "peer_access" => peers::access(judging),
-        "p2p" => copies::pairs(judging, "p2p"),
-        "p2p_staged" => copies::pairs(judging, "p2p_staged"),
+        "p2p" | "p2p_staged" => copies::pairs(judging, kind),
         "p2p_latency" => copies::small(judging),
         "symmetry" => spread::symmetry(judging),
         "spread" => spread::spread(judging),

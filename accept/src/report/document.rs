@@ -137,6 +137,31 @@ pub(crate) struct Fingerprint {
     pub(crate) max_payload_bytes: Vec<u32>,
 }
 
+impl Fingerprint {
+    /// Its parts by name, in words; absent where they could not be read.
+    pub(crate) fn parts(&self) -> [(&'static str, Option<String>); 9] {
+        let payload: Vec<String> = self.max_payload_bytes.iter().map(u32::to_string).collect();
+        [
+            ("backend", Some(self.backend.clone())),
+            ("devices", Some(self.devices.join(", "))),
+            ("driver", self.driver.clone()),
+            ("interface", self.interface.clone()),
+            ("collectives", self.collectives.clone()),
+            ("kernel", self.kernel.clone()),
+            ("CPU", self.cpu.clone()),
+            ("topology", self.topology.clone()),
+            ("payload", Some(payload.join(", "))),
+        ]
+    }
+
+    /// The names of the parts that differ.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let both = self.parts().into_iter().zip(other.parts());
+        let differing = both.filter(|(own, other)| own != other);
+        differing.map(|((part, _), _)| part).collect()
+    }
+}
+
 /// A device of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReportDevice {

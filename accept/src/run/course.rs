@@ -73,12 +73,12 @@ impl Run<'_> {
 
     /// What a run of some devices cannot decide by a profile of all of them.
     fn stays_open(&self, left_out: usize) -> String {
-        let required = self.loaded.profile.required.get(self.args.level.word());
+        let required = self.loaded.profile.required.at(self.args.level);
         let is_open = |kind: &&String| {
             let numa = self.loaded.profile.numa.is_some();
             kind.as_str() == "inventory" || (kind.as_str() == "numa_node" && numa)
         };
-        let open = required.into_iter().flatten().filter(is_open);
+        let open = required.iter().filter(is_open);
         let open: Vec<&str> = open.map(|kind| checks::title(kind)).collect();
         format!(
             "--gpus leaves {left_out} of {} out, so that {} cannot be decided and the machine is not accepted; \

@@ -80,7 +80,6 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         let (_, why) = steps::left_out(&bench, kind.group)?;
         Some((kind.key, why))
     };
-    let required = profile.required.get(args.level.word());
     Plan {
         schema: 2,
         profile: &profile.name,
@@ -89,7 +88,7 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         names: &matches.names,
         count: matches.count,
         left_out: KINDS.iter().filter_map(left_out).collect(),
-        required: required.map_or(&[], |required| required),
+        required: profile.required.at(args.level),
         steps,
         round,
         does_not_fit,

@@ -1,4 +1,4 @@
-//! One program of a run as a process: started with a small environment in a process group of its own, watched for progress, and ended
+//! One program of a run as a process: started in a process group of its own, watched for progress, and ended
 //! where it stands still or its time is over.
 //!
 //! What it measured is in its own folder; only its words are kept here, in a log.
@@ -20,7 +20,7 @@ use runner::{
 
 use super::environment;
 
-/// A hidden first argument of this program: become the program that follows, with the small environment, and die with this one.
+/// A hidden first argument of this program: become the program that follows, and die with this one.
 pub(crate) const TIED: &str = "__accept_tied";
 
 /// Ends a program: none reads its standard input, each ends its own workers on SIGTERM, which takes 13 s at most, and writes what it has.
@@ -93,7 +93,7 @@ pub(crate) enum Ended {
 /// What this program becomes where it was started with [`TIED`]; returns only where it cannot.
 pub(crate) fn become_tied() -> anyhow::Error {
     let words = std::env::args_os().skip(2);
-    runner::child::become_tied(words, environment::is_kept).into()
+    runner::child::become_tied(words, |_| true).into()
 }
 
 /// Starts a program that dies with this one; its lines go to `sink`.

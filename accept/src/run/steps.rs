@@ -108,24 +108,6 @@ const SOAK_CASES: &[&str] = &[
 /// The whole run must fit into so much more than the sum of its steps.
 pub(crate) const INVENTORY_S: f64 = 6.0;
 
-impl Group {
-    /// Its name in folders and plans.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Inventory => "inventory",
-            Self::HostLinks => "host-links",
-            Self::PeerLinks => "peer-links",
-            Self::Concurrent => "concurrent",
-            Self::Numa => "numa",
-            Self::Collectives => "collectives",
-            Self::Soak => "soak",
-            Self::Serving => "serving",
-            Self::Counters => "counters",
-            Self::Watch => "watch",
-        }
-    }
-}
-
 /// Why a group has no step in this run; `None` where it has one.
 pub(crate) fn left_out(
     bench: &Bench<'_>,
