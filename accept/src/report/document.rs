@@ -6,7 +6,7 @@ use record::Simulated;
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
-use super::verdict::BoxVerdict;
+use super::machine::BoxVerdict;
 
 /// Version of a report's schema; it grows only when an older reader would misunderstand a newer report.
 pub(crate) const REPORT_SCHEMA: u32 = 1;

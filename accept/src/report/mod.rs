@@ -2,6 +2,7 @@
 
 mod check;
 mod document;
+mod machine;
 mod read;
 mod verdict;
 
@@ -9,7 +10,8 @@ pub(crate) use check::{Check, Evidence, Limit, Ordered, Reason, Seen, Side, Subj
 pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
 };
+pub(crate) use machine::BoxVerdict;
 #[cfg(test)]
 pub(crate) use read::parse;
 pub(crate) use read::{REPORT_FILE, file_of, read, unsound};
-pub(crate) use verdict::{BoxVerdict, ReasonCode, Verdict};
+pub(crate) use verdict::{ReasonCode, Verdict};

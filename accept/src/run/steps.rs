@@ -55,6 +55,27 @@ pub(super) fn more_of(group: Group) -> String {
 /// How the name of a load beside another step begins.
 const LOAD: &str = "soak-load-";
 
+/// What a run would do; printed by `--json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan<'a> {
+    pub(crate) schema: u32,
+    pub(crate) profile: &'a str,
+    pub(crate) level: &'static str,
+    pub(crate) simulated: Option<&'a str>,
+    pub(crate) names: &'a [String],
+    pub(crate) count: usize,
+    pub(crate) steps: Vec<Step>,
+    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
+    pub(crate) round: Vec<Step>,
+    /// Steps for which the time does not suffice.
+    pub(crate) does_not_fit: Vec<String>,
+    pub(crate) required: &'a [String],
+    /// Checks that are not looked at, and why.
+    pub(crate) left_out: Vec<(&'static str, String)>,
+    pub(crate) total_s: f64,
+    pub(crate) budget_s: f64,
+}
+
 /// A device as command lines name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
