@@ -89,14 +89,10 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
     checks
 }
 
-/// Pairs of a class, by the first kind of copy that all of them have.
+/// Pairs of a class, by the kind of copy that most have; a pair that has another kind only is judged by itself.
 fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option<Check> {
-    let measured = pairs
-        .iter()
-        .filter(|pair| pair_figure(judging, pair).is_some());
-    let measured: Vec<&Pair> = measured.collect();
-    let by = |case: &str| -> Option<Vec<Member>> {
-        let member = |pair: &&Pair| {
+    let by = |case: &str| -> Vec<Member> {
+        let members = pairs.iter().filter_map(|pair| {
             let (figure, source) = figure_of(judging, case, &pair.0, &pair.1)?;
             Some(Member {
                 name: arrow(pair),
@@ -104,17 +100,24 @@ fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option
                 figure,
                 source,
             })
-        };
-        measured.iter().map(member).collect()
+        });
+        members.collect()
     };
-    match pair_cases().find_map(by) {
-        Some(members) => of_class(judging, about, &members),
-        None => {
-            let subject = judging.subject("spread", about);
-            let detail = "pairs have other kinds of copies";
-            Some(subject.skipped(ReasonCode::NotMeasured, detail))
-        }
+    // Of several that as many have, the first.
+    let more = |most: Vec<Member>, members: Vec<Member>| match members.len() > most.len() {
+        true => members,
+        false => most,
+    };
+    let members = pair_cases().map(by).reduce(more)?;
+    let measured = pairs
+        .iter()
+        .filter(|pair| pair_figure(judging, pair).is_some());
+    if members.len() < measured.count() && members.len() < NAMED_FROM {
+        let subject = judging.subject("spread", about);
+        let detail = "pairs have other kinds of copies";
+        return Some(subject.skipped(ReasonCode::NotMeasured, detail));
     }
+    of_class(judging, about, &members)
 }
 
 fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Option<Check> {

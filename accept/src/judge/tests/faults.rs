@@ -123,12 +123,16 @@ fn a_direct_copy_is_not_held_against_one_through_host_memory() {
     // Other pairs have both ways.
     let other = one(&checks, "symmetry GPU2->GPU3 GPU3->GPU2");
     assert_eq!(other.verdict, Verdict::Pass);
+    // The class of four goes on with three.
+    assert_eq!(one(&checks, "spread p2p NODE").verdict, Verdict::Pass);
+    // Two of either kind are no class.
+    forget(&mut findings, (3, 2));
+    let checks = judged(&findings);
     let class = one(&checks, "spread p2p NODE");
     assert_eq!(
         (class.verdict, class.reason.code),
         (Verdict::Skip, R::NotMeasured)
     );
-    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }
 
 #[test]
