@@ -6,15 +6,17 @@ use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
 use super::words::{
-    ABSENT, came_to, compared_with, cut, figure, interval, main_evidence, number, quantity, title,
-    what,
+    ABSENT, compared_with, cut, figure, interval, main_evidence, number, quantity, title, what,
 };
 use crate::checks::{self, Group, KINDS};
 use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
 
 /// All sections; only the first is no detail.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
-    let mut sections = vec![Section::new("Groups", vec![Block::Table(groups(report))])];
+    let mut sections = Vec::new();
+    if !report.devices.is_empty() {
+        sections.push(Section::new("Groups", vec![Block::Table(groups(report))]));
+    }
     for (heading, checks) in grouped(report) {
         sections.push(Section::detail(heading, vec![Block::Table(table(&checks))]));
     }
@@ -51,12 +53,7 @@ fn groups(report: &Report) -> Table {
         let spans: Vec<String> = spans.take(SPANS).collect();
         let found = match (worst.verdict, spans.is_empty()) {
             (Verdict::Pass, true) => String::new(),
-            (_, true) => format!(
-                "{} {}: {}",
-                title(&worst.kind),
-                worst.about.join(" "),
-                came_to(worst)
-            ),
+            (_, true) => format!("{} {}", title(&worst.kind), worst.about.join(" ")),
             (_, false) => spans.join(", "),
         };
         let count = checks.len().to_string();

@@ -35,7 +35,12 @@ struct Cause<'a> {
 
 /// The document.
 pub(crate) fn document(report: &Report) -> Document {
-    let causes = causes(report);
+    let is_failed = matches!(report.status, RunStatus::Failed { .. });
+    let causes = if is_failed {
+        Vec::new()
+    } else {
+        causes(report)
+    };
     let headline = headline(report, &causes);
     let mut answer = vec![headline.clone()];
     answer.extend(of_ordered(report));
@@ -67,8 +72,12 @@ fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
         (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
         (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
     };
-    let (verdict, name) = (report.verdict.words(), report.node.called());
-    format!("{verdict} {name}: {}.", because.trim_end_matches('.'))
+    let because = because.trim_end_matches('.');
+    let (name, words) = (report.node.called(), report.verdict.words());
+    match words.split_once(',') {
+        Some((verdict, with)) => format!("{verdict} {name},{with}: {because}."),
+        None => format!("{words} {name}: {because}."),
+    }
 }
 
 /// `2x AMD Radeon AI PRO R9700, profile r9700-x16, quick`.
@@ -308,7 +317,9 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
         }
     }
     let Some(first) = causes.first().and_then(|cause| cause.checks.first()) else {
-        if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
+        if matches!(report.status, RunStatus::Failed { .. }) {
+            next.push(Next::by("What this machine shows:", "tplens doctor"));
+        } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
             next.push(Next::by(
                 "Keep these figures, to compare later runs with them:",
                 "tplens accept baseline capture RUN --out baseline.json",
