@@ -44,20 +44,30 @@ pub(crate) enum Group {
 }
 
 impl Group {
+    /// Its name in folders and plans, and its heading.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Inventory => ("inventory", "Inventory"),
+            Self::HostLinks => ("host-links", "Links to the host"),
+            Self::PeerLinks => ("peer-links", "Links between devices"),
+            Self::Concurrent => ("concurrent", "Several copies at once"),
+            Self::Numa => ("numa", "NUMA nodes"),
+            Self::Collectives => ("collectives", "Collectives"),
+            Self::Soak => ("soak", "Over time"),
+            Self::Serving => ("serving", "Serving"),
+            Self::Counters => ("counters", "Errors counted"),
+            Self::Watch => ("watch", "Heat, power and clocks"),
+        }
+    }
+
+    /// Its name in folders and plans.
+    pub(crate) fn word(self) -> &'static str {
+        self.words().0
+    }
+
     /// Its heading.
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Inventory => "Inventory",
-            Self::HostLinks => "Links to the host",
-            Self::PeerLinks => "Links between devices",
-            Self::Concurrent => "Several copies at once",
-            Self::Numa => "NUMA nodes",
-            Self::Collectives => "Collectives",
-            Self::Soak => "Over time",
-            Self::Serving => "Serving",
-            Self::Counters => "Errors counted",
-            Self::Watch => "Heat, power and clocks",
-        }
+        self.words().1
     }
 }
 
@@ -137,6 +147,11 @@ kinds! {
 /// The kind of this key.
 pub(crate) fn kind(key: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.key == key)
+}
+
+/// The name of a kind of check on screens.
+pub(crate) fn title(key: &str) -> &str {
+    kind(key).map_or(key, |kind| kind.title)
 }
 
 /// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,

@@ -31,12 +31,12 @@ pub(crate) enum Command {
         command: BaselineCommand,
     },
     /// Compares two runs, check by check: which figures are worse by more than their intervals and the tolerance.
-    Compare(CompareArgs),
+    Compare(crate::compare::CompareArgs),
     /// Compares the reports of many machines: which are slower than their like.
     Fleet(FleetArgs),
     /// Writes a run's report again in other forms; also of a run that was killed.
     Report(ReportArgs),
-    /// Lists profiles, and checks one.
+    /// Lists profiles, checks one, or drafts one for this machine.
     Profile {
         #[command(subcommand)]
         command: ProfileCommand,
@@ -80,20 +80,11 @@ pub(crate) struct RunArgs {
     /// Time that the whole run may take; default: the profile's for the level.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) budget: Option<Duration>,
-    /// Devices: indexes, PCI addresses or UUIDs, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        allow_negative_numbers = true
-    )]
-    pub(crate) gpus: String,
-    /// Whose driver to use; default: the profile's. Nothing falls back to host memory.
+    #[command(flatten)]
+    pub(crate) on: On,
+    /// The machine's name on the screen and in files, such as rack3-node7; default: the host's name, which files do not show.
     #[arg(long, value_name = "NAME")]
-    pub(crate) backend: Option<String>,
-    /// Run on this simulated machine, by name or file: nothing in the report is of real hardware then.
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) sim: Option<String>,
+    pub(crate) label: Option<String>,
     /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
@@ -117,6 +108,25 @@ pub(crate) struct RunArgs {
     pub(crate) forms: Forms,
 }
 
+/// Which devices of which machine.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct On {
+    /// Devices: indexes, PCI addresses or UUIDs, separated by commas, or `all`.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "all",
+        allow_negative_numbers = true
+    )]
+    pub(crate) gpus: String,
+    /// Whose driver to use; default: the profile's, or the one that is there. Nothing falls back to host memory.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) backend: Option<String>,
+    /// Run on this simulated machine, by name or file: nothing in the report is of real hardware then.
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) sim: Option<String>,
+}
+
 /// The forms that a report is written in, beside `report.json` and what is printed.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Forms {
@@ -132,7 +142,10 @@ pub(crate) struct Forms {
     /// Write a text file for Prometheus's node_exporter here.
     #[arg(long, value_name = "FILE")]
     pub(crate) prometheus: Option<PathBuf>,
-    /// Keep the machine's name, serials and UUIDs, as a vendor asks for in returns.
+    /// Write OCP Test & Validation output 2.0 here: JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ocp: Option<PathBuf>,
+    /// Keep the machine's name, serials and UUIDs in files, as a vendor asks for in returns.
     #[arg(long)]
     pub(crate) identify: bool,
 }
@@ -147,24 +160,6 @@ pub(crate) enum BaselineCommand {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
-}
-
-/// What to compare.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct CompareArgs {
-    /// The earlier or better known run: a result folder, report.json, or a baseline.
-    pub(crate) a: PathBuf,
-    /// The run that is compared with it.
-    pub(crate) b: PathBuf,
-    /// What a figure may be worse by before it counts, in percent.
-    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
-    pub(crate) tolerance: f64,
-    /// Parts of the fingerprint that may differ: driver, kernel, collectives.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) allow: Vec<String>,
-    /// Print JSON in place of text.
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Which reports to judge beside each other.
@@ -197,6 +192,8 @@ pub(crate) struct ReportArgs {
 pub(crate) enum ProfileCommand {
     /// The profiles that came with the program.
     List,
+    /// Prints a profile for the machine at hand, to be checked against the order: `tplens accept profile draft > mine.toml`.
+    Draft(On),
     /// Reads a profile and says what it asks for; a fault is named with its line.
     Check {
         /// Name or TOML file.

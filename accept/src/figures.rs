@@ -3,16 +3,6 @@
 
 use crate::report::{Check, Evidence, Report, Side, Verdict};
 
-/// Units of figures that are compared with each other, with their good side.
-const UNITS: &[(&str, Side)] = &[
-    ("GB/s", Side::AtLeast),
-    ("tokens/s", Side::AtLeast),
-    ("requests/s", Side::AtLeast),
-    ("us", Side::AtMost),
-    ("ms", Side::AtMost),
-    ("s", Side::AtMost),
-];
-
 /// Kinds of checks whose figures are those of other checks, or of parts of the run: one slow device would count several times.
 const REPEATING: &[&str] = &["symmetry", "spread", "drift"];
 
@@ -35,10 +25,11 @@ pub(crate) struct Figure<'a> {
 
 /// On which side a good figure of this unit lies; `None` for what is not compared with another run.
 pub(crate) fn good_side(unit: &str) -> Option<Side> {
-    UNITS
-        .iter()
-        .find(|(known, _)| *known == unit)
-        .map(|(_, side)| *side)
+    match unit {
+        "GB/s" => Some(Side::AtLeast),
+        "us" | "ms" => Some(Side::AtMost),
+        _ => None,
+    }
 }
 
 /// The figures of a report above zero, in its order: of each check the first of each unit, which is what it measured; what it was

@@ -9,7 +9,7 @@ use record::{MonitorLine, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
-use crate::report::ReasonCode;
+use crate::report::{ReasonCode, Verdict};
 
 /// Everything that stands for judging.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,9 @@ impl<T> Found<T> {
 /// Why a group has no evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Missing {
-    /// The reason that its checks get; one that stands with inconclusive or skip, or `hang` and `device_lost`, which fail.
+    /// What its checks come to; never a pass.
+    pub(crate) verdict: Verdict,
+    /// The reason that its checks get.
     pub(crate) code: ReasonCode,
     /// In words.
     pub(crate) text: String,
@@ -76,6 +78,11 @@ impl Missing {
     /// What is not open: it came to its end, or is no step.
     pub(crate) fn of(code: ReasonCode, text: impl Into<String>) -> Self {
         Self {
+            verdict: match code {
+                ReasonCode::NotApplicable | ReasonCode::LeftOut => Verdict::Skip,
+                code if code.is_fault() => Verdict::Fail,
+                _ => Verdict::Inconclusive,
+            },
             code,
             text: text.into(),
             is_open: false,

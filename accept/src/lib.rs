@@ -46,7 +46,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Baseline {
             command: BaselineCommand::Capture { run, out },
         } => baseline::capture(&run, &out),
-        Command::Compare(args) => compare::run(&args, show),
+        Command::Compare(args) => compare::run(&args, show).unwrap_or_else(|error| usage(&error)),
         Command::Fleet(args) => fleet::run(&args, show),
     })
 }
@@ -63,6 +63,7 @@ pub fn worker(first: &str) -> Option<u8> {
 /// Lists the profiles, or checks one.
 fn profile(command: &ProfileCommand, show: Show) -> u8 {
     let shown = match command {
+        ProfileCommand::Draft(on) => return interruptible(|interrupt| run::draft(on, interrupt)),
         ProfileCommand::List => Ok(show.print(&documents::profiles())),
         ProfileCommand::Check {
             profile,

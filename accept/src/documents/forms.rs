@@ -7,19 +7,15 @@ use record::exit;
 
 use program::show::Show;
 
-use super::shared::{redacted, unnamed};
-use super::{junit, prometheus, verdict};
+use super::shared::redacted;
+use super::{junit, ocp, prometheus, verdict};
 use crate::cli::Forms;
 use crate::report::{REPORT_FILE, Report};
 use crate::run::JOURNAL_FILE;
 
-/// The report as `report.json` has it, with its checksum.
+/// The report as `report.json` has it.
 pub(crate) fn json(report: &Report) -> Result<String, String> {
-    let report = Report {
-        checksum: report.sum(),
-        ..report.clone()
-    };
-    serde_json::to_string_pretty(&report)
+    serde_json::to_string_pretty(report)
         .map(|text| text + "\n")
         .map_err(|error| format!("cannot encode the report: {error}"))
 }
@@ -51,7 +47,7 @@ pub(crate) fn check_not_read(forms: &Forms, folder: &Path) -> Result<(), String>
 }
 
 /// Writes the files that are asked for, without identities unless they are to stay, prints the document or the JSON, and gives the exit code of
-/// having done so. The screen is the user's own and shows the words of drivers; what can be handed on does not.
+/// having done so. The screen is the user's own and shows the host's name and the words of drivers; what can be handed on does not.
 pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
     let handed_on = redacted(report.clone(), forms.identify);
     let mut codes: Vec<u8> = files_of(forms)
@@ -59,6 +55,7 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
                 "--junit" => junit::junit(&handed_on),
+                "--ocp" => ocp::ocp(&handed_on),
                 _ => prometheus::prometheus(&handed_on),
             };
             files::write(path, Ok(form))
@@ -66,7 +63,7 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
         .collect();
     codes.push(match forms.json {
         true => json(&handed_on).map_or(exit::INTERNAL, |json| files::print(&json)),
-        false => show.print(&verdict::document(&unnamed(report.clone(), forms.identify))),
+        false => show.print(&verdict::document(report)),
     });
     exit::fold(codes)
 }
@@ -77,6 +74,7 @@ fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
         ("--html", &forms.html),
         ("--junit", &forms.junit),
         ("--prometheus", &forms.prometheus),
+        ("--ocp", &forms.ocp),
     ];
     all.into_iter()
         .filter_map(|(flag, path)| Some((flag, path.as_deref()?)))

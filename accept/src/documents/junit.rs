@@ -55,7 +55,7 @@ fn properties(report: &Report) -> Vec<(String, String)> {
     let soft = soft.map(|soft| ("simulated", soft.box_name.clone()));
     soft.into_iter()
         .chain([
-            ("node", report.node.name.clone()),
+            ("node", report.node.called().to_owned()),
             ("profile", profile_label(report)),
             ("level", report.level.clone()),
         ])

@@ -1,11 +1,10 @@
 //! What comes out: each result as one document of the crate `view`, and a report as JUnit, Prometheus's text file and JSON, without
 //! identities unless they were asked for. Nothing is judged here.
 
-mod compare;
 mod fleet;
 mod forms;
 mod junit;
-mod pictures;
+mod ocp;
 mod plan;
 mod profile;
 mod prometheus;
@@ -16,7 +15,6 @@ mod tests;
 mod verdict;
 mod words;
 
-pub(crate) use compare::document as compared;
 pub(crate) use fleet::document as fleet;
 pub(crate) use forms::{check, check_not_read, json, write};
 pub(crate) use plan::document as planned;

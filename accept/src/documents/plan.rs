@@ -29,7 +29,7 @@ pub(crate) fn document(plan: &Plan<'_>) -> Document {
     });
     let fits = (!plan.does_not_fit.is_empty()).then(|| {
         let line = format!("No time for {}", plan.does_not_fit.join(", "));
-        Item::of(Tone::Warning, line).coded("interrupted")
+        Item::of(Tone::Warning, line).coded("not-measured")
     });
     let left_out = plan.left_out.iter();
     let left_out = Block::list(left_out.map(|(kind, why)| format!("{kind}: {why}")));

@@ -1,10 +1,9 @@
-//! What a profile asks for, and which came with the program, as documents.
+//! Which profiles came with the program, and what one asks for, as documents.
 
 use view::{Block, Document, Section, Table};
 
 use super::words::plural;
-use crate::profile::{LimitRow, LimitUnit, Loaded, shipped};
-use crate::report::Side;
+use crate::profile::{Loaded, shipped, text};
 
 /// The profiles that came with the program.
 pub(crate) fn list() -> Document {
@@ -23,95 +22,23 @@ pub(crate) fn list() -> Document {
     }
 }
 
-/// What a profile asks for.
+/// What a profile asks for: its lines with those of all that it extends, each with its source.
 pub(crate) fn document(loaded: &Loaded) -> Document {
     let profile = &loaded.profile;
-    let any = |value: Option<u8>| value.map_or("any".to_owned(), |value| value.to_string());
-    let mut table = Table::under(["asks for", "", "source"]);
-    let mut row = |what: &str, value: String, source: &str| {
-        table.row([what.to_owned(), value, source.to_owned()]);
-    };
-    if let Some(matches) = &profile.matches {
-        let more = if matches.more == Some(true) {
-            " or more"
-        } else {
-            ""
-        };
-        let value = format!(
-            "{}{more} of {}, {}",
-            matches.count,
-            matches.names.join(" or "),
-            matches.backend
-        );
-        row("devices", value, "");
-    }
-    let link = &profile.link;
-    row(
-        "link",
-        format!("Gen{} x{}", any(link.generation), any(link.width)),
-        &link.source,
-    );
-    row(
-        "link changes",
-        format!("{} at most", link.transitions_at_most),
-        &link.source,
-    );
-    if let Some(expected) = profile.peer.expect {
-        row(
-            "peer access",
-            expected.word().to_owned(),
-            &profile.peer.source,
-        );
-    }
-    if let Some(numa) = &profile.numa {
-        row("NUMA nodes", format!("{:?}", numa.nodes), &numa.source);
-    }
-    let sampling = profile.sampling;
-    row(
-        "samples",
-        format!(
-            "{} a figure, up to {}",
-            sampling.repeats, sampling.max_repeats
-        ),
-        "",
-    );
-    for limit in &profile.limit {
-        row(&named(limit), lines(limit), &limit.source);
-    }
-    for (level, kinds) in &profile.required {
-        row(&format!("{level} decides"), kinds.join(", "), "");
-    }
+    let limits = plural(profile.limit.len(), "limit");
+    let lines = text(profile).unwrap_or_default();
+    let lines = lines.lines().map(str::to_owned).collect();
     Document {
         title: format!("{}: {}", profile.name, profile.title),
         answer: vec![
             format!("{}: {}.", profile.name, profile.title),
-            format!("sha256 {}, of {}.", loaded.sha256, loaded.files.join(", ")),
+            format!(
+                "{limits}; sha256 {}, of {}.",
+                loaded.sha256,
+                loaded.files.join(", ")
+            ),
         ],
-        sections: vec![Section::new("", vec![Block::Table(table)])],
+        sections: vec![Section::detail("Asks for", vec![Block::Code(lines)])],
         ..Document::default()
     }
-}
-
-fn named(row: &LimitRow) -> String {
-    match &row.of {
-        Some(of) => format!("{} {of}", row.check),
-        None => row.check.clone(),
-    }
-}
-
-fn lines(row: &LimitRow) -> String {
-    let beyond = match row.good {
-        Side::AtLeast => "below",
-        Side::AtMost => "above",
-    };
-    let unit = match row.unit {
-        LimitUnit::OfCeiling => " of the link",
-        LimitUnit::Ratio => "",
-        unit => unit.word(),
-    };
-    let line = |word: &str, value: Option<f64>| {
-        value.map(|value| format!("{word} {beyond} {value} {unit}"))
-    };
-    let all = [line("fails", row.fail), line("warns", row.warn)];
-    all.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -12,7 +12,7 @@ pub(super) fn prometheus(report: &Report) -> String {
         None => "accept",
     };
     let labels = [
-        ("node", report.node.name.clone()),
+        ("node", report.node.called().to_owned()),
         ("profile", profile_label(report)),
         ("level", report.level.clone()),
     ];

@@ -1,77 +1,60 @@
-//! What of a report may be handed on. Names of the machine, UUIDs and serials become stand-ins, the same wherever the same thing is named, so
-//! that a fleet's reports still tell nodes and cards apart. Texts are kept by an allow-list: what this program composes of numbers, labels and
-//! links stays, and words of drivers, kernels, servers and libraries stay in the run's own folder.
+//! What of a report may be handed on, by an allow-list: figures, codes, and the states and details that this program composes of numbers,
+//! labels and links. Words of drivers, kernels, servers and libraries stay in the run's own folder. Names of the machine, UUIDs and serials
+//! become stand-ins, the same wherever the same thing is named, so that a fleet's reports still tell nodes and cards apart.
 //!
 //! The structs are taken apart in full, so that a field that is added and not named here does not compile. PCI addresses stay: they name a
 //! slot of a board of which there are many.
 
 use sha2::{Digest, Sha256};
 
-use crate::report::{Check, Evidence, Reason, ReasonCode, Report, ReportDevice, RunStatus};
+use crate::report::{Check, Evidence, Reason, ReasonCode, Report, ReportDevice, RunStatus, hex};
 
 /// A machine whose name can only be withheld.
 pub(crate) const NODE_WITHHELD: &str = "node-withheld";
 
 /// In place of words that are not handed on.
-const WITHHELD: &str = "(withheld)";
+pub(super) const WITHHELD: &str = "(withheld)";
 
-/// Kinds whose states are composed here of labels, links, nodes and counts.
-const OWN_STATES: [&str; 13] = [
-    "inventory",
-    "idle",
-    "numa_node",
-    "link",
-    "link_transitions",
-    "peer_access",
-    "data",
-    "throttle",
+/// States that are composed here of labels, links, nodes and counts; those of devices by their labels are allowed, too.
+const OWN_STATES: [&str; 20] = [
+    "devices",
+    "answers",
+    "driver, firmware and machine",
+    "NUMA node",
+    "node of the host memory",
+    "link at the slot under load",
+    "slowest link under load",
+    "link as the device reports it",
+    "the best that slot and card can do",
+    "peer access",
+    "changes of the link",
+    "clock throttle reasons",
     "temperature",
-    "memory_repairs",
-    "memory",
-    "arithmetic",
-    "serving",
+    "repairs that failed or wait",
+    "loads compared",
+    "points whose data was compared",
+    "completed requests",
+    "requests",
+    "lines of faults",
+    "outcome",
 ];
 
-/// Codes whose details hold words of others: of a program that failed, a driver, the kernel's log, a server.
-const WORDS_OF_OTHERS: [ReasonCode; 10] = [
-    ReasonCode::WorkerFailed,
-    ReasonCode::Unreadable,
-    ReasonCode::Unsupported,
-    ReasonCode::DeviceLost,
-    ReasonCode::Hang,
-    ReasonCode::WrongData,
-    ReasonCode::RequestsFailed,
-    ReasonCode::HostBusy,
-    // The names of their processes.
-    ReasonCode::DeviceBusy,
-    ReasonCode::NotApplicable,
+/// Codes whose details are composed here, of numbers and labels.
+const OWN_DETAILS: [ReasonCode; 5] = [
+    ReasonCode::AsExpected,
+    ReasonCode::BeyondLimit,
+    ReasonCode::LinkDegraded,
+    ReasonCode::ErrorsCounted,
+    ReasonCode::Throttled,
 ];
 
 /// The report as it may be handed on, unless identities are to stay. One that has none is returned as it is.
-pub(crate) fn redacted(report: Report, identify: bool) -> Report {
-    match identify || !report.node.identified {
-        true => report,
-        false => of_report(report),
-    }
-}
-
-/// The report as its own user sees it: with the words of drivers, and with identities only where they are to stay.
-pub(super) fn unnamed(mut report: Report, identify: bool) -> Report {
+pub(crate) fn redacted(mut report: Report, identify: bool) -> Report {
     if identify || !report.node.identified {
         return report;
     }
     let stand_ins = StandIns::of(&report.node.name, &report.devices);
-    report.node.name.clone_from(&stand_ins.node);
-    report.node.identified = false;
-    let identities = report.devices.iter_mut();
-    for identity in identities.filter_map(|device| device.identity.as_mut()) {
-        *identity = stand_ins.identity(identity);
-    }
-    report
-}
-
-fn of_report(report: Report) -> Report {
-    let mut report = unnamed(report, false);
+    let labels: Vec<String> = report.devices.iter().map(|one| one.label.clone()).collect();
     // Taken apart in full: what is added has to be named here.
     let Report {
         schema: _,
@@ -86,13 +69,12 @@ fn of_report(report: Report) -> Report {
         exit_code: _,
         profile,
         level: _,
-        node: _,
-        devices: _,
+        node,
+        devices,
         checks,
-        series: _,
         not_covered: _,
         notes: _,
-        checksum,
+        journal_sha256: _,
     } = &mut report;
     if let RunStatus::Failed { reason } = status {
         WITHHELD.clone_into(reason);
@@ -100,13 +82,18 @@ fn of_report(report: Report) -> Report {
     if !profile.shipped {
         profile.title.clear();
     }
-    checks.iter_mut().for_each(of_check);
-    *checksum = None;
+    node.name = stand_ins.node.clone();
+    node.identified = false;
+    for identity in devices.iter_mut().filter_map(|one| one.identity.as_mut()) {
+        *identity = stand_ins.identity(identity);
+    }
+    for check in checks {
+        of_check(check, &labels, profile.shipped);
+    }
     report
 }
 
-/// Figures and counts stay; details and states stay where this program composed them.
-fn of_check(check: &mut Check) {
+fn of_check(check: &mut Check, labels: &[String], is_shipped: bool) {
     let Check {
         id: _,
         kind,
@@ -114,18 +101,22 @@ fn of_check(check: &mut Check) {
         required: _,
         verdict: _,
         reason: Reason { code, detail },
-        limit: _,
+        limit,
         evidence,
+        advice: _,
     } = check;
-    let has_words = WORDS_OF_OTHERS.contains(code) || kind == "kernel_log";
-    if has_words && !detail.is_empty() {
+    if !detail.is_empty() && (!OWN_DETAILS.contains(code) || kind == "kernel_log") {
         WITHHELD.clone_into(detail);
     }
-    if OWN_STATES.contains(&kind.as_str()) && !has_words {
-        return;
+    if let Some(limit) = limit.as_mut().filter(|_| !is_shipped) {
+        WITHHELD.clone_into(&mut limit.source);
     }
     for piece in evidence {
-        if let Evidence::Seen { what, value, .. } = piece {
+        if let Evidence::Seen { what, value, .. } = piece
+            && !OWN_STATES.contains(&what.as_str())
+            && !labels.contains(what)
+            && value != "free"
+        {
             WITHHELD.clone_into(what);
             WITHHELD.clone_into(value);
         }
@@ -147,18 +138,13 @@ impl StandIns {
             .filter_map(|device| device.identity.as_deref())
             .collect();
         identities.sort_unstable();
-        let strong: Vec<&str> = identities
-            .iter()
-            .copied()
-            .filter(|identity| is_strong(identity))
-            .collect();
-        Self {
-            key: hash(&["key", name, &identities.join(" ")]),
-            node: match strong.is_empty() {
-                true => NODE_WITHHELD.to_owned(),
-                false => format!("node-{}", hash(&["node", name, &strong.join(" ")])),
-            },
-        }
+        let key = hash(&["key", name, &identities.join(" ")]);
+        identities.retain(|identity| is_strong(identity));
+        let node = match identities.is_empty() {
+            true => NODE_WITHHELD.to_owned(),
+            false => format!("node-{}", hash(&["node", name, &identities.join(" ")])),
+        };
+        Self { node, key }
     }
 
     /// A UUID that nobody guesses has the same stand-in in every report; a serial is hashed together with the rest of the machine.
@@ -184,7 +170,5 @@ fn hash(parts: &[&str]) -> String {
         sha.update([0]);
         sha.update(part.to_ascii_lowercase());
     }
-    let digest = sha.finalize();
-    let begin = digest.iter().take(5);
-    begin.map(|byte| format!("{byte:02x}")).collect()
+    hex(&sha.finalize()[..5])
 }

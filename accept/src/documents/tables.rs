@@ -1,35 +1,30 @@
-//! The tables of a run: figures by kind, every check by group, what was not looked at, devices and settings.
+//! The tables of a run: a row a group, every check by group, what was not looked at, devices.
 
 use std::collections::BTreeMap;
 
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
-use super::pictures;
 use super::words::{
-    ABSENT, compared_with, cut, figure, interval, main_evidence, number, quantity, what,
+    ABSENT, compared_with, cut, figure, interval, main_evidence, number, quantity, title, what,
 };
 use crate::checks::{self, Group, KINDS};
 use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
 
 /// All sections; only the first is no detail.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
-    let figures = figures(report);
     let mut sections = Vec::new();
-    if !figures.rows.is_empty() {
-        sections.push(Section::new("Figures", vec![Block::Table(figures)]));
+    if !report.devices.is_empty() {
+        sections.push(Section::new("Groups", vec![Block::Table(groups(report))]));
     }
     for (heading, checks) in grouped(report) {
-        let mut blocks = vec![Block::Table(table(&checks))];
-        blocks.extend(pictures::of_checks(report, &checks));
-        sections.push(Section::detail(heading, blocks));
+        sections.push(Section::detail(heading, vec![Block::Table(table(&checks))]));
     }
     let mut add = |heading: &str, blocks: Vec<Block>| {
         if !blocks.is_empty() {
             sections.push(Section::detail(heading, blocks));
         }
     };
-    add("Over time", pictures::over_time(report));
     add("Not looked at", vec![Block::list(not_looked_at(report))]);
     if !report.notes.is_empty() {
         add(
@@ -41,54 +36,61 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// A row for each kind with figures in a unit: the span over its checks, and the worst verdict.
-fn figures(report: &Report) -> Table {
-    let mut table = Table::under(["", "figure", "limit", "checks", "verdict"]);
-    for kind in KINDS {
-        let all: Vec<(&Check, f64, &str)> = report
-            .checks
-            .iter()
-            .filter(|check| check.kind == kind.key)
-            .filter_map(|check| match main_evidence(check)? {
-                Evidence::Measured { value, unit, .. } if unit != "1" => {
-                    Some((check, *value, unit.as_str()))
-                }
-                _ => None,
-            })
-            .collect();
-        let Some((first, _, unit)) = all.first() else {
-            continue;
-        };
-        let alike = all.iter().filter(|(_, _, own)| own == unit);
-        let least = alike.clone().map(|row| row.1).fold(f64::INFINITY, f64::min);
-        let most = alike.map(|row| row.1).fold(f64::NEG_INFINITY, f64::max);
-        let span = match number(least) == number(most) {
-            true => quantity(least, unit),
-            false => format!("{}-{}", number(least), quantity(most, unit)),
-        };
-        let severity = |verdict: Verdict| match verdict {
+/// A row for each group: its worst verdict, how many checks, and the span of each kind's figures or what else it came to.
+fn groups(report: &Report) -> Table {
+    let mut table = Table::under(["", "verdict", "checks", "found"]);
+    for (heading, checks) in grouped(report) {
+        let severity = |check: &&&Check| match check.verdict {
             Verdict::Fail => 3,
             Verdict::Inconclusive => 2,
             Verdict::Warn => 1,
             Verdict::Pass | Verdict::Skip => 0,
         };
-        let worst = all
-            .iter()
-            .map(|row| row.0.verdict)
-            .max_by_key(|verdict| severity(*verdict));
+        let Some(worst) = checks.iter().max_by_key(severity) else {
+            continue;
+        };
+        let spans = KINDS.iter().filter_map(|kind| span(kind, &checks));
+        let spans: Vec<String> = spans.take(SPANS).collect();
+        let found = match (worst.verdict, spans.is_empty()) {
+            (Verdict::Pass, true) => String::new(),
+            (_, true) => format!("{} {}", title(&worst.kind), worst.about.join(" ")),
+            (_, false) => spans.join(", "),
+        };
+        let count = checks.len().to_string();
         table.row([
-            kind.title.to_owned(),
-            span,
-            compared_with(first),
-            all.len().to_string(),
-            worst.map_or("", Verdict::word).to_owned(),
+            heading.to_owned(),
+            worst.verdict.word().to_owned(),
+            count,
+            found,
         ]);
     }
     table
 }
 
+/// Kinds whose figures stand in the row of a group.
+const SPANS: usize = 2;
+
+/// The figures of a kind among these checks, from the least to the most.
+fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
+    let own = checks.iter().filter(|check| check.kind == kind.key);
+    let mut values: Vec<(f64, &str)> = own
+        .filter_map(|check| match main_evidence(check)? {
+            Evidence::Measured { value, unit, .. } if unit != "1" => Some((*value, unit.as_str())),
+            _ => None,
+        })
+        .collect();
+    let unit = values.first()?.1;
+    values.retain(|(_, own)| *own == unit);
+    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let (least, most) = (values.first()?.0, values.last()?.0);
+    Some(match number(least) == number(most) {
+        true => format!("{} {}", kind.title, quantity(least, unit)),
+        false => format!("{} {}-{}", kind.title, number(least), quantity(most, unit)),
+    })
+}
+
 /// Checks that were looked at, by group in the order of a run.
-fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
+pub(super) fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
     let mut groups: BTreeMap<Option<Group>, Vec<&Check>> = BTreeMap::new();
     let looked_at = |check: &&Check| check.verdict != Verdict::Skip;
     for check in report.checks.iter().filter(looked_at) {

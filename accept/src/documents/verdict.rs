@@ -6,7 +6,7 @@ use view::{Document, Item, Next, Tone};
 
 use super::tables::sections;
 use super::words::{came_to, cut, devices, main_evidence, number, title};
-use crate::checks;
+use crate::profile::shipped;
 use crate::report::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Verdict};
 
 /// Causes on a screen, and what follows from each.
@@ -35,9 +35,17 @@ struct Cause<'a> {
 
 /// The document.
 pub(crate) fn document(report: &Report) -> Document {
-    let causes = causes(report);
+    let is_failed = matches!(report.status, RunStatus::Failed { .. });
+    let causes = if is_failed {
+        Vec::new()
+    } else {
+        causes(report)
+    };
     let headline = headline(report, &causes);
-    let answer = std::iter::once(headline.clone()).chain(of_ordered(report));
+    let mut answer = vec![headline.clone()];
+    answer.extend(of_ordered(report));
+    answer.push(format!("{}: {}", machine(report), counts(report)));
+    answer.extend(how_it_ended(report));
     Document {
         title: headline,
         simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
@@ -46,7 +54,7 @@ pub(crate) fn document(report: &Report) -> Document {
             BoxVerdict::AcceptedWithWarnings | BoxVerdict::Inconclusive => Tone::Warning,
             BoxVerdict::Rejected => Tone::Bad,
         },
-        answer: answer.chain(counts(report)).collect(),
+        answer,
         findings: findings(&causes),
         next: next(report, &causes),
         sections: sections(report),
@@ -54,7 +62,26 @@ pub(crate) fn document(report: &Report) -> Document {
     }
 }
 
+/// `REJECTED rack3-node7: GPU2 runs at Gen5 x8, Gen5 x16 ordered.`
 fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
+    let because = match (report.verdict, causes.first(), &report.status) {
+        (_, _, RunStatus::Failed { reason }) => cut(reason),
+        (BoxVerdict::Rejected, Some(first), _) => first.line(),
+        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {}", first.line()),
+        (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
+        (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
+        (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
+    };
+    let because = because.trim_end_matches('.');
+    let (name, words) = (report.node.called(), report.verdict.words());
+    match words.split_once(',') {
+        Some((verdict, with)) => format!("{verdict} {name},{with}: {because}."),
+        None => format!("{words} {name}: {because}."),
+    }
+}
+
+/// `2x AMD Radeon AI PRO R9700, profile r9700-x16, quick`.
+fn machine(report: &Report) -> String {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for device in &report.devices {
         *names.entry(&device.name).or_default() += 1;
@@ -70,20 +97,7 @@ fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
         true => "profile",
         false => "own profile",
     };
-    let because = match (report.verdict, causes.first(), &report.status) {
-        (_, _, RunStatus::Failed { reason }) => cut(reason),
-        (BoxVerdict::Rejected, Some(first), _) => first.line(),
-        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {}", first.line()),
-        (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
-        (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
-        (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
-    };
-    format!(
-        "{} - {on}, {whose} {}: {}.",
-        report.verdict.words(),
-        report.profile.name,
-        because.trim_end_matches('.')
-    )
+    format!("{on}, {whose} {}, {}", report.profile.name, report.level)
 }
 
 /// The slowest figure of a kind, with its check.
@@ -132,7 +146,7 @@ fn of_ordered(report: &Report) -> Option<String> {
         () => format!("{:.0}%", part * 100.0),
     };
     Some(format!(
-        "{} is {} GB/s: {:.0}% of {link}, which is {part} of the {} you ordered. It follows from the {link} link.",
+        "{} is {} GB/s, {:.0}% of {link}, which is {part} of {}.",
         title(&check.kind),
         number(value),
         value / ceiling * 100.0,
@@ -140,7 +154,8 @@ fn of_ordered(report: &Report) -> Option<String> {
     ))
 }
 
-fn counts(report: &Report) -> Vec<String> {
+/// `15 of 17 required checks passed, 2 failed.`
+fn counts(report: &Report) -> String {
     let required = || report.checks.iter().filter(|check| check.required);
     let applies = |check: &&Check| check.reason.code != ReasonCode::NotApplicable;
     let all = required().filter(applies).count();
@@ -149,30 +164,20 @@ fn counts(report: &Report) -> Vec<String> {
         .count();
     let open = required().filter(|check| check.is_open()).count();
     let passed = all.saturating_sub(failed + open);
-    let mut lines = vec![match (failed, open) {
-        (0, 0) => format!("All {all} required checks passed."),
+    match (failed, open) {
+        (0, 0) => format!("all {all} required checks passed."),
         (_, 0) => format!("{passed} of {all} required checks passed, {failed} failed."),
         _ => format!("{passed} of {all} required checks passed, {failed} failed, {open} open."),
-    }];
-    lines.extend(match &report.status {
+    }
+}
+
+fn how_it_ended(report: &Report) -> Option<String> {
+    match &report.status {
         RunStatus::Complete => None,
         RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
         RunStatus::Broken => Some("The run has not ended: resume it with --resume.".to_owned()),
         RunStatus::Failed { .. } => Some("Nothing was measured.".to_owned()),
-    });
-    let is_left_out = |check: &&Check| {
-        check.reason.code == ReasonCode::LeftOut
-            && (check.required || checks::sees_faults(&check.kind))
-    };
-    let left_out = report.checks.iter().filter(is_left_out);
-    let left_out: Vec<&str> = left_out.map(|check| title(&check.kind)).collect();
-    if !left_out.is_empty() {
-        lines.push(format!(
-            "Left out with --exclude or --gpus: {}.",
-            left_out.join(", ")
-        ));
     }
-    lines
 }
 
 /// The worst first; what a degraded link explains stands below it.
@@ -233,34 +238,28 @@ fn origin<'a>(report: &'a Report, check: &Check) -> Option<&'a Check> {
     links.find(|link| link.verdict == Verdict::Fail && (is_of_all || is_of(link)))
 }
 
+/// The link that was found and the one that was ordered, of a link that is too slow.
+fn degraded(check: &Check) -> Option<(&str, &str)> {
+    match check.evidence.first()? {
+        Evidence::Seen {
+            value,
+            expected: Some(expected),
+            ..
+        } if check.kind == "link" && check.verdict == Verdict::Fail => Some((value, expected)),
+        _ => None,
+    }
+}
+
 impl Cause<'_> {
     fn line(&self) -> String {
         let Some(first) = self.checks.first() else {
             return String::new();
         };
-        if let (
-            ReasonCode::LinkDegraded,
-            "link",
-            Some(Evidence::Seen {
-                value,
-                expected: Some(expected),
-                ..
-            }),
-        ) = (
-            first.reason.code,
-            first.kind.as_str(),
-            first.evidence.first(),
-        ) {
-            let cards: Vec<&str> = self
-                .checks
-                .iter()
-                .flat_map(|check| devices(check))
-                .collect();
+        if let Some((found, ordered)) = degraded(first) {
+            let cards = self.checks.iter().flat_map(|check| devices(check));
+            let cards: Vec<&str> = cards.collect();
             let verb = if cards.len() == 1 { "runs" } else { "run" };
-            return format!(
-                "{} {verb} at {value}, {expected} expected",
-                cards.join(", ")
-            );
+            return format!("{} {verb} at {found}, {ordered} ordered", cards.join(", "));
         }
         let mut kinds: Vec<&str> = self.checks.iter().map(|check| title(&check.kind)).collect();
         kinds.dedup();
@@ -280,6 +279,7 @@ impl Cause<'_> {
     }
 }
 
+/// What was found; the first of a machine that is not accepted stands in the answer.
 fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
     let mut items = Vec::new();
     for cause in causes.iter().take(CAUSES) {
@@ -293,15 +293,11 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         items.push(Item::of(tone, cause.line()).coded(first.reason.code.code()));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
             let about = check.about.join(" ");
-            format!(
-                "follows from it: {} {about} {}",
-                title(&check.kind),
-                came_to(check)
-            )
+            format!("follows: {} {about} {}", title(&check.kind), came_to(check))
         });
         items.extend(follow.map(Item::plain));
         if let more @ 1.. = cause.follow.len().saturating_sub(FOLLOW) {
-            items.push(Item::plain(format!("follow from it: {more} more checks")));
+            items.push(Item::plain(format!("follow: {more} more checks")));
         }
     }
     if let more @ 1.. = causes.len().saturating_sub(CAUSES) {
@@ -313,39 +309,56 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
 fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     let mut next: Vec<Next> = Vec::new();
     for first in causes.iter().filter_map(|cause| cause.checks.first()) {
-        let text = advice(first);
-        if !text.is_empty() && next.len() < 3 && next.iter().all(|one| one.text != text) {
-            next.push(Next::plain(text));
+        let advice = first.advice.as_ref();
+        if let Some(text) = advice.filter(|_| next.len() < 3)
+            && next.iter().all(|one| one.text != *text)
+        {
+            next.push(Next::plain(text.as_str()));
         }
     }
-    if let Some(first) = causes.first().and_then(|cause| cause.checks.first()) {
-        let code = first.reason.code.code();
-        next.push(Next::by(
-            format!("More on {code}:"),
-            format!("tplens help {code}"),
-        ));
-    } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
-        next.push(Next::by(
-            "Keep these figures, to compare later runs with them:",
-            "tplens accept baseline capture RUN --out baseline.json",
-        ));
+    let Some(first) = causes.first().and_then(|cause| cause.checks.first()) else {
+        if matches!(report.status, RunStatus::Failed { .. }) {
+            next.push(Next::by("What this machine shows:", "tplens doctor"));
+        } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
+            next.push(Next::by(
+                "Keep these figures, to compare later runs with them:",
+                "tplens accept baseline capture RUN --out baseline.json",
+            ));
+        }
+        return next;
+    };
+    if let Some((found, _)) = degraded(first)
+        && let Some(name) = profile_of(report, found)
+    {
+        next.push(Next::plain(format!(
+            "Or accept it as {found}: --profile {name}."
+        )));
     }
+    let code = first.reason.code.code();
+    next.push(Next::by(
+        format!("More on {code}:"),
+        format!("tplens help {code}"),
+    ));
     next
 }
 
-/// What to do: by the check where its figure is bad, else by the code's page.
-fn advice(check: &Check) -> &'static str {
-    let is_bad = matches!(check.verdict, Verdict::Fail | Verdict::Warn);
-    match checks::kind(&check.kind) {
-        Some(kind) if is_bad && !check.reason.code.is_fault() => kind.advice,
-        _ => {
-            let page = view::codes::page(check.reason.code.code()).unwrap_or("");
-            let mut to_do = page
-                .lines()
-                .filter_map(|line| line.strip_prefix("What to do: "));
-            to_do.next().unwrap_or("")
-        }
-    }
+/// The shipped profile of such devices with this link.
+fn profile_of(report: &Report, found: &str) -> Option<&'static str> {
+    let fits = |profile: &crate::profile::Profile| {
+        let link = profile.link.generation.zip(profile.link.width);
+        let is_link =
+            link.is_some_and(|(generation, width)| format!("Gen{generation} x{width}") == found);
+        let devices = &report.devices;
+        profile.matches.as_ref().is_some_and(|matches| {
+            let is_named =
+                |device: &crate::report::ReportDevice| matches.names.contains(&device.name);
+            is_link && matches.count == devices.len() && devices.iter().all(is_named)
+        })
+    };
+    let mut profiles = shipped().map(|loaded| &loaded.profile);
+    profiles
+        .find(|profile| fits(profile))
+        .map(|profile| profile.name.as_str())
 }
 
 fn made_by(report: &Report) -> String {
@@ -353,7 +366,7 @@ fn made_by(report: &Report) -> String {
     format!(
         "accept {} on {}, {}, level {}, {} s; profile {} ({digest}); exit code {}",
         report.version,
-        report.node.name,
+        report.node.called(),
         report.started,
         report.level,
         number(report.took_s),

@@ -1,6 +1,6 @@
 //! Numbers, limits and checks as a reader sees them.
 
-use crate::checks;
+pub(super) use crate::checks::title;
 use crate::report::{Check, Evidence, Limit, Side, Verdict};
 
 /// What a cell shows where there is nothing to show.
@@ -15,11 +15,6 @@ pub(super) fn cut(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-/// The name of a kind of check.
-pub(super) fn title(kind: &str) -> &str {
-    checks::kind(kind).map_or(kind, |kind| kind.title)
 }
 
 /// The evidence that a check is read by: the figure in the unit of its limit, else the first.
@@ -135,6 +130,14 @@ pub(super) fn came_to(check: &Check) -> String {
         let line = view::codes::line(check.reason.code.code());
         return detail.unwrap_or_else(|| line.trim_end_matches('.').to_owned());
     };
+    // How far devices or directions are apart is a part of a hundred.
+    if let (Evidence::Measured { value, .. }, "spread" | "symmetry") = (evidence, &*check.kind) {
+        let apart = format!("{:.1}% apart", value * 100.0);
+        let allowed = check.limit.as_ref().and_then(|limit| limit.fail);
+        let allowed = allowed.map(|fail| format!("{:.1}% allowed", fail * 100.0));
+        let parts = [detail, Some(apart), allowed];
+        return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    }
     let of_limit = match (evidence, &check.limit) {
         (Evidence::Measured { value, .. }, Some(limit)) => match (limit.ceiling, &limit.link) {
             (Some(ceiling), Some(link)) => {
@@ -152,7 +155,7 @@ pub(super) fn came_to(check: &Check) -> String {
             },
             _,
         ) if expected != value => Some(format!("expected {}", cut(expected))),
-        (Evidence::Counted { what, .. }, _) => Some(what.clone()),
+        (Evidence::Counted { what, .. }, _) if detail.is_none() => Some(what.clone()),
         _ => None,
     };
     let parts = [Some(figure(evidence)), of_limit, detail];

@@ -188,14 +188,14 @@ fn member(path: &Path, report: &Report) -> Member {
         good: figure.good,
         value: figure.value,
     });
-    let name = record::control::replaced(&report.node.name);
+    let name = record::control::replaced(report.node.called());
     let folder = path.parent().and_then(Path::file_name);
     let slot = |device: &report::ReportDevice| Some((device.label.clone(), device.slot.clone()?));
     let identities = report.devices.iter();
     Member {
         path: shown(path),
         node: match folder {
-            Some(folder) if report.node.name == NODE_WITHHELD => shown(Path::new(folder)),
+            Some(folder) if report.node.called() == NODE_WITHHELD => shown(Path::new(folder)),
             _ => name,
         },
         started: report.started.clone(),

@@ -5,7 +5,7 @@ use record::unit::ByteCount;
 use record::{CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Payload};
 
 use super::copies::{pair_figure, slower};
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::Judging;
 use super::three_way::Figure;
 use super::trouble::{Trouble, of_collective};
@@ -92,7 +92,7 @@ fn of_modes(
     }
     match troubles().next() {
         // That a backend has no graphs is nothing that its devices lack.
-        Some((trouble, source)) if trouble.code == ReasonCode::Unsupported && modes == CAPTURED => {
+        Some((trouble, source)) if trouble.verdict == Verdict::Skip && modes == CAPTURED => {
             let code = ReasonCode::NotApplicable;
             judging.troubled(KIND, about, &Trouble { code, ..trouble }, source)
         }
@@ -135,59 +135,40 @@ fn of_times(
     let of_time = times.evidence(format!("time of {calls}"), "us", source);
     let what = format!("bus bandwidth of {calls}");
     let held = |figure: Figure, what: &str, unit: &'static str| Held {
-        kind: KIND,
-        about: about.clone(),
-        devices: labels.clone(),
-        figure,
-        what: what.to_owned(),
-        unit,
-        row,
-        ceiling: Ceiling::NoLink,
-        bad: ReasonCode::BeyondLimit,
-        source: source.to_owned(),
         more: vec![of_time.clone()],
-        remark: String::new(),
+        ..Held::new(KIND, about.clone(), figure, (what, unit), source).by(row, labels.clone())
     };
     match (row.map(|row| row.unit), rates) {
-        (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => {
-            let ceiling = judging.smallest_ceiling(&labels);
-            judging.hold(Held {
-                ceiling,
-                ..held(rates, &what, "GB/s")
-            })
-        }
+        (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => judging.hold(Held {
+            ceiling: judging.smallest_ceiling(&labels),
+            ..held(rates, &what, "GB/s")
+        }),
         (Some(LimitUnit::Ratio), Some(rates)) => {
             let pairs = judging.pool.pairs();
             let slowest = slower(pairs.iter().filter_map(|pair| pair_figure(judging, pair)));
             let Some(ratio) = slowest.and_then(|slowest| rates.over(&slowest)) else {
                 let subject = judging.subject(KIND, about);
-                return subject.skipped(ReasonCode::WorkerFailed, "no pair was measured");
+                return subject.skipped(ReasonCode::NotMeasured, "no pair was measured");
             };
             let mut by_limit = held(ratio, "bus bandwidth over the slowest pair's", OF_PAIR);
-            by_limit
-                .more
-                .push(rates.evidence(what.clone(), "GB/s", source));
-            let more = by_limit.more.clone();
-            let check = judging.hold(by_limit);
+            let rate = rates.evidence(what.clone(), "GB/s", source);
+            by_limit.more.push(rate);
             let by_baseline = Held {
                 row: None,
-                more,
+                more: by_limit.more.clone(),
                 ..held(rates, &what, "GB/s")
             };
             // The worse of the two stands; a rate without a baseline has no limit.
-            let by_baseline = judging.hold(by_baseline);
-            match check.verdict != Verdict::Fail && by_baseline.limit.is_some() {
-                true if by_baseline.verdict >= check.verdict => by_baseline,
-                _ => check,
-            }
+            let (check, by_baseline) = (judging.hold(by_limit), judging.hold(by_baseline));
+            let is_worse = check.verdict != Verdict::Fail
+                && by_baseline.limit.is_some()
+                && by_baseline.verdict >= check.verdict;
+            if is_worse { by_baseline } else { check }
         }
-        _ => {
-            let what = format!("time of {calls}");
-            judging.hold(Held {
-                more: vec![],
-                ..held(times, &what, "us")
-            })
-        }
+        _ => judging.hold(Held {
+            more: vec![],
+            ..held(times, &format!("time of {calls}"), "us")
+        }),
     }
 }
 

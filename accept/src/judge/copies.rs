@@ -4,7 +4,7 @@ use record::unit::ByteCount;
 use record::{PeerVerdict, StepOutcome};
 use topology::{PathType, PcieLink};
 
-use super::held::{ASSUMED_PAYLOAD_BYTES, Ceiling, Held};
+use super::held::{ASSUMED_PAYLOAD_BYTES, Held};
 use super::judging::{Judging, seen};
 use super::pool::{Device, HOST, Pooled};
 use super::three_way::Figure;
@@ -136,7 +136,7 @@ pub(super) fn pairs(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
             let is_expected =
                 kind == "p2p" && judging.profile.peer.expect == Some(Expected::Direct);
             if trouble.code == ReasonCode::NotApplicable && is_expected {
-                trouble.code = ReasonCode::WorkerFailed;
+                trouble.code = ReasonCode::NotMeasured;
             }
             return judging.troubled(kind, about, &trouble, &pooled.source());
         }
@@ -180,44 +180,22 @@ fn copy(
             expected,
             &source,
         );
-        return judging.fail(kind, &about.join(" "), ReasonCode::WrongNode, evidence);
+        return judging.fail(kind, &about.join(" "), ReasonCode::ConfigMismatch, evidence);
     }
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind, about);
     };
     let what = format!("bandwidth of copies of {}", ByteCount(bytes));
-    if is_impossible(judging, &devices, &figure) {
-        let evidence = vec![figure.evidence(what, "GB/s", &source)];
-        let detail = "faster than the link that was read: the reading is wrong";
-        let subject = judging.subject(kind, about);
-        return subject.open(ReasonCode::Unreadable, detail, None, evidence);
-    }
     let remark = match wanted.is_some() && proven.is_none() {
         true => "near host memory is not proven",
         false => "",
     };
+    let held = Held::new(kind, about, figure, (what, "GB/s"), source);
     judging.hold(Held {
-        kind,
-        about,
         ceiling: judging.ceiling(pooled, BANDWIDTH, &devices),
-        devices,
-        figure,
-        what,
-        unit: "GB/s",
-        row: judging.row(kind, of),
-        bad: ReasonCode::BeyondLimit,
-        source,
-        more: vec![],
         remark: remark.to_owned(),
+        ..held.by(judging.row(kind, of), devices)
     })
-}
-
-/// Whether a figure cannot be that of the link as it was read. That of a pair says so only where a device's own copies do, too.
-fn is_impossible(judging: &Judging<'_>, labels: &[String], figure: &Figure) -> bool {
-    let devices = labels.iter().filter_map(|label| judging.pool.device(label));
-    devices
-        .filter(|device| labels.len() == 1 || contradicts_link(judging, device))
-        .any(|device| is_above(device, figure))
 }
 
 /// Whether a device's own copies are faster than its link as it was read.
@@ -260,19 +238,10 @@ fn ratio(
         return judging.lacking(kind, about);
     };
     let evidence = parts.map(|(what, figure)| figure.evidence(what, "GB/s", &source));
+    let held = Held::new(kind, about, figure, (what, "1"), source);
     judging.hold(Held {
-        kind,
-        about,
-        devices,
-        figure,
-        what: what.to_owned(),
-        unit: "1",
-        row: judging.row(kind, of),
-        ceiling: Ceiling::NoLink,
-        bad: ReasonCode::BeyondLimit,
         more: evidence.to_vec(),
-        source,
-        remark: String::new(),
+        ..held.by(judging.row(kind, of), devices)
     })
 }
 
@@ -384,20 +353,10 @@ pub(super) fn small(judging: &Judging<'_>) -> Vec<Check> {
         };
         let of = class(judging.pool.path(&pair.0, &pair.1));
         let source = direct().map(|probed| probed.source.clone()).next();
-        Some(judging.hold(Held {
-            kind: KIND,
-            about,
-            devices: vec![pair.0.clone(), pair.1.clone()],
-            figure,
-            what: "time of a 16 B copy with peer access".to_owned(),
-            unit: "us",
-            row: judging.row(KIND, Some(&of)),
-            ceiling: Ceiling::NoLink,
-            bad: ReasonCode::BeyondLimit,
-            source: source.unwrap_or_default(),
-            more: vec![],
-            remark: String::new(),
-        }))
+        let what = ("time of a 16 B copy with peer access", "us");
+        let held = Held::new(KIND, about, figure, what, source.unwrap_or_default());
+        let devices = vec![pair.0.clone(), pair.1.clone()];
+        Some(judging.hold(held.by(judging.row(KIND, Some(&of)), devices)))
     };
     judging.pool.pairs().into_iter().filter_map(one).collect()
 }

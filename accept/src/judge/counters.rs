@@ -70,7 +70,7 @@ fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> C
         let why = rows.iter().find_map(|row| row.before.as_ref().err());
         let why = why.map_or("", String::as_str);
         return match judging.is_guest() {
-            true => subject().skipped(ReasonCode::Unsupported, why),
+            true => subject().skipped(ReasonCode::Unreadable, why),
             false => subject().open(ReasonCode::Unreadable, why, None, evidence),
         };
     };

@@ -33,18 +33,51 @@ pub(super) enum Ceiling {
 pub(super) struct Held<'a> {
     pub(super) kind: &'static str,
     pub(super) about: Vec<String>,
-    /// Devices that must be free for a figure to condemn.
-    pub(super) devices: Vec<String>,
     pub(super) figure: Figure,
     pub(super) what: String,
     pub(super) unit: &'static str,
+    pub(super) source: String,
+    /// Devices that must be free for a figure to condemn.
+    pub(super) devices: Vec<String>,
     pub(super) row: Option<&'a LimitRow>,
     pub(super) ceiling: Ceiling,
-    pub(super) bad: ReasonCode,
-    pub(super) source: String,
     /// Evidence behind the figure.
     pub(super) more: Vec<Evidence>,
     pub(super) remark: String,
+}
+
+impl<'a> Held<'a> {
+    /// A figure that is judged by itself: without a limit, and of no device that may be busy.
+    pub(super) fn new(
+        kind: &'static str,
+        about: Vec<String>,
+        figure: Figure,
+        (what, unit): (impl Into<String>, &'static str),
+        source: impl Into<String>,
+    ) -> Self {
+        Self {
+            kind,
+            about,
+            figure,
+            what: what.into(),
+            unit,
+            source: source.into(),
+            devices: Vec::new(),
+            row: None,
+            ceiling: Ceiling::NoLink,
+            more: Vec::new(),
+            remark: String::new(),
+        }
+    }
+
+    /// The same with a limit, on these devices.
+    pub(super) fn by(self, row: Option<&'a LimitRow>, devices: Vec<String>) -> Self {
+        Self {
+            row,
+            devices,
+            ..self
+        }
+    }
 }
 
 /// What a link carries with the payload of a device, and the words of both.
@@ -125,38 +158,20 @@ impl Judging<'_> {
             }),
             None => None,
         };
-        let (limit, is_baselines) = self.tightened(&held, of_profile);
+        let limit = self.tightened(&held, of_profile);
+        let seen = Seen::new(evidence, held.more);
         let Some(limit) = limit else {
             let came = (Verdict::Pass, ReasonCode::AsExpected, held.remark);
-            let seen = Seen::new(evidence, held.more);
             return self.judged(held.kind, held.about, came, None, seen);
         };
-        let bad = if is_baselines {
-            ReasonCode::BelowBaseline
-        } else {
-            held.bad
-        };
-        let (verdict, code) = held.figure.against(&limit).verdict(bad);
-        let is_busy = verdict == Verdict::Fail && self.is_any_busy(&held.devices);
-        let seen = Seen::new(evidence, held.more);
-        match (verdict, is_busy) {
-            (_, true) => self.subject(held.kind, held.about).open(
-                ReasonCode::DeviceBusy,
-                &held.remark,
-                Some(limit),
-                seen.into(),
-            ),
-            (Verdict::Inconclusive, _) => self.subject(held.kind, held.about).open(
-                code,
-                &held.remark,
-                Some(limit),
-                seen.into(),
-            ),
-            (verdict, _) => {
-                let came = (verdict, code, held.remark);
-                self.judged(held.kind, held.about, came, Some(limit), seen)
+        let (verdict, code) = match held.figure.against(&limit).verdict() {
+            (Verdict::Fail, _) if self.is_any_busy(&held.devices) => {
+                (Verdict::Inconclusive, ReasonCode::DeviceBusy)
             }
-        }
+            other => other,
+        };
+        let came = (verdict, code, held.remark);
+        self.judged(held.kind, held.about, came, Some(limit), seen)
     }
 
     /// The limit of a row that is a part of what the link carries.
@@ -180,8 +195,8 @@ impl Judging<'_> {
         }
     }
 
-    /// The tighter of the profile's limit and the baseline's, and whether it is the baseline's.
-    fn tightened(&self, held: &Held<'_>, limit: Option<Limit>) -> (Option<Limit>, bool) {
+    /// The tighter of the profile's limit and the baseline's.
+    fn tightened(&self, held: &Held<'_>, limit: Option<Limit>) -> Option<Limit> {
         let id = format!("{} {}", held.kind, held.about.join(" "));
         let is_it = |figure: &&crate::baseline::Figure| {
             (&figure.check, &figure.what, figure.unit.as_str()) == (&id, &held.what, held.unit)
@@ -193,7 +208,7 @@ impl Judging<'_> {
             *unit == held.unit && kind.is_none_or(|kind| kind == held.kind)
         });
         let (Some(known), Some((.., good, tolerance))) = (known, tolerance) else {
-            return (limit, false);
+            return limit;
         };
         let is_worse = |value: f64, line: f64| match good {
             Side::AtLeast => value < line,
@@ -203,39 +218,31 @@ impl Judging<'_> {
             Side::AtLeast => known.value * (1.0 - tolerance),
             Side::AtMost => known.value * (1.0 + tolerance),
         };
-        let percent = tolerance * 100.0;
         let own = Limit {
             good: *good,
             fail: Some(worst),
-            warn: None,
             unit: held.unit.to_owned(),
-            ceiling: None,
-            link: None,
-            ordered: None,
             basis: format!(
-                "the baseline's {:.2} {}, {percent:.0}% worse",
-                known.value, held.unit
+                "the baseline's {:.2} {}, {:.0}% worse",
+                known.value,
+                held.unit,
+                tolerance * 100.0
             ),
             source: "the baseline; what it may be worse by is our choice".to_owned(),
+            ..Limit::default()
         };
-        match limit.filter(|limit| limit.good == *good && limit.unit == held.unit) {
-            None => (Some(own), true),
-            Some(limit) if limit.fail.is_some_and(|fail| !is_worse(fail, worst)) => {
-                (Some(limit), false)
-            }
-            Some(limit) => {
+        let limit = limit.filter(|limit| limit.good == *good && limit.unit == held.unit);
+        Some(match limit {
+            None => own,
+            Some(limit) if limit.fail.is_some_and(|fail| !is_worse(fail, worst)) => limit,
+            Some(limit) => Limit {
+                fail: own.fail,
                 // A line that warns only where it fails already says nothing.
-                let warn = limit.warn.filter(|warn| is_worse(worst, *warn));
-                let basis = format!("{}; {}", limit.basis, own.basis);
-                let tight = Limit {
-                    fail: own.fail,
-                    warn,
-                    basis,
-                    ..limit
-                };
-                (Some(tight), true)
-            }
-        }
+                warn: limit.warn.filter(|warn| is_worse(worst, *warn)),
+                basis: format!("{}; {}", limit.basis, own.basis),
+                ..limit
+            },
+        })
     }
 }
 
@@ -247,11 +254,9 @@ impl Limit {
             fail: row.fail,
             warn: row.warn,
             unit: row.unit.word().to_owned(),
-            ceiling: None,
-            link: None,
-            ordered: None,
             basis: basis.to_owned(),
             source: row.source.clone(),
+            ..Self::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use record::unit::ByteCount;
 use super::judging::{Judging, in_use, seen};
 use super::pool::Device;
 use crate::profile::Match;
-use crate::report::{Check, Fingerprint, ReasonCode, Seen, Verdict};
+use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "inventory";
 
@@ -42,7 +42,7 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
         || found.iter().any(|device| differs(device, matches))
         || guest.is_some_and(|(expected, is)| expected != is);
     if are_left_out && !is_wrong {
-        return judging.skip(KIND, "devices", ReasonCode::LeftOut);
+        return judging.open(KIND, "devices", ReasonCode::LeftOut, "");
     }
     let one = |device: &Device| {
         let memory = device.it.memory_bytes;
@@ -57,8 +57,8 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
     };
     let expected = Some(wanted(matches.count)).filter(|_| matches.more != Some(true));
     let (verdict, code) = match is_wrong {
-        true => (Verdict::Fail, ReasonCode::DeviceMissing),
-        false if are_unequal(found, matches) => (Verdict::Warn, ReasonCode::Outlier),
+        true => (Verdict::Fail, ReasonCode::ConfigMismatch),
+        false if are_unequal(found, matches) => (Verdict::Warn, ReasonCode::BeyondLimit),
         false => (Verdict::Pass, ReasonCode::AsExpected),
     };
     let evidence = Seen::new(
@@ -112,7 +112,7 @@ fn differs(device: &Device, matches: &Match) -> bool {
 fn baseline(judging: &Judging<'_>) -> Option<Check> {
     let baseline = judging.findings.baseline.as_ref()?;
     let own = judging.findings.fingerprint.as_ref();
-    let differences = own.map(|own| differences(&baseline.fingerprint, own));
+    let differences = own.map(|own| baseline.fingerprint.differences(own));
     let value = match &differences {
         Some(all) if all.is_empty() => "as the baseline's".to_owned(),
         Some(all) => format!("other {}", all.join(", ")),
@@ -129,30 +129,9 @@ fn baseline(judging: &Judging<'_>) -> Option<Check> {
         true => judging.pass(KIND, "baseline", evidence),
         false => {
             let subject = judging.subject(KIND, ["baseline".to_owned()]);
-            subject.open(ReasonCode::BaselineDiffers, "", None, vec![evidence])
+            subject.open(ReasonCode::Unreadable, "", None, vec![evidence])
         }
     })
-}
-
-/// Whether figures of a baseline may be compared with those of this machine.
-pub(super) fn is_comparable(baseline: &Fingerprint, own: Option<&Fingerprint>) -> bool {
-    own.is_some_and(|own| differences(baseline, own).is_empty())
-}
-
-fn differences(a: &Fingerprint, b: &Fingerprint) -> Vec<&'static str> {
-    let parts = [
-        ("backend", a.backend != b.backend),
-        ("devices", a.devices != b.devices),
-        ("driver", a.driver != b.driver),
-        ("interface", a.interface != b.interface),
-        ("collectives", a.collectives != b.collectives),
-        ("kernel", a.kernel != b.kernel),
-        ("CPU", a.cpu != b.cpu),
-        ("topology", a.topology != b.topology),
-        ("payload", a.max_payload_bytes != b.max_payload_bytes),
-    ];
-    let parts = parts.into_iter().filter(|(_, differs)| *differs);
-    parts.map(|(part, _)| part).collect()
 }
 
 /// Whether the devices are free.
@@ -160,7 +139,7 @@ pub(super) fn idle(judging: &Judging<'_>) -> Vec<Check> {
     let one = |device: &Device| {
         let label = &device.it.label;
         let Some(busy) = &device.it.busy else {
-            return judging.skip("idle", label, ReasonCode::Unsupported);
+            return judging.skip("idle", label, ReasonCode::Unreadable);
         };
         let by = in_use(busy);
         let value = by.clone().unwrap_or_else(|| "free".to_owned());
@@ -188,7 +167,7 @@ pub(super) fn numa_node(judging: &Judging<'_>) -> Vec<Check> {
         return vec![judging.skip(KIND, "box", ReasonCode::NotApplicable)];
     };
     if numa.nodes.len() != devices.len() {
-        return vec![judging.skip(KIND, "box", ReasonCode::WorkerFailed)];
+        return vec![judging.skip(KIND, "box", ReasonCode::NotMeasured)];
     }
     let one = |(device, expected): (&Device, u32)| {
         let label = &device.it.label;
@@ -199,7 +178,7 @@ pub(super) fn numa_node(judging: &Judging<'_>) -> Vec<Check> {
         let evidence = seen("NUMA node", node.to_string(), wanted, &device.source);
         match node == expected {
             true => judging.pass(KIND, label, evidence),
-            false => judging.fail(KIND, label, ReasonCode::WrongNode, evidence),
+            false => judging.fail(KIND, label, ReasonCode::ConfigMismatch, evidence),
         }
     };
     let nodes = numa.nodes.iter().copied();

@@ -61,8 +61,8 @@ impl<'a> Judging<'a> {
     }
 
     fn is_required(&self, kind: &str) -> bool {
-        let required = self.profile.required.get(self.level.word());
-        required.is_some_and(|kinds| kinds.iter().any(|required| required == kind))
+        let mut required = self.profile.required.at(self.level).iter();
+        required.any(|required| required == kind)
             || (self.level == Level::Soak && self.has_lost_its_monitor(kind))
     }
 
@@ -185,12 +185,8 @@ impl<'a> Judging<'a> {
         let group = checks::kind(kind).map(|kind| kind.group);
         let subject = self.subject(kind, about.clone());
         if let Some(missing) = group.and_then(|group| self.findings.missing.get(&group)) {
-            let verdicts = missing.code.verdicts();
-            let verdict = verdicts
-                .first()
-                .filter(|verdict| **verdict != Verdict::Pass);
             let trouble = Trouble {
-                verdict: verdict.copied().unwrap_or(Verdict::Inconclusive),
+                verdict: missing.verdict,
                 code: missing.code,
                 text: missing.text.clone(),
             };
@@ -198,10 +194,10 @@ impl<'a> Judging<'a> {
         }
         match self.is_required(kind) {
             _ if group.is_some() && group == self.findings.cut => {
-                subject.open(ReasonCode::Interrupted, "", None, vec![])
+                subject.open(ReasonCode::NotMeasured, "", None, vec![])
             }
-            true => subject.open(ReasonCode::WorkerFailed, "not measured", None, vec![]),
-            false => subject.skipped(ReasonCode::NotAsked, ""),
+            true => subject.open(ReasonCode::NotMeasured, "not measured", None, vec![]),
+            false => subject.skipped(ReasonCode::LeftOut, ""),
         }
     }
 

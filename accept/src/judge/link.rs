@@ -6,7 +6,7 @@ use topology::PcieLink;
 use super::copies::contradicts_link;
 use super::judging::{Judging, seen_times};
 use super::pool::Device;
-use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
+use crate::report::{Check, Evidence, ReasonCode, Seen, Subject, Verdict};
 
 const KIND: &str = "link";
 
@@ -47,10 +47,11 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
     let fell = slowest(|reading| reading.narrowed_to).filter(is_short);
     let limiting = slowest(LinkReading::limiting).filter(is_short);
     let short = fell.into_iter().chain(limiting).reduce(PcieLink::slower);
-    // A link that fell for a while may have carried more before.
-    if short.is_some() && fell.is_none() && contradicts_link(judging, device) {
-        let detail = "copies are faster than the link that was read: the reading is wrong";
-        return subject().open(ReasonCode::Unreadable, detail, None, evidence);
+    // Of a link that fell for a while copies may have been faster before; else the reading is wrong, and nothing is known.
+    if fell.is_none() && contradicts_link(judging, device) {
+        let detail = "copies are faster than the link that was read";
+        let subject = Subject::new(KIND, [label.clone()], true);
+        return subject.open(ReasonCode::Unreadable, detail, None, evidence);
     }
     // What decides stands first.
     let decides = |piece: &Evidence| match (piece, short) {
@@ -72,7 +73,7 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
             let came = (verdict, code, String::new());
             judging.judged(KIND, [label.clone()], came, None, seen)
         }
-        _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unsupported),
+        _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unreadable),
         _ => {
             let last = device.loaded.last();
             let why = last.and_then(|(reading, _)| reading.unreadable.clone());

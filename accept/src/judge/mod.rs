@@ -25,11 +25,9 @@ mod watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use record::MonitorLine;
-
-use crate::checks::{KINDS, Kind};
+use crate::checks::{self, KINDS, Kind};
 use crate::cli::Level;
-use crate::findings::Findings;
+use crate::findings::{Findings, Missing};
 use crate::profile::Profile;
 use crate::report::{Check, ReasonCode};
 pub(crate) use inventory::matches_name;
@@ -39,63 +37,50 @@ pub(crate) use readings::{BLOCKED, has_ended};
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{has_fault, of_kind};
 
-/// Findings that cannot be judged together.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum JudgeError {
-    /// Soft and real ones, or such of several simulated machines.
-    #[error(
-        "records of {one} and of {other} cannot be judged together; run again with --out of a new folder"
-    )]
-    Mixed {
-        /// `this machine` or `the simulated machine NAME`.
-        one: String,
-        /// The other.
-        other: String,
-    },
-}
-
 /// Judges everything that was found; at least one check for each kind.
-///
-/// # Errors
-/// [`JudgeError::Mixed`], before anything is judged.
 pub(crate) fn judge(
     profile: &Profile,
     level: Level,
     findings: &Findings,
     excluded: &[String],
-) -> Result<Vec<Check>, JudgeError> {
-    same_box(findings)?;
+) -> Vec<Check> {
     let baseline = findings.baseline.as_ref();
     let judging = Judging {
         profile,
         level,
         findings,
         pool: Pool::of(findings),
-        has_baseline: baseline.is_some_and(|baseline| {
-            inventory::is_comparable(&baseline.fingerprint, findings.fingerprint.as_ref())
-        }),
+        has_baseline: baseline
+            .zip(findings.fingerprint.as_ref())
+            .is_some_and(|(baseline, own)| baseline.fingerprint.differences(own).is_empty()),
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
-            return vec![judging.skip(kind.key, "box", ReasonCode::LeftOut)];
+            // A look for faults that the user left out is something to look at.
+            return vec![match checks::sees_faults(kind.key) {
+                true => judging.open(kind.key, "box", ReasonCode::LeftOut, ""),
+                false => judging.skip(kind.key, "box", ReasonCode::LeftOut),
+            }];
         }
         let mut checks = of(&judging, kind.key);
         // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
-        let missing = findings
-            .missing
-            .get(&kind.group)
-            .map(|missing| missing.code);
-        let tells = |check: &Check, code| check.reason.code == code || check.about == ["box"];
-        let is_told = |code| kind.key == "data" || checks.iter().any(|check| tells(check, code));
+        let is_told = |missing: &Missing| {
+            let came = (missing.verdict, missing.code);
+            let tells = |check: &Check| {
+                (check.verdict, check.reason.code) == came || check.about == ["box"]
+            };
+            kind.key == "data" || checks.iter().any(tells)
+        };
+        let missing = findings.missing.get(&kind.group);
         if checks.is_empty() {
             checks.push(none(&judging, kind));
-        } else if missing.is_some_and(|code| !is_told(code)) {
+        } else if missing.is_some_and(|missing| !is_told(missing)) {
             // About the group: one check on the whole box may stand there already.
             checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
         }
         checks
     };
-    Ok(KINDS.iter().flat_map(of_kind).collect())
+    KINDS.iter().flat_map(of_kind).collect()
 }
 
 /// Checks that may come to something else with more samples: their kinds and what they are about.
@@ -108,21 +93,19 @@ pub(crate) fn undecided(checks: &[Check]) -> Vec<(String, Vec<String>)> {
 }
 
 /// The checks of a kind, as far as there is evidence.
-fn of(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
+fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
     match kind {
         "inventory" => inventory::inventory(judging),
         "idle" => inventory::idle(judging),
         "numa_node" => inventory::numa_node(judging),
         "link" => link::link(judging),
         "link_transitions" => watch::transitions(judging),
-        "h2d_pinned" => copies::host_copies(judging, "h2d_pinned"),
-        "d2h_pinned" => copies::host_copies(judging, "d2h_pinned"),
-        "h2d_pageable" => copies::host_copies(judging, "h2d_pageable"),
-        "d2h_pageable" => copies::host_copies(judging, "d2h_pageable"),
+        "h2d_pinned" | "d2h_pinned" | "h2d_pageable" | "d2h_pageable" => {
+            copies::host_copies(judging, kind)
+        }
         "bidirectional" => copies::bidirectional(judging),
         "peer_access" => peers::access(judging),
-        "p2p" => copies::pairs(judging, "p2p"),
-        "p2p_staged" => copies::pairs(judging, "p2p_staged"),
+        "p2p" | "p2p_staged" => copies::pairs(judging, kind),
         "p2p_latency" => copies::small(judging),
         "symmetry" => spread::symmetry(judging),
         "spread" => spread::spread(judging),
@@ -161,37 +144,4 @@ fn none(judging: &Judging<'_>, kind: &Kind) -> Check {
         return judging.skip(kind.key, "box", ReasonCode::NotApplicable);
     }
     judging.lacking(kind.key, about)
-}
-
-/// Whether all findings are of one machine, or of one simulated machine.
-fn same_box(findings: &Findings) -> Result<(), JudgeError> {
-    let words = |soft: Option<String>| {
-        soft.map_or_else(
-            || "this machine".to_owned(),
-            |name| format!("the simulated machine {name}"),
-        )
-    };
-    let records = findings
-        .links
-        .iter()
-        .chain(&findings.numa)
-        .chain(&findings.collectives)
-        .chain(&findings.serving)
-        .map(|found| words(found.it.soft_box()));
-    let monitors = findings.monitor.iter().filter_map(|line| match line {
-        MonitorLine::Header(header) => Some(words(header.soft_box.clone())),
-        _ => None,
-    });
-    let baseline = findings
-        .baseline
-        .iter()
-        .map(|baseline| words(baseline.soft_box.clone()));
-    let mut all = records.chain(monitors).chain(baseline);
-    let Some(one) = all.next() else {
-        return Ok(());
-    };
-    match all.find(|other| *other != one) {
-        Some(other) => Err(JudgeError::Mixed { one, other }),
-        None => Ok(()),
-    }
 }

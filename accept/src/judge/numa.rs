@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use record::{Numa, NumaPoint, Outcome, Payload};
 
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::{Judging, seen};
 use super::three_way::Figure;
 use super::trouble::{Trouble, of_copy};
@@ -95,7 +95,7 @@ impl OfDevice {
             let expected = Some(wanted.to_string());
             let what = "node of the host memory";
             let evidence = seen(what, proven.to_string(), expected, &self.source);
-            return judging.fail(KIND, &label, ReasonCode::WrongNode, evidence);
+            return judging.fail(KIND, &label, ReasonCode::ConfigMismatch, evidence);
         }
         if let Some(trouble) = self.trouble.as_ref().filter(|trouble| trouble.is_fault()) {
             return judging.troubled(KIND, about, trouble, &self.source);
@@ -121,21 +121,14 @@ impl OfDevice {
         if let Some((case, node, ratio)) = inverted {
             let detail = format!("{case}: node {node} is {:.2}x as fast", ratio.value);
             let subject = judging.subject(KIND, about);
-            return subject.open(ReasonCode::WrongNode, &detail, None, evidence);
+            return subject.open(ReasonCode::ConfigMismatch, &detail, None, evidence);
         }
+        let what = ("bandwidth of far over near memory", "1");
+        let held = Held::new(KIND, about, ratio.clone(), what, &self.source);
         judging.hold(Held {
-            kind: KIND,
-            about,
-            devices: vec![label],
-            figure: ratio.clone(),
-            what: "bandwidth of far over near memory".to_owned(),
-            unit: "1",
-            row: judging.row(KIND, None),
-            ceiling: Ceiling::NoLink,
-            bad: ReasonCode::BeyondLimit,
-            source: self.source.clone(),
             more: evidence,
             remark: format!("slowest: {case}, node {node}"),
+            ..held.by(judging.row(KIND, None), vec![label])
         })
     }
 

@@ -34,7 +34,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     let Some(Probed { probe, source, .. }) = worst else {
         if judging.pool.pending.contains(pair) {
             let detail = "the run ended during its probe";
-            return judging.open(KIND, &arrow(pair), ReasonCode::WorkerFailed, detail);
+            return judging.open(KIND, &arrow(pair), ReasonCode::NotMeasured, detail);
         }
         return judging.lacking(KIND, about);
     };
@@ -59,13 +59,12 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         PeerVerdict::Hang => return bad(Verdict::Fail, ReasonCode::Hang),
         PeerVerdict::HostLost => return bad(Verdict::Fail, ReasonCode::DeviceLost),
         PeerVerdict::Failed | PeerVerdict::NotTried => {
-            let is_lost = pair_is_lost(judging, pair);
-            let kind = if is_lost {
-                FailureKind::DeviceLost
-            } else {
-                FailureKind::Internal
-            };
-            return judging.troubled(KIND, about, &Trouble::failed(&kind.of(why())), source);
+            return judging.troubled(
+                KIND,
+                about,
+                &Trouble::failed(&FailureKind::Internal.of(why())),
+                source,
+            );
         }
         PeerVerdict::Direct | PeerVerdict::Staged | PeerVerdict::Denied => {}
     }
@@ -82,7 +81,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     match (expected, probe.verdict, &probe.kernels) {
         (Expected::Direct, PeerVerdict::Direct, KernelAccess::Unusable { reason }) => judged((
             Verdict::Fail,
-            ReasonCode::PeerUnexpected,
+            ReasonCode::ConfigMismatch,
             format!("kernels cannot use it: {reason}"),
         )),
         (Expected::Direct, PeerVerdict::Direct, _)
@@ -93,23 +92,10 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         // More access than expected is another configuration than the profile's, and no fault of the hardware.
         (Expected::Staged, PeerVerdict::Direct, _)
         | (Expected::Forbidden, PeerVerdict::Direct | PeerVerdict::Staged, _) => {
-            bad(Verdict::Warn, ReasonCode::PeerUnexpected)
+            bad(Verdict::Warn, ReasonCode::ConfigMismatch)
         }
-        _ => bad(Verdict::Fail, ReasonCode::PeerUnexpected),
+        _ => bad(Verdict::Fail, ReasonCode::ConfigMismatch),
     }
-}
-
-/// Whether a device of a pair is lost, as its own copies found.
-fn pair_is_lost(judging: &Judging<'_>, (from, to): &(String, String)) -> bool {
-    let mut lost = judging.pool.points.iter().filter(|(_, pooled)| {
-        let trouble = pooled.trouble.as_ref();
-        trouble.is_some_and(|trouble| trouble.code == ReasonCode::DeviceLost)
-    });
-    lost.any(|(key, _)| {
-        [&key.1, &key.2]
-            .into_iter()
-            .any(|end| end == from || end == to)
-    })
 }
 
 /// How bad a verdict is, for the worst of several.

@@ -2,7 +2,7 @@
 
 use record::{Distribution, Payload, ServeSummary, Status};
 
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::{Judging, seen};
 use super::three_way::Figure;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
@@ -27,7 +27,7 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
             };
             let expected = Some("all".to_owned());
             let evidence = seen("completed requests", "0", expected, &found.source);
-            let came = (Verdict::Fail, ReasonCode::RequestsFailed, how);
+            let came = (Verdict::Fail, ReasonCode::ErrorsCounted, how);
             let evidence = Seen::new(evidence, []);
             checks.push(judging.judged(KIND, about("requests"), came, None, evidence));
             continue;
@@ -38,20 +38,9 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
             ("ttft", "time to first token", &summary.ttft_ms),
         ] {
             if let Some(times) = times {
-                checks.push(judging.hold(Held {
-                    kind: KIND,
-                    about: about(of),
-                    devices: vec![],
-                    figure: figure(times),
-                    what: format!("{what}, median over requests"),
-                    unit: "ms",
-                    row: judging.row(KIND, Some(of)),
-                    ceiling: Ceiling::NoLink,
-                    bad: ReasonCode::BeyondLimit,
-                    source: found.source.clone(),
-                    more: vec![],
-                    remark: String::new(),
-                }));
+                let what = (format!("{what}, median over requests"), "ms");
+                let held = Held::new(KIND, about(of), figure(times), what, &found.source);
+                checks.push(judging.hold(held.by(judging.row(KIND, Some(of)), vec![])));
             }
         }
     }
@@ -85,7 +74,7 @@ fn requests(
         .collect();
     let (verdict, code) = match failed {
         0 => (Verdict::Pass, ReasonCode::AsExpected),
-        _ => (Verdict::Fail, ReasonCode::RequestsFailed),
+        _ => (Verdict::Fail, ReasonCode::ErrorsCounted),
     };
     let came = (verdict, code, kinds.join(", "));
     judging.judged(KIND, about, came, None, Seen::new(evidence, []))

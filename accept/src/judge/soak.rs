@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use record::{Links, Outcome, Payload};
 
 use super::copies::arrow;
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::Judging;
 use super::pool::HOST;
 use super::spread::is_open;
 use super::three_way::Figure;
 use crate::cli::Level;
-use crate::report::{Check, Evidence, ReasonCode, Side};
+use crate::report::{Check, Evidence, Side};
 use record::Endpoint;
 
 const KIND: &str = "drift";
@@ -157,18 +157,11 @@ fn over(
             course.len()
         ),
     };
+    let about = vec![case.to_owned(), ends.to_owned()];
+    let ratio = samples(last)?.over(&samples(first)?)?;
+    let held = Held::new(KIND, about, ratio, (what, "1"), sources.join(", "));
     Some(judging.hold(Held {
-        kind: KIND,
-        about: vec![case.to_owned(), ends.to_owned()],
-        devices,
-        figure: samples(last)?.over(&samples(first)?)?,
-        what,
-        unit: "1",
-        row: judging.row(KIND, None),
-        ceiling: Ceiling::NoLink,
-        bad: ReasonCode::BeyondLimit,
-        source: sources.join(", "),
         more: between,
-        remark: String::new(),
+        ..held.by(judging.row(KIND, None), devices)
     }))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::copies::{Pair, arrow, class, figure_of, host_figure, pair_cases, pair_figure};
-use super::held::{Ceiling, Held};
+use super::held::Held;
 use super::judging::Judging;
 use super::three_way::{Came, Figure};
 use crate::report::{Check, Evidence, ReasonCode};
@@ -40,29 +40,24 @@ fn of_pair(judging: &Judging<'_>, pair: &Pair) -> Option<Check> {
         // Where one way has no figure at all, that is another check's.
         pair_figure(judging, pair).zip(pair_figure(judging, &back))?;
         let subject = judging.subject(KIND, about);
-        return Some(subject.skipped(ReasonCode::WorkerFailed, "no kind of copy goes both ways"));
+        return Some(subject.skipped(ReasonCode::NotMeasured, "no kind of copy goes both ways"));
     };
     let (slower, faster, slow) = match there.value <= again.value {
         true => (&there, &again, arrow(pair)),
         false => (&again, &there, arrow(&back)),
     };
     let difference = slower.over(faster)?.missing_to_one();
+    let what = ("difference of the two ways over the faster one", "1");
+    let more = vec![
+        there.evidence(arrow(pair), "GB/s", &source),
+        again.evidence(arrow(&back), "GB/s", &other),
+    ];
+    let held = Held::new(KIND, about, difference, what, source);
+    let devices = vec![pair.0.clone(), pair.1.clone()];
     Some(judging.hold(Held {
-        kind: KIND,
-        about,
-        devices: vec![pair.0.clone(), pair.1.clone()],
-        figure: difference,
-        what: "difference of the two ways over the faster one".to_owned(),
-        unit: "1",
-        row: judging.row(KIND, None),
-        ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Outlier,
-        more: vec![
-            there.evidence(arrow(pair), "GB/s", &source),
-            again.evidence(arrow(&back), "GB/s", &other),
-        ],
-        source,
+        more,
         remark: format!("slower: {slow}"),
+        ..held.by(judging.row(KIND, None), devices)
     }))
 }
 
@@ -81,7 +76,7 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
             })
         });
         let members: Vec<Member> = members.collect();
-        checks.extend(of_class(judging, vec![kind.to_owned()], &members, ""));
+        checks.extend(of_class(judging, vec![kind.to_owned()], &members));
     }
     let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
     for pair in judging.pool.pairs() {
@@ -94,7 +89,7 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
     checks
 }
 
-/// Pairs of a class, by the kind of copy that most have.
+/// Pairs of a class, by the kind of copy that most have; a pair that has another kind only is judged by itself.
 fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option<Check> {
     let by = |case: &str| -> Vec<Member> {
         let members = pairs.iter().filter_map(|pair| {
@@ -114,29 +109,18 @@ fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option
         false => most,
     };
     let members = pair_cases().map(by).reduce(more)?;
-    let lacks = |pair: &&Pair| {
-        let name = arrow(pair);
-        pair_figure(judging, pair).is_some() && members.iter().all(|member| member.name != name)
-    };
-    let lacking: Vec<String> = pairs.iter().filter(lacks).map(arrow).collect();
-    if !lacking.is_empty() && members.len() < NAMED_FROM {
+    let measured = pairs
+        .iter()
+        .filter(|pair| pair_figure(judging, pair).is_some());
+    if members.len() < measured.count() && members.len() < NAMED_FROM {
         let subject = judging.subject("spread", about);
         let detail = "pairs have other kinds of copies";
-        return Some(subject.skipped(ReasonCode::WorkerFailed, detail));
+        return Some(subject.skipped(ReasonCode::NotMeasured, detail));
     }
-    let without = match lacking.is_empty() {
-        true => String::new(),
-        false => format!("; without {}, of another kind of copy", lacking.join(", ")),
-    };
-    of_class(judging, about, &members, &without)
+    of_class(judging, about, &members)
 }
 
-fn of_class(
-    judging: &Judging<'_>,
-    about: Vec<String>,
-    members: &[Member],
-    without: &str,
-) -> Option<Check> {
+fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Option<Check> {
     const KIND: &str = "spread";
     let first = members.first()?;
     let is_one_pair = first.devices.len() == 2 && members.len() == 2;
@@ -166,23 +150,12 @@ fn of_class(
         let name = member.name.clone();
         member.figure.evidence(name, "GB/s", &member.source)
     };
+    let what = ("what the slowest lacks of the median of the others", "1");
+    let held = Held::new(KIND, about, figure.clone(), what, &worst.source);
     Some(judging.hold(Held {
-        kind: KIND,
-        about,
-        devices: worst.devices.clone(),
-        figure: figure.clone(),
-        what: "what the slowest lacks of the median of the others".to_owned(),
-        unit: "1",
-        row,
-        ceiling: Ceiling::NoLink,
-        bad: ReasonCode::Outlier,
-        source: worst.source.clone(),
         more: members.iter().map(evidence).collect(),
-        remark: format!(
-            "slowest of {}: {}{without}",
-            members.len(),
-            names.join(", ")
-        ),
+        remark: format!("slowest of {}: {}", members.len(), names.join(", ")),
+        ..held.by(row, worst.devices.clone())
     }))
 }
 

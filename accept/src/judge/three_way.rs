@@ -155,14 +155,13 @@ pub(super) enum Came {
 }
 
 impl Came {
-    /// The verdict, with `bad` as the reason of one that is beyond a line.
-    pub(super) fn verdict(self, bad: ReasonCode) -> (Verdict, ReasonCode) {
+    /// The verdict and its reason.
+    pub(super) fn verdict(self) -> (Verdict, ReasonCode) {
         match self {
             Self::Good => (Verdict::Pass, ReasonCode::AsExpected),
-            Self::Warned | Self::AcrossWarn => (Verdict::Warn, bad),
-            Self::Failed => (Verdict::Fail, bad),
-            Self::AcrossFail => (Verdict::Inconclusive, ReasonCode::Noisy),
-            Self::TooFew => (Verdict::Inconclusive, ReasonCode::Noisy),
+            Self::Warned | Self::AcrossWarn => (Verdict::Warn, ReasonCode::BeyondLimit),
+            Self::Failed => (Verdict::Fail, ReasonCode::BeyondLimit),
+            Self::AcrossFail | Self::TooFew => (Verdict::Inconclusive, ReasonCode::Noisy),
         }
     }
 
@@ -182,11 +181,7 @@ mod tests {
             fail: Some(fail),
             warn: Some(warn),
             unit: "GB/s".to_owned(),
-            ceiling: None,
-            link: None,
-            ordered: None,
-            basis: String::new(),
-            source: String::new(),
+            ..Limit::default()
         }
     }
 

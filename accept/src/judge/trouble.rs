@@ -21,13 +21,13 @@ pub(crate) fn of_kind(kind: FailureKind) -> (Verdict, ReasonCode) {
         F::DeviceLost => (Verdict::Fail, ReasonCode::DeviceLost),
         F::Hang => (Verdict::Fail, ReasonCode::Hang),
         F::WrongData => (Verdict::Fail, ReasonCode::WrongData),
-        F::HostBusy => (Verdict::Inconclusive, ReasonCode::HostBusy),
+        F::HostBusy => (Verdict::Inconclusive, ReasonCode::Noisy),
         F::Permission => (Verdict::Inconclusive, ReasonCode::Unreadable),
         F::OutOfMemory | F::Stopped | F::Internal => {
-            (Verdict::Inconclusive, ReasonCode::WorkerFailed)
+            (Verdict::Inconclusive, ReasonCode::NotMeasured)
         }
-        F::Dependency => (Verdict::Skip, ReasonCode::WorkerFailed),
-        F::LibraryMissing | F::Unsupported => (Verdict::Skip, ReasonCode::Unsupported),
+        F::Dependency => (Verdict::Skip, ReasonCode::NotMeasured),
+        F::LibraryMissing | F::Unsupported => (Verdict::Skip, ReasonCode::Unreadable),
     }
 }
 
@@ -54,8 +54,8 @@ impl Trouble {
     /// What was not tried: a fault was met before, and is told there.
     fn skipped(failure: &Failure) -> Self {
         let (verdict, code) = match of_kind(failure.kind) {
-            (Verdict::Inconclusive, ReasonCode::WorkerFailed) => {
-                (Verdict::Skip, ReasonCode::WorkerFailed)
+            (Verdict::Inconclusive, ReasonCode::NotMeasured) => {
+                (Verdict::Skip, ReasonCode::NotMeasured)
             }
             other => other,
         };
@@ -150,11 +150,11 @@ mod tests {
     fn only_faults_of_hardware_condemn_and_what_is_left_alone_after_one_does_not() {
         let code = |kind: FailureKind| Trouble::failed(&kind.of("x")).code;
         assert_eq!(code(FailureKind::DeviceLost), ReasonCode::DeviceLost);
-        assert_eq!(code(FailureKind::HostBusy), ReasonCode::HostBusy);
+        assert_eq!(code(FailureKind::HostBusy), ReasonCode::Noisy);
         let again = Trouble::skipped(&FailureKind::Dependency.of("x"));
         assert_eq!(
             (again.verdict, again.code),
-            (Verdict::Skip, ReasonCode::WorkerFailed)
+            (Verdict::Skip, ReasonCode::NotMeasured)
         );
         assert!(!Trouble::failed(&FailureKind::Stopped.of("x")).is_fault());
     }

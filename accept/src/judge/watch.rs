@@ -2,7 +2,7 @@
 //!
 //! Where nobody watched, nothing is found good.
 
-use record::{MonitorGap, MonitorLine, MonitorSample, MonitorValues};
+use record::{MonitorSample, MonitorValues};
 use topology::PcieLink;
 
 use super::judging::{Judging, seen, seen_times};
@@ -91,7 +91,7 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
         });
         if read.is_empty() && fell.is_none() {
             return match judging.is_guest() {
-                true => judging.skip(KIND, label, ReasonCode::Unsupported),
+                true => judging.skip(KIND, label, ReasonCode::Unreadable),
                 false => judging.open(KIND, label, ReasonCode::Unreadable, ""),
             };
         }
@@ -112,13 +112,10 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
         let limit = Limit {
             good: Side::AtMost,
             fail: Some(f64::from(allowed)),
-            warn: None,
             unit: "changes".to_owned(),
-            ceiling: None,
-            link: None,
-            ordered: None,
             basis: "of width at any time, of speed at 1 GB/s or more".to_owned(),
             source: judging.profile.link.source.clone(),
+            ..Limit::default()
         };
         let copies =
             fell.map(|(to, source)| seen("slowest link under load", to.to_string(), None, source));
@@ -152,7 +149,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             .filter_map(|sample| sample.values.throttle.as_ref())
             .collect();
         if told.is_empty() {
-            return judging.skip(KIND, label, ReasonCode::Unsupported);
+            return judging.skip(KIND, label, ReasonCode::Unreadable);
         }
         let of = plural(told.len(), "reading");
         let held = REASONS.iter().filter_map(|(reason, verdict)| {
@@ -189,7 +186,7 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         let margins = values.filter_map(|values| Some((values.temperature_margin_c?, values)));
         let margins: Vec<_> = margins.collect();
         let Some((least, nearest)) = margins.iter().min_by_key(|(margin, _)| *margin) else {
-            return judging.skip(KIND, label, ReasonCode::Unsupported);
+            return judging.skip(KIND, label, ReasonCode::Unreadable);
         };
         let limit = judging.row(KIND, None);
         let limit = limit.map(|row| Limit::of(row, "below the temperature of slowdown"));
@@ -245,11 +242,9 @@ pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
             .filter_map(|(key, count)| repaired(judging, label, readings, key, *count))
             .collect();
         if all.is_empty() {
-            let keys = ["retired_pages", "row_remaps"];
-            let why = keys.iter().find_map(|key| gap(judging, label, key));
             // Where a driver does not report it, there is nothing to require.
             let subject = Subject::new(REPAIRS, [label.to_owned()], false);
-            return subject.skipped(ReasonCode::Unsupported, &why.unwrap_or_default());
+            return subject.skipped(ReasonCode::Unreadable, "");
         }
         all.push(state(readings));
         // The worst decides, and stands first; of equals a figure that is not zero.
@@ -343,17 +338,4 @@ fn state(readings: &Readings<'_>) -> Repaired {
         limit: None,
         evidence: seen("repairs that failed or wait", value, expected, SOURCE),
     }
-}
-
-/// Why the monitor has no value of a device.
-fn gap(judging: &Judging<'_>, label: &str, key: &str) -> Option<String> {
-    judging.findings.monitor.iter().find_map(|line| {
-        let MonitorLine::Header(header) = line else {
-            return None;
-        };
-        let mut devices = header.devices.iter();
-        let device = devices.position(|device| device.label == label)?;
-        let is_it = |gap: &&MonitorGap| gap.device == device && gap.key.as_deref() == Some(key);
-        Some(header.unavailable.iter().find(is_it)?.reason.clone())
-    })
 }

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 use super::model::{PROFILE_SCHEMA, Profile};
 use super::shipped::{self, SHIPPED};
 use super::valid;
+use crate::report::hex;
 
 /// So many files may stand on each other.
 const DEEPEST: usize = 4;
@@ -234,20 +235,32 @@ pub(crate) fn shipped() -> impl Iterator<Item = &'static Loaded> {
     ALL.iter()
 }
 
-/// A profile as one file.
+/// A profile as one file, with all that it extends.
+///
+/// # Errors
+/// It cannot be read, or written as one.
 pub(crate) fn whole(name_or_path: &str) -> Result<String, ProfileError> {
+    text(&load(name_or_path)?.profile)
+}
+
+/// The lines of a profile without what it extends, which is in it.
+pub(crate) fn text(profile: &Profile) -> Result<String, ProfileError> {
     let merged = Profile {
         extends: None,
-        ..load(name_or_path)?.profile
+        ..profile.clone()
     };
     toml::to_string(&merged).map_err(|error| ProfileError::Invalid {
-        origin: name_or_path.to_owned(),
+        origin: profile.name.clone(),
         problem: format!("it cannot be written as one file ({error})"),
     })
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Checks the text of a profile that is in no file.
+///
+/// # Errors
+/// It is none.
+pub(crate) fn parsed_text(text: &str) -> Result<(), ProfileError> {
+    parsed(text, &Origin::File(PathBuf::from("draft"))).map(drop)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! Every table refuses keys that it does not know. What a file extends is joined in `load`, and what its values must be is checked there.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+
+use crate::cli::Level;
 
 /// The word that a profile begins with.
 pub(crate) const PROFILE_SCHEMA: &str = "accept-profile/1";
@@ -40,7 +40,27 @@ pub(crate) struct Profile {
     #[serde(default)]
     pub(crate) limit: Vec<LimitRow>,
     /// Keys of kinds of checks without which a box is not accepted, by level.
-    pub(crate) required: BTreeMap<String, Vec<String>>,
+    pub(crate) required: Required,
+}
+
+/// Keys of kinds of checks by level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Required {
+    pub(crate) quick: Vec<String>,
+    pub(crate) standard: Vec<String>,
+    pub(crate) soak: Vec<String>,
+}
+
+impl Required {
+    /// Those of a level.
+    pub(crate) fn at(&self, level: Level) -> &[String] {
+        match level {
+            Level::Quick => &self.quick,
+            Level::Standard => &self.standard,
+            Level::Soak => &self.soak,
+        }
+    }
 }
 
 /// What the devices must be.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{ReasonCode, Verdict};
+use crate::checks;
 
 /// One check on one thing: a device, a pair, a node, or the box.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub(crate) struct Check {
     pub(crate) limit: Option<Limit>,
     /// What was measured or seen.
     pub(crate) evidence: Vec<Evidence>,
+    /// What to do; `None` where nothing is.
+    #[serde(default)]
+    pub(crate) advice: Option<String>,
 }
 
 impl Check {
@@ -49,7 +53,7 @@ pub(crate) struct Reason {
 }
 
 /// What a figure is compared with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Limit {
     /// On which side a good figure lies.
     pub(crate) good: Side,
@@ -83,10 +87,11 @@ pub(crate) struct Ordered {
 }
 
 /// The good side of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Side {
     /// Good is at the limit or above.
+    #[default]
     AtLeast,
     /// Good is at the limit or below.
     AtMost,
@@ -178,9 +183,7 @@ impl Subject {
         }
     }
 
-    /// A verdict that rests on evidence: pass, warn or fail.
-    ///
-    /// A reason that may not stand with the verdict is a defect of this program, and makes the check inconclusive.
+    /// A verdict that rests on evidence.
     pub(crate) fn judged(
         self,
         verdict: Verdict,
@@ -189,15 +192,6 @@ impl Subject {
         limit: Option<Limit>,
         seen: Seen,
     ) -> Check {
-        if !code.verdicts().contains(&verdict) {
-            return self.made(
-                Verdict::Inconclusive,
-                ReasonCode::WorkerFailed,
-                text,
-                limit,
-                seen.0,
-            );
-        }
         let required = self.required || (verdict == Verdict::Fail && code.is_fault());
         Self { required, ..self }.made(verdict, code, text, limit, seen.0)
     }
@@ -232,6 +226,7 @@ impl Subject {
         limit: Option<Limit>,
         evidence: Vec<Evidence>,
     ) -> Check {
+        let advice = advice(&self.kind, verdict, code);
         Check {
             id: format!("{} {}", self.kind, self.about.join(" ")),
             kind: self.kind,
@@ -241,6 +236,18 @@ impl Subject {
             reason: Reason { code, detail: text },
             limit,
             evidence,
+            advice,
         }
+    }
+}
+
+/// What to do: by the check where its figure is bad, else by the code's page.
+fn advice(kind: &str, verdict: Verdict, code: ReasonCode) -> Option<String> {
+    match verdict {
+        Verdict::Pass | Verdict::Skip => None,
+        Verdict::Fail | Verdict::Warn if !code.is_fault() => {
+            checks::kind(kind).map(|kind| kind.advice.to_owned())
+        }
+        _ => view::codes::todo(code.code()),
     }
 }

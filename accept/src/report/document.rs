@@ -1,13 +1,12 @@
-//! The report of a run: header, verdict, checks, settings, and what was seen over time. `report.json` is this.
+//! The report of a run: header, verdict, checks. `report.json` is this.
 //!
 //! It is read back by `report`, `compare` and `fleet`, from files of anybody: [`super::read`] has the limits.
 
 use record::Simulated;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::check::Check;
-use super::verdict::BoxVerdict;
+use super::machine::BoxVerdict;
 
 /// Version of a report's schema; it grows only when an older reader would misunderstand a newer report.
 pub(crate) const REPORT_SCHEMA: u32 = 1;
@@ -45,28 +44,25 @@ pub(crate) struct Report {
     pub(crate) devices: Vec<ReportDevice>,
     /// The checks, in the order in which they are shown.
     pub(crate) checks: Vec<Check>,
-    /// What was seen over time.
-    pub(crate) series: Vec<Series>,
     /// What this run does not look at, and what does.
     pub(crate) not_covered: Vec<String>,
     /// Caveats about the whole run, such as a resumed run.
     pub(crate) notes: Vec<String>,
-    /// sha256 over all of this without it, hex; `None` before it is written, and in reports of before.
+    /// sha256 of the run's journal when this was written, hex; `None` in reports of before.
     #[serde(default)]
-    pub(crate) checksum: Option<String>,
+    pub(crate) journal_sha256: Option<String>,
 }
 
-impl Report {
-    /// The checksum of what it holds; `None` where it cannot be encoded.
-    pub(crate) fn sum(&self) -> Option<String> {
-        let without = Self {
-            checksum: None,
-            ..self.clone()
-        };
-        let bytes = serde_json::to_vec(&without).ok()?;
-        let digest = Sha256::digest(bytes);
-        Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+impl Node {
+    /// What it is called: by its label, else by its name.
+    pub(crate) fn called(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.name)
     }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// How a run ended.
@@ -109,6 +105,9 @@ pub(crate) struct ProfileUsed {
 pub(crate) struct Node {
     /// Its name; a stable stand-in such as `node-1f3a9c` where identities are withheld.
     pub(crate) name: String,
+    /// What its user calls it (`--label`); not an identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     /// Whether names, serials and UUIDs in this report are real.
     pub(crate) identified: bool,
     /// What must be equal for two reports to be compared.
@@ -138,6 +137,31 @@ pub(crate) struct Fingerprint {
     pub(crate) max_payload_bytes: Vec<u32>,
 }
 
+impl Fingerprint {
+    /// Its parts by name, in words; absent where they could not be read.
+    pub(crate) fn parts(&self) -> [(&'static str, Option<String>); 9] {
+        let payload: Vec<String> = self.max_payload_bytes.iter().map(u32::to_string).collect();
+        [
+            ("backend", Some(self.backend.clone())),
+            ("devices", Some(self.devices.join(", "))),
+            ("driver", self.driver.clone()),
+            ("interface", self.interface.clone()),
+            ("collectives", self.collectives.clone()),
+            ("kernel", self.kernel.clone()),
+            ("CPU", self.cpu.clone()),
+            ("topology", self.topology.clone()),
+            ("payload", Some(payload.join(", "))),
+        ]
+    }
+
+    /// The names of the parts that differ.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let both = self.parts().into_iter().zip(other.parts());
+        let differing = both.filter(|(own, other)| own != other);
+        differing.map(|((part, _), _)| part).collect()
+    }
+}
+
 /// A device of a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReportDevice {
@@ -153,17 +177,4 @@ pub(crate) struct ReportDevice {
     pub(crate) node: Option<u32>,
     /// Memory in bytes.
     pub(crate) memory_bytes: Option<u64>,
-}
-
-/// Something that was read again and again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series {
-    /// Label of the device.
-    pub(crate) device: String,
-    /// Key of the value, as the monitor's lines have it: `temperature_c`, `power_w`, `sm_clock_mhz`, `slot_link`.
-    pub(crate) key: String,
-    /// Its unit.
-    pub(crate) unit: String,
-    /// Seconds since the start and value; empty for what has states.
-    pub(crate) points: Vec<(f64, f64)>,
 }

@@ -2,14 +2,16 @@
 
 mod check;
 mod document;
+mod machine;
 mod read;
 mod verdict;
 
 pub(crate) use check::{Check, Evidence, Limit, Ordered, Reason, Seen, Side, Subject};
 pub(crate) use document::{
-    Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, Series,
+    Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
 };
+pub(crate) use machine::BoxVerdict;
 #[cfg(test)]
 pub(crate) use read::parse;
 pub(crate) use read::{REPORT_FILE, file_of, read, unsound};
-pub(crate) use verdict::{BoxVerdict, ReasonCode, Verdict};
+pub(crate) use verdict::{ReasonCode, Verdict};

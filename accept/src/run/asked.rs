@@ -63,7 +63,7 @@ pub(super) fn check(args: &RunArgs) -> Result<(), Stop> {
             known.join(", ")
         )));
     }
-    if args.sim.is_some() && args.backend.as_deref() == Some("host") {
+    if args.on.sim.is_some() && args.on.backend.as_deref() == Some("host") {
         return refused(
             "--sim simulates GPUs and --backend host measures this machine: leave one of them out",
         );

@@ -24,33 +24,38 @@ pub(super) const GRAPHS_FROM: Level = Level::Standard;
 /// Seconds of a serving benchmark.
 const SERVING_S: f64 = 60.0;
 
+/// Words of a command line.
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
 impl Bench<'_> {
-    /// Whose driver, which devices, how many samples, how long without progress.
-    fn common(&self, devices: &[&Named]) -> Vec<String> {
-        let numbers: Vec<&str> = devices
-            .iter()
-            .map(|device| device.number.as_str())
-            .collect();
-        let mut words: Vec<String> = vec![
-            "--backend".to_owned(),
-            self.backend.to_owned(),
-            "--gpus".to_owned(),
-            numbers.join(","),
-            "--samples".to_owned(),
-            self.samples().to_string(),
-            "--deadline".to_owned(),
-            self.args.deadline.as_secs_f64().to_string(),
-        ];
+    /// Whose driver, which devices, how long without progress.
+    fn on(&self, devices: &[&Named]) -> Vec<String> {
+        let numbers: Vec<&str> = devices.iter().map(|one| one.number.as_str()).collect();
+        let deadline = self.args.deadline.as_secs_f64().to_string();
+        let mut words = words([
+            "--backend",
+            self.backend,
+            "--gpus",
+            &numbers.join(","),
+            "--deadline",
+            &deadline,
+        ]);
         words.extend(self.played());
         words
     }
 
+    /// The same with how many samples.
+    fn common(&self, devices: &[&Named]) -> Vec<String> {
+        let samples = self.samples().to_string();
+        [self.on(devices), words(["--samples", &samples])].concat()
+    }
+
     /// The simulated machine, where one is played.
     pub(crate) fn played(&self) -> Vec<String> {
-        match &self.args.sim {
-            Some(name) => vec!["--sim".to_owned(), name.clone()],
-            None => Vec::new(),
-        }
+        let name = self.args.on.sim.as_deref();
+        name.map_or_else(Vec::new, |name| words(["--sim", name]))
     }
 
     pub(super) fn copies(
@@ -99,7 +104,7 @@ impl Bench<'_> {
         let mut words = self.common(devices);
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
         // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
-        let mut modes = match self.args.sim {
+        let mut modes = match self.args.on.sim {
             Some(_) => "back-to-back".to_owned(),
             None => "host-synced,back-to-back".to_owned(),
         };
@@ -117,41 +122,15 @@ impl Bench<'_> {
 
     /// Memory and arithmetic of all devices, for so long at most.
     pub(super) fn loading(&self, seconds: f64) -> (&'static str, Vec<String>) {
-        let numbers: Vec<&str> = self
-            .devices
-            .iter()
-            .map(|device| device.number.as_str())
-            .collect();
-        let mut words: Vec<String> = [
-            "--backend",
-            self.backend,
-            "--gpus",
-            &numbers.join(","),
-            "--duration",
-            &seconds.to_string(),
-            "--deadline",
-            &self.args.deadline.as_secs_f64().to_string(),
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        words.extend(self.played());
-        ("p2p load", words)
+        let devices: Vec<&Named> = self.devices.iter().collect();
+        let lasts = words(["--duration", &seconds.to_string()]);
+        ("p2p load", [self.on(&devices), lasts].concat())
     }
 
     pub(super) fn serving(&self) -> (&'static str, Vec<String>, f64) {
         let url = self.args.serve_url.clone().unwrap_or_default();
-        let words = [
-            "--base-url",
-            &url,
-            "--requests",
-            "32",
-            "--concurrency",
-            "4",
-            "--input-tokens",
-            "128",
-            "--output-tokens",
-            "64",
-        ];
-        ("serve run", words.map(str::to_owned).to_vec(), SERVING_S)
+        let mut all = words(["--base-url", &url, "--requests", "32", "--concurrency", "4"]);
+        all.extend(words(["--input-tokens", "128", "--output-tokens", "64"]));
+        ("serve run", all, SERVING_S)
     }
 }

@@ -92,6 +92,12 @@ impl Reading {
         is_of_boot.then(|| Duration::from_secs_f64((up_s() - self.up_s).max(0.0)))
     }
 
+    /// Whether the machine started anew since, as far as it tells.
+    pub(crate) fn is_of_other(&self, boot: Option<&str>) -> bool {
+        let both = self.boot.as_deref().zip(boot);
+        both.is_some_and(|(then, now)| then != now)
+    }
+
     /// What rose between this reading and a later one. A row that only one of them has says so.
     pub(crate) fn until(&self, after: &Self) -> Counters {
         let row = |row: &Row| {

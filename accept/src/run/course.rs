@@ -15,11 +15,11 @@ use super::scene::Scene;
 use super::session::Session;
 use super::start::Run;
 use super::steps::Bench;
-use super::{counters, environment, machine, series, write};
-use crate::checks::Group;
+use super::{counters, environment, machine, write};
+use crate::checks::{self, Group};
 use crate::findings::{Counter, Findings, Found};
 use crate::plural::plural;
-use crate::report::{BoxVerdict, ReasonCode, RunStatus};
+use crate::report::{BoxVerdict, Report, RunStatus};
 
 impl Run<'_> {
     /// Runs on a machine that was looked at, to the end of the report.
@@ -56,8 +56,11 @@ impl Run<'_> {
                 (journal, Some(kept))
             }
         };
-        let mut session = self.session(scene, folder, journal, kept.as_ref());
-        session.report = report;
+        let left_out = scene.left_out(&self.args.on, self.matches.count);
+        if left_out > 0 {
+            say!("{}", self.stays_open(left_out));
+        }
+        let mut session = self.session(scene, folder, journal, kept.as_ref(), report);
         let status = match self.measured(&mut session, scene, kept.as_ref()) {
             Ok(()) => RunStatus::Complete,
             Err(Stop::Interrupted(signal)) => RunStatus::Interrupted {
@@ -68,14 +71,31 @@ impl Run<'_> {
         self.end(session, status, folder)
     }
 
+    /// What a run of some devices cannot decide by a profile of all of them.
+    fn stays_open(&self, left_out: usize) -> String {
+        let required = self.loaded.profile.required.at(self.args.level);
+        let is_open = |kind: &&String| {
+            let numa = self.loaded.profile.numa.is_some();
+            kind.as_str() == "inventory" || (kind.as_str() == "numa_node" && numa)
+        };
+        let open = required.iter().filter(is_open);
+        let open: Vec<&str> = open.map(|kind| checks::title(kind)).collect();
+        format!(
+            "--gpus leaves {left_out} of {} out, so that {} cannot be decided and the machine is not accepted; \
+             `tplens accept profile draft` with the same --gpus writes a profile of these",
+            plural(self.matches.count, "device"),
+            open.join(" and "),
+        )
+    }
+
     fn session<'b>(
         &'b self,
         scene: &Scene,
         folder: &'b Folder,
         journal: Journal,
         kept: Option<&Kept>,
+        report: Report,
     ) -> Session<'b> {
-        let report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
         let with_memory = |node: &&topology::NumaNode| node.memory_bytes != Some(0);
         let steps = kept.map(|kept| kept.done.iter().chain(&kept.broken));
         Session {
@@ -90,7 +110,7 @@ impl Run<'_> {
             journal,
             findings: Findings {
                 baseline: self.baseline.as_ref().map(|held| held.baseline.clone()),
-                left_out: scene.left_out(self.args, self.matches.count),
+                left_out: scene.left_out(&self.args.on, self.matches.count),
                 fingerprint: Some(report.node.fingerprint.clone()),
                 links: vec![Found {
                     it: scene.record.clone(),
@@ -116,8 +136,13 @@ impl Run<'_> {
         kept: Option<&Kept>,
     ) -> Result<(), Stop> {
         let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
-        let rebooted = kept.is_some_and(|kept| kept.boots.iter().any(|then| *then != boot));
-        session.keep(&Entry::Segment { boot: boot.clone() })?;
+        let before = kept.and_then(|kept| kept.before.clone());
+        let began = before
+            .as_ref()
+            .and_then(|before| before.ago(boot.as_deref()));
+        let rebooted = before
+            .as_ref()
+            .is_some_and(|before| before.is_of_other(boot.as_deref()));
         if rebooted {
             let note =
                 "the machine was restarted since this run began: error counters are not comparable";
@@ -125,18 +150,14 @@ impl Run<'_> {
         }
         session.expect();
         session.take_up();
-        let began = kept
-            .and_then(|kept| kept.before.as_ref())
-            .and_then(|before| before.ago(boot.as_deref()));
         let (mut log, met) = self.kernel_log(session, scene, began);
-        let before = match kept.and_then(|kept| kept.before.clone()) {
+        let before = match before {
             Some(before) => before,
             None => {
                 let reading = Box::new(scene.counters());
-                let entry = Entry::Before {
+                session.keep(&Entry::Before {
                     reading: reading.clone(),
-                };
-                session.keep(&entry)?;
+                })?;
                 *reading
             }
         };
@@ -213,15 +234,11 @@ impl Run<'_> {
         };
         report.status = status;
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
-        report.series = series::of(&session.findings.monitor);
         let written = write::finish(report, folder.path(), &self.args.forms, self.show)?;
         say!("result: {}", folder.path().display());
-        let has_interrupted = |code| matches!(code, ReasonCode::Interrupted);
-        let is_open = session.done.iter().any(super::journal::Done::is_broken)
-            || report
-                .checks
-                .iter()
-                .any(|check| has_interrupted(check.reason.code));
+        let mut lacking = session.findings.missing.values();
+        let is_open = lacking.any(|missing| missing.is_open)
+            || session.done.iter().any(super::journal::Done::is_broken);
         if report.status != RunStatus::Complete
             || (is_open && report.verdict != BoxVerdict::Rejected)
         {

@@ -1,28 +1,6 @@
-//! What the programs that a run starts see of the environment: a list of names, and nothing else.
-//!
-//! No `LD_PRELOAD`, no token, no proxy: what is not needed to find drivers, libraries and devices stays here.
+//! What the programs that a run starts have in their environment beside this one's.
 
-use std::ffi::{OsStr, OsString};
-
-use record::{ALLOWED_ENVIRONMENT, is_listed, is_secret};
-
-/// Names that are handed on beside those that change what is measured: where programs, libraries and this user's folders are.
-const KEPT: [&str; 14] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LANG",
-    "TMPDIR",
-    "XDG_STATE_HOME",
-    "LD_LIBRARY_PATH",
-    "CUDA_PATH",
-    "CUDA_HOME",
-    "ROCM_PATH",
-    "HIP_PATH",
-    "MACA_PATH",
-    "TPLENS_SOFT_DIR",
-    STREAM,
-];
+use std::ffi::OsString;
 
 /// Names the noise of a process on a simulated machine: without it every process of a run would play the same again, and samples that are taken
 /// anew would be copies.
@@ -30,14 +8,6 @@ pub(crate) const STREAM: &str = "TPLENS_SIM_STREAM";
 
 /// By which network interface ranks of one machine find each other: NCCL's and RCCL's variable, and MetaX's.
 const INTERFACE: [&str; 2] = ["NCCL_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME"];
-
-/// Whether a variable is handed on.
-pub(crate) fn is_kept(name: &OsStr) -> bool {
-    let kept = |name: &str| {
-        (is_listed(name, &KEPT) || is_listed(name, &ALLOWED_ENVIRONMENT)) && !is_secret(name)
-    };
-    name.to_str().is_some_and(kept)
-}
 
 /// Variables that are set besides: the ranks of a collective find each other on the loopback interface, so that no port is open to
 /// others, unless the user chose another one.
@@ -62,32 +32,6 @@ pub(crate) fn notes(variables: impl IntoIterator<Item = (String, String)>) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_what_is_needed_is_handed_on() {
-        for name in [
-            "PATH",
-            "HOME",
-            "LD_LIBRARY_PATH",
-            "CUDA_VISIBLE_DEVICES",
-            "NCCL_DEBUG",
-            "HSA_X",
-            "TPLENS_SOFT_DIR",
-        ] {
-            assert!(is_kept(OsStr::new(name)), "{name}");
-        }
-        for name in [
-            "LD_PRELOAD",
-            "HF_TOKEN",
-            "NCCL_API_KEY",
-            "https_proxy",
-            "TPLENS_SIM_FOLDER",
-            "TPLENS_SOFT_BOX",
-            "",
-        ] {
-            assert!(!is_kept(OsStr::new(name)), "{name}");
-        }
-    }
 
     #[test]
     fn ranks_meet_on_the_loopback_interface_unless_the_user_says_otherwise() {

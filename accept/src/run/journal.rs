@@ -23,7 +23,7 @@ use crate::findings::Missing;
 /// Its name in the result folder.
 pub(crate) const FILE: &str = "journal.jsonl";
 
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// A line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,8 +35,6 @@ pub(crate) enum Entry {
         key: Key,
         started: String,
     },
-    /// A process takes the run up, in this boot of the machine.
-    Segment { boot: Option<String> },
     /// The counters before anything was measured.
     Before { reading: Box<Reading> },
     /// A step has ended.
@@ -69,7 +67,6 @@ impl Done {
 pub(crate) struct Kept {
     pub(crate) key: Key,
     pub(crate) started: String,
-    pub(crate) boots: Vec<Option<String>>,
     pub(crate) before: Option<Reading>,
     /// Steps that need not be done again, and those that broke.
     pub(crate) done: Vec<Done>,
@@ -172,7 +169,6 @@ fn kept(text: &[u8]) -> Result<Kept, String> {
     let mut kept = Kept {
         key,
         started,
-        boots: Vec::new(),
         before: None,
         done: Vec::new(),
         broken: Vec::new(),
@@ -183,7 +179,6 @@ fn kept(text: &[u8]) -> Result<Kept, String> {
             Entry::Begin { .. } => {
                 return Err(" holds two runs; run again with another --out".to_owned());
             }
-            Entry::Segment { boot } => kept.boots.push(boot),
             Entry::Before { reading } => kept.before = Some(*reading),
             Entry::Step(step) if step.is_broken() => kept.broken.push(step),
             Entry::Step(step) => kept.done.push(step),
@@ -242,26 +237,18 @@ mod tests {
         };
         let broke = Missing {
             is_open: true,
-            ..Missing::of(ReasonCode::WorkerFailed, "killed")
+            ..Missing::of(ReasonCode::NotMeasured, "killed")
         };
         let begin = Entry::Begin {
             schema: SCHEMA,
             key: Key::default(),
             started: "2026-11-20T08:00:00Z".to_owned(),
         };
-        let lines = [
-            begin,
-            Entry::Segment { boot: None },
-            step("a", None),
-            step("b", Some(broke)),
-        ];
+        let lines = [begin, step("a", None), step("b", Some(broke))];
         let line = |entry: &Entry| serde_json::to_string(entry).unwrap() + "\n";
         let whole: String = lines.iter().map(line).collect();
         let kept = super::kept(format!("{whole}{{\"step\":{{\"gr").as_bytes()).unwrap();
-        assert_eq!(
-            (kept.done.len(), kept.broken.len(), kept.boots.len()),
-            (1, 1, 1)
-        );
+        assert_eq!((kept.done.len(), kept.broken.len()), (1, 1));
         assert_eq!(kept.whole_bytes, whole.len() as u64);
         // Cut anywhere, it is read or has no first line.
         let first = whole.find('\n').unwrap();

@@ -4,7 +4,7 @@ use record::{Collectives, LinkDevice, Links, Record};
 use sha2::{Digest, Sha256};
 use topology::{Machine, PciTree, Sysfs};
 
-use crate::report::{Fingerprint, Node, ReportDevice};
+use crate::report::{Fingerprint, Node, ReportDevice, hex};
 
 /// The machine of a record, by its real name.
 pub(crate) fn node(listing: &Record, links: &Links, sysfs: &Sysfs) -> Node {
@@ -14,6 +14,7 @@ pub(crate) fn node(listing: &Record, links: &Links, sysfs: &Sysfs) -> Node {
             .host
             .clone()
             .unwrap_or_else(|| "unknown".to_owned()),
+        label: None,
         identified: true,
         fingerprint: fingerprint(listing, links, sysfs),
     }
@@ -74,11 +75,6 @@ fn topology(machine: &Machine, links: &Links, sysfs: &Sysfs) -> String {
         hash.update(format!("{} {} {}\n", pair.a, pair.b, pair.path));
     }
     hex(&hash.finalize())
-}
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Devices as a report has them.

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +14,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use record::private;
 use record::{MonitorLine, MonitorSample};
-use runner::child::last_error;
 use runner::{Event, Interrupt, Ladder, LineSink, Worker};
 
 use super::process;
@@ -56,8 +54,6 @@ struct Seen {
     kept: BTreeMap<usize, MonitorSample>,
     /// When the last line came.
     last: Instant,
-    /// How many lines were left out.
-    left_out: u64,
 }
 
 /// What came of a monitor.
@@ -65,8 +61,6 @@ struct Seen {
 pub(crate) struct Watched {
     /// Its lines.
     pub(crate) lines: Vec<MonitorLine>,
-    /// How many were left out of them, which showed no change.
-    pub(crate) left_out: u64,
     /// Why it did not last to the end.
     pub(crate) lost: Option<String>,
 }
@@ -84,7 +78,6 @@ impl Monitor {
             lines: Vec::new(),
             kept: BTreeMap::new(),
             last: Instant::now(),
-            left_out: 0,
         }));
         let sink: LineSink = {
             let seen = Arc::clone(&seen);
@@ -130,7 +123,7 @@ impl Monitor {
     /// Why it no longer watches the load that runs now, or ran until now.
     pub(crate) fn lost(&mut self) -> Option<String> {
         if let Some(status) = self.ended() {
-            return Some(how_it_ended(status, &self.worker.tail()));
+            return Some(format!("it ended before the load did: {status}"));
         }
         let seen = lock(&self.seen);
         let silent = seen.last.elapsed();
@@ -152,36 +145,7 @@ impl Monitor {
         let mut seen = lock(&self.seen);
         Watched {
             lines: std::mem::take(&mut seen.lines),
-            left_out: seen.left_out,
             lost,
-        }
-    }
-}
-
-/// How a monitor ended before the load did, in words; its readings, which stand among them, are none.
-fn how_it_ended(status: ExitStatus, said: &str) -> String {
-    const WHEN: &str = "before the load ended";
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => {
-            let name = match signal {
-                6 => "SIGABRT".to_owned(),
-                9 => "SIGKILL".to_owned(),
-                11 => "SIGSEGV".to_owned(),
-                15 => "SIGTERM".to_owned(),
-                other => format!("signal {other}"),
-            };
-            format!("it was ended by {name} {WHEN}")
-        }
-        (None, code) => {
-            let words: Vec<&str> = said
-                .lines()
-                .filter(|line| !line.trim_start().starts_with('{'))
-                .collect();
-            format!(
-                "it ended with exit code {} {WHEN}: {}",
-                code.unwrap_or_default(),
-                last_error(&words.join("\n"))
-            )
         }
     }
 }
@@ -204,8 +168,6 @@ impl Seen {
                 self.kept.insert(sample.device, (**sample).clone());
             }
             self.lines.push(line);
-        } else {
-            self.left_out += 1;
         }
     }
 
@@ -217,16 +179,19 @@ impl Seen {
         let Some(before) = self.kept.get(&sample.device) else {
             return true;
         };
-        let (now, then) = (&sample.values, &before.values);
-        now.slot_link != then.slot_link
-            || now.device_link != then.device_link
-            || now.throttle != then.throttle
-            || now.pcie_replays != then.pcie_replays
-            || now.ecc_corrected != then.ecc_corrected
-            || now.ecc_uncorrected != then.ecc_uncorrected
-            || now.row_remaps != then.row_remaps
-            || now.retired_pages != then.retired_pages
-            || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
+        let told = |of: &MonitorSample| {
+            let values = of.values.clone();
+            (
+                (values.slot_link, values.device_link, values.throttle),
+                (
+                    values.pcie_replays,
+                    values.ecc_corrected,
+                    values.ecc_uncorrected,
+                ),
+                (values.row_remaps, values.retired_pages),
+            )
+        };
+        told(sample) != told(before) || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
     }
 }
 
@@ -237,26 +202,4 @@ pub(crate) fn read(file: &Path) -> Vec<MonitorLine> {
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_monitor_that_is_lost_is_told_by_its_end_and_not_by_a_reading() {
-        let readings = "{\"sample\": 1}\n{\"sample\": 2}\n";
-        // The low byte of a wait status is the signal, the next one the exit code.
-        assert_eq!(
-            how_it_ended(ExitStatus::from_raw(9), readings),
-            "it was ended by SIGKILL before the load ended"
-        );
-        assert_eq!(
-            how_it_ended(
-                ExitStatus::from_raw(7 << 8),
-                &format!("{readings}error: NVML is gone\n{readings}")
-            ),
-            "it ended with exit code 7 before the load ended: error: NVML is gone"
-        );
-    }
 }

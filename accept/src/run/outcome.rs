@@ -10,7 +10,7 @@ use super::steps::Step;
 use crate::checks::Group;
 use crate::findings::Missing;
 use crate::judge::{has_fault, of_kind};
-use crate::report::ReasonCode;
+use crate::report::{ReasonCode, Verdict};
 
 /// Whether a record holds anything that was measured or tried.
 pub(super) fn has_evidence(record: &Record) -> bool {
@@ -47,94 +47,57 @@ pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
 }
 
 /// What the end of a step leaves open; `None` where its record tells all.
+///
+/// What a program measured, or refused by itself, stands; what died, was ended from outside, starved or had no time is done again, unless a
+/// fault was met before.
 pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
-    let missing = lacking(step, ended, record)?;
-    let is_fault = missing.code.is_fault() || record.is_some_and(has_fault);
-    // What loads memory beside another step belongs to that one, and is not done by itself.
-    let is_open = !is_fault && !step.is_beside() && has_broken(ended, record);
-    Some(Missing { is_open, ..missing })
-}
-
-/// Whether a program did not come to its end by itself: it died, was stopped or ended from outside, starved, had no time, or could not
-/// write. What it measured, or refused by itself, stands and is not tried again.
-fn has_broken(ended: &Ended, record: Option<&Record>) -> bool {
-    match ended {
-        Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Killed { .. } => true,
-        Ended::Exit { .. } => match record.map(|record| &record.status) {
-            Some(Status::Complete) => false,
-            Some(Status::Refused { reason }) => {
-                matches!(reason.kind, FailureKind::HostBusy | FailureKind::Stopped)
-            }
-            Some(Status::Failed { .. } | Status::Interrupted { .. } | Status::Broken) | None => {
-                true
-            }
-        },
-        Ended::Told | Ended::Interrupted(_) => false,
-    }
-}
-
-fn lacking(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
     let program = format!("tplens {}", step.command);
-    let of = |code, text: String| Some(Missing::of(code, text));
-    let left = |is_left_behind: &bool| match is_left_behind {
-        true => "; not even SIGKILL ended it, and it was left behind",
-        false => "",
-    };
-    match ended {
-        Ended::Silent {
-            silence,
-            said,
-            is_left_behind,
-        } => {
+    let status = record.map(|record| (&record.status, has_evidence(record)));
+    let lacks = |text: String| Missing::of(ReasonCode::NotMeasured, format!("{program} {text}"));
+    let (missing, is_broken) = match (ended, status) {
+        // One that had not begun yet leaves no evidence; the checks that want some say so.
+        (Ended::Told | Ended::Interrupted(_), _)
+        | (Ended::Exit { .. }, Some((Status::Complete, true))) => return None,
+        (Ended::Silent { silence, said }, _) => {
             let code = match silence.is_starved {
-                true => ReasonCode::HostBusy,
-                false => ReasonCode::WorkerFailed,
+                true => ReasonCode::Noisy,
+                false => ReasonCode::NotMeasured,
             };
-            let end = left(is_left_behind);
-            of(
-                code,
-                format!("{program} was ended{end}: {silence}; {}", last_error(said)),
+            let missing = lacks(format!("was ended: {silence}; {}", last_error(said)));
+            (Missing { code, ..missing }, true)
+        }
+        (Ended::OutOfTime, _) => (lacks("measured until the run's time was over".into()), true),
+        (Ended::Killed { signal, said }, _) => {
+            let text = format!("was ended by signal {signal}: {}", last_error(said));
+            (lacks(text), true)
+        }
+        (Ended::Exit { .. }, Some((Status::Refused { reason }, _))) => {
+            // A server that does not answer before the first request is mostly one that was not started.
+            let (verdict, code) = match step.group {
+                Group::Serving => (Verdict::Inconclusive, ReasonCode::NotMeasured),
+                _ => of_kind(reason.kind),
+            };
+            let missing = lacks(format!("refused: {reason}"));
+            let is_broken = matches!(reason.kind, FailureKind::HostBusy | FailureKind::Stopped);
+            (
+                Missing {
+                    verdict,
+                    code,
+                    ..missing
+                },
+                is_broken,
             )
         }
-        Ended::OutOfTime { is_left_behind } => of(
-            ReasonCode::Interrupted,
-            format!(
-                "the time of the run was over while {program} measured{}",
-                left(is_left_behind)
-            ),
-        ),
-        Ended::Killed { signal, said } => of(
-            ReasonCode::WorkerFailed,
-            format!(
-                "{program} was ended by signal {signal}: {}",
-                last_error(said)
-            ),
-        ),
-        Ended::Exit { code, said } => {
-            match record.map(|record| (&record.status, has_evidence(record))) {
-                Some((Status::Complete, true)) => None,
-                // A server that does not answer before the first request is mostly one that was not started.
-                Some((Status::Refused { reason }, _)) if step.group == Group::Serving => {
-                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
-                }
-                Some((Status::Refused { reason }, _)) => {
-                    of(of_kind(reason.kind).1, format!("{program}: {reason}"))
-                }
-                Some((Status::Failed { reason }, _)) => {
-                    of(ReasonCode::WorkerFailed, format!("{program}: {reason}"))
-                }
-                _ => of(
-                    ReasonCode::WorkerFailed,
-                    format!(
-                        "{program} ended with exit code {code}: {}",
-                        last_error(said)
-                    ),
-                ),
-            }
+        (Ended::Exit { code, said }, status) => {
+            let text = format!("ended with exit code {code}: {}", last_error(said));
+            let is_complete = matches!(status, Some((Status::Complete, _)));
+            (lacks(text), !is_complete)
         }
-        // One that had not begun yet leaves no evidence; the checks that want some say so.
-        Ended::Told | Ended::Interrupted(_) => None,
-    }
+    };
+    let is_fault = missing.code.is_fault() || record.is_some_and(has_fault);
+    // What loads memory beside another step belongs to that one, and is not done by itself.
+    let is_open = is_broken && !is_fault && !step.is_beside();
+    Some(Missing { is_open, ..missing })
 }
 
 #[cfg(test)]
@@ -180,11 +143,11 @@ mod tests {
             said: String::new(),
         };
         for (kind, code, is_open) in [
-            (FailureKind::LibraryMissing, ReasonCode::Unsupported, false),
+            (FailureKind::LibraryMissing, ReasonCode::Unreadable, false),
             (FailureKind::DeviceLost, ReasonCode::DeviceLost, false),
             (FailureKind::Hang, ReasonCode::Hang, false),
-            (FailureKind::HostBusy, ReasonCode::HostBusy, true),
-            (FailureKind::Stopped, ReasonCode::WorkerFailed, true),
+            (FailureKind::HostBusy, ReasonCode::Noisy, true),
+            (FailureKind::Stopped, ReasonCode::NotMeasured, true),
         ] {
             let mut record = Played::new("l40x4", 1, &[]).findings(6).links.remove(0).it;
             record.status = Status::Refused {

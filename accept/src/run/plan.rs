@@ -3,36 +3,14 @@
 use anyhow::Context;
 use program::show::Show;
 use program::{Stop, outputs};
-use serde::Serialize;
 
 use super::soak::LEAST_ROUNDS;
-use super::steps::{self, Bench, INVENTORY_S, Named, Step};
+use super::steps::{self, Bench, INVENTORY_S, Named, Plan};
 use super::{loaded, matches, time_budget};
 use crate::checks::KINDS;
 use crate::cli::RunArgs;
 use crate::documents;
 use crate::profile::{Match, Profile};
-
-/// What a run would do; printed by `--json`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Plan<'a> {
-    pub(crate) schema: u32,
-    pub(crate) profile: &'a str,
-    pub(crate) level: &'static str,
-    pub(crate) simulated: Option<&'a str>,
-    pub(crate) names: &'a [String],
-    pub(crate) count: usize,
-    pub(crate) steps: Vec<Step>,
-    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
-    pub(crate) round: Vec<Step>,
-    /// Steps for which the time does not suffice.
-    pub(crate) does_not_fit: Vec<String>,
-    pub(crate) required: &'a [String],
-    /// Checks that are not looked at, and why.
-    pub(crate) left_out: Vec<(&'static str, String)>,
-    pub(crate) total_s: f64,
-    pub(crate) budget_s: f64,
-}
 
 /// Prints the plan.
 pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
@@ -49,7 +27,7 @@ pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
 }
 
 fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> Plan<'a> {
-    let backend = args.backend.as_deref().unwrap_or(&matches.backend);
+    let backend = args.on.backend.as_deref().unwrap_or(&matches.backend);
     let kind = if backend == "host" { "HOST" } else { "GPU" };
     let named = |number: usize| Named {
         label: format!("{kind}{number}"),
@@ -80,16 +58,15 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
         let (_, why) = steps::left_out(&bench, kind.group)?;
         Some((kind.key, why))
     };
-    let required = profile.required.get(args.level.word());
     Plan {
         schema: 2,
         profile: &profile.name,
         level: args.level.word(),
-        simulated: args.sim.as_deref(),
+        simulated: args.on.sim.as_deref(),
         names: &matches.names,
         count: matches.count,
         left_out: KINDS.iter().filter_map(left_out).collect(),
-        required: required.map_or(&[], |required| required),
+        required: profile.required.at(args.level),
         steps,
         round,
         does_not_fit,

@@ -1,7 +1,7 @@
-//! One program of a run as a process: started with a small environment in a process group of its own, watched for progress, and ended
+//! One program of a run as a process: started in a process group of its own, watched for progress, and ended
 //! where it stands still or its time is over.
 //!
-//! What it measured is in its own folder; only its words are kept here, in a log. A process that no signal ends is left behind.
+//! What it measured is in its own folder; only its words are kept here, in a log.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -15,13 +15,12 @@ use anyhow::{Context, Result};
 use record::private;
 use runner::child as others;
 use runner::{
-    Ending, Event, Interrupt, Ladder, LineSink, ProgressDeadline, Signal, Silence, Worker,
-    WorkerSpec,
+    Event, Interrupt, Ladder, LineSink, ProgressDeadline, Signal, Silence, Worker, WorkerSpec,
 };
 
 use super::environment;
 
-/// A hidden first argument of this program: become the program that follows, with the small environment, and die with this one.
+/// A hidden first argument of this program: become the program that follows, and die with this one.
 pub(crate) const TIED: &str = "__accept_tied";
 
 /// Ends a program: none reads its standard input, each ends its own workers on SIGTERM, which takes 13 s at most, and writes what it has.
@@ -82,14 +81,9 @@ pub(crate) enum Ended {
         silence: Silence,
         /// The end of what it said.
         said: String,
-        /// Whether not even SIGKILL ended it.
-        is_left_behind: bool,
     },
     /// It was ended: the time was over.
-    OutOfTime {
-        /// Whether not even SIGKILL ended it.
-        is_left_behind: bool,
-    },
+    OutOfTime,
     /// It was told to end as planned.
     Told,
     /// It was ended because this program was told to stop.
@@ -99,7 +93,7 @@ pub(crate) enum Ended {
 /// What this program becomes where it was started with [`TIED`]; returns only where it cannot.
 pub(crate) fn become_tied() -> anyhow::Error {
     let words = std::env::args_os().skip(2);
-    runner::child::become_tied(words, environment::is_kept).into()
+    runner::child::become_tied(words, |_| true).into()
 }
 
 /// Starts a program that dies with this one; its lines go to `sink`.
@@ -168,27 +162,20 @@ pub(crate) fn run(program: &Program<'_>, limits: Limits, interrupt: &Interrupt) 
             mark = now;
             patience.restart();
         }
+        // A process that not even SIGKILL ends is left behind.
         if begun.elapsed() >= limits.total {
-            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
-            return Ok(Ended::OutOfTime { is_left_behind });
+            worker.end(LADDER);
+            return Ok(Ended::OutOfTime);
         }
-        if program
-            .until
-            .is_some_and(|until| until.load(Ordering::SeqCst))
-        {
-            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
-            return Ok(match is_left_behind {
-                false => Ended::Told,
-                true => Ended::OutOfTime { is_left_behind },
-            });
+        let until = program.until;
+        if until.is_some_and(|until| until.load(Ordering::SeqCst)) {
+            worker.end(LADDER);
+            return Ok(Ended::Told);
         }
         if let Some(silence) = patience.over() {
-            let is_left_behind = worker.end(LADDER) == Ending::HangUnkillable;
-            return Ok(Ended::Silent {
-                silence,
-                said: worker.tail(),
-                is_left_behind,
-            });
+            worker.end(LADDER);
+            let said = worker.tail();
+            return Ok(Ended::Silent { silence, said });
         }
     }
 }

@@ -15,7 +15,7 @@ use super::counters::Reading;
 use super::folder::Folder;
 use super::process::{self, Ended, Limits, Program};
 use super::steps::Named;
-use crate::cli::RunArgs;
+use crate::cli::On;
 
 /// What a run is on.
 pub(crate) struct Scene {
@@ -41,8 +41,8 @@ const LOOKING: Duration = Duration::from_secs(120);
 /// # Errors
 /// No driver answers ([`Stop::Refused`], with what was looked for), a device that was asked for is not there, or a signal.
 pub(crate) fn look(
-    args: &RunArgs,
-    backend: &str,
+    on: &On,
+    backend: Option<&str>,
     folder: &Folder,
     interrupt: &Interrupt,
 ) -> Result<Scene, Stop> {
@@ -51,13 +51,13 @@ pub(crate) fn look(
     let source = format!("{place}/record.json");
     let mut words = vec!["--list".to_owned(), "--json".to_owned()];
     words.push(folder.join(&source).display().to_string());
-    words.extend(chosen(args, backend));
+    words.extend(chosen(on, backend));
     list(folder, &place, &words, interrupt)?;
     let record = load(&folder.join(&source)).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
     };
-    if args.sim.is_some() != record.header.simulated.is_some() {
+    if on.sim.is_some() != record.header.simulated.is_some() {
         return Err(Stop::Internal(anyhow!(
             "--sim and the driver that answered do not fit together: one is soft and the other real"
         )));
@@ -66,7 +66,7 @@ pub(crate) fn look(
         .machine
         .clone()
         .ok_or_else(|| anyhow!("{source} does not say what machine it is of"))?;
-    let soft = args
+    let soft = on
         .sim
         .as_deref()
         .map(|name| tree(name, folder))
@@ -84,14 +84,18 @@ pub(crate) fn look(
 }
 
 /// Whose driver and which devices, in the words of every program that looks at devices.
-fn chosen(args: &RunArgs, backend: &str) -> Vec<String> {
-    let mut words = vec!["--backend".to_owned(), backend.to_owned()];
-    // Of host memory `all` would be every processor; two are what is measured where none is named.
-    if backend != "host" || args.gpus != "all" {
-        words.extend(["--gpus".to_owned(), args.gpus.clone()]);
+fn chosen(on: &On, backend: Option<&str>) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
+    if let Some(backend) = backend {
+        add("--backend", backend);
     }
-    if let Some(name) = &args.sim {
-        words.extend(["--sim".to_owned(), name.clone()]);
+    // Of host memory `all` would be every processor; two are what is measured where none is named.
+    if backend != Some("host") || on.gpus != "all" {
+        add("--gpus", &on.gpus);
+    }
+    if let Some(name) = &on.sim {
+        add("--sim", name);
     }
     words
 }
@@ -122,8 +126,8 @@ impl Scene {
     }
 
     /// How many of the wanted devices were left out with `--gpus`.
-    pub(crate) fn left_out(&self, args: &RunArgs, wanted: usize) -> usize {
-        match args.gpus.as_str() {
+    pub(crate) fn left_out(&self, on: &On, wanted: usize) -> usize {
+        match on.gpus.as_str() {
             "all" => 0,
             _ => wanted.saturating_sub(self.links.devices.len()),
         }
@@ -163,24 +167,19 @@ fn list(folder: &Folder, place: &str, words: &[String], interrupt: &Interrupt) -
         silent: LOOKING,
         total: LOOKING,
     };
-    match process::run(&program, limits, interrupt)? {
-        Ended::Exit { code: 0, .. } => Ok(()),
-        Ended::Exit { code, said } => Err(match u8::try_from(code) {
-            Ok(record::exit::INCONCLUSIVE) => Stop::Refused(last_error(&said).into()),
-            Ok(record::exit::USAGE) => Stop::Usage(last_error(&said)),
-            _ => Stop::Internal(anyhow!(
-                "tplens p2p ended with {code}: {}",
-                last_error(&said)
-            )),
-        }),
-        Ended::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-        Ended::Killed { signal, said } => Err(Stop::Internal(anyhow!(
-            "tplens p2p was ended by signal {signal}: {}",
-            last_error(&said)
-        ))),
-        Ended::Silent { .. } | Ended::OutOfTime { .. } | Ended::Told => {
+    let failed = match process::run(&program, limits, interrupt)? {
+        Ended::Exit { code: 0, .. } => return Ok(()),
+        Ended::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
+        Ended::Exit { code, said } => (u8::try_from(code).ok(), last_error(&said)),
+        Ended::Killed { said, .. } => (None, last_error(&said)),
+        Ended::Silent { .. } | Ended::OutOfTime | Ended::Told => {
             let detail = format!("tplens p2p listed no device within {} s", LOOKING.as_secs());
-            Err(Stop::Refused(detail.into()))
+            (Some(record::exit::INCONCLUSIVE), detail)
         }
-    }
+    };
+    Err(match failed {
+        (Some(record::exit::INCONCLUSIVE), why) => Stop::Refused(why.into()),
+        (Some(record::exit::USAGE), why) => Stop::Usage(why),
+        (_, why) => Stop::Internal(anyhow!("tplens p2p failed: {why}")),
+    })
 }

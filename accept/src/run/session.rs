@@ -18,7 +18,7 @@ use super::outcome::{has_evidence, lost, missing};
 use super::process::{self, Ended, Limits, Program};
 use super::steps::{self, Bench, Step, more_of};
 use super::{machine, write};
-use crate::checks::Group;
+use crate::checks::{Group, KINDS};
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
 use crate::report::{BoxVerdict, ReasonCode, Report, Verdict};
@@ -57,20 +57,12 @@ pub(crate) struct Session<'a> {
 impl Session<'_> {
     /// Every group that has no evidence yet, with the reason that holds where the run ends before it gets some.
     pub(crate) fn expect(&mut self) {
-        const GROUPS: [Group; 9] = [
-            Group::HostLinks,
-            Group::PeerLinks,
-            Group::Concurrent,
-            Group::Numa,
-            Group::Collectives,
-            Group::Soak,
-            Group::Serving,
-            Group::Counters,
-            Group::Watch,
-        ];
-        for group in GROUPS {
+        for group in KINDS.iter().map(|kind| kind.group) {
+            if group == Group::Inventory {
+                continue;
+            }
             let (code, text) = steps::left_out(&self.bench, group)
-                .unwrap_or_else(|| (ReasonCode::Interrupted, "the run ended before".to_owned()));
+                .unwrap_or_else(|| (ReasonCode::NotMeasured, "the run ended before".to_owned()));
             self.findings.missing.insert(group, Missing::of(code, text));
         }
     }
@@ -103,7 +95,8 @@ impl Session<'_> {
                 continue;
             };
             if let Some((code, text)) = steps::left_out(&self.bench, step.group) {
-                self.lack(step.group, Missing::of(code, text));
+                let missing = Missing::of(code, text);
+                self.findings.missing.insert(step.group, missing);
                 continue;
             }
             self.step(&step)?;
@@ -145,7 +138,7 @@ impl Session<'_> {
             );
             let missing = Missing {
                 is_open: true,
-                ..Missing::of(ReasonCode::Interrupted, text)
+                ..Missing::of(ReasonCode::NotMeasured, text)
             };
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);
@@ -241,22 +234,16 @@ impl Session<'_> {
         Ok(process::run(&program, limits, self.interrupt)?)
     }
 
-    /// A group has no evidence, or not all.
-    fn lack(&mut self, group: Group, missing: Missing) {
-        self.findings.missing.insert(group, missing);
-    }
-
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
     /// it met is one; where there was no time for it, that is a caveat.
     fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
-        if !name.starts_with(&more_of(group)) {
-            self.lack(group, missing);
-            return;
+        let is_more = name.starts_with(&more_of(group));
+        if is_more {
+            let note = format!("{name}: {}", missing.code.code());
+            self.report.notes.push(note);
         }
-        let note = format!("{name}: {}", missing.code.code());
-        self.report.notes.push(note);
-        if missing.code.is_fault() {
-            self.lack(group, missing);
+        if !is_more || missing.code.is_fault() {
+            self.findings.missing.insert(group, missing);
         }
     }
 
@@ -321,7 +308,7 @@ impl Session<'_> {
         let profile = self.bench.profile;
         let checks = judge::judge(profile, args.level, &self.findings, &args.exclude);
         let report = &mut self.report;
-        report.checks = checks.map_err(|error| anyhow!(error))?;
+        report.checks = checks;
         self.undecided = judge::undecided(&report.checks);
         let mut checks = report.checks.iter();
         let is_rejected = checks.any(|check| check.required && check.verdict == Verdict::Fail);

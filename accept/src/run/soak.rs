@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use program::Stop;
 
+use super::journal::Done;
 use super::session::Session;
 use crate::checks::Group;
 use crate::findings::Missing;
@@ -58,7 +59,7 @@ impl Session<'_> {
 
     /// Whether a step of the soak left nothing, or not all.
     fn has_failed(&self) -> bool {
-        let missing = self.findings.missing.get(&Group::Soak);
-        missing.is_none_or(|missing| missing.code != ReasonCode::Interrupted)
+        let is_lacking = |done: &Done| done.group == Group::Soak && done.missing.is_some();
+        self.done.iter().any(is_lacking)
     }
 }

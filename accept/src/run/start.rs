@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use anyhow::anyhow;
 use boxfile::BoxFile;
 use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
@@ -46,8 +45,8 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
         .as_deref()
         .map(baseline::load)
         .transpose()
-        .map_err(|error| Stop::Usage(format!("--baseline: {error}")))?;
-    let described = args.sim.as_deref().map(BoxFile::resolve).transpose();
+        .map_err(|error| Stop::Usage(format!("--baseline: {error:#}")))?;
+    let described = args.on.sim.as_deref().map(BoxFile::resolve).transpose();
     let simulated = described
         .map_err(|error| Stop::Usage(error.to_string()))?
         .map(|described| described.name);
@@ -97,7 +96,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
 pub(super) fn is_open(report: &Report, kept: &Kept) -> bool {
     let is_done = |name: &str| kept.done.iter().any(|done| done.name == name);
     let is_undone = kept.broken.iter().any(|step| !is_done(&step.name));
-    let has_more = |code| matches!(code, ReasonCode::Interrupted | ReasonCode::Noisy);
+    let has_more = |code| matches!(code, ReasonCode::NotMeasured | ReasonCode::Noisy);
     let mut checks = report.checks.iter();
     report.status != RunStatus::Complete
         || report.verdict != BoxVerdict::Rejected
@@ -119,7 +118,7 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Whose driver measures.
     pub(super) fn backend(&self) -> &str {
-        let asked = self.args.backend.as_deref();
+        let asked = self.args.on.backend.as_deref();
         asked.unwrap_or(&self.matches.backend)
     }
 
@@ -130,7 +129,7 @@ impl Run<'_> {
     }
 
     fn of(&self, folder: Folder, resumed: Option<(Journal, Kept)>) -> Result<u8, Stop> {
-        let looked = scene::look(self.args, self.backend(), &folder, self.interrupt);
+        let looked = scene::look(&self.args.on, Some(self.backend()), &folder, self.interrupt);
         let matched = looked.and_then(|scene| {
             matching::check(&self.loaded.profile.name, self.matches, &scene.links)
                 .and_then(|()| match &self.baseline {
@@ -167,7 +166,7 @@ impl Run<'_> {
         exit_code: u8,
     ) -> Result<u8, Stop> {
         let code = match status {
-            RunStatus::Interrupted { .. } => ReasonCode::Interrupted,
+            RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
             _ => ReasonCode::Unreadable,
         };
         let mut findings = Findings::default();
@@ -179,14 +178,14 @@ impl Run<'_> {
         let args = self.args;
         let mut report = self.report(Node {
             name: provenance::host().unwrap_or_else(|| "unknown".to_owned()),
+            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: self.backend().to_owned(),
                 ..Fingerprint::default()
             },
         });
-        report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude)
-            .map_err(|error| anyhow!(error))?;
+        report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude);
         report.exit_code = exit_code;
         report.took_s = self.begun.elapsed().as_secs_f64();
         report.status = status;
@@ -219,13 +218,15 @@ impl Run<'_> {
                 baseline_sha256: self.baseline.as_ref().map(|held| held.sha256.clone()),
             },
             level: self.args.level.word().to_owned(),
-            node,
+            node: Node {
+                label: self.args.label.clone(),
+                ..node
+            },
             devices: Vec::new(),
             checks: Vec::new(),
-            series: Vec::new(),
             not_covered: not_covered.map(str::to_owned).collect(),
             notes: Vec::new(),
-            checksum: None,
+            journal_sha256: None,
         }
     }
 }

@@ -55,6 +55,27 @@ pub(super) fn more_of(group: Group) -> String {
 /// How the name of a load beside another step begins.
 const LOAD: &str = "soak-load-";
 
+/// What a run would do; printed by `--json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan<'a> {
+    pub(crate) schema: u32,
+    pub(crate) profile: &'a str,
+    pub(crate) level: &'static str,
+    pub(crate) simulated: Option<&'a str>,
+    pub(crate) names: &'a [String],
+    pub(crate) count: usize,
+    pub(crate) steps: Vec<Step>,
+    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
+    pub(crate) round: Vec<Step>,
+    /// Steps for which the time does not suffice.
+    pub(crate) does_not_fit: Vec<String>,
+    pub(crate) required: &'a [String],
+    /// Checks that are not looked at, and why.
+    pub(crate) left_out: Vec<(&'static str, String)>,
+    pub(crate) total_s: f64,
+    pub(crate) budget_s: f64,
+}
+
 /// A device as command lines name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
@@ -108,30 +129,12 @@ const SOAK_CASES: &[&str] = &[
 /// The whole run must fit into so much more than the sum of its steps.
 pub(crate) const INVENTORY_S: f64 = 6.0;
 
-impl Group {
-    /// Its name in folders and plans.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Inventory => "inventory",
-            Self::HostLinks => "host-links",
-            Self::PeerLinks => "peer-links",
-            Self::Concurrent => "concurrent",
-            Self::Numa => "numa",
-            Self::Collectives => "collectives",
-            Self::Soak => "soak",
-            Self::Serving => "serving",
-            Self::Counters => "counters",
-            Self::Watch => "watch",
-        }
-    }
-}
-
 /// Why a group has no step in this run; `None` where it has one.
 pub(crate) fn left_out(
     bench: &Bench<'_>,
     group: Group,
 ) -> Option<(crate::report::ReasonCode, String)> {
-    use crate::report::ReasonCode::{LeftOut, NotApplicable, NotAsked};
+    use crate::report::ReasonCode::{LeftOut, NotApplicable};
     let level = bench.args.level;
     let kinds = || {
         crate::checks::KINDS
@@ -153,13 +156,13 @@ pub(crate) fn left_out(
     match group {
         _ if is_excluded => Some((LeftOut, "left out with --exclude".to_owned())),
         Group::Concurrent | Group::Numa if level == Level::Quick => {
-            Some((NotAsked, "part of --level standard".to_owned()))
+            Some((LeftOut, "part of --level standard".to_owned()))
         }
         Group::Soak if level != Level::Soak => {
-            Some((NotAsked, "part of --level soak --duration TIME".to_owned()))
+            Some((LeftOut, "part of --level soak --duration TIME".to_owned()))
         }
         Group::Serving if bench.args.serve_url.is_none() => {
-            Some((NotAsked, "no server was named: --serve-url URL".to_owned()))
+            Some((LeftOut, "no server was named: --serve-url URL".to_owned()))
         }
         Group::Numa if bench.nodes.is_some_and(|nodes| nodes < 2) => Some((
             NotApplicable,

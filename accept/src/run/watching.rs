@@ -50,10 +50,6 @@ impl Run<'_> {
             Some(Ok(monitor)) => {
                 let watched = monitor.end();
                 session.findings.monitor.extend(watched.lines);
-                if watched.left_out > 0 {
-                    let note = format!("{} unchanged readings were not kept", watched.left_out);
-                    session.report.notes.push(note);
-                }
                 watched.lost
             }
         };

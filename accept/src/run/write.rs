@@ -7,10 +7,12 @@ use program::Stop;
 use program::show::Show;
 use record::write_whole;
 
-use super::journal::not_durable;
+use sha2::{Digest, Sha256};
+
+use super::journal::{self, not_durable};
 use crate::cli::Forms;
 use crate::documents;
-use crate::report::{self, REPORT_FILE, Report, unsound};
+use crate::report::{self, REPORT_FILE, Report, RunStatus, hex, unsound};
 
 /// The report with identities and words of other programs.
 const FULL: &str = "run.json";
@@ -23,9 +25,19 @@ pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(),
             "the report contradicts itself, which is a defect of this program: {what}"
         )));
     }
-    let handed_on = documents::redacted(report.clone(), identify);
-    write(folder, FULL, documents::json(report))?;
+    let report = Report {
+        journal_sha256: journal_sum(folder),
+        ..report.clone()
+    };
+    write(folder, FULL, documents::json(&report))?;
+    let handed_on = documents::redacted(report, identify);
     write(folder, REPORT_FILE, documents::json(&handed_on))
+}
+
+/// The sha256 of a run's journal.
+fn journal_sum(folder: &Path) -> Option<String> {
+    let bytes = bounded::regular(&folder.join(journal::FILE), bounded::RESULT).ok()?;
+    Some(hex(&Sha256::digest(bytes)))
 }
 
 fn write(folder: &Path, name: &str, text: Result<String, String>) -> Result<(), Stop> {
@@ -61,5 +73,18 @@ pub(crate) fn told(path: &Path) -> Result<Report, String> {
     let full = folder
         .map(|folder| folder.join(FULL))
         .filter(|full| full.exists());
-    report::read(full.as_deref().unwrap_or(path)).map_err(|error| error.to_string())
+    let read = report::read(full.as_deref().unwrap_or(path));
+    let report = read.map_err(|error| error.to_string())?;
+    // A report alone is shown as it is.
+    let is_other = |folder: &&Path| {
+        let sums = report.journal_sha256.clone().zip(journal_sum(folder));
+        report.status == RunStatus::Complete && sums.is_some_and(|(then, now)| then != now)
+    };
+    match folder.filter(is_other) {
+        Some(folder) => Err(format!(
+            "{} is refused: it is not of the journal beside it",
+            folder.display()
+        )),
+        None => Ok(report),
+    }
 }

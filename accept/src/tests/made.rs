@@ -98,6 +98,7 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         level: "quick".to_owned(),
         node: Node {
             name: node.to_owned(),
+            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: "cuda".to_owned(),
@@ -113,10 +114,9 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         },
         devices: vec![device(0), device(1)],
         checks,
-        series: vec![],
         not_covered: vec![],
         notes: vec![],
-        checksum: None,
+        journal_sha256: None,
     }
 }
 

@@ -77,8 +77,8 @@ fn a_narrow_slot_link_errors_heat_the_wrong_socket_and_a_slow_way_are_told_besid
             ("link", "GPU2", &["link-degraded"]),
             ("counters", "GPU1", &["errors-counted"]),
             ("throttle", "GPU0", &["throttled"]),
-            ("numa_node", "GPU3", &["wrong-node"]),
-            ("symmetry", "GPU1->GPU0", &["outlier"]),
+            ("numa_node", "GPU3", &["config-mismatch"]),
+            ("symmetry", "GPU1->GPU0", &["beyond-limit"]),
             ("memory_repairs", "GPU3", &["errors-counted"]),
         ],
     );

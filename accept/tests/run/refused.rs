@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::run::common::{Scratch, can_run};
+use crate::run::common::{Scratch, TWO, can_run, checks};
 
 #[test]
 fn a_plan_says_commands_and_times_and_looks_at_nothing() {
@@ -168,4 +168,48 @@ fn a_baseline_of_another_box_is_refused_before_anything_is_measured() {
         ran.expect(2);
         assert!(!scratch.join("out").exists());
     }
+}
+
+#[test]
+fn a_profile_is_drafted_of_what_is_there_and_is_one() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![]);
+    let drafted = scratch.run(&["profile", "draft", "--sim", TWO.1]);
+    std::fs::write(scratch.join("mine.toml"), &drafted.expect(0).stdout).unwrap();
+    let whole = ["profile", "check", "mine.toml", "--whole"];
+    let whole = scratch.run(&whole).expect(0).stdout.clone();
+    // Two L40 of 48 GiB on Gen4 x16, both on node 0, whose limits are those of base.
+    for line in [
+        "names = [\"NVIDIA L40\"]",
+        "count = 2",
+        "guest = false",
+        "memory_gib_at_least = 43.0",
+        "generation = 4",
+        "width = 16",
+        "nodes = [0, 0]",
+        "check = \"h2d_pinned\"",
+    ] {
+        assert!(whole.contains(line), "{line}: {whole}");
+    }
+    scratch.run(&["plan", "--profile", "mine.toml"]).expect(0);
+}
+
+#[test]
+fn what_gpus_leave_open_is_said_before_anything_is_measured() {
+    if !can_run() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.two(vec![]);
+    let ran = scratch.on(TWO, "out", &["--gpus", "0", "--label", "rack3-node7"]);
+    ran.expect(3);
+    let (said, begun) = (ran.stderr.find("--gpus"), ran.stderr.find("host-links"));
+    assert!(said.is_some() && said < begun, "{}", ran.stderr);
+    let report = scratch.json("out/report.json");
+    assert_eq!(report["node"]["label"], "rack3-node7");
+    let left_out = ("inconclusive".to_owned(), "left-out".to_owned());
+    assert_eq!(checks(&report)["inventory devices"], left_out);
 }

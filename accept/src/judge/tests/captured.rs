@@ -28,7 +28,7 @@ fn judged(mode: CallMode, outcome: impl Fn(&CollectivePoint) -> CollectiveOutcom
             .collect();
         all.points.extend(more);
     }
-    judge(&profile("l40x4"), Level::Standard, &findings, &[]).unwrap()
+    judge(&profile("l40x4"), Level::Standard, &findings, &[])
 }
 
 fn came(checks: &[Check], id: &str) -> (Verdict, R) {
@@ -115,7 +115,7 @@ fn a_hang_of_any_mode_rejects_and_starved_ranks_do_not() {
     let checks = judged(CallMode::Graph, only_large(starved));
     assert_eq!(
         came(&checks, "allreduce large graph"),
-        (Verdict::Inconclusive, R::HostBusy)
+        (Verdict::Inconclusive, R::Noisy)
     );
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }

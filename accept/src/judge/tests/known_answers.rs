@@ -158,12 +158,12 @@ fn one_slow_pair_of_four_devices_is_named() {
         pair: (0, 1),
         part: 0.9,
     };
-    is_rejected(L40, plant, "spread", "GPU0->GPU1", R::Outlier);
+    is_rejected(L40, plant, "spread", "GPU0->GPU1", R::BeyondLimit);
     let plant = Plant::SlowPair {
         pair: (1, 2),
         part: 0.9,
     };
-    is_rejected(L40, plant, "spread", "GPU2", R::Outlier);
+    is_rejected(L40, plant, "spread", "GPU2", R::BeyondLimit);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_slow_pair_of_two_devices_is_told_by_a_baseline_and_by_nothing_else() {
     let with = tally(
         bare,
         &slow,
-        &[("p2p", "GPU0->GPU1", &[R::BelowBaseline])],
+        &[("p2p", "GPU0->GPU1", &[R::BeyondLimit])],
         true,
     );
     assert_eq!(
@@ -198,14 +198,14 @@ fn an_asymmetric_pair_is_told() {
         to: 2,
         part: 0.9,
     };
-    is_rejected(L40, plant, "symmetry", "GPU3->GPU2", R::Outlier);
+    is_rejected(L40, plant, "symmetry", "GPU3->GPU2", R::BeyondLimit);
     let r9700 = ("r9700-x8", "r9700-x8");
     let plant = Plant::SlowWay {
         from: 0,
         to: 1,
         part: 0.9,
     };
-    is_rejected(r9700, plant, "symmetry", "GPU0->GPU1", R::Outlier);
+    is_rejected(r9700, plant, "symmetry", "GPU0->GPU1", R::BeyondLimit);
 }
 
 #[test]
@@ -237,14 +237,14 @@ fn a_device_or_its_memory_on_another_node_is_told() {
         Plant::OnNode { device: 3, node: 0 },
         "numa_node",
         "GPU3",
-        R::WrongNode,
+        R::ConfigMismatch,
     );
     is_rejected(
         L40,
         Plant::MemoryOn { device: 2, node: 0 },
         "h2d_pinned",
         "GPU2",
-        R::WrongNode,
+        R::ConfigMismatch,
     );
 }
 
@@ -296,7 +296,7 @@ fn an_all_reduce_of_twice_the_time_is_told() {
     let tally = tally(
         mig,
         &[plant],
-        &[("allreduce", "large", &[R::BelowBaseline])],
+        &[("allreduce", "large", &[R::BeyondLimit])],
         true,
     );
     assert_eq!(
@@ -319,7 +319,7 @@ fn one_device_of_four_that_is_six_percent_slow_is_told() {
     let tally = tally(
         L40,
         &plant,
-        &[("spread", "GPU2", &[R::Outlier, R::Noisy])],
+        &[("spread", "GPU2", &[R::BeyondLimit, R::Noisy])],
         false,
     );
     assert_eq!((tally.accepted, tally.without_reason), (0, vec![]));

@@ -14,7 +14,7 @@ fn good() -> Findings {
 }
 
 fn judged(name: &str, findings: &Findings) -> Vec<Check> {
-    judge(&profile(name), Level::Standard, findings, &[]).unwrap()
+    judge(&profile(name), Level::Standard, findings, &[])
 }
 
 fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
@@ -82,7 +82,7 @@ fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
         .device = None;
     links(&mut findings).machine.as_mut().unwrap().hypervisor = Some(true);
     let checks = judged("l40x4", &findings);
-    assert_eq!(one(&checks, "link GPU0").reason.code, R::Unsupported);
+    assert_eq!(one(&checks, "link GPU0").reason.code, R::Unreadable);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_box_of_other_or_fewer_devices_is_rejected() {
     let inventory = one(&checks, "inventory devices");
     assert_eq!(
         (inventory.verdict, inventory.reason.code),
-        (Verdict::Fail, R::DeviceMissing)
+        (Verdict::Fail, R::ConfigMismatch)
     );
 }
 
@@ -190,13 +190,13 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
             Some(Expected::Direct),
             PeerVerdict::Staged,
             Verdict::Fail,
-            R::PeerUnexpected,
+            R::ConfigMismatch,
         ),
         (
             Some(Expected::Direct),
             PeerVerdict::Denied,
             Verdict::Fail,
-            R::PeerUnexpected,
+            R::ConfigMismatch,
         ),
         (
             Some(Expected::Direct),
@@ -208,7 +208,7 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
             Some(Expected::Direct),
             PeerVerdict::Failed,
             Verdict::Inconclusive,
-            R::WorkerFailed,
+            R::NotMeasured,
         ),
         (
             Some(Expected::Staged),
@@ -220,7 +220,7 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
             Some(Expected::Staged),
             PeerVerdict::Direct,
             Verdict::Warn,
-            R::PeerUnexpected,
+            R::ConfigMismatch,
         ),
         (
             Some(Expected::Forbidden),
@@ -232,7 +232,7 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
             Some(Expected::Forbidden),
             PeerVerdict::Direct,
             Verdict::Warn,
-            R::PeerUnexpected,
+            R::ConfigMismatch,
         ),
         (
             Some(Expected::Forbidden),
@@ -251,7 +251,7 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
         links(&mut findings).probes[0].verdict = found;
         let mut profile = profile("l40x4");
         profile.peer.expect = expected;
-        let checks = judge(&profile, Level::Standard, &findings, &[]).unwrap();
+        let checks = judge(&profile, Level::Standard, &findings, &[]);
         let check = one(&checks, "peer_access GPU0->GPU1");
         assert_eq!(
             (check.verdict, check.reason.code),
@@ -324,7 +324,7 @@ fn memory_that_is_faster_far_than_near_is_told_as_an_inversion() {
         one(&judged("l40x4", &findings), "numa_penalty GPU0")
             .reason
             .code,
-        R::WrongNode
+        R::ConfigMismatch
     );
 }
 
@@ -342,7 +342,7 @@ fn a_box_that_slows_down_over_a_soak_drifts() {
     for found in &mut findings.links[before..] {
         found.source = format!("groups/soak-links-{}", found.source);
     }
-    let checks = judge(&profile("l40x4"), Level::Soak, &findings, &[]).unwrap();
+    let checks = judge(&profile("l40x4"), Level::Soak, &findings, &[]);
     assert_eq!(
         one(&checks, "drift h2d_pinned_ce host->GPU1").reason.code,
         R::BeyondLimit

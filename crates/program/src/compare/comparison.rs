@@ -116,6 +116,8 @@ pub struct Comparison<K> {
     pub only_b: Vec<Value<K>>,
     /// Directions of peer access that are worse in B.
     pub worse_peers: usize,
+    /// What else is worse in B, in words.
+    pub worse: Vec<String>,
 }
 
 /// A fact that differs.
@@ -210,6 +212,7 @@ pub fn compare<K: Clone + PartialEq + Serialize>(
         only_a,
         only_b: left,
         worse_peers: rules.worse_peers,
+        worse: Vec::new(),
         a,
         b,
     })
@@ -282,7 +285,10 @@ impl<K> Comparison<K> {
     /// Whether anything is slower or lost in B.
     #[must_use]
     pub fn is_worse(&self) -> bool {
-        !self.lost.is_empty() || self.worse_peers > 0 || self.count(Verdict::Regression) > 0
+        !self.lost.is_empty()
+            || !self.worse.is_empty()
+            || self.worse_peers > 0
+            || self.count(Verdict::Regression) > 0
     }
 
     /// The exit code: something is worse, all of A was compared, or not.

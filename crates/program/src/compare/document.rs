@@ -73,7 +73,10 @@ impl<K> Comparison<K> {
             sides: [side("A", &self.a), side("B", &self.b)],
             differences: self.differences.iter().map(words).collect(),
             rows: self.rows.iter().map(compared).collect(),
-            lost: missing(&self.lost),
+            lost: missing(&self.lost)
+                .into_iter()
+                .chain(self.worse.iter().cloned())
+                .collect(),
             untried: missing(&self.untried),
             only: [self.only_a.len(), self.only_b.len()],
             troubles: [&self.a.troubles, &self.b.troubles],

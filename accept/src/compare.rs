@@ -1,0 +1,215 @@
+//! `tplens accept compare A B`: the figures of two runs, or of a run and a baseline, by the one comparison of this house.
+//!
+//! A check that was good in A and fails in B counts as lost; in what the machines differ stands beside the numbers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use program::compare::{CompareFlags, Comparison, Fact, Gone, Rules, Side, Value, compare};
+use program::outputs;
+use program::show::Show;
+use record::quantity::Unit;
+use stats::median;
+
+use crate::baseline::{self, Figure};
+use crate::figures::{figures, is_good};
+use crate::report::{self, Fingerprint, ReasonCode, Verdict};
+
+/// What is compared.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompareArgs {
+    /// The earlier or better known run: a result folder, report.json, or a baseline.
+    pub(crate) a: PathBuf,
+    /// The run that is compared with it.
+    pub(crate) b: PathBuf,
+    #[command(flatten)]
+    pub(crate) flags: CompareFlags,
+}
+
+/// Id of a check, and what of it was measured.
+type Number = (String, String);
+
+/// Verdicts by id of the check; a baseline has none.
+type Verdicts = BTreeMap<String, (Verdict, ReasonCode)>;
+
+/// Compares, prints, and gives the exit code.
+pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
+    args.flags.check().map_err(|why| anyhow!(why))?;
+    let comparison = compared(&args.a, &args.b, args.flags.threshold)?;
+    let document = comparison.document();
+    let code = comparison.exit_code();
+    outputs::comparison(&args.flags, &comparison, (&document, show), code)
+}
+
+fn compared(
+    a: &Path,
+    b: &Path,
+    threshold: program::compare::Threshold,
+) -> anyhow::Result<Comparison<Number>> {
+    let ((a, of_a), (b, of_b)) = (opened(a)?, opened(b)?);
+    let gone = |value: &Value<Number>| match of_b.get(&value.number.0) {
+        Some((Verdict::Fail, code)) => Gone::Lost(code.code().to_owned()),
+        Some((_, ReasonCode::LeftOut)) => Gone::NotAsked,
+        Some((_, code)) => Gone::Untried(code.code().to_owned()),
+        None if of_b.is_empty() => Gone::NotAsked,
+        None => Gone::Untried("not there".to_owned()),
+    };
+    let rules = Rules {
+        threshold,
+        is_same: |a, b| a == b,
+        gone: &gone,
+        worse_peers: 0,
+    };
+    let mut comparison = compare(a, b, &rules)?;
+    let worse = of_a.iter().filter_map(|(check, (was, _))| {
+        let (now, code) = of_b.get(check)?;
+        let is_worse = is_good(*was) && *now == Verdict::Fail;
+        is_worse.then(|| format!("{check}: {} in A, {}", was.word(), code.code()))
+    });
+    comparison.worse = worse.collect();
+    Ok(comparison)
+}
+
+/// A report or a baseline.
+fn opened(path: &Path) -> anyhow::Result<(Side<Number>, Verdicts)> {
+    let file = path.display().to_string();
+    let side = |started: &str, simulated: Option<String>, fingerprint: &Fingerprint, values| Side {
+        file: file.clone(),
+        started: Some(started.to_owned()),
+        simulated,
+        facts: facts(fingerprint),
+        troubles: Vec::new(),
+        values,
+    };
+    if let Ok(known) = baseline::load(path) {
+        let known = known.baseline;
+        let values = known.figures.iter().filter_map(|figure| {
+            let Figure {
+                check,
+                what,
+                unit,
+                samples,
+            } = figure;
+            value((check, what, unit), median(samples)?, samples)
+        });
+        let values = values.collect();
+        let side = side(&known.started, known.soft_box, &known.fingerprint, values);
+        return Ok((side, Verdicts::new()));
+    }
+    let report = report::read(path).map_err(|error| anyhow!("{error}; nor is it a baseline"))?;
+    let values = figures(&report)
+        .filter_map(|one| value((&one.check.id, one.what, one.unit), one.value, one.samples));
+    let verdicts = report.checks.iter();
+    let verdicts = verdicts.map(|check| (check.id.clone(), (check.verdict, check.reason.code)));
+    let soft = report.simulated.as_ref().map(|soft| soft.box_name.clone());
+    let side = side(
+        &report.started,
+        soft,
+        &report.node.fingerprint,
+        values.collect(),
+    );
+    Ok((side, verdicts.collect()))
+}
+
+/// A rate in GB/s or a time; other figures are not compared.
+fn value(
+    (check, what, unit): (&str, &str, &str),
+    value: f64,
+    samples: &[f64],
+) -> Option<Value<Number>> {
+    let (unit, times) = match unit {
+        "GB/s" => (Unit::GbPerS, 1.0),
+        "us" => (Unit::Microseconds, 1.0),
+        "ms" => (Unit::Microseconds, 1e3),
+        _ => return None,
+    };
+    Some(Value {
+        number: (check.to_owned(), what.to_owned()),
+        of: check.to_owned(),
+        bytes: None,
+        value: value * times,
+        unit,
+        n: Some(samples.len() as u64).filter(|n| *n > 0),
+        samples: samples.iter().map(|sample| sample * times).collect(),
+        is_judged: true,
+    })
+}
+
+/// What makes a difference between two machines or their software.
+fn facts(of: &Fingerprint) -> Vec<Fact> {
+    let fact = |(what, value): (&'static str, Option<String>)| {
+        let of = String::new();
+        value.map(|value| Fact { what, of, value })
+    };
+    of.parts().into_iter().filter_map(fact).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use program::compare::Threshold;
+
+    use super::*;
+    use crate::report::{Check, Subject};
+    use crate::tests::made::{bandwidth, folder, measured, report, samples, soft, write};
+
+    fn of(name: &str, a: Vec<Check>, b: Vec<Check>) -> Comparison<Number> {
+        let folder = folder(&format!("compare-{name}"));
+        let a = write(&folder, "a", &report("n1", a));
+        let b = write(&folder, "b", &report("n1", b));
+        let compared = compared(&a, &b, Threshold(0.05)).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        compared
+    }
+
+    #[test]
+    fn a_slower_rate_and_a_longer_time_are_worse_and_a_faster_one_is_not() {
+        // 22.5 of 25 is 0.90; samples lie within 0.7%.
+        let rate = |median| vec![bandwidth("h2d_pinned", "GPU0", median)];
+        assert_eq!(of("slower", rate(25.0), rate(22.5)).exit_code(), 1);
+        assert_eq!(of("faster", rate(22.5), rate(25.0)).exit_code(), 0);
+        let time = |us| {
+            vec![measured(
+                "allreduce",
+                "small",
+                Verdict::Pass,
+                "us",
+                samples(us),
+            )]
+        };
+        assert_eq!(of("longer", time(20.0), time(25.0)).exit_code(), 1);
+    }
+
+    #[test]
+    fn a_verdict_that_got_worse_is_worse_and_one_that_is_gone_is_open() {
+        let good = || bandwidth("p2p", "GPU0->GPU1", 20.0);
+        let both = |other: Check| vec![bandwidth("h2d_pinned", "GPU0", 25.0), other];
+        // The figure held, and the verdict fell.
+        let fails = measured("p2p", "GPU0->GPU1", Verdict::Fail, "GB/s", samples(20.0));
+        let fell = of("fell", both(good()), both(fails));
+        assert_eq!((fell.exit_code(), fell.worse.len()), (1, 1));
+        let open = Subject::new("p2p", ["GPU0->GPU1".to_owned()], true);
+        let open = open.open(ReasonCode::NotMeasured, "", None, vec![]);
+        let gone = of("gone", both(good()), both(open));
+        assert_eq!((gone.exit_code(), gone.untried.len()), (3, 1));
+        let left_out = Subject::new("p2p", ["GPU0->GPU1".to_owned()], false);
+        let left_out = left_out.skipped(ReasonCode::LeftOut, "");
+        assert_eq!(of("left", both(good()), both(left_out)).exit_code(), 0);
+    }
+
+    #[test]
+    fn a_simulated_run_is_not_compared_with_a_real_one_and_drivers_differ_in_words() {
+        let folder = folder("compare-kinds");
+        let run = report("n1", vec![bandwidth("p2p", "GPU0->GPU1", 20.0)]);
+        let a = write(&folder, "a", &run);
+        let b = write(&folder, "b", &soft(run.clone(), "l40x4"));
+        assert!(compared(&a, &b, Threshold(0.05)).is_err());
+        let mut other = run;
+        other.node.fingerprint.driver = Some("580.1".to_owned());
+        let b = write(&folder, "b", &other);
+        let same = compared(&a, &b, Threshold(0.05)).unwrap();
+        assert_eq!((same.exit_code(), same.differences.len()), (0, 1));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

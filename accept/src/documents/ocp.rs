@@ -1,0 +1,232 @@
+//! The report as OCP Test & Validation output, version 2.0 (opencomputeproject/ocp-diag-core, `json_spec`): a line of JSON for each artifact.
+//! A step is a group of checks; a figure is a measurement with its limit as a validator; a check is a diagnosis.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value, json};
+
+use super::shared::WITHHELD;
+use super::tables::grouped;
+use super::words::{came_to, main_evidence, what};
+use crate::report::{
+    BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
+};
+
+/// Lines with their numbers and instants.
+struct Lines<'a> {
+    started: &'a str,
+    ended: String,
+    text: String,
+    number: usize,
+}
+
+/// All lines.
+pub(super) fn ocp(report: &Report) -> String {
+    let mut lines = Lines {
+        started: &report.started,
+        ended: ended(report),
+        text: String::new(),
+        number: 0,
+    };
+    lines.add("schemaVersion", json!({"major": 2, "minor": 0}));
+    lines.add("testRunArtifact", json!({"testRunStart": start(report)}));
+    if let RunStatus::Failed { reason } = &report.status {
+        let error = json!({"symptom": ReasonCode::NotMeasured.code(), "message": reason});
+        lines.add("testRunArtifact", json!({"error": error}));
+    }
+    for (number, (name, checks)) in grouped(report).into_iter().enumerate() {
+        let id = number.to_string();
+        let mut add = |key: &str, value: Value| {
+            lines.add("testStepArtifact", json!({"testStepId": id, key: value}));
+        };
+        add("testStepStart", json!({"name": name}));
+        for check in &checks {
+            let measured = check.evidence.iter();
+            for measured in measured.filter_map(|one| measurement(report, check, one)) {
+                add("measurement", measured);
+            }
+            add("diagnosis", diagnosis(report, check));
+        }
+        let is_lacking = |check: &&&Check| check.reason.code == ReasonCode::NotMeasured;
+        let status = match checks.iter().find(is_lacking) {
+            Some(_) => "ERROR",
+            None => "COMPLETE",
+        };
+        add("testStepEnd", json!({"status": status}));
+    }
+    let (status, result) = match report.verdict {
+        BoxVerdict::Rejected => ("COMPLETE", "FAIL"),
+        BoxVerdict::Inconclusive => ("ERROR", "NOT_APPLICABLE"),
+        BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => ("COMPLETE", "PASS"),
+    };
+    let end = json!({"testRunEnd": {"status": status, "result": result}});
+    lines.add("testRunArtifact", end);
+    lines.text
+}
+
+impl Lines<'_> {
+    fn add(&mut self, kind: &str, artifact: Value) {
+        // The report has no instant for each figure: all but the first lines are of its end.
+        let at = if self.number < 2 {
+            self.started
+        } else {
+            &self.ended
+        };
+        let line = json!({"sequenceNumber": self.number, "timestamp": at, kind: artifact});
+        self.text.push_str(&line.to_string());
+        self.text.push('\n');
+        self.number += 1;
+    }
+}
+
+/// When the run ended; when it began, where that cannot be read.
+fn ended(report: &Report) -> String {
+    let took = Duration::try_from_secs_f64(report.took_s).unwrap_or_default();
+    let started = humantime::parse_rfc3339(&report.started).ok();
+    let ended = started.and_then(|started: SystemTime| started.checked_add(took));
+    ended.map_or_else(
+        || report.started.clone(),
+        |ended| humantime::format_rfc3339_millis(ended).to_string(),
+    )
+}
+
+/// An object of what is known.
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    let known = fields.into_iter();
+    let known = known.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Value::Object(known.collect::<Map<String, Value>>())
+}
+
+fn start(report: &Report) -> Value {
+    let text = |text: &Option<String>| text.clone().map(Value::from);
+    let hardware = report.devices.iter().map(|device| {
+        object([
+            ("hardwareInfoId", Some(device.label.as_str().into())),
+            ("name", Some(device.name.as_str().into())),
+            ("partType", Some("GPU".into())),
+            ("location", text(&device.slot)),
+            ("serialNumber", text(&device.identity)),
+        ])
+    });
+    let of = &report.node.fingerprint;
+    let software = [
+        ("driver", &of.driver),
+        ("driver interface", &of.interface),
+        ("collective library", &of.collectives),
+        ("kernel", &of.kernel),
+    ];
+    let software = software.map(|(name, version)| {
+        let (id, kind) = (Some(name.into()), Some("SYSTEM".into()));
+        let fields = [
+            ("softwareInfoId", id.clone()),
+            ("name", id),
+            ("softwareType", kind),
+        ];
+        let [id, name, kind] = fields;
+        version.as_ref()?;
+        Some(object([id, name, kind, ("version", text(version))]))
+    });
+    let software = software.into_iter().flatten();
+    let platform = of.cpu.iter().map(|cpu| json!({"info": cpu}));
+    let (profile, level) = (&report.profile.name, &report.level);
+    let soft = report.simulated.as_ref().map(|soft| soft.box_name.as_str());
+    json!({
+        "name": "tplens accept",
+        "version": report.version,
+        "commandLine": format!("tplens accept run --profile {profile} --level {level}"),
+        "parameters": {"profile": profile, "profileSha256": report.profile.sha256, "level": level},
+        "dutInfo": {
+            "dutInfoId": report.node.called(),
+            "hardwareInfos": hardware.collect::<Vec<_>>(),
+            "softwareInfos": software.collect::<Vec<_>>(),
+            "platformInfos": platform.collect::<Vec<_>>(),
+        },
+        "metadata": {"simulated": soft, "status": report.status, "verdict": report.verdict.key()},
+    })
+}
+
+/// The device that a check is about, and the pair, direction or part of it.
+fn place(report: &Report, check: &Check) -> (Option<Value>, Option<Value>) {
+    let labels = report.devices.iter().map(|device| device.label.as_str());
+    let about = check.about.join(" ");
+    let ends = |label: &&str| about.split([' ', ',', '>', '-']).any(|end| end == *label);
+    let of: Vec<&str> = labels.filter(ends).collect();
+    let is_pair = of.len() > 1 || !of.contains(&about.as_str());
+    let kind = if of.len() > 1 { "BUS" } else { "UNSPECIFIED" };
+    let part = is_pair.then(|| json!({"type": kind, "name": about}));
+    (of.first().map(|label| (*label).into()), part)
+}
+
+/// What was measured, counted or seen; words that are withheld are none.
+fn measurement(report: &Report, check: &Check, evidence: &Evidence) -> Option<Value> {
+    let is_main = main_evidence(check) == Some(evidence);
+    let limit = check.limit.as_ref().filter(|_| is_main);
+    let (value, unit) = match evidence {
+        Evidence::Measured { value, unit, .. } => (json!(value), unit.as_str()),
+        Evidence::Counted { before, after, .. } => (
+            json!(after.zip(*before)?.0.checked_sub((*before)?)?),
+            "events",
+        ),
+        Evidence::Seen { value, .. } if value == WITHHELD => return None,
+        Evidence::Seen { value, .. } => (json!(value), ""),
+    };
+    let limited = limit.filter(|limit| limit.unit == unit).map(validators);
+    let expected = match evidence {
+        Evidence::Seen { expected, .. } if is_main => expected.as_ref(),
+        _ => None,
+    };
+    let expected = expected.map(|expected| json!([{"type": "EQUAL", "value": expected}]));
+    let (hardware, part) = place(report, check);
+    Some(object([
+        (
+            "name",
+            Some(format!("{}: {}", check.id, what(evidence)).into()),
+        ),
+        ("value", Some(value)),
+        (
+            "unit",
+            Some(unit).filter(|unit| !unit.is_empty()).map(Value::from),
+        ),
+        ("validators", limited.or(expected)),
+        ("hardwareInfoId", hardware),
+        ("subcomponent", part),
+        ("metadata", Some(json!(evidence))),
+    ]))
+}
+
+/// The line that fails, with the one that warns and the source beside it.
+fn validators(limit: &Limit) -> Value {
+    let kind = match limit.good {
+        Side::AtLeast => "GREATER_THAN_OR_EQUAL",
+        Side::AtMost => "LESS_THAN_OR_EQUAL",
+    };
+    let line = |(name, value): (&str, Option<f64>)| {
+        let metadata = json!({"source": limit.source});
+        Some(json!({"name": name, "type": kind, "value": value?, "metadata": metadata}))
+    };
+    let lines = [("fail", limit.fail), ("warn", limit.warn)];
+    Value::Array(lines.into_iter().filter_map(line).collect())
+}
+
+fn diagnosis(report: &Report, check: &Check) -> Value {
+    let (hardware, part) = place(report, check);
+    // What is not required decides nothing, and a reader would fail the machine for it.
+    let kind = match check.verdict {
+        Verdict::Pass | Verdict::Warn => "PASS",
+        Verdict::Fail if check.required => "FAIL",
+        Verdict::Fail | Verdict::Inconclusive | Verdict::Skip => "UNKNOWN",
+    };
+    let verdict = format!("{}-{}", check.kind, check.reason.code.code());
+    let advice = check.advice.as_ref();
+    let advice = advice.map_or_else(String::new, |advice| format!(". Do: {advice}"));
+    object([
+        ("verdict", Some(verdict.into())),
+        ("type", Some(kind.into())),
+        (
+            "message",
+            Some(format!("{}{advice}", came_to(check)).into()),
+        ),
+        ("hardwareInfoId", hardware),
+        ("subcomponent", part),
+    ])
+}

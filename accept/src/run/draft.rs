@@ -1,0 +1,109 @@
+//! `tplens accept profile draft`: a profile for the machine at hand, printed as TOML. It says what is there, not what was ordered: each line
+//! has its source, to be checked against the order.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use program::outputs::print;
+use program::{Stop, passing_folder};
+use record::{LinkDevice, Links};
+use runner::Interrupt;
+use topology::{PciTree, PcieLink};
+
+use super::folder::Folder;
+use super::scene::{self, Scene};
+use crate::cli::On;
+
+/// Prints the profile.
+pub(crate) fn draft(on: &On, interrupt: &Interrupt) -> Result<u8, Stop> {
+    let path = passing_folder("accept-draft");
+    let folder = Folder::create(&path)?;
+    let drafted = scene::look(on, on.backend.as_deref(), &folder, interrupt);
+    let text = drafted.and_then(|scene| text(&scene));
+    drop(std::fs::remove_dir_all(Path::new(&path)));
+    Ok(print(&text?))
+}
+
+/// The profile of a machine that was looked at.
+fn text(scene: &Scene) -> Result<String, Stop> {
+    let links = &scene.links;
+    let backend = links.backend.as_ref().map(|backend| backend.name.as_str());
+    let (Some(backend), Some(first)) = (backend, links.devices.first()) else {
+        return Err(Stop::Refused("no device to draft a profile for".into()));
+    };
+    let mut names: Vec<&str> = links.devices.iter().map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+    let count = links.devices.len();
+    let is_guest = scene.machine.hypervisor == Some(true);
+    let is_mig = links.devices.iter().any(|device| device.mig.is_some());
+    let mut text = format!(
+        "# Drafted by tplens accept profile draft{}: it says what is there. Compare each line with the order.\n\
+         schema = \"accept-profile/1\"\nname = \"draft\"\ntitle = \"{count}x {}\"\nextends = \"base\"\n\n\
+         # As the driver lists them.\n[match]\nbackend = {backend:?}\nnames = [{}]\ncount = {count}\nmig = {is_mig}\n\
+         guest = {is_guest}\n",
+        match &scene.record.header.simulated {
+            Some(soft) => format!(", SIMULATED on {}", soft.box_name),
+            None => String::new(),
+        },
+        first.name.replace('"', ""),
+        names.join(", "),
+    );
+    if let Some(gib) = memory_gib(links) {
+        text += &format!("memory_gib_at_least = {gib:.1}\n");
+    }
+    text += "\n[link]\n";
+    let maxima = links.devices.iter().map(|device| maximum(scene, device));
+    text += &match maxima.collect::<Option<Vec<PcieLink>>>() {
+        Some(all) => match all.into_iter().reduce(PcieLink::slower) {
+            Some(link) => format!(
+                "generation = {}\nwidth = {}\nsource = \"the best that slot and card can do, as the kernel of this machine shows it\"\n",
+                link.generation(),
+                link.width()
+            ),
+            None => String::new(),
+        },
+        None => {
+            "# generation = 5\n# width = 16\nsource = \"not shown here: state what was ordered\"\n"
+                .to_owned()
+        }
+    };
+    if count > 1 {
+        text += &match is_guest || is_mig {
+            true => "\n[peer]\n# expect = \"direct\"\nsource = \"not known of a guest or of MIG instances: state direct, staged or forbidden\"\n".to_owned(),
+            false => "\n[peer]\nexpect = \"direct\"\nsource = \"assumed: devices of one machine reach each other directly; else staged or forbidden\"\n".to_owned(),
+        };
+    }
+    let mut devices: Vec<&LinkDevice> = links.devices.iter().collect();
+    devices.sort_by_key(|device| device.address);
+    let nodes = devices
+        .iter()
+        .map(|device| device.node.map(|node| node.to_string()));
+    if let Some(nodes) = nodes.collect::<Option<Vec<String>>>() {
+        text += &format!(
+            "\n[numa]\nnodes = [{}]\nsource = \"numa_node of the kernel of this machine, in the order of PCI addresses\"\n",
+            nodes.join(", ")
+        );
+    }
+    let loaded = crate::profile::parsed_text(&text);
+    loaded.map_err(|error| anyhow!("the draft is no profile: {error}"))?;
+    Ok(text)
+}
+
+/// What each device has at least, in GiB, less a GiB that drivers keep.
+fn memory_gib(links: &Links) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 bytes")]
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let all = links.devices.iter().map(|device| device.memory_bytes);
+    let least = all.collect::<Option<Vec<u64>>>()?.into_iter().min()?;
+    Some((gib(least) - 1.0).floor()).filter(|gib| *gib > 0.0)
+}
+
+/// The narrowest maximum between root port and card.
+fn maximum(scene: &Scene, device: &LinkDevice) -> Option<PcieLink> {
+    let tree = PciTree::read(&scene.sysfs, scene.machine.hypervisor == Some(true));
+    let function = tree.at(device.address?)?;
+    let chain = tree.above(&function.pci).chain([function]);
+    chain.filter_map(|one| one.maximum).reduce(PcieLink::slower)
+}
