@@ -131,7 +131,12 @@ fn raw_values_of_both_give_intervals() {
         &format!("{}\n{}\n", detailed(0.02), detailed(0.03)),
     );
     let (a, b) = (a.display().to_string(), b.display().to_string());
-    assert_eq!(ran(&["compare", &a, &b]).0, 2);
+    // The first of them is of the same load.
+    let (code, both) = json(&["compare", &a, &b]);
+    assert_eq!(
+        (code, &row(&both, "TPOT mean")["verdict"]),
+        (0, &json!("same"))
+    );
     let (code, both) = json(&["compare", &a, &format!("{b}#2")]);
     assert_eq!(code, 1);
     for metric in ["TPOT mean", "ITL mean", "TPOT median"] {
@@ -187,7 +192,7 @@ fn a_median_between_two_groups_has_no_verdict() {
 }
 
 #[test]
-fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
+fn a_run_whose_client_was_the_limit_is_marked_and_of_a_low_grade() {
     let mut value = detailed(0.02);
     value["tplens_version"] = json!("0.1.0");
     let good = written("valid.json", &value.to_string());
@@ -195,7 +200,8 @@ fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
     let bad = written("invalid.json", &value.to_string());
     let (good, bad) = (good.display().to_string(), bad.display().to_string());
     let (code, both) = json(&["compare", &good, &bad]);
-    assert_eq!((code, &codes(&both)[..]), (3, &["client-limited"][..]));
+    assert_eq!((code, &codes(&both)[..]), (0, &["client-limited"][..]));
+    assert_eq!(both["grade"], "C");
     let html = written("page.html", "").display().to_string();
     let (code, stdout, stderr) = ran(&["show", &good, &bad, "--html", &html]);
     assert_eq!(code, 0, "{stderr}");
@@ -207,7 +213,7 @@ fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
 }
 
 #[test]
-fn a_sweeps_folder_is_shown_cell_by_cell_and_compared_by_none() {
+fn a_sweeps_folder_is_shown_and_compared_cell_by_cell() {
     let folder = written("sweep/one.json", &detailed(0.02).to_string());
     written("sweep/two.json", &detailed(0.03).to_string());
     let path = folder.parent().unwrap().display().to_string();
@@ -215,7 +221,13 @@ fn a_sweeps_folder_is_shown_cell_by_cell_and_compared_by_none() {
     assert_eq!(code, 0, "{stderr}");
     // A head, and of each 4 rates, and mean and median of four latencies.
     assert_eq!(csv.lines().count(), 1 + 2 * (4 + 8));
-    assert_eq!(ran(&["compare", &path, &path]).0, 2);
+    let (code, both) = json(&["compare", &path, &path]);
+    assert_eq!(code, 0);
+    // The closed loop's rate: each cell is compared with itself, with an interval around 1.
+    let cells = both["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    assert_eq!(cells[1]["headline"]["times"], 1.0);
+    assert_eq!(cells[1]["grade"], "A");
 }
 
 #[test]

@@ -1,16 +1,19 @@
 //! `tplens serve compare`: two serving results, ours or anybody's, against each other.
 
+mod cells;
 mod comparison;
 pub(crate) mod differences;
 mod document;
 mod humps;
 pub(crate) mod ratio;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
-use import::serve::{ServeResult, read_all};
+use import::serve::read_all;
 use program::compare::{CompareFlags, exit_code};
 use program::outputs;
 use program::say;
@@ -18,20 +21,22 @@ use program::show::Show;
 use record::exit;
 
 use crate::show;
-use comparison::{Comparison, compare};
+use cells::{Cells, Named};
+use comparison::Comparison;
 
 pub(crate) use document::item;
 
 /// What to compare and how.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit 1 where B is worse, 3 where the two are not comparable or nothing is certain. Intervals are 95% over the requests of \
-                  both runs; runs of one setting differ by 5% more, which counts as noise."
+    after_help = "Exit 1 where B is worse, 3 where models differ, requests failed or nothing is certain. Grade A: one load, with intervals; \
+                  B: one run each without single requests; C: another load. Intervals are 95% over the requests of both runs; runs of one \
+                  setting differ by 5% more, which counts as noise."
 )]
 pub(crate) struct CompareArgs {
     /// The baseline: a result folder, record.json or journal.jsonl of tplens serve; the JSON or the printed block of
-    /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary. `FILE#2` is the
-    /// second result of a file that holds several.
+    /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary; or the folder of a
+    /// sweep. Of several results those under the same load are compared; `FILE#2` is the second of a file.
     pub(crate) a: PathBuf,
 
     /// The new one, of any of these kinds.
@@ -62,14 +67,23 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> u8 {
 
 /// # Errors
 /// One of them cannot be read, or only one of them is simulated.
-fn compared(args: &CompareArgs) -> anyhow::Result<Comparison> {
+fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
     let (a, b) = (opened(&args.a)?, opened(&args.b)?);
-    compare(&a, &b, args.flags.threshold)
+    Cells::of(&a, &b, args.flags.threshold)
 }
 
-fn written(args: &CompareArgs, show: Show, comparison: &Comparison) -> u8 {
-    let document = document::document(comparison);
-    let json = serde_json::to_string_pretty(comparison)
+fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
+    let (document, json) = match &cells.cells[..] {
+        [one] => (
+            document::document(one, cells),
+            serde_json::to_string_pretty(one),
+        ),
+        _ => (
+            document::of_cells(cells),
+            serde_json::to_string_pretty(cells),
+        ),
+    };
+    let json = json
         .map(|text| text + "\n")
         .map_err(|error| error.to_string());
     let printed = match (args.flags.json.as_deref(), json) {
@@ -77,27 +91,36 @@ fn written(args: &CompareArgs, show: Show, comparison: &Comparison) -> u8 {
         (Some(path), json) => exit::fold([outputs::write(path, json), show.print(&document)]),
         (None, _) => show.print(&document),
     };
-    let code = match comparison.is_refused() {
+    let all = || cells.cells.iter();
+    let code = match all().all(Comparison::is_refused) {
         true => exit::INCONCLUSIVE,
-        false => exit_code(comparison.is_worse(), comparison.judged() > 0),
+        false => exit_code(
+            all().any(|one| !one.is_refused() && one.is_worse()),
+            all().any(|one| one.judged() > 0),
+        ),
     };
     exit::fold([printed, show::page(args.html.as_deref(), &document), code])
 }
 
-/// The one result that a path names. Errors of the readers carry their sources' words already, so that they are not handed on as a
+/// The results that a path names. Errors of the readers carry their sources' words already, so that they are not handed on as a
 /// chain.
-fn opened(path: &Path) -> anyhow::Result<ServeResult> {
+fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
     let (file, number) = numbered(path);
-    let mut results = read_all(&file).map_err(|error| anyhow!("{error}"))?;
+    let (mut results, mut refused) = (Vec::new(), Vec::new());
+    for (label, path) in show::cells(&file) {
+        match read_all(&path) {
+            Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
     let count = results.len();
     match number {
-        None if count == 1 => Ok(results.remove(0)),
+        None if count > 0 => Ok(results),
         None => bail!(
-            "{} holds {count} results; name one, such as {}#1",
-            file.display(),
-            file.display()
+            "{}",
+            refused.first().map_or("no result is there", String::as_str)
         ),
-        Some(number) if (1..=count).contains(&number) => Ok(results.remove(number - 1)),
+        Some(number) if (1..=count).contains(&number) => Ok(vec![results.remove(number - 1)]),
         Some(number) => bail!("{} holds {count} results and no #{number}", file.display()),
     }
 }

@@ -193,7 +193,7 @@ fn points(base: &Series<'_>, other: &Series<'_>) -> (Vec<Point>, Vec<(u32, Optio
             .iter()
             .flat_map(|a| others.iter().map(move |b| (a, b)));
         let mut reasons = pairs.flat_map(|(a, b)| Difference::all(a, b));
-        if let Some(reason) = reasons.find(Difference::refuses) {
+        if let Some(reason) = reasons.find(|one| one.refuses() || one.is_other_load()) {
             refused.push((*num_prompts, Some(reason)));
             continue;
         }
