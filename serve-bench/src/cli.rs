@@ -58,6 +58,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
+    #[command(alias = "serve")]
     /// Puts a load on a server with the OpenAI interface and measures TTFT, TPOT, ITL and end-to-end latency.
     Run(Box<load::Args>),
     /// Serves a simulated box over HTTP as vLLM would.

@@ -11,7 +11,7 @@ mod report;
 mod run;
 mod search;
 mod settings;
-mod sustained;
+pub(crate) mod sustained;
 #[cfg(test)]
 mod virtual_engine;
 

@@ -11,6 +11,7 @@ impl Args {
     /// # Errors
     /// In words.
     pub(in crate::load) fn check(&self) -> Result<(), String> {
+        self.foreign.check()?;
         self.traffic.arrivals()?;
         self.check_model()?;
         self.check_endpoint()?;
