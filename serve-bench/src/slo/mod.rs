@@ -6,6 +6,7 @@
 mod args;
 mod document;
 mod judge;
+mod limit;
 mod objective;
 mod report;
 mod run;
