@@ -279,3 +279,74 @@ fn field_cases_are_one_table_each() {
         assert_eq!(csv.matches(",requests,rate,").count(), rows);
     }
 }
+
+/// What vLLM 0.10 writes without `--save-detailed` for `n` prompts at once: no metadata, no lists.
+fn at_once(n: u32, ttft: f64, tpot: f64) -> Value {
+    let e2el = ttft + 127.0 * tpot;
+    let duration = e2el / 1e3;
+    json!({
+        "date": "20251030-101500", "endpoint_type": "openai", "label": null, "model_id": "meta-llama/Llama-3.1-8B",
+        "tokenizer_id": "meta-llama/Llama-3.1-8B", "num_prompts": n, "request_rate": "inf", "burstiness": 1.0,
+        "max_concurrency": null, "duration": duration, "completed": n, "total_input_tokens": 1024 * n,
+        "total_output_tokens": 128 * n, "request_throughput": f64::from(n) / duration,
+        "output_throughput": f64::from(128 * n) / duration, "mean_ttft_ms": ttft, "median_ttft_ms": ttft, "p99_ttft_ms": ttft,
+        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "p99_tpot_ms": tpot,
+    })
+}
+
+/// The files of two machines as their owner named them. Machine C is 1.05 times as slow by itself. Two cards at x8 (B) take 1.25
+/// times the TTFT and 1.10 times the TPOT; one card 1.01 and 0.995 times.
+fn two_machines() -> PathBuf {
+    let rows = [
+        ("1C", 1, 1.05, 1.05),
+        ("2C", 2, 1.05, 1.05),
+        ("1A", 1, 1.0, 1.0),
+        ("1B", 1, 1.01, 0.995),
+        ("2B", 2, 1.25, 1.10),
+    ];
+    let mut file = PathBuf::new();
+    for (config, tp, ttft, tpot) in rows {
+        for n in 1..=200 {
+            let size = f64::from(n);
+            let value = at_once(n, ttft * (50.0 + 30.0 * size), tpot * (30.0 + 0.2 * size));
+            let name = format!("r9700/{config}_8B_{tp}1024_np{n}_20251030-101500.json");
+            file = written(&name, &value.to_string());
+        }
+    }
+    file.parent().unwrap().to_owned()
+}
+
+#[test]
+fn the_cost_of_a_narrow_link_comes_out_with_its_floor_and_without_the_other_machine() {
+    let folder = two_machines();
+    let of = |config: &str| folder.join(format!("{config}_")).display().to_string();
+    let sides = ["2C", "2B", "1A", "1B", "1C"].map(of);
+    let [a, b, x16, x8, there] = sides.each_ref().map(String::as_str);
+    let beside = ["--control", x16, x8, "--machine", there, x16];
+    let arguments = [&["compare", a, b][..], &beside].concat();
+    let (code, both) = json(&arguments);
+    assert_eq!((code, both["cells"].as_array().unwrap().len()), (1, 200));
+    let bands = both["bands"].as_array().unwrap();
+    // 1, 2-4, 5-8, 9-16, 17-32, 33-64, 65-128, 129-200 of two metrics.
+    assert_eq!(bands.len(), 16);
+    let near = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-6;
+    for band in bands {
+        // 1.25 / 1.05 and 1.10 / 1.05; one card is 1 / 1.05 on that machine, so that 1.25 and 1.10 are left.
+        let (own, floor) = match band["metric"].as_str().unwrap() {
+            "TTFT mean" => (1.25, 0.01),
+            _ => (1.10, 0.005),
+        };
+        assert!(near(&band["ratio"], own / 1.05), "{band}");
+        assert!(near(&band["beyond_machine"], own), "{band}");
+        assert!(near(&band["floor"], floor), "{band}");
+        assert_eq!(band["verdict"], "regression");
+    }
+    let (_, screen, _) = ran(&arguments);
+    assert!(screen.lines().count() <= 25, "{screen}");
+    assert_says(&screen, &["1.25-1.25x", "1.10-1.10x"]);
+    // One card at both links: within what it differs by itself.
+    let (code, both) = json(&["compare", x16, x8, "--control", x16, x8]);
+    assert_eq!(code, 0);
+    let mut bands = both["bands"].as_array().unwrap().iter();
+    assert!(bands.all(|band| band["verdict"] == "same"));
+}

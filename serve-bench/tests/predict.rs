@@ -319,7 +319,6 @@ fn words_of_others_draw_nothing_on_a_terminal() {
         &["engine-log", &missing],
         &["sweep", &toml],
         &["sweep", &missing],
-        &["sweep-report", &missing],
         &["study", "--model", &config, "--sim", name],
         &["demo", "--box", name],
         &["engine", "--box", name, "--model", &config],

@@ -4,6 +4,7 @@ use import::serve::ServeResult;
 use program::compare::Threshold;
 use serde::Serialize;
 
+use super::bands::Band;
 use super::comparison::{Comparison, compare};
 use super::differences::Difference;
 
@@ -17,6 +18,8 @@ pub(super) struct Cells {
     pub(super) cells: Vec<Comparison>,
     /// Whether the sides share no load.
     pub(super) best_of_each: bool,
+    /// Ratios in bands of loads, where there are many.
+    pub(super) bands: Vec<Band>,
     /// Results that only one side has.
     pub(super) only_a: usize,
     pub(super) only_b: usize,
@@ -49,6 +52,7 @@ impl Cells {
         }
         Ok(Self {
             cells,
+            bands: Vec::new(),
             best_of_each,
             only_a: a.len() - matched,
             only_b: b.len() - matched,
@@ -68,7 +72,15 @@ fn is_same_load(a: &ServeResult, b: &ServeResult) -> bool {
                 _ => one.is_other_load(),
             }
     };
-    limits.is_none_or(|(a, b)| (a - b).abs() < 0.5) && !Difference::all(a, b).iter().any(differs)
+    // All at once their number is the load.
+    let at_once = |one: &ServeResult| {
+        let is_at_once = one.run.request_rate_asked.is_some_and(f64::is_infinite);
+        is_at_once.then_some(one.run.completed + one.run.failed.unwrap_or(0))
+    };
+    let counts = at_once(a).zip(at_once(b));
+    limits.is_none_or(|(a, b)| (a - b).abs() < 0.5)
+        && counts.is_none_or(|(a, b)| a == b)
+        && !Difference::all(a, b).iter().any(differs)
 }
 
 /// The result with the most output tokens, or requests, a second.

@@ -53,6 +53,8 @@ pub(super) struct Side {
     pub(super) failed: Option<u64>,
     /// How requests came.
     pub(super) load: String,
+    /// Requests in flight, or a second, or at once, as they were asked for.
+    pub(super) size: f64,
     pub(super) in_flight: Option<f64>,
     pub(super) input_tokens_each: Option<f64>,
     pub(super) output_tokens_each: Option<f64>,
@@ -237,12 +239,22 @@ impl Side {
             completed: run.completed,
             failed: run.failed,
             load: view::serve::arrivals(run),
+            size: size(result),
             in_flight: result.in_flight(),
             input_tokens_each: result.input_each(),
             output_tokens_each: result.output_each(),
             findings: result.findings.clone(),
         }
     }
+}
+
+/// How large a load is, by what was asked for.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn size(result: &ServeResult) -> f64 {
+    let run = &result.run;
+    let rate = run.request_rate_asked.filter(|rate| rate.is_finite());
+    let sent = run.completed + run.failed.unwrap_or(0);
+    run.concurrency_asked.or(rate).unwrap_or(sent as f64)
 }
 
 /// A metric that one of them may have.

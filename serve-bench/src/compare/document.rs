@@ -4,6 +4,7 @@ use program::compare::{self, ComparedRow, Verdict};
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
+use super::bands::{Band, METRICS};
 use super::cells::Cells;
 use super::comparison::{Comparison, Grade, Headline, Row, Side, gain};
 use super::differences::Difference;
@@ -143,7 +144,7 @@ pub(super) fn of_cells(cells: &Cells) -> Document {
     };
     let metric = all().next().map_or("", |one| one.headline.metric.as_str());
     let (low, high) = (times.first().copied(), times.last().copied());
-    let answer = vec![
+    let mut answer = vec![
         format!(
             "{head}: {:.2}-{:.2}x in {metric}, median {:.2}x of {} loads.",
             low.unwrap_or(f64::NAN),
@@ -181,10 +182,18 @@ pub(super) fn of_cells(cells: &Cells) -> Document {
         });
         Section::detail(heading, vec![Block::list(rows.collect::<Vec<String>>())])
     });
-    let table = Section::new(
-        "Each load, how many times as fast B is",
-        vec![Block::Table(loads(cells))],
-    );
+    let heading = "Each load, how many times as fast B is";
+    let table = match cells.bands.is_empty() {
+        true => vec![Section::new(heading, vec![Block::Table(loads(cells))])],
+        false => {
+            answer.splice(0..1, in_bands(cells));
+            let bands = Block::Table(of_bands(cells));
+            vec![
+                Section::new("B's time over A's, medians in bands of loads", vec![bands]),
+                Section::detail(heading, vec![Block::Table(loads(cells))]),
+            ]
+        }
+    };
     Document {
         title: "Serving results, load by load".to_owned(),
         simulated: all().find_map(|one| {
@@ -199,9 +208,61 @@ pub(super) fn of_cells(cells: &Cells) -> Document {
         answer,
         findings: findings.into_iter().map(counted).collect(),
         next: Vec::new(),
-        sections: [table].into_iter().chain(details).collect(),
+        sections: table.into_iter().chain(details).collect(),
         made_by: made_by(),
     }
+}
+
+/// A sentence for each metric: what B costs beyond the control.
+fn in_bands(cells: &Cells) -> Vec<String> {
+    let of = |metric: &str| {
+        let own = cells.bands.iter().filter(|band| band.metric == metric);
+        let own: Vec<&Band> = own.collect();
+        let ratio = |band: &&Band| band.beyond_machine.unwrap_or(band.ratio);
+        let low = own.iter().map(ratio).reduce(f64::min)?;
+        let high = own.iter().map(ratio).reduce(f64::max)?;
+        let floor = own.iter().filter_map(|band| band.floor).reduce(f64::max);
+        let floor = floor.map_or_else(
+            || "no control".to_owned(),
+            |floor| format!("the control differs by {:.1}% at most", floor * 100.0),
+        );
+        let beyond = own
+            .iter()
+            .filter(|band| band.verdict != Verdict::Same)
+            .count();
+        Some(format!(
+            "{metric}: B takes {low:.2}-{high:.2}x the time of A; {floor}; {beyond} of {} bands beyond.",
+            own.len()
+        ))
+    };
+    METRICS.iter().filter_map(|metric| of(metric)).collect()
+}
+
+fn of_bands(cells: &Cells) -> Table {
+    let mut table = Table::under([
+        "",
+        "loads",
+        "n",
+        "B/A",
+        "floor",
+        "without machine",
+        "verdict",
+    ]);
+    let dash = || "—".to_owned();
+    for band in &cells.bands {
+        table.row([
+            band.metric.to_owned(),
+            format!("{}-{}", band.from, band.to),
+            band.loads.to_string(),
+            format!("{:.3}", band.ratio),
+            band.floor
+                .map_or_else(dash, |floor| format!("{:.1}%", floor * 100.0)),
+            band.beyond_machine
+                .map_or_else(dash, |ratio| format!("{ratio:.3}")),
+            band.verdict.words().to_owned(),
+        ]);
+    }
+    table
 }
 
 /// What only one side has.
@@ -255,7 +316,7 @@ fn side(name: &str, side: &Side) -> String {
 }
 
 /// The line of a difference.
-pub(crate) fn item(difference: &Difference) -> Item {
+fn item(difference: &Difference) -> Item {
     use Difference as D;
     let tone = if difference.refuses() {
         Tone::Bad

@@ -1,8 +1,9 @@
 //! `tplens serve compare`: two serving results, ours or anybody's, against each other.
 
+mod bands;
 mod cells;
 mod comparison;
-pub(crate) mod differences;
+mod differences;
 mod document;
 mod humps;
 pub(crate) mod ratio;
@@ -14,17 +15,19 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use import::serve::read_all;
-use program::compare::{CompareFlags, exit_code};
+use program::compare::{CompareFlags, Verdict, exit_code};
 use program::outputs;
 use program::say;
 use program::show::Show;
 use record::exit;
 
 use crate::show;
+use bands::Band;
 use cells::{Cells, Named};
 use comparison::Comparison;
 
-pub(crate) use document::item;
+/// More loads than this are shown in bands.
+const FEW: usize = 16;
 
 /// What to compare and how.
 #[derive(Debug, Args)]
@@ -36,11 +39,20 @@ pub(crate) use document::item;
 pub(crate) struct CompareArgs {
     /// The baseline: a result folder, record.json or journal.jsonl of tplens serve; the JSON or the printed block of
     /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary; or the folder of a
-    /// sweep. Of several results those under the same load are compared; `FILE#2` is the second of a file.
+    /// sweep, or the beginning of the names of several, such as results/2B_. Of several results those under the same load are compared;
+    /// `FILE#2` is the second of a file.
     pub(crate) a: PathBuf,
 
     /// The new one, of any of these kinds.
     pub(crate) b: PathBuf,
+
+    /// What two runs differ by for no reason, such as one card at both links: ratios within it are noise. Two sides, as A and B.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    control: Vec<PathBuf>,
+
+    /// What the machines differ by, where A and B are on two: the same card and link on both. Ratios are divided by it.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    machine: Vec<PathBuf>,
 
     /// Write the comparison to this file as a page, too.
     #[arg(long, value_name = "FILE")]
@@ -68,13 +80,23 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> u8 {
 /// # Errors
 /// One of them cannot be read, or only one of them is simulated.
 fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
-    let (a, b) = (opened(&args.a)?, opened(&args.b)?);
-    Cells::of(&a, &b, args.flags.threshold)
+    let threshold = args.flags.threshold;
+    let of = |a: &Path, b: &Path| Cells::of(&opened(a)?, &opened(b)?, threshold);
+    let beside = |sides: &[PathBuf]| match sides {
+        [a, b] => of(a, b).map(Some),
+        _ => Ok(None),
+    };
+    let (control, machine) = (beside(&args.control)?, beside(&args.machine)?);
+    let mut cells = of(&args.a, &args.b)?;
+    if cells.cells.len() > FEW || control.is_some() || machine.is_some() {
+        cells.bands = bands::bands(&cells, control.as_ref(), machine.as_ref(), threshold);
+    }
+    Ok(cells)
 }
 
 fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
     let (document, json) = match &cells.cells[..] {
-        [one] => (
+        [one] if cells.bands.is_empty() => (
             document::document(one, cells),
             serde_json::to_string_pretty(one),
         ),
@@ -92,12 +114,14 @@ fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
         (None, _) => show.print(&document),
     };
     let all = || cells.cells.iter();
+    let is_slower = |band: &Band| band.verdict == Verdict::Regression;
+    let is_worse = match cells.bands.is_empty() {
+        true => all().any(|one| !one.is_refused() && one.is_worse()),
+        false => cells.bands.iter().any(is_slower),
+    };
     let code = match all().all(Comparison::is_refused) {
         true => exit::INCONCLUSIVE,
-        false => exit_code(
-            all().any(|one| !one.is_refused() && one.is_worse()),
-            all().any(|one| one.judged() > 0),
-        ),
+        false => exit_code(is_worse, all().any(|one| one.judged() > 0)),
     };
     exit::fold([printed, show::page(args.html.as_deref(), &document), code])
 }
@@ -107,7 +131,8 @@ fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
 fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
     let (file, number) = numbered(path);
     let (mut results, mut refused) = (Vec::new(), Vec::new());
-    for (label, path) in show::cells(&file) {
+    let paths = beginning_with(&file).unwrap_or_else(|| vec![file.clone()]);
+    for (label, path) in paths.iter().flat_map(|path| show::cells(path)) {
         match read_all(&path) {
             Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
             Err(error) => refused.push(error.to_string()),
@@ -123,6 +148,21 @@ fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
         Some(number) if (1..=count).contains(&number) => Ok(vec![results.remove(number - 1)]),
         Some(number) => bail!("{} holds {count} results and no #{number}", file.display()),
     }
+}
+
+/// The files and folders whose names begin with what a path ends with; `None` where it is one itself.
+fn beginning_with(path: &Path) -> Option<Vec<PathBuf>> {
+    let name = path.file_name()?.to_str().filter(|_| !path.exists())?;
+    let folder = path.parent().filter(|one| !one.as_os_str().is_empty());
+    let entries = folder.unwrap_or(Path::new(".")).read_dir().ok()?;
+    let begins = |path: &PathBuf| {
+        let own = path.file_name().and_then(|own| own.to_str());
+        own.is_some_and(|own| own.starts_with(name))
+    };
+    let entries = entries.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(begins).collect();
+    found.sort();
+    (!found.is_empty()).then_some(found)
 }
 
 /// `FILE#2` as a file and a number, where there is no file of that very name.

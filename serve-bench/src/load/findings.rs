@@ -205,8 +205,10 @@ fn not_sustained(serve: &Serve) -> Option<ServeFinding> {
         Some(_) => !seen.held,
         None => summary.duration_s - last_s > own_s * OWN_LENGTHS,
     };
-    (!matches!(load.arrivals, Arrivals::Ramp { .. })
-        && last_s > 0.0
+    (!matches!(
+        load.arrivals,
+        Arrivals::Ramp { .. } | Arrivals::Trace { .. }
+    ) && last_s > 0.0
         && completed < asked * 0.95
         && is_behind)
         .then_some(ServeFinding::RateNotSustained { asked, completed })

@@ -16,7 +16,7 @@ use runner::Interrupt;
 use tokio::sync::oneshot;
 use topology::{Machine, Sysfs};
 
-use super::args::{Args, PrefixCache};
+use super::args::Args;
 use super::budget::{self, Budget};
 use super::client::{self, SendLags};
 use super::dispatch::{self, Ending, Sent, Told, Work};
@@ -387,7 +387,7 @@ impl Session<'_> {
             sent,
             &self.output_tokens,
             self.simulated.as_deref(),
-            self.args.data.prefix_cache == Some(PrefixCache::Expect),
+            self.args.data.expects_cache(),
         ));
         found.into_iter().try_for_each(|one| self.found(one))
     }

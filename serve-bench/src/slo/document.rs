@@ -60,18 +60,14 @@ fn sentences(answer: &Answer) -> Vec<String> {
     let by = limited.map_or_else(String::new, |by| format!("; limited by {by}"));
     let mut sentences = vec![match (found.met, found.outcome) {
         (Some(met), Outcome::Always) => {
-            format!(
-                "{} {unit} meets {slo}, as does every load that was tried.",
-                significant(met)
-            )
+            format!("{met} {unit} meets {slo}, as does every load that was tried.")
         }
-        (Some(met), _) => format!("{} {unit} meets {slo}{by}.", significant(met)),
+        (Some(met), _) => format!("{met} {unit} meets {slo}{by}."),
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
     let attained = |run: &Decision| {
         let part = run.attained?;
-        let load = significant(run.at);
-        Some(format!("{:.1}% at {load}", part * 100.0))
+        Some(format!("{:.1}% at {}", part * 100.0, run.at))
     };
     let parts = [at(found.met), not].into_iter().flatten();
     let parts: Vec<String> = parts.filter_map(attained).collect();
@@ -81,7 +77,7 @@ fn sentences(answer: &Answer) -> Vec<String> {
     }
     if let Some(not) = found.not_met {
         let verdict = found.not_met_verdict.map_or("not met", word);
-        sentences.push(format!("At {} {unit} it is {verdict}.", significant(not)));
+        sentences.push(format!("At {not} {unit} it is {verdict}."));
     }
     if let Some(limit) = found.client_limit {
         sentences.push(format!(
@@ -94,6 +90,7 @@ fn sentences(answer: &Answer) -> Vec<String> {
 /// What kept the server from more.
 fn limited_by(limit: &Limit) -> String {
     let waiting = |waiting: &Option<f64>| {
+        let waiting = waiting.filter(|waiting| *waiting > 0.0);
         waiting.map_or_else(String::new, |waiting| format!(" ({waiting:.0} waiting)"))
     };
     match limit {
@@ -310,7 +307,7 @@ mod tests {
             screen.lines().all(|line| line.chars().count() <= 100),
             "{screen}"
         );
-        let end = screen.split_once("50.00 requests/s meets").unwrap().1;
+        let end = screen.split_once("50 requests/s meets").unwrap().1;
         assert!(
             end.contains("mean_ttft <= 50 ms") && end.contains("64 requests/s"),
             "{screen}"

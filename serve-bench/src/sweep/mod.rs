@@ -13,5 +13,5 @@ mod serving;
 
 pub(crate) use self::args::SweepArgs;
 pub(crate) use self::expand::{Cell, expand};
-pub(crate) use self::plan::{Plan, Setup};
+pub(crate) use self::plan::Plan;
 pub(crate) use self::run::run;

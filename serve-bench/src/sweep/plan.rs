@@ -27,21 +27,11 @@ pub(crate) struct Plan {
     /// What `{gpus}` is for a configuration.
     #[serde(default)]
     pub(super) gpus: BTreeMap<String, String>,
-    /// What configurations are, for `sweep-report`: by a whole label (`1A`), or by what follows its number (`A`).
-    #[serde(default)]
-    pub(crate) setups: BTreeMap<String, Setup>,
+    /// What configurations are, for who reads the plan.
+    #[serde(default, rename = "setups")]
+    _setups: toml::Table,
     /// The cells.
     pub(super) matrix: Vec<Matrix>,
-}
-
-/// What a configuration is.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Setup {
-    /// Its cards' links, such as `x8` or `gen4 x16`.
-    pub(crate) link: String,
-    /// The machine that it is in: what is in one machine differs by the link alone.
-    pub(crate) machine: String,
 }
 
 /// How servers are started.

@@ -1,6 +1,7 @@
 //! What requests are made of: random prompts of a length, or those of a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, ValueEnum};
 
@@ -12,7 +13,7 @@ pub(in crate::load) struct DataArgs {
     ///
     /// random: prompts of random words, about one token each; random-ids: of random token ids, exact. From --dataset-path:
     /// sharegpt: the first two turns of each conversation (JSON); custom, or openqa: the `prompt`, `question` or `messages` of each
-    /// line, with its `output_tokens` (JSONL).
+    /// line, with its `output_tokens` (JSONL); trace: instants, lengths and shared blocks of Mooncake's (JSONL) or Azure's (CSV) traces.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = DatasetName::Random)]
     pub(in crate::load) dataset_name: DatasetName,
 
@@ -64,6 +65,20 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
     pub(in crate::load) vocab: u32,
 
+    /// sharegpt: ask every turn of a conversation, one after the other, with what was said before.
+    ///
+    /// What the model said before is what the file has. Needs --endpoint chat and --max-concurrency, which counts conversations.
+    #[arg(long, requires = "max_concurrency")]
+    pub(in crate::load) multi_turn: bool,
+
+    /// Seconds between a reply and the next turn of a conversation.
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", requires = "multi_turn", value_parser = program::command_line::seconds)]
+    pub(in crate::load) think_time: Option<Duration>,
+
+    /// trace: play it so many times as fast.
+    #[arg(long, hide_short_help = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = factor)]
+    pub(in crate::load) trace_speed: f64,
+
     /// For files in vLLM's form only: lengths are counted in words, and by the server's own count.
     #[arg(long, hide_short_help = true, value_name = "PATH")]
     pub(in crate::load) tokenizer: Option<String>,
@@ -99,6 +114,9 @@ pub(in crate::load) enum DatasetName {
     /// One's own, or open questions.
     #[value(alias = "openqa")]
     Custom,
+    /// Instants and lengths of a published trace.
+    #[value(aliases = ["mooncake", "azure", "timed_trace"])]
+    Trace,
 }
 
 /// What is said of a prefix cache.
@@ -122,15 +140,20 @@ impl DataArgs {
     pub(in crate::load) fn ignores_eos(&self) -> bool {
         let by_data = matches!(
             self.dataset_name,
-            DatasetName::Random | DatasetName::RandomIds
+            DatasetName::Random | DatasetName::RandomIds | DatasetName::Trace
         );
         self.ignore_eos || (by_data && !self.no_ignore_eos)
+    }
+
+    /// Whether prompts from a cache are what is to be measured: a conversation's turns begin alike.
+    pub(in crate::load) fn expects_cache(&self) -> bool {
+        self.multi_turn || self.prefix_cache == Some(PrefixCache::Expect)
     }
 
     /// Whether prompts are token ids.
     pub(in crate::load) fn has_ids(&self) -> bool {
         match self.dataset_name {
-            DatasetName::Random => self.prompt == Some(PromptArg::TokenIds),
+            DatasetName::Random | DatasetName::Trace => self.prompt == Some(PromptArg::TokenIds),
             DatasetName::RandomIds => true,
             _ => false,
         }
@@ -145,6 +168,13 @@ impl DataArgs {
     pub(in crate::load) fn random_output(&self) -> u32 {
         self.random_output_len.or(self.output_len).unwrap_or(128)
     }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|factor| (1e-3..=1e6).contains(factor))
+        .ok_or_else(|| format!("`{text}` is not a number from 0.001 to 1000000"))
 }
 
 fn ratio(text: &str) -> Result<f64, String> {

@@ -89,6 +89,16 @@ impl Traffic {
         self.num_prompts.or(default)
     }
 
+    /// Whether a rate or a ramp says when requests are sent.
+    pub(in crate::load) fn is_paced(&self) -> bool {
+        self.request_rate.is_finite() || self.ramp_up_strategy.is_some()
+    }
+
+    /// Measured requests where the command line says how many.
+    pub(in crate::load) fn num_prompts(&self) -> Option<u32> {
+        self.num_prompts
+    }
+
     /// Requests before the measured part.
     pub(in crate::load) fn warmups(&self) -> u32 {
         self.num_warmups
