@@ -309,6 +309,7 @@ fn words_of_others_draw_nothing_on_a_terminal() {
         &["show", &missing][..],
         &["show", &journal],
         &["compare", &missing, &journal],
+        &["compare", &missing, &missing],
         &[
             "explain", "--tp1", &missing, "--tp2", &journal, "--model", name,
         ],

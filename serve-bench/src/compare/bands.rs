@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use program::compare::{Threshold, Verdict, judge_by};
-use serde::Serialize;
 use stats::median;
 
-use super::cells::Cells;
+use super::cells::{Band, Cells};
 use super::comparison::Comparison;
 
 /// The last load of each band; a band begins after the one before it.
@@ -17,23 +16,6 @@ const FLOOR_POINTS: usize = 8;
 
 /// Times that are compared.
 pub(super) const METRICS: [&str; 2] = ["TTFT mean", "TPOT mean"];
-
-/// Ratios of one band and metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Band {
-    pub(super) metric: &'static str,
-    /// The first and last load that is there: in flight, requests/s, or requests at once.
-    pub(super) from: f64,
-    pub(super) to: f64,
-    pub(super) loads: usize,
-    /// The median over loads of B's time over A's.
-    pub(super) ratio: f64,
-    /// The largest difference of the control in the same band, as a fraction; of all bands where it has few loads there.
-    pub(super) floor: Option<f64>,
-    /// The ratio over that of `--machine`: without what the machines differ by.
-    pub(super) beyond_machine: Option<f64>,
-    pub(super) verdict: Verdict,
-}
 
 /// Ratios by load.
 type Ratios = Vec<(f64, f64)>;

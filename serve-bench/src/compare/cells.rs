@@ -1,10 +1,9 @@
 //! Two sides of several results each: which result of the one is compared with which of the other.
 
 use import::serve::ServeResult;
-use program::compare::Threshold;
+use program::compare::{Threshold, Verdict};
 use serde::Serialize;
 
-use super::bands::Band;
 use super::comparison::{Comparison, compare};
 use super::differences::Difference;
 
@@ -23,6 +22,23 @@ pub(super) struct Cells {
     /// Results that only one side has.
     pub(super) only_a: usize,
     pub(super) only_b: usize,
+}
+
+/// Ratios of one band and metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Band {
+    pub(super) metric: &'static str,
+    /// The first and last load that is there: in flight, requests/s, or requests at once.
+    pub(super) from: f64,
+    pub(super) to: f64,
+    pub(super) loads: usize,
+    /// The median over loads of B's time over A's.
+    pub(super) ratio: f64,
+    /// The largest difference of the control in the same band, as a fraction; of all bands where it has few loads there.
+    pub(super) floor: Option<f64>,
+    /// The ratio over that of `--machine`: without what the machines differ by.
+    pub(super) beyond_machine: Option<f64>,
+    pub(super) verdict: Verdict,
 }
 
 impl Cells {

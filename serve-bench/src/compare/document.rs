@@ -4,8 +4,8 @@ use program::compare::{self, ComparedRow, Verdict};
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::bands::{Band, METRICS};
-use super::cells::Cells;
+use super::bands::METRICS;
+use super::cells::{Band, Cells};
 use super::comparison::{Comparison, Grade, Headline, Row, Side, gain};
 use super::differences::Difference;
 

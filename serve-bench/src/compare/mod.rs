@@ -22,8 +22,7 @@ use program::show::Show;
 use record::exit;
 
 use crate::show;
-use bands::Band;
-use cells::{Cells, Named};
+use cells::{Band, Cells, Named};
 use comparison::Comparison;
 
 /// More loads than this are shown in bands.

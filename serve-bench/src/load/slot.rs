@@ -309,6 +309,7 @@ mod tests {
         let request = Request {
             body: bytes::Bytes::new(),
             most_chunks: None,
+            think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
         assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");

@@ -10,7 +10,9 @@ use view::{Block, Document, Item, Next, Section, Table, Tone};
 use super::expand::Cell;
 use super::knee::{curves, knee};
 use super::matrix::LABEL;
-use super::run::PAGE;
+
+/// The page with curves, in the sweep's folder.
+pub(super) const PAGE: &str = "sweep.html";
 
 /// Curves whose knee stands in the answer.
 const KNEES: usize = 3;

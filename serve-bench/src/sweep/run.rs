@@ -12,7 +12,7 @@ use view::Document;
 
 use super::args::SweepArgs;
 use super::command::{ServerCommand, longest};
-use super::document::{Swept, planned, swept};
+use super::document::{PAGE, Swept, planned, swept};
 use super::expand::{Cell, Group, expand, groups, narrowed};
 use super::matrix::plan;
 use super::plan::Plan;
@@ -21,9 +21,6 @@ use crate::attempt::{self, complete};
 
 /// The plan as it was begun.
 const PLAN: &str = "plan.toml";
-
-/// The page with curves.
-pub(super) const PAGE: &str = "sweep.html";
 
 /// Where cells are.
 pub(super) const CELLS: &str = "cells";

@@ -70,7 +70,7 @@ impl Args {
         let is_closed = matches!(self.traffic.arrivals()?, Arrivals::ClosedLoop);
         if self.data.multi_turn && !is_closed {
             return Err(
-                "--multi-turn is a closed loop of conversations; leave --request-rate out"
+                "--multi-turn is a closed loop of conversations; give --max-concurrency and no --request-rate"
                     .to_owned(),
             );
         }

@@ -68,7 +68,7 @@ pub(in crate::load) struct DataArgs {
     /// sharegpt: ask every turn of a conversation, one after the other, with what was said before.
     ///
     /// What the model said before is what the file has. Needs --endpoint chat and --max-concurrency, which counts conversations.
-    #[arg(long, requires = "max_concurrency")]
+    #[arg(long)]
     pub(in crate::load) multi_turn: bool,
 
     /// Seconds between a reply and the next turn of a conversation.
