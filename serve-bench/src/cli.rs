@@ -12,7 +12,6 @@ use crate::show::ShowArgs;
 use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
-use crate::sweep_report::SweepReportArgs;
 use crate::{load, selftest, server};
 
 /// What the codes of `record::exit` mean here.
@@ -58,6 +57,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
+    #[command(alias = "serve")]
     /// Puts a load on a server with the OpenAI interface and measures TTFT, TPOT, ITL and end-to-end latency.
     Run(Box<load::Args>),
     /// Serves a simulated box over HTTP as vLLM would.
@@ -70,8 +70,6 @@ pub(crate) enum ServeCommand {
     Slo(Box<SloArgs>),
     /// Runs a matrix of loads, each into a folder of its own, on servers that it starts.
     Sweep(Box<SweepArgs>),
-    /// Says what a narrower link costs, from sweeps of one or several machines.
-    SweepReport(SweepReportArgs),
     /// Prints what earlier runs measured, also one that was killed, or what other clients' files hold.
     Show(ShowArgs),
     /// Compares two results, ours or anybody's, the first being the baseline.

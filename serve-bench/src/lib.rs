@@ -19,7 +19,6 @@ mod show;
 mod slo;
 mod study;
 mod sweep;
-mod sweep_report;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{ended, interruptible};
@@ -69,7 +68,6 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Sweep(args) => {
             interruptible(|interrupt| sweep::run(&args, show, interrupt, &say))
         }
-        ServeCommand::SweepReport(args) => sweep_report::run(&args, show),
         ServeCommand::Show(args) => show::run(&args, show),
         ServeCommand::Compare(args) => compare::run(&args, show),
     }

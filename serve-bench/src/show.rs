@@ -100,7 +100,7 @@ pub(crate) fn page(file: Option<&Path>, document: &Document) -> u8 {
 
 /// The path itself, or the results in a folder that is none: the cells of a sweep with what its plan says they are, else all below
 /// it with the names of their folders.
-fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
+pub(crate) fn cells(path: &Path) -> Vec<(Option<String>, PathBuf)> {
     let is_result = |path: &Path| path.is_file() || ResultFolder::is_taken(path);
     let Ok(entries) = std::fs::read_dir(path) else {
         return vec![(None, path.to_owned())];

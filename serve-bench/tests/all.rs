@@ -11,4 +11,3 @@ mod selftest;
 mod slo;
 mod study;
 mod sweep;
-mod sweep_report;

@@ -131,7 +131,12 @@ fn raw_values_of_both_give_intervals() {
         &format!("{}\n{}\n", detailed(0.02), detailed(0.03)),
     );
     let (a, b) = (a.display().to_string(), b.display().to_string());
-    assert_eq!(ran(&["compare", &a, &b]).0, 2);
+    // The first of them is of the same load.
+    let (code, both) = json(&["compare", &a, &b]);
+    assert_eq!(
+        (code, &row(&both, "TPOT mean")["verdict"]),
+        (0, &json!("same"))
+    );
     let (code, both) = json(&["compare", &a, &format!("{b}#2")]);
     assert_eq!(code, 1);
     for metric in ["TPOT mean", "ITL mean", "TPOT median"] {
@@ -187,7 +192,7 @@ fn a_median_between_two_groups_has_no_verdict() {
 }
 
 #[test]
-fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
+fn a_run_whose_client_was_the_limit_is_marked_and_of_a_low_grade() {
     let mut value = detailed(0.02);
     value["tplens_version"] = json!("0.1.0");
     let good = written("valid.json", &value.to_string());
@@ -195,7 +200,8 @@ fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
     let bad = written("invalid.json", &value.to_string());
     let (good, bad) = (good.display().to_string(), bad.display().to_string());
     let (code, both) = json(&["compare", &good, &bad]);
-    assert_eq!((code, &codes(&both)[..]), (3, &["client-limited"][..]));
+    assert_eq!((code, &codes(&both)[..]), (0, &["client-limited"][..]));
+    assert_eq!(both["grade"], "C");
     let html = written("page.html", "").display().to_string();
     let (code, stdout, stderr) = ran(&["show", &good, &bad, "--html", &html]);
     assert_eq!(code, 0, "{stderr}");
@@ -207,7 +213,7 @@ fn a_run_whose_client_was_the_limit_is_marked_and_refused() {
 }
 
 #[test]
-fn a_sweeps_folder_is_shown_cell_by_cell_and_compared_by_none() {
+fn a_sweeps_folder_is_shown_and_compared_cell_by_cell() {
     let folder = written("sweep/one.json", &detailed(0.02).to_string());
     written("sweep/two.json", &detailed(0.03).to_string());
     let path = folder.parent().unwrap().display().to_string();
@@ -215,7 +221,13 @@ fn a_sweeps_folder_is_shown_cell_by_cell_and_compared_by_none() {
     assert_eq!(code, 0, "{stderr}");
     // A head, and of each 4 rates, and mean and median of four latencies.
     assert_eq!(csv.lines().count(), 1 + 2 * (4 + 8));
-    assert_eq!(ran(&["compare", &path, &path]).0, 2);
+    let (code, both) = json(&["compare", &path, &path]);
+    assert_eq!(code, 0);
+    // The closed loop's rate: each cell is compared with itself, with an interval around 1.
+    let cells = both["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    assert_eq!(cells[1]["headline"]["times"], 1.0);
+    assert_eq!(cells[1]["grade"], "A");
 }
 
 #[test]
@@ -266,4 +278,75 @@ fn field_cases_are_one_table_each() {
         let (_, csv, _) = ran(&[&arguments[..], &["--csv"]].concat());
         assert_eq!(csv.matches(",requests,rate,").count(), rows);
     }
+}
+
+/// What vLLM 0.10 writes without `--save-detailed` for `n` prompts at once: no metadata, no lists.
+fn at_once(n: u32, ttft: f64, tpot: f64) -> Value {
+    let e2el = ttft + 127.0 * tpot;
+    let duration = e2el / 1e3;
+    json!({
+        "date": "20251030-101500", "endpoint_type": "openai", "label": null, "model_id": "meta-llama/Llama-3.1-8B",
+        "tokenizer_id": "meta-llama/Llama-3.1-8B", "num_prompts": n, "request_rate": "inf", "burstiness": 1.0,
+        "max_concurrency": null, "duration": duration, "completed": n, "total_input_tokens": 1024 * n,
+        "total_output_tokens": 128 * n, "request_throughput": f64::from(n) / duration,
+        "output_throughput": f64::from(128 * n) / duration, "mean_ttft_ms": ttft, "median_ttft_ms": ttft, "p99_ttft_ms": ttft,
+        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "p99_tpot_ms": tpot,
+    })
+}
+
+/// The files of two machines as their owner named them. Machine C is 1.05 times as slow by itself. Two cards at x8 (B) take 1.25
+/// times the TTFT and 1.10 times the TPOT; one card 1.01 and 0.995 times.
+fn two_machines() -> PathBuf {
+    let rows = [
+        ("1C", 1, 1.05, 1.05),
+        ("2C", 2, 1.05, 1.05),
+        ("1A", 1, 1.0, 1.0),
+        ("1B", 1, 1.01, 0.995),
+        ("2B", 2, 1.25, 1.10),
+    ];
+    let mut file = PathBuf::new();
+    for (config, tp, ttft, tpot) in rows {
+        for n in 1..=200 {
+            let size = f64::from(n);
+            let value = at_once(n, ttft * (50.0 + 30.0 * size), tpot * (30.0 + 0.2 * size));
+            let name = format!("r9700/{config}_8B_{tp}1024_np{n}_20251030-101500.json");
+            file = written(&name, &value.to_string());
+        }
+    }
+    file.parent().unwrap().to_owned()
+}
+
+#[test]
+fn the_cost_of_a_narrow_link_comes_out_with_its_floor_and_without_the_other_machine() {
+    let folder = two_machines();
+    let of = |config: &str| folder.join(format!("{config}_")).display().to_string();
+    let sides = ["2C", "2B", "1A", "1B", "1C"].map(of);
+    let [a, b, x16, x8, there] = sides.each_ref().map(String::as_str);
+    let beside = ["--control", x16, x8, "--machine", there, x16];
+    let arguments = [&["compare", a, b][..], &beside].concat();
+    let (code, both) = json(&arguments);
+    assert_eq!((code, both["cells"].as_array().unwrap().len()), (1, 200));
+    let bands = both["bands"].as_array().unwrap();
+    // 1, 2-4, 5-8, 9-16, 17-32, 33-64, 65-128, 129-200 of two metrics.
+    assert_eq!(bands.len(), 16);
+    let near = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-6;
+    for band in bands {
+        // 1.25 / 1.05 and 1.10 / 1.05; one card is 1 / 1.05 on that machine, so that 1.25 and 1.10 are left.
+        let (own, floor) = match band["metric"].as_str().unwrap() {
+            "TTFT mean" => (1.25, 0.01),
+            _ => (1.10, 0.005),
+        };
+        assert!(near(&band["ratio"], own / 1.05), "{band}");
+        assert!(near(&band["beyond_machine"], own), "{band}");
+        assert!(near(&band["floor"], floor), "{band}");
+        assert_eq!(band["verdict"], "regression");
+    }
+    let (_, screen, _) = ran(&arguments);
+    assert!(screen.lines().count() <= 25, "{screen}");
+    assert_says(&screen, &["1.25-1.25x", "1.10-1.10x"]);
+    // One card at both links: within what it differs by itself.
+    let (code, both) = json(&["compare", x16, x8, "--control", x16, x8]);
+    assert_eq!(code, 0);
+    let mut bands = both["bands"].as_array().unwrap().iter();
+    assert!(bands.all(|band| band["verdict"] == "same"));
 }

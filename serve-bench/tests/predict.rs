@@ -309,6 +309,7 @@ fn words_of_others_draw_nothing_on_a_terminal() {
         &["show", &missing][..],
         &["show", &journal],
         &["compare", &missing, &journal],
+        &["compare", &missing, &missing],
         &[
             "explain", "--tp1", &missing, "--tp2", &journal, "--model", name,
         ],
@@ -319,7 +320,6 @@ fn words_of_others_draw_nothing_on_a_terminal() {
         &["engine-log", &missing],
         &["sweep", &toml],
         &["sweep", &missing],
-        &["sweep-report", &missing],
         &["study", "--model", &config, "--sim", name],
         &["demo", "--box", name],
         &["engine", "--box", name, "--model", &config],

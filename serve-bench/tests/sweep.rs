@@ -381,12 +381,68 @@ fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
     assert_ne!(std::fs::read_to_string(&pid).unwrap(), number);
 }
 
+fn free_port() -> String {
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    free.local_addr().unwrap().port().to_string()
+}
+
+#[test]
+fn a_matrix_of_flags_loads_one_server_and_resumes() {
+    let scratch = Scratch::new("matrix");
+    let port = free_port();
+    let url = format!("http://127.0.0.1:{port}");
+    let sweep = || {
+        let mut sweep = built::named("serve-bench");
+        sweep.args(["sweep", "--concurrency", "1,2,4", "--input-len", "16,64"]);
+        sweep.args([
+            "--output-len",
+            "4",
+            "--num-prompts",
+            "8",
+            "--base-url",
+            &url,
+        ]);
+        sweep.arg("--out").arg(scratch.0.join("out"));
+        sweep.output().unwrap()
+    };
+    let said = ended(&sweep(), 3);
+    assert!(said.contains(&url), "{said}");
+    let mut engine = built::named("serve-bench");
+    engine.args(["engine", "--model", "llama-3.1-8b", "--speed", "1000"]);
+    let mut engine = engine
+        .args(["--box", "rtxpro6000-mig", "--port", &port])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while std::net::TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).is_err() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (first, again) = (sweep(), sweep());
+    drop(engine.kill());
+    engine.wait().unwrap();
+    // 3 where a busy machine made the client late.
+    assert!(matches!(first.status.code(), Some(0 | 3)), "{first:?}");
+    let out = scratch.0.join("out");
+    let expected: Vec<String> = [16, 64]
+        .iter()
+        .flat_map(|input| [1, 2, 4].map(|n| format!("in{input}_out4_c{n}_rinf")))
+        .collect();
+    let names: Vec<String> = cells(&out).into_keys().collect();
+    assert_eq!(names, expected);
+    assert!(out.join("sweep.html").is_file());
+    let resumed = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(resumed.contains("6 of 6 cells"), "{resumed}");
+    // A row of each cell, and whether a curve has a knee.
+    let screen = String::from_utf8(first.stdout).unwrap();
+    assert!(screen.matches("in flight ").count() >= 6, "{screen}");
+    assert!(screen.matches("knee").count() >= 2, "{screen}");
+}
+
 #[test]
 fn a_server_that_the_user_runs_is_not_taken_for_the_next_one() {
     let scratch = Scratch::new("theirs");
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
+    let port = free_port();
     let plan = PLAN
         .replace(
             "manage = true",

@@ -79,7 +79,7 @@ pub use serve::{
     RequestError, Serve, ServeEvent, ServeLoad, ServeRequest, ServeSummary, ServeTarget, TokenCount,
 };
 pub use serve_client::{ServeClient, Stamps};
-pub use serve_finding::ServeFinding;
+pub use serve_finding::{CacheEvidence, ServeFinding};
 pub use serve_load::{Arrivals, Goals};
 pub use serve_server::{
     ServeServer, ServerChange, ServerCounters, ServerMachine, ServerMean, ServerReading, ServerSum,

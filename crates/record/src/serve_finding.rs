@@ -74,6 +74,28 @@ pub enum ServeFinding {
         cached: u64,
         /// Of how many.
         of: u64,
+        /// What shows it.
+        #[serde(default)]
+        by: CacheEvidence,
+        /// Whether `--prefix-cache expect` said so before.
+        #[serde(default)]
+        expected: bool,
+    },
+    /// The first request waited much longer than all others for its first token.
+    ColdStart {
+        /// Its time to first token, ms.
+        first_ms: f64,
+        /// The longest of the others, ms.
+        others_most_ms: f64,
+    },
+    /// The server worked on fewer requests at once than it had, by its own counters.
+    MoreRequestsThanSlots {
+        /// Most requests in steps.
+        running: f64,
+        /// Most requests that waited.
+        waiting: f64,
+        /// Largest part of the key-value cache in use, 0 to 1.
+        kv_used: Option<f64>,
     },
     /// Replies came from a simulated machine that the record's head does not name.
     ServerSimulated {
@@ -181,6 +203,19 @@ pub enum ServeFinding {
     },
 }
 
+/// What shows that prompts came from a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheEvidence {
+    /// The usage of the replies.
+    #[default]
+    Usage,
+    /// The server's counters.
+    Counters,
+    /// First tokens came sooner than the GPUs can work on whole prompts: at least so many tokens.
+    Peak,
+}
+
 impl ServeFinding {
     /// Its stable code.
     #[must_use]
@@ -194,7 +229,9 @@ impl ServeFinding {
             Self::TokensByChunks { .. } => "tokens-by-chunks",
             Self::SeveralTokensPerChunk { .. } => "several-tokens-per-chunk",
             Self::FewerTokensThanChunks { .. } => "fewer-tokens-than-chunks",
-            Self::PrefixCacheHits { .. } => "prefix-cache-hits",
+            Self::PrefixCacheHits { .. } => "prefix-cache-hit",
+            Self::ColdStart { .. } => "cold-start",
+            Self::MoreRequestsThanSlots { .. } => "more-requests-than-slots",
             Self::ServerSimulated { .. } => "server-simulated",
             Self::ModelDiffers { .. } => "model-differs",
             Self::MixedSteps { .. } => "mixed-steps",

@@ -37,6 +37,11 @@ pub enum Arrivals {
         /// Whether by equal factors instead of equal steps.
         exponential: bool,
     },
+    /// At the instants of a trace.
+    Trace {
+        /// Requests per second in the mean.
+        rate: f64,
+    },
 }
 
 impl Arrivals {
@@ -51,9 +56,10 @@ impl Arrivals {
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::ClosedLoop | Self::AllAtOnce => None,
-            Self::Constant { rate } | Self::Poisson { rate } | Self::Gamma { rate, .. } => {
-                Some(*rate)
-            }
+            Self::Constant { rate }
+            | Self::Poisson { rate }
+            | Self::Gamma { rate, .. }
+            | Self::Trace { rate } => Some(*rate),
             Self::Ramp { from, to, .. } => Some(f64::midpoint(*from, *to)),
         }
     }

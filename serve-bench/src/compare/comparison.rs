@@ -9,11 +9,14 @@ use super::differences::Difference;
 use super::{humps, ratio};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What two runs of one setting may differ by beyond the threshold (our choice: means of repeated runs on one quiet machine were
 /// seen some percent apart).
 const RUN_TO_RUN: f64 = 0.05;
+
+/// A server that completes this part of the requests that are offered keeps up with them.
+const KEEPS_UP: f64 = 0.9;
 
 /// Two results against each other.
 #[derive(Debug, Serialize)]
@@ -25,6 +28,10 @@ pub(super) struct Comparison {
     pub(super) simulated: Option<(String, String)>,
     /// In what else they differ; some of it makes them incomparable.
     pub(super) differences: Vec<Difference>,
+    /// How much the ratios are worth; `None` where they are refused.
+    pub(super) grade: Option<Grade>,
+    /// The one ratio that says how much faster B is.
+    pub(super) headline: Headline,
     pub(super) a: Side,
     pub(super) b: Side,
     pub(super) rows: Vec<Row>,
@@ -44,14 +51,42 @@ pub(super) struct Side {
     pub(super) tp: Option<u32>,
     pub(super) completed: u64,
     pub(super) failed: Option<u64>,
+    /// How requests came.
+    pub(super) load: String,
+    /// Requests in flight, or a second, or at once, as they were asked for.
+    pub(super) size: f64,
     pub(super) in_flight: Option<f64>,
     pub(super) input_tokens_each: Option<f64>,
     pub(super) output_tokens_each: Option<f64>,
     pub(super) findings: Vec<Finding>,
 }
 
+/// How much the ratios are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) enum Grade {
+    /// One load, and intervals over the requests of both.
+    A,
+    /// One load, one run each without single requests, or lengths that differ.
+    B,
+    /// Another load, or one of the clients was the limit: the ratio is of both.
+    C,
+}
+
+/// How much faster B is, by the number that a server under this load is chosen by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Headline {
+    pub(super) metric: String,
+    pub(super) unit: &'static str,
+    pub(super) a: f64,
+    pub(super) b: f64,
+    /// How many times as fast B is: B over A of a rate, A over B of a time.
+    pub(super) times: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) verdict: Verdict,
+}
+
 /// A metric of both.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Row {
     pub(super) metric: String,
     pub(super) unit: &'static str,
@@ -98,10 +133,14 @@ pub(super) fn compare(
             (None, None) => {}
         }
     }
+    let headline = Headline::of(&rows, a, b);
+    let grade = Grade::of(&differences, headline.interval);
     Ok(Comparison {
         schema: SCHEMA,
         threshold,
         simulated,
+        grade: (!is_refused).then_some(grade),
+        headline,
         differences,
         a: Side::of(a),
         b: Side::of(b),
@@ -109,6 +148,64 @@ pub(super) fn compare(
         only_a,
         only_b,
     })
+}
+
+impl Grade {
+    fn of(differences: &[Difference], interval: Option<Interval>) -> Self {
+        let of_load = differences.iter().any(Difference::is_other_load);
+        let of_lengths = differences.iter().any(Difference::is_other_length);
+        match (of_load, interval) {
+            (true, _) => Self::C,
+            (false, Some(_)) if !of_lengths => Self::A,
+            (false, _) => Self::B,
+        }
+    }
+}
+
+impl Headline {
+    /// Output tokens a second; of servers that keep up with the rate that is offered, which both give, the time of a token or reply.
+    fn of(rows: &[Row], a: &ServeResult, b: &ServeResult) -> Self {
+        const RATES: [&str; 2] = ["output tokens", "requests"];
+        const TIMES: [&str; 3] = ["TPOT mean", "E2EL mean", "TTFT mean"];
+        let keeps_up = |one: &ServeResult| {
+            let asked = one.run.request_rate_asked;
+            asked.is_some_and(|rate| one.run.requests_per_s >= rate * KEEPS_UP)
+        };
+        let is_paced = keeps_up(a) && keeps_up(b);
+        let order = match is_paced {
+            true => [&TIMES[..], &RATES[..]].concat(),
+            false => RATES.to_vec(),
+        };
+        let find = |metric: &&str| rows.iter().find(|row| row.metric == *metric);
+        let found = order.iter().find_map(find);
+        // Every result has its requests a second.
+        let row = found.unwrap_or(&rows[0]);
+        let inverse = |interval: Interval| Interval {
+            low: interval.high.recip(),
+            high: interval.low.recip(),
+            ..interval
+        };
+        Self {
+            metric: row.metric.clone(),
+            unit: row.unit,
+            a: row.a,
+            b: row.b,
+            times: gain(row),
+            interval: match row.more_is_better {
+                true => row.interval,
+                false => row.interval.map(inverse),
+            },
+            verdict: row.verdict,
+        }
+    }
+}
+
+/// How many times as good B is.
+pub(super) fn gain(row: &Row) -> f64 {
+    match row.more_is_better {
+        true => row.ratio,
+        false => row.ratio.recip(),
+    }
 }
 
 impl Comparison {
@@ -141,12 +238,23 @@ impl Side {
             tp: run.tp,
             completed: run.completed,
             failed: run.failed,
+            load: view::serve::arrivals(run),
+            size: size(result),
             in_flight: result.in_flight(),
             input_tokens_each: result.input_each(),
             output_tokens_each: result.output_each(),
             findings: result.findings.clone(),
         }
     }
+}
+
+/// How large a load is, by what was asked for.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn size(result: &ServeResult) -> f64 {
+    let run = &result.run;
+    let rate = run.request_rate_asked.filter(|rate| rate.is_finite());
+    let sent = run.completed + run.failed.unwrap_or(0);
+    run.concurrency_asked.or(rate).unwrap_or(sent as f64)
 }
 
 /// A metric that one of them may have.
@@ -191,10 +299,33 @@ fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
         rate("output tokens", "tok/s", ServeResult::output_tokens_per_s),
         rate("all tokens", "tok/s", ServeResult::total_tokens_per_s),
     ];
+    for number in &mut numbers {
+        number.interval = number
+            .a
+            .zip(number.b)
+            .and_then(|(base, new)| of_rates(a, b, new / base));
+    }
     for latency in Latency::ALL {
         numbers.extend(times(a, b, latency));
     }
     numbers
+}
+
+/// The interval of a ratio of rates in a closed loop: the places divided by the mean time of a request (Little), so that it is as
+/// wide as that of the ratio of these times.
+fn of_rates(a: &ServeResult, b: &ServeResult, ratio: f64) -> Option<Interval> {
+    let is_closed = |one: &ServeResult| one.run.request_rate_asked.is_none();
+    if !is_closed(a) || !is_closed(b) {
+        return None;
+    }
+    let (base, new) = (a.values(Latency::E2el), b.values(Latency::E2el));
+    let times = ratio::interval(&base, &new)?;
+    let of_means = ratio::of_means(&base, &new);
+    Some(Interval {
+        low: ratio * of_means / times.high,
+        high: ratio * of_means / times.low,
+        level: times.level,
+    })
 }
 
 /// The values of each request, in an open loop of blocks of successive ones: there a request that came late makes the next one

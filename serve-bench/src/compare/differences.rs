@@ -40,15 +40,29 @@ pub(crate) enum Difference {
 }
 
 impl Difference {
-    /// Whether a ratio would be of what was asked and not of who answered.
+    /// Whether a ratio would be of something else.
     pub(crate) fn refuses(&self) -> bool {
         matches!(
             self,
-            Self::ClientLimited { .. }
-                | Self::ModelDiffers { .. }
-                | Self::FailuresDiffer { .. }
-                | Self::BatchDiffers { .. }
+            Self::ModelDiffers { .. } | Self::FailuresDiffer { .. }
         )
+    }
+
+    /// Whether a ratio is of the load and of who answered.
+    pub(crate) fn is_other_load(&self) -> bool {
+        matches!(
+            self,
+            Self::ClientLimited { .. }
+                | Self::BatchDiffers { .. }
+                | Self::ArrivalsDiffer
+                | Self::StreamingDiffers
+                | Self::PromptsDiffer { .. }
+        )
+    }
+
+    /// Whether replies are of other lengths, or something of the load is not in a file.
+    pub(super) fn is_other_length(&self) -> bool {
+        matches!(self, Self::OutputsDiffer { .. } | Self::NotTold { .. })
     }
 
     /// Its code.

@@ -1,41 +1,57 @@
 //! `tplens serve compare`: two serving results, ours or anybody's, against each other.
 
+mod bands;
+mod cells;
 mod comparison;
-pub(crate) mod differences;
+mod differences;
 mod document;
 mod humps;
 pub(crate) mod ratio;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
-use import::serve::{ServeResult, read_all};
-use program::compare::{CompareFlags, exit_code};
+use import::serve::read_all;
+use program::compare::{CompareFlags, Verdict, exit_code};
 use program::outputs;
 use program::say;
 use program::show::Show;
 use record::exit;
 
 use crate::show;
-use comparison::{Comparison, compare};
+use cells::{Band, Cells, Named};
+use comparison::Comparison;
 
-pub(crate) use document::item;
+/// More loads than this are shown in bands.
+const FEW: usize = 16;
 
 /// What to compare and how.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit 1 where B is worse, 3 where the two are not comparable or nothing is certain. Intervals are 95% over the requests of \
-                  both runs; runs of one setting differ by 5% more, which counts as noise."
+    after_help = "Exit 1 where B is worse, 3 where models differ, requests failed or nothing is certain. Grade A: one load, with intervals; \
+                  B: one run each without single requests; C: another load. Intervals are 95% over the requests of both runs; runs of one \
+                  setting differ by 5% more, which counts as noise."
 )]
 pub(crate) struct CompareArgs {
     /// The baseline: a result folder, record.json or journal.jsonl of tplens serve; the JSON or the printed block of
-    /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary. `FILE#2` is the
-    /// second result of a file that holds several.
+    /// `vllm bench serve`; the JSONL of SGLang's bench_serving; a summary of evalscope or a flat JSON summary; or the folder of a
+    /// sweep, or the beginning of the names of several, such as results/2B_. Of several results those under the same load are compared;
+    /// `FILE#2` is the second of a file.
     pub(crate) a: PathBuf,
 
     /// The new one, of any of these kinds.
     pub(crate) b: PathBuf,
+
+    /// What two runs differ by for no reason, such as one card at both links: ratios within it are noise. Two sides, as A and B.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    control: Vec<PathBuf>,
+
+    /// What the machines differ by, where A and B are on two: the same card and link on both. Ratios are divided by it.
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    machine: Vec<PathBuf>,
 
     /// Write the comparison to this file as a page, too.
     #[arg(long, value_name = "FILE")]
@@ -62,14 +78,33 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> u8 {
 
 /// # Errors
 /// One of them cannot be read, or only one of them is simulated.
-fn compared(args: &CompareArgs) -> anyhow::Result<Comparison> {
-    let (a, b) = (opened(&args.a)?, opened(&args.b)?);
-    compare(&a, &b, args.flags.threshold)
+fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
+    let threshold = args.flags.threshold;
+    let of = |a: &Path, b: &Path| Cells::of(&opened(a)?, &opened(b)?, threshold);
+    let beside = |sides: &[PathBuf]| match sides {
+        [a, b] => of(a, b).map(Some),
+        _ => Ok(None),
+    };
+    let (control, machine) = (beside(&args.control)?, beside(&args.machine)?);
+    let mut cells = of(&args.a, &args.b)?;
+    if cells.cells.len() > FEW || control.is_some() || machine.is_some() {
+        cells.bands = bands::bands(&cells, control.as_ref(), machine.as_ref(), threshold);
+    }
+    Ok(cells)
 }
 
-fn written(args: &CompareArgs, show: Show, comparison: &Comparison) -> u8 {
-    let document = document::document(comparison);
-    let json = serde_json::to_string_pretty(comparison)
+fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
+    let (document, json) = match &cells.cells[..] {
+        [one] if cells.bands.is_empty() => (
+            document::document(one, cells),
+            serde_json::to_string_pretty(one),
+        ),
+        _ => (
+            document::of_cells(cells),
+            serde_json::to_string_pretty(cells),
+        ),
+    };
+    let json = json
         .map(|text| text + "\n")
         .map_err(|error| error.to_string());
     let printed = match (args.flags.json.as_deref(), json) {
@@ -77,29 +112,56 @@ fn written(args: &CompareArgs, show: Show, comparison: &Comparison) -> u8 {
         (Some(path), json) => exit::fold([outputs::write(path, json), show.print(&document)]),
         (None, _) => show.print(&document),
     };
-    let code = match comparison.is_refused() {
+    let all = || cells.cells.iter();
+    let is_slower = |band: &Band| band.verdict == Verdict::Regression;
+    let is_worse = match cells.bands.is_empty() {
+        true => all().any(|one| !one.is_refused() && one.is_worse()),
+        false => cells.bands.iter().any(is_slower),
+    };
+    let code = match all().all(Comparison::is_refused) {
         true => exit::INCONCLUSIVE,
-        false => exit_code(comparison.is_worse(), comparison.judged() > 0),
+        false => exit_code(is_worse, all().any(|one| one.judged() > 0)),
     };
     exit::fold([printed, show::page(args.html.as_deref(), &document), code])
 }
 
-/// The one result that a path names. Errors of the readers carry their sources' words already, so that they are not handed on as a
+/// The results that a path names. Errors of the readers carry their sources' words already, so that they are not handed on as a
 /// chain.
-fn opened(path: &Path) -> anyhow::Result<ServeResult> {
+fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
     let (file, number) = numbered(path);
-    let mut results = read_all(&file).map_err(|error| anyhow!("{error}"))?;
+    let (mut results, mut refused) = (Vec::new(), Vec::new());
+    let paths = beginning_with(&file).unwrap_or_else(|| vec![file.clone()]);
+    for (label, path) in paths.iter().flat_map(|path| show::cells(path)) {
+        match read_all(&path) {
+            Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
     let count = results.len();
     match number {
-        None if count == 1 => Ok(results.remove(0)),
+        None if count > 0 => Ok(results),
         None => bail!(
-            "{} holds {count} results; name one, such as {}#1",
-            file.display(),
-            file.display()
+            "{}",
+            refused.first().map_or("no result is there", String::as_str)
         ),
-        Some(number) if (1..=count).contains(&number) => Ok(results.remove(number - 1)),
+        Some(number) if (1..=count).contains(&number) => Ok(vec![results.remove(number - 1)]),
         Some(number) => bail!("{} holds {count} results and no #{number}", file.display()),
     }
+}
+
+/// The files and folders whose names begin with what a path ends with; `None` where it is one itself.
+fn beginning_with(path: &Path) -> Option<Vec<PathBuf>> {
+    let name = path.file_name()?.to_str().filter(|_| !path.exists())?;
+    let folder = path.parent().filter(|one| !one.as_os_str().is_empty());
+    let entries = folder.unwrap_or(Path::new(".")).read_dir().ok()?;
+    let begins = |path: &PathBuf| {
+        let own = path.file_name().and_then(|own| own.to_str());
+        own.is_some_and(|own| own.starts_with(name))
+    };
+    let entries = entries.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(begins).collect();
+    found.sort();
+    (!found.is_empty()).then_some(found)
 }
 
 /// `FILE#2` as a file and a number, where there is no file of that very name.

@@ -35,6 +35,17 @@ pub(crate) fn interval(a: &[Vec<f64>], b: &[Vec<f64>]) -> Option<Interval> {
     })
 }
 
+/// B's mean over A's.
+pub(super) fn of_means(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    let mean = |groups: &[Vec<f64>]| {
+        let (sum, count) = sums(groups)
+            .into_iter()
+            .fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        sum / count
+    };
+    mean(b) / mean(a)
+}
+
 /// Sum and count of each request's values.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn sums(groups: &[Vec<f64>]) -> Vec<(f64, f64)> {

@@ -10,7 +10,9 @@ use record::{
 use stats::median;
 
 use super::dispatch::Sent;
+use super::prefill;
 use super::tally::Tally;
+use crate::slo::sustained::sustained;
 
 /// A client's delay above this part of a token gap is a finding.
 const LAG: f64 = 0.05;
@@ -30,6 +32,15 @@ const MIXED: f64 = 0.5;
 /// Counts that differ by more than this part from what was asked for are a finding.
 const OFF: f64 = 0.1;
 
+/// A first request that waits longer than the slowest other one by this factor was a cold start, among so many at least.
+const COLD: (f64, usize) = (2.0, 5);
+
+/// Part of the readings in which requests must wait.
+const WAITS: f64 = 0.5;
+
+/// After the last arrival, a server that keeps up takes no longer than this many of one request's own length.
+const OWN_LENGTHS: f64 = 2.0;
+
 /// Models that are named at most.
 const MODELS: usize = 3;
 
@@ -43,11 +54,9 @@ pub(super) fn findings(
     sent: &Sent,
     asked: &[u32],
     simulated: Option<&str>,
+    expects_cache: bool,
 ) -> Vec<ServeFinding> {
     let still = sent.stood_still;
-    let cached = tally.cached_tokens.unwrap_or(0);
-    let inputs = serve.requests.iter().filter_map(|one| one.input_tokens);
-    let of = inputs.map(u64::from).sum();
     let other = |name: &&String| Some(name.as_str()) != simulated;
     let models: Vec<String> = tally.other_models.iter().take(MODELS).cloned().collect();
     [
@@ -58,7 +67,14 @@ pub(super) fn findings(
         by_chunks(serve),
         merged(serve),
         fewer_than_chunks(serve),
-        (cached as f64 > of as f64 * OFF).then_some(ServeFinding::PrefixCacheHits { cached, of }),
+        prefill::cached(
+            serve,
+            tally.cached_tokens,
+            expects_cache,
+            simulated.is_some(),
+        ),
+        cold_start(serve),
+        slots(serve),
         tally.soft_boxes.iter().find(other).map(|machine| {
             let machine = machine.clone();
             ServeFinding::ServerSimulated { machine }
@@ -125,7 +141,55 @@ fn mixed(summary: &ServeSummary) -> Option<ServeFinding> {
     (!is_as_fast).then_some(ServeFinding::MixedSteps { part, decode_ms })
 }
 
-/// Arrivals ended, and as long again went by until the last reply: the queue grew to the end.
+/// The first request, where nobody behind it waited nearly as long.
+fn cold_start(serve: &Serve) -> Option<ServeFinding> {
+    let ttft = |request: &ServeRequest| {
+        let first = request.token_chunks_ms.first();
+        Some(first? - request.intended_ms.unwrap_or(request.sent_ms))
+    };
+    let first = completed(serve).find(|request| request.id == 0)?;
+    let others = completed(serve).filter(|request| request.id != 0);
+    let others: Vec<f64> = others.filter_map(ttft).collect();
+    let first_ms = ttft(first)?;
+    let others_most_ms = others.iter().copied().reduce(f64::max)?;
+    (others.len() >= COLD.1 && first_ms > others_most_ms * COLD.0).then_some(
+        ServeFinding::ColdStart {
+            first_ms,
+            others_most_ms,
+        },
+    )
+}
+
+/// Requests that waited while the server ran its most, by its own counters.
+fn slots(serve: &Serve) -> Option<ServeFinding> {
+    let counters = serve.server.as_ref()?.counters.as_ref()?;
+    // The first and the last are before and after the load.
+    let within = counters
+        .readings
+        .get(1..counters.readings.len().checked_sub(1)?)?;
+    let both = within
+        .iter()
+        .filter_map(|one| one.values.running.zip(one.values.waiting));
+    let both: Vec<(f64, f64)> = both.collect();
+    let running = both.iter().map(|(running, _)| *running).reduce(f64::max)?;
+    let is_full = |(of, waiting): &&(f64, f64)| *waiting > 0.0 && *of >= running * (1.0 - OFF);
+    let full = both.iter().filter(is_full).count();
+    let waiting = both.iter().map(|(_, waiting)| *waiting).fold(0.0, f64::max);
+    let kv_used = counters
+        .change
+        .as_ref()
+        .and_then(|change| change.kv_used_most);
+    (both.len() >= 3 && running > 0.0 && full as f64 >= both.len() as f64 * WAITS).then_some(
+        ServeFinding::MoreRequestsThanSlots {
+            running,
+            waiting,
+            kv_used,
+        },
+    )
+}
+
+/// Less was completed than came, and requests piled up; where they last too long beside the arrivals to show that, the last reply
+/// came later than one request's own length explains.
 fn not_sustained(serve: &Serve) -> Option<ServeFinding> {
     let load = serve.load.as_ref()?;
     let asked = load.arrivals.rate()?;
@@ -133,10 +197,20 @@ fn not_sustained(serve: &Serve) -> Option<ServeFinding> {
     let last = serve.requests.iter().filter_map(|r| r.intended_ms);
     let last_s = last.fold(0.0, f64::max) / 1e3;
     let completed = summary.requests_per_s;
-    (!matches!(load.arrivals, Arrivals::Ramp { .. })
-        && last_s > 0.0
+    let lengths =
+        self::completed(serve).map(|one| one.ended_ms - one.intended_ms.unwrap_or(one.sent_ms));
+    let own_s = lengths.fold(f64::INFINITY, f64::min) / 1e3;
+    let seen = sustained(&serve.requests);
+    let is_behind = match seen.window_s {
+        Some(_) => !seen.held,
+        None => summary.duration_s - last_s > own_s * OWN_LENGTHS,
+    };
+    (!matches!(
+        load.arrivals,
+        Arrivals::Ramp { .. } | Arrivals::Trace { .. }
+    ) && last_s > 0.0
         && completed < asked * 0.95
-        && summary.duration_s > last_s * 2.0)
+        && is_behind)
         .then_some(ServeFinding::RateNotSustained { asked, completed })
 }
 
@@ -272,7 +346,7 @@ mod tests {
     }
 
     fn found(serve: &Serve, tally: &Tally) -> Vec<ServeFinding> {
-        findings(serve, tally, &QUIET, &[4, 4], Some("box"))
+        findings(serve, tally, &QUIET, &[4, 4], Some("box"), false)
     }
 
     #[test]
@@ -329,7 +403,7 @@ mod tests {
             cached_tokens,
             ..Tally::default()
         };
-        assert_eq!(one(tally), ["prefix-cache-hits"]);
+        assert_eq!(one(tally), ["prefix-cache-hit"]);
         let tally = Tally {
             resent: 1,
             ..Tally::default()
@@ -378,6 +452,7 @@ mod tests {
         let load = burst.load.as_mut().unwrap();
         (load.arrivals, load.concurrency) = (Arrivals::Poisson { rate: 80.0 }, None);
         burst.requests[0].intended_ms = Some(5000.0);
+        burst.requests[0].ended_ms = 26_600.0;
         burst.summary = Some(ServeSummary {
             duration_s: 26.6,
             requests_per_s: 15.0,
@@ -388,5 +463,87 @@ mod tests {
             completed: 15.0,
         };
         assert_eq!(found(&burst, &Tally::default()), [expected]);
+    }
+
+    #[test]
+    fn a_slow_first_request_is_a_cold_start_and_a_slow_second_one_is_none() {
+        let with = |slow: usize| {
+            let mut serve = clean();
+            serve.requests = (0..8)
+                .map(|id| ServeRequest {
+                    id,
+                    ..serve.requests[0].clone()
+                })
+                .collect();
+            // 2000 ms beside 50 ms.
+            serve.requests[slow].token_chunks_ms = vec![2000.0, 2020.0, 2040.0, 2060.0];
+            let found = found(&serve, &Tally::default());
+            found.iter().map(ServeFinding::code).collect::<Vec<_>>()
+        };
+        assert_eq!(with(0), ["cold-start"]);
+        assert_eq!(with(1), [""; 0]);
+    }
+
+    #[test]
+    fn requests_wait_for_slots_only_where_the_server_counts_them() {
+        use record::{ServeServer, ServerCounters, ServerReading, ServerValues};
+        let with = |waiting: [f64; 6]| {
+            let readings = waiting.map(|waiting| ServerReading {
+                values: ServerValues {
+                    running: Some(if waiting > 0.0 { 256.0 } else { 200.0 }),
+                    waiting: Some(waiting),
+                    ..ServerValues::default()
+                },
+                ..ServerReading::default()
+            });
+            let mut serve = clean();
+            serve.server = Some(ServeServer {
+                counters: Some(ServerCounters {
+                    readings: readings.to_vec(),
+                    ..ServerCounters::default()
+                }),
+                ..ServeServer::default()
+            });
+            found(&serve, &Tally::default())
+        };
+        // Three of the four readings within.
+        let found = with([0.0, 44.0, 44.0, 10.0, 0.0, 0.0]);
+        let expected = ServeFinding::MoreRequestsThanSlots {
+            running: 256.0,
+            waiting: 44.0,
+            kv_used: None,
+        };
+        assert_eq!(found, [expected]);
+        // A queue of a moment.
+        assert_eq!(with([0.0, 44.0, 0.0, 0.0, 0.0, 0.0]), []);
+    }
+
+    #[test]
+    fn a_few_long_requests_at_a_slow_rate_are_no_burst() {
+        // Ten at 1 a second of 20 s each: done 20 s after the last, 10 / 29 = 0.34 a second.
+        let with = |lasts: fn(u32) -> f64| {
+            let mut serve = clean();
+            serve.requests = (0..10)
+                .map(|id| ServeRequest {
+                    id,
+                    intended_ms: Some(f64::from(id) * 1e3),
+                    sent_ms: f64::from(id) * 1e3,
+                    ended_ms: f64::from(id) * 1e3 + lasts(id),
+                    ..serve.requests[0].clone()
+                })
+                .collect();
+            let load = serve.load.as_mut().unwrap();
+            (load.arrivals, load.concurrency) = (Arrivals::Poisson { rate: 1.0 }, None);
+            let last = serve.requests.iter().map(|one| one.ended_ms);
+            serve.summary = Some(ServeSummary {
+                duration_s: last.fold(0.0, f64::max) / 1e3,
+                requests_per_s: 0.34,
+                ..ServeSummary::default()
+            });
+            not_sustained(&serve).is_some()
+        };
+        assert!(!with(|_| 20e3));
+        // One after the other, 20 s each.
+        assert!(with(|id| 20e3 * f64::from(id + 1)));
     }
 }

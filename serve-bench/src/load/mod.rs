@@ -13,6 +13,7 @@ mod heard;
 mod intake;
 mod key;
 mod own;
+mod prefill;
 mod progress;
 mod read;
 mod reply;

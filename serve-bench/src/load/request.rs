@@ -1,5 +1,7 @@
 //! The bodies of requests, made before the load begins.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -27,6 +29,8 @@ pub(super) struct Request {
     pub(super) body: Bytes,
     /// Chunks with tokens that its reply may have, where the tokens are known that it asks for.
     pub(super) most_chunks: Option<usize>,
+    /// How long after the turn before it is sent, where it goes on with a conversation.
+    pub(super) think_time: Option<Duration>,
 }
 
 /// The bodies of a run.
@@ -38,12 +42,19 @@ pub(super) struct Bodies {
     pub(super) measured: Vec<Request>,
     /// Output tokens that each measured one asks for.
     pub(super) output_tokens: Vec<u32>,
+    /// Whether each measured one goes on with the conversation of the one before.
+    follows: Vec<bool>,
 }
 
 impl Bodies {
     /// A measured request by its number.
     pub(super) fn measured(&self, number: u32) -> Request {
         self.measured[number as usize % self.measured.len()].clone()
+    }
+
+    /// Whether a measured request goes on with the conversation of the one before.
+    pub(super) fn follows(&self, number: u32) -> bool {
+        self.follows[number as usize % self.follows.len()]
     }
 }
 
@@ -63,6 +74,7 @@ pub(super) fn bodies(
     let request = |item: Item| Request {
         most_chunks: most_chunks(limit.map(|limit| own_or(limit, item.output_tokens))),
         body: body(args, model, item),
+        think_time: None,
     };
     let warmups = (0..u64::from(args.traffic.warmups()))
         .map(|number| {
@@ -72,10 +84,13 @@ pub(super) fn bodies(
         })
         .collect::<Result<Vec<Request>, String>>()?;
     let (mut measured, mut output_tokens, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut follows = Vec::new();
     for number in 0..u64::from(requests) {
         let item = data.item(number);
+        follows.push(data.follows(number));
         output_tokens.push(item.output_tokens);
-        let request = request(item);
+        let mut request = request(item);
+        request.think_time = args.data.think_time.filter(|_| data.follows(number));
         bytes += request.body.len();
         measured.push(request);
         if bytes > room {
@@ -89,6 +104,7 @@ pub(super) fn bodies(
         warmups,
         measured,
         output_tokens,
+        follows,
     })
 }
 

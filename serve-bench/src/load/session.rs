@@ -80,8 +80,7 @@ pub(super) fn run(
                     "; start a server there (such as vllm serve MODEL), name another one with --base-url, or load a simulated box with --sim BOX"
                 }
             };
-            let recorder = setup::recorder(&folder, &machine, None)?;
-            return Ok(recorder.refuse(reason + next));
+            return Err(Stop::Refused((reason + next).into()));
         }
     };
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
@@ -199,8 +198,13 @@ struct Session<'a> {
 impl Session<'_> {
     /// Runs the load and keeps what it tells; gives the reason where nothing could be measured.
     fn measure(&mut self, work: Work, known: Vec<ServeFinding>) -> Result<Option<String>, Break> {
-        for flag in self.args.foreign.given() {
-            (self.say)(&format!("{flag} has no effect here"));
+        if let Some(line) = self.args.foreign.unused() {
+            (self.say)(&line);
+        }
+        if let Some(seed) = self.args.data.seed {
+            (self.say)(&format!(
+                "seed {seed}: the prompts of every run with it; a prefix cache may hold them"
+            ));
         }
         for finding in known {
             self.found(finding)?;
@@ -383,6 +387,7 @@ impl Session<'_> {
             sent,
             &self.output_tokens,
             self.simulated.as_deref(),
+            self.args.data.expects_cache(),
         ));
         found.into_iter().try_for_each(|one| self.found(one))
     }

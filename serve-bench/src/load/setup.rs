@@ -51,7 +51,13 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
     let traffic = &args.traffic;
     let arrivals = traffic.arrivals()?;
     let data = Data::of(&args.data, args.endpoint(), seed)?;
-    let instants = schedule(&arrivals, traffic.asked(), traffic.duration, seed);
+    let (arrivals, instants) = match data.instants() {
+        Some(instants) => traced(instants, traffic.num_prompts(), traffic.duration),
+        None => {
+            let instants = schedule(&arrivals, traffic.asked(), traffic.duration, seed);
+            (arrivals, instants)
+        }
+    };
     if instants.is_empty() && arrivals.is_open_loop() {
         return Err(
             "no request is due within --duration at this rate; raise one of them".to_owned(),
@@ -118,6 +124,20 @@ pub(super) fn plan(args: &Args, model: &str, seed: u64) -> Result<Plan, String> 
         bodies,
         findings,
     })
+}
+
+/// The instants of a trace within the number and time that were asked for, and their rate.
+#[expect(clippy::cast_precision_loss, reason = "a count of requests")]
+fn traced(
+    mut instants: Vec<Duration>,
+    requests: Option<u32>,
+    duration: Option<Duration>,
+) -> (Arrivals, Vec<Duration>) {
+    instants.truncate(requests.map_or(usize::MAX, |requests| requests as usize));
+    instants.retain(|instant| duration.is_none_or(|duration| *instant < duration));
+    let last = instants.last().map_or(0.0, Duration::as_secs_f64);
+    let rate = instants.len() as f64 / last.max(1e-3);
+    (Arrivals::Trace { rate }, instants)
 }
 
 /// The journal of the run.

@@ -104,6 +104,12 @@ impl Slot {
         }
     }
 
+    /// Waits as a person does; that wait is none of the client.
+    pub(super) async fn rest(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+        self.free_since = None;
+    }
+
     /// Makes the connection before a phase begins; that it fails is the matter of the first request.
     pub(super) async fn prepare(&mut self) {
         self.connect_ahead().await;
@@ -303,6 +309,7 @@ mod tests {
         let request = Request {
             body: bytes::Bytes::new(),
             most_chunks: None,
+            think_time: None,
         };
         let reply = runtime.block_on(Slot::new(Rc::new(to)).ask(0, &request));
         assert!(matches!(reply.broke, Some(Broke::Refused(_))), "{reply:?}");

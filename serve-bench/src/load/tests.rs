@@ -543,3 +543,16 @@ fn what_is_too_large_is_given_up_and_not_kept() {
     assert_eq!(taken.count(), 16);
     assert!(content.error_words().starts_with("xxx"));
 }
+
+#[test]
+fn the_short_help_fits_a_screen_and_the_long_one_has_every_flag() {
+    let line = || <super::args::Args as clap::Args>::augment_args(clap::Command::new("run"));
+    let short = line().max_term_width(100).render_help().to_string();
+    // Those of every command are four more.
+    assert!(short.lines().count() <= 56, "{short}");
+    for heading in ["Target:", "Load:", "Stop:", "Data:", "Output:"] {
+        assert!(short.contains(heading), "{heading}");
+    }
+    let long = line().render_long_help().to_string();
+    assert!(long.contains("--ramp-up-strategy") && !short.contains("--ramp-up-strategy"));
+}

@@ -5,6 +5,7 @@ use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::judge::Reason;
+use super::limit::Limit;
 use super::report::{Answer, Decision};
 use super::search::{Outcome, Verdict};
 
@@ -50,11 +51,30 @@ fn sentences(answer: &Answer) -> Vec<String> {
         return vec![format!("Under way: {} runs so far.", answer.runs.len())];
     };
     let (unit, slo) = (&answer.unit, answer.slo.join(" and "));
+    let at = |load: Option<f64>| {
+        let runs = answer.runs.iter().rev();
+        load.and_then(|load| runs.clone().find(|run| run.at == load))
+    };
+    let not = at(found.not_met.or(found.client_limit));
+    let limited = not.and_then(|run| run.limit.as_ref()).map(limited_by);
+    let by = limited.map_or_else(String::new, |by| format!("; limited by {by}"));
     let mut sentences = vec![match (found.met, found.outcome) {
-        (Some(met), Outcome::Always) => format!("{slo}: met at every load up to {met} {unit}."),
-        (Some(met), _) => format!("{slo}: met up to {met} {unit}."),
-        (None, _) => format!("{slo}: met at no load that was tried."),
+        (Some(met), Outcome::Always) => {
+            format!("{met} {unit} meets {slo}, as does every load that was tried.")
+        }
+        (Some(met), _) => format!("{met} {unit} meets {slo}{by}."),
+        (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
+    let attained = |run: &Decision| {
+        let part = run.attained?;
+        Some(format!("{:.1}% at {}", part * 100.0, run.at))
+    };
+    let parts = [at(found.met), not].into_iter().flatten();
+    let parts: Vec<String> = parts.filter_map(attained).collect();
+    if !parts.is_empty() {
+        let parts = parts.join(", ");
+        sentences.push(format!("Requests that keep every limit: {parts} {unit}."));
+    }
     if let Some(not) = found.not_met {
         let verdict = found.not_met_verdict.map_or("not met", word);
         sentences.push(format!("At {not} {unit} it is {verdict}."));
@@ -65,6 +85,31 @@ fn sentences(answer: &Answer) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// What kept the server from more.
+fn limited_by(limit: &Limit) -> String {
+    let waiting = |waiting: &Option<f64>| {
+        let waiting = waiting.filter(|waiting| *waiting > 0.0);
+        waiting.map_or_else(String::new, |waiting| format!(" ({waiting:.0} waiting)"))
+    };
+    match limit {
+        Limit::Slots { running, waiting } => {
+            format!("max_num_seqs ({running:.0} running, {waiting:.0} waiting)")
+        }
+        Limit::KvCache { running, used } => {
+            format!("KV cache ({:.0}% full, {running:.0} running)", used * 100.0)
+        }
+        Limit::PrefillQueue { waiting: n } => format!("prefill queue{}", waiting(n)),
+        Limit::DecodeStep { running } => {
+            let running = running.map_or_else(String::new, |n| format!(" ({n:.0} running)"));
+            format!("time of a decode step{running}")
+        }
+        Limit::Throughput { completed } => {
+            format!("throughput ({} req/s completed)", significant(*completed))
+        }
+        Limit::Client => "the load generator".to_owned(),
+    }
 }
 
 fn findings(answer: &Answer) -> Vec<Item> {
@@ -235,7 +280,7 @@ mod tests {
                 seen: vec![objective.seen(&[])],
                 sustained: Vec::new(),
             };
-            Decision::new(run, at, format!("run-{run}"), judged, None)
+            Decision::new(run, at, format!("run-{run}"), judged, &[objective], None)
         };
         let answer = Answer {
             schema: 1,
@@ -262,9 +307,9 @@ mod tests {
             screen.lines().all(|line| line.chars().count() <= 100),
             "{screen}"
         );
-        let end = screen.split_once("mean_ttft <= 50 ms: ").unwrap().1;
+        let end = screen.split_once("50 requests/s meets").unwrap().1;
         assert!(
-            end.contains("50 requests/s") && end.contains("64 requests/s"),
+            end.contains("mean_ttft <= 50 ms") && end.contains("64 requests/s"),
             "{screen}"
         );
         assert!(end.contains("[client-limited]"), "{screen}");

@@ -6,12 +6,13 @@
 mod args;
 mod document;
 mod judge;
+mod limit;
 mod objective;
 mod report;
 mod run;
 mod search;
 mod settings;
-mod sustained;
+pub(crate) mod sustained;
 #[cfg(test)]
 mod virtual_engine;
 

@@ -149,6 +149,8 @@ impl fmt::Display for Objective {
 pub(super) struct Seen {
     /// The objective in words.
     pub(super) objective: String,
+    /// The latency, such as `ttft`.
+    pub(super) latency: &'static str,
     /// The statistic, ms; `None` where there are too few requests for it.
     pub(super) value_ms: Option<f64>,
     /// Its 95% interval, ms.
@@ -163,6 +165,12 @@ impl Objective {
     /// Statistic and latency, such as `p99_ttft`.
     pub(super) fn name(&self) -> String {
         format!("{}_{}", self.statistic.name(), self.latency.name)
+    }
+
+    /// Whether every value of a request is within the limit.
+    pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
+        let values = (self.latency.of)(request);
+        values.into_iter().all(|ms| ms <= self.limit_ms)
     }
 
     /// Requests that a run needs at least for this to be decided.
@@ -194,6 +202,7 @@ impl Objective {
         });
         Seen {
             objective: self.to_string(),
+            latency: self.latency.name,
             value_ms,
             interval_ms,
             requests: groups.len(),

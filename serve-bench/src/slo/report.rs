@@ -1,9 +1,11 @@
 //! The answer of a search as data: every run with its verdict, and what was found. No words.
 
-use record::ServeSummary;
+use record::Serve;
 use serde::Serialize;
 
 use super::judge::Judged;
+use super::limit::Limit;
+use super::objective::Objective;
 use super::search::{Found, Trial};
 
 /// A run and the verdict on its load, with the earlier runs of the same load.
@@ -23,6 +25,10 @@ pub(super) struct Decision {
     pub(super) requests_per_s: f64,
     /// Output tokens per second.
     pub(super) output_tokens_per_s: Option<f64>,
+    /// Part of the run's requests that keep every limit, 0 to 1; failed ones keep none.
+    pub(super) attained: Option<f64>,
+    /// What kept the server from more, where the load is not met.
+    pub(super) limit: Option<Limit>,
     /// The verdict.
     pub(super) judged: Judged,
 }
@@ -33,8 +39,10 @@ impl Decision {
         at: f64,
         folder: String,
         judged: Judged,
-        summary: Option<&ServeSummary>,
+        objectives: &[Objective],
+        serve: Option<&Serve>,
     ) -> Self {
+        let summary = serve.and_then(|serve| serve.summary.as_ref());
         Self {
             run,
             at,
@@ -43,6 +51,8 @@ impl Decision {
             failed: summary.map_or(0, |summary| summary.failed),
             requests_per_s: summary.map_or(0.0, |summary| summary.requests_per_s),
             output_tokens_per_s: summary.and_then(|summary| summary.output_tokens_per_s),
+            attained: serve.and_then(|serve| attained(objectives, serve)),
+            limit: serve.and_then(|serve| Limit::of(serve, &judged)),
             judged,
         }
     }
@@ -54,6 +64,16 @@ impl Decision {
             verdict: self.judged.verdict,
         }
     }
+}
+
+/// The part of the requests that keep every limit.
+#[expect(clippy::cast_precision_loss, reason = "counts of requests")]
+fn attained(objectives: &[Objective], serve: &Serve) -> Option<f64> {
+    let keeps = |one: &&record::ServeRequest| {
+        one.error.is_none() && objectives.iter().all(|of| of.is_kept_by(one))
+    };
+    let of = serve.requests.len();
+    (of > 0).then(|| serve.requests.iter().filter(keeps).count() as f64 / of as f64)
 }
 
 /// The answer, or as much of it as there is.

@@ -154,8 +154,8 @@ impl Search<'_> {
             .map(|(_, record)| record);
         let runs: Vec<&Serve> = same.chain([&record]).filter_map(serve).collect();
         let judged = judge(self.args.objectives(), &runs);
-        let figures = serve(&record).and_then(|serve| serve.summary.as_ref());
-        let decision = Decision::new(number, at, name, judged, figures);
+        let objectives = self.args.objectives();
+        let decision = Decision::new(number, at, name, judged, objectives, serve(&record));
         self.records.push(record);
         Ok(decision)
     }

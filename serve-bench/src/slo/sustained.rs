@@ -30,21 +30,21 @@ const LOOKS: usize = 10;
 
 /// What a run says about its rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Sustained {
+pub(crate) struct Sustained {
     /// Seconds that were looked at; `None` where arrivals ended before replies came steadily.
-    pub(super) window_s: Option<f64>,
+    pub(crate) window_s: Option<f64>,
     /// Requests that arrived in that time; in the whole run without a window.
-    pub(super) offered: u32,
+    pub(crate) offered: u32,
     /// Requests that succeeded in that time.
-    pub(super) completed: u32,
+    pub(crate) completed: u32,
     /// Growth of the requests in flight, requests per second.
-    pub(super) growth_per_s: Option<f64>,
+    pub(crate) growth_per_s: Option<f64>,
     /// Whether the rate was sustained.
-    pub(super) held: bool,
+    pub(crate) held: bool,
 }
 
 /// Looks at the requests of one open-loop run.
-pub(super) fn sustained(requests: &[ServeRequest]) -> Sustained {
+pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let arrival = |request: &ServeRequest| request.intended_ms.unwrap_or(request.sent_ms);
     let lasted = |request: &ServeRequest| request.ended_ms - arrival(request);
     let all = u32::try_from(requests.len()).unwrap_or(u32::MAX);

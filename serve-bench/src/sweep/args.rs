@@ -4,15 +4,40 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Runs every cell of a plan, grouped by server, each into a folder of its own. Started again with the same plan and folder it goes
-/// on: a cell whose record is complete is not done again, and what was broken off is set aside.
+/// Runs every cell of a matrix of loads, each into a folder of its own: on a server that runs (--base-url), or on those that a
+/// plan starts. Started again with the same flags and folder it resumes: a cell whose record is complete is not done again, and
+/// what was broken off is set aside.
 ///
 /// Exit code 0 where every cell is done, 3 where one is not or its requests failed.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SweepArgs {
-    /// The plan, a TOML file; see serve-bench/examples/r9700.toml.
-    #[arg(value_name = "PLAN")]
-    pub(super) plan: PathBuf,
+    /// A plan, a TOML file, instead of the flags of a matrix; see serve-bench/examples/r9700.toml.
+    #[arg(value_name = "PLAN", conflicts_with_all = ["base_url", "concurrency", "request_rate", "input_len", "output_len", "num_prompts", "load"], required_unless_present = "base_url")]
+    pub(super) plan: Option<PathBuf>,
+
+    /// The server that all cells load.
+    #[arg(long, value_name = "URL")]
+    pub(super) base_url: Option<String>,
+
+    /// Requests in flight, such as 1,2,4 or 1..8 [default: 1,2,4,8,16,32 where there is no --request-rate].
+    #[arg(long, value_name = "LIST", value_parser = numbers)]
+    pub(super) concurrency: Option<String>,
+
+    /// Requests per second, such as 0.5,1,2.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rate)]
+    pub(super) request_rate: Vec<f64>,
+
+    /// Prompt tokens.
+    #[arg(long, value_name = "LIST", default_value = "1024", value_parser = numbers)]
+    pub(super) input_len: String,
+
+    /// Output tokens.
+    #[arg(long, value_name = "LIST", default_value = "128", value_parser = numbers)]
+    pub(super) output_len: String,
+
+    /// Requests of each cell [default: 4 for each in flight, 30 s of a rate, 16 at least].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) num_prompts: Option<u32>,
 
     /// Only cells with one of these values, such as `model=8B,14B` or `n=1..20`; several are all kept. Keys: config, model,
     /// tp, input, output, n, concurrency, rate.
@@ -28,7 +53,24 @@ pub(crate) struct SweepArgs {
     #[arg(long)]
     pub(super) list: bool,
 
-    /// Folder of the sweep. Default: the plan's name under tplens-results, so that the same plan goes on there.
+    /// Folder of the sweep. Default: of a plan its name under tplens-results, so that the same plan resumes there; else a new one.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+
+    /// Further flags of `tplens serve run` after `--`, such as --model NAME.
+    #[arg(last = true, value_name = "RUN FLAGS")]
+    pub(super) load: Vec<String>,
+}
+
+/// A list of whole numbers, as it was written.
+fn numbers(text: &str) -> Result<String, String> {
+    super::plan::numbers(text).map(|_| text.to_owned())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|rate| (1e-6..=1e6).contains(rate))
+        .ok_or_else(|| format!("`{text}` is not a number from 0.000001 to 1000000"))
 }

@@ -82,6 +82,21 @@ impl Cell {
         ]
     }
 
+    /// Whether it differs from another cell by the load alone.
+    pub(super) fn is_on_curve_of(&self, other: &Self) -> bool {
+        let lengths = |cell: &Self| (cell.input, cell.output);
+        self.group == other.group
+            && lengths(self) == lengths(other)
+            && self.rate.is_some() == other.rate.is_some()
+    }
+
+    /// Requests in flight, or a second, or at once: what a curve is drawn over.
+    pub(super) fn load(&self) -> f64 {
+        self.rate
+            .or(self.concurrency.map(f64::from))
+            .unwrap_or(f64::from(self.num_prompts))
+    }
+
     /// Whether it has the values that a filter such as `n=1..20` names.
     fn is_among(&self, key: &str, values: &[String]) -> bool {
         let own = self.values();

@@ -7,7 +7,7 @@ use record::{is_secret, redacted_arguments};
 use serde::Deserialize;
 
 /// The version that is read.
-const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 1;
 
 /// A sweep.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,21 +27,11 @@ pub(crate) struct Plan {
     /// What `{gpus}` is for a configuration.
     #[serde(default)]
     pub(super) gpus: BTreeMap<String, String>,
-    /// What configurations are, for `sweep-report`: by a whole label (`1A`), or by what follows its number (`A`).
-    #[serde(default)]
-    pub(crate) setups: BTreeMap<String, Setup>,
+    /// What configurations are, for who reads the plan.
+    #[serde(default, rename = "setups")]
+    _setups: toml::Table,
     /// The cells.
     pub(super) matrix: Vec<Matrix>,
-}
-
-/// What a configuration is.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Setup {
-    /// Its cards' links, such as `x8` or `gen4 x16`.
-    pub(crate) link: String,
-    /// The machine that it is in: what is in one machine differs by the link alone.
-    pub(crate) machine: String,
 }
 
 /// How servers are started.
@@ -51,7 +41,9 @@ pub(super) struct ServerPlan {
     /// Whether the sweep starts and stops them; else it shows the command and waits for what the user starts.
     #[serde(default)]
     pub(super) manage: bool,
-    /// The command, one word an element, with `{path}`, `{model}`, `{tp}`, `{port}`, `{gpus}`, `{max_len}`.
+    /// The command, one word an element, with `{path}`, `{model}`, `{tp}`, `{port}`, `{gpus}`, `{max_len}`; none for a server that
+    /// runs already.
+    #[serde(default)]
     pub(super) command: Vec<String>,
     /// Environment variables, with the same places.
     #[serde(default)]
@@ -76,9 +68,8 @@ pub(super) struct LoadPlan {
     /// Further flags of `tplens serve run`.
     #[serde(default)]
     pub(super) flags: Vec<String>,
-    /// Seed of the first cell; each takes the next.
-    #[serde(default)]
-    pub(super) seed: u64,
+    /// Seed of the first cell; each takes the next. Without it the prompts of each run are new.
+    pub(super) seed: Option<u64>,
 }
 
 /// Every combination of these values is a cell.
@@ -163,7 +154,7 @@ impl Plan {
                 plan.schema
             ));
         }
-        if plan.server.command.is_empty() {
+        if plan.server.command.is_empty() && plan.server.manage {
             return Err(
                 "server.command is empty; write the words that start the server".to_owned(),
             );

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use import::serve::read_all;
-use program::Stop;
-use program::say_progress;
 use program::show::Show;
+use program::{Stop, outputs, result_folder, say_progress};
 use record::exit;
 use runner::Interrupt;
 use runner::run::{Progress, hold_folder, set_aside};
@@ -14,8 +12,9 @@ use view::Document;
 
 use super::args::SweepArgs;
 use super::command::{ServerCommand, longest};
-use super::document::{Swept, planned, swept};
+use super::document::{PAGE, Swept, planned, swept};
 use super::expand::{Cell, Group, expand, groups, narrowed};
+use super::matrix::plan;
 use super::plan::Plan;
 use super::serving::Serving;
 use crate::attempt::{self, complete};
@@ -36,14 +35,26 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let plan = Plan::read(&args.plan).map_err(Stop::Usage)?;
-    let named = |error| Stop::Usage(format!("{}: {error}", args.plan.display()));
+    let (name, text) = match &args.plan {
+        Some(path) => {
+            let text = bounded::text(path, bounded::SETTINGS);
+            let name = path.display().to_string();
+            let text = text.map_err(|error| format!("cannot read {name}: {error}"));
+            (name, text.map_err(Stop::Usage)?)
+        }
+        None => ("the matrix".to_owned(), plan(args).map_err(Stop::Usage)?),
+    };
+    let named = |error| Stop::Usage(format!("{name}: {error}"));
+    let plan = Plan::parse(&text).map_err(named)?;
     let all = expand(&plan).map_err(named)?;
     let cells = narrowed(all.clone(), &args.only).map_err(named)?;
-    let folder = args.out.clone().unwrap_or_else(|| {
-        let name = args.plan.file_stem().unwrap_or_default();
-        Path::new("tplens-results").join(name)
-    });
+    let folder = match &args.plan {
+        Some(path) => args.out.clone().unwrap_or_else(|| {
+            let name = path.file_stem().unwrap_or_default();
+            Path::new("tplens-results").join(name)
+        }),
+        None => result_folder(args.out.as_deref(), "sweep"),
+    };
     let sweep = Sweep {
         plan,
         all,
@@ -54,8 +65,7 @@ pub(crate) fn run(
     if args.list {
         return Ok(show.print(&sweep.listed(&cells).map_err(Stop::Usage)?));
     }
-    let text = bounded::read(&args.plan, bounded::SETTINGS).context("reading the plan")?;
-    attempt::keep(&sweep.folder, PLAN, &text)?;
+    attempt::keep(&sweep.folder, PLAN, text.as_bytes())?;
     let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let _held = hold_folder(&sweep.folder, interrupt, &tell)?;
     if args.redo {
@@ -91,10 +101,7 @@ pub(crate) fn run(
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
     };
-    let result = |cell: &Cell| {
-        let mut results = read_all(&sweep.cell(cell)).ok()?;
-        Some((Some(cell.name.clone()), results.pop()?))
-    };
+    let result = |cell: &Cell| Some((cell.clone(), read_all(&sweep.cell(cell)).ok()?.pop()?));
     let document = swept(&Swept {
         folder: &sweep.folder,
         done_of: (done, cells.len()),
@@ -102,7 +109,9 @@ pub(crate) fn run(
         down,
         results: cells.iter().filter_map(result).collect(),
     });
-    Ok(exit::fold([show.print(&document), code]))
+    let page = sweep.folder.join(PAGE);
+    let written = outputs::write(&page, Ok(document.html()));
+    Ok(exit::fold([show.print(&document), written, code]))
 }
 
 struct Sweep<'a> {
@@ -199,16 +208,20 @@ impl Sweep<'_> {
     /// Runs a cell; gives how it ended.
     fn measure(&self, cell: &Cell, url: &str) -> Result<String, Stop> {
         let mut flags = self.plan.load.flags.clone();
-        let seed = self.plan.load.seed.wrapping_add(cell.number);
+        let seed = self.plan.load.seed;
+        let seed = seed.map(|seed| seed.wrapping_add(cell.number).to_string());
         let set = [
             ("--base-url", Some(url.to_owned())),
-            ("--tp", Some(cell.group.tp.to_string())),
+            (
+                "--tp",
+                (cell.group.tp > 0).then(|| cell.group.tp.to_string()),
+            ),
             ("--random-input-len", Some(cell.input.to_string())),
             ("--random-output-len", Some(cell.output.to_string())),
             ("--num-prompts", Some(cell.num_prompts.to_string())),
             ("--max-concurrency", cell.concurrency.map(|n| n.to_string())),
             ("--request-rate", cell.rate.map(|rate| rate.to_string())),
-            ("--seed", Some(seed.to_string())),
+            ("--seed", seed),
         ];
         for (flag, value) in set {
             flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));

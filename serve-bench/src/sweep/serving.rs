@@ -43,6 +43,10 @@ impl Serving {
         let command = ServerCommand::of(plan, group, longest, free).map_err(Stop::Usage)?;
         if let Some(url) = base_url.filter(|_| !plan.server.manage) {
             // What answers now is the server of the group before this one.
+            if command.words.is_empty() && !answers(url) {
+                let reason = format!("no answer from {url}; is the server started?");
+                return Err(Stop::Refused(reason.into()));
+            }
             if before.is_some() || !answers(url) {
                 let reason = format!(
                     "start the server of {} at {url}, then run the same command again: {}",

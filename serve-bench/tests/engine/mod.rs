@@ -7,5 +7,6 @@ mod dialects;
 mod prefix;
 mod program;
 mod served;
+mod talks;
 
 use crate::load::common;

@@ -30,7 +30,7 @@ fn a_shared_beginning_is_computed_once_and_told() {
         );
         assert!(requests.iter().all(|one| one.input_tokens == Some(72)));
         // 192 of 288 tokens are more than a tenth.
-        assert!(ran.caveats().contains("prefix-cache-hits"));
+        assert!(ran.caveats().contains("prefix-cache-hit"));
         let metrics = match dialect {
             "vllm" => ("vllm:prefix_cache_hits_total", "vllm:prompt_tokens_total"),
             "sglang" => ("sglang:cached_tokens_total", "sglang:prompt_tokens_total"),
@@ -50,4 +50,23 @@ fn without_the_flag_every_prompt_is_computed() {
     assert!((engine.metric("vllm:prompt_tokens_total") - 288.0).abs() < 1e-9);
     let told = ran.serve().requests.iter().map(|one| one.cached_tokens);
     assert!(told.into_iter().all(|cached| cached.is_none()));
+}
+
+#[test]
+fn prompts_of_each_run_are_new_unless_a_seed_repeats_them() {
+    let engine = Served::start(100, &["--enable-prefix-caching"]);
+    let hits = |more: &[&str]| {
+        let length = ["--prompt", "token-ids", "--input-tokens", "160"];
+        let ran = Scratch::new().run(&engine.url, &[&length, more].concat());
+        ran.expect(0);
+        let cached = ran.serve().requests.iter().map(|one| one.cached_tokens);
+        let cached: u32 = cached.flatten().sum();
+        (cached, ran.caveats().contains("prefix-cache-hit"))
+    };
+    assert_eq!(hits(&["--seed", "7"]), (0, false));
+    // Nine of ten blocks of 16 each: the last one is computed for the first token.
+    let (cached, is_found) = hits(&["--seed", "7"]);
+    assert!((288..=320).contains(&cached) && is_found, "{cached}");
+    assert_eq!(hits(&[]), (0, false));
+    assert_eq!(hits(&[]), (0, false));
 }

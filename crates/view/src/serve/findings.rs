@@ -1,6 +1,6 @@
 //! The line of each finding of a serving benchmark.
 
-use record::ServeFinding;
+use record::{CacheEvidence, ServeFinding};
 
 use super::cells::{ms, significant};
 use crate::codes;
@@ -53,10 +53,55 @@ pub fn item(finding: &ServeFinding) -> Item {
             Tone::Warning,
             format!("{replies} of {of} replies have more chunks than counted tokens"),
         ),
-        F::PrefixCacheHits { cached, of } => (
+        F::PrefixCacheHits {
+            cached,
+            of,
+            by,
+            expected,
+        } => {
+            let share = percent(*cached as f64 / (*of).max(1) as f64);
+            let text = match by {
+                CacheEvidence::Usage => {
+                    format!("{share} of the prompt tokens came from the server's cache")
+                }
+                CacheEvidence::Counters => {
+                    format!("{share} of the prompt tokens came from its cache, by its counters")
+                }
+                CacheEvidence::Peak => format!(
+                    "At least {share} of the prompt tokens came from a cache: no GPU is so fast"
+                ),
+            };
+            match expected {
+                true => (Tone::Open, text + ", as expected"),
+                false => (Tone::Warning, text),
+            }
+        }
+        F::ColdStart {
+            first_ms,
+            others_most_ms,
+        } => (
             Tone::Warning,
-            format!("{cached} of {of} prompt tokens came from the server's cache"),
+            format!(
+                "The first request waited {} for its first token, the others {} at most",
+                ms(*first_ms),
+                ms(*others_most_ms)
+            ),
         ),
+        F::MoreRequestsThanSlots {
+            running,
+            waiting,
+            kv_used,
+        } => {
+            let cache = kv_used.map_or_else(String::new, |part| {
+                format!("; KV cache {} full", percent(part))
+            });
+            (
+                Tone::Warning,
+                format!(
+                    "The server ran {running:.0} requests at once while up to {waiting:.0} waited{cache}"
+                ),
+            )
+        }
         F::ServerSimulated { machine } => (
             Tone::Bad,
             format!("Replies come from the simulated machine {machine}"),

@@ -9,7 +9,7 @@ mod server;
 
 pub use cells::{ms, significant, within};
 pub use findings::item;
-pub use results::results;
+pub use results::{arrivals, results};
 pub(crate) use run::run;
 
 #[cfg(test)]

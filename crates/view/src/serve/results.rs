@@ -145,7 +145,8 @@ fn name(label: Option<&String>, result: &ServeResult) -> String {
 }
 
 /// How requests came.
-fn arrivals(run: &ServeRun) -> String {
+#[must_use]
+pub fn arrivals(run: &ServeRun) -> String {
     match (run.request_rate_asked, run.concurrency_asked) {
         (Some(rate), _) if rate.is_infinite() => "all at once".to_owned(),
         (Some(rate), None) => format!("{rate} req/s"),

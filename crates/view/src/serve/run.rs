@@ -355,6 +355,7 @@ fn arrivals(load: &ServeLoad) -> String {
         Arrivals::AllAtOnce => "all at once".to_owned(),
         Arrivals::Constant { rate } => format!("constant, {rate} requests/s"),
         Arrivals::Poisson { rate } => format!("Poisson, {rate} requests/s"),
+        Arrivals::Trace { rate } => format!("a trace, {rate:.3} requests/s"),
         Arrivals::Gamma { rate, burstiness } => {
             format!("gamma, {rate} requests/s, burstiness {burstiness}")
         }

@@ -1,6 +1,7 @@
 //! What the parser cannot check: flags that do not go together, and runs that no record can hold.
 
 use program::outputs::check_file;
+use record::Arrivals;
 
 use super::{Args, Backend, DatasetName, Endpoint, PromptArg};
 use crate::load::{MAX_MODEL_BYTES, budget};
@@ -11,6 +12,7 @@ impl Args {
     /// # Errors
     /// In words.
     pub(in crate::load) fn check(&self) -> Result<(), String> {
+        self.foreign.check()?;
         self.traffic.arrivals()?;
         self.check_model()?;
         self.check_endpoint()?;
@@ -58,12 +60,32 @@ impl Args {
 
     fn check_data(&self) -> Result<(), String> {
         let name = self.data.dataset_name;
+        if self.data.multi_turn
+            && (name != DatasetName::Sharegpt || self.endpoint() != Endpoint::Chat)
+        {
+            return Err(
+                "--multi-turn goes with --dataset-name sharegpt and --endpoint chat".to_owned(),
+            );
+        }
+        let is_closed = matches!(self.traffic.arrivals()?, Arrivals::ClosedLoop);
+        if self.data.multi_turn && !is_closed {
+            return Err(
+                "--multi-turn is a closed loop of conversations; give --max-concurrency and no --request-rate"
+                    .to_owned(),
+            );
+        }
+        if name == DatasetName::Trace && (self.traffic.is_paced() || is_closed) {
+            return Err(
+                "a trace has its own instants; leave --request-rate and --max-concurrency out"
+                    .to_owned(),
+            );
+        }
         match (&self.data.dataset_path, name) {
             (Some(_), DatasetName::Random | DatasetName::RandomIds) => Err(
                 "random prompts come from no file; leave --dataset-path out, or name what it holds with --dataset-name"
                     .to_owned(),
             ),
-            (None, DatasetName::Sharegpt | DatasetName::Custom) => Err(
+            (None, DatasetName::Sharegpt | DatasetName::Custom | DatasetName::Trace) => Err(
                 "this --dataset-name is read from a file; name it with --dataset-path".to_owned(),
             ),
             _ => Ok(()),

@@ -36,52 +36,73 @@ or a journal of 240 MiB.";
 /// What to ask a server for, and where the result goes. Flags are spelled like those of `vllm bench serve`.
 #[derive(Debug, Clone, ClapArgs)]
 #[command(after_long_help = MORE)]
+#[command(next_help_heading = "Target")]
 pub(crate) struct Args {
-    /// The server, such as http://127.0.0.1:8000, or an https:// address; an ending `/v1` may be there or not. Default: --host and
-    /// --port.
+    /// The server, such as http://127.0.0.1:8000 or an https:// address.
+    ///
+    /// An ending `/v1` may be there or not. Default: --host and --port.
     #[arg(long, value_name = "URL")]
     pub(super) base_url: Option<String>,
 
     /// The server's host, where there is no --base-url.
-    #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "HOST",
+        default_value = "127.0.0.1"
+    )]
     pub(super) host: String,
 
     /// The server's port, where there is no --base-url.
-    #[arg(long, value_name = "PORT", default_value_t = 8000)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "PORT",
+        default_value_t = 8000
+    )]
     pub(super) port: u16,
 
-    /// Start the embedded engine on this simulated machine, a built-in name or a box file, and load that. Its numbers are arithmetic,
-    /// never measurements of a GPU.
+    /// Load the embedded engine on this simulated machine instead.
+    ///
+    /// A built-in name or a box file. Its numbers are arithmetic, never measurements of a GPU.
     #[arg(long, value_name = "BOX", conflicts_with = "base_url")]
     pub(super) sim: Option<String>,
 
     /// With --sim: the model that it serves, as `tplens serve engine` takes it.
-    #[arg(long, value_name = "MODEL", default_value = "llama-3.1-8b")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "MODEL",
+        default_value = "llama-3.1-8b"
+    )]
     pub(super) sim_model: String,
 
     /// Seconds to wait for the server to answer at first.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub(super) ready_check_timeout_sec: u32,
 
-    /// Model name that requests carry. Default: the first that the server names at /v1/models.
+    /// Model name of the requests [default: the first that the server has].
+    ///
+    /// It is asked for at /v1/models.
     #[arg(long, value_name = "NAME")]
     pub(super) model: Option<String>,
 
     /// Model name that requests carry, where it is not that of --model.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(super) served_model_name: Option<String>,
 
-    /// Which endpoint to ask: /v1/completions (or completions) or /v1/chat/completions (or chat). Default: completions, with
-    /// --backend openai-chat chat.
-    #[arg(long, value_enum, value_name = "PATH")]
+    /// Endpoint to ask: completions or chat.
+    ///
+    /// With its path /v1/completions or /v1/chat/completions. Default: completions, with --backend openai-chat chat.
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH")]
     endpoint: Option<Endpoint>,
 
     /// The server's kind, which decides the endpoint where --endpoint does not.
-    #[arg(long, value_enum, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "NAME")]
     pub(super) backend: Option<Backend>,
 
     /// Ask for the whole reply at once. Then there is no time to first token, per output token or between tokens.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(super) no_stream: bool,
 
     #[command(flatten)]
@@ -94,34 +115,51 @@ pub(crate) struct Args {
     pub(super) sampling: Sampling,
 
     /// Seconds that one request may take, connecting included.
-    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
+    #[arg(long, help_heading = "Stop", value_name = "SECONDS", default_value = "600", value_parser = program::command_line::seconds, allow_negative_numbers = true)]
     pub(super) timeout: Duration,
 
-    /// Tensor parallel size of the server, for the record; with --sim the engine's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    /// The server's tensor parallel size, for the record.
+    ///
+    /// With --sim the engine's.
+    #[arg(long, help_heading = "Target", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     pub(super) tp: Option<u32>,
 
-    /// Name of the environment variable that holds the API key, sent as a bearer token.
-    #[arg(long, value_name = "NAME")]
+    /// Environment variable that holds the API key.
+    ///
+    /// It is sent as a bearer token.
+    #[arg(long, help_heading = "Target", value_name = "NAME")]
     pub(super) api_key_env: Option<String>,
 
     /// File that holds the API key instead, one line; it must be a file of one's own with mode 600 or 400.
-    #[arg(long, value_name = "FILE", conflicts_with = "api_key_env")]
+    #[arg(
+        long,
+        help_heading = "Target",
+        hide_short_help = true,
+        value_name = "FILE",
+        conflicts_with = "api_key_env"
+    )]
     pub(super) api_key_file: Option<PathBuf>,
 
     /// PEM file of the certificates that are trusted at an https:// address, instead of the system's: a CA's, or the server's own.
-    #[arg(long, value_name = "FILE")]
+    #[arg(
+        long,
+        help_heading = "Target",
+        hide_short_help = true,
+        value_name = "FILE"
+    )]
     pub(super) ca_file: Option<PathBuf>,
 
     /// Do not check the certificate of a server at an https:// address. The result says so.
-    #[arg(long)]
+    #[arg(long, help_heading = "Target", hide_short_help = true)]
     pub(super) insecure: bool,
 
     /// Headers to send with every request, such as `X-Route: a` or `x-route=a`. Their values are not recorded.
-    #[arg(long, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
+    #[arg(long, help_heading = "Target", hide_short_help = true, value_name = "NAME=VALUE", num_args = 1.., value_parser = header)]
     pub(super) header: Vec<(HeaderName, HeaderValue)>,
 
-    /// JSON object whose members are put into every request's body, over those that are there.
+    /// JSON object of further members of every request's body.
+    ///
+    /// They replace those that are there.
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(super) extra_body: Option<Map<String, Value>>,
 
@@ -137,25 +175,30 @@ pub(crate) struct Args {
 pub(super) struct Sampling {
     /// Sampling temperature. 0 is sent by default, so that the server does the same work each time; vLLM's client sent none
     /// from 0.20 on and 0 before.
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", default_value_t = 0.0, value_parser = finite)]
     temperature: f64,
     /// Top-p sampling.
-    #[arg(long, value_name = "X", value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
     top_p: Option<f64>,
     /// Top-k sampling.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "N",
+        allow_negative_numbers = true
+    )]
     top_k: Option<i64>,
     /// Min-p sampling.
-    #[arg(long, value_name = "X", value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
     min_p: Option<f64>,
     /// Frequency penalty.
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     frequency_penalty: Option<f64>,
     /// Presence penalty.
-    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", allow_negative_numbers = true, value_parser = finite)]
     presence_penalty: Option<f64>,
     /// Repetition penalty.
-    #[arg(long, value_name = "X", value_parser = finite)]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = finite)]
     repetition_penalty: Option<f64>,
 }
 

@@ -10,55 +10,60 @@ use crate::beside::BesideArgs;
 
 /// Where the result goes.
 #[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Output")]
 pub(in crate::load) struct Results {
     #[command(flatten)]
     pub(in crate::load) outputs: Outputs,
 
-    /// What is printed: tables, or the block that `vllm bench serve` prints.
+    /// What is printed: tables, or vLLM's block.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(in crate::load) format: Format,
 
     /// Write the result to this file with the keys of `vllm bench serve --save-result`, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(in crate::load) vllm_json: Option<PathBuf>,
 
-    /// Write that file under the name that `vllm bench serve` would give it.
+    /// Write the JSON file of `vllm bench serve`.
+    ///
+    /// Under the name that it would give it.
     #[arg(long)]
     pub(in crate::load) save_result: bool,
 
     /// In that file: every request's figures, too. Texts are not kept.
-    #[arg(long, visible_alias = "detailed")]
+    #[arg(long, hide_short_help = true, visible_alias = "detailed")]
     pub(in crate::load) save_detailed: bool,
 
     /// Folder of that file, made where it is not there [default: the current one].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     pub(in crate::load) result_dir: Option<PathBuf>,
 
     /// Another name for that file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(in crate::load) result_filename: Option<PathBuf>,
 
     /// In that file and its name: a label instead of the backend.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, hide_short_help = true, value_name = "TEXT")]
     pub(in crate::load) label: Option<String>,
 
     /// In that file: further keys.
-    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = pair)]
+    #[arg(long, hide_short_help = true, value_name = "KEY=VALUE", num_args = 1.., value_parser = pair)]
     pub(in crate::load) metadata: Vec<(String, String)>,
 
     /// In that file and vLLM's block: the metrics, of ttft, tpot, itl, e2el, client_queue_time, e2el_including_client_queue.
-    #[arg(long, value_name = "LIST", default_value = "ttft,tpot,itl,e2el", value_delimiter = ',', value_parser = metric)]
+    #[arg(long, hide_short_help = true, value_name = "LIST", default_value = "ttft,tpot,itl,e2el", value_delimiter = ',', value_parser = metric)]
     pub(in crate::load) percentile_metrics: Vec<VllmMetric>,
 
     /// In that file and vLLM's block: the percentiles.
-    #[arg(long, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = percentile)]
+    #[arg(long, hide_short_help = true, value_name = "LIST", default_value = "99", value_delimiter = ',', value_parser = percentile)]
     pub(in crate::load) metric_percentiles: Vec<f64>,
 
     /// Write every request to this file as CSV, one line each, units in the head.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(in crate::load) request_csv: Option<PathBuf>,
 
-    /// Write the run to this file as a page: figures, distributions and what went on over time, with nothing beside it.
+    /// Write the run to this file as a page.
+    ///
+    /// Figures, distributions and what went on over time, with nothing beside it.
     #[arg(long, value_name = "FILE")]
     pub(in crate::load) html: Option<PathBuf>,
 
@@ -66,7 +71,7 @@ pub(in crate::load) struct Results {
     pub(in crate::load) beside: BesideArgs,
 
     /// Show no progress.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(in crate::load) disable_tqdm: bool,
 }
 

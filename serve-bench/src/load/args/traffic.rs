@@ -10,46 +10,57 @@ const REQUESTS: u32 = 1000;
 
 /// When requests are sent.
 #[derive(Debug, Clone, ClapArgs)]
+#[command(next_help_heading = "Load")]
 pub(in crate::load) struct Traffic {
     /// Measured requests [default: 1000; with --duration as many as fit].
-    #[arg(long, visible_alias = "requests", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), allow_negative_numbers = true)]
+    #[arg(long, alias = "requests", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000), allow_negative_numbers = true)]
     num_prompts: Option<u32>,
 
-    /// Stop after this time: no request is sent later, those in flight are waited for.
-    #[arg(long, value_name = "SECONDS", value_parser = program::command_line::seconds)]
+    /// Send no request after this time; those in flight are waited for.
+    #[arg(long, help_heading = "Stop", value_name = "SECONDS", value_parser = program::command_line::seconds)]
     pub(in crate::load) duration: Option<Duration>,
 
-    /// Requests in flight at most. Without --request-rate each that ends is followed by the next (a closed loop); with it, what
-    /// comes above the limit waits in the client, and that wait is reported as queue time. Without both, all are sent at once.
+    /// Requests in flight at most.
+    ///
+    /// Without --request-rate each that ends is followed by the next (a closed loop); with it, what comes above the limit waits in the
+    /// client, and that wait is reported as queue time. Without both, all are sent at once.
     #[arg(long, visible_alias = "concurrency", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16_384), allow_negative_numbers = true)]
     pub(in crate::load) max_concurrency: Option<u32>,
 
-    /// Requests before the measured part, which are in no number [default: --max-concurrency, or 1].
-    #[arg(long, visible_alias = "warmups", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
+    /// Requests before the measured part [default: --max-concurrency, or 1].
+    ///
+    /// They are in no number.
+    #[arg(long, alias = "warmups", value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
     num_warmups: Option<u32>,
 
-    /// Requests per second, or inf. Gaps are stretched so that the last request comes after exactly --num-prompts / rate, as
-    /// vLLM's client does; not with --duration alone.
+    /// Requests per second, or inf.
+    ///
+    /// Gaps are stretched so that the last request comes after exactly --num-prompts / rate, as vLLM's client does; not with --duration
+    /// alone.
     #[arg(long, value_name = "RATE", default_value = "inf", value_parser = rate, allow_negative_numbers = true)]
     request_rate: f64,
 
-    /// Shape of the gaps: 1 is Poisson, below it comes in bursts, above it more evenly (gamma), inf is constant.
+    /// Shape of the gaps: 1 Poisson, inf constant.
+    ///
+    /// Below 1 it comes in bursts, above more evenly (gamma).
     #[arg(long, value_name = "SHAPE", default_value = "1", value_parser = rate, allow_negative_numbers = true)]
     burstiness: f64,
 
     /// Go from one rate to another over the run.
-    #[arg(long, value_enum, value_name = "STRATEGY")]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "STRATEGY")]
     ramp_up_strategy: Option<Strategy>,
 
     /// Requests per second at the beginning of a ramp.
-    #[arg(long, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
     ramp_up_start_rps: Option<f64>,
 
     /// Requests per second at the end of a ramp.
-    #[arg(long, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
+    #[arg(long, hide_short_help = true, value_name = "RATE", requires = "ramp_up_strategy", value_parser = rate, allow_negative_numbers = true)]
     ramp_up_end_rps: Option<f64>,
 
-    /// What a request must keep to count in the goodput, ms, such as `ttft:500 tpot:50 e2el:10000`.
+    /// Limits of a request in the goodput, ms, such as ttft:500 tpot:50.
+    ///
+    /// The names are ttft, tpot and e2el.
     #[arg(long, value_name = "NAME:MS", num_args = 1.., value_parser = goal)]
     goodput: Vec<(Goal, f64)>,
 }
@@ -76,6 +87,16 @@ impl Traffic {
     pub(in crate::load) fn asked(&self) -> Option<u32> {
         let default = self.duration.is_none().then_some(REQUESTS);
         self.num_prompts.or(default)
+    }
+
+    /// Whether a rate or a ramp says when requests are sent.
+    pub(in crate::load) fn is_paced(&self) -> bool {
+        self.request_rate.is_finite() || self.ramp_up_strategy.is_some()
+    }
+
+    /// Measured requests where the command line says how many.
+    pub(in crate::load) fn num_prompts(&self) -> Option<u32> {
+        self.num_prompts
     }
 
     /// Requests before the measured part.

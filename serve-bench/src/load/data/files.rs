@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Item, Prompt};
 use crate::load::args::{DataArgs, Endpoint};
@@ -55,18 +55,50 @@ struct Own {
     output_tokens: Option<u32>,
 }
 
-/// The first two turns of each conversation, those too short or too long left out.
-pub(super) fn sharegpt(args: &DataArgs) -> Result<Vec<Item>, String> {
+/// Every turn of each conversation with what was said before it: what a person said is asked, what the model said is as long.
+pub(super) fn talks(args: &DataArgs) -> Result<Vec<Vec<Item>>, String> {
     let path = path(args)?;
+    let fixed = args.sharegpt_output_len.or(args.output_len);
+    let talk = |conversation: Conversation| {
+        let mut messages = Vec::new();
+        let mut items: Vec<Item> = Vec::new();
+        for pair in conversation.conversations.chunks_exact(2) {
+            messages.push(json!({"role": "user", "content": pair[0].value}));
+            let output_tokens = fixed.unwrap_or_else(|| words(&pair[1].value).max(1));
+            items.push(Item {
+                prompt: Prompt::Messages(Value::Array(messages.clone())),
+                output_tokens,
+            });
+            messages.push(json!({"role": "assistant", "content": pair[1].value}));
+        }
+        (!items.is_empty()).then_some(items)
+    };
+    let talks: Vec<Vec<Item>> = conversations(path)?.into_iter().filter_map(talk).collect();
+    match talks.is_empty() {
+        true => Err(format!(
+            "{} holds no conversation of two turns",
+            path.display()
+        )),
+        false => Ok(talks),
+    }
+}
+
+fn conversations(path: &Path) -> Result<Vec<Conversation>, String> {
     let file = open(path)?;
-    let all: Vec<Conversation> = serde_json::from_reader(file).map_err(|error| match error.is_io() {
+    serde_json::from_reader(file).map_err(|error| match error.is_io() {
         true => unreadable(path, &error.into()),
         false => format!(
             "{} line {}: not a conversation of ShareGPT: {error}; the file is one JSON array of objects with `conversations`",
             path.display(),
             error.line()
         ),
-    })?;
+    })
+}
+
+/// The first two turns of each conversation, those too short or too long left out.
+pub(super) fn sharegpt(args: &DataArgs) -> Result<Vec<Item>, String> {
+    let path = path(args)?;
+    let all = conversations(path)?;
     let fixed = args.sharegpt_output_len.or(args.output_len);
     let item = |conversation: Conversation| {
         let mut turns = conversation.conversations.into_iter();

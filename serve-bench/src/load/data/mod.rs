@@ -1,7 +1,11 @@
 //! What requests are made of: random words or token ids of a length, or the prompts of a file.
 
 mod files;
+mod trace;
 mod words;
+
+use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -49,6 +53,10 @@ enum Source {
     Random(Random),
     /// Entries in the order of the seed.
     Kept(Vec<Item>),
+    /// Turns of conversations in the order of the seed, and whether each goes on with the one before.
+    Talks(Vec<Item>, Vec<bool>),
+    /// A trace; token ids below the number, or words.
+    Trace(Vec<trace::Entry>, Option<u32>),
 }
 
 /// Random prompts.
@@ -85,18 +93,37 @@ impl Data {
                 };
                 (Source::Random(random), kind.to_owned())
             }
+            DatasetName::Trace => {
+                let path = args.dataset_path.as_deref().unwrap_or(Path::new(""));
+                let entries = trace::trace(path, args.trace_speed)?;
+                let vocabulary = args.has_ids().then_some(args.vocab);
+                (Source::Trace(entries, vocabulary), "a trace".to_owned())
+            }
+            DatasetName::Sharegpt if args.multi_turn => {
+                let talks = shuffled(files::talks(args)?, seed);
+                let follows = talks
+                    .iter()
+                    .flat_map(|talk| (0..talk.len()).map(|turn| turn > 0));
+                let follows = follows.collect();
+                let words = "sharegpt, turn by turn".to_owned();
+                (Source::Talks(talks.concat(), follows), words)
+            }
             DatasetName::Sharegpt => {
                 let entries = files::sharegpt(args)?;
-                (kept(entries, seed), "sharegpt".to_owned())
+                (Source::Kept(shuffled(entries, seed)), "sharegpt".to_owned())
             }
             DatasetName::Custom => {
                 let entries = files::own(args, endpoint)?;
-                (kept(entries, seed), "prompts of a file".to_owned())
+                (
+                    Source::Kept(shuffled(entries, seed)),
+                    "prompts of a file".to_owned(),
+                )
             }
         };
         let (input_tokens, output_tokens) = match &source {
             Source::Random(random) => (Some(random.prefix + random.input), Some(random.output)),
             Source::Kept(items) => (None, alike(items)),
+            Source::Talks(..) | Source::Trace(..) => (None, None),
         };
         Ok(Self {
             source,
@@ -112,7 +139,53 @@ impl Data {
     pub(super) fn item(&self, number: u64) -> Item {
         match &self.source {
             Source::Random(random) => random.item(self.seed, number),
-            Source::Kept(items) => items[(number % items.len() as u64) as usize].clone(),
+            Source::Kept(items) | Source::Talks(items, _) => {
+                items[(number % items.len() as u64) as usize].clone()
+            }
+            Source::Trace(entries, vocabulary) => {
+                let entry = &entries[(number % entries.len() as u64) as usize];
+                self.traced(entry, *vocabulary, number)
+            }
+        }
+    }
+
+    /// The request of a trace's entry: what its blocks hold is the same wherever they stand.
+    fn traced(&self, entry: &trace::Entry, vocabulary: Option<u32>, number: u64) -> Item {
+        let random = |block: Option<u64>| match block {
+            Some(block) => random(self.seed, Purpose::Prefix, block),
+            None => random(self.seed, Purpose::Prompt, number),
+        };
+        let parts = entry.parts().into_iter();
+        let prompt = match vocabulary {
+            Some(vocabulary) => {
+                let ids =
+                    parts.flat_map(|(of, tokens)| words::ids(&mut random(of), tokens, vocabulary));
+                Prompt::Ids(ids.collect())
+            }
+            None => {
+                let words = parts.map(|(of, tokens)| words::words(&mut random(of), tokens));
+                Prompt::Text(words.collect::<Vec<String>>().join(" "))
+            }
+        };
+        Item {
+            prompt,
+            output_tokens: entry.output,
+        }
+    }
+
+    /// Whether a request goes on with the conversation of the one before.
+    pub(super) fn follows(&self, number: u64) -> bool {
+        match &self.source {
+            Source::Talks(_, follows) => follows[(number % follows.len() as u64) as usize],
+            _ => false,
+        }
+    }
+
+    /// The instants of a trace.
+    pub(super) fn instants(&self) -> Option<Vec<Duration>> {
+        match &self.source {
+            Source::Trace(entries, _) => Some(entries.iter().map(|entry| entry.at).collect()),
+            _ => None,
         }
     }
 
@@ -120,7 +193,7 @@ impl Data {
     pub(super) fn warmup(&self, number: u64) -> Item {
         match &self.source {
             Source::Random(random) => random.item(self.seed, number),
-            Source::Kept(_) => {
+            Source::Kept(_) | Source::Talks(..) | Source::Trace(..) => {
                 let like = self.item(number);
                 let words = match &like.prompt {
                     Prompt::Text(text) => text.split_whitespace().count(),
@@ -140,8 +213,8 @@ impl Data {
     /// Entries of a file; `None` for what never runs out.
     pub(super) fn entries(&self) -> Option<usize> {
         match &self.source {
-            Source::Random(_) => None,
-            Source::Kept(items) => Some(items.len()),
+            Source::Random(_) | Source::Trace(..) => None,
+            Source::Kept(items) | Source::Talks(items, _) => Some(items.len()),
         }
     }
 }
@@ -175,12 +248,12 @@ impl Random {
 }
 
 /// Entries in the order of a seed (Fisher and Yates).
-fn kept(mut entries: Vec<Item>, seed: u64) -> Source {
+fn shuffled<T>(mut entries: Vec<T>, seed: u64) -> Vec<T> {
     let mut random = random(seed, Purpose::Order, 0);
     for last in (1..entries.len()).rev() {
         entries.swap(last, random.below(last + 1));
     }
-    Source::Kept(entries)
+    entries
 }
 
 /// The output length of all entries, where they have one.

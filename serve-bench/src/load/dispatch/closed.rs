@@ -19,7 +19,7 @@ pub(super) async fn warm_up(
     tell: &Sender<Told>,
 ) -> Vec<Slot> {
     let next = Cell::new(0);
-    let take = move || {
+    let take = move |_| {
         let number = next.replace(next.get() + 1);
         let request = requests.get(number)?.clone();
         Some((u32::try_from(number).ok()?, request))
@@ -36,14 +36,18 @@ pub(super) async fn ask_all(
     tell: &Sender<Told>,
 ) {
     let next = Cell::new(0);
-    let take = move || {
+    let take = move |before: Option<u32>| {
         let is_over = until.is_some_and(|until| Instant::now() >= until);
-        let number = next.get();
-        if is_over || number >= requests {
-            return None;
-        }
-        next.set(number + 1);
-        Some((number, bodies.measured(number)))
+        let turn = before.map(|before| before + 1);
+        let turn = turn.filter(|turn| *turn < requests && bodies.follows(*turn));
+        let number = turn.unwrap_or_else(|| {
+            // Turns behind a first one are of the slot that has that.
+            let begins = |number: &u32| *number >= requests || !bodies.follows(*number);
+            let number = (next.get()..=requests).find(begins).unwrap_or(requests);
+            next.set(number + 1);
+            number
+        });
+        (!is_over && number < requests).then(|| (number, bodies.measured(number)))
     };
     loops(slots, Rc::new(take), tell, Told::Reply).await;
 }
@@ -51,16 +55,21 @@ pub(super) async fn ask_all(
 /// Every slot takes the next request when it is free.
 async fn loops(
     slots: Vec<Slot>,
-    take: Rc<dyn Fn() -> Option<Numbered>>,
+    take: Rc<dyn Fn(Option<u32>) -> Option<Numbered>>,
     tell: &Sender<Told>,
     as_told: fn(Reply) -> Told,
 ) -> Vec<Slot> {
     let tasks = slots.into_iter().map(|mut slot| {
         let (take, tell) = (Rc::clone(&take), tell.clone());
         spawn_local(async move {
-            while let Some((number, request)) = take() {
+            let mut before = None;
+            while let Some((number, request)) = take(before) {
+                if let Some(time) = request.think_time {
+                    slot.rest(time).await;
+                }
                 let reply = slot.ask(number, &request).await;
                 drop(tell.send(as_told(reply)));
+                before = Some(number);
             }
             slot
         })

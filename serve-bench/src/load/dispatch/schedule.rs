@@ -51,7 +51,8 @@ pub(in crate::load) fn schedule(
 /// The time before a request, s; `None` for a closed loop, which has no instants.
 fn gap_s(arrivals: &Arrivals, number: usize, count: usize, random: &mut SplitMix) -> Option<f64> {
     Some(match *arrivals {
-        Arrivals::ClosedLoop => return None,
+        // Those of a trace stand in it.
+        Arrivals::ClosedLoop | Arrivals::Trace { .. } => return None,
         Arrivals::AllAtOnce => 0.0,
         Arrivals::Constant { rate } => 1.0 / rate,
         Arrivals::Poisson { rate } => exponential(random) / rate,
