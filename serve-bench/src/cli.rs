@@ -13,7 +13,7 @@ use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
 use crate::sweep_report::SweepReportArgs;
-use crate::{load, selftest, server};
+use crate::{load, route, selftest, server};
 
 /// What the codes of `record::exit` mean here.
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
@@ -62,6 +62,8 @@ pub(crate) enum ServeCommand {
     Run(Box<load::Args>),
     /// Serves a simulated box over HTTP as vLLM would.
     Engine(Box<server::Args>),
+    /// Gives prefill and decode engines one address.
+    Route(Box<route::Args>),
     /// Measures this program's own error on this machine, against the embedded engine.
     Selftest(Box<selftest::Args>),
     /// Prints what an engine's log says of how it ran, with the lines that say it.

@@ -12,7 +12,9 @@ mod explain;
 mod flags;
 mod half;
 mod load;
+mod open_files;
 mod predict;
+mod route;
 mod selftest;
 mod server;
 mod show;
@@ -59,6 +61,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
+        ServeCommand::Route(args) => route::run(&args),
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))
         }

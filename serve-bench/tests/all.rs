@@ -7,6 +7,7 @@ mod engine;
 mod load;
 mod predict;
 mod real;
+mod route;
 mod selftest;
 mod slo;
 mod study;
