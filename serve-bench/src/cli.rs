@@ -64,6 +64,8 @@ pub(crate) enum ServeCommand {
     Engine(Box<server::Args>),
     /// Gives prefill and decode engines one address.
     Route(Box<route::Args>),
+    /// Prints the time to first token in parts, from a router's journal.
+    Parts(route::PartsArgs),
     /// Measures this program's own error on this machine, against the embedded engine.
     Selftest(Box<selftest::Args>),
     /// Prints what an engine's log says of how it ran, with the lines that say it.

@@ -62,6 +62,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
         ServeCommand::Route(args) => route::run(&args),
+        ServeCommand::Parts(args) => route::parts(&args, show),
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))
         }

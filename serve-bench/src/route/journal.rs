@@ -115,8 +115,13 @@ impl Journal {
         }))))
     }
 
+    /// Whether lines are kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds a line.
-    pub(super) fn write(&self, row: &Row) {
+    pub(super) fn write(&self, row: &impl Serialize) {
         let Some(Ok(mut lines)) = self.0.as_ref().map(Mutex::lock) else {
             return;
         };

@@ -34,7 +34,7 @@ const HOP_TOO: [&str; 3] = ["keep-alive", "proxy-connection", "proxy-authenticat
 
 /// Why an engine gave no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// It could not be reached: nothing of the request was sent.
     Refused,
     /// It said nothing for the time that it has.
@@ -45,7 +45,7 @@ pub(super) enum Failure {
 
 impl Failure {
     /// Its code.
-    pub(super) fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::Silent => "silent",
@@ -54,7 +54,7 @@ impl Failure {
     }
 
     /// The status that a client gets.
-    pub(super) fn status(self) -> StatusCode {
+    pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Refused => StatusCode::SERVICE_UNAVAILABLE,
             Self::Silent => StatusCode::GATEWAY_TIMEOUT,
@@ -65,38 +65,38 @@ impl Failure {
 
 /// A reply that was read to its end.
 #[derive(Debug)]
-pub(super) struct Whole {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Whole {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Whole {
     /// Whether another engine may be asked the same: this one says that it cannot now.
-    pub(super) fn is_refusal(&self) -> bool {
+    pub(crate) fn is_refusal(&self) -> bool {
         is_refusal(self.status)
     }
 }
 
 /// Whether a status says that the engine did nothing with the request.
-pub(super) fn is_refusal(status: StatusCode) -> bool {
+pub(crate) fn is_refusal(status: StatusCode) -> bool {
     matches!(status.as_u16(), 502..=504)
 }
 
 /// What the client sent, as engines get it.
 #[derive(Debug, Clone)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     /// Path and query.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// Without those of its connection.
-    pub(super) headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     /// The body.
-    pub(super) body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 impl Sent {
     /// The request that an engine gets.
-    pub(super) fn request(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
+    pub(crate) fn request(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
         let body = ask.body.map_or_else(|| self.body.clone(), Bytes::from);
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = Method::POST;
@@ -113,7 +113,7 @@ impl Sent {
     }
 
     /// As [`Sent::request`], where the reply is read here and must not be compressed.
-    pub(super) fn plain(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
+    pub(crate) fn plain(&self, peer: &Peer, ask: Ask) -> Request<Full<Bytes>> {
         let mut request = self.request(peer, ask);
         request.headers_mut().remove(ACCEPT_ENCODING);
         request
@@ -121,7 +121,7 @@ impl Sent {
 }
 
 /// Headers without those of one connection, and with a key where there is none.
-pub(super) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap {
+pub(crate) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap {
     let mut kept = headers.clone();
     // What `Connection` names is of this connection, too.
     let named = headers
@@ -146,7 +146,7 @@ pub(super) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap 
 }
 
 /// A question without a body.
-pub(super) fn question(peer: &Peer, path: &str, headers: HeaderMap) -> Request<Full<Bytes>> {
+pub(crate) fn question(peer: &Peer, path: &str, headers: HeaderMap) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::default());
     *request.headers_mut() = headers;
     address(&mut request, peer, path);
@@ -163,7 +163,7 @@ fn address(request: &mut Request<Full<Bytes>>, peer: &Peer, path: &str) {
 }
 
 /// Waits for the head of a reply.
-pub(super) async fn head(
+pub(crate) async fn head(
     exchange: &mut Exchange,
     request: Request<Full<Bytes>>,
     patience: Duration,
@@ -179,7 +179,7 @@ pub(super) async fn head(
 }
 
 /// Reads a reply to its end, which frees the connection.
-pub(super) async fn rest(
+pub(crate) async fn rest(
     exchange: Exchange,
     response: Response<Incoming>,
     patience: Duration,
@@ -201,7 +201,7 @@ pub(super) async fn rest(
 }
 
 /// Sends a request and reads the whole reply.
-pub(super) async fn whole(
+pub(crate) async fn whole(
     mut exchange: Exchange,
     request: Request<Full<Bytes>>,
     patience: Duration,

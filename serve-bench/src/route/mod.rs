@@ -3,11 +3,14 @@
 mod answer;
 mod args;
 mod choose;
+mod counters;
 mod detect;
 mod flow;
 mod journal;
 mod legs;
 mod metrics;
+mod parts;
+mod parts_document;
 mod peer;
 mod relay;
 mod router;
@@ -15,4 +18,7 @@ mod run;
 mod serve;
 
 pub(crate) use args::Args;
+pub(crate) use legs::{question, whole};
+pub(crate) use parts_document::{PartsArgs, parts};
+pub(crate) use peer::Peer;
 pub(crate) use run::run;

@@ -32,9 +32,9 @@ const IDLE: usize = 1024;
 const BOOTSTRAP_PORT: u16 = 8998;
 
 /// An engine.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     /// `host:port`.
-    pub(super) name: String,
+    pub(crate) name: String,
     host: String,
     port: u16,
     /// Path before `/v1`, without a slash at its end.
@@ -43,7 +43,7 @@ pub(super) struct Peer {
     bootstrap: Mutex<Bootstrap>,
     idle: Mutex<Vec<Wire>>,
     /// Requests of this router that it works on.
-    pub(super) busy: AtomicUsize,
+    pub(crate) busy: AtomicUsize,
     set_back: Mutex<Option<Instant>>,
 }
 
@@ -60,14 +60,14 @@ impl Drop for Wire {
 }
 
 /// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
-pub(super) struct Exchange {
-    pub(super) peer: Arc<Peer>,
+pub(crate) struct Exchange {
+    pub(crate) peer: Arc<Peer>,
     wire: Option<Wire>,
 }
 
 impl Exchange {
     /// The reply was read to its end: the connection can be used again.
-    pub(super) fn finished(mut self) {
+    pub(crate) fn finished(mut self) {
         if let Some(wire) = self.wire.take().filter(|wire| !wire.sender.is_closed()) {
             let mut idle = self
                 .peer
@@ -92,7 +92,7 @@ impl Peer {
     ///
     /// # Errors
     /// In words: no URL, or one with credentials, or certificates that cannot be used.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         text: &str,
         trusted: impl Fn(&str) -> Result<Trust, String>,
     ) -> Result<Self, String> {
@@ -139,7 +139,7 @@ impl Peer {
     }
 
     /// What is known of its bootstrap server.
-    pub(super) fn bootstrap(&self) -> Bootstrap {
+    pub(crate) fn bootstrap(&self) -> Bootstrap {
         self.bootstrap
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -147,7 +147,7 @@ impl Peer {
     }
 
     /// Keeps the engine's name, or forgets it.
-    pub(super) fn set_engine_id(&self, engine_id: Option<String>) {
+    pub(crate) fn set_engine_id(&self, engine_id: Option<String>) {
         self.bootstrap
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -155,12 +155,12 @@ impl Peer {
     }
 
     /// The path of a request there.
-    pub(super) fn path(&self, path: &str) -> String {
+    pub(crate) fn path(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 
     /// Whether it could be reached when it was tried last, or that was long ago.
-    pub(super) fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         let since = *self.set_back.lock().unwrap_or_else(PoisonError::into_inner);
         since.is_none_or(|since| since.elapsed() > SET_BACK)
     }
@@ -169,7 +169,7 @@ impl Peer {
     ///
     /// # Errors
     /// It cannot be reached.
-    pub(super) async fn open(self: &Arc<Self>) -> io::Result<Exchange> {
+    pub(crate) async fn open(self: &Arc<Self>) -> io::Result<Exchange> {
         self.busy.fetch_add(1, Relaxed);
         let mut exchange = Exchange {
             peer: Arc::clone(self),
@@ -222,7 +222,7 @@ impl Exchange {
     ///
     /// # Errors
     /// The connection broke, or a new one cannot be made.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> io::Result<Response<Incoming>> {

@@ -13,12 +13,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::Args;
+use super::counters;
 use super::router::Router;
 use super::serve::connection;
 use crate::open_files::raise_open_files;
 
 /// How long nothing is accepted when the process has no file descriptor left.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
+
+/// How long engines' counters may take before the first request.
+const COUNTERS: Duration = Duration::from_secs(2);
 
 /// How often is looked whether all requests have ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -76,6 +80,10 @@ async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
     let address = listener.local_addr()?;
     // That nobody reads the line must not end the router.
     drop(printed(&format!("listening on http://{address}\n")));
+    if router.journal.is_kept() {
+        let read = counters::write(router, false);
+        let _ = tokio::time::timeout(COUNTERS, read).await;
+    }
     let (ending, heard) = watch::channel(false);
     let code = tokio::select! {
         code = first(&mut caught) => code,
@@ -94,6 +102,9 @@ async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
         () = drained => {}
         () = tokio::time::sleep(args.grace) => say!("{} requests cut off after --grace", left()),
         _ = first(&mut caught) => say!("{} requests cut off by a second signal", left()),
+    }
+    if router.journal.is_kept() {
+        counters::write(router, true).await;
     }
     Ok(code)
 }

@@ -75,11 +75,14 @@ pub(crate) fn run(args: &Args) -> u8 {
     })
 }
 
-async fn serve(setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
+async fn serve(mut setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
     // Before the first line is printed, so that who reads it may send a signal.
     let ended = ending()?;
     let address = listener.local_addr()?;
     let soft_box = setup.soft_box.clone();
+    if let Some((_, at)) = &mut setup.remote {
+        *at = address.to_string();
+    }
     let shared = Arc::new(Shared::start(setup)?);
     say!(
         "simulated box {soft_box}: durations are computed and replies mean nothing; prompt tokens are words"

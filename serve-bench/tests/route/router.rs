@@ -35,9 +35,15 @@ impl Router {
         let number = NUMBER.fetch_add(1, Ordering::SeqCst);
         let journal = format!("serve-bench-route-{}-{number}.jsonl", std::process::id());
         let journal = std::env::temp_dir().join(journal);
+        // An engine that hangs is not waited for longer.
+        let is_set = arguments
+            .iter()
+            .any(|argument| argument.starts_with("--timeout"));
+        let timeout = (!is_set).then_some("--timeout=1");
         let mut child = built::named("serve-bench")
-            .args(["route", "--port", "0", "--timeout", "1", "--journal"])
+            .args(["route", "--port", "0", "--journal"])
             .arg(&journal)
+            .args(timeout)
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -84,14 +90,22 @@ impl Router {
     }
 
     /// Ends it and gives the lines of its journal.
-    pub(crate) fn end(mut self) -> Vec<Value> {
+    pub(crate) fn end(self) -> Vec<Value> {
+        let journal = self.journal();
+        let text = std::fs::read_to_string(&journal).unwrap();
+        std::fs::remove_file(&journal).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        // Engines' counters stand among the requests.
+        lines.filter(|line| line["engine"].is_null()).collect()
+    }
+
+    /// Ends it and gives its journal's file.
+    pub(crate) fn journal(mut self) -> PathBuf {
         self.terminate();
         assert_eq!(self.child.wait().unwrap().code(), Some(143));
-        let text = std::fs::read_to_string(&self.journal).unwrap();
-        std::fs::remove_file(&self.journal).unwrap();
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        self.journal
     }
 }
 
