@@ -13,7 +13,7 @@ use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
 use crate::sweep_report::SweepReportArgs;
-use crate::{load, route, selftest, server};
+use crate::{load, route, selftest, server, split};
 
 /// What the codes of `record::exit` mean here.
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
@@ -66,6 +66,10 @@ pub(crate) enum ServeCommand {
     Route(Box<route::Args>),
     /// Prints the time to first token in parts, from a router's journal.
     Parts(route::PartsArgs),
+    /// Says how many prefill and decode engines to run, or not to split.
+    Split(split::SplitArgs),
+    /// Checks what results claim: rates, slots, limits by the mean, prompts that were not computed.
+    Check(split::CheckArgs),
     /// Measures this program's own error on this machine, against the embedded engine.
     Selftest(Box<selftest::Args>),
     /// Prints what an engine's log says of how it ran, with the lines that say it.

@@ -19,6 +19,7 @@ mod selftest;
 mod server;
 mod show;
 mod slo;
+mod split;
 mod study;
 mod sweep;
 mod sweep_report;
@@ -62,6 +63,8 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
         ServeCommand::Route(args) => route::run(&args),
+        ServeCommand::Check(args) => split::check(&args, show),
+        ServeCommand::Split(args) => split::split(&args, show),
         ServeCommand::Parts(args) => route::parts(&args, show),
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))

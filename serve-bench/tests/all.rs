@@ -10,6 +10,7 @@ mod real;
 mod route;
 mod selftest;
 mod slo;
+mod split;
 mod study;
 mod sweep;
 mod sweep_report;

@@ -26,7 +26,7 @@ fn codes(block: &[f64; 6]) -> Vec<&'static str> {
         offered_per_s: Some(offered),
         slots: Some(256.0),
         ttft_mean_ms: mean,
-        ttft_p90_ms: Some(p90),
+        ttft_tail_ms: Some(p90),
         limit_ms: Some(5000.0),
         prompt_flops: Some(prompt_flops(&model, tokens)),
         // Eight H200 in FP8.
