@@ -13,7 +13,7 @@ use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
 use crate::sweep_report::SweepReportArgs;
-use crate::{load, route, selftest, server, split};
+use crate::{kv, load, route, selftest, server, split};
 
 /// What the codes of `record::exit` mean here.
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
@@ -54,6 +54,10 @@ pub(crate) enum Command {
     ///
     /// Predicts what a model takes on one GPU and on several, from a box's links and peak rates or from a result of one GPU.
     Predict(Box<PredictArgs>),
+    /// Time the way of keys and values between engines
+    ///
+    /// Times the way of keys and values between a prefill and a decode engine, in the pieces that a model has.
+    Kv(Box<kv::Args>),
 }
 
 #[derive(Debug, Subcommand)]

@@ -11,6 +11,7 @@ mod engine_log;
 mod explain;
 mod flags;
 mod half;
+mod kv;
 mod load;
 mod open_files;
 mod predict;
@@ -54,6 +55,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Half(args) => interruptible(|interrupt| half::run(&args, show, interrupt, &say)),
         Command::Explain(args) => ended(explain::run(&args, show)),
         Command::Predict(args) => ended(predict::run(&args, show)),
+        Command::Kv(args) => kv::run(&args, show),
     })
 }
 

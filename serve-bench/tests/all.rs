@@ -4,6 +4,7 @@ mod ablate;
 mod beside;
 mod compare;
 mod engine;
+mod kv;
 mod load;
 mod predict;
 mod real;

@@ -1,4 +1,5 @@
 //! `tplens serve check` on ten blocks that a client printed, and `tplens serve split`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::Value;
 
