@@ -42,3 +42,44 @@ pub(super) fn order(
     order.sort_by_key(|peer| !peer.is_up());
     order
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompts_that_begin_alike_go_to_one_engine_until_it_is_busy() {
+        let peer =
+            |port: u16| Peer::parse(&format!("http://127.0.0.1:{port}"), |_| Err(String::new()));
+        let peers: Vec<Arc<Peer>> = (1..=4).map(|port| Arc::new(peer(port).unwrap())).collect();
+        let first = |turn, prompt: &str| {
+            let order = order(&peers, Policy::Prefix, turn, Some(prompt));
+            order[0].name.clone()
+        };
+        let prefix = "p".repeat(PREFIX);
+        let home = first(0, &prefix);
+        for turn in 1..8 {
+            assert_eq!(first(turn, &format!("{prefix}{turn}")), home);
+        }
+        // Of 64 other beginnings each engine gets some.
+        let others: std::collections::BTreeSet<String> =
+            (0..64).map(|n| first(0, &format!("{n} other"))).collect();
+        assert_eq!(others.len(), 4);
+        let busy = peers.iter().find(|peer| peer.name == home).unwrap();
+        busy.busy.store(AHEAD, Relaxed);
+        assert_ne!(first(0, &prefix), home);
+        // The least loaded, and one after the other.
+        assert_ne!(order(&peers, Policy::LeastLoaded, 0, None)[0].name, home);
+        let turns: Vec<String> = (0..4)
+            .map(|turn| {
+                order(&peers, Policy::RoundRobin, turn, None)[0]
+                    .name
+                    .clone()
+            })
+            .collect();
+        assert_eq!(
+            turns,
+            ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4"]
+        );
+    }
+}
