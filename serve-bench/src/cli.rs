@@ -12,7 +12,7 @@ use crate::show::ShowArgs;
 use crate::slo::SloArgs;
 use crate::study::{DemoArgs, StudyArgs};
 use crate::sweep::SweepArgs;
-use crate::{load, selftest, server};
+use crate::{kv, load, route, selftest, server, split};
 
 /// What the codes of `record::exit` mean here.
 const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong command line or input, 3 inconclusive (requests failed, nothing could be measured or explained), 4 not written or a fault of the program, 5 wrong data (in a study), 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM with what was measured kept";
@@ -53,6 +53,10 @@ pub(crate) enum Command {
     ///
     /// Predicts what a model takes on one GPU and on several, from a box's links and peak rates or from a result of one GPU.
     Predict(Box<PredictArgs>),
+    /// Time the way of keys and values between engines
+    ///
+    /// Times the way of keys and values between a prefill and a decode engine, in the pieces that a model has.
+    Kv(Box<kv::Args>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -62,6 +66,14 @@ pub(crate) enum ServeCommand {
     Run(Box<load::Args>),
     /// Serves a simulated box over HTTP as vLLM would.
     Engine(Box<server::Args>),
+    /// Gives prefill and decode engines one address.
+    Route(Box<route::Args>),
+    /// Prints the time to first token in parts, from a router's journal.
+    Parts(route::PartsArgs),
+    /// Says how many prefill and decode engines to run, or not to split.
+    Split(split::SplitArgs),
+    /// Checks what results claim: rates, slots, limits by the mean, prompts that were not computed.
+    Check(split::CheckArgs),
     /// Measures this program's own error on this machine, against the embedded engine.
     Selftest(Box<selftest::Args>),
     /// Prints what an engine's log says of how it ran, with the lines that say it.

@@ -11,12 +11,16 @@ mod engine_log;
 mod explain;
 mod flags;
 mod half;
+mod kv;
 mod load;
+mod open_files;
 mod predict;
+mod route;
 mod selftest;
 mod server;
 mod show;
 mod slo;
+mod split;
 mod study;
 mod sweep;
 
@@ -50,6 +54,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Half(args) => interruptible(|interrupt| half::run(&args, show, interrupt, &say)),
         Command::Explain(args) => ended(explain::run(&args, show)),
         Command::Predict(args) => ended(predict::run(&args, show)),
+        Command::Kv(args) => kv::run(&args, show),
     })
 }
 
@@ -58,6 +63,10 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
+        ServeCommand::Route(args) => route::run(&args),
+        ServeCommand::Check(args) => split::check(&args, show),
+        ServeCommand::Split(args) => split::split(&args, show),
+        ServeCommand::Parts(args) => route::parts(&args, show),
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))
         }

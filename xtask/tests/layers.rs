@@ -48,6 +48,7 @@ const CRATES: &[(&str, Place)] = &[
     ("tp-plan", Layer(3)),
     ("import", Layer(3)),
     ("engine", Layer(4)),
+    ("disagg", Layer(4)),
     ("explain", Layer(5)),
     ("kernels", Layer(4)),
     ("view", Layer(4)),

@@ -110,6 +110,8 @@ struct Waiting {
     request: Request,
     /// Keys of the prompt's whole blocks, for the prefix cache.
     keys: Vec<u64>,
+    /// Prompt tokens whose keys and values another engine has computed.
+    loaded: u32,
     submitted: Duration,
 }
 
@@ -182,6 +184,26 @@ impl Engine {
         keys: Vec<u64>,
         now: Duration,
     ) -> Result<(), Refused> {
+        self.queue(request, keys, 0, now)
+    }
+
+    /// As [`Engine::submit`], where another engine has computed the prompt and its keys and values are here: the first step computes
+    /// its last token only, as vLLM's and SGLang's decode engines do.
+    ///
+    /// # Errors
+    /// It could never be served, or its number is in use.
+    pub fn submit_loaded(&mut self, request: Request, now: Duration) -> Result<(), Refused> {
+        let loaded = request.prompt_tokens.saturating_sub(1);
+        self.queue(request, Vec::new(), loaded, now)
+    }
+
+    fn queue(
+        &mut self,
+        request: Request,
+        keys: Vec<u64>,
+        loaded: u32,
+        now: Duration,
+    ) -> Result<(), Refused> {
         self.limits.check(&request)?;
         if self.holds(request.id) {
             return Err(Refused::Duplicate(request.id));
@@ -189,6 +211,7 @@ impl Engine {
         self.waiting.push_back(Waiting {
             request,
             keys,
+            loaded,
             submitted: now,
         });
         Ok(())
@@ -309,15 +332,21 @@ impl Engine {
         if !room {
             return None;
         }
-        let Waiting { request, keys, .. } = self.waiting.pop_front()?;
+        let Waiting {
+            request,
+            keys,
+            loaded,
+            ..
+        } = self.waiting.pop_front()?;
         self.kv_blocks_used += needed;
-        let mut prefilled = 0;
+        let mut prefilled = loaded;
         if let Some(cache) = &mut self.cache {
             keys[..hits].iter().for_each(|key| cache.hold(*key));
             cache.shrink(self.limits.kv_blocks - self.kv_blocks_used);
-            prefilled = u32::try_from(hits).unwrap_or(u32::MAX) * self.limits.block_tokens;
+            let hit = u32::try_from(hits).unwrap_or(u32::MAX) * self.limits.block_tokens;
+            prefilled = prefilled.max(hit);
             cache.counts.queried_tokens += u64::from(request.prompt_tokens);
-            cache.counts.hit_tokens += u64::from(prefilled);
+            cache.counts.hit_tokens += u64::from(hit);
         }
         Some(Sequence {
             request,

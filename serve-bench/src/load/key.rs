@@ -10,8 +10,6 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::args::Args;
-
 /// Bytes of a key at most.
 const MAX_BYTES: u64 = 16 << 10;
 
@@ -22,8 +20,11 @@ const MODES: [u32; 2] = [0o600, 0o400];
 ///
 /// # Errors
 /// In words, never with the key: a variable that is not set, a file that others can read, or a key that no header can hold.
-pub(super) fn authorization(args: &Args) -> Result<Option<HeaderValue>, String> {
-    let (key, place) = match (&args.api_key_env, &args.api_key_file) {
+pub(crate) fn authorization(
+    variable: Option<&str>,
+    file: Option<&Path>,
+) -> Result<Option<HeaderValue>, String> {
+    let (key, place) = match (variable, file) {
         (Some(name), _) => {
             let key = std::env::var(name).map_err(|_| {
                 format!("--api-key-env: the environment variable {name} is not set, or not text")

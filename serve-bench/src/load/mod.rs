@@ -29,8 +29,10 @@ mod target;
 mod tls;
 
 pub(crate) use args::Args;
+pub(crate) use key::authorization;
 pub(crate) use run::run;
 pub(crate) use secrets::without_headers;
+pub(crate) use tls::Trust;
 
 /// The header with which the embedded engine says which simulated machine it plays.
 const SOFT_BOX_HEADER: &str = "x-tplens-soft-box";

@@ -134,7 +134,7 @@ pub(super) fn headers(args: &Args, base: &BaseUrl) -> Result<HeaderMap<HeaderVal
     let host = HeaderValue::try_from(format!("{}:{}", base.host, base.port))
         .map_err(|_| "--base-url: the host is not one".to_owned())?;
     headers.insert(HOST, host);
-    if let Some(key) = authorization(args)? {
+    if let Some(key) = authorization(args.api_key_env.as_deref(), args.api_key_file.as_deref())? {
         headers.insert(AUTHORIZATION, key);
     }
     for (name, value) in &args.header {

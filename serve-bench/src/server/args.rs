@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use disagg::LinkLaw;
+
 use super::dialect::Dialect;
 
 /// Serve a simulated box over HTTP as vLLM would, or SGLang: `/v1/completions`, `/v1/chat/completions`, `/v1/models`,
@@ -57,6 +60,46 @@ pub(crate) struct Args {
     /// Tokens in each chunk of a stream after the first, which has one.
     #[arg(long, visible_alias = "stream-interval", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) tokens_per_chunk: u32,
+
+    /// Serve one half of requests only, behind `tplens serve route`: prefill holds keys and values until a decode engine fetches
+    /// them. The bootstrap server is at the engine's own port.
+    #[arg(long, value_enum, value_name = "ROLE")]
+    pub(super) role: Option<Role>,
+    /// With --role decode: the link from prefill engines, as bandwidth, start and, where pieces take longer, time per piece. The
+    /// default is fitted to Mooncake's published times on 8 ConnectX-7.
+    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", value_parser = kv_link)]
+    pub(super) kv_link: LinkLaw,
+}
+
+/// Which half of requests an engine serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Role {
+    /// Prompts.
+    Prefill,
+    /// Replies.
+    Decode,
+}
+
+/// A link such as `171GB/s,1.8ms`, or `inf`.
+fn kv_link(text: &str) -> Result<LinkLaw, String> {
+    let wrong = || "must look like 171GB/s,1.8ms or 171GB/s,1.8ms,2us".to_owned();
+    let mut words = text.split(',').map(str::trim);
+    let rate = words.next().ok_or_else(wrong)?;
+    let rate: f64 = match rate.strip_suffix("GB/s") {
+        Some(number) => number.trim().parse().map_err(|_| wrong())?,
+        None if rate == "inf" => f64::INFINITY,
+        None => return Err(wrong()),
+    };
+    let mut time = || words.next().map(program::command_line::time).transpose();
+    let (start, post) = (time()?.unwrap_or_default(), time()?.unwrap_or_default());
+    if rate <= 0.0 || words.next().is_some() {
+        return Err(wrong());
+    }
+    Ok(LinkLaw {
+        start_s: start.as_secs_f64(),
+        bytes_per_s: rate * 1e9,
+        post_s: post.as_secs_f64(),
+    })
 }
 
 fn speed(text: &str) -> Result<f64, String> {

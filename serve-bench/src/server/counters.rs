@@ -32,6 +32,18 @@ pub(super) struct Counters {
     pub(super) queued: Times,
     /// By how much steps took longer than the box's because this machine was late: one a step, most of them nothing.
     pub(super) lost: Times,
+    /// From leaving the queue to first tokens.
+    pub(super) prefill: Times,
+    /// Keys and values on the link from a prefill engine.
+    pub(super) kv_sent: Times,
+    /// Bytes of these.
+    pub(super) kv_bytes: AtomicU64,
+    /// Requests whose keys and values were not there.
+    pub(super) kv_failed: AtomicU64,
+    /// Requests whose keys and values nobody fetched before their lease ended.
+    pub(super) kv_expired: AtomicU64,
+    /// Requests whose keys and values wait for a decode engine.
+    pub(super) kv_held: AtomicU64,
     /// Steps that ended.
     pub(super) steps: AtomicU64,
 }

@@ -33,6 +33,17 @@ impl ApiError {
         Self::new(status, kind, Some("model"), message)
     }
 
+    /// A prefill engine does not have what it should, or cannot be reached; as vLLM with `kv_load_failure_policy` fail.
+    pub(super) fn no_kv() -> Self {
+        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
+        Self::new(
+            status,
+            kind,
+            None,
+            "KV load failure: the prefill engine has no such blocks.",
+        )
+    }
+
     /// The engine has stopped.
     pub(super) fn engine_gone() -> Self {
         let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");

@@ -15,6 +15,8 @@ pub(super) struct Arrived {
     pub(super) asked_tokens: u32,
     /// When all of it was there.
     pub(super) at: Instant,
+    /// Whether its prompt's keys and values are here, of another engine.
+    pub(super) is_loaded: bool,
 }
 
 /// The requests that are with the engine.
@@ -28,6 +30,7 @@ struct Entry {
     arrived: Instant,
     /// Prompt tokens that came from the prefix cache.
     cached: u32,
+    admitted: Option<Instant>,
     last: Option<Instant>,
 }
 
@@ -37,6 +40,7 @@ impl Ledger {
         let entry = Entry {
             arrived: arrived.at,
             cached: 0,
+            admitted: None,
             last: None,
         };
         self.entries.insert(id, entry);
@@ -46,6 +50,7 @@ impl Ledger {
     pub(super) fn admitted(&mut self, id: u64, cached: u32, now: Instant, counters: &Counters) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.cached = cached;
+            entry.admitted = Some(now);
             counters
                 .queued
                 .add(now.saturating_duration_since(entry.arrived));
@@ -60,7 +65,10 @@ impl Ledger {
         let since = |then: Instant| now.saturating_duration_since(then);
         match entry.last.replace(now) {
             Some(before) => counters.itl.add(since(before)),
-            None => counters.ttft.add(since(entry.arrived)),
+            None => {
+                counters.ttft.add(since(entry.arrived));
+                counters.prefill.add(since(entry.admitted.unwrap_or(now)));
+            }
         }
         let cached = entry.cached;
         if emitted.finished {

@@ -106,6 +106,21 @@ fn vllm(c: &Counters) -> Vec<Row<'_>> {
         ("vllm:inter_token_latency_seconds", Histogram(&c.itl)),
         ("vllm:e2e_request_latency_seconds", Histogram(&c.e2e)),
         ("vllm:request_queue_time_seconds", Histogram(&c.queued)),
+        ("vllm:request_prefill_time_seconds", Histogram(&c.prefill)),
+        ("vllm:nixl_xfer_time_seconds", Histogram(&c.kv_sent)),
+        (
+            "vllm:nixl_bytes_transferred_sum",
+            Counter(number(&c.kv_bytes)),
+        ),
+        (
+            "vllm:nixl_num_failed_transfers_total",
+            Counter(number(&c.kv_failed)),
+        ),
+        (
+            "vllm:nixl_num_kv_expired_reqs_total",
+            Counter(number(&c.kv_expired)),
+        ),
+        ("tplens:kv_held_requests", Gauge(number(&c.kv_held))),
     ]
 }
 
@@ -127,6 +142,11 @@ fn sglang(c: &Counters) -> Vec<Row<'_>> {
         ("sglang:time_to_first_token_seconds", Histogram(&c.ttft)),
         ("sglang:inter_token_latency_seconds", Histogram(&c.itl)),
         ("sglang:e2e_request_latency_seconds", Histogram(&c.e2e)),
+        (
+            "sglang:num_transfer_failed_reqs_total",
+            Counter(number(&c.kv_failed)),
+        ),
+        ("tplens:kv_held_requests", Gauge(number(&c.kv_held))),
     ]
 }
 

@@ -12,6 +12,7 @@ mod ledger;
 mod metrics;
 mod pacer;
 mod prompt;
+mod remote;
 mod reply;
 mod route;
 mod run;

@@ -196,7 +196,10 @@ impl Pace {
                 arrived,
                 tokens,
             } => {
-                let taken = self.engine.submit_with_prefix(request, keys, now);
+                let taken = match arrived.is_loaded {
+                    true => self.engine.submit_loaded(request, now),
+                    false => self.engine.submit_with_prefix(request, keys, now),
+                };
                 if taken.is_ok() {
                     self.replies.insert(request.id, tokens);
                     self.ledger.arrived(request.id, arrived);

@@ -12,11 +12,12 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::answer::{self, Reply, SOFT_BOX};
 use super::counters::Counters;
-use super::dialect::EVENTS;
+use super::dialect::{Dialect, EVENTS};
 use super::error::ApiError;
 use super::ledger::Arrived;
 use super::pacer::{Pacer, Tokens};
 use super::prompt::Asked;
+use super::remote::{FETCH, Part, Remote};
 use super::reply::{Endpoint, Head};
 use super::setup::{Setup, Speaking};
 use super::stream::{Manner, Progress, Stream};
@@ -37,6 +38,8 @@ pub(super) struct Shared {
     speaking: Speaking,
     /// Whether prompts are looked up in the prefix cache.
     prefix_caching: bool,
+    /// Its part in serving with others.
+    remote: Option<Arc<Remote>>,
     /// Seconds since 1970 at the start.
     started: u64,
     replies: AtomicU64,
@@ -53,7 +56,11 @@ impl Shared {
             .chars()
             .map(|c| if c.is_ascii_graphic() { c } else { '_' })
             .collect();
+        let remote = setup.remote.map(|(settings, address)| {
+            Arc::new(Remote::new(settings, address, Arc::clone(&counters)))
+        });
         Ok(Self {
+            remote,
             pacer: Pacer::start(setup.engine, setup.speed, Arc::clone(&counters))?,
             counters,
             speaking: setup.speaking,
@@ -103,7 +110,20 @@ impl Shared {
                 StatusCode::OK,
                 answer::models(&self.model, self.started, self.limits.max_model_len),
             ),
+            FETCH if get => self.fetched(request.headers()).await,
+            "/query" if get && self.remote.is_some() => {
+                let told = self.remote.as_ref().map(|remote| remote.bootstrap());
+                answer::json(StatusCode::OK, told.unwrap_or_default())
+            }
+            "/server_info" if get && dialect == Dialect::Sglang => {
+                let mode = self.remote.as_ref().map(|remote| remote.mode());
+                let told = serde_json::json!({"disaggregation_mode": mode});
+                answer::json(StatusCode::OK, told.to_string())
+            }
             "/metrics" if get => {
+                if let Some(remote) = &self.remote {
+                    self.counters.kv_held.store(remote.held() as u64, Relaxed);
+                }
                 let metrics = dialect.metrics();
                 answer::metrics(metrics.text(&self.counters, &self.model, &self.soft_box))
             }
@@ -130,10 +150,24 @@ impl Shared {
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let asked = match self.read(endpoint, request).await {
-            Ok(asked) => asked,
+        let id = request.headers().get("x-request-id");
+        let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let (mut asked, body) = match self.read(endpoint, request).await {
+            Ok(read) => read,
             Err(error) => return answer::error(&error),
         };
+        let part = self
+            .remote
+            .as_ref()
+            .map_or(Part::Plain, |remote| remote.part(&body, id.as_deref()));
+        if let Part::Hold { .. } = part {
+            asked.output_tokens = 1;
+        }
+        if let (Part::Fetch { address, key }, Some(remote)) = (&part, &self.remote)
+            && let Err(error) = remote.fetch(address, key).await
+        {
+            return answer::error(&error);
+        }
         let number = self.replies.fetch_add(1, Relaxed);
         let prefix = match endpoint {
             Endpoint::Completions => "cmpl",
@@ -149,18 +183,71 @@ impl Shared {
             prompt_tokens: asked.prompt_tokens,
             asked_tokens: asked.output_tokens,
             at: Instant::now(),
+            is_loaded: matches!(part, Part::Fetch { .. }),
         };
         let tokens = self.pacer.submit(arrived, asked.keys.clone());
+        if let (Part::Hold { key, waits }, Some(remote)) = (&part, &self.remote) {
+            let whole = self.whole(&head, &asked, tokens).await;
+            return match whole {
+                Ok(body) => {
+                    self.held(remote, key, *waits, asked.prompt_tokens, &body)
+                        .await
+                }
+                Err(error) => answer::error(&error),
+            };
+        }
         if asked.streamed {
             return self.streamed(&head, &asked, tokens);
         }
         match self.whole(&head, &asked, tokens).await {
-            Ok(response) => response,
+            Ok(body) => answer::json(StatusCode::OK, body),
             Err(error) => answer::error(&error),
         }
     }
 
-    async fn read<B>(&self, endpoint: Endpoint, request: Request<B>) -> Result<Asked, ApiError>
+    /// A prefill engine's reply: its keys and values are held, and it says so, or it waits until they were fetched.
+    async fn held(
+        &self,
+        remote: &Remote,
+        key: &str,
+        waits: bool,
+        tokens: u32,
+        body: &str,
+    ) -> Response<Reply> {
+        let dialect = match (waits, key.starts_with("xfer-")) {
+            (true, _) => "sglang",
+            (false, true) => "mooncake",
+            (false, false) => "nixl",
+        };
+        let handed = remote.hold(key, tokens, dialect);
+        if waits {
+            remote.fetched(key).await;
+            return answer::json(StatusCode::OK, body.to_owned());
+        }
+        let told = disagg::Body::read(body.as_bytes()).map_or_else(
+            |_| body.to_owned(),
+            |body| body.edited(&[("kv_transfer_params", handed)], &[]),
+        );
+        answer::json(StatusCode::OK, told)
+    }
+
+    /// What a decode engine asks for.
+    async fn fetched(&self, headers: &hyper::HeaderMap) -> Response<Reply> {
+        let tokens = match &self.remote {
+            Some(remote) => remote.taken(headers).await,
+            None => None,
+        };
+        match tokens {
+            Some(tokens) => answer::json(StatusCode::OK, format!(r#"{{"tokens":{tokens}}}"#)),
+            None => answer::error(&ApiError::no_kv()),
+        }
+    }
+
+    async fn read<B>(
+        &self,
+        endpoint: Endpoint,
+        request: Request<B>,
+    ) -> Result<(Asked, bytes::Bytes), ApiError>
     where
         B: Body,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -171,7 +258,8 @@ impl Shared {
             .map_err(|error| ApiError::invalid(format!("the body cannot be read: {error}")))?
             .to_bytes();
         let block = self.prefix_caching.then_some(self.limits.block_tokens);
-        Asked::read(&body, endpoint, &self.model, &self.limits, block)
+        let asked = Asked::read(&body, endpoint, &self.model, &self.limits, block)?;
+        Ok((asked, body))
     }
 
     fn streamed(&self, head: &Head, asked: &Asked, tokens: Tokens) -> Response<Reply> {
@@ -194,7 +282,7 @@ impl Shared {
         head: &Head,
         asked: &Asked,
         mut tokens: Tokens,
-    ) -> Result<Response<Reply>, ApiError> {
+    ) -> Result<String, ApiError> {
         let mut progress = Progress::default();
         loop {
             let token = tokens.next().await.ok_or_else(ApiError::engine_gone)?;
@@ -206,8 +294,7 @@ impl Shared {
                     tells_cached,
                     ..
                 } = self.speaking;
-                let body = dialect.whole(head, usage, tells_cached);
-                return Ok(answer::json(StatusCode::OK, body));
+                return Ok(dialect.whole(head, usage, tells_cached));
             }
         }
     }

@@ -12,13 +12,13 @@ use program::outputs::printed;
 use program::provenance::is_clock_set;
 use program::say;
 use record::exit;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Args;
 use super::route::Shared;
 use super::setup::Setup;
+use crate::open_files::raise_open_files;
 
 /// How long nothing is accepted when the process has no file descriptor left.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
@@ -75,11 +75,14 @@ pub(crate) fn run(args: &Args) -> u8 {
     })
 }
 
-async fn serve(setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
+async fn serve(mut setup: Setup, listener: TcpListener) -> anyhow::Result<u8> {
     // Before the first line is printed, so that who reads it may send a signal.
     let ended = ending()?;
     let address = listener.local_addr()?;
     let soft_box = setup.soft_box.clone();
+    if let Some((_, at)) = &mut setup.remote {
+        *at = address.to_string();
+    }
     let shared = Arc::new(Shared::start(setup)?);
     say!(
         "simulated box {soft_box}: durations are computed and replies mean nothing; prompt tokens are words"
@@ -134,17 +137,4 @@ fn ending() -> anyhow::Result<impl Future<Output = u8>> {
         }
         std::task::Poll::Pending
     }))
-}
-
-/// Raises the limit of open files to what the system allows: each connection is one.
-fn raise_open_files() {
-    let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, accepting waits for a free one.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
 }

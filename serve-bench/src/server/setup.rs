@@ -2,11 +2,13 @@
 
 use anyhow::Context;
 use boxfile::BoxFile;
+use disagg::KvShape;
 use engine::{Curve, Engine, Limits, Profile, StepTime, surroundings};
 use tp_plan::{EngineFacts, ModelFacts};
 
 use super::Args;
 use super::dialect::Dialect;
+use super::remote::Settings;
 
 /// An engine and what its answers say of it.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(super) struct Setup {
     pub(super) speaking: Speaking,
     /// Whether the engine has a prefix cache.
     pub(super) prefix_caching: bool,
+    /// Its part in serving with others, and the address that these reach it at.
+    pub(super) remote: Option<(Settings, String)>,
 }
 
 /// How replies are worded and cut.
@@ -69,6 +73,14 @@ impl Setup {
             .served_model_name
             .clone()
             .unwrap_or_else(|| model.name.clone());
+        let shape = KvShape::of(&model, limits.block_tokens);
+        let settings = args.role.map(|role| Settings {
+            role,
+            law: args.kv_link,
+            shape,
+            tp: ranks,
+            speed: args.speed,
+        });
         let step_time = StepTime::new(model, facts, profile, Curve::of_box(&described, ranks))?;
         let mut engine = Engine::new(step_time, limits)?;
         if args.enable_prefix_caching {
@@ -85,6 +97,7 @@ impl Setup {
                 tells_cached: args.enable_prefix_caching,
             },
             prefix_caching: args.enable_prefix_caching,
+            remote: settings.map(|settings| (settings, String::new())),
         })
     }
 }

@@ -242,3 +242,29 @@ fn a_file_without_a_certificate_is_refused() {
     );
     assert!(!Path::new(&scratch.join("out")).exists());
 }
+
+#[test]
+fn a_router_believes_engines_as_a_load_does() {
+    use crate::route::router::{BODY, Router};
+    let mock = Mock::playing(|_| good());
+    let authority = Authority::new();
+    let front = Front::start(&mock, server(&authority.leaf(HOST), &TLS13));
+    let scratch = Scratch::new();
+    for (pem, status, outcome) in [
+        (authority.pem(), 200, "done"),
+        (Authority::new().pem(), 503, "decode-refused"),
+    ] {
+        let file = scratch.join("ca.pem");
+        std::fs::write(&file, pem).unwrap();
+        let router = Router::start(&[
+            format!("--prefill={}", front.url),
+            format!("--decode={}", front.url),
+            "--dialect=llm-d".to_owned(),
+            format!("--ca-file={}", file.display()),
+        ]);
+        assert_eq!(router.reply(BODY).status, status);
+        assert_eq!(router.end()[0]["outcome"], outcome);
+    }
+    // A router that trusts nobody asked nothing.
+    assert_eq!(mock.asked().len(), 1);
+}

@@ -11,4 +11,4 @@ mod trust;
 mod verify;
 
 pub(super) use self::filter::Filter;
-pub(super) use self::trust::Trust;
+pub(crate) use self::trust::Trust;

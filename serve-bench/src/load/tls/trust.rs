@@ -13,7 +13,7 @@ use super::verify::Verifier;
 
 /// How connections to one server are secured.
 #[derive(Debug, Clone)]
-pub(in crate::load) struct Trust {
+pub(crate) struct Trust {
     pub(super) config: Arc<ClientConfig>,
     /// Whom the certificate must be made out to.
     pub(super) name: ServerName<'static>,
@@ -24,13 +24,9 @@ impl Trust {
     ///
     /// # Errors
     /// In words: a file that cannot be read or holds no certificate, or a system without any.
-    pub(in crate::load) fn of(
-        host: &str,
-        ca_file: Option<&Path>,
-        insecure: bool,
-    ) -> Result<Self, String> {
+    pub(crate) fn of(host: &str, ca_file: Option<&Path>, insecure: bool) -> Result<Self, String> {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-            "--base-url: its host is no name that a certificate can have".to_owned()
+            "the host of an https:// address is no name that a certificate can have".to_owned()
         })?;
         let provider = Arc::new(ring::default_provider());
         let named = match ca_file {
@@ -64,6 +60,16 @@ impl Trust {
             config: Arc::new(config),
             name,
         })
+    }
+
+    /// The settings of a connection.
+    pub(crate) fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
+    }
+
+    /// Whom the certificate must be made out to.
+    pub(crate) fn name(&self) -> ServerName<'static> {
+        self.name.clone()
     }
 }
 

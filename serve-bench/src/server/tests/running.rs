@@ -103,5 +103,6 @@ pub(super) fn setup(step_us: f64) -> Setup {
             ..Speaking::default()
         },
         prefix_caching: false,
+        remote: None,
     }
 }

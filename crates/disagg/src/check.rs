@@ -1,0 +1,126 @@
+//! What a published result of split engines says of itself: a rate that was not kept up, requests that waited for a slot, a limit that
+//! only the mean keeps, and prompts that were not computed.
+
+use tp_plan::ModelFacts;
+
+/// A rate that is below this share of the one that was offered was not kept up.
+const SUSTAINED: f64 = 0.9;
+
+/// A result, with what is known of the engines.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Claim {
+    /// Requests that were answered.
+    pub requests: f64,
+    /// Seconds from the first request to the last reply.
+    pub duration_s: f64,
+    /// Requests a second that were offered.
+    pub offered_per_s: Option<f64>,
+    /// Sequences that the engine runs at once (`--max-num-seqs`).
+    pub slots: Option<f64>,
+    /// Mean time to first token, ms.
+    pub ttft_mean_ms: f64,
+    /// A high percentile of it, ms.
+    pub ttft_tail_ms: Option<f64>,
+    /// The limit of the time to first token, ms.
+    pub limit_ms: Option<f64>,
+    /// Operations that one prompt takes.
+    pub prompt_flops: Option<f64>,
+    /// Operations a second that all GPUs do at most.
+    pub peak_flops: Option<f64>,
+}
+
+/// What is wrong with a claim.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Finding {
+    /// More was offered than was served: the rate is that of a burst.
+    RateNotSustained {
+        /// Requests a second that were offered.
+        offered: f64,
+        /// Requests a second that were served.
+        served: f64,
+    },
+    /// Requests that could not run before others had ended.
+    WaitedForSlots {
+        /// Requests that waited.
+        waited: f64,
+        /// All of them.
+        of: f64,
+    },
+    /// The limit is kept by the mean and not by a high percentile.
+    LimitByMean {
+        /// The mean, ms.
+        mean_ms: f64,
+        /// The high percentile, ms.
+        tail_ms: f64,
+    },
+    /// The prompts need more operations a second than the GPUs do.
+    PrefillBeyondPeak {
+        /// Operations a second that were needed.
+        needed: f64,
+        /// Operations a second that there are.
+        peak: f64,
+    },
+}
+
+impl Finding {
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::RateNotSustained { .. } => "rate-not-sustained",
+            Self::WaitedForSlots { .. } => "waited-for-slots",
+            Self::LimitByMean { .. } => "slo-by-mean",
+            Self::PrefillBeyondPeak { .. } => "prefill-beyond-peak",
+        }
+    }
+}
+
+/// Operations that a prompt takes: two for each weight that a token uses, and causal attention, whose scores and sums are
+/// `2 * tokens^2 * heads * head size` a layer.
+#[must_use]
+pub fn prompt_flops(model: &ModelFacts, tokens: f64) -> f64 {
+    let width = f64::from(model.heads) * f64::from(model.head_dim) * f64::from(model.layers);
+    2.0 * model.active_parameters() * tokens + 2.0 * tokens * tokens * width
+}
+
+/// What is wrong with a claim; empty where nothing is, or too little is known.
+#[must_use]
+pub fn check(claim: &Claim) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let served = claim.requests / claim.duration_s;
+    if let Some(offered) = claim
+        .offered_per_s
+        .filter(|offered| served < SUSTAINED * offered)
+    {
+        findings.push(Finding::RateNotSustained { offered, served });
+    }
+    if let Some(slots) = claim.slots.filter(|slots| claim.requests > *slots)
+        // All requests had come before the first one ended.
+        && claim.offered_per_s.is_none_or(|rate| claim.requests / rate < 0.5 * claim.duration_s)
+    {
+        findings.push(Finding::WaitedForSlots {
+            waited: claim.requests - slots,
+            of: claim.requests,
+        });
+    }
+    if let (Some(limit), Some(tail_ms)) = (claim.limit_ms, claim.ttft_tail_ms)
+        && claim.ttft_mean_ms <= limit
+        && tail_ms > limit
+    {
+        findings.push(Finding::LimitByMean {
+            mean_ms: claim.ttft_mean_ms,
+            tail_ms,
+        });
+    }
+    if let (Some(offered), Some(flops), Some(peak)) =
+        (claim.offered_per_s, claim.prompt_flops, claim.peak_flops)
+    {
+        // From the first arrival until the last prompt is through, which on the mean takes the mean TTFT.
+        let seconds = claim.requests / offered + claim.ttft_mean_ms * 1e-3;
+        let needed = claim.requests * flops / seconds;
+        if needed > peak {
+            findings.push(Finding::PrefillBeyondPeak { needed, peak });
+        }
+    }
+    findings
+}

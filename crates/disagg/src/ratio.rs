@@ -1,0 +1,212 @@
+//! How many prefill and decode engines a machine's GPUs should run, who limits them, and whether to split at all.
+
+/// Of a prefill engine's measured rate this much is planned with; as aiconfigurator 0.12 does (picking.py).
+const PREFILL_SHARE: f64 = 0.9;
+
+/// Of a decode engine's.
+const DECODE_SHARE: f64 = 0.92;
+
+/// Below this ratio to the aggregated run nothing is gained: engines differ by as much from run to run.
+const WORTH: f64 = 1.05;
+
+/// What one engine of each kind does alone within the limits of latency, in requests a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Capacity {
+    /// Prompts of a prefill engine at the limit of TTFT.
+    pub prefill_per_s: f64,
+    /// Requests of a decode engine at the limit of TPOT.
+    pub decode_per_s: f64,
+    /// Requests that a decode engine's sequences (`--max-num-seqs`) hold: sequences over seconds in decode.
+    pub slots_per_s: Option<f64>,
+    /// Requests that a decode engine's key-value memory holds.
+    pub kv_per_s: Option<f64>,
+    /// Prompts whose keys and values one engine's link carries.
+    pub link_per_s: Option<f64>,
+    /// GPUs of a prefill engine.
+    pub prefill_gpus: u32,
+    /// GPUs of a decode engine.
+    pub decode_gpus: u32,
+}
+
+/// What there is to divide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// GPUs at most.
+    pub gpus: u32,
+    /// Whether rates are taken as they are, without the shares that are kept back for uneven arrivals.
+    pub is_exact: bool,
+}
+
+/// So many engines of each kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// Prefill engines.
+    pub prefill: u32,
+    /// Decode engines.
+    pub decode: u32,
+    /// GPUs of all of them.
+    pub gpus: u32,
+    /// Requests a second within the limits of latency.
+    pub per_s: f64,
+    /// What stops more.
+    pub limit: Limit,
+}
+
+/// What stops a plan from serving more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Prefill engines.
+    Prefill,
+    /// Decode engines' steps.
+    Decode,
+    /// Decode engines' sequences.
+    DecodeSlots,
+    /// Decode engines' key-value memory.
+    DecodeKv,
+    /// The link between them.
+    Link,
+}
+
+impl Limit {
+    /// Its code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+            Self::DecodeSlots => "decode-slots",
+            Self::DecodeKv => "decode-kv",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// An aggregated engine with chunked prefill, on the same kind of GPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aggregated {
+    /// Requests a second of one engine within the limits of latency.
+    pub per_s: f64,
+    /// Its GPUs.
+    pub gpus: u32,
+}
+
+/// Whether to split.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// Split; the ratio of its requests a second and GPU to the aggregated ones, where those keep the limits.
+    Split {
+        /// The ratio.
+        gain: Option<f64>,
+    },
+    /// Do not split.
+    DoNotSplit {
+        /// The ratio, where the split engines keep the limits.
+        gain: Option<f64>,
+    },
+    /// Neither keeps the limits.
+    Neither,
+}
+
+/// What was measured of one arrangement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arm {
+    /// Requests a second.
+    pub per_s: f64,
+    /// GPUs.
+    pub gpus: u32,
+    /// Time to first token, ms.
+    pub ttft_ms: f64,
+    /// 99th percentile of the time between tokens, ms.
+    pub itl_p99_ms: f64,
+}
+
+/// Limits of latency.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Slo {
+    /// Of the time to first token, ms.
+    pub ttft_ms: Option<f64>,
+    /// Of the 99th percentile of the time between tokens, ms.
+    pub itl_p99_ms: Option<f64>,
+}
+
+impl Capacity {
+    /// What so many engines serve together, and what stops more.
+    fn of(&self, prefill: u32, decode: u32, is_exact: bool) -> (f64, Limit) {
+        let share = |share: f64| if is_exact { 1.0 } else { share };
+        let (x, y) = (f64::from(prefill), f64::from(decode));
+        let each = |rate: Option<f64>, count: f64| rate.map_or(f64::INFINITY, |rate| rate * count);
+        let rates = [
+            (
+                x * self.prefill_per_s * share(PREFILL_SHARE),
+                Limit::Prefill,
+            ),
+            (y * self.decode_per_s * share(DECODE_SHARE), Limit::Decode),
+            (each(self.slots_per_s, y), Limit::DecodeSlots),
+            (each(self.kv_per_s, y), Limit::DecodeKv),
+            // A prompt leaves through one link and comes in through another.
+            (each(self.link_per_s, x.min(y)), Limit::Link),
+        ];
+        let least = rates.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        least.unwrap_or((0.0, Limit::Prefill))
+    }
+}
+
+/// The numbers of engines that serve the most requests on these GPUs, of equals those with the fewest GPUs. `None` where there is no
+/// room for one of each.
+#[must_use]
+pub fn solve(capacity: &Capacity, limits: &Limits) -> Option<Plan> {
+    let mut best: Option<Plan> = None;
+    let (p, d) = (capacity.prefill_gpus.max(1), capacity.decode_gpus.max(1));
+    for prefill in 1..=limits.gpus / p {
+        for decode in 1..=(limits.gpus - prefill * p) / d {
+            let (per_s, limit) = capacity.of(prefill, decode, limits.is_exact);
+            let gpus = prefill * p + decode * d;
+            let is_better = |best: &Plan| {
+                per_s > best.per_s * (1.0 + 1e-9)
+                    || (per_s >= best.per_s * (1.0 - 1e-9) && gpus < best.gpus)
+            };
+            if best.as_ref().is_none_or(is_better) {
+                best = Some(Plan {
+                    prefill,
+                    decode,
+                    gpus,
+                    per_s,
+                    limit,
+                });
+            }
+        }
+    }
+    best
+}
+
+impl Plan {
+    /// Whether this is worth more than aggregated engines on all of the GPUs that there are.
+    #[must_use]
+    pub fn verdict(&self, aggregated: &Aggregated, gpus: u32) -> Verdict {
+        let engines = f64::from(gpus / aggregated.gpus.max(1));
+        let gain = self.per_s / (engines * aggregated.per_s);
+        if gain >= WORTH {
+            Verdict::Split { gain: Some(gain) }
+        } else {
+            Verdict::DoNotSplit { gain: Some(gain) }
+        }
+    }
+}
+
+/// Whether to split, from runs of both at the same load: who keeps the limits, and of two that do who serves more a GPU.
+#[must_use]
+pub fn judge(split: &Arm, aggregated: &Arm, slo: &Slo) -> Verdict {
+    let keeps = |arm: &Arm| {
+        slo.ttft_ms.is_none_or(|limit| arm.ttft_ms <= limit)
+            && slo.itl_p99_ms.is_none_or(|limit| arm.itl_p99_ms <= limit)
+    };
+    let per_gpu = |arm: &Arm| arm.per_s / f64::from(arm.gpus.max(1));
+    let gain = per_gpu(split) / per_gpu(aggregated);
+    match (keeps(split), keeps(aggregated)) {
+        (false, false) => Verdict::Neither,
+        (true, false) => Verdict::Split { gain: None },
+        (false, true) => Verdict::DoNotSplit { gain: None },
+        (true, true) if gain >= WORTH => Verdict::Split { gain: Some(gain) },
+        (true, true) => Verdict::DoNotSplit { gain: Some(gain) },
+    }
+}

@@ -1,0 +1,7 @@
+//! All tests of this crate that use it from outside.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod checks;
+mod published;
+mod ratios;
+mod transcripts;

@@ -1,0 +1,58 @@
+//! The command line of `tplens kv`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// Time the way of keys and values between a prefill and a decode engine, in one rank's pieces of a model.
+///
+/// Each prompt length is read and written several times, and what came is compared with what was sent, outside the timed part. The
+/// law `start + bytes / bandwidth` is fitted to the medians. Without --peer the other end is a thread of this program.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Args {
+    /// What carries them: tcp, or a file in /dev/shm that both ends read and write.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Backend::Tcp)]
+    pub(super) backend: Backend,
+    /// Model: a shipped name, a config.json or a folder that holds one.
+    #[arg(long, value_name = "NAME|FILE", default_value = "qwen3-30b-a3b")]
+    pub(super) model: String,
+    /// Tensor parallel size; one rank's share is sent.
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(super) tp: u32,
+    /// Tokens of a block of the engine.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(super) block_size: u32,
+    /// Prompt lengths, tokens.
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [128, 1024, 4096, 16384], value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(super) tokens: Vec<u32>,
+    /// Transfers of each length and direction.
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) iters: u32,
+    /// Be the other end at this address, until a signal.
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["peer", "json"])]
+    pub(super) listen: Option<String>,
+    /// The other end, which runs `tplens kv --listen`.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(super) peer: Option<String>,
+    /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
+/// What carries keys and values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Backend {
+    /// TCP.
+    Tcp,
+    /// A file in /dev/shm.
+    Shm,
+}
+
+impl Backend {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Shm => "shm",
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What was timed, as numbers and as a document.
+
+use disagg::LinkLaw;
+use serde::Serialize;
+use stats::{Interval, median, median_interval};
+use view::serve::significant;
+use view::{Block, Document, Section, Table, Tone};
+
+use super::measure::Timed;
+
+/// One length in one direction.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) tokens: u32,
+    pub(super) direction: &'static str,
+    pub(super) pieces: u64,
+    pub(super) piece_bytes: u64,
+    pub(super) bytes: u64,
+    pub(super) n: usize,
+    pub(super) median_ms: f64,
+    pub(super) interval_ms: Option<Interval>,
+    pub(super) gb_per_s: f64,
+    pub(super) samples_ms: Vec<f64>,
+}
+
+/// The law of one direction.
+#[derive(Debug, Serialize)]
+pub(super) struct Law {
+    pub(super) direction: &'static str,
+    pub(super) start_ms: f64,
+    pub(super) gb_per_s: f64,
+    /// By how much the law is off at most, relative.
+    pub(super) largest_error: f64,
+}
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) schema: u32,
+    pub(super) backend: &'static str,
+    pub(super) model: String,
+    pub(super) tp: u32,
+    pub(super) is_right: bool,
+    pub(super) lines: Vec<Line>,
+    pub(super) laws: Vec<Law>,
+}
+
+/// The line of what was timed.
+#[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
+pub(super) fn line(timed: &Timed) -> Option<Line> {
+    let samples_ms: Vec<f64> = timed.seconds.iter().map(|seconds| seconds * 1e3).collect();
+    let median_ms = median(&samples_ms)?;
+    let bytes = timed.transfer.bytes();
+    Some(Line {
+        tokens: timed.tokens,
+        direction: if timed.transfer.is_read {
+            "read"
+        } else {
+            "write"
+        },
+        pieces: timed.transfer.pieces,
+        piece_bytes: timed.transfer.piece,
+        bytes,
+        n: samples_ms.len(),
+        median_ms,
+        interval_ms: median_interval(&samples_ms),
+        gb_per_s: bytes as f64 / median_ms * 1e-6,
+        samples_ms,
+    })
+}
+
+/// The laws of both directions, where they can be fitted.
+#[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
+pub(super) fn laws(lines: &[Line]) -> Vec<Law> {
+    let of = |direction: &'static str| {
+        let transfers: Vec<disagg::Transfer> = lines
+            .iter()
+            .filter(|line| line.direction == direction)
+            .map(|line| disagg::Transfer {
+                bytes: line.bytes as f64,
+                seconds: line.median_ms * 1e-3,
+            })
+            .collect();
+        let (law, largest_error) = LinkLaw::fit(&transfers)?;
+        Some(Law {
+            direction,
+            start_ms: law.start_s * 1e3,
+            gb_per_s: law.bytes_per_s * 1e-9,
+            largest_error,
+        })
+    };
+    ["read", "write"].into_iter().filter_map(of).collect()
+}
+
+/// The document.
+pub(super) fn document(report: &Report) -> Document {
+    let mut answer: Vec<String> = report
+        .laws
+        .iter()
+        .map(|law| {
+            format!(
+                "{}: {} ms and {} GB/s, off by {:.0}% at most.",
+                law.direction,
+                significant(law.start_ms),
+                significant(law.gb_per_s),
+                law.largest_error * 100.0
+            )
+        })
+        .collect();
+    let content = if report.is_right {
+        "All content arrived as it was sent."
+    } else {
+        "Content did not arrive as it was sent."
+    };
+    answer.push(content.to_owned());
+    let mut table = Table::under([
+        "tokens",
+        "way",
+        "pieces",
+        "KiB each",
+        "MB",
+        "ms",
+        "95% interval",
+        "GB/s",
+        "n",
+    ]);
+    #[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
+    for line in &report.lines {
+        let interval = line.interval_ms.as_ref();
+        table.row([
+            line.tokens.to_string(),
+            line.direction.to_owned(),
+            line.pieces.to_string(),
+            significant(line.piece_bytes as f64 / 1024.0),
+            significant(line.bytes as f64 * 1e-6),
+            significant(line.median_ms),
+            interval.map_or_else(
+                || "—".to_owned(),
+                |interval| {
+                    format!(
+                        "{}-{}",
+                        significant(interval.low),
+                        significant(interval.high)
+                    )
+                },
+            ),
+            significant(line.gb_per_s),
+            line.n.to_string(),
+        ]);
+    }
+    Document {
+        title: format!(
+            "Keys and values of {} at TP{} over {}",
+            report.model, report.tp, report.backend
+        ),
+        tone: if report.is_right {
+            Tone::Good
+        } else {
+            Tone::Bad
+        },
+        answer,
+        sections: vec![Section::new(
+            "One rank's transfers",
+            vec![Block::Table(table)],
+        )],
+        made_by: format!("tplens kv {}", env!("CARGO_PKG_VERSION")),
+        ..Document::default()
+    }
+}

@@ -1,0 +1,220 @@
+//! The body of a decode engine's reply on its way to the client: bytes as they come, whole events only, and an error as an event.
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use hyper::StatusCode;
+use hyper::body::{Body, Frame, Incoming};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep};
+
+use super::answer::error_json;
+use super::journal::Kv;
+use super::legs::{Failure, Whole};
+use super::peer::Exchange;
+use super::router::Ticket;
+
+/// Bytes of an event that are kept until it is whole.
+const LARGEST_EVENT: usize = 16 << 20;
+
+/// What ends a stream.
+const DONE: &[u8] = b"[DONE]";
+
+/// A prefill engine's request beside a decode engine's. Dropping it closes it.
+pub(super) struct Beside(pub(super) JoinHandle<Result<Whole, Failure>>);
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A reply on its way.
+pub(super) struct Relay {
+    body: Incoming,
+    exchange: Option<Exchange>,
+    ticket: Ticket,
+    beside: Option<Beside>,
+    /// Whether these are server-sent events that can be read.
+    is_events: bool,
+    /// The beginning of an event whose end has not come.
+    partial: BytesMut,
+    saw_done: bool,
+    is_ended: bool,
+    silence: Pin<Box<Sleep>>,
+    patience: Duration,
+}
+
+impl Relay {
+    /// A reply whose head is there.
+    pub(super) fn new(
+        body: Incoming,
+        exchange: Exchange,
+        ticket: Ticket,
+        beside: Option<Beside>,
+        is_events: bool,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            body,
+            exchange: Some(exchange),
+            ticket,
+            beside,
+            is_events,
+            partial: BytesMut::new(),
+            saw_done: false,
+            is_ended: false,
+            silence: Box::pin(tokio::time::sleep(patience)),
+            patience,
+        }
+    }
+
+    /// Bytes of whole events; the rest is kept.
+    fn whole_events(&mut self, bytes: Bytes) -> Bytes {
+        let tail = &bytes[bytes.len().saturating_sub(32)..];
+        self.saw_done |= tail.windows(DONE.len()).any(|window| window == DONE);
+        if self.partial.is_empty() && ends_event(&bytes) {
+            return bytes;
+        }
+        self.partial.extend_from_slice(&bytes);
+        let events = self.partial.windows(2).rposition(|pair| pair == b"\n\n");
+        let crlf = self
+            .partial
+            .windows(4)
+            .rposition(|four| four == b"\r\n\r\n");
+        let end = events.map(|at| at + 2).max(crlf.map(|at| at + 4));
+        match end {
+            Some(end) => self.partial.split_to(end).freeze(),
+            None if self.partial.len() > LARGEST_EVENT => self.partial.split().freeze(),
+            None => Bytes::new(),
+        }
+    }
+
+    /// The decode engine's body has ended.
+    fn finish(&mut self) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if self.is_events && !self.saw_done {
+            return self.fail(
+                "decode-broke",
+                "the decode engine ended its stream before its end",
+            );
+        }
+        self.is_ended = true;
+        if let Some(exchange) = self.exchange.take() {
+            exchange.finished();
+        }
+        // A prefill engine may say its last word a little later.
+        if let Some(beside) = self.beside.take() {
+            tokio::spawn(async move {
+                let mut beside = beside;
+                drop((&mut beside.0).await);
+            });
+        }
+        self.ticket.row.decode_last_us = self.ticket.now();
+        self.ticket.end("done", Kv::Taken);
+        match self.partial.is_empty() {
+            true => Poll::Ready(None),
+            false => Poll::Ready(Some(Ok(Frame::data(self.partial.split().freeze())))),
+        }
+    }
+
+    /// An engine failed: an event says so, or the connection is broken where there are no events.
+    fn fail(
+        &mut self,
+        code: &'static str,
+        message: &str,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.is_ended = true;
+        self.exchange = None;
+        self.beside = None;
+        // What came of tokens came after the keys and values.
+        let kv = match self.ticket.row.decode_first_us {
+            Some(_) => Kv::Taken,
+            None => Kv::Lease,
+        };
+        self.ticket.row.decode_last_us = self.ticket.now();
+        self.ticket.end(code, kv);
+        if !self.is_events {
+            return Poll::Ready(Some(Err(io::Error::other(code))));
+        }
+        let json = error_json(StatusCode::BAD_GATEWAY, code, message);
+        let event = Bytes::from(format!("data: {json}\n\n"));
+        Poll::Ready(Some(Ok(Frame::data(event))))
+    }
+
+    /// Looks at the prefill engine beside; a failure of it is the code.
+    fn poll_beside(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
+        let beside = self.beside.as_mut()?;
+        let Poll::Ready(outcome) = Pin::new(&mut beside.0).poll(context) else {
+            return None;
+        };
+        self.beside = None;
+        match outcome {
+            Ok(Ok(whole)) if whole.status.is_success() => {
+                self.ticket.row.prefill_reply_us = self.ticket.now();
+                None
+            }
+            _ => Some("prefill-broke"),
+        }
+    }
+}
+
+fn ends_event(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n")
+}
+
+impl Body for Relay {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = &mut *self;
+        if this.is_ended {
+            return Poll::Ready(None);
+        }
+        if let Some(code) = this.poll_beside(context) {
+            return this.fail(code, "the prefill engine failed");
+        }
+        loop {
+            let frame = match Pin::new(&mut this.body).poll_frame(context) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    ready!(this.silence.as_mut().poll(context));
+                    return this.fail(
+                        "decode-silent",
+                        "the decode engine said nothing for too long",
+                    );
+                }
+            };
+            let frame = match frame {
+                None => return this.finish(),
+                Some(Err(_)) => {
+                    return this.fail("decode-broke", "the decode engine broke its reply off");
+                }
+                Some(Ok(frame)) => frame,
+            };
+            this.silence.as_mut().reset(Instant::now() + this.patience);
+            let bytes = match frame.into_data() {
+                Ok(bytes) => bytes,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            };
+            if this.ticket.row.decode_first_us.is_none() {
+                this.ticket.row.decode_first_us = this.ticket.now();
+            }
+            this.ticket.row.parts += 1;
+            let bytes = match this.is_events {
+                true => this.whole_events(bytes),
+                false => bytes,
+            };
+            if !bytes.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! `tplens serve check`: a rate that was not kept up, requests that waited for a slot, a limit that the mean alone keeps, and
+//! prompts that were not computed.
+
+use std::path::PathBuf;
+
+use disagg::{Claim, Finding, prompt_flops};
+use import::serve::{ServeResult, read_all};
+use program::outputs;
+use program::say;
+use program::show::Show;
+use record::exit;
+use serde::Serialize;
+use tp_plan::ModelFacts;
+use view::serve::significant;
+use view::{Block, Document, Item, Section, Table, Tone};
+
+/// Check what serving results claim against their own figures.
+///
+/// Exit code 1 where a finding is, 0 where none is.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Results of `tplens serve run` or of other clients.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Sequences that the engine runs at once.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_num_seqs: Option<u32>,
+    /// Limit of the time to first token that was claimed.
+    #[arg(long, value_name = "TIME", value_parser = program::command_line::time)]
+    ttft: Option<std::time::Duration>,
+    /// Model: a shipped name, a config.json or a folder that holds one.
+    #[arg(long, value_name = "NAME|FILE", requires = "peak_tflops")]
+    model: Option<String>,
+    /// Tflop/s of all GPUs that prefill at their peak, such as 15832 of eight H200 in FP8.
+    #[arg(long, value_name = "TFLOPS", requires = "model", value_parser = positive)]
+    peak_tflops: Option<f64>,
+    /// Write the findings to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// One result and what was found.
+#[derive(Serialize)]
+struct Checked {
+    origin: String,
+    requests: u64,
+    served_per_s: f64,
+    offered_per_s: Option<f64>,
+    waited: Option<f64>,
+    ttft_mean_ms: Option<f64>,
+    ttft_p99_ms: Option<f64>,
+    prefill_pflops: Option<f64>,
+    codes: Vec<&'static str>,
+}
+
+/// A number above zero.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "must be a number above 0".to_owned())
+}
+
+/// Prints what was found, and gives the exit code.
+pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
+    let model = match args.model.as_deref().map(ModelFacts::resolve).transpose() {
+        Ok(model) => model,
+        Err(error) => {
+            say!("error: --model: {error}");
+            return exit::USAGE;
+        }
+    };
+    let mut checked = Vec::new();
+    for file in &args.files {
+        match read_all(file) {
+            Ok(results) => checked.extend(results.iter().map(|one| of(one, args, model.as_ref()))),
+            Err(error) => {
+                say!("error: {error}");
+                return exit::USAGE;
+            }
+        }
+    }
+    let is_clean = checked.iter().all(|one| one.codes.is_empty());
+    let json = serde_json::to_string_pretty(&serde_json::json!({"schema": 1, "results": checked}));
+    let json = json
+        .map(|json| json + "\n")
+        .map_err(|error| error.to_string());
+    let is_stdout = args
+        .json
+        .as_deref()
+        .is_some_and(|file| file.as_os_str() == "-");
+    let shown = match (is_stdout, &json) {
+        (true, Ok(json)) => outputs::print(json),
+        _ => show.print(&document(&checked)),
+    };
+    let file = args.json.as_deref().filter(|_| !is_stdout);
+    let written = file.map_or(exit::DONE, |file| outputs::write(file, json));
+    let found = if is_clean { exit::DONE } else { exit::REJECTED };
+    exit::fold([shown, written, found])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "requests and tokens")]
+fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Checked {
+    let run = &result.run;
+    let requests = run.completed as f64;
+    let offered = run.request_rate_asked.filter(|rate| rate.is_finite());
+    let ttft = run.ttft_ms.as_ref();
+    let tokens = result.asked.input_tokens.map(|tokens| tokens as f64);
+    let tokens = tokens.or_else(|| run.input_tokens.map(|tokens| tokens as f64 / requests));
+    let flops = model
+        .zip(tokens)
+        .map(|(model, tokens)| prompt_flops(model, tokens));
+    let claim = Claim {
+        requests,
+        duration_s: run.duration_s,
+        offered_per_s: offered,
+        slots: args.max_num_seqs.map(f64::from),
+        ttft_mean_ms: ttft.map_or(0.0, |ttft| ttft.mean),
+        ttft_tail_ms: ttft.and_then(|ttft| ttft.p99),
+        limit_ms: args
+            .ttft
+            .filter(|_| ttft.is_some())
+            .map(|limit| limit.as_secs_f64() * 1e3),
+        prompt_flops: flops.filter(|_| ttft.is_some()),
+        peak_flops: args.peak_tflops.map(|peak| peak * 1e12),
+    };
+    let findings = disagg::check(&claim);
+    let found = |of: fn(&Finding) -> Option<f64>| findings.iter().find_map(of);
+    Checked {
+        origin: run.origin.clone(),
+        requests: run.completed,
+        served_per_s: run.requests_per_s,
+        offered_per_s: offered,
+        waited: found(|finding| match finding {
+            Finding::WaitedForSlots { waited, of } => Some(waited / of),
+            _ => None,
+        }),
+        ttft_mean_ms: ttft.map(|ttft| ttft.mean),
+        ttft_p99_ms: claim.ttft_tail_ms,
+        prefill_pflops: found(|finding| match finding {
+            Finding::PrefillBeyondPeak { needed, .. } => Some(needed * 1e-15),
+            _ => None,
+        }),
+        codes: findings.iter().map(Finding::code).collect(),
+    }
+}
+
+fn document(checked: &[Checked]) -> Document {
+    const CODES: [(&str, &str); 4] = [
+        (
+            "rate-not-sustained",
+            "the rate was offered in a burst and not served",
+        ),
+        ("waited-for-slots", "requests waited until others had ended"),
+        (
+            "slo-by-mean",
+            "the mean keeps the limit of TTFT, the 99th percentile does not",
+        ),
+        (
+            "prefill-beyond-peak",
+            "prompts need more operations a second than the GPUs do",
+        ),
+    ];
+    let having = |code| {
+        checked
+            .iter()
+            .filter(|one| one.codes.contains(&code))
+            .count()
+    };
+    let all = checked.len();
+    let findings: Vec<Item> = CODES
+        .into_iter()
+        .filter(|(code, _)| having(code) > 0)
+        .map(|(code, words)| {
+            let text = format!("{} of {all}: {words}", having(code));
+            Item::of(Tone::Bad, text).coded(code)
+        })
+        .collect();
+    let mut table = Table::under([
+        "result",
+        "n",
+        "offered req/s",
+        "served req/s",
+        "waited %",
+        "TTFT ms",
+        "p99 ms",
+        "PF/s",
+    ]);
+    let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
+    for one in checked {
+        table.row([
+            one.origin.clone(),
+            one.requests.to_string(),
+            cell(one.offered_per_s),
+            significant(one.served_per_s),
+            cell(one.waited.map(|share| share * 100.0)),
+            cell(one.ttft_mean_ms),
+            cell(one.ttft_p99_ms),
+            cell(one.prefill_pflops),
+        ]);
+    }
+    Document {
+        title: "Serving results against their own figures".to_owned(),
+        tone: if findings.is_empty() {
+            Tone::Good
+        } else {
+            Tone::Bad
+        },
+        answer: vec![
+            match checked.iter().filter(|one| !one.codes.is_empty()).count() {
+                0 => format!("Nothing in {all} results contradicts their figures."),
+                some => format!("{some} of {all} results do not show what they claim."),
+            },
+        ],
+        findings,
+        sections: vec![Section::new("Results", vec![Block::Table(table)])],
+        made_by: format!("tplens serve check {}", env!("CARGO_PKG_VERSION")),
+        ..Document::default()
+    }
+}

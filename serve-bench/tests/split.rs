@@ -1,0 +1,91 @@
+//! `tplens serve check` on ten blocks that a client printed, and `tplens serve split`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use serde_json::Value;
+
+fn json(arguments: &[&str], code: i32) -> Value {
+    let output = built::named("serve-bench")
+        .args(arguments)
+        .args(["--json", "-"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/inputs/case4-");
+    let mut files = Vec::new();
+    for connector in ["mooncake", "nixl"] {
+        for tokens in [1024, 4096, 8192, 16384, 32768] {
+            files.push(format!("{folder}{connector}-{tokens}.txt"));
+        }
+    }
+    let mut arguments: Vec<&str> = vec![
+        "check",
+        "--max-num-seqs=256",
+        "--ttft=5s",
+        "--model=qwen3-30b-a3b",
+    ];
+    // Eight H200 in FP8: 8 * 1979.
+    arguments.push("--peak-tflops=15832");
+    arguments.extend(files.iter().map(String::as_str));
+    let found = json(&arguments, 1);
+    let results = found["results"].as_array().unwrap();
+    let having = |code: &str| {
+        let has = |one: &&Value| {
+            one["codes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|known| known == code)
+        };
+        results.iter().filter(has).count()
+    };
+    assert_eq!(results.len(), 10);
+    assert_eq!(having("rate-not-sustained"), 10);
+    assert_eq!((having("waited-for-slots"), having("slo-by-mean")), (8, 8));
+    assert_eq!(having("prefill-beyond-peak"), 2);
+    // 400 requests in 26.64 s; 144 of 400 waited.
+    let first = &results[0];
+    assert!(
+        (first["served_per_s"].as_f64().unwrap() - 15.02).abs() < 0.01,
+        "{first}"
+    );
+    assert!(
+        (first["waited"].as_f64().unwrap() - 0.36).abs() < 1e-9,
+        "{first}"
+    );
+    // 225 and 175 prompts of 0.62 to 0.64 PF in 5.41 and 5.85 s.
+    for (index, low, high) in [(4, 25.0, 27.0), (9, 18.0, 19.5)] {
+        let needed = results[index]["prefill_pflops"].as_f64().unwrap();
+        assert!((low..high).contains(&needed), "{needed}");
+    }
+}
+
+#[test]
+fn aggregated_engines_that_serve_more_are_not_split() {
+    let rates = [
+        "split",
+        "--gpus=8",
+        "--prefill-rate=10",
+        "--decode-rate=10",
+        "--prefill-gpus=4",
+        "--decode-gpus=4",
+        "--aggregated-gpus=4",
+    ];
+    // 0.9 * 10 of 8 GPUs beside 2 * 5.5.
+    let plan = json(&[&rates[..], &["--aggregated-rate=5.5"]].concat(), 0);
+    assert_eq!(
+        (&plan["verdict"], &plan["limit"]),
+        (&"do-not-split".into(), &"prefill".into())
+    );
+    let plan = json(&[&rates[..], &["--aggregated-rate=4"]].concat(), 0);
+    assert_eq!(plan["verdict"], "split");
+    // 32,768 tokens of 98,304 bytes over 25 GB/s are 7.8 a second (2 * 48 * 4 * 128 * 2, four ranks of four heads).
+    let link = ["--model=qwen3-30b-a3b", "--input-tokens=32768", "--link=25"];
+    let plan = json(&[&rates[..], &link[..]].concat(), 0);
+    assert_eq!(plan["limit"], "link");
+    assert!((plan["requests_per_s"].as_f64().unwrap() - 25e9 / (32768.0 * 98_304.0)).abs() < 1e-6);
+}
