@@ -1,6 +1,6 @@
 //! The `[[collective]]` tables: how long one call of a collective library takes on this box, by bytes.
 
-use crate::{BoxFile, Figure, Origin};
+use crate::{Figure, Origin};
 use serde::{Deserialize, Serialize};
 
 /// The time of one collective by message size, for one library and one number of ranks.
@@ -121,70 +121,6 @@ impl Collective {
             return Some(below.1 + (above.1 - below.1) * part);
         }
         Some(below.1 * (above.1 / below.1).powf(part))
-    }
-}
-
-impl BoxFile {
-    /// The vendor's library on this box: that of the first table which is no engine's own; `None` without such a table.
-    #[must_use]
-    pub fn collective_library(&self) -> Option<CollectiveLibrary> {
-        let mut libraries = self.collective.iter().map(|table| table.library);
-        libraries.find(|library| *library != CollectiveLibrary::Custom)
-    }
-
-    /// The table that a library takes for a call of so many bytes, with its time in microseconds as [`Collective::us`]: of those
-    /// of the operation and the number of ranks within the limits the fastest, the first of equals.
-    ///
-    /// A table without a protocol or without a transport fits any. Without a limit to the transport, tables of
-    /// [`Transport::Shm`] count only where there is no other.
-    #[must_use]
-    pub fn collective_of(
-        &self,
-        library: CollectiveLibrary,
-        kind: CollectiveKind,
-        ranks: u32,
-        bytes: u64,
-        limits: &Limits,
-    ) -> Option<(&Collective, f64)> {
-        let of_call = |table: &&Collective| {
-            (table.library, table.kind, table.ranks) == (library, kind, ranks)
-        };
-        let has_other = self
-            .collective
-            .iter()
-            .filter(of_call)
-            .any(|table| table.transport != Some(Transport::Shm));
-        let fits = |table: &&Collective| {
-            let transport = match limits.transport {
-                Some(wanted) => table.transport.is_none_or(|is| is == wanted),
-                None => !has_other || table.transport != Some(Transport::Shm),
-            };
-            let protocol = limits.protocols.is_empty()
-                || table
-                    .protocol
-                    .is_none_or(|protocol| limits.protocols.contains(&protocol));
-            transport && protocol
-        };
-        let timed = |table| Collective::us(table, bytes).map(|us| (table, us));
-        let tables = self.collective.iter().filter(of_call).filter(fits);
-        tables
-            .filter_map(timed)
-            .min_by(|(_, one), (_, other)| one.total_cmp(other))
-    }
-
-    /// The time of one call on the device in microseconds, without launch cost, as [`Collective::us`]; `None` where the box
-    /// has no such table. `bytes` are those that each rank brings.
-    #[must_use]
-    pub fn collective_us(
-        &self,
-        library: CollectiveLibrary,
-        kind: CollectiveKind,
-        ranks: u32,
-        bytes: u64,
-    ) -> Option<f64> {
-        let limits = Limits::default();
-        self.collective_of(library, kind, ranks, bytes, &limits)
-            .map(|(_, us)| us)
     }
 }
 

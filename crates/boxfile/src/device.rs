@@ -220,7 +220,7 @@ impl Device {
     /// The 16 bytes of the device's UUID, prefix removed; `None` where the text is not a UUID.
     #[must_use]
     pub fn uuid_bytes(&self) -> Option<[u8; 16]> {
-        crate::validate::uuid_bytes(self.uuid.split_once('-')?.1)
+        uuid_bytes(self.uuid.split_once('-')?.1)
     }
 }
 
@@ -228,6 +228,21 @@ impl MigInstance {
     /// The 16 bytes of the instance's UUID, prefix removed; `None` where the text is not a UUID.
     #[must_use]
     pub fn uuid_bytes(&self) -> Option<[u8; 16]> {
-        crate::validate::uuid_bytes(self.uuid.split_once('-')?.1)
+        uuid_bytes(self.uuid.split_once('-')?.1)
     }
+}
+
+/// The 16 bytes of a UUID's text `8-4-4-4-12`.
+#[must_use]
+pub(crate) fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    if lengths != [8, 4, 4, 4, 12] {
+        return None;
+    }
+    let digits = text.replace('-', "");
+    let mut bytes = [0; 16];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * index..2 * index + 2)?, 16).ok()?;
+    }
+    Some(bytes)
 }

@@ -1,6 +1,6 @@
 //! The `[[far]]` tables: what copies lose to memory, and to threads, on another NUMA node than the device's.
 
-use crate::{BoxFile, Figure};
+use crate::Figure;
 use serde::{Deserialize, Serialize};
 
 /// What is different at one distance between nodes, or from one node to another.
@@ -31,30 +31,4 @@ pub struct Far {
     /// Segments that such copies cross besides the device's `host_segments`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<String>,
-}
-
-impl BoxFile {
-    /// What holds for memory on node `memory` as seen from node `from`; `None` where both are one, and on a box that gives
-    /// nothing: such memory is as good as near.
-    #[must_use]
-    pub fn far(&self, from: u32, memory: u32) -> Option<&Far> {
-        if from == memory {
-            return None;
-        }
-        let own = self
-            .far
-            .iter()
-            .find(|far| far.nodes == Some([from, memory]));
-        own.or_else(|| {
-            let distance = self.distance(from, memory)?;
-            self.far.iter().find(|far| far.distance == Some(distance))
-        })
-    }
-
-    /// The distance between two nodes; `None` where the box has not both.
-    fn distance(&self, from: u32, to: u32) -> Option<u32> {
-        let column = self.node.iter().position(|node| node.id == to)?;
-        let row = self.node.iter().find(|node| node.id == from)?;
-        row.distances.get(column).copied()
-    }
 }

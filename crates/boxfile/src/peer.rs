@@ -1,6 +1,6 @@
 //! Paths between devices: the `[peer_default]` table, the `[[peer]]` exceptions, and what they make of a pair.
 
-use crate::{BoxFile, Figure};
+use crate::Figure;
 use serde::{Deserialize, Serialize};
 
 /// What holds for every pair that has no `[[peer]]` table of its own.
@@ -94,71 +94,4 @@ pub struct PeerPath {
     pub staged: bool,
     /// The pair has links of its own and does not use the PCIe links.
     pub fabric: bool,
-}
-
-impl BoxFile {
-    /// The path between two different devices, by their positions in the file.
-    ///
-    /// Devices with MIG instances have access only where a `[[peer]]` table says `access = true`.
-    #[must_use]
-    pub fn peer_path(&self, a: usize, b: usize) -> PeerPath {
-        let own = self
-            .peer
-            .iter()
-            .find(|peer| peer.pair == [a, b] || peer.pair == [b, a]);
-        let node = |device: usize| self.device.get(device).and_then(|device| device.node);
-        let same_node = node(a).is_some() && node(a) == node(b);
-        let mig = |device: usize| {
-            self.device
-                .get(device)
-                .is_some_and(|device| !device.mig.is_empty())
-        };
-        let default = self.peer_default.as_ref();
-
-        let default_access = default.is_some_and(|default| default.access) && !mig(a) && !mig(b);
-        let default_gbps = default.and_then(|default| {
-            if same_node {
-                default.same_node.as_ref()
-            } else {
-                default.cross_node.as_ref()
-            }
-        });
-        let default_segments = || {
-            let Some(default) = default else {
-                return Vec::new();
-            };
-            let cross: &[String] = if same_node {
-                &[]
-            } else {
-                &default.cross_segments
-            };
-            default.segments.iter().chain(cross).cloned().collect()
-        };
-        // The pair's own figure, else that of `[peer_default]`.
-        let figure = |of_pair: fn(&Peer) -> &Option<Figure>,
-                      of_all: fn(&PeerDefault) -> &Option<Figure>| {
-            own.and_then(|own| of_pair(own).as_ref())
-                .or(default.and_then(|default| of_all(default).as_ref()))
-                .map(|figure| figure.value)
-        };
-        let gbps = own
-            .and_then(|own| own.gbps.as_ref())
-            .or(default_gbps)
-            .map(|figure| figure.value);
-        PeerPath {
-            access: own.and_then(|own| own.access).unwrap_or(default_access),
-            gbps,
-            latency_us: figure(|own| &own.latency_us, |all| &all.latency_us),
-            kernel_read: figure(|own| &own.kernel_read, |all| &all.kernel_read).or(gbps),
-            kernel_write: figure(|own| &own.kernel_write, |all| &all.kernel_write).or(gbps),
-            chase_ns: figure(|own| &own.chase_ns, |all| &all.chase_ns),
-            segments: own
-                .and_then(|own| own.segments.clone())
-                .unwrap_or_else(default_segments),
-            staged: own.is_some_and(|own| own.staged),
-            fabric: own
-                .and_then(|own| own.fabric)
-                .unwrap_or(default.is_some_and(|default| default.fabric)),
-        }
-    }
 }

@@ -146,21 +146,6 @@ impl BoxFile {
     }
 }
 
-/// The 16 bytes of a UUID's text `8-4-4-4-12`.
-#[must_use]
-pub(crate) fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
-    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-    if lengths != [8, 4, 4, 4, 12] {
-        return None;
-    }
-    let digits = text.replace('-', "");
-    let mut bytes = [0; 16];
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(2 * index..2 * index + 2)?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
 fn hex(text: &str, digits: usize) -> bool {
     text.len() == digits
         && text

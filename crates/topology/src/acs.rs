@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::surroundings::Fact;
+use crate::fact::Fact;
 use crate::{PciAddress, PciDevice, Sysfs};
 
 /// Where extended capabilities start (PCI Express Base Specification 3.0, section 7.9).

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::Fact;
 use crate::pci::attribute;
-use crate::surroundings::Fact;
 use crate::{PciDevice, Sysfs};
 
 /// Flags of a line of `resource` (include/linux/ioport.h): memory, prefetchable, 64-bit.

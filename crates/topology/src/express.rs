@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::Fact;
 use crate::pci::attribute;
-use crate::surroundings::Fact;
 use crate::{PciAddress, Sysfs};
 
 /// PCI Local Bus Specification 3.0, section 6.7: where the list of capabilities starts.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::TopologyError;
+use crate::error::TopologyError;
 use crate::{CpuSet, Sysfs};
 
 /// One NUMA node, from `/sys/devices/system/node/nodeN`.

@@ -6,18 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::acs::{self, AcsPort};
 use crate::bar::{LargeBar, large_bar};
+use crate::fact::Fact;
 use crate::iommu::{self, IommuMode};
 use crate::{Machine, PathType, PciAddress, PciDevice, Sysfs};
-
-/// Something that is known, or why it is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fact<T> {
-    /// It is known.
-    Known(T),
-    /// It is not, for this reason.
-    Unknown(String),
-}
 
 /// What lies around the way between two devices; of what has two, the first device's comes first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,25 +48,6 @@ impl std::fmt::Display for Crossing {
             Self::RootComplexes => "from one root complex to another of its node",
             Self::Nodes => "from one NUMA node to another",
         })
-    }
-}
-
-impl<T> Fact<T> {
-    /// It, where it is known.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            Self::Known(value) => Some(value),
-            Self::Unknown(_) => None,
-        }
-    }
-}
-
-impl<T: std::fmt::Display> std::fmt::Display for Fact<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Known(value) => value.fmt(f),
-            Self::Unknown(why) => write!(f, "unknown, {why}"),
-        }
     }
 }
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::acs::control_of;
 use crate::aer::AerCounters;
 use crate::express::{self, Aspm, PcieSettings};
+use crate::fact::Fact;
 use crate::pci::addresses;
 use crate::slot;
-use crate::surroundings::Fact;
 use crate::{PciAddress, PciDevice, PcieLink, Sysfs};
 
 /// Class and subclass of a PCI-to-PCI bridge: root ports and the ports of switches.
