@@ -36,12 +36,38 @@ pub(super) struct Setup<'a> {
     pub(super) backend: Built,
     /// The backend's indexes of the devices, in rank order.
     pub(super) ordinals: Vec<usize>,
+    /// UUID of each rank's device, and of its parent, where that is a MIG instance.
+    pub(super) instances: Vec<Option<(String, Option<String>)>>,
     pub(super) library: Option<PathBuf>,
     pub(super) deadline: Duration,
     pub(super) interrupt: &'a Interrupt,
     /// Where a launcher started the ranks: what reaches those from rank 1 on.
     pub(super) leader: Option<&'a Leader>,
 }
+
+impl Setup<'_> {
+    /// What a rank's process sees besides the variables that all have, and the number that its device has there.
+    ///
+    /// A process sees one MIG instance before R570, so that each rank is shown its own; ranks on instances of one GPU are refused by
+    /// NCCL without a variable (2.30 and newer, `init.cc`).
+    fn seat(&self, rank: usize) -> (usize, Vec<(OsString, OsString)>) {
+        let ordinal = self.ordinals.get(rank).copied().unwrap_or_default();
+        let instance = |rank: usize| self.instances.get(rank).and_then(Option::as_ref);
+        let Some((uuid, parent)) = instance(rank).filter(|_| self.leader.is_none()) else {
+            return (ordinal, Vec::new());
+        };
+        let others = (0..self.instances.len()).filter(|other| *other != rank);
+        let mut others = others.filter_map(instance);
+        let mut environment = vec![("CUDA_VISIBLE_DEVICES".into(), uuid.into())];
+        if parent.is_some() && others.any(|(_, other)| other == parent) {
+            environment.push((MULTI_RANK.into(), "1".into()));
+        }
+        (0, environment)
+    }
+}
+
+/// Lets several ranks of a communicator be on one GPU.
+const MULTI_RANK: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 /// What one group of processes begins with, besides what all have.
 #[derive(Clone, Default)]
@@ -103,6 +129,7 @@ impl<'a> Group<'a> {
                 None => WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]),
             };
             let mut spec = spec.map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
+            spec.environment.extend(setup.seat(rank).1);
             spec.environment.extend_from_slice(&begin.environment);
             spec.noise.clone_from(&begin.log);
             let number = u32::try_from(rank).unwrap_or(u32::MAX);
@@ -116,7 +143,7 @@ impl<'a> Group<'a> {
         }
         let request = |rank: usize| RankRequest::Open {
             backend: setup.backend,
-            ordinal: setup.ordinals[rank],
+            ordinal: setup.seat(rank).0,
             library: setup.library.clone(),
         };
         let replies = group.all("opening device and library", group.start, request)?;
@@ -350,5 +377,37 @@ impl<'a> Group<'a> {
         for rank in &mut self.ranks {
             rank.end(Ladder::default());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_on_instances_see_their_own_and_may_share_a_gpu() {
+        let interrupt = Interrupt::none();
+        let instance = |uuid: &str, parent: &str| Some((uuid.to_owned(), Some(parent.to_owned())));
+        let mut setup = Setup {
+            backend: Built::Cuda,
+            ordinals: vec![4, 5, 6],
+            instances: vec![
+                instance("MIG-a", "GPU-0"),
+                instance("MIG-b", "GPU-0"),
+                instance("MIG-c", "GPU-1"),
+            ],
+            library: None,
+            deadline: Duration::ZERO,
+            interrupt: &interrupt,
+            leader: None,
+        };
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let own = |uuid| pair("CUDA_VISIBLE_DEVICES", uuid);
+        let shared = pair("NCCL_MULTI_RANK_GPU_ENABLE", "1");
+        assert_eq!(setup.seat(0), (0, vec![own("MIG-a"), shared.clone()]));
+        assert_eq!(setup.seat(1), (0, vec![own("MIG-b"), shared]));
+        assert_eq!(setup.seat(2), (0, vec![own("MIG-c")]));
+        setup.instances = vec![None; 3];
+        assert_eq!(setup.seat(1), (5, Vec::new()));
     }
 }

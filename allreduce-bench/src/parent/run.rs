@@ -150,6 +150,13 @@ fn run_in(
     let setup = Setup {
         backend: chosen.backend,
         ordinals: found.iter().map(|device| device.ordinal).collect(),
+        instances: found
+            .iter()
+            .map(|device| {
+                let mig = device.mig.as_ref()?;
+                Some((device.uuid.clone()?, mig.parent_uuid.clone()))
+            })
+            .collect(),
         library: args.ccl.clone(),
         deadline: args.deadline,
         interrupt,

@@ -65,6 +65,24 @@ pub enum Fault {
         device: usize,
         /// Copies that still go well.
         after_copies: u64,
+        /// The driver's code of a device that fell off the bus, which the management library then reports lost; absent: that of
+        /// a launch that failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off_the_bus: Option<i32>,
+    },
+    /// An NVLink of the device is down, and copies over its links have the rate of the others.
+    NvlinkDown {
+        /// The device.
+        device: usize,
+        /// The link's number.
+        link: u8,
+    },
+    /// The device's NVLinks counted so many failed checks (CRC).
+    NvlinkErrors {
+        /// The device.
+        device: usize,
+        /// Failed checks.
+        errors: u64,
     },
     /// After this many matching operations, the next never ends.
     Hang {

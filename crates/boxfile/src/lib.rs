@@ -32,7 +32,7 @@ pub use far::Far;
 pub use fault::{AllocSite, Direction, Fault, HangOp, WrongOp};
 pub use figure::{Figure, Origin};
 pub use link::Link;
-pub use model::{BoxFile, Iommu, Node, Noise, Port, Segment};
+pub use model::{BoxFile, Iommu, Node, Noise, NvLinkTable, Port, Segment};
 pub use nic::{LinkLayer, Nic, NicPort, PortState};
 pub use peer::{Peer, PeerDefault, PeerPath};
 pub use read::builtin_names;

@@ -1,9 +1,32 @@
-//! What a described box holds for two nodes, two devices, or one collective call: its tables with their defaults.
+//! What a box says of a question: far memory, a collective call, the path between two devices, links that are down.
 
 use crate::{
-    BoxFile, Collective, CollectiveKind, CollectiveLibrary, Far, Figure, Limits, Peer, PeerDefault,
-    PeerPath, Transport,
+    BoxFile, Collective, CollectiveKind, CollectiveLibrary, Far, Fault, Figure, Limits, Peer,
+    PeerDefault, PeerPath, Transport,
 };
+
+impl BoxFile {
+    /// Links of a device that are down, by number.
+    pub fn nvlinks_down(&self, device: usize) -> impl Iterator<Item = u8> {
+        self.fault.iter().filter_map(move |fault| match fault {
+            Fault::NvlinkDown { device: of, link } if *of == device => Some(*link),
+            _ => None,
+        })
+    }
+
+    /// What is left of the rate between two devices by the links that are up: 1 without any that are down.
+    pub(crate) fn nvlink_share(&self, a: usize, b: usize) -> f64 {
+        let down = [a, b].map(|device| self.nvlinks_down(device).count());
+        let all = self
+            .nvlink
+            .as_ref()
+            .map_or(0, |table| usize::from(table.links));
+        match down.into_iter().max().unwrap_or(0) {
+            0 => 1.0,
+            down => all.saturating_sub(down) as f64 / all.max(1) as f64,
+        }
+    }
+}
 
 impl BoxFile {
     /// What holds for memory on node `memory` as seen from node `from`; `None` where both are one, and on a box that gives
@@ -28,73 +51,6 @@ impl BoxFile {
         let column = self.node.iter().position(|node| node.id == to)?;
         let row = self.node.iter().find(|node| node.id == from)?;
         row.distances.get(column).copied()
-    }
-}
-
-impl BoxFile {
-    /// The path between two different devices, by their positions in the file.
-    ///
-    /// Devices with MIG instances have access only where a `[[peer]]` table says `access = true`.
-    #[must_use]
-    pub fn peer_path(&self, a: usize, b: usize) -> PeerPath {
-        let own = self
-            .peer
-            .iter()
-            .find(|peer| peer.pair == [a, b] || peer.pair == [b, a]);
-        let node = |device: usize| self.device.get(device).and_then(|device| device.node);
-        let same_node = node(a).is_some() && node(a) == node(b);
-        let mig = |device: usize| {
-            self.device
-                .get(device)
-                .is_some_and(|device| !device.mig.is_empty())
-        };
-        let default = self.peer_default.as_ref();
-
-        let default_access = default.is_some_and(|default| default.access) && !mig(a) && !mig(b);
-        let default_gbps = default.and_then(|default| {
-            if same_node {
-                default.same_node.as_ref()
-            } else {
-                default.cross_node.as_ref()
-            }
-        });
-        let default_segments = || {
-            let Some(default) = default else {
-                return Vec::new();
-            };
-            let cross: &[String] = if same_node {
-                &[]
-            } else {
-                &default.cross_segments
-            };
-            default.segments.iter().chain(cross).cloned().collect()
-        };
-        // The pair's own figure, else that of `[peer_default]`.
-        let figure = |of_pair: fn(&Peer) -> &Option<Figure>,
-                      of_all: fn(&PeerDefault) -> &Option<Figure>| {
-            own.and_then(|own| of_pair(own).as_ref())
-                .or(default.and_then(|default| of_all(default).as_ref()))
-                .map(|figure| figure.value)
-        };
-        let gbps = own
-            .and_then(|own| own.gbps.as_ref())
-            .or(default_gbps)
-            .map(|figure| figure.value);
-        PeerPath {
-            access: own.and_then(|own| own.access).unwrap_or(default_access),
-            gbps,
-            latency_us: figure(|own| &own.latency_us, |all| &all.latency_us),
-            kernel_read: figure(|own| &own.kernel_read, |all| &all.kernel_read).or(gbps),
-            kernel_write: figure(|own| &own.kernel_write, |all| &all.kernel_write).or(gbps),
-            chase_ns: figure(|own| &own.chase_ns, |all| &all.chase_ns),
-            segments: own
-                .and_then(|own| own.segments.clone())
-                .unwrap_or_else(default_segments),
-            staged: own.is_some_and(|own| own.staged),
-            fabric: own
-                .and_then(|own| own.fabric)
-                .unwrap_or(default.is_some_and(|default| default.fabric)),
-        }
     }
 }
 
@@ -159,5 +115,77 @@ impl BoxFile {
         let limits = Limits::default();
         self.collective_of(library, kind, ranks, bytes, &limits)
             .map(|(_, us)| us)
+    }
+}
+
+impl BoxFile {
+    /// The path between two different devices, by their positions in the file.
+    ///
+    /// Devices with MIG instances have access only where a `[[peer]]` table says `access = true`.
+    #[must_use]
+    pub fn peer_path(&self, a: usize, b: usize) -> PeerPath {
+        let own = self
+            .peer
+            .iter()
+            .find(|peer| peer.pair == [a, b] || peer.pair == [b, a]);
+        let node = |device: usize| self.device.get(device).and_then(|device| device.node);
+        let same_node = node(a).is_some() && node(a) == node(b);
+        let mig = |device: usize| {
+            self.device
+                .get(device)
+                .is_some_and(|device| !device.mig.is_empty())
+        };
+        let default = self.peer_default.as_ref();
+
+        let default_access = default.is_some_and(|default| default.access) && !mig(a) && !mig(b);
+        let default_gbps = default.and_then(|default| {
+            if same_node {
+                default.same_node.as_ref()
+            } else {
+                default.cross_node.as_ref()
+            }
+        });
+        let default_segments = || {
+            let Some(default) = default else {
+                return Vec::new();
+            };
+            let cross: &[String] = if same_node {
+                &[]
+            } else {
+                &default.cross_segments
+            };
+            default.segments.iter().chain(cross).cloned().collect()
+        };
+        // The pair's own figure, else that of `[peer_default]`.
+        let figure = |of_pair: fn(&Peer) -> &Option<Figure>,
+                      of_all: fn(&PeerDefault) -> &Option<Figure>| {
+            own.and_then(|own| of_pair(own).as_ref())
+                .or(default.and_then(|default| of_all(default).as_ref()))
+                .map(|figure| figure.value)
+        };
+        let gbps = own
+            .and_then(|own| own.gbps.as_ref())
+            .or(default_gbps)
+            .map(|figure| figure.value);
+        let share = self.nvlink_share(a, b);
+        PeerPath {
+            access: own.and_then(|own| own.access).unwrap_or(default_access),
+            gbps: gbps.map(|gbps| gbps * share),
+            latency_us: figure(|own| &own.latency_us, |all| &all.latency_us),
+            kernel_read: figure(|own| &own.kernel_read, |all| &all.kernel_read)
+                .or(gbps)
+                .map(|gbps| gbps * share),
+            kernel_write: figure(|own| &own.kernel_write, |all| &all.kernel_write)
+                .or(gbps)
+                .map(|gbps| gbps * share),
+            chase_ns: figure(|own| &own.chase_ns, |all| &all.chase_ns),
+            segments: own
+                .and_then(|own| own.segments.clone())
+                .unwrap_or_else(default_segments),
+            staged: own.is_some_and(|own| own.staged),
+            fabric: own
+                .and_then(|own| own.fabric)
+                .unwrap_or(default.is_some_and(|default| default.fabric)),
+        }
     }
 }

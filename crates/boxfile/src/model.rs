@@ -58,6 +58,9 @@ pub struct BoxFile {
     /// What holds for every pair of devices; absent means no peer access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_default: Option<PeerDefault>,
+    /// NVLinks of each GPU to NVSwitches, as its management library tells of them; absent: it tells of none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nvlink: Option<NvLinkTable>,
     /// Pairs that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer: Vec<Peer>,
@@ -70,6 +73,20 @@ pub struct BoxFile {
     /// Injected faults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fault: Vec<Fault>,
+}
+
+/// NVLinks of each GPU of a box.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NvLinkTable {
+    /// Links of each GPU, 1 to 18.
+    pub links: u8,
+    /// NVLink's version.
+    pub version: u8,
+    /// Rate of one link in one direction, MB/s.
+    pub mb_per_s: u32,
+    /// Where these are from.
+    pub source: String,
 }
 
 /// How the IOMMU of a box stands, by the words of `/sys/kernel/iommu_groups/N/type`.

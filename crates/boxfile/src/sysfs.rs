@@ -100,6 +100,28 @@ pub fn set_slot_link(
     Ok(())
 }
 
+/// Makes the config space of a function all ones, as it reads where nothing answers.
+///
+/// # Errors
+/// The tree cannot be written.
+pub fn take_off_the_bus(root: &Path, address: &str) -> Result<(), BoxError> {
+    let path = root
+        .join("sys/bus/pci/devices")
+        .join(address)
+        .join("config");
+    fs::write(&path, [0xff; 64]).map_err(at(&path))
+}
+
+/// Whether the config space of a function reads as all ones.
+#[must_use]
+pub fn is_off_the_bus(root: &Path, address: &str) -> bool {
+    let path = root
+        .join("sys/bus/pci/devices")
+        .join(address)
+        .join("config");
+    fs::read(path).is_ok_and(|config| config.starts_with(&[0xff; 4]))
+}
+
 /// The current link that a tree shows at one function; `None` where it shows none.
 #[must_use]
 pub fn current_link(root: &Path, address: &str) -> Option<Link> {

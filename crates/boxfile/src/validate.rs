@@ -9,7 +9,6 @@ mod gpus;
 mod host;
 mod nics;
 
-use crate::device::uuid_bytes;
 use crate::{BoxError, BoxFile, Link, SCHEMA, Vendor};
 
 type Check = Result<(), BoxError>;

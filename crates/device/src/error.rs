@@ -80,6 +80,16 @@ pub enum DeviceError {
         /// The vendor's name of it.
         name: String,
     },
+    /// The driver waits for the fabric of NVSwitches.
+    #[error(
+        "the NVSwitch fabric is not started ({call} returned {code}); start nvidia-fabricmanager, see `tplens help fabric-manager`"
+    )]
+    FabricNotReady {
+        /// The call.
+        call: &'static str,
+        /// The vendor's code.
+        code: i64,
+    },
     /// Any other vendor error.
     #[error("{call} returned {name} ({code})")]
     Vendor {

@@ -6,7 +6,7 @@ use device::management::{Managed, ManagedDevice};
 use device::{Backend, DeviceDescription, DeviceError, Visit};
 use record::{Busy, Mig};
 use runner::child::Line;
-use topology::{PciAddress, Sysfs};
+use topology::{NvLinks, PciAddress, Sysfs};
 
 use crate::messages::{Absent, Found, Inventory, InventoryReply, InventoryRequest};
 
@@ -22,6 +22,11 @@ pub fn run() -> anyhow::Result<()> {
     let Some(request) = line.request()? else {
         return Ok(());
     };
+    if request.only_nvlinks {
+        let managed = request.backend.managed();
+        let links = managed.map(nvlinks).unwrap_or_default();
+        return line.send(&InventoryReply::NvLinks { links });
+    }
     let found = request.backend.visit(List).map(|mut inventory| {
         let sysfs = program::sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
         if let Some(managed) = request.backend.managed() {
@@ -39,6 +44,16 @@ pub fn run() -> anyhow::Result<()> {
         },
     };
     line.send(&reply)
+}
+
+/// The NVLinks of all devices of which the management library tells.
+fn nvlinks(managed: &Managed) -> Vec<(String, NvLinks)> {
+    let sysfs = program::sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
+    let devices = (managed.open)(&sysfs).and_then(|management| management.devices());
+    let devices = devices.unwrap_or_default().into_iter().flatten();
+    devices
+        .filter_map(|device| device.pci.zip(device.nvlinks))
+        .collect()
 }
 
 fn absent(error: &DeviceError) -> Absent {
@@ -79,6 +94,7 @@ fn found(device: &DeviceDescription) -> Found {
         mig: None,
         busy: None,
         repairs: None,
+        nvlinks: None,
     }
 }
 
@@ -122,6 +138,7 @@ fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -
             let (busy, untold) = busy(gpu, soft.as_deref());
             device.busy = busy;
             device.repairs = Some(gpu.repairs.clone());
+            device.nvlinks.clone_from(&gpu.nvlinks);
             unknown.extend(untold.map(|reason| (vec![device.ordinal], reason)));
         }
     }
@@ -226,6 +243,7 @@ mod tests {
             used_bytes: used.map_err(str::to_owned),
             processes: processes.map_err(str::to_owned),
             repairs: topology::Repairs::told(Err(String::new()), Err(String::new())),
+            nvlinks: None,
             utilisation_percent: None,
             mig: Vec::new(),
             mig_enabled: None,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use program::Stop;
 use runner::child::{SHORT_LADDER, last_line, start};
-use runner::{Event, Interrupt};
-use topology::Machine;
+use runner::{Event, Interrupt, Worker};
+use topology::{Machine, NvLinks, PciAddress};
 
 use device::{Built, PciVendor};
 
@@ -30,7 +30,8 @@ pub struct Chosen {
 /// What a backend's child answers: its devices, or why there are none.
 type Answer = Result<Inventory, (Absent, Failure)>;
 
-/// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for `deadline` fails.
+/// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for six times
+/// `deadline`, which is that of a step, fails.
 ///
 /// # Errors
 /// [`Stop::Refused`] where nothing answers, or host memory would be measured in place of GPUs that are there.
@@ -165,16 +166,78 @@ fn shown_gpus(machine: &Machine) -> Option<String> {
     (!gpus.is_empty()).then(|| format!("{} GPU(s) at {}", gpus.len(), gpus.join(", ")))
 }
 
+/// So many times as long as a step may be silent, a driver may take to list its devices: eight GPUs without persistence mode
+/// take a minute (120 s where a step has 20).
+const LISTING_STEPS: u32 = 6;
+
+/// Waits for the child's answer, and says after each silent step that it is still awaited.
+fn answer(
+    child: &mut Worker,
+    backend: Built,
+    step: Duration,
+    interrupt: &Interrupt,
+) -> Event<InventoryReply> {
+    for waited in 1..LISTING_STEPS {
+        match child.next::<InventoryReply>(step, interrupt) {
+            Event::Silent { .. } => program::say!(
+                "waiting for the {} driver to list its devices, {:.0} s so far; persistence mode makes this short",
+                backend.name(),
+                (step * waited).as_secs_f64()
+            ),
+            event => return event,
+        }
+    }
+    match child.next::<InventoryReply>(step, interrupt) {
+        Event::Silent { .. } => Event::Silent {
+            waited: step * LISTING_STEPS,
+        },
+        event => event,
+    }
+}
+
+/// The NVLinks of which a backend's management library tells, also where its driver does not start; none where it does not answer.
+///
+/// # Errors
+/// The child cannot be started, or a signal came.
+pub fn nvlinks(
+    backend: Built,
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> Result<Vec<(PciAddress, NvLinks)>, Stop> {
+    let mut child = start(CHILD, CHILD)?;
+    let request = InventoryRequest {
+        backend,
+        only_nvlinks: true,
+    };
+    child.send(&request).map_err(anyhow::Error::from)?;
+    let event = child.next::<InventoryReply>(deadline, interrupt);
+    child.end(SHORT_LADDER);
+    match event {
+        Event::Interrupted(signal) => Err(Stop::Interrupted(signal)),
+        Event::Message(InventoryReply::NvLinks { links }) => {
+            let address = |(pci, links): (String, NvLinks)| Some((pci.parse().ok()?, links));
+            Ok(links.into_iter().filter_map(address).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// Asks a child, so that a driver which hangs does not take this process along.
 fn inventory(backend: Built, deadline: Duration, interrupt: &Interrupt) -> Result<Answer, Stop> {
     let mut child = start(CHILD, CHILD)?;
     child
-        .send(&InventoryRequest { backend })
+        .send(&InventoryRequest {
+            backend,
+            only_nvlinks: false,
+        })
         .map_err(anyhow::Error::from)?;
     let fails = |reason: Failure| Err((Absent::Failing, reason));
-    let outcome = match child.next::<InventoryReply>(deadline, interrupt) {
+    let outcome = match answer(&mut child, backend, deadline, interrupt) {
         Event::Message(InventoryReply::Found { inventory }) => Ok(inventory),
         Event::Message(InventoryReply::Absent { kind, reason }) => Err((kind, reason)),
+        Event::Message(InventoryReply::NvLinks { .. }) => {
+            fails(FailureKind::Internal.of("an answer to another question"))
+        }
         Event::Interrupted(signal) => {
             child.end(SHORT_LADDER);
             return Err(Stop::Interrupted(signal));

@@ -3,7 +3,7 @@
 use record::Failure;
 use record::{Busy, Mig};
 use serde::{Deserialize, Serialize};
-use topology::Repairs;
+use topology::{NvLinks, Repairs};
 
 use device::Built;
 
@@ -11,6 +11,8 @@ use device::Built;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InventoryRequest {
     pub(crate) backend: Built,
+    /// Whether only the management library is asked, for NVLinks: for a driver that does not start.
+    pub(crate) only_nvlinks: bool,
 }
 
 /// The answer, or why there is none.
@@ -19,6 +21,10 @@ pub(crate) struct InventoryRequest {
 pub(crate) enum InventoryReply {
     Found {
         inventory: Inventory,
+    },
+    /// NVLinks by the PCI address that the management library gives.
+    NvLinks {
+        links: Vec<(String, NvLinks)>,
     },
     /// There is none to measure with.
     Absent {
@@ -79,4 +85,6 @@ pub struct Found {
     pub busy: Option<Busy>,
     /// What was repaired of its memory; `None` where no management library told of it.
     pub repairs: Option<Repairs>,
+    /// Its NVLinks; `None` where no management library told of them.
+    pub nvlinks: Option<NvLinks>,
 }

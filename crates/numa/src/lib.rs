@@ -30,6 +30,6 @@ pub use pages::{HostPages, Placement};
 pub use placement::{PagePlacement, SAMPLE_PAGES, answering_call, placement, placement_of_all};
 pub use policy::{MemoryPolicy, PolicyGuard};
 pub use process::{ProcessMemory, ThreadPlace, allowed_nodes, process_memory, threads};
-pub use question::{GET_MEMPOLICY, MOVE_PAGES};
+pub use question::{GET_MEMPOLICY, MOVE_PAGES, NUMA_MAPS};
 pub use restrict::{refusable_calls, refuse_calls};
 pub use thread::{Running, allowed_cpus, current_cpu_and_node, pin_thread_to_cpus};

@@ -15,7 +15,7 @@ pub const SAMPLE_PAGES: u64 = 4096;
 /// Where the pages of a range are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PagePlacement {
-    /// The call that answered, [`MOVE_PAGES`] or [`GET_MEMPOLICY`](crate::GET_MEMPOLICY).
+    /// What answered: [`MOVE_PAGES`], [`GET_MEMPOLICY`](crate::GET_MEMPOLICY), or for some pages [`NUMA_MAPS`](crate::NUMA_MAPS).
     pub by: &'static str,
     /// Size of a page in bytes; a huge page is asked about once for each page of this size.
     pub page_bytes: usize,
@@ -104,6 +104,16 @@ pub fn placement_of_all(start: usize, bytes: usize) -> Result<PagePlacement, Num
     Ok(all)
 }
 
+/// The call that says where pages of this process are, `move_pages` or `get_mempolicy`; `None` where both are refused.
+///
+/// A filter that refuses a call stays as long as the process, so that one answer holds for all later questions.
+pub fn answering_call() -> Option<&'static str> {
+    let touched = 0_u8;
+    placement(&raw const touched as usize, 1)
+        .ok()
+        .map(|answer| answer.by)
+}
+
 /// Moves every page of a range of this process to a node; where they are then has to be asked.
 ///
 /// Pages that stay have errors of their own, which the next question shows as their node; they are no error here.
@@ -147,16 +157,6 @@ fn sample(start: usize, bytes: usize, page_bytes: usize) -> Vec<usize> {
         })
         .map(|page| first + page as usize * page_bytes)
         .collect()
-}
-
-/// The call that says where pages of this process are, `move_pages` or `get_mempolicy`; `None` where both are refused.
-///
-/// A filter that refuses a call stays as long as the process, so that one answer holds for all later questions.
-pub fn answering_call() -> Option<&'static str> {
-    let touched = 0_u8;
-    placement(&raw const touched as usize, 1)
-        .ok()
-        .map(|answer| answer.by)
 }
 
 #[cfg(test)]

@@ -166,6 +166,12 @@ pub enum Condition {
     CopiesByKernel,
     /// Links beside PCI Express are not known.
     FabricUnknown,
+    /// NVLinks of a device are down.
+    NvlinkInactive,
+    /// NVLinks of a device counted errors.
+    NvlinkErrors,
+    /// The fabric of NVSwitches did not start.
+    FabricManager,
     /// A device's link could not be read.
     LinkUnreadable,
     /// Links were not read throughout.
@@ -209,6 +215,9 @@ impl Condition {
             Self::CacheUnknown => "cache-unknown",
             Self::CopiesByKernel => "copies-by-kernel",
             Self::FabricUnknown => "fabric-unknown",
+            Self::NvlinkInactive => "nvlink-inactive",
+            Self::NvlinkErrors => "nvlink-errors",
+            Self::FabricManager => "fabric-manager",
             Self::LinkUnreadable => "link-unreadable",
             Self::LinkReadingLost => "link-reading-lost",
             Self::CrashNotRemembered => "crash-not-remembered",

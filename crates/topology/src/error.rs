@@ -1,4 +1,4 @@
-//! Why a machine cannot be read.
+//! Why a box could not be read.
 
 /// The box could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

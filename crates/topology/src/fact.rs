@@ -1,4 +1,4 @@
-//! [`Fact`]: what is known of a machine, or why it is not.
+//! [`Fact`]: something that is known, or why it is not. What it is of, its readers say.
 
 use serde::{Deserialize, Serialize};
 

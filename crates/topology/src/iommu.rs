@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpuinfo::cpuinfo_value;
 use crate::fact::Fact;
+use crate::node::cpuinfo_value;
 use crate::{PciAddress, Sysfs};
 
 /// What the IOMMU does with a device's requests.

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpuinfo::cpuinfo_value;
 use crate::error::TopologyError;
 use crate::fact::Fact;
 use crate::iommu::{self, IommuMode};
+use crate::node::cpuinfo_value;
 use crate::{Cpus, NumaNode, PathType, PciAddress, PciDevice, Sysfs};
 
 /// The box that was found.

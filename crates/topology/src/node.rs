@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpuinfo::cpuinfo_value;
 use crate::error::TopologyError;
 use crate::{CpuSet, Sysfs};
 
@@ -83,6 +82,14 @@ impl Cpus {
             last_level_cache_bytes: last_level_cache_bytes(sysfs),
         }
     }
+}
+
+/// The value of a `/proc/cpuinfo` line, the first of its name.
+pub(crate) fn cpuinfo_value<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then_some(value.trim())
+    })
 }
 
 fn model(cpuinfo: &str) -> Option<String> {

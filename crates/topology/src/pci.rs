@@ -2,19 +2,13 @@
 //!
 //! It knows vendors and classes by number only; names, memory sizes and drivers belong to the vendors' libraries.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::TopologyError;
+use crate::vendor::{AMD, METAX, NVIDIA, nvlink_by_name};
 use crate::{PciAddress, Sysfs};
-
-/// NVIDIA's PCI vendor number.
-pub const NVIDIA: u16 = 0x10de;
-
-/// The PCI vendor number of AMD's graphics; its host bridges and ports have another one, 0x1022.
-pub const AMD: u16 = 0x1002;
-
-/// MetaX's PCI vendor number.
-pub const METAX: u16 = 0x9999;
 
 /// Vendor and base class (the top byte of the class) of what counts as a GPU.
 ///
@@ -184,5 +178,21 @@ fn on_card_bridges(sysfs: &Sysfs, vendor: u16, chain: &[PciAddress]) -> usize {
     match chain {
         [.., upstream, downstream] if vendor == AMD && of_amd(upstream) && of_amd(downstream) => 2,
         _ => 0,
+    }
+}
+
+/// Device numbers of NVIDIA's chips without NVLink: Ada Lovelace (AD102 to AD107), such as L40 and L4, and Blackwell's GB202, such as
+/// RTX PRO 6000.
+const NO_NVLINK: [RangeInclusive<u16>; 2] = [0x2680..=0x28ff, 0x2b80..=0x2bff];
+
+impl PciDevice {
+    /// Whether it is NVIDIA's and NVLink is not ruled out, by its name where that is known, else by its chip.
+    #[must_use]
+    pub fn may_have_nvlink(&self, name: Option<&str>) -> bool {
+        let without = NO_NVLINK
+            .iter()
+            .any(|range| range.contains(&self.device_id));
+        let by_name = name.and_then(nvlink_by_name);
+        self.vendor == NVIDIA && by_name.unwrap_or(!without)
     }
 }

@@ -1,10 +1,13 @@
 //! PCI numbers of GPU vendors, and what a device number or a name tells of NVLink, which no file of sysfs shows.
 
-use std::ops::RangeInclusive;
+/// NVIDIA's PCI vendor number.
+pub const NVIDIA: u16 = 0x10de;
 
-use crate::PciDevice;
+/// The PCI vendor number of AMD's graphics; its host bridges and ports have another one, 0x1022.
+pub const AMD: u16 = 0x1002;
 
-pub use crate::pci::{AMD, METAX, NVIDIA};
+/// MetaX's PCI vendor number.
+pub const METAX: u16 = 0x9999;
 
 /// Names of NVIDIA's cards, in words, and whether they have NVLink, built in or by a bridge; the first row that fits counts. A `?` stands for
 /// a letter or a digit.
@@ -98,22 +101,6 @@ pub fn nvlink_by_name(name: &str) -> Option<bool> {
     };
     let row = NVLINK.iter().find(|(row, _)| has(row));
     row.map(|(_, has_nvlink)| *has_nvlink)
-}
-
-/// Device numbers of NVIDIA's chips without NVLink: Ada Lovelace (AD102 to AD107), such as L40 and L4, and Blackwell's GB202, such as
-/// RTX PRO 6000.
-const NO_NVLINK: [RangeInclusive<u16>; 2] = [0x2680..=0x28ff, 0x2b80..=0x2bff];
-
-impl PciDevice {
-    /// Whether it is NVIDIA's and NVLink is not ruled out, by its name where that is known, else by its chip.
-    #[must_use]
-    pub fn may_have_nvlink(&self, name: Option<&str>) -> bool {
-        let without = NO_NVLINK
-            .iter()
-            .any(|range| range.contains(&self.device_id));
-        let by_name = name.and_then(nvlink_by_name);
-        self.vendor == NVIDIA && by_name.unwrap_or(!without)
-    }
 }
 
 #[cfg(test)]

@@ -183,11 +183,18 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
         Err(Stop::Refused(reason)) => {
             let reason = one_line(&reason);
             let is_named = matches!(args.backend, BackendArg::Named(_));
-            return Ok(Asked {
-                missing: is_named
-                    .then(|| format!("the backend that was asked for does not answer: {reason}")),
-                ..in_vain(reason)?
-            });
+            let mut asked = in_vain(reason.clone())?;
+            // A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
+            let links = inventory::nvlinks(Built::Cuda, args.deadline, interrupt)?;
+            for device in &mut asked.devices {
+                let found = links.iter().find(|(at, _)| Some(*at) == device.address);
+                if let Some((_, links)) = found {
+                    device.nvlinks = Fact::Known(links.clone());
+                }
+            }
+            asked.missing = is_named
+                .then(|| format!("the backend that was asked for does not answer: {reason}"));
+            return Ok(asked);
         }
         Err(stop) => return Err(stop),
     };
@@ -209,6 +216,10 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
             name: Some(record::control::replaced(&described.name)),
             address: described.address,
             mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
+            nvlinks: match &found.nvlinks {
+                Some(links) => Fact::Known(links.clone()),
+                None => Fact::Unknown("no management library tells of NVLinks".to_owned()),
+            },
             repairs: match &found.repairs {
                 Some(repairs) => Fact::Known(repairs.clone()),
                 None => Fact::Unknown(chosen.inventory.unmanaged.clone().unwrap_or_else(|| {
@@ -265,6 +276,7 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
         address: Some(gpu.address),
         mig: None,
         repairs: Fact::Unknown("no driver was asked".to_owned()),
+        nvlinks: Fact::Unknown("no driver was asked".to_owned()),
     })
     .collect()
 }

@@ -36,12 +36,11 @@ struct Ceilings {
 /// The link a point used, from the readings taken while it ran, else from those before.
 pub(super) fn link_use(
     point: &Planned,
-    links: &Links,
-    readings: &Readings,
+    box_links: BoxLinks<'_>,
     quantities: &[NamedQuantity],
     backend_has_links: bool,
 ) -> LinkUse {
-    let box_links = BoxLinks { links, readings };
+    let links = box_links.links;
     let found = if point.case.measures != Measures::Bandwidth {
         Err("a time, which has no ceiling".to_owned())
     } else if !backend_has_links {
@@ -72,9 +71,11 @@ pub(super) fn link_use(
 
 /// The links of the box while a point ran.
 #[derive(Clone, Copy)]
-struct BoxLinks<'a> {
-    links: &'a Links,
-    readings: &'a Readings,
+pub(super) struct BoxLinks<'a> {
+    pub(super) links: &'a Links,
+    pub(super) readings: &'a Readings,
+    /// The rate of one NVLink in one direction, where it is known.
+    pub(super) nvlink_gb_per_s: Option<f64>,
 }
 
 impl BoxLinks<'_> {
@@ -171,6 +172,12 @@ impl BoxLinks<'_> {
             Some(PathType::Xgmi) => Some("xGMI"),
             _ => None,
         };
+        if let (Some(PathType::Nv(links)), Some(each), true) =
+            (path, self.nvlink_gb_per_s, goes_direct)
+        {
+            let basis = format!("{links} NVLinks of {each:.2} GB/s");
+            return Ok((f64::from(links) * each, basis));
+        }
         if let (Some(link), true) = (beside_pcie, goes_direct) {
             return Err(format!("{link} between them, whose ceiling is not known"));
         }

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use inventory::Found;
 use record::caveat::{Caveat, Condition};
 use record::{LinkDevice, PairPath};
 use runner::child::{SHORT_LADDER, last_line};
@@ -12,6 +13,8 @@ use runner::{Event, Interrupt, Worker, WorkerSpec};
 use topology::mx_smi::{list, topo_m};
 use topology::vendor::METAX;
 use topology::{Fabric, Machine, PciAddress, PciDevice, Sysfs, with_fabric};
+
+use super::nvlink;
 
 /// PCI vendor, tool below the root, and its name where it is looked for in `$PATH`.
 const TOOLS: [(u16, &str, &str); 1] = [(METAX, "opt/mxdriver/bin/mx-smi", "mx-smi")];
@@ -21,12 +24,13 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The path class of every pair, and what to say where a tool that should know more does not answer.
 pub(super) fn paths(
-    devices: &[LinkDevice],
+    (devices, found): (&[LinkDevice], &[Found]),
     machine: &Machine,
     sysfs: &Sysfs,
     interrupt: &Interrupt,
 ) -> (Vec<PairPath>, Option<Caveat>) {
     let mut paths = inventory::paths(devices, machine);
+    nvlink::join(&mut paths, devices, found);
     let gpus = devices
         .iter()
         .filter_map(|device| machine.gpu(device.address?));
@@ -187,7 +191,8 @@ mod tests {
                 busy: None,
             };
             let devices: Vec<LinkDevice> = machine.gpus.iter().map(device).collect();
-            let (paths, caveat) = super::paths(&devices, &machine, &sysfs, &Interrupt::none());
+            let (paths, caveat) =
+                super::paths((&devices, &[]), &machine, &sysfs, &Interrupt::none());
             let said = caveat.map(|caveat| format!("{caveat:?}"));
             (paths.iter().map(|pair| pair.path).collect(), said)
         }

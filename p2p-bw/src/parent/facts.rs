@@ -8,6 +8,7 @@ use record::{LinkDevice, LinkReading};
 use topology::Machine;
 
 use super::link::ASSUMED_PAYLOAD_BYTES;
+use super::nvlink;
 use crate::cases;
 
 /// No last-level cache holds this much.
@@ -22,6 +23,7 @@ pub(super) fn caveats(
     machine: &Machine,
 ) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = caveats::busy(devices).collect();
+    caveats.extend(nvlink::caveats(found, devices));
     caveats.extend(caveats::said(chosen));
     caveats.extend(caveats::shared_cpus(found, devices));
     if chosen.inventory.soft_box.is_none() {

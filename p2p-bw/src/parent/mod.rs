@@ -12,6 +12,7 @@ mod link;
 mod measurer;
 mod memory;
 mod monitor;
+mod nvlink;
 mod outputs;
 mod plan;
 mod probes;

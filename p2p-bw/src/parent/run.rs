@@ -146,7 +146,7 @@ fn listed(
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let found = selected(args, chosen)?;
     let devices = begun.describe(&found);
-    let (paths, unknown) = fabric::paths(&devices, machine, &begun.sysfs, interrupt);
+    let (paths, unknown) = fabric::paths((&devices, &found), machine, &begun.sysfs, interrupt);
     let mut caveats = facts::caveats(chosen, &found, &devices, &[], machine);
     caveats.extend(unknown);
     let links = Links {

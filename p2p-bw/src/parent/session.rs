@@ -16,7 +16,7 @@ use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::probes::Probes;
-use super::{ceiling, fabric, facts, link};
+use super::{ceiling, fabric, facts, link, nvlink};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
 use crate::messages::Job;
@@ -60,7 +60,12 @@ impl<'a> Session<'a> {
             .iter()
             .filter(busy)
             .for_each(|caveat| say(&view::caveat(caveat).text));
-        let (paths, unknown) = fabric::paths(&devices, self.machine, self.sysfs, self.interrupt);
+        let (paths, unknown) = fabric::paths(
+            (&devices, self.found),
+            self.machine,
+            self.sysfs,
+            self.interrupt,
+        );
         let backend = inventory::backend(self.chosen);
         let machine = Box::new(self.machine.clone());
         self.recorder.add(LinksEvent::Found {
@@ -303,12 +308,11 @@ impl<'a> Session<'a> {
         quantities: &[NamedQuantity],
     ) -> LinkUse {
         let has_links = self.chosen.backend != Built::Host;
-        ceiling::link_use(
-            point,
-            &self.recorder.payload,
+        let links = ceiling::BoxLinks {
+            links: &self.recorder.payload,
             readings,
-            quantities,
-            has_links,
-        )
+            nvlink_gb_per_s: nvlink::each(self.found),
+        };
+        ceiling::link_use(point, links, quantities, has_links)
     }
 }

@@ -178,6 +178,7 @@ fn a_device_that_is_lost_is_tried_twice_and_the_other_is_measured() {
     let fault = Fault::DeviceLost {
         device: 0,
         after_copies: 3,
+        off_the_bus: None,
     };
     let kept = run(fault, &[]);
     assert_eq!(kept.ran.code, 3);

@@ -151,6 +151,7 @@ fn a_device_that_is_lost_or_hangs_ends_alone() {
             Fault::DeviceLost {
                 device: 0,
                 after_copies: 5,
+                off_the_bus: None,
             },
             "20",
         ),

@@ -23,6 +23,7 @@ impl Status {
     pub(crate) const INVALID_ARGUMENT: Self = Self(4);
     pub(crate) const INVALID_USAGE: Self = Self(5);
     pub(crate) const REMOTE: Self = Self(6);
+    pub(crate) const IN_PROGRESS: Self = Self(7);
 }
 
 /// `ncclUniqueId`, which is passed by value.

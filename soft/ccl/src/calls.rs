@@ -17,6 +17,33 @@ use crate::table::Library;
 use boxfile::CollectiveKind::{self, AllGather, AllReduce, Broadcast, ReduceScatter};
 use std::ffi::{CString, c_char, c_int};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Questions after which a communicator that does not block is done with what it was asked: `NCCL_COMM_BLOCKING=0`.
+const QUESTIONS: u32 = 3;
+
+/// Questions that are still answered by "in progress".
+static UNFINISHED: AtomicU32 = AtomicU32::new(0);
+
+/// The answer to a call that went well: at once, or later where communicators do not block.
+fn done(status: Status) -> Status {
+    if status != Status::SUCCESS || std::env::var("NCCL_COMM_BLOCKING").as_deref() != Ok("0") {
+        return status;
+    }
+    UNFINISHED.store(QUESTIONS, Ordering::Relaxed);
+    Status::IN_PROGRESS
+}
+
+/// A call on a communicator that is not done with the last one is a wrong use of the library.
+fn idle() -> Result<(), Refusal> {
+    match UNFINISHED.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        _ => Err(Refusal {
+            status: Status::INVALID_ARGUMENT,
+            words: "the communicator is in progress".to_owned(),
+        }),
+    }
+}
 
 static BOX_NAME: LazyLock<CString> = LazyLock::new(|| {
     softbox::box_name()
@@ -54,7 +81,7 @@ pub fn join(
     id: UniqueId,
     rank: c_int,
 ) -> Status {
-    call(|| {
+    let joined = call(|| {
         communicator.put(Handle::NULL, "CommInitRank", "comm")?;
         let device = Driver::get(library)?.current_device()?;
         let described = softbox::described().map_err(|_| Refusal {
@@ -66,7 +93,8 @@ pub fn join(
         })?;
         let handle = Communicator::open(library, described, &id.0, (ranks, rank), device)?;
         communicator.put(handle, "CommInitRank", "comm")
-    })
+    });
+    done(joined)
 }
 
 /// Waits for nothing: what is queued goes on.
@@ -85,7 +113,11 @@ pub fn abort(_library: &Library, communicator: Handle) -> Status {
 pub fn get_async_error(_library: &Library, communicator: Handle, status: Out<Status>) -> Status {
     call(|| {
         Communicator::of(communicator)?;
-        status.put(Status::SUCCESS, "ncclGetAsyncError", "asyncError")
+        let more = UNFINISHED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            left.checked_sub(1)
+        });
+        let state = more.map_or(Status::SUCCESS, |_| Status::IN_PROGRESS);
+        status.put(state, "ncclGetAsyncError", "asyncError")
     })
 }
 
@@ -120,12 +152,14 @@ pub fn all_reduce(
     communicator: Handle,
     stream: Handle,
 ) -> Status {
-    call(|| {
+    let queued = call(|| {
+        idle()?;
         let element = Some(summed(library, "AllReduce", data_type, operation)?);
         let what = (AllReduce, element, 0);
         let elements = (count, data_type);
         queue(library, what, (to, from), elements, communicator, stream)
-    })
+    });
+    done(queued)
 }
 
 /// `count` is of what each rank gets.

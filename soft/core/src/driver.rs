@@ -213,6 +213,14 @@ impl SoftDriver {
         }
     }
 
+    /// Shows in the tree that a device does not answer any more.
+    pub(crate) fn show_off_the_bus(&self, physical: usize) {
+        if let Some(root) = &self.sysfs {
+            // As in `retrain`.
+            let _ = sysfs::take_off_the_bus(root, &self.described.device[physical].address);
+        }
+    }
+
     fn show_link(&self, ordinal: usize, open: bool) {
         let physical = self.ordinals[ordinal].physical;
         let idle = self.described.device[physical].idle_link;

@@ -2,7 +2,7 @@
 
 use boxfile::{AllocSite, Direction, Fault, HangOp, Link, WrongOp};
 
-use crate::Kernel;
+use crate::{Code, Kernel};
 
 /// A copy as faults see it; devices are positions in the box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) enum Damage {
 /// What faults make of one copy.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Due {
-    pub(crate) lost: Vec<usize>,
+    pub(crate) lost: Vec<(usize, Option<Code>)>,
     pub(crate) retrained: Vec<(usize, Link)>,
     pub(crate) hangs: bool,
     pub(crate) damage: Option<Damage>,
@@ -125,10 +125,11 @@ impl FaultBook {
                 Fault::DeviceLost {
                     device,
                     after_copies,
+                    off_the_bus,
                 } if touched.contains(device) => {
                     *matched += 1;
                     if *matched > *after_copies {
-                        due.lost.push(*device);
+                        due.lost.push((*device, off_the_bus.map(Code)));
                     }
                 }
                 Fault::Retrain {

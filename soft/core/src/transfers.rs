@@ -199,11 +199,14 @@ impl SoftDriver {
     pub(crate) fn issue_copy(&mut self, copy: Copy, stream: u64) -> Outcome<u64> {
         let kind = self.copy_kind(copy, stream)?;
         let due = self.faults.copy(kind);
-        due.lost
-            .iter()
-            .for_each(|device| self.lose(*device, Code::LAUNCH_FAILED));
-        if !due.lost.is_empty() {
-            return Err(Code::LAUNCH_FAILED.into());
+        for (device, off_the_bus) in &due.lost {
+            self.lose(*device, off_the_bus.unwrap_or(Code::LAUNCH_FAILED));
+            if off_the_bus.is_some() {
+                self.show_off_the_bus(*device);
+            }
+        }
+        if let Some((_, off_the_bus)) = due.lost.first() {
+            return Err(off_the_bus.unwrap_or(Code::LAUNCH_FAILED).into());
         }
         due.retrained
             .iter()

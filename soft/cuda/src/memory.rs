@@ -6,7 +6,9 @@
 
 use crate::abi::{Status, call, current, present, put, with};
 use softbox::{Code, HostAddress, SoftDriver};
+use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> Status {
@@ -45,7 +47,17 @@ extern "C" fn cuMemFree_v2(pointer: u64) -> Status {
 /// `CU_MEMHOSTALLOC_WRITECOMBINED`.
 const WRITE_COMBINED: c_uint = 4;
 
-/// Portable and mapped (bits 0 and 1) are taken and change nothing here.
+/// `CU_MEMHOSTALLOC_DEVICEMAP`.
+const DEVICE_MAP: c_uint = 2;
+
+/// Memory that was allocated without an address for devices.
+static UNMAPPED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
+
+fn unmapped() -> MutexGuard<'static, BTreeSet<usize>> {
+    UNMAPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Portable (bit 0) is taken and changes nothing here; without mapped (bit 1) a device has no address of the memory.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemHostAlloc(
     pointer: *mut *mut c_void,
@@ -62,6 +74,11 @@ unsafe extern "C" fn cuMemHostAlloc(
             _ => SoftDriver::allocate_write_combined,
         };
         let address = with(|driver| allocate(driver, current()?, bytes))?;
+        if flags & DEVICE_MAP == 0 {
+            unmapped().insert(address);
+        } else {
+            unmapped().remove(&address);
+        }
         // SAFETY: cuda.h: the caller passes a place for one pointer.
         unsafe { put(pointer, address as *mut c_void) }
     })
@@ -85,7 +102,7 @@ unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
             driver.null_stream(current()?)?;
             Ok(driver.is_mapped_host(pointer as usize, 1))
         })?;
-        if flags != 0 || !known {
+        if flags != 0 || !known || unmapped().contains(&(pointer as usize)) {
             return Err(Code::INVALID_VALUE.into());
         }
         // SAFETY: cuda.h: the caller passes a place for one CUdeviceptr, 64 bits.

@@ -20,6 +20,8 @@ pub(crate) const NOT_SUPPORTED: Refused = Refused(3);
 pub(crate) const NOT_FOUND: Refused = Refused(6);
 pub(crate) const INSUFFICIENT_SIZE: Refused = Refused(7);
 pub(crate) const DRIVER_NOT_LOADED: Refused = Refused(9);
+/// `NVML_ERROR_GPU_IS_LOST`.
+pub(crate) const GPU_IS_LOST: Refused = Refused(15);
 pub(crate) const VERSION_MISMATCH: Refused = Refused(25);
 pub(crate) const UNKNOWN: Refused = Refused(999);
 

@@ -5,9 +5,10 @@
 )]
 
 use crate::abi::{
-    Answer, Handle, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, Status, call, described,
-    device_handle, fixed, mig_handle, present, put, put_text, target, whole,
+    Answer, GPU_IS_LOST, Handle, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, Status, call,
+    described, device_handle, fixed, mig_handle, present, put, put_text, target, whole,
 };
+use boxfile::sysfs;
 use std::ffi::{CStr, c_char, c_uint};
 
 /// `nvmlPciInfo_t` (`nvml.h`, since 11).
@@ -55,8 +56,13 @@ unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
             .device
             .iter()
             .position(|device| address_numbers(&device.address) == Some(wanted));
+        let found = found.ok_or(NOT_FOUND)?;
+        let address = &described()?.device[found].address;
+        if softbox::sysfs_root().is_some_and(|root| sysfs::is_off_the_bus(root, address)) {
+            return Err(GPU_IS_LOST);
+        }
         // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(handle, device_handle(found.ok_or(NOT_FOUND)?)) }
+        unsafe { put(handle, device_handle(found)) }
     })
 }
 

@@ -34,6 +34,9 @@ const ROWS: [c_uint; 4] = [142, 143, 144, 145];
 /// `NVML_FI_DEV_RETIRED_SBE`, `_DBE`, `_PENDING`.
 const PAGES: [c_uint; 3] = [29, 30, 31];
 
+/// `NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON`.
+const SPEED_MBPS: c_uint = 90;
+
 /// Readings of each device's rows by this process.
 static READINGS: Mutex<BTreeMap<usize, u64>> = Mutex::new(BTreeMap::new());
 
@@ -121,6 +124,7 @@ unsafe extern "C" fn nvmlDeviceGetFieldValues(
             let asked = unsafe { place.read() };
             let found = match is_guest {
                 true => Err(NOT_SUPPORTED),
+                false if asked.field == SPEED_MBPS => crate::nvlinks::mb_per_s(),
                 false => field(&target, asked.field),
             };
             let (result, value) = match found {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::cargo;
 
 /// Files of the repository that go along whether pages name them or not; of a folder all that git has.
-const COPIED: [&str; 9] = [
+const COPIED: [&str; 10] = [
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -22,6 +22,7 @@ const COPIED: [&str; 9] = [
     "boxes",
     "accept/profiles",
     "accept/recipes",
+    "bench/agree",
     "docs",
 ];
 

@@ -38,7 +38,7 @@ impl BoxFile {
                 Err(keys.refuse(at, "wrong_data", "give either pair, or direction and device"))
             }
             Fault::MbindRefused { node } => self.check_node(keys, &key("node"), *node),
-            Fault::MemoryErrors { device, .. } | Fault::KernelWrong { device, .. } | Fault::DeviceLost { device, .. } => self.check_index(keys, &key("device"), *device),
+            Fault::MemoryErrors { device, .. } | Fault::KernelWrong { device, .. } | Fault::DeviceLost { device, .. } | Fault::NvlinkDown { device, .. } | Fault::NvlinkErrors { device, .. } => self.check_index(keys, &key("device"), *device),
             Fault::RowRemaps { device, .. } => {
                 self.check_index(keys, &key("device"), *device)?;
                 keys.require(

@@ -1,6 +1,7 @@
 //! Checks of devices, peers and noise.
 
-use super::{Check, Keys, hex, uuid_bytes};
+use super::{Check, Keys, hex};
+use crate::device::uuid_bytes;
 use crate::{BoxFile, Device, Vendor};
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The `cuda` backend: NVIDIA's driver API through cudarc, loaded at run time.
+//! The `cuda` backend: NVIDIA's driver API loaded at run time.
 //!
 //! Plain `cuMemAlloc` for device memory and `cuMemHostAlloc` for locked memory, streams without legacy
 //! synchronisation, events with times, captured graphs, kernels from PTX.
@@ -9,12 +9,12 @@ mod graph;
 mod kernel;
 mod library;
 mod memory;
+mod opened;
 mod queue;
+mod raw;
 
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
 use crate::error::{DeviceError, Result};
@@ -58,7 +58,7 @@ impl Backend for Cuda {
         Ok(Self {
             facts,
             devices,
-            nodes: Nodes::of(library::address_of),
+            nodes: Nodes::of(raw::address_of),
             open: Mutex::new((0..count).map(|_| Weak::new()).collect()),
         })
     }
@@ -119,11 +119,9 @@ fn describe(ordinal: usize) -> Result<DeviceDescription> {
         node: None,
         cpu: None,
         memory_bytes: handle.memory_bytes().ok(),
-        copy_engines: positive(Attribute::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)
-            .and_then(|count| u32::try_from(count).ok()),
-        cache_bytes: positive(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)
-            .and_then(|bytes| u64::try_from(bytes).ok()),
-        multiprocessors: positive(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        copy_engines: positive(raw::ASYNC_ENGINE_COUNT).and_then(|count| u32::try_from(count).ok()),
+        cache_bytes: positive(raw::L2_CACHE_SIZE).and_then(|bytes| u64::try_from(bytes).ok()),
+        multiprocessors: positive(raw::MULTIPROCESSOR_COUNT)
             .and_then(|count| u32::try_from(count).ok()),
     })
 }

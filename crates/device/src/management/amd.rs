@@ -46,6 +46,7 @@ impl Management for Amd {
                 uuid: None,
                 used_bytes: now.memory_used_bytes,
                 repairs: Repairs::of_files(&self.sysfs, *address),
+                nvlinks: None,
                 processes: Err("sysfs does not list them".to_owned()),
                 utilisation_percent: now.utilisation_percent.ok(),
                 mig: Vec::new(),

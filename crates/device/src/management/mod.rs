@@ -4,17 +4,20 @@
 //! process of its own makes them.
 
 mod amd;
+mod asked;
 mod managed;
 mod margin;
+mod nvlink;
 mod nvml;
 mod sample;
 
 pub use amd::Amd;
+pub use asked::Management;
+pub use managed::Managed;
 pub(crate) use managed::{AMDGPU, MXSML, NVML};
-pub use managed::{Managed, Management};
 pub use nvml::Nvml;
 pub use sample::Sample;
-use topology::{PcieLink, Repairs};
+use topology::{NvLinks, PcieLink, Repairs};
 
 /// Why a management answer is missing, in the library's words.
 pub type Unanswered = String;
@@ -35,6 +38,8 @@ pub struct ManagedDevice {
     pub processes: Answer<Vec<(u32, Option<u64>)>>,
     /// What was repaired of its memory.
     pub repairs: Repairs,
+    /// Its NVLinks; `None` where the library has no such thing.
+    pub nvlinks: Option<NvLinks>,
     /// Utilisation of the compute units, percent.
     pub utilisation_percent: Option<u32>,
     /// MIG instances on it; empty where MIG is off.

@@ -6,7 +6,8 @@ use nvml_wrapper::Nvml as Library;
 use nvml_wrapper::error::NvmlError;
 use topology::{PcieLink, Repairs};
 
-use super::sample::repairs;
+use super::nvlink::nvlinks;
+use super::sample::{nvml_sample, repairs};
 use super::{Answer, ManagedDevice, ManagedLink, Management, MigInstance, Sample};
 use crate::error::{DeviceError, Result};
 
@@ -79,6 +80,16 @@ impl Nvml {
         })
     }
 
+    /// Whether the device at a PCI address fell off the bus; `None` where the library does not say.
+    pub(crate) fn is_lost(&self, pci: &str) -> Option<bool> {
+        let answer = self.0.device_by_pci_bus_id(pci);
+        match answer.and_then(|device| device.uuid()) {
+            Ok(_) => Some(false),
+            Err(NvmlError::GpuLost) => Some(true),
+            Err(_) => None,
+        }
+    }
+
     /// The physical device at a PCI address.
     pub(super) fn at(&self, pci: &str) -> Answer<nvml_wrapper::Device<'_>> {
         self.0
@@ -101,7 +112,10 @@ impl Management for Nvml {
     }
 
     fn sample(&self, pci: &str) -> Sample {
-        self.sample(pci)
+        match self.at(pci) {
+            Ok(device) => nvml_sample(&device, || self.link(pci)),
+            Err(reason) => Sample::missing(&reason),
+        }
     }
 }
 
@@ -117,6 +131,7 @@ fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
             .map_err(|error| error.to_string()),
         processes: processes(device),
         repairs: Repairs::told(rows, pages),
+        nvlinks: Some(nvlinks(device)),
         utilisation_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
         mig: if mode == Some(true) {
             instances(device)

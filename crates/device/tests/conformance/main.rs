@@ -194,6 +194,21 @@ fn a_lost_device_stays_lost_and_nothing_panics() {
 }
 
 #[test]
+fn a_device_off_the_bus_is_lost_whatever_the_drivers_code() {
+    let test = "a_device_off_the_bus_is_lost_whatever_the_drivers_code";
+    let facts = facts![faults::a_lost_device_stays_lost];
+    for code in [46, 999] {
+        let fault = format!(
+            "[[fault]]\nkind = \"device_lost\"\ndevice = 0\nafter_copies = 2\noff_the_bus = {code}\n"
+        );
+        let mut boxes = process::small_boxes(&fault);
+        boxes.retain(|described| described.vendor == boxfile::Vendor::NVIDIA);
+        boxes[0].name = format!("off-the-bus-{code}");
+        process::on_boxes(test, &boxes, &facts);
+    }
+}
+
+#[test]
 fn a_device_lost_with_work_in_flight_can_be_dropped() {
     let fault = "[[fault]]\nkind = \"device_lost\"\ndevice = 0\nafter_copies = 2\n";
     let test = "a_device_lost_with_work_in_flight_can_be_dropped";
@@ -262,6 +277,32 @@ fn the_collectives_of_every_soft_box_conform() {
             });
         });
     }
+}
+
+#[test]
+fn a_communicator_that_does_not_block_is_waited_for() {
+    let test = "a_communicator_that_does_not_block_is_waited_for";
+    let described = process::boxes()
+        .into_iter()
+        .find(|described| described.name == "l40x4");
+    let described = ranks::with_collectives(&described.expect("it is built in"), 2);
+    let conform = |seat: &ranks::Seat| {
+        Built::Cuda.visit_collectives(collectives::Conform {
+            seat,
+            large: 1 << 20,
+            soft_box: Some(&described.name),
+        });
+    };
+    if ranks::is_one() {
+        return ranks::run(test, &described.name, 2, &[], process::again, conform);
+    }
+    let stage = process::Stage::new(test, &described);
+    let program = || {
+        let mut program = stage.program();
+        program.env("NCCL_COMM_BLOCKING", "0");
+        program
+    };
+    ranks::run(test, &described.name, 2, &[], program, conform);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the caller brings, because it needs a driver, a library, a system call or the environment.
 
-use topology::{Fact, PciAddress, Repairs};
+use topology::{Fact, NvLinks, PciAddress, Repairs};
 
 /// What [`super::Facts`] cannot read from files.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct Device {
     pub mig: Option<bool>,
     /// What the management library says was repaired of its memory.
     pub repairs: Fact<Repairs>,
+    /// What the management library says of its NVLinks.
+    pub nvlinks: Fact<NvLinks>,
 }
 
 /// The version of a part of the software.

@@ -1,8 +1,8 @@
 //! [`Gpu`] and [`Pair`]: what the kernel shows of the links above a GPU, and what lies between two.
 
 use topology::{
-    Crossing, Fact, LargeBar, LinkStatus, Machine, PathType, PciAddress, PciFunction, PciTree,
-    PeerSurroundings, Repairs, SlotLink, Sysfs, links, peer_surroundings, vendor,
+    Crossing, Fact, LargeBar, LinkStatus, Machine, NvLinks, PathType, PciAddress, PciFunction,
+    PciTree, PeerSurroundings, Repairs, SlotLink, Sysfs, links, peer_surroundings, vendor,
 };
 
 use super::Device;
@@ -26,6 +26,8 @@ pub struct Gpu {
     pub mig: Option<bool>,
     /// What was repaired of its memory.
     pub repairs: Fact<Repairs>,
+    /// Its NVLinks.
+    pub nvlinks: Fact<NvLinks>,
     /// The narrowest link between the card and the root complex.
     pub link: Fact<SlotLink>,
     /// The card's end of the slot and the port above, each with its best.
@@ -128,6 +130,7 @@ impl Gpu {
             device_id: pci.map(|pci| pci.device_id),
             node: pci.and_then(|pci| pci.node),
             mig: device.mig,
+            nvlinks: device.nvlinks.clone(),
             // AMD's driver shows it in files, whoever was asked.
             repairs: match pci.filter(|pci| pci.vendor == vendor::AMD) {
                 Some(pci) => Fact::Known(Repairs::of_files(sysfs, pci.address)),

@@ -3,6 +3,7 @@
 mod host;
 mod links;
 mod nics;
+mod nvlink;
 mod peers;
 mod process;
 mod transport;
@@ -38,6 +39,9 @@ pub const RULES: &[Rule] = &[
     rule("slot-link", links::link),
     rule("slot-below-card", links::slot),
     rule("link-errors", links::errors),
+    rule("nvlink-inactive", nvlink::inactive),
+    rule("nvlink-errors", nvlink::errors),
+    rule("fabric-manager", nvlink::fabric),
     rule("memory-repairs", links::repairs),
     rule("aspm", links::aspm),
     rule("cpu-governor", host::governor),

@@ -12,7 +12,7 @@ const LIBRARIES: [(u16, &str); 3] = [(NVIDIA, "nccl"), (AMD, "rccl"), (METAX, "m
 
 /// Whether NVLink, which goes beside PCI Express and is not limited by the level, may connect the GPU to another; `None` where it has no
 /// name or one that is not known. The kernel's files do not show it; of AMD's GPUs they show xGMI, which is a path of its own.
-fn may_have_nvlink(gpu: &crate::Gpu) -> Option<bool> {
+pub(super) fn may_have_nvlink(gpu: &crate::Gpu) -> Option<bool> {
     match gpu.vendor {
         Some(AMD) => Some(false),
         _ => nvlink_by_name(gpu.name.as_deref()?),
@@ -110,6 +110,7 @@ mod tests {
             node: None,
             mig: None,
             repairs: Fact::Unknown("not asked".to_owned()),
+            nvlinks: Fact::Unknown("not asked".to_owned()),
             link: Fact::Unknown(unknown()),
             slot: Fact::Unknown(unknown()),
             bar: Fact::Unknown(unknown()),

@@ -354,6 +354,7 @@ fn device(place: usize) -> Device {
         address: Some(GPUS[place].parse().unwrap()),
         mig: None,
         repairs: Fact::Unknown("no driver was asked".to_owned()),
+        nvlinks: Fact::Unknown("no driver was asked".to_owned()),
     }
 }
 

@@ -110,6 +110,16 @@ pub(super) fn reading(device: &LinkDevice) -> Option<&LinkReading> {
     device.loaded.as_ref().or(device.idle.as_ref())
 }
 
+/// Codes of what is wrong with a link.
+const OF_LINKS: [&str; 6] = [
+    "link-downshifted",
+    "link-below-slot",
+    "nvlink-inactive",
+    "fabric-manager",
+    "above-ceiling",
+    "kernels-staged",
+];
+
 /// What is wrong with links and pairs, or was not measured.
 pub(super) fn findings(links: &Links) -> Vec<Item> {
     let mut all = Vec::new();
@@ -152,15 +162,9 @@ pub(super) fn findings(links: &Links) -> Vec<Item> {
         });
         all.extend(first_of(Tone::Warning, "not-measured", &reasons));
     }
-    let of_links = [
-        "link-downshifted",
-        "link-below-slot",
-        "above-ceiling",
-        "kernels-staged",
-    ];
     let points = links.points.iter().flat_map(|point| &point.caveats);
     let bad = links.caveats.iter().chain(points);
-    let bad = crate::caveats(bad.filter(|caveat| of_links.contains(&caveat.code())));
+    let bad = crate::caveats(bad.filter(|caveat| OF_LINKS.contains(&caveat.code())));
     all.extend(bad.into_iter().map(|item| Item {
         tone: Tone::Bad,
         ..item
@@ -222,12 +226,6 @@ fn probes(links: &Links) -> Vec<Item> {
 pub(super) fn reservations(links: &Links) -> Vec<Item> {
     let is_elsewhere = |caveat: &&Caveat| {
         let code = caveat.code();
-        let known = [
-            "link-downshifted",
-            "link-below-slot",
-            "above-ceiling",
-            "kernels-staged",
-        ];
         let minor = [
             "outliers",
             "wide-interval",
@@ -235,7 +233,7 @@ pub(super) fn reservations(links: &Links) -> Vec<Item> {
             "no-gate",
             "payload-assumed",
         ];
-        known.contains(&code) || minor.contains(&code) || code == "load-coverage"
+        OF_LINKS.contains(&code) || minor.contains(&code) || code == "load-coverage"
     };
     let points = links.points.iter().flat_map(|point| &point.caveats);
     let all = links.caveats.iter().chain(points);

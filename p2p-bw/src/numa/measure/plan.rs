@@ -81,13 +81,12 @@ fn cases(kinds: &[Kind]) -> Vec<&'static Case> {
 /// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory
 /// and with the near one, so that the square of CPU node and memory node is whole.
 fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place> {
-    let has_memory = |node: &&NumaNode| node.memory_bytes != Some(0);
     let nodes: Vec<u32> = match asked.nodes {
         Some(nodes) => nodes.to_vec(),
         None => machine
             .nodes
             .iter()
-            .filter(has_memory)
+            .filter(|node| is_of_host(node))
             .map(|node| node.id)
             .collect(),
     };
@@ -123,6 +122,18 @@ fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place>
         add(far, Some(far));
     }
     places
+}
+
+/// Whether a node is of host memory: one without CPUs is a device's memory or an expansion's (GH200, CXL).
+fn is_of_host(node: &NumaNode) -> bool {
+    node.memory_bytes != Some(0) && !node.cpus.is_empty()
+}
+
+/// The nodes with memory and without CPUs, which are left out where none is named.
+pub(super) fn left_out(machine: &Machine) -> Vec<u32> {
+    let nodes = machine.nodes.iter();
+    let nodes = nodes.filter(|node| node.memory_bytes != Some(0) && node.cpus.is_empty());
+    nodes.map(|node| node.id).collect()
 }
 
 fn has_cpus(machine: &Machine, node: u32) -> bool {
@@ -200,11 +211,13 @@ mod tests {
     }
 
     #[test]
-    fn no_thread_is_wanted_on_a_node_without_cpus() {
-        // Node 3 has memory only: the farthest with CPUs is 2.
-        let expected = [(0, 0), (1, 0), (2, 0), (3, 0), (0, 2), (2, 2)];
+    fn a_node_without_cpus_is_left_out() {
+        // Node 3 has memory only, as that of a GH200's GPU: the farthest of the host is 2.
+        let expected = [(0, 0), (1, 0), (2, 0), (0, 2), (2, 2)];
         let expected = expected.map(|(memory, thread)| (Some(memory), Some(thread)));
         assert_eq!(of(&machine(4, 1), Some(0)), expected);
+        assert_eq!(left_out(&machine(4, 1)), [3]);
+        assert!(left_out(&machine(4, 0)).is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use runner::Interrupt;
 use topology::Machine;
 
 use super::args::MeasureArgs;
-use super::plan::{Asked, plan};
+use super::plan::{Asked, left_out, plan};
 use super::session::{BUFFERS, Session};
 use crate::begun::{self, Begun};
 use crate::numa::free;
@@ -71,6 +71,14 @@ fn run_in(
         bytes,
     };
     let planned = plan(&asked, machine, &devices);
+    let left_out = left_out(machine);
+    if args.nodes.is_none() && !left_out.is_empty() {
+        let nodes: Vec<String> = left_out.iter().map(u32::to_string).collect();
+        say(&format!(
+            "left out: nodes without CPUs ({}), a device's memory or an expansion; --nodes takes them",
+            nodes.join(",")
+        ));
+    }
     let recorder = begun.record(place, say)?;
     // Read once, before buffers that are kept from one point to the next count as taken.
     let free = match soft {

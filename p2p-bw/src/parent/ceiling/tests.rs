@@ -79,7 +79,13 @@ fn used(key: &str, links: &Links, each: f64) -> LinkUse {
         .into_iter()
         .map(|(name, value)| named(name, value, Unit::GbPerS))
         .collect();
-    link_use(&point, links, &Readings::new(), &quantities, true)
+    let readings = Readings::new();
+    let links = BoxLinks {
+        links,
+        readings: &readings,
+        nvlink_gb_per_s: Some(26.562),
+    };
+    link_use(&point, links, &quantities, true)
 }
 
 fn first(key: &str, links: &Links) -> Planned {
@@ -223,4 +229,13 @@ fn a_path_of_another_kind_has_no_ceiling() {
         let ring = used("ring_sm", &links(&[16, 16], path), 10.0);
         assert!(ring.basis.contains(says) && ring.ceilings_gb_per_s.is_empty());
     }
+}
+
+#[test]
+fn nvlinks_carry_what_those_that_are_up_carry_together() {
+    let links = links(&[16, 16], PathType::Nv(17));
+    // 17 of 26.562 GB/s are 451.554, whatever PCI Express is; 370 of them are 81.9%.
+    let used = used("d2d_write_ce", &links, 370.0);
+    is_near(used.ceiling_gb_per_s, 451.554);
+    is_near(used.fraction.values().next().copied(), 0.8194);
 }

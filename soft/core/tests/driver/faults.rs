@@ -141,6 +141,7 @@ fn a_lost_device_stays_lost_and_the_others_go_on() {
     let mut driver = with_faults(&[Fault::DeviceLost {
         device: 0,
         after_copies: 2,
+        off_the_bus: None,
     }]);
     let memory = driver.allocate(0, 4).expect("allocates");
     upload(&mut driver, memory, &mut [0; 4]);

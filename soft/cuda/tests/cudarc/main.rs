@@ -192,6 +192,7 @@ fn injected_faults_come_as_codes() {
             Fault::DeviceLost {
                 device: 0,
                 after_copies: 0,
+                off_the_bus: None,
             },
         ];
         let stage = Stage::new("faults", &described);

@@ -181,6 +181,7 @@ fn a_lost_device_stays_lost() {
     described.fault = vec![Fault::DeviceLost {
         device: 0,
         after_copies: 0,
+        off_the_bus: None,
     }];
     on_box(
         "transfers::a_lost_device_stays_lost",

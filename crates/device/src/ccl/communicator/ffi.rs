@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::super::carrier::{Carrier, StreamOf};
 use super::super::library::{Code, Comm, Id, Library, OfComm};
@@ -87,7 +88,30 @@ fn init(library: &Library, id: [u8; 128], ranks: u32, rank: u32) -> Result<Comm>
     // SAFETY: nccl.h: `ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int)` writes one handle and reads the id by value; it
     // takes whichever device is current, and where there is none or no driver it is an error code.
     let code = unsafe { call(&raw mut comm, number(ranks), Id(id), number(rank)) };
-    library.check(function.name, code).map(|()| comm)
+    settle(library, comm, function.name, code).map(|()| comm)
+}
+
+/// How long to wait before a communicator that is not done is asked again.
+const POLL: Duration = Duration::from_micros(100);
+
+/// Waits until a communicator is done with a call; with `NCCL_COMM_BLOCKING=0` a call returns before it is (nccl.h,
+/// `ncclInProgress`). One that never is done is ended with its process, as one that blocks.
+fn settle(library: &Library, comm: Comm, name: &'static str, code: Code) -> Result<()> {
+    if code != Code::IN_PROGRESS {
+        return library.check(name, code);
+    }
+    let function = &library.functions.async_error;
+    let call = library.need(function)?;
+    loop {
+        let mut state = Code::SUCCESS;
+        // SAFETY: nccl.h: `ncclCommGetAsyncError(ncclComm_t, ncclResult_t *)` writes one result; the handle is alive.
+        let code = unsafe { call(comm, &raw mut state) };
+        library.check(function.name, code)?;
+        if state != Code::IN_PROGRESS {
+            return library.check(name, state);
+        }
+        std::thread::sleep(POLL);
+    }
 }
 
 /// Makes a communicator of one rank on the device that the library takes by itself, and ends it.
@@ -265,7 +289,7 @@ impl Call<'_> {
                 stream,
             )
         };
-        self.library.check(function.name, code)
+        settle(self.library, self.comm, function.name, code)
     }
 
     fn all_gather(&self) -> Result<()> {
@@ -275,7 +299,7 @@ impl Call<'_> {
         // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see the
         // invariant.
         let code = unsafe { call(source, target, self.elements, self.data_type, comm, stream) };
-        self.library.check(function.name, code)
+        settle(self.library, self.comm, function.name, code)
     }
 
     fn reduce_scatter(&self) -> Result<()> {
@@ -295,7 +319,7 @@ impl Call<'_> {
                 stream,
             )
         };
-        self.library.check(function.name, code)
+        settle(self.library, self.comm, function.name, code)
     }
 
     fn broadcast(&self) -> Result<()> {
@@ -316,7 +340,7 @@ impl Call<'_> {
                 stream,
             )
         };
-        self.library.check(function.name, code)
+        settle(self.library, self.comm, function.name, code)
     }
 
     /// Both in one group, which is why no order of the ranks can lock them up.
@@ -332,7 +356,7 @@ impl Call<'_> {
         let both = self.send(next).and_then(|()| self.receive(before));
         // SAFETY: nccl.h: `ncclGroupEnd(void)`; the group was begun above, by this thread.
         let code = unsafe { end() };
-        both.and_then(|()| self.library.check(functions.group_end.name, code))
+        both.and_then(|()| settle(self.library, self.comm, functions.group_end.name, code))
     }
 
     fn send(&self, peer: c_int) -> Result<()> {

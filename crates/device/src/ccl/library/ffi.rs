@@ -22,7 +22,7 @@ pub(in crate::ccl) struct Code(u32);
 impl Code {
     pub(in crate::ccl) const SUCCESS: Self = Self(0);
     /// Work of a communicator that does not block goes on; no error.
-    const IN_PROGRESS: Self = Self(7);
+    pub(in crate::ccl) const IN_PROGRESS: Self = Self(7);
 }
 
 /// `ncclUniqueId`, which is passed by value.

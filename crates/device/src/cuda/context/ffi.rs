@@ -6,10 +6,12 @@ use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
 use crate::cuda::library::{PEER_ENABLED, PEER_NOT_ENABLED, check, check_memory};
+use crate::cuda::opened;
 use crate::error::{DeviceError, Result};
+use crate::library::until_nul;
 
 /// A device handle, valid for the life of the process.
 #[derive(Debug, Clone, Copy)]
@@ -49,12 +51,12 @@ impl Handle {
 
     /// The 16 bytes of the UUID; of the MIG instance where it is one (cuda.h, cuDeviceGetUuid_v2).
     pub(in crate::cuda) fn uuid(self) -> Result<[u8; 16]> {
-        let mut uuid = sys::CUuuid { bytes: [0; 16] };
+        let mut uuid = [0; 16];
         // SAFETY: cuda.h: `cuDeviceGetUuid(CUuuid *, CUdevice)` writes the 16 bytes of one CUuuid.
         check("cuDeviceGetUuid_v2", unsafe {
             sys::cuDeviceGetUuid_v2(&raw mut uuid, self.0)
         })?;
-        Ok(uuid.bytes.map(|byte| byte.to_ne_bytes()[0]))
+        Ok(uuid)
     }
 
     /// Memory in bytes.
@@ -83,12 +85,6 @@ impl Handle {
         let code = unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.0, peer.0) };
         check("cuDeviceCanAccessPeer", code).map(|()| can != 0)
     }
-}
-
-fn until_nul(text: &[u8]) -> String {
-    CStr::from_bytes_until_nul(text)
-        .map(|text| text.to_string_lossy().into_owned())
-        .unwrap_or_default()
 }
 
 /// The serial of the next context; 0 is none.
@@ -122,6 +118,9 @@ impl Context {
         // SAFETY: cuda.h: `cuDevicePrimaryCtxRetain(CUcontext *, CUdevice)` writes one handle; released in Drop.
         let code = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut raw, device.0) };
         check_memory("cuDevicePrimaryCtxRetain", code, 0, "a context")?;
+        if let Ok(address) = device.pci() {
+            opened::remember(address);
+        }
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
             raw,
@@ -163,7 +162,7 @@ impl Context {
         self.bind()?;
         // SAFETY: cuda.h: `cuCtxEnablePeerAccess(CUcontext, unsigned int)`; both are retained; flags must be 0.
         let code = unsafe { sys::cuCtxEnablePeerAccess(peer.raw, 0) };
-        if code as u32 == PEER_ENABLED {
+        if code == PEER_ENABLED {
             Ok(())
         } else {
             check("cuCtxEnablePeerAccess", code)
@@ -175,7 +174,7 @@ impl Context {
         self.bind()?;
         // SAFETY: cuda.h: `cuCtxDisablePeerAccess(CUcontext)`; both contexts are retained.
         let code = unsafe { sys::cuCtxDisablePeerAccess(peer.raw) };
-        if code as u32 == PEER_NOT_ENABLED {
+        if code == PEER_NOT_ENABLED {
             Ok(())
         } else {
             check("cuCtxDisablePeerAccess", code)

@@ -4,7 +4,7 @@
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
 use crate::cuda::context::Context;
 use crate::cuda::library::{check, require};
@@ -86,7 +86,7 @@ struct Capture<'a>(&'a RawStream);
 
 impl<'a> Capture<'a> {
     fn begin(stream: &'a RawStream) -> Result<Self> {
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let mode = sys::CAPTURE_THREAD_LOCAL;
         stream.context().bind()?;
         stream.holding().begin_capture()?;
         // SAFETY: cuda.h: `cuStreamBeginCapture(CUstream, CUstreamCaptureMode)`; the stream is alive.

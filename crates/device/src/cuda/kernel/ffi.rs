@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
 use super::refusal;
 use crate::backend::HostKind;

@@ -1,22 +1,21 @@
 //! Loading the CUDA driver, and the calls that need no context.
 //!
-//! Signatures are cudarc's (`driver::sys`, from cuda.h 13.0). cudarc panics on a missing library or symbol, so [`load`]
-//! checks for both before anything else may be called: holding a `Context` proves that it did. Graphs and kernels check
-//! lists of their own. One weakness is cudarc's and stays: it declares results as a Rust enum, so that a code that is newer than
-//! cuda.h 13.0 would be no valid value.
+//! Graphs and kernels check lists of their own.
 #![expect(unsafe_code, reason = "C ABI of the CUDA driver")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
-use super::codes::{NO_DEVICE, OUT_OF_MEMORY, STUB_LIBRARY, failure};
+use super::super::opened;
+use super::codes::{NO_DEVICE, OUT_OF_MEMORY, STUB_LIBRARY, SYSTEM_NOT_READY, failure};
 use crate::error::{DeviceError, Result};
+use crate::library::text;
 
 const LIBRARY: &str = "libcuda.so.1";
 
-/// Every function that is called through cudarc, checked before use.
+/// What nothing works without, checked before use.
 const REQUIRED: [&str; 34] = [
     "cuInit",
     "cuDriverGetVersion",
@@ -56,23 +55,18 @@ const REQUIRED: [&str; 34] = [
 
 /// Loads the library, checks the symbols and initialises the driver.
 pub(in crate::cuda) fn load() -> Result<()> {
-    // SAFETY: loading runs the constructors of whatever answers by the driver's name; the loader's path is the user's to
-    // keep clean. Nothing of ours depends on their order.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(DeviceError::LibraryMissing {
-            library: LIBRARY,
-            looked: "in the loader's path as libcuda.so, libcuda.so.1 and by CUDA major version"
-                .to_owned(),
-            next: "install NVIDIA's driver, or use --backend host",
-        });
-    }
+    sys::open().map_err(|said| DeviceError::LibraryMissing {
+        library: LIBRARY,
+        looked: said.to_owned(),
+        next: "install NVIDIA's driver, or use --backend host",
+    })?;
     require(&REQUIRED)?;
     if !has_symbol("cuEventElapsedTime_v2") && !has_symbol("cuEventElapsedTime") {
         return Err(missing("cuEventElapsedTime"));
     }
     // SAFETY: cuda.h: `CUresult cuInit(unsigned int Flags)`; flags must be 0, and calling it again is no error.
     let code = unsafe { sys::cuInit(0) };
-    match code as u32 {
+    match code {
         NO_DEVICE => Err(DeviceError::NoDevice {
             backend: "cuda",
             reason: name_of(code),
@@ -82,6 +76,10 @@ pub(in crate::cuda) fn load() -> Result<()> {
             reason:
                 "the library is the toolkit's stub; take its lib64/stubs out of LD_LIBRARY_PATH"
                     .to_owned(),
+        }),
+        SYSTEM_NOT_READY => Err(DeviceError::FabricNotReady {
+            call: "cuInit",
+            code: i64::from(code),
         }),
         _ => check("cuInit", code),
     }
@@ -105,53 +103,36 @@ pub(in crate::cuda) fn require(symbols: &[&'static str]) -> Result<()> {
 
 /// Whether the library exports a function.
 pub(in crate::cuda) fn has_symbol(name: &str) -> bool {
-    address_of(name.as_bytes()).is_some()
-}
-
-/// Where the library has a function.
-pub(in crate::cuda) fn address_of(name: &[u8]) -> Option<*const c_void> {
-    // SAFETY: gives the library that cudarc loaded, or loads it as above; where there is none it panics, which is sound.
-    let library = unsafe { sys::culib() };
-    // SAFETY: the address is taken as a plain pointer; what it is called as is the caller's matter.
-    let symbol = unsafe { library.get::<*const c_void>(name) };
-    symbol.ok().map(|address| *address)
+    sys::address_of(name.as_bytes()).is_some()
 }
 
 /// The name of the simulated machine, where the loaded library is a simulated driver: it exports a marker.
 pub(in crate::cuda) fn soft_box() -> Option<String> {
     type Marker = unsafe extern "C" fn() -> *const c_char;
-    // SAFETY: as in `has_symbol`.
-    let library = unsafe { sys::culib() };
-    // SAFETY: only our simulated driver exports this name, and with this signature; no vendor's header has it.
-    let marker = unsafe { library.get::<Marker>(b"tplens_soft_box") }.ok()?;
+    let marker = sys::address_of(b"tplens_soft_box")?;
+    // SAFETY: only our simulated driver exports this name, and as a function of this type; no vendor's header has it.
+    let marker = unsafe { std::mem::transmute::<*const c_void, Marker>(marker) };
     // SAFETY: the marker takes nothing and returns a static string or null; the library is never unloaded.
     let name = unsafe { marker() };
-    if name.is_null() {
-        return None;
-    }
-    // SAFETY: not null, ends in NUL, and is neither freed nor written.
-    let name = unsafe { CStr::from_ptr(name) };
-    Some(name.to_string_lossy().into_owned())
+    // SAFETY: as it returned it; it is neither freed nor written.
+    unsafe { text(name) }
 }
 
 fn name_of(code: sys::CUresult) -> String {
     let mut name: *const c_char = ptr::null();
     // SAFETY: cuda.h: `cuGetErrorName(CUresult, const char **)` writes one pointer, null for a code it does not know.
     let known = unsafe { sys::cuGetErrorName(code, &raw mut name) };
-    if known != sys::CUresult::CUDA_SUCCESS || name.is_null() {
-        return "an unknown error".to_owned();
-    }
-    // SAFETY: not null; cuda.h promises a NUL-terminated string, which is a constant of the library.
-    unsafe { CStr::from_ptr(name) }
-        .to_string_lossy()
-        .into_owned()
+    // SAFETY: cuda.h promises a NUL-terminated string, which is a constant of the library, or null.
+    let name = (known == 0).then(|| unsafe { text(name) });
+    name.flatten()
+        .unwrap_or_else(|| "an unknown error".to_owned())
 }
 
 /// The error of a call's answer.
 pub(in crate::cuda) fn check(call: &'static str, code: sys::CUresult) -> Result<()> {
-    match code as u32 {
+    match code {
         0 => Ok(()),
-        number => Err(failure(call, number, name_of(code))),
+        number => Err(failure(call, number, name_of(code), opened::any_is_gone)),
     }
 }
 
@@ -162,7 +143,7 @@ pub(in crate::cuda) fn check_memory(
     bytes: usize,
     what: &str,
 ) -> Result<()> {
-    if code as u32 == OUT_OF_MEMORY {
+    if code == OUT_OF_MEMORY {
         return Err(DeviceError::OutOfMemory {
             bytes,
             what: what.to_owned(),
@@ -189,23 +170,4 @@ pub(in crate::cuda) fn device_count() -> Result<usize> {
         sys::cuDeviceGetCount(&raw mut count)
     })?;
     Ok(usize::try_from(count).unwrap_or(0))
-}
-
-/// The first version of cuEventElapsedTime, which cudarc's 13.0 table no longer has and drivers before 12.8 only have.
-///
-/// # Safety
-/// Both events are alive.
-pub(in crate::cuda) unsafe fn elapsed_before_12_8(
-    milliseconds: &mut f32,
-    start: sys::CUevent,
-    end: sys::CUevent,
-) -> Result<sys::CUresult> {
-    type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
-    // SAFETY: as in `has_symbol`.
-    let library = unsafe { sys::culib() };
-    // SAFETY: cuda.h up to 12.x: `CUresult cuEventElapsedTime(float *, CUevent, CUevent)`.
-    let call = unsafe { library.get::<Elapsed>(b"cuEventElapsedTime") }
-        .map_err(|_| missing("cuEventElapsedTime"))?;
-    // SAFETY: writes one float; the caller promises that both handles are alive.
-    Ok(unsafe { call(milliseconds, start, end) })
 }

@@ -5,6 +5,5 @@ mod ffi;
 
 pub(super) use codes::{EVENT_INVALID, NOT_READY, PEER_ENABLED, PEER_NOT_ENABLED};
 pub(super) use ffi::{
-    address_of, check, check_memory, device_count, elapsed_before_12_8, has_symbol,
-    interface_version, load, require, soft_box,
+    check, check_memory, device_count, has_symbol, interface_version, load, require, soft_box,
 };

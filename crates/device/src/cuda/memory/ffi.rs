@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
 use crate::backend::HostKind;
 use crate::cuda::context::Context;
@@ -78,13 +78,9 @@ pub(in crate::cuda) fn pinned(
     bytes: usize,
     write_combined: bool,
 ) -> Result<HostMemory> {
-    const PORTABLE: u32 = 1; // CU_MEMHOSTALLOC_PORTABLE
+    const MAPPED: u32 = 1 | 2; // CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
     const WRITE_COMBINED: u32 = 4; // CU_MEMHOSTALLOC_WRITECOMBINED
-    let flags = if write_combined {
-        PORTABLE | WRITE_COMBINED
-    } else {
-        PORTABLE
-    };
+    let flags = MAPPED | if write_combined { WRITE_COMBINED } else { 0 };
     context.bind()?;
     let mut pointer: *mut c_void = ptr::null_mut();
     // SAFETY: cuda.h: `cuMemHostAlloc(void **, size_t, unsigned int)` writes one pointer; freed by `Pinned`.

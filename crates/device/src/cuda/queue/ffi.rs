@@ -4,10 +4,10 @@
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::sys;
+use crate::cuda::raw as sys;
 
 use crate::cuda::context::Context;
-use crate::cuda::library::{EVENT_INVALID, NOT_READY, check, elapsed_before_12_8, has_symbol};
+use crate::cuda::library::{EVENT_INVALID, NOT_READY, check, has_symbol};
 use crate::cuda::memory::DeviceMemory;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Holding, HostMemory, InFlight, check_range};
@@ -225,10 +225,10 @@ impl RawEvent {
             // SAFETY: cuda.h: `cuEventElapsedTime(float *, CUevent, CUevent)` writes one float; both handles are alive.
             unsafe { sys::cuEventElapsedTime_v2(&raw mut milliseconds, earlier.raw, self.raw) }
         } else {
-            // SAFETY: both handles are alive.
-            unsafe { elapsed_before_12_8(&mut milliseconds, earlier.raw, self.raw) }?
+            // SAFETY: cuda.h up to 12.7: the same under the older name; both handles are alive.
+            unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, earlier.raw, self.raw) }
         };
-        match code as u32 {
+        match code {
             EVENT_INVALID | NOT_READY => Err(DeviceError::EventNotReady),
             _ => check("cuEventElapsedTime", code).map(|()| milliseconds),
         }

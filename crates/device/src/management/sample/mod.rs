@@ -6,5 +6,6 @@ mod repairs;
 mod values;
 
 pub(super) use amd::sample as amd_sample;
+pub(super) use nvml::nvml_sample;
 pub(super) use repairs::repairs;
 pub use values::Sample;

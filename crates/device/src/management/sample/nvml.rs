@@ -7,9 +7,9 @@ use nvml_wrapper::enum_wrappers::device::{
 use nvml_wrapper::error::{Bits, NvmlError};
 
 use super::super::margin::margin;
-use super::super::{Answer, Nvml};
+use super::super::{Answer, ManagedLink};
 use super::repairs::{Thresholds, repairs};
-use super::values::Sample;
+use super::values::{Sample, told};
 
 /// Reasons for lower clocks by their bit (`nvmlClocksEventReason*` in nvml.h), in words that `nvidia-smi -q` uses.
 const REASONS: [(u64, &str); 9] = [
@@ -24,18 +24,16 @@ const REASONS: [(u64, &str); 9] = [
     (0x100, "display clocks setting"),
 ];
 
-impl Nvml {
-    /// Reads the physical device at a PCI address now; the two PCIe counters take 20 ms each.
-    pub(crate) fn sample(&self, pci: &str) -> Sample {
-        match self.at(pci) {
-            Ok(device) => sample(self, &device, pci),
-            Err(reason) => Sample::missing(&reason),
-        }
-    }
-}
-
-fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
-    let link = nvml.link(pci).and_then(|link| {
+/// Reads a physical device now, its link by `link`; the two PCIe counters take 20 ms each.
+pub(in crate::management) fn nvml_sample(
+    device: &Device<'_>,
+    link: impl FnOnce() -> Answer<ManagedLink>,
+) -> Sample {
+    // The counters first, 20 ms each: a link that wakes up meanwhile is then read as it was for the last of that traffic, and
+    // never as idle beside the bytes of a load.
+    let received = told(device.pcie_throughput(PcieUtilCounter::Receive));
+    let sent = told(device.pcie_throughput(PcieUtilCounter::Send));
+    let link = link().and_then(|link| {
         let unknown = || "the library gives a link that PCI Express does not have".to_owned();
         link.current.ok_or_else(unknown)
     });
@@ -66,13 +64,9 @@ fn sample(nvml: &Nvml, device: &Device<'_>, pci: &str) -> Sample {
         utilisation_percent: told(device.utilization_rates()).map(|rates| rates.gpu),
         memory_used_bytes: told(device.memory_info()).map(|memory| memory.used),
         throttle: bits(device).map(names),
-        pcie_rx_kb_per_s: told(device.pcie_throughput(PcieUtilCounter::Receive)),
-        pcie_tx_kb_per_s: told(device.pcie_throughput(PcieUtilCounter::Send)),
+        pcie_rx_kb_per_s: received,
+        pcie_tx_kb_per_s: sent,
     }
-}
-
-pub(super) fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
-    answer.map_err(|error| error.to_string())
 }
 
 /// All bits that the library gives, those that the binding has no name for among them.

@@ -16,7 +16,7 @@ use nvml_wrapper::sys_exports::field_id::{
 use topology::{RetiredPages, RowRemaps};
 
 use super::super::Answer;
-use super::nvml::told;
+use super::values::told;
 
 /// What is asked for, in one call: the binding has none for rows alone, and the fields say the same as `nvmlDeviceGetRemappedRows`,
 /// `nvmlDeviceGetRetiredPages` and `nvmlDeviceGetRetiredPagesPendingStatus` (nvml.h).

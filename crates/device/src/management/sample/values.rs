@@ -1,5 +1,6 @@
 //! [`Sample`]: one reading of a device's link, counters, clocks, power and load. Nothing is kept between readings.
 
+use nvml_wrapper::error::NvmlError;
 use topology::{PcieLink, RetiredPages, RowRemaps};
 
 use super::super::Answer;
@@ -79,4 +80,9 @@ impl Sample {
             throttle: no(reason),
         }
     }
+}
+
+/// An answer of NVIDIA's library, with its words where there is none.
+pub(super) fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
+    answer.map_err(|error| error.to_string())
 }

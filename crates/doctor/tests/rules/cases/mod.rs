@@ -3,6 +3,7 @@
 mod host;
 mod links;
 mod nics;
+mod nvlink;
 mod peers;
 mod process;
 mod repairs;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Case> {
         repairs::CASES,
         software::CASES,
         nics::CASES,
+        nvlink::CASES,
     ];
     files.into_iter().flatten()
 }

@@ -1,0 +1,68 @@
+//! NVLinks between devices: their number for a pair, their rate, and what to say of those that are down.
+
+use inventory::Found;
+use record::caveat::{Caveat, Condition};
+use record::{LinkDevice, PairPath};
+use topology::{FabricState, PathType, nvlinks_between};
+
+/// Gives pairs that NVLinks join their class.
+pub(super) fn join(paths: &mut [PairPath], devices: &[LinkDevice], found: &[Found]) {
+    let end = |position: usize| {
+        let device = devices
+            .get(position)
+            .filter(|device| device.mig.is_none())?;
+        Some((device.address?, found.get(position)?.nvlinks.as_ref()?))
+    };
+    for pair in paths {
+        let links = end(pair.a).zip(end(pair.b));
+        if let Some(links) = links.and_then(|(a, b)| nvlinks_between(a, b)) {
+            pair.path = PathType::Nv(links);
+        }
+    }
+}
+
+/// The rate of one NVLink in one direction in GB/s, the lowest of all that are up; `None` where one's is not known, or none is up.
+pub(super) fn each(found: &[Found]) -> Option<f64> {
+    let devices = found.iter().filter_map(|found| found.nvlinks.as_ref());
+    let active = devices.flat_map(|links| links.links.iter().filter(|link| link.is_active));
+    let rates: Option<Vec<u32>> = active.map(|link| link.mb_per_s).collect();
+    rates?
+        .into_iter()
+        .min()
+        .map(|mb_per_s| f64::from(mb_per_s) / 1000.0)
+}
+
+/// What to say of links that are down or fail, and of the fabric that joins them.
+pub(super) fn caveats(found: &[Found], devices: &[LinkDevice]) -> Vec<Caveat> {
+    let mut caveats = Vec::new();
+    for (found, device) in found.iter().zip(devices) {
+        let Some(links) = &found.nvlinks else {
+            continue;
+        };
+        let (active, all) = (links.active(), links.links.len());
+        // None at all are up where a card that could have a bridge has none.
+        if (1..all).contains(&active) {
+            let down = 100.0 * (all - active) as f64 / all as f64;
+            let what = format!(
+                "{}: {active} of {all} links are up, {down:.0}% of the bandwidth to other GPUs is missing",
+                device.label
+            );
+            caveats.push(Condition::NvlinkInactive.with(what));
+        }
+        if links.errors() > 0 {
+            let what = format!(
+                "{}: {} since the driver was loaded",
+                device.label,
+                links.errors()
+            );
+            caveats.push(Condition::NvlinkErrors.with(what));
+        }
+        if matches!(
+            links.fabric,
+            Some(FabricState::NotStarted | FabricState::Failed)
+        ) {
+            caveats.push(Condition::FabricManager.with(&device.label));
+        }
+    }
+    caveats
+}

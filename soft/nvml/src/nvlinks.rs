@@ -1,0 +1,122 @@
+//! Exports: NVLinks, their errors, and the fabric of NVSwitches, by the box's `[nvlink]` table and its faults.
+#![expect(
+    unsafe_code,
+    reason = "exports C functions that write through their callers' pointers"
+)]
+
+use crate::abi::{
+    Answer, Handle, INVALID_ARGUMENT, NOT_SUPPORTED, Status, Target, call, described, put, whole,
+};
+use boxfile::{Fault, NvLinkTable};
+use std::ffi::{c_int, c_uchar, c_uint, c_ulonglong};
+
+/// The table and the device, where the box has links of that number.
+fn linked(handle: Handle, link: c_uint) -> Answer<(Target, &'static NvLinkTable)> {
+    let target = whole(handle)?;
+    let table = described()?.nvlink.as_ref().ok_or(NOT_SUPPORTED)?;
+    if link >= u32::from(table.links) {
+        return Err(INVALID_ARGUMENT);
+    }
+    Ok((target, table))
+}
+
+/// MB/s of a link, for the field values.
+pub(crate) fn mb_per_s() -> Answer<c_uint> {
+    let table = described()?.nvlink.as_ref().ok_or(NOT_SUPPORTED)?;
+    Ok(table.mb_per_s)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkState(
+    handle: Handle,
+    link: c_uint,
+    active: *mut c_int,
+) -> Status {
+    call(|| {
+        let (target, _) = linked(handle, link)?;
+        let is_down = described()?
+            .nvlinks_down(target.index)
+            .any(|down| u32::from(down) == link);
+        // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
+        unsafe { put(active, c_int::from(!is_down)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkVersion(
+    handle: Handle,
+    link: c_uint,
+    version: *mut c_uint,
+) -> Status {
+    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
+    call(|| unsafe { put(version, linked(handle, link)?.1.version.into()) })
+}
+
+/// All links lead to NVSwitches (2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
+    handle: Handle,
+    link: c_uint,
+    kind: *mut c_int,
+) -> Status {
+    call(|| {
+        linked(handle, link)?;
+        // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
+        unsafe { put(kind, 2) }
+    })
+}
+
+/// Failed checks of data (`NVML_NVLINK_ERROR_DL_CRC_DATA`, 3) of link 0 by the box's faults; nothing else is counted.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetNvLinkErrorCounter(
+    handle: Handle,
+    link: c_uint,
+    counter: c_uint,
+    value: *mut c_ulonglong,
+) -> Status {
+    call(|| {
+        let (target, _) = linked(handle, link)?;
+        let counted = described()?.fault.iter().filter_map(|fault| match fault {
+            Fault::NvlinkErrors { device, errors } if *device == target.index => Some(*errors),
+            _ => None,
+        });
+        let counted: u64 = counted.sum();
+        let value_now = if (link, counter) == (0, 3) {
+            counted
+        } else {
+            0
+        };
+        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
+        unsafe { put(value, value_now) }
+    })
+}
+
+/// `nvmlGpuFabricInfo_t`.
+#[repr(C)]
+struct FabricInfo {
+    cluster: [c_uchar; 16],
+    status: c_uint,
+    clique: c_uint,
+    state: c_uchar,
+}
+
+/// Completed (3); not started (1) where the driver waits for Fabric Manager.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetGpuFabricInfo(handle: Handle, info: *mut FabricInfo) -> Status {
+    call(|| {
+        linked(handle, 0)?;
+        let waits = |fault: &Fault| matches!(fault, Fault::InitFailure { code: 802 });
+        let answer = FabricInfo {
+            cluster: [0; 16],
+            status: 0,
+            clique: 0,
+            state: if described()?.fault.iter().any(waits) {
+                1
+            } else {
+                3
+            },
+        };
+        // SAFETY: nvml.h: the caller passes a place for one nvmlGpuFabricInfo_t.
+        unsafe { put(info, answer) }
+    })
+}
