@@ -171,6 +171,7 @@ pub(crate) fn lost(described: &mut BoxFile, device: usize) {
     described.fault.push(Fault::DeviceLost {
         device,
         after_copies: 12,
+        off_the_bus: None,
     });
 }
 
