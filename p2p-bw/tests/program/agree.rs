@@ -43,13 +43,13 @@ fn the_kit_says_which_number_of_a_peer_is_wrong_and_which_agrees() {
     let Some(right) = kit(&scratch, 25.6) else {
         return;
     };
-    let table = scratch.text("table.md");
+    let table = std::fs::read_to_string(scratch.join("table.md")).unwrap();
     assert_eq!(right.status.code(), Some(0), "{table}{right:?}");
     assert_eq!(String::from_utf8_lossy(&right.stdout), table);
     assert_eq!(row(&table, "h2d pinned GPU0").0, "agrees");
     // A peer that says 10% more: 25.6 / 28.16 = 0.909; the machine's noise is 1%.
     let wrong = kit(&scratch, 28.16).unwrap();
-    let table = scratch.text("table.md");
+    let table = std::fs::read_to_string(scratch.join("table.md")).unwrap();
     assert_eq!(wrong.status.code(), Some(1), "{table}");
     let (verdict, ratio) = row(&table, "h2d pinned GPU0");
     assert_eq!(verdict, "differs");

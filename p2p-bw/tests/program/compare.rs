@@ -147,8 +147,7 @@ fn files_without_a_common_number_are_exit_3_and_unreadable_ones_exit_2() {
     std::fs::write(scratch.join("cut.json"), "{\n\"header\": {\n").unwrap();
     compare(&scratch, &["a.json", "cut.json"])
         .is_wrong_usage("cut.json is not whole JSON: it ends at line 3");
-    let shown = scratch.run(&["show", "a.json"]);
-    shown.is_wrong_usage("a.json has nvbandwidth's form, which `tplens p2p compare` reads");
+    assert_eq!(scratch.run(&["show", "a.json"]).code, 0);
     compare(&scratch, &["a.json", "b.json", "--threshold", "0%"]).is_wrong_usage("`0%`");
     compare(&scratch, &["a.json", "b.json", "--json", "no/c.json"])
         .is_wrong_usage("--json no/c.json");

@@ -59,6 +59,7 @@ fn is_near(value: Option<f64>, expected: f64) -> bool {
 fn behind_a_narrow_switch() -> BoxFile {
     let mut described = BoxFile::builtin("h200x8").unwrap();
     described.name = "narrow-switch".to_owned();
+    described.nvlink = None;
     keep_devices(&mut described, 2);
     described.segment.truncate(1);
     described.noise = None;
@@ -110,7 +111,8 @@ fn a_link_that_loses_speed_at_full_width_is_said() {
 fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
     // Devices 0 and 1 share a switch, 0 and 4 are on two sockets; all have 370 GB/s between them, and Gen5 x16 carries
     // 63.015 * 256/280 = 57.61.
-    let described = BoxFile::builtin("h200x8").unwrap();
+    let mut described = BoxFile::builtin("h200x8").unwrap();
+    described.nvlink = None;
     let cases = "h2d_pinned_ce,d2d_write_ce,d2d_bidir_write_ce";
     let kept = long(&described, &["--gpus", "0,1,4", "--cases", cases]);
     for (from, to) in [(0, 1), (0, 2)] {

@@ -154,10 +154,17 @@ fn nothing_is_held_after_a_client_left_or_no_decode_engine_took_it() {
     let router = routed(&prefill, &decode, "nixl");
     let refused = router.reply(&body(3000, 4));
     assert_eq!(refused.status, 400, "{refused:?}");
-    // The client leaves while keys and values are on the link.
+    // The client leaves while keys and values are on the link: both engines were asked by then.
+    let asked = || -> u32 {
+        let metrics = router.get("/metrics").body;
+        let name = "tplens_route_engines_asked_total ";
+        let value = metrics.lines().find_map(|line| line.strip_prefix(name));
+        value.unwrap().parse().unwrap()
+    };
+    let before = asked();
     let stream = router.ask(&body(100, 4));
     let begun = Instant::now();
-    while prefill.counter("vllm:request_success_total") < 2.0 {
+    while asked() < before + 2 {
         assert!(begun.elapsed() < Duration::from_secs(10));
         std::thread::sleep(Duration::from_millis(5));
     }

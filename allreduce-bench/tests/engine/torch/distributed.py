@@ -6,6 +6,9 @@ import socket
 import struct
 import time
 
+# Sums in place double with every replay; those of a real tensor end as infinity.
+MOST = 1 << 61
+
 links = []
 is_first = False
 
@@ -57,7 +60,7 @@ def summed(numbers):
         send(links[0], numbers)
         return receive(links[0])
     for link in links:
-        numbers = [mine + theirs for mine, theirs in zip(numbers, receive(link))]
+        numbers = [min(mine + theirs, MOST) for mine, theirs in zip(numbers, receive(link))]
     for link in links:
         send(link, numbers)
     return numbers
