@@ -2,7 +2,7 @@
 //!
 //! Nothing is run here. Figures of a simulated machine get commands on that simulated machine.
 
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, HalfError, builtin_names, hub_id};
+use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
 use crate::run_shape::RunShape;
@@ -127,8 +127,7 @@ impl<'a> Commands<'a> {
         if engine.execution == Execution::Eager {
             flags.push_str(&format!(" {eager}"));
         }
-        if matches!(&engine.custom_all_reduce, CustomAllReduce::Off { reason } if is_by_flag(reason))
-        {
+        if engine.custom_all_reduce.is_off_by(OffCause::Flag) {
             flags.push_str(&format!(" {NO_OWN_ALL_REDUCE}"));
         }
         // What the engine does by itself needs no flag.
@@ -360,10 +359,4 @@ fn word(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', r"'\''")),
     }
-}
-
-/// Whether the engine's own all-reduce was switched off by a flag, as its reason says.
-pub(crate) fn is_by_flag(reason: &str) -> bool {
-    let reason = reason.to_ascii_lowercase().replace('-', "_");
-    reason.contains("disable_custom_all_reduce")
 }

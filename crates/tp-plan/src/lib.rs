@@ -12,7 +12,9 @@ mod model;
 mod plan;
 mod table;
 
-pub use engine::{CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor};
+pub use engine::{
+    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
+};
 pub use half::{HalfError, HalfModel, half, hub_id, must_be_written};
 pub use log::{Counted, EngineLog, Graphs, Library, LogError, Said, Warned, log_table};
 pub use model::{Experts, Gemm, ModelError, ModelFacts, WeightFormat, builtin_names};

@@ -108,7 +108,7 @@ impl Place {
     pub(super) fn own_is_off(&self, tp: u32) -> Option<String> {
         match self.facts(tp).custom_all_reduce {
             CustomAllReduce::Active => None,
-            CustomAllReduce::Off { reason } => Some(reason),
+            CustomAllReduce::Off { reason, .. } => Some(reason),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::explain::ServerLog;
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, Surroundings};
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, OffCause, Surroundings};
 
 use super::sources::EngineFlags;
 use crate::engine_log;
@@ -87,7 +87,7 @@ impl EngineLogFile {
         )];
         taken.extend(own.filter(|_| self.tp > 1).map(|own| match own {
             CustomAllReduce::Active => "its own all-reduce on".to_owned(),
-            CustomAllReduce::Off { reason } => format!("its own all-reduce off ({reason})"),
+            CustomAllReduce::Off { reason, .. } => format!("its own all-reduce off ({reason})"),
         }));
         taken.extend(
             transport
@@ -100,9 +100,7 @@ impl EngineLogFile {
             tp: self.tp,
             peers: match own.filter(|_| self.tp > 1) {
                 _ if by_way || reduces_itself => Some(true),
-                Some(CustomAllReduce::Off { reason }) if is_for_want_of_peers(reason) => {
-                    Some(false)
-                }
+                Some(own) if own.is_off_by(OffCause::NoPeers) => Some(false),
                 _ => None,
             },
             reduces_itself,
@@ -110,14 +108,6 @@ impl EngineLogFile {
             taken: taken.join(", "),
         }
     }
-}
-
-/// Whether the engine's own all-reduce is off because its GPUs do not reach each other, in the words of vLLM's and SGLang's
-/// `custom_all_reduce.py` and of CUDA's error.
-fn is_for_want_of_peers(reason: &str) -> bool {
-    ["lacks GPU P2P capability", "peer access is not supported"]
-        .iter()
-        .any(|words| reason.contains(words))
 }
 
 /// What the engine found of its GPUs' reach, where nobody probed it.

@@ -41,6 +41,7 @@ pub(crate) fn facts(tp: u32, max_batched_tokens: u32, max_num_seqs: u32) -> Engi
         executor: Executor::Multiprocess,
         custom_all_reduce: CustomAllReduce::Off {
             reason: "test".to_owned(),
+            cause: tp_plan::OffCause::Rule,
         },
         max_batched_tokens,
         max_num_seqs: Some(max_num_seqs),

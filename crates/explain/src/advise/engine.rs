@@ -1,11 +1,10 @@
 //! What the engine does otherwise than it could: its own all-reduce off, no graphs, padded batches.
 
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, Vendor};
+use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, OffCause, Vendor};
 
 use super::advice::{Advice, Effect, Rule};
 use super::found::Found;
 use crate::attribute::Attribution;
-use crate::commands::is_by_flag;
 use crate::inputs::PeerState;
 use crate::range::Range;
 use crate::what_if::By;
@@ -19,12 +18,9 @@ fn may_have_peers(found: &Found) -> bool {
     !matches!(state, PeerState::Denied | PeerState::Staged) && !found.inputs.is_mig()
 }
 
-fn off<'a>(found: &'a Found) -> Option<(&'a EngineFacts, &'a str)> {
+fn off<'a>(found: &'a Found) -> Option<&'a EngineFacts> {
     let engine = found.inputs.engine(found.attribution.tp)?;
-    match &engine.custom_all_reduce {
-        CustomAllReduce::Off { reason } => Some((engine, reason)),
-        CustomAllReduce::Active => None,
-    }
+    (engine.custom_all_reduce != CustomAllReduce::Active).then_some(engine)
 }
 
 /// Off for more than two GPUs on PCIe.
@@ -32,7 +28,7 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
     let tp = found.attribution.tp;
     let on_pcie = !found.inputs.around.full_nvlink;
     let gated = |engine: &EngineFacts| tp > 2 && on_pcie && engine.vendor == Vendor::Nvidia;
-    if !off(found).is_some_and(|(engine, _)| gated(engine)) || !may_have_peers(found) {
+    if !off(found).is_some_and(gated) || !may_have_peers(found) {
         return Vec::new();
     }
     let batch = (found.attribution.batch * 2 / tp).max(1);
@@ -46,7 +42,8 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
 /// Off because somebody said so.
 pub(super) fn by_flag(found: &Found) -> Vec<Advice> {
     let tp = found.attribution.tp;
-    let Some((engine, _)) = off(found).filter(|(_, reason)| is_by_flag(reason)) else {
+    let is_by_flag = |engine: &&EngineFacts| engine.custom_all_reduce.is_off_by(OffCause::Flag);
+    let Some(engine) = off(found).filter(is_by_flag) else {
         return Vec::new();
     };
     // Who switched it off for a demonstration knows that, and why.

@@ -2,13 +2,12 @@
 
 use import::CurvePoint;
 use record::{CollectiveKind, PeerVerdict};
-use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
+use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Surroundings};
 
 use super::answer::{Answer, Substituted, WhatIf};
 use super::asked::{By, Substitution};
 use super::rate::LinkRate;
 use crate::attribute::{Attribution, Bench, Claim, NoSubstitute, Step, Swap, Swapped};
-use crate::commands::is_by_flag;
 use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::range::Range;
 
@@ -217,9 +216,7 @@ fn peers(inputs: &Inputs) -> Result<Put, NoSubstitute> {
     other.known.mig = false;
     other.known.peers = vec![PeerVerdict::Direct];
     for engine in &mut other.engines {
-        if let CustomAllReduce::Off { reason } = &engine.custom_all_reduce
-            && is_for_lack_of_peers(reason)
-        {
+        if engine.custom_all_reduce.is_off_by(OffCause::NoPeers) {
             engine.custom_all_reduce = CustomAllReduce::Active;
         }
     }
@@ -232,17 +229,10 @@ fn peers(inputs: &Inputs) -> Result<Put, NoSubstitute> {
     })
 }
 
-/// Whether the engine's own all-reduce is off for lack of peer access alone, in our words or in the engine's.
-fn is_for_lack_of_peers(reason: &str) -> bool {
-    let reason = reason.to_ascii_lowercase();
-    reason.starts_with("no peer access") || reason.contains("p2p")
-}
-
 /// The engine with the paths that it would take on another box, unless a flag decides them.
 fn on_other_box(engine: &EngineFacts, around: &Surroundings) -> EngineFacts {
     let there = EngineFacts::of(engine.engine, engine.tp, around);
-    let by_flag =
-        matches!(&engine.custom_all_reduce, CustomAllReduce::Off { reason } if is_by_flag(reason));
+    let by_flag = engine.custom_all_reduce.is_off_by(OffCause::Flag);
     let mut moved = engine.clone();
     if !by_flag {
         moved.custom_all_reduce = there.custom_all_reduce;

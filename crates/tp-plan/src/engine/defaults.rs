@@ -6,7 +6,7 @@
 //! `_generate_cuda_graph_batch_sizes`) and its `custom_all_reduce.py`.
 
 use super::facts::{
-    CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor,
+    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
 };
 
 const GIB: u64 = 1 << 30;
@@ -244,7 +244,7 @@ fn assumed_of(tp: u32, around: &Surroundings) -> Vec<String> {
 
 /// The engine's own checks, in its order.
 fn custom_all_reduce(engine: Engine, tp: u32, around: &Surroundings) -> CustomAllReduce {
-    let off = |reason: String| CustomAllReduce::Off { reason };
+    let off = |reason: String| CustomAllReduce::off(reason);
     if tp <= 1 {
         return off("one rank has nothing to reduce".to_owned());
     }
@@ -277,11 +277,12 @@ fn custom_all_reduce(engine: Engine, tp: u32, around: &Surroundings) -> CustomAl
         ));
     }
     if around.vendor == Vendor::Nvidia && around.peer_access == Some(false) {
-        return off(if around.no_peer_reason.is_empty() {
-            "no peer access".to_owned()
-        } else {
-            format!("no peer access ({})", around.no_peer_reason)
-        });
+        let reason = match around.no_peer_reason.as_str() {
+            "" => "no peer access".to_owned(),
+            why => format!("no peer access ({why})"),
+        };
+        let cause = OffCause::NoPeers;
+        return CustomAllReduce::Off { reason, cause };
     }
     CustomAllReduce::Active
 }

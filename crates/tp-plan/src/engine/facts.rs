@@ -79,9 +79,39 @@ pub enum CustomAllReduce {
     Active,
     /// Not used.
     Off {
-        /// The rule that switched it off.
+        /// The rule that switched it off; for display only.
         reason: String,
+        /// What kind of rule.
+        #[serde(default)]
+        cause: OffCause,
     },
+}
+
+/// Why the engine's own all-reduce is not used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OffCause {
+    /// A flag of the engine.
+    Flag,
+    /// The GPUs have no peer access.
+    NoPeers,
+    /// Another rule of the engine, or an unknown one.
+    #[default]
+    Rule,
+}
+
+impl CustomAllReduce {
+    /// Not used, by a rule of the engine.
+    pub(crate) fn off(reason: impl Into<String>) -> Self {
+        let (reason, cause) = (reason.into(), OffCause::Rule);
+        Self::Off { reason, cause }
+    }
+
+    /// Whether it is off for this cause.
+    #[must_use]
+    pub fn is_off_by(&self, wanted: OffCause) -> bool {
+        matches!(self, Self::Off { cause, .. } if *cause == wanted)
+    }
 }
 
 /// Whose GPUs.
@@ -213,6 +243,7 @@ impl EngineFacts {
     pub fn with_library_only(mut self, reason: &str) -> Self {
         self.custom_all_reduce = CustomAllReduce::Off {
             reason: reason.to_owned(),
+            cause: OffCause::Flag,
         };
         self.full_nvlink = false;
         self

@@ -5,7 +5,9 @@ mod defaults;
 mod facts;
 mod path;
 
-pub use facts::{CustomAllReduce, Engine, EngineFacts, Execution, Executor, Surroundings, Vendor};
+pub use facts::{
+    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
+};
 
 #[cfg(test)]
 mod tests;

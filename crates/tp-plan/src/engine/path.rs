@@ -85,7 +85,7 @@ impl EngineFacts {
         let limit = symmetric.map_or(general, |(custom, _)| custom.min(general));
         let size = ByteCount(bytes);
         let refused = match &self.custom_all_reduce {
-            CustomAllReduce::Off { reason } => format!("custom all-reduce is off: {reason}"),
+            CustomAllReduce::Off { reason, .. } => format!("custom all-reduce is off: {reason}"),
             CustomAllReduce::Active if !bytes.is_multiple_of(16) => {
                 format!("{size} is not a multiple of 16 B, which custom all-reduce needs")
             }

@@ -73,8 +73,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("All-reduce call path: NCCL", |reading, _, hit| {
         // Also printed for groups that are not the tensor parallel one; a line that proves the contrary comes after it.
         if reading.log.custom_all_reduce.is_none() {
-            let reason = "SGLang says that NCCL does it".to_owned();
-            reading.log.custom_all_reduce = Some(hit.said(CustomAllReduce::Off { reason }));
+            let off = CustomAllReduce::off("SGLang says that NCCL does it");
+            reading.log.custom_all_reduce = Some(hit.said(off));
         }
     }),
     // `v1/core/kv_cache_utils.py`: `GPU KV cache size: 767,552 tokens`; `CPU` on CPUs.

@@ -4,7 +4,7 @@ use super::facts::{Graphs, Library};
 use super::pairs::{number, small};
 use super::reading::{Hit, Reading, count, set_variable, shown};
 use super::rule::Rule;
-use crate::engine::CustomAllReduce;
+use crate::engine::{CustomAllReduce, OffCause};
 
 pub(super) fn eager(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     let eager = matches!(
@@ -124,8 +124,23 @@ pub(super) fn custom_off(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     reading.say(
         "custom all-reduce",
         |log| &mut log.custom_all_reduce,
-        hit.said(CustomAllReduce::Off { reason }),
+        hit.said(CustomAllReduce::Off {
+            cause: cause(&reason),
+            reason,
+        }),
     );
+}
+
+/// The cause by the engines' words for it.
+fn cause(reason: &str) -> OffCause {
+    let reason = reason.to_ascii_lowercase().replace('-', "_");
+    if reason.contains("p2p") || reason.contains("peer access is not supported") {
+        OffCause::NoPeers
+    } else if reason.contains("disable_custom_all_reduce") {
+        OffCause::Flag
+    } else {
+        OffCause::Rule
+    }
 }
 
 pub(super) fn custom_on(reading: &mut Reading, hit: Hit<'_>) {
@@ -152,10 +167,10 @@ fn all_reduce_backends(reading: &mut Reading, hit: Hit<'_>) {
     if names.iter().any(|name| *name != "PYNCCL") {
         custom_on(reading, hit);
     } else if names == ["PYNCCL"] {
-        let reason = "the engine names the library alone".to_owned();
+        let off = CustomAllReduce::off("the engine names the library alone");
         // A line that says why came before.
         if reading.log.custom_all_reduce.is_none() {
-            reading.log.custom_all_reduce = Some(hit.said(CustomAllReduce::Off { reason }));
+            reading.log.custom_all_reduce = Some(hit.said(off));
         }
     }
 }

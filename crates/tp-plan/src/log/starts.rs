@@ -5,7 +5,7 @@ use super::pairs::{flag, sizes, small, value};
 use super::reading::{Hit, Reading, warn};
 use super::rule::Rule;
 use super::says::{cache_tokens, say_attention, say_dtype};
-use crate::engine::{CustomAllReduce, Engine};
+use crate::engine::{CustomAllReduce, Engine, OffCause};
 
 pub(super) fn vllm_server(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     reading.start(Engine::Vllm, hit);
@@ -49,7 +49,14 @@ fn custom_off_by_flag(reading: &mut Reading, hit: Hit<'_>) {
     let key = "disable_custom_all_reduce";
     if value(hit.rest, key).and_then(flag) == Some(true) {
         let reason = format!("{key} is set");
-        let off = hit.keyed(key, "True", CustomAllReduce::Off { reason });
+        let off = hit.keyed(
+            key,
+            "True",
+            CustomAllReduce::Off {
+                reason,
+                cause: OffCause::Flag,
+            },
+        );
         reading.say("custom all-reduce", |log| &mut log.custom_all_reduce, off);
     }
 }

@@ -45,7 +45,7 @@ fn rows(log: &EngineLog) -> Vec<Row> {
             &log.custom_all_reduce,
             |state| match state {
                 CustomAllReduce::Active => "on".to_owned(),
-                CustomAllReduce::Off { reason } => format!("off: {reason}"),
+                CustomAllReduce::Off { reason, .. } => format!("off: {reason}"),
             },
         ),
         row("graphs", &log.graphs, graphs),

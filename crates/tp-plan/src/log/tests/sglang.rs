@@ -41,7 +41,7 @@ fn a_log_of_sglang_says_it_too() {
     assert_eq!(value(&log.graphs), Some((Graphs::Captured { sizes }, 8)));
     assert_eq!(log.captured.len(), 1);
     assert_eq!(log.captured[0].count, 7);
-    let Some((CustomAllReduce::Off { reason }, 4)) = value(&log.custom_all_reduce) else {
+    let Some((CustomAllReduce::Off { reason, .. }, 4)) = value(&log.custom_all_reduce) else {
         panic!("{:?}", log.custom_all_reduce);
     };
     assert_eq!(

@@ -63,7 +63,7 @@ fn a_log_of_vllm_0_13_says_all_of_it_with_the_lines() {
         ),
         ("NCCL", "2.27.5", 5)
     );
-    let Some((CustomAllReduce::Off { reason }, 7)) = value(&log.custom_all_reduce) else {
+    let Some((CustomAllReduce::Off { reason, .. }, 7)) = value(&log.custom_all_reduce) else {
         panic!("{:?}", log.custom_all_reduce);
     };
     assert_eq!(
