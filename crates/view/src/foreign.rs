@@ -61,7 +61,7 @@ pub fn collectives(file: &CallFile) -> Document {
     if file.values.iter().any(|value| value.n == Some(1)) {
         findings.push(Item::plain("Each time is a mean of one loop: no interval."));
     }
-    let command = format!("tplens explain --tp1 TP1 --tp2 TPN --curve {}", file.origin);
+    let command = "tplens explain --model M --tp1 A --tp2 B --allreduce ".to_owned() + &file.origin;
     let is_curve = file
         .curve()
         .iter()

@@ -35,7 +35,7 @@ fn times_of_nccl_tests_end_with_the_least_time_and_the_largest_rate() {
     ! failed: all_gather_perf: began and has no row
     - Each time is a mean of one loop: no interval.
     Next: Explain a speed-up by these times.
-          tplens explain --tp1 TP1 --tp2 TPN --curve nccl.txt
+          tplens explain --model M --tp1 A --tp2 B --allreduce nccl.txt
     "#);
 }
 
