@@ -30,7 +30,8 @@ pub struct Claim {
 }
 
 /// What is wrong with a claim.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Finding {
     /// More was offered than was served: the rate is that of a burst.
     RateNotSustained {
@@ -47,6 +48,7 @@ pub enum Finding {
         of: f64,
     },
     /// The limit is kept by the mean and not by a high percentile.
+    #[strum(serialize = "slo-by-mean")]
     LimitByMean {
         /// The mean, ms.
         mean_ms: f64,
@@ -66,12 +68,7 @@ impl Finding {
     /// Its code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::RateNotSustained { .. } => "rate-not-sustained",
-            Self::WaitedForSlots { .. } => "waited-for-slots",
-            Self::LimitByMean { .. } => "slo-by-mean",
-            Self::PrefillBeyondPeak { .. } => "prefill-beyond-peak",
-        }
+        self.into()
     }
 }
 

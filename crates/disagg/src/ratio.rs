@@ -53,7 +53,8 @@ pub struct Plan {
 }
 
 /// What stops a plan from serving more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Limit {
     /// Prefill engines.
     Prefill,
@@ -71,13 +72,7 @@ impl Limit {
     /// Its code.
     #[must_use]
     pub fn code(self) -> &'static str {
-        match self {
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-            Self::DecodeSlots => "decode-slots",
-            Self::DecodeKv => "decode-kv",
-            Self::Link => "link",
-        }
+        self.into()
     }
 }
 

@@ -5,8 +5,21 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What a rule says of a subject, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Verdict {
     /// It breaks something, or costs a large part of what the machine can do.
     Bad,
@@ -26,12 +39,7 @@ impl Verdict {
     /// The word that is printed.
     #[must_use]
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Bad => "bad",
-            Self::Warn => "warn",
-            Self::Unknown => "unknown",
-            Self::Ok => "ok",
-        }
+        self.into()
     }
 }
 

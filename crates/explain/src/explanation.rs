@@ -43,7 +43,6 @@ pub struct Explanation {
     /// What came of it.
     pub outcome: Outcome,
     /// Whether the step followed the link in an ablation.
-    #[serde(default)]
     pub slope: Option<Slope>,
 }
 

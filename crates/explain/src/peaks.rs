@@ -26,7 +26,6 @@ pub struct Peak {
     /// Dense multiplications of bf16, TFLOP/s.
     pub bf16_tflops: f64,
     /// The same of FP8; `None` where the GPU has no units for it.
-    #[serde(default)]
     pub fp8_tflops: Option<f64>,
     /// Memory as drivers report it, GiB.
     pub memory_gib: u64,

@@ -32,10 +32,8 @@ pub struct GemmSeries {
     /// Type of the weights as the file names it; `None` where it has no such column.
     pub dtype: Option<String>,
     /// The GPU as the file names it; `None` where it has no such column, or nothing in it.
-    #[serde(default)]
     pub gpu: Option<String>,
     /// Version of the engine as the file names it; `None` where it has no such column, or nothing in it.
-    #[serde(default)]
     pub version: Option<String>,
     /// The shapes with their times.
     pub points: Vec<GemmPoint>,

@@ -47,7 +47,6 @@ pub struct TraceKernel {
     /// Time of all of them, us.
     pub total_us: f64,
     /// Median of one call's time, us; `None` where the file has none, as rocprofv3's.
-    #[serde(default)]
     pub median_us: Option<f64>,
     /// Standard deviation of one call's time, us; `None` where the file has none.
     pub deviation_us: Option<f64>,

@@ -151,8 +151,9 @@ pub enum Caveat {
 }
 
 /// What held during a run and has no figures of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Condition {
     /// The driver or the choice of a backend had something to say.
     BackendSaid,
@@ -208,32 +209,7 @@ impl Condition {
     /// Its code.
     #[must_use]
     pub fn code(self) -> &'static str {
-        match self {
-            Self::BackendSaid => "backend-said",
-            Self::MigHidden => "mig-hidden",
-            Self::UsersUnknown => "users-unknown",
-            Self::CacheUnknown => "cache-unknown",
-            Self::CopiesByKernel => "copies-by-kernel",
-            Self::FabricUnknown => "fabric-unknown",
-            Self::NvlinkInactive => "nvlink-inactive",
-            Self::NvlinkErrors => "nvlink-errors",
-            Self::FabricManager => "fabric-manager",
-            Self::LinkUnreadable => "link-unreadable",
-            Self::LinkReadingLost => "link-reading-lost",
-            Self::CrashNotRemembered => "crash-not-remembered",
-            Self::BudgetExceeded => "budget-exceeded",
-            Self::GateGaveUp => "gate-gave-up",
-            Self::PeerAccessKept => "peer-access-kept",
-            Self::LoadCoverage => "load-coverage",
-            Self::LoadByCopies => "load-by-copies",
-            Self::EngineKernelNotTimed => "engine-kernel-not-timed",
-            Self::TransportNotLogged => "transport-not-logged",
-            Self::ArmsSimulated => "arms-simulated",
-            Self::InterleavedMissing => "interleaved-missing",
-            Self::PlanAssumed => "plan-assumed",
-            Self::HostMemoryRanks => "host-memory-ranks",
-            Self::ArmOrder => "arm-order",
-        }
+        self.into()
     }
 
     /// As a caveat.

@@ -1,6 +1,5 @@
 //! Monotonic time behind a trait, so that budgets can be tested without waiting.
 
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// A source of monotonic time.
@@ -24,22 +23,5 @@ impl Monotonic {
 impl Clock for Monotonic {
     fn now(&self) -> Duration {
         self.0.elapsed()
-    }
-}
-
-/// A clock that moves only when it is told to.
-#[derive(Debug, Default)]
-pub struct Fake(Cell<Duration>);
-
-impl Fake {
-    /// Moves the clock forward.
-    pub fn advance(&self, by: Duration) {
-        self.0.set(self.0.get() + by);
-    }
-}
-
-impl Clock for Fake {
-    fn now(&self) -> Duration {
-        self.0.get()
     }
 }

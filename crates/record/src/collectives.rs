@@ -37,10 +37,8 @@ pub struct Collectives {
     #[serde(default)]
     pub transports: Vec<TransportFacts>,
     /// The engine whose own all-reduce was timed, where one was.
-    #[serde(default)]
     pub engine: Option<EngineRunFacts>,
     /// Who started the ranks, where it was not this program.
-    #[serde(default)]
     pub launcher: Option<LauncherFacts>,
     /// Caveats about the whole record.
     pub caveats: Vec<Caveat>,
@@ -147,10 +145,8 @@ pub struct CollectivePoint {
     #[serde(default)]
     pub cache: BufferCache,
     /// The engine's own code that did it, such as `vllm 0.13.0 CustomAllreduce`; `None` for the record's library.
-    #[serde(default)]
     pub engine: Option<String>,
     /// The arm by its name; `None` where there was one only.
-    #[serde(default)]
     pub arm: Option<String>,
     /// Which launch of the arm's processes, from 0.
     #[serde(default)]
@@ -173,7 +169,6 @@ pub enum CollectiveOutcome {
         /// Whether the result was compared with the exact sum, outside the timed region.
         verification: Verification,
         /// Interleaved only: the time of the work between two calls, alone, in microseconds. It was subtracted.
-        #[serde(default)]
         gap: Option<Box<Quantity>>,
     },
     /// It does not apply here.

@@ -3,14 +3,25 @@
 use std::fmt;
 use std::ops::Deref;
 
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// What kind of failure it was. It crosses processes and stands in records; nothing looks into the words beside it.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
 )]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FailureKind {
     /// The device is gone, or its context is broken for the rest of its process.
     DeviceLost,
@@ -41,19 +52,7 @@ impl FailureKind {
     /// The stable code of the kind.
     #[must_use]
     pub fn code(self) -> &'static str {
-        match self {
-            Self::DeviceLost => "device-lost",
-            Self::Hang => "hang",
-            Self::OutOfMemory => "out-of-memory",
-            Self::LibraryMissing => "library-missing",
-            Self::Permission => "permission",
-            Self::HostBusy => "host-busy",
-            Self::Stopped => "stopped",
-            Self::Unsupported => "unsupported",
-            Self::WrongData => "wrong-data",
-            Self::Dependency => "dependency",
-            Self::Internal => "internal",
-        }
+        self.into()
     }
 
     /// The failure of this kind in these words.
@@ -68,7 +67,8 @@ impl FailureKind {
 
 /// A failure: its kind and, for people, the words of whoever met it. A text alone, as in records of schema 1, is one of
 /// [`FailureKind::Internal`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 pub struct Failure {
     /// What kind.
     pub kind: FailureKind,
@@ -125,36 +125,26 @@ impl From<&str> for Failure {
     }
 }
 
-impl<'de> Deserialize<'de> for Failure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrMap;
+/// A failure as it stands in a record: whole, or its words alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Text(String),
+    Whole {
+        #[serde(default)]
+        kind: FailureKind,
+        #[serde(default)]
+        detail: String,
+        rank: Option<u32>,
+    },
+}
 
-        impl<'de> Visitor<'de> for TextOrMap {
-            type Value = Failure;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or an object with kind and detail")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Failure, E> {
-                Ok(Failure::from(text))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Failure, A::Error> {
-                let mut failure = Failure::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
-                        "kind" => failure.kind = map.next_value()?,
-                        "detail" => failure.detail = map.next_value()?,
-                        "rank" => failure.rank = map.next_value()?,
-                        _ => drop(map.next_value::<de::IgnoredAny>()?),
-                    }
-                }
-                Ok(failure)
-            }
+impl From<Stored> for Failure {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Text(detail) => detail.into(),
+            Stored::Whole { kind, detail, rank } => Self { kind, detail, rank },
         }
-
-        deserializer.deserialize_any(TextOrMap)
     }
 }
 

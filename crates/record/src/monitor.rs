@@ -166,16 +166,12 @@ pub struct MonitorValues {
     /// Packets sent again over PCIe.
     pub pcie_replays: Option<u32>,
     /// Memory errors that were corrected; absent in streams of before.
-    #[serde(default)]
     pub ecc_corrected: Option<u64>,
     /// Memory errors that were not.
-    #[serde(default)]
     pub ecc_uncorrected: Option<u64>,
     /// Rows of memory that were replaced; absent in streams of before, as the next one and the four of temperature.
-    #[serde(default)]
     pub row_remaps: Option<RowRemaps>,
     /// Pages of memory that were taken out of use.
-    #[serde(default)]
     pub retired_pages: Option<RetiredPages>,
     /// MHz of the multiprocessors.
     pub sm_clock_mhz: Option<u32>,
@@ -184,21 +180,16 @@ pub struct MonitorValues {
     /// Watts.
     pub power_w: Option<f64>,
     /// The sensor that the temperature and its thresholds are of; absent in streams of before.
-    #[serde(default)]
     pub temperature_sensor: Option<String>,
     /// Degrees Celsius.
     pub temperature_c: Option<u32>,
     /// Degrees Celsius below the temperature that it slows down at; below 0 where it is hotter.
-    #[serde(default)]
     pub temperature_margin_c: Option<i32>,
     /// Degrees Celsius that it lowers its clocks at to protect itself.
-    #[serde(default)]
     pub slowdown_c: Option<u32>,
     /// Degrees Celsius that it switches itself off at.
-    #[serde(default)]
     pub shutdown_c: Option<u32>,
     /// Degrees Celsius that it is to work at, at most.
-    #[serde(default)]
     pub most_operating_c: Option<u32>,
     /// Percent of time with a kernel.
     pub utilisation_percent: Option<u32>,

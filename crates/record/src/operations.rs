@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 /// A collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CollectiveKind {
     /// Every rank ends with the sum over all ranks.
     AllReduce,
@@ -16,6 +19,7 @@ pub enum CollectiveKind {
     Broadcast,
     /// Every rank sends to the next one and receives from the one before, round the ring.
     #[serde(rename = "sendrecv")]
+    #[strum(serialize = "sendrecv")]
     SendRecv,
 }
 
@@ -40,22 +44,12 @@ impl CollectiveKind {
     }
 }
 
-/// The name of the operation's program in nccl-tests, without `_perf`.
-impl std::fmt::Display for CollectiveKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::AllReduce => "all_reduce",
-            Self::AllGather => "all_gather",
-            Self::ReduceScatter => "reduce_scatter",
-            Self::Broadcast => "broadcast",
-            Self::SendRecv => "sendrecv",
-        })
-    }
-}
-
 /// The type of the elements that are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum ElementType {
     /// IEEE 754 binary32.
     F32,
@@ -83,18 +77,6 @@ impl ElementType {
     }
 }
 
-impl std::fmt::Display for ElementType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::F8E4m3 => "f8e4m3",
-            Self::F8E5m2 => "f8e5m2",
-        })
-    }
-}
-
 /// Where the result lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,8 +100,11 @@ pub enum BufferCache {
 }
 
 /// How calls follow each other; times of different modes are different numbers and are never merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum CallMode {
     /// Barrier, one call, wait: wall clock of the host, launch included.
     HostSynced,
@@ -140,15 +125,4 @@ impl CallMode {
         Self::Graph,
         Self::Interleaved,
     ];
-}
-
-impl std::fmt::Display for CallMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::HostSynced => "host_synced",
-            Self::BackToBack => "back_to_back",
-            Self::Graph => "graph",
-            Self::Interleaved => "interleaved",
-        })
-    }
 }

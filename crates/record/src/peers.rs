@@ -59,7 +59,6 @@ pub struct PeerProbe {
     #[serde(default)]
     pub kernels: KernelAccess,
     /// What lies around the path; `None` where nobody looked, as in records from before that, or where there is no bus.
-    #[serde(default)]
     pub surroundings: Option<PeerSurroundings>,
 }
 

@@ -106,7 +106,23 @@ impl<'c, C: Clock> Sampling<'c, C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Fake;
+    use std::cell::Cell;
+
+    /// A clock that moves only when it is told to.
+    #[derive(Debug, Default)]
+    struct Fake(Cell<Duration>);
+
+    impl Fake {
+        fn advance(&self, by: Duration) {
+            self.0.set(self.0.get() + by);
+        }
+    }
+
+    impl Clock for Fake {
+        fn now(&self) -> Duration {
+            self.0.get()
+        }
+    }
 
     fn plan() -> Plan {
         Plan::new(20, Duration::from_secs(1))

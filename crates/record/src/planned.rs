@@ -41,20 +41,14 @@ pub struct PlannedCollective {
 }
 
 /// Who does a collective inside an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum CollectivePath {
     /// The vendor's library: NCCL, RCCL, MCCL.
     Library,
     /// The engine's own one-shot kernel over peer memory.
     Custom,
-}
-
-impl std::fmt::Display for CollectivePath {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Library => "library",
-            Self::Custom => "custom",
-        })
-    }
 }

@@ -21,7 +21,6 @@ pub struct Serve {
     /// The metrics over them; `None` where no request completed or the run was broken off.
     pub summary: Option<ServeSummary>,
     /// What the load generator itself took and how late it was; `None` in records of 2026 and before, and of runs without an end.
-    #[serde(default)]
     pub client: Option<ServeClient>,
     /// What was read of the server beside the load; `None` in records from before, and where nothing was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +125,6 @@ pub struct ServeLoad {
     /// Seed of prompts and arrivals.
     pub seed: u64,
     /// What prompts are made of, in words, such as `random words` or `sharegpt`.
-    #[serde(default)]
     pub data: Option<String>,
     /// Lengths are drawn from `1 - ratio` to `1 + ratio` times those asked for; 0 where they are fixed.
     #[serde(default)]
@@ -135,7 +133,6 @@ pub struct ServeLoad {
     #[serde(default)]
     pub prefix_tokens: u32,
     /// What a request must keep to count in the goodput.
-    #[serde(default)]
     pub goals: Option<Goals>,
 }
 
@@ -223,45 +220,31 @@ pub struct ServeSummary {
     /// End-to-end latency, ms: until the last chunk that carries tokens, or the reply's end without a stream.
     pub e2el_ms: Option<Distribution>,
     /// Time to the first chunk whatever it holds, ms.
-    #[serde(default)]
     pub ttfc_ms: Option<Distribution>,
     /// Gaps shared among the tokens of the chunk that ends them, ms, one value a token after the first; where tokens of chunks are known.
-    #[serde(default)]
     pub itl_per_token_ms: Option<Distribution>,
     /// From the instant that the schedule wanted to the actual sending, ms; in an open loop only.
-    #[serde(default)]
     pub queue_ms: Option<Distribution>,
     /// End-to-end latency from the instant that the schedule wanted, ms; in an open loop only.
-    #[serde(default)]
     pub e2el_intended_ms: Option<Distribution>,
     /// Prompt lengths, tokens.
-    #[serde(default)]
     pub input_lengths: Option<Distribution>,
     /// Output lengths, tokens.
-    #[serde(default)]
     pub output_lengths: Option<Distribution>,
     /// Requests in flight at most at any instant.
-    #[serde(default)]
     pub peak_in_flight: Option<u32>,
     /// Most output tokens within one second, by tokens and not by chunks.
-    #[serde(default)]
     pub peak_output_tokens_per_s: Option<f64>,
     /// Prompt and output tokens per second.
-    #[serde(default)]
     pub total_tokens_per_s: Option<f64>,
     /// Completed requests within all goals, per second; `None` where no goals were set.
-    #[serde(default)]
     pub goodput_per_s: Option<f64>,
     /// Completed requests within all goals; `None` where no goals were set, or one of them cannot be judged.
-    #[serde(default)]
     pub good: Option<u32>,
     /// Time per output token over steps in which no other request was in prefill, ms, one value a request that had such.
-    #[serde(default)]
     pub tpot_decode_ms: Option<Distribution>,
     /// Time per output token over steps in which another request was in prefill, ms, one value a request that had such.
-    #[serde(default)]
     pub tpot_mixed_ms: Option<Distribution>,
     /// Part of the tokens after each request's first that came with such mixed steps, 0 to 1.
-    #[serde(default)]
     pub mixed_part: Option<f64>,
 }

@@ -14,17 +14,11 @@ pub struct ServeServer {
     /// The server's own counters.
     pub counters: Option<ServerCounters>,
     /// Why there are none, or no more from some reading on; `None` where nobody asked for them, too.
-    #[serde(default)]
     pub no_counters: Option<String>,
     /// What a monitor saw of the machine.
-    #[serde(default)]
     pub machine: Option<ServerMachine>,
     /// Why there is nothing; `None` where nobody asked for it.
-    #[serde(default)]
     pub no_machine: Option<String>,
-    /// Where the server's side contradicts the client's, or makes its numbers those of something else.
-    #[serde(default)]
-    pub cautions: Vec<String>,
 }
 
 /// The counters of a server, read before, during and after the measured part.

@@ -28,7 +28,6 @@ pub struct Cpus {
     /// `model name` of `/proc/cpuinfo`, or on Arm the implementer and part numbers.
     pub model: Option<String>,
     /// `vendor_id` of `/proc/cpuinfo`, such as `AuthenticAMD`; `None` where it does not say, as on Arm.
-    #[serde(default)]
     pub vendor: Option<String>,
     /// How many CPUs (hardware threads) are online.
     pub count: Option<usize>,

@@ -1,10 +1,22 @@
 //! The one document model: title, answer, what to do next, and sections of paragraphs, lists, tables and pictures. Each result fills
-//! it once; it is shown on a screen ([`Document::screen`]), as a page ([`Document::html`]) and as Markdown ([`Document::markdown`]).
+//! it once; it is shown on a screen ([`Document::screen`]) and as a page ([`Document::html`]).
 
 use crate::codes;
-use crate::page::{HeatMap, LimitBars, Plot, States, Verdicts, Waterfall};
+use crate::page::{Plot, Verdicts, Waterfall};
 
-pub use crate::page::Tone;
+/// What a line came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// It is good.
+    Good,
+    /// It is looked at.
+    Warning,
+    /// It is bad.
+    Bad,
+    /// It is unknown.
+    #[default]
+    Open,
+}
 
 /// A result as a person reads it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,12 +87,6 @@ pub enum Block {
     Verdicts(Verdicts),
     /// A number over another.
     Plot(Plot),
-    /// Numbers of pairs.
-    HeatMap(HeatMap),
-    /// Figures with the lines beyond which they are bad.
-    LimitBars(LimitBars),
-    /// States over time.
-    States(States),
 }
 
 /// A table; rows shorter than the heads are filled with nothing.

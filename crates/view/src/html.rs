@@ -119,9 +119,6 @@ impl Document {
                 self.picture(html, &verdicts.title, &verdicts.svg());
             }
             Block::Plot(plot) => self.picture(html, &plot.title, &plot.svg()),
-            Block::HeatMap(map) => self.picture(html, &map.title, &map.svg()),
-            Block::LimitBars(bars) => self.picture(html, &bars.title, &bars.svg()),
-            Block::States(states) => self.picture(html, &states.title, &states.svg()),
         }
     }
 

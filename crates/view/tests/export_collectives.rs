@@ -228,7 +228,7 @@ fn the_environment_is_in_no_form() {
     environment.insert("NCCL_DEBUG".to_owned(), "canary-3f9".to_owned());
     for text in [
         nccl_tests(&record).unwrap().text,
-        view::record(&record).markdown(),
+        view::record(&record).html(),
         view::csv::record(&record),
     ] {
         assert!(!text.contains("canary-3f9"), "{text}");

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::eight::{E4M3, E5M2};
 
 /// The type of the elements that are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Element {
     /// IEEE 754 binary32.
     F32,
@@ -37,13 +38,7 @@ impl Element {
     /// Its name as records write it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::F8E4m3 => "f8e4m3",
-            Self::F8E5m2 => "f8e5m2",
-        }
+        self.into()
     }
 
     /// Writes values in the machine's byte order, each rounded to the nearest, ties to even. As many as both have.

@@ -116,8 +116,9 @@ pub trait Communicator {
 }
 
 /// A collective operation. `elements` of a call are those of one rank's part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Operation {
     /// `to` of every rank becomes the element-wise sum of all ranks' `from`, of `elements` each.
     AllReduce,
@@ -130,6 +131,7 @@ pub enum Operation {
     Broadcast,
     /// `to` of rank r becomes `from` of rank r - 1, that of rank 0 the last one's: every rank sends to the next and receives from
     /// the one before, in one group.
+    #[strum(serialize = "send/recv")]
     SendRecv,
 }
 
@@ -146,13 +148,7 @@ impl Operation {
     /// As the vendors' manuals call it.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AllReduce => "all-reduce",
-            Self::AllGather => "all-gather",
-            Self::ReduceScatter => "reduce-scatter",
-            Self::Broadcast => "broadcast",
-            Self::SendRecv => "send/recv",
-        }
+        self.into()
     }
 
     /// Whether elements are added up, and not only moved.

@@ -31,10 +31,8 @@ pub struct Attribution {
     pub bars: Vec<Bar>,
     /// All collectives together, summed in each draw; with a half-width model what it measures of them, which a curve need not
     /// explain in full. `None` where there is no bar of them.
-    #[serde(default)]
     pub communication: Option<Bar>,
     /// What a model at a rank's width measured; `None` where there is none.
-    #[serde(default)]
     pub half: Option<HalfModel>,
     /// What communication and all that is unexplained take together: the step less all other causes.
     pub remainder: Range,
@@ -42,7 +40,6 @@ pub struct Attribution {
     pub claim: Claim,
     /// By how much the collectives of a curve or trace do not fit into the step, so that nothing is claimed of them; `None`
     /// where they fit.
-    #[serde(default)]
     pub misfit: Option<Misfit>,
     /// What one all-reduce would take if the whole remainder were communication; `None` where nothing is claimed.
     pub implied: Option<Implied>,
@@ -57,7 +54,6 @@ pub struct Attribution {
     pub free_links_by_arms: Option<Range>,
     /// Speed-up possible at this batch: if links were free, nothing were left unexplained and narrow GEMMs lost nothing, so that
     /// only the ideal share, work that never shards and the host remain. `None` in explanations from before.
-    #[serde(default)]
     pub possible: Option<Range>,
     /// Speed-up if the narrow GEMMs lost nothing.
     pub halved_gemms: Range,
@@ -74,7 +70,6 @@ pub struct Attribution {
     pub collectives: Vec<CollectiveCost>,
     /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`
     /// where gaps do, where none is in it, or where nothing bounds it.
-    #[serde(default)]
     pub prompts_ms: Option<f64>,
     /// What was assumed without being measured.
     pub priors: Vec<Prior>,

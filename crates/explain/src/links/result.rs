@@ -164,7 +164,6 @@ pub struct LinkPrediction {
     /// The other's.
     pub collectives_of_b: Vec<CollectiveCost>,
     /// How the two curves were timed, where one was timed otherwise than the other; `None` where both were alike.
-    #[serde(default)]
     pub modes: Option<(Option<CallMode>, Option<CallMode>)>,
 }
 

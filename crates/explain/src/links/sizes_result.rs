@@ -73,7 +73,6 @@ pub struct SizeAttribution {
     /// Of it, its own collectives.
     pub sent_of_fewer: Range,
     /// How good what they are read from is; `None` in comparisons from before.
-    #[serde(default)]
     pub grade_of_fewer: Option<Grade>,
     /// What they are read from.
     #[serde(default)]

@@ -14,10 +14,8 @@ pub struct NextStep {
     /// The commands, one after the other; empty where there is none for it.
     pub commands: Vec<String>,
     /// What it does to the interval of communication that is reported; `None` where it would give another figure instead.
-    #[serde(default)]
     pub narrows: Option<Narrowing>,
     /// What it takes, minutes: a server's start is taken for 5, on a simulated machine for a few seconds.
-    #[serde(default)]
     pub minutes: Option<f64>,
 }
 

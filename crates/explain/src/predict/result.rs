@@ -44,7 +44,6 @@ pub struct Prediction {
     pub measured_rates: Vec<MeasuredRate>,
     /// The size that speed-ups are against: one GPU, or where it does not hold the load the smallest that does; `None` where there
     /// are no speed-ups.
-    #[serde(default)]
     pub speed_up_over: Option<u32>,
     /// Where each input came from.
     pub inputs: Vec<InputSource>,
@@ -96,7 +95,6 @@ pub struct Predicted {
     /// What a client sees.
     pub serving: Serving,
     /// Sequences whose cache goes into the GPUs at their full length; `None` where the memory is not known.
-    #[serde(default)]
     pub cache_holds: Option<u32>,
     /// Collectives of a step with the time that a curve gives them; empty on one GPU.
     pub collectives: Vec<CollectiveCost>,

@@ -20,11 +20,9 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     name: String,
-    #[serde(default)]
     gpu: Option<String>,
     #[serde(default)]
     weights: Vec<String>,
-    #[serde(default)]
     engine: Option<String>,
     low: f64,
     high: f64,

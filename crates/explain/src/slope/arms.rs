@@ -26,7 +26,6 @@ pub struct Ablation {
     /// All-reduces of a decode step by the plan: the slope that links alone would give.
     pub planned: u32,
     /// What the step of every launch was taken from: one metric for all. `None` in files from before it was kept.
-    #[serde(default)]
     pub step_from: Option<StepFrom>,
     /// The arms, in the order of their first launch.
     pub arms: Vec<Arm>,
@@ -42,7 +41,6 @@ pub struct Arm {
     /// Variables, arguments and GPUs that make it, in words.
     pub how: String,
     /// Of a negative control: the arm that it is the control of. Where it is not said, the arm whose name its own holds.
-    #[serde(default)]
     pub control_of: Option<String>,
     /// What its launches measured.
     pub launches: Vec<Launch>,

@@ -10,10 +10,8 @@ use crate::range::Range;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
     /// The file of its arms; `None` where it came from none.
-    #[serde(default)]
     pub origin: Option<String>,
     /// The engine as the ablation has it; `None` where it does not say.
-    #[serde(default)]
     pub engine: Option<String>,
     /// The simulated machine behind it; `None` where all is measured.
     pub simulated: Option<String>,

@@ -36,7 +36,6 @@ pub struct Substituted {
     /// What was taken out.
     pub taken_out: CommunicationFrom,
     /// The curve or trace that it was read from; `None` where it is what other causes leave.
-    #[serde(default)]
     pub taken_from: Option<TimeSource>,
     /// The decode step, which is the time per output token, ms.
     pub step_ms: Range,
@@ -50,7 +49,6 @@ pub struct Substituted {
     pub communication_ms: Range,
     /// Speed-up where what such a curve leaves unexplained is communication, too, and is replaced with it; `None` where a curve of
     /// this box or a half-width model tells, or there is no curve.
-    #[serde(default)]
     pub if_all_is_communication: Option<Range>,
     /// The simulated machine behind the substitute.
     pub simulated: Option<String>,

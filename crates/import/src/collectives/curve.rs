@@ -28,7 +28,6 @@ pub struct CurvePoint {
     /// The library that did it, such as `nccl`, or `host` for shared host memory; `None` where the file does not say.
     pub library: Option<String>,
     /// The engine's own code that did it; `None` for the library.
-    #[serde(default)]
     pub engine: Option<String>,
     /// The file it came from.
     pub origin: String,

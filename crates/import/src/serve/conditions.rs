@@ -75,7 +75,6 @@ pub struct Conditions {
     /// Launch flags of the server that change a step.
     pub flags: BTreeMap<String, String>,
     /// The field that says that tokens were drafted (speculative decoding), with its value, such as `spec_decode_acceptance_rate = 61.2`.
-    #[serde(default)]
     pub drafted: Option<String>,
     /// Codes of the contradictions between figures of the file, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

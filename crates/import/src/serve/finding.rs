@@ -4,8 +4,9 @@
 use serde::Serialize;
 
 /// What is wrong with a result, or what one of its numbers does not mean.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, strum::IntoStaticStr)]
 #[serde(tag = "code", rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Finding {
     /// The load generator was the limit: its times are its own and not the server's.
     ClientLimit {
@@ -160,30 +161,7 @@ impl Finding {
     /// Its stable name.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::ClientLimit { .. } => "client-limit",
-            Self::InFlightDiffers { .. } => "in-flight-differs",
-            Self::MixedSteps { .. } => "mixed-steps",
-            Self::SecondWave { .. } => "second-wave",
-            Self::BurstNotRate { .. } => "burst-not-rate",
-            Self::LatencyAsTtft { .. } => "latency-as-ttft",
-            Self::InverseThroughput { .. } => "inverse-throughput",
-            Self::LatencyPerToken { .. } => "latency-per-token",
-            Self::TimesDisagree { .. } => "times-disagree",
-            Self::ImpossibleTime { .. } => "impossible-time",
-            Self::Survivors { .. } => "survivors",
-            Self::Saturated { .. } => "saturated",
-            Self::RequestsFailed { .. } => "requests-failed",
-            Self::RequestsMissing { .. } => "requests-missing",
-            Self::FewerOutputTokens { .. } => "fewer-output-tokens",
-            Self::PromptLengths { .. } => "prompt-lengths",
-            Self::TokensAsAsked { .. } => "tokens-as-asked",
-            Self::FiguresDiffer { .. } => "figures-differ",
-            Self::PeakBySecond { .. } => "peak-by-second",
-            Self::PeakBelowMean { .. } => "peak-below-mean",
-            Self::ValueNotTaken { .. } => "value-not-taken",
-            Self::BlockCut => "block-cut",
-        }
+        self.into()
     }
 
     /// Whether figures of the file contradict each other, so that nobody can say which of them hold.

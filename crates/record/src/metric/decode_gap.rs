@@ -3,17 +3,7 @@
 //! TPOT also holds the steps in which somebody else's prompt was worked on, and ITL the tail of a run in which the batch shrinks;
 //! in a short run both are far from a decode step.
 
-use super::Metric;
 use crate::ServeRequest;
-
-/// The definition.
-pub const METRIC: Metric = Metric {
-    name: "Decode gap",
-    title: "gap between tokens while all slots decode",
-    unit: "ms",
-    formula: "gap between successive chunks of one token each, from first to last token of as many requests as were asked to be in flight",
-    source: "tplens; a step that works on a prompt lies between a request's sending and its first token",
-};
 
 /// The gaps of each request, ms, in the order of the requests; none of a request whose chunks carry several tokens.
 ///

@@ -5,12 +5,8 @@
 pub struct Metric {
     /// Its short name in the field, such as `TTFT`.
     pub name: &'static str,
-    /// Its name in words.
-    pub title: &'static str,
     /// Its unit.
     pub unit: &'static str,
     /// How it is worked out.
     pub formula: &'static str,
-    /// Whose definition it is, and where ours differs from it.
-    pub source: &'static str,
 }

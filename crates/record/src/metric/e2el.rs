@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/lib/endpoint_request_func.py: latency; waiting for a free place in the client is not in it.
 pub const METRIC: Metric = Metric {
     name: "E2EL",
-    title: "end-to-end latency",
     unit: "ms",
     formula: "last chunk that carries tokens - sent; end of the reply - sent where it was not streamed",
-    source: "vLLM benchmarks/lib/endpoint_request_func.py: latency; waiting for a free place in the client is not in it",
 };
 
 /// The end-to-end latency of a request, ms.

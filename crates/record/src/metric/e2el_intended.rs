@@ -4,12 +4,11 @@ use super::{Metric, e2el, queue_time};
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py (0.33): e2el_including_client_queue; a client that leaves it out hides its queue (coordinated omission).
 pub const METRIC: Metric = Metric {
     name: "E2EL from intended",
-    title: "end-to-end latency from the intended instant",
     unit: "ms",
     formula: "E2EL + queue time; in an open loop only",
-    source: "vLLM benchmarks/serve.py (0.33): e2el_including_client_queue; a client that leaves it out hides its queue (coordinated omission)",
 };
 
 /// The latency, ms; `None` where no schedule wanted an instant.

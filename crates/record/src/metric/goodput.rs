@@ -4,12 +4,11 @@ use super::{Metric, e2el, queue_time, tpot, ttft};
 use crate::{Goals, ServeRequest};
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py (--goodput), after DistServe (Zhong et al., 2024); a reply of one token keeps any TPOT; vLLM counts from sending, which leaves the client's queue out.
 pub const METRIC: Metric = Metric {
     name: "Request goodput",
-    title: "completed requests within all goals, per second",
     unit: "req/s",
     formula: "completed requests with TTFT, TPOT and E2EL at most as the goals say / (last end - first send); in an open loop TTFT and E2EL from the intended instant",
-    source: "vLLM benchmarks/serve.py (--goodput), after DistServe (Zhong et al., 2024); a reply of one token keeps any TPOT; vLLM counts from sending, which leaves the client's queue out",
 };
 
 /// Whether a completed request kept every goal; `None` where it has no value that a goal asks for.

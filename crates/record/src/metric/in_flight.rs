@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: Little, A Proof for the Queuing Formula L = lambda W, 1961.
 pub const METRIC: Metric = Metric {
     name: "Requests in flight",
-    title: "mean requests in flight",
     unit: "requests",
     formula: "sum over all requests, failed ones too, of (end of the reply - sent) / (last end - first send)",
-    source: "Little, A Proof for the Queuing Formula L = lambda W, 1961",
 };
 
 /// The mean number in flight; the duration is in seconds and above zero.

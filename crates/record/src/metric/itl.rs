@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/lib/endpoint_request_func.py.
 pub const METRIC: Metric = Metric {
     name: "ITL",
-    title: "inter-token latency",
     unit: "ms",
     formula: "gap between successive chunks that carry tokens, all requests pooled; a chunk may carry several tokens",
-    source: "vLLM benchmarks/lib/endpoint_request_func.py",
 };
 
 /// The gaps of a request, ms; empty where the reply was not streamed or came in one chunk.

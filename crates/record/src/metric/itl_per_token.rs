@@ -4,12 +4,11 @@ use super::{Metric, tokens_of_chunks};
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: SGLang bench_serving.py shares a gap among the new tokens likewise; ITL is the gap per chunk.
 pub const METRIC: Metric = Metric {
     name: "ITL per token",
-    title: "inter-token latency per token",
     unit: "ms",
     formula: "gap between successive chunks / tokens in the later one, one value a token; where the tokens of each chunk are known",
-    source: "SGLang bench_serving.py shares a gap among the new tokens likewise; ITL is the gap per chunk",
 };
 
 /// One value a token after those of the first chunk, ms; empty where the tokens of chunks are not known.

@@ -4,21 +4,19 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition of prompt lengths.
+/// Source: usage.prompt_tokens of the OpenAI interface; lengths that were asked for stand with the load.
 pub const INPUT: Metric = Metric {
     name: "Input length",
-    title: "tokens of a prompt",
     unit: "tokens",
     formula: "prompt tokens by the server's count, one value a completed request",
-    source: "usage.prompt_tokens of the OpenAI interface; lengths that were asked for stand with the load",
 };
 
 /// The definition of reply lengths.
+/// Source: usage.completion_tokens of the OpenAI interface, else token ids, else chunks.
 pub const OUTPUT: Metric = Metric {
     name: "Output length",
-    title: "tokens of a reply",
     unit: "tokens",
     formula: "output tokens, one value a completed request",
-    source: "usage.completion_tokens of the OpenAI interface, else token ids, else chunks",
 };
 
 /// Prompt tokens; `None` where the server did not say.

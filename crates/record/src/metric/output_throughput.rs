@@ -3,12 +3,11 @@
 use super::Metric;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py; tokens of failed requests do not count.
 pub const METRIC: Metric = Metric {
     name: "Output token throughput",
-    title: "output tokens per second",
     unit: "tok/s",
     formula: "output tokens of completed requests / (last end - first send)",
-    source: "vLLM benchmarks/serve.py; tokens of failed requests do not count",
 };
 
 /// Output tokens per second; the duration is in seconds and above zero.

@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: tplens; counting those that touch a second (vLLM 0.13 to 0.33) gives up to twice as many.
 pub const METRIC: Metric = Metric {
     name: "Peak requests in flight",
-    title: "most requests in flight at any instant",
     unit: "requests",
     formula: "most requests, failed ones too, that were sent and whose reply had not ended; one that ends leaves before one that is sent at that instant",
-    source: "tplens; counting those that touch a second (vLLM 0.13 to 0.33) gives up to twice as many",
 };
 
 /// The most at any instant; `None` without requests.

@@ -7,12 +7,11 @@ use crate::ServeRequest;
 pub(crate) const WINDOW_MS: f64 = 1000.0;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py has it with fixed windows and counts chunks, so that speculative decoding lowers it.
 pub const METRIC: Metric = Metric {
     name: "Peak output token throughput",
-    title: "most output tokens within one second",
     unit: "tok/s",
     formula: "most tokens of completed requests in any window of 1 s that slides; a chunk counts with its tokens, where these are not known with an equal share of its reply's",
-    source: "vLLM benchmarks/serve.py has it with fixed windows and counts chunks, so that speculative decoding lowers it",
 };
 
 /// The most tokens within one second, failed requests left out; `None` where a completed one has no chunks or no count.

@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py (0.33): client_queue_time.
 pub const METRIC: Metric = Metric {
     name: "Queue time",
-    title: "wait in the client before sending",
     unit: "ms",
     formula: "sent - the instant that the schedule wanted; in an open loop only",
-    source: "vLLM benchmarks/serve.py (0.33): client_queue_time",
 };
 
 /// The wait, ms; `None` where no schedule wanted an instant.

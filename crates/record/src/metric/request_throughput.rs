@@ -3,12 +3,11 @@
 use super::Metric;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py; lead-in and tail are inside the duration.
 pub const METRIC: Metric = Metric {
     name: "Request throughput",
-    title: "completed requests per second",
     unit: "req/s",
     formula: "completed requests / (last end - first send)",
-    source: "vLLM benchmarks/serve.py; lead-in and tail are inside the duration",
 };
 
 /// Requests per second; the duration is in seconds and above zero.

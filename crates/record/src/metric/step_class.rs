@@ -7,21 +7,19 @@ use super::{Metric, tokens_of_chunks, ttft};
 use crate::ServeRequest;
 
 /// The definition for pure decode steps.
+/// Source: tplens.
 pub const DECODE: Metric = Metric {
     name: "TPOT, decode steps",
-    title: "time per output token while no other request is in prefill",
     unit: "ms",
     formula: "sum of a request's gaps without another one's prefill / tokens that came with them, one value a request",
-    source: "tplens",
 };
 
 /// The definition for mixed steps.
+/// Source: tplens; as seen by the client, so waiting in the server's queue is taken for prefill.
 pub const MIXED: Metric = Metric {
     name: "TPOT, mixed with prefill",
-    title: "time per output token while another request is in prefill",
     unit: "ms",
     formula: "the same over gaps with it: another request was sent by the first tenth of the gap and had no token by its middle",
-    source: "tplens; as seen by the client, so waiting in the server's queue is taken for prefill",
 };
 
 /// Part of a gap at its beginning within which a request may be sent and still be in its step: instants of one step differ by

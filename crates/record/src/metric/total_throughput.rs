@@ -3,12 +3,11 @@
 use super::Metric;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py; prompt tokens from a cache count, too.
 pub const METRIC: Metric = Metric {
     name: "Total token throughput",
-    title: "prompt and output tokens per second",
     unit: "tok/s",
     formula: "(prompt + output tokens of completed requests) / (last end - first send)",
-    source: "vLLM benchmarks/serve.py; prompt tokens from a cache count, too",
 };
 
 /// Tokens per second; the duration is in seconds and above zero.

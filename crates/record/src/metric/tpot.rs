@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/serve.py: (latency - ttft) / (output_len - 1), its latency ending at the last chunk with choices.
 pub const METRIC: Metric = Metric {
     name: "TPOT",
-    title: "time per output token after the first",
     unit: "ms",
     formula: "(last chunk that carries tokens - first one) / (output tokens - 1), one value a request",
-    source: "vLLM benchmarks/serve.py: (latency - ttft) / (output_len - 1), its latency ending at the last chunk with choices",
 };
 
 /// The time per output token, ms; `None` below two tokens, where nobody counted them, or where one chunk brought all.

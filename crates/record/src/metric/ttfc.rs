@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: tplens; what clients that take a role chunk for a token call TTFT (vLLM 0.13 and vllm-rs 0.33, chat).
 pub const METRIC: Metric = Metric {
     name: "Time to any chunk",
-    title: "time to the first chunk of a reply",
     unit: "ms",
     formula: "first bytes of a streamed reply's body - sent, also where they hold a role, a comment or progress and no token",
-    source: "tplens; what clients that take a role chunk for a token call TTFT (vLLM 0.13 and vllm-rs 0.33, chat)",
 };
 
 /// The time to the first chunk, ms; `None` where the reply was not streamed or nothing came.

@@ -4,12 +4,11 @@ use super::Metric;
 use crate::ServeRequest;
 
 /// The definition.
+/// Source: vLLM benchmarks/lib/endpoint_request_func.py (0.33), where a chunk with the role alone does not count either.
 pub const METRIC: Metric = Metric {
     name: "TTFT",
-    title: "time to first token",
     unit: "ms",
     formula: "first chunk that carries tokens - sent",
-    source: "vLLM benchmarks/lib/endpoint_request_func.py (0.33), where a chunk with the role alone does not count either",
 };
 
 /// The time to first token, ms; `None` where the reply was not streamed or brought no token.

@@ -20,12 +20,10 @@ pub struct EngineFacts {
     /// Tokens of one step at most; for SGLang of one prefill chunk.
     pub max_batched_tokens: u32,
     /// Sequences that run at once at most; `None` where the engine decides by free memory.
-    #[serde(default)]
     pub max_num_seqs: Option<u32>,
     /// Whose GPUs.
     pub vendor: Vendor,
     /// The GPU's architecture, such as `sm_90`; `None` where unknown.
-    #[serde(default)]
     pub architecture: Option<String>,
     /// Whether every pair of ranks has a direct NVLink or xGMI.
     #[serde(default)]

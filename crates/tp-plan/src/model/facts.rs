@@ -40,7 +40,6 @@ pub struct ModelFacts {
     /// Elements of one head.
     pub head_dim: u32,
     /// Elements that one token's latent has in a layer's cache, where attention is multi-head latent attention.
-    #[serde(default)]
     pub latent_kv: Option<u32>,
     /// Width of the dense feed-forward network; of a shared or dense one in a mixture of experts, 0 where there is none.
     pub intermediate: u32,

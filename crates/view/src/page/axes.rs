@@ -2,9 +2,6 @@
 //!
 //! What is drawn between the axes is each picture's own.
 
-use record::unit::ByteCount;
-
-use crate::page::scale::Log;
 use crate::page::svg::{Anchor, Drawing, cut};
 
 /// From one row of a legend to the next.
@@ -15,9 +12,6 @@ const FIRST_ROW: f64 = 14.0;
 
 /// Room below the plot for the words of the axis to the right.
 pub(crate) const BELOW: f64 = 46.0;
-
-/// Units that a size below the picture takes, with what is left free beside it.
-const SIZE: f64 = 67.0;
 
 /// Units that a character takes.
 const CHARACTER: f64 = 7.0;
@@ -73,23 +67,6 @@ pub(crate) fn ticks(
 ) -> Vec<Tick> {
     let tick = |value| (at(value), words(value));
     values.into_iter().map(tick).collect()
-}
-
-/// Powers of two along an axis of bytes, as many as have room.
-pub(crate) fn sizes(axis: &Log, area: Area) -> Vec<Tick> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a picture is some hundred units wide"
-    )]
-    let most = ((area.right - area.left) / SIZE) as usize;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a power of two within the sizes drawn"
-    )]
-    let words = |bytes: f64| ByteCount(bytes.round() as u64).to_string();
-    ticks(axis.powers(2.0, most), |bytes| axis.at(bytes), words)
 }
 
 /// A number without zeros at its end, nor the last digits of its binary form.
@@ -170,21 +147,5 @@ mod tests {
         // Left of 44 - 8 = 36 there is room for five characters of 7.
         assert!(drawn("12345").contains("x=\"36.0\" y=\"42.0\" text-anchor=\"end\">12345<"));
         assert!(drawn("123456").contains("x=\"4.0\" y=\"42.0\" text-anchor=\"start\">123456<"));
-    }
-
-    #[test]
-    fn as_many_sizes_as_have_room_are_powers_of_two() {
-        let area = Area {
-            left: 0.0,
-            right: 300.0,
-            top: 0.0,
-            bottom: 1.0,
-        };
-        // 1 KiB to 64 KiB are seven sizes; 300 / 67 has room for four, so that every second is shown.
-        let words: Vec<String> = sizes(&Log::over(1024.0, 65_536.0, 0.0, 300.0), area)
-            .into_iter()
-            .map(|(_, words)| words)
-            .collect();
-        assert_eq!(words, ["1 KiB", "4 KiB", "16 KiB", "64 KiB"]);
     }
 }

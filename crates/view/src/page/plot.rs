@@ -3,12 +3,9 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
-use crate::page::axes::{
-    Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, sizes, ticks,
-};
+use crate::page::axes::{Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, ticks};
 use crate::page::beside::Labels;
 use crate::page::scale::{Linear, Log, count, range};
-use crate::page::stretches::{self, Stretch};
 use crate::page::svg::{Anchor, Drawing, cut};
 
 /// A picture of one or more series.
@@ -35,10 +32,6 @@ pub struct Axis {
     pub label: String,
     /// Whether equal distances are equal factors; values are above zero then, others are not drawn.
     pub logarithmic: bool,
-    /// Whether its values are bytes, which stand there as powers of two; of a logarithmic axis to the right.
-    pub bytes: bool,
-    /// Parts of it that have names, which stand in place of numbers; only to the right.
-    pub stretches: Vec<Stretch>,
     /// From and to at least; without it, from the least to the largest value, a linear one from zero.
     pub range: Option<(f64, f64)>,
 }
@@ -186,18 +179,11 @@ impl Plot {
             bottom,
         };
         let along = |axis: &Scale| ticks(axis.ticks(), |at| axis.at(at), digits);
-        let stretches = &self.across.stretches;
-        let numbers = match &across {
-            _ if !stretches.is_empty() => Vec::new(),
-            Scale::Log(axis) if self.across.bytes => sizes(axis, area),
-            axis => along(axis),
-        };
         let axes = Axes {
-            across: (&self.across.label, numbers),
+            across: (&self.across.label, along(&across)),
             up: (&self.up.label, along(&up)),
         };
         axes.draw(&mut drawing, area);
-        stretches::draw(&mut drawing, area, stretches, |value| across.at(value));
         if self.simulated {
             let above = (RIGHT, top - 8.0);
             drawing.text("simulated", above, Anchor::End, "SIMULATED");
@@ -331,7 +317,6 @@ mod tests {
             Shape::Dotted,
             true,
         );
-        sizes.across.bytes = true;
         sizes.series[0].points[0].across = Some((8000.0, 9000.0));
         sizes.series[0].points[0].interval = Some((18.0, 20.0));
         sizes.marks = vec![PlotMark {
@@ -341,10 +326,7 @@ mod tests {
         let svg = sizes.svg();
         assert_eq!(svg.matches("class=\"whisker\"").count(), 2);
         assert_eq!(svg.matches("class=\"mark\"").count(), 1);
-        assert!(
-            svg.contains(">256 KiB: 161 a step<") && svg.contains(" KiB<"),
-            "{svg}"
-        );
+        assert!(svg.contains(">256 KiB: 161 a step<"), "{svg}");
     }
 
     #[test]
@@ -387,32 +369,6 @@ mod tests {
         // What is drawn in dots has no line in the legend.
         assert!(svg.contains(">●<") && !svg.contains("<polyline"));
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-    }
-
-    #[test]
-    fn named_stretches_stand_in_place_of_numbers() {
-        let mut boxes = plot(vec![point(1.0, 2.0), point(2.0, 3.0)], Shape::Dots, false);
-        boxes.across.range = Some((0.5, 2.5));
-        let numbered = boxes.svg();
-        let stretch = |name: &str, from: f64| Stretch {
-            name: name.to_owned(),
-            from,
-            to: from + 1.0,
-        };
-        boxes.across.stretches = vec![stretch("n1", 0.5), stretch("n2", 1.5)];
-        let named = boxes.svg();
-        // From 60 to 622 are two boxes of 281: their middles are 200.5 and 481.5.
-        assert!(
-            named.contains("x=\"200.5\"") && named.contains(">n1<"),
-            "{named}"
-        );
-        assert!(
-            named.contains("x=\"481.5\"") && named.contains(">n2<"),
-            "{named}"
-        );
-        // The numbers were 0.5, 1, 1.5, 2 and 2.5.
-        let words = |svg: &str| svg.matches("class=\"tick\"").count();
-        assert_eq!(words(&numbered) - words(&named), 5 - 2);
     }
 
     #[test]

@@ -68,17 +68,6 @@ impl Log {
         self.from + part * (self.to - self.from)
     }
 
-    /// Powers of `base` along the axis, thinned so that at most `most` are left.
-    pub(crate) fn powers(&self, base: f64, most: usize) -> Vec<f64> {
-        let first = (self.low.ln() / base.ln() - 1e-9).ceil();
-        let all: Vec<f64> = (0..64)
-            .map(|index| base.powf(first + f64::from(index)))
-            .take_while(|tick| *tick <= self.high * (1.0 + 1e-9))
-            .collect();
-        let every = all.len().div_ceil(most.max(1)).max(1);
-        all.into_iter().step_by(every).collect()
-    }
-
     /// Round values along the axis: 1, 2 and 5 times powers of ten, or in even steps where too few of those lie on it.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let coarse = self.one_two_five();
@@ -140,7 +129,6 @@ mod tests {
     #[test]
     fn log_ticks_are_powers_inside() {
         let axis = Log::over(8192.0, 1_048_576.0, 0.0, 70.0);
-        assert_eq!(axis.powers(2.0, 20).len(), 8);
         // 8 KiB to 1 MiB are seven doublings on 70 places: 64 KiB is the third.
         assert!((axis.at(65_536.0) - 30.0).abs() < 1e-9);
         assert_eq!(

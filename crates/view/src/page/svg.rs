@@ -33,16 +33,6 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         .chain(['…'])
         .collect()
 }
-
-/// A number without zeros at its end, with at most so many decimals.
-pub(crate) fn digits(number: f64, decimals: usize) -> String {
-    let text = format!("{number:.decimals$}");
-    if !text.contains('.') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// Pixels of a unit at least: below, words of 12 units cannot be read.
 const LEAST: f64 = 0.75;
 
@@ -76,14 +66,6 @@ impl Drawing {
             width * LEAST
         );
         Self { body }
-    }
-
-    /// The same for a small drawing, which is made no wider than this many pixels.
-    pub(crate) fn begin_at_most(most: f64, (width, height): (f64, f64), title: &str) -> Self {
-        let mut drawing = Self::begin(width, height, title);
-        let style = format!("style=\"max-width:{most:.0}px;min-width");
-        drawing.body = drawing.body.replacen("style=\"min-width", &style, 1);
-        drawing
     }
 
     /// The same for pages of a certain width only, `wide` or `narrow`, or for one that says so where it is too narrow: `sideways`.

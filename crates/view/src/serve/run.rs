@@ -61,8 +61,6 @@ fn found(record: &Record, serve: &Serve) -> Vec<Item> {
         found.push(Item::of(Tone::Bad, format!("The run broke off: {reason}")));
     }
     found.extend(serve.caveats.iter().map(caveats::line));
-    let server = serve.server.iter().flat_map(|server| &server.cautions);
-    found.extend(server.map(|caution| Item::of(Tone::Warning, caution)));
     found.sort_by_key(|item| item.tone != Tone::Bad);
     found
 }
