@@ -43,11 +43,7 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
     outputs::comparison(&args.flags, &comparison, (&document, show), code)
 }
 
-fn compared(
-    a: &Path,
-    b: &Path,
-    threshold: program::compare::Threshold,
-) -> anyhow::Result<Comparison<Number>> {
+fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<Comparison<Number>> {
     let ((a, of_a), (b, of_b)) = (opened(a)?, opened(b)?);
     let gone = |value: &Value<Number>| match of_b.get(&value.number.0) {
         Some((Verdict::Fail, code)) => Gone::Lost(code.code().to_owned()),
@@ -148,7 +144,7 @@ fn facts(of: &Fingerprint) -> Vec<Fact> {
 
 #[cfg(test)]
 mod tests {
-    use program::compare::Threshold;
+    use stats::Threshold;
 
     use super::*;
     use crate::report::{Check, Subject};

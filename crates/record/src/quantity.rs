@@ -22,6 +22,14 @@ pub enum Unit {
     Nanoseconds,
 }
 
+impl Unit {
+    /// Whether more of it is better.
+    #[must_use]
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Self::GbPerS | Self::TflopPerS)
+    }
+}
+
 impl std::fmt::Display for Unit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {

@@ -12,6 +12,7 @@ mod random;
 mod ratio;
 mod rounds;
 mod successive;
+mod verdict;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
 pub use launches::{OverLaunches, over_launches, ratio_by_launch};
@@ -23,6 +24,7 @@ pub use random::SplitMix;
 pub use ratio::{Ratio, ratio_of_medians};
 pub use rounds::rounds;
 pub use successive::{blocks, distribution_of_successive};
+pub use verdict::{Threshold, Verdict, judge_by};
 
 /// The values in ascending order; not-a-number must not occur.
 #[must_use]

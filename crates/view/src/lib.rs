@@ -9,6 +9,7 @@ mod cell;
 mod clean;
 pub mod codes;
 mod collectives;
+pub mod comparison;
 pub mod csv;
 pub mod document;
 mod ends;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use program::compare::{Threshold, Verdict, judge_by};
 use stats::median;
+use stats::{Threshold, Verdict, judge_by};
 
 use super::cells::{Band, Cells};
 use super::comparison::Comparison;

@@ -1,8 +1,8 @@
 //! Two sides of several results each: which result of the one is compared with which of the other.
 
 use import::serve::ServeResult;
-use program::compare::{Threshold, Verdict};
 use serde::Serialize;
+use stats::{Threshold, Verdict};
 
 use super::comparison::{Comparison, compare};
 use super::differences::Difference;

@@ -1,9 +1,10 @@
 //! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
 
 use import::serve::{Finding, Latency, ServeFormat, ServeResult};
-use program::compare::{Threshold, Verdict, both_simulated, judge_by};
+use program::compare::both_simulated;
 use serde::Serialize;
 use stats::{Interval, blocks, ratio_of_medians};
+use stats::{Threshold, Verdict, judge_by};
 
 use super::differences::Difference;
 use super::{humps, ratio};

@@ -1,6 +1,7 @@
 //! The document of a comparison: that of every program, with what makes two serving results another load.
 
-use program::compare::{self, ComparedRow, Verdict};
+use stats::Verdict;
+use view::comparison::{Compared, ComparedRow, verdict};
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
@@ -29,7 +30,7 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
         let words = side.findings.iter().map(view::imported::words);
         words.collect::<Vec<String>>()
     });
-    let mut document = compare::Screen {
+    let mut document = Compared {
         simulated: comparison.simulated.as_ref(),
         sides: [side("A", &comparison.a), side("B", &comparison.b)],
         differences: Vec::new(),
@@ -259,7 +260,7 @@ fn of_bands(cells: &Cells) -> Table {
                 .map_or_else(dash, |floor| format!("{:.1}%", floor * 100.0)),
             band.beyond_machine
                 .map_or_else(dash, |ratio| format!("{ratio:.3}")),
-            band.verdict.words().to_owned(),
+            verdict(band.verdict).to_owned(),
         ]);
     }
     table
@@ -291,7 +292,7 @@ fn loads(cells: &Cells) -> Table {
             times("output tokens"),
             times("TTFT mean"),
             times("TPOT mean"),
-            one.headline.verdict.words().to_owned(),
+            verdict(one.headline.verdict).to_owned(),
             one.grade.map_or_else(dash, |grade| format!("{grade:?}")),
         ]);
     }

@@ -15,11 +15,12 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use import::serve::read_all;
-use program::compare::{CompareFlags, Verdict, exit_code};
+use program::compare::{CompareFlags, exit_code};
 use program::outputs;
 use program::say;
 use program::show::Show;
 use record::exit;
+use stats::Verdict;
 
 use crate::show;
 use cells::{Band, Cells, Named};

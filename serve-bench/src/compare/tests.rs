@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use import::serve::read_all;
-use program::compare::{Threshold, Verdict};
+use stats::{Threshold, Verdict};
 
 use super::cells::{Cells, Named};
 use super::comparison::Grade;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use import::serve::{Latency, ServeResult};
-use program::compare::listed;
+use view::comparison::listed;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 

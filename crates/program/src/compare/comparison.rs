@@ -5,10 +5,9 @@
 use record::exit;
 use record::quantity::Unit;
 use serde::Serialize;
-use stats::{Interval, ratio_of_medians};
+use stats::{Interval, Threshold, Verdict, judge_by, ratio_of_medians};
 
 use super::flags::both_simulated;
-use super::verdict::{Threshold, Verdict, gain, judge};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 2;
@@ -198,7 +197,11 @@ pub fn compare<K: Clone + PartialEq + Serialize>(
     }
     rows.sort_by(|one, other| {
         let is_judged = |row: &Row<K>| row.verdict != Verdict::NotJudged;
-        let of_gain = || gain(one.ratio, one.unit).total_cmp(&gain(other.ratio, other.unit));
+        let gain = |row: &Row<K>| match row.unit.more_is_better() {
+            true => row.ratio,
+            false => row.ratio.recip(),
+        };
+        let of_gain = || gain(one).total_cmp(&gain(other));
         is_judged(other).cmp(&is_judged(one)).then_with(of_gain)
     });
     Ok(Comparison {
@@ -250,7 +253,7 @@ fn row<K: Clone>(a: &Value<K>, b: &Value<K>, threshold: Threshold) -> Row<K> {
         ratio,
         interval,
         verdict: match a.is_judged && b.is_judged {
-            true => judge(ratio, interval, a.unit, threshold),
+            true => judge_by(ratio, interval, a.unit.more_is_better(), 0.0, threshold),
             false => Verdict::NotJudged,
         },
     }

@@ -6,7 +6,8 @@ use anyhow::bail;
 use clap::Args;
 use record::exit;
 
-use super::verdict::Threshold;
+use stats::Threshold;
+
 use crate::places::check_file;
 
 /// How two files are compared.

@@ -3,13 +3,8 @@
 mod comparison;
 mod document;
 mod flags;
-mod text;
-mod verdict;
 
 pub use comparison::{
     Comparison, Difference, Fact, Gone, Missing, Row, Rules, Side, Value, compare,
 };
-pub use document::{ComparedRow, Screen};
 pub use flags::{CompareFlags, both_simulated, exit_code};
-pub use text::listed;
-pub use verdict::{Threshold, Verdict, judge_by};

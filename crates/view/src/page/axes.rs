@@ -2,6 +2,9 @@
 //!
 //! What is drawn between the axes is each picture's own.
 
+use record::unit::ByteCount;
+
+use crate::page::scale::Log;
 use crate::page::svg::{Anchor, Drawing, cut};
 
 /// From one row of a legend to the next.
@@ -12,6 +15,9 @@ const FIRST_ROW: f64 = 14.0;
 
 /// Room below the plot for the words of the axis to the right.
 pub(crate) const BELOW: f64 = 46.0;
+
+/// Units that a size below the picture takes, with what is left free beside it.
+const SIZE: f64 = 67.0;
 
 /// Units that a character takes.
 const CHARACTER: f64 = 7.0;
@@ -67,6 +73,23 @@ pub(crate) fn ticks(
 ) -> Vec<Tick> {
     let tick = |value| (at(value), words(value));
     values.into_iter().map(tick).collect()
+}
+
+/// Powers of two along an axis of bytes, as many as have room.
+pub(crate) fn sizes(axis: &Log, area: Area) -> Vec<Tick> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a picture is some hundred units wide"
+    )]
+    let most = ((area.right - area.left) / SIZE) as usize;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a power of two within the sizes drawn"
+    )]
+    let words = |bytes: f64| ByteCount(bytes.round() as u64).to_string();
+    ticks(axis.powers(2.0, most), |bytes| axis.at(bytes), words)
 }
 
 /// A number without zeros at its end, nor the last digits of its binary form.

@@ -3,7 +3,9 @@
 //! Lines differ by dashes, not by colour only. It is drawn narrower than other pictures, so that its words can still be read on
 //! a telephone.
 
-use crate::page::axes::{Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, ticks};
+use crate::page::axes::{
+    Area, Axes, BELOW, ROW, class_of, key, key_dot, number, row, sizes, ticks,
+};
 use crate::page::beside::Labels;
 use crate::page::scale::{Linear, Log, count, range};
 use crate::page::svg::{Anchor, Drawing, cut};
@@ -32,6 +34,8 @@ pub struct Axis {
     pub label: String,
     /// Whether equal distances are equal factors; values are above zero then, others are not drawn.
     pub logarithmic: bool,
+    /// Whether its values are bytes, which stand there as powers of two; of a logarithmic axis to the right.
+    pub bytes: bool,
     /// From and to at least; without it, from the least to the largest value, a linear one from zero.
     pub range: Option<(f64, f64)>,
 }
@@ -179,8 +183,12 @@ impl Plot {
             bottom,
         };
         let along = |axis: &Scale| ticks(axis.ticks(), |at| axis.at(at), digits);
+        let numbers = match &across {
+            Scale::Log(axis) if self.across.bytes => sizes(axis, area),
+            axis => along(axis),
+        };
         let axes = Axes {
-            across: (&self.across.label, along(&across)),
+            across: (&self.across.label, numbers),
             up: (&self.up.label, along(&up)),
         };
         axes.draw(&mut drawing, area);
@@ -317,6 +325,7 @@ mod tests {
             Shape::Dotted,
             true,
         );
+        sizes.across.bytes = true;
         sizes.series[0].points[0].across = Some((8000.0, 9000.0));
         sizes.series[0].points[0].interval = Some((18.0, 20.0));
         sizes.marks = vec![PlotMark {
@@ -326,7 +335,10 @@ mod tests {
         let svg = sizes.svg();
         assert_eq!(svg.matches("class=\"whisker\"").count(), 2);
         assert_eq!(svg.matches("class=\"mark\"").count(), 1);
-        assert!(svg.contains(">256 KiB: 161 a step<"), "{svg}");
+        assert!(
+            svg.contains(">256 KiB: 161 a step<") && svg.contains(" KiB<"),
+            "{svg}"
+        );
     }
 
     #[test]

@@ -68,6 +68,17 @@ impl Log {
         self.from + part * (self.to - self.from)
     }
 
+    /// Powers of `base` along the axis, thinned so that at most `most` are left.
+    pub(crate) fn powers(&self, base: f64, most: usize) -> Vec<f64> {
+        let first = (self.low.ln() / base.ln() - 1e-9).ceil();
+        let all: Vec<f64> = (0..64)
+            .map(|index| base.powf(first + f64::from(index)))
+            .take_while(|tick| *tick <= self.high * (1.0 + 1e-9))
+            .collect();
+        let every = all.len().div_ceil(most.max(1)).max(1);
+        all.into_iter().step_by(every).collect()
+    }
+
     /// Round values along the axis: 1, 2 and 5 times powers of ten, or in even steps where too few of those lie on it.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let coarse = self.one_two_five();

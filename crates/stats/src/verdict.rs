@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use record::quantity::Unit;
 use serde::{Serialize, Serializer};
-use stats::Interval;
+
+use crate::Interval;
 
 /// Without an interval, a ratio must be this many thresholds away to be told from noise (our choice: nvbandwidth's own three
 /// samples were seen to spread by several percent).
@@ -52,49 +52,6 @@ pub enum Verdict {
     NotJudged,
 }
 
-impl Verdict {
-    /// What stands in a table.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Regression => "REGRESSION",
-            Self::Unclear => "not told from noise",
-            Self::Same => "same",
-            Self::Faster => "faster",
-            Self::NotJudged => "not judged",
-        }
-    }
-}
-
-/// Whether more of a unit is better.
-fn more_is_better(unit: Unit) -> bool {
-    match unit {
-        Unit::GbPerS | Unit::TflopPerS => true,
-        Unit::Microseconds | Unit::Nanoseconds => false,
-    }
-}
-
-/// How much better B is than A: above 1 is better.
-#[must_use]
-pub(super) fn gain(ratio: f64, unit: Unit) -> f64 {
-    if more_is_better(unit) {
-        ratio
-    } else {
-        ratio.recip()
-    }
-}
-
-/// The verdict on B/A, where both were measured alike.
-#[must_use]
-pub(super) fn judge(
-    ratio: f64,
-    interval: Option<Interval>,
-    unit: Unit,
-    threshold: Threshold,
-) -> Verdict {
-    judge_by(ratio, interval, more_is_better(unit), 0.0, threshold)
-}
-
 /// The verdict on B/A, of which more is better or less; `noise` is what two runs of one setting differ by beyond the threshold.
 #[must_use]
 pub fn judge_by(
@@ -132,36 +89,30 @@ mod tests {
 
     const FIVE: Threshold = Threshold(0.05);
 
-    fn of(ratio: f64, half_width: f64, unit: Unit) -> Verdict {
+    fn of(ratio: f64, half_width: f64, more_is_better: bool) -> Verdict {
         let interval = Interval {
             low: ratio - half_width,
             high: ratio + half_width,
             level: 0.95,
         };
-        judge(ratio, Some(interval), unit, FIVE)
+        judge_by(ratio, Some(interval), more_is_better, 0.0, FIVE)
     }
 
     #[test]
     fn the_whole_interval_must_lie_beyond_the_threshold() {
         // 0.90 +- 0.02 ends at 0.92, below 0.95; 0.94 +- 0.02 ends at 0.96, which is not.
-        assert_eq!(of(0.90, 0.02, Unit::GbPerS), Verdict::Regression);
-        assert_eq!(of(0.94, 0.02, Unit::GbPerS), Verdict::Unclear);
-        assert_eq!(of(1.00, 0.04, Unit::GbPerS), Verdict::Same);
-        assert_eq!(of(1.00, 0.06, Unit::GbPerS), Verdict::Unclear);
-        assert_eq!(of(1.10, 0.02, Unit::GbPerS), Verdict::Faster);
-    }
-
-    #[test]
-    fn more_nanoseconds_are_worse() {
-        assert_eq!(of(1.10, 0.02, Unit::Nanoseconds), Verdict::Regression);
-        assert_eq!(of(0.90, 0.02, Unit::Microseconds), Verdict::Faster);
-        // 1.25 times the time is 0.8 times as good.
-        assert_eq!(gain(1.25, Unit::Nanoseconds), 0.8);
+        assert_eq!(of(0.90, 0.02, true), Verdict::Regression);
+        assert_eq!(of(0.94, 0.02, true), Verdict::Unclear);
+        assert_eq!(of(1.00, 0.04, true), Verdict::Same);
+        assert_eq!(of(1.00, 0.06, true), Verdict::Unclear);
+        assert_eq!(of(1.10, 0.02, true), Verdict::Faster);
+        assert_eq!(of(1.10, 0.02, false), Verdict::Regression);
+        assert_eq!(of(0.90, 0.02, false), Verdict::Faster);
     }
 
     #[test]
     fn without_an_interval_three_thresholds_are_needed() {
-        let of = |ratio| judge(ratio, None, Unit::GbPerS, FIVE);
+        let of = |ratio| judge_by(ratio, None, true, 0.0, FIVE);
         assert_eq!(of(0.96), Verdict::Same);
         assert_eq!(of(0.90), Verdict::Unclear);
         assert_eq!(of(0.84), Verdict::Regression);
