@@ -91,7 +91,7 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
         clean = false;
         writeln!(out, "tidy: CHANGELOG.md: {}", finding.what)?;
     }
-    for finding in ceilings(out, &root, &repository, mode)? {
+    for finding in ceilings(&root, &repository, mode)? {
         clean = false;
         writeln!(out, "tidy: {}: {}", ratchet::FILE, finding.what)?;
     }
@@ -110,38 +110,16 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
 }
 
 /// Compares the table of ceilings with what is counted, or lowers it first.
-fn ceilings(
-    out: &mut impl Write,
-    root: &Path,
-    repository: &Repository,
-    mode: Mode,
-) -> Result<Vec<Finding>> {
+fn ceilings(root: &Path, repository: &Repository, mode: Mode) -> Result<Vec<Finding>> {
     let file = root.join(ratchet::FILE);
-    let mut text = fs::read_to_string(&file).unwrap_or_default();
+    let text = fs::read_to_string(&file).unwrap_or_default();
     let mut table = Table::parse(&text).context(ratchet::FILE)?;
     let counts = repository.counts();
-    let room: Vec<String> = table
-        .room(&counts)
-        .iter()
-        .map(|(what, room)| format!("{what} by {room}"))
-        .collect();
-    let verb = match mode {
-        Mode::Check => "can fall (`cargo xtask tidy --tighten`)",
-        Mode::Tighten => "fell",
-    };
-    if !room.is_empty() {
-        writeln!(out, "tidy: note: ceilings {verb}: {}", room.join(", "))?;
-    }
     if mode == Mode::Tighten {
         table = table.tightened(&counts);
-        text = table.render();
-        fs::write(&file, &text).context(ratchet::FILE)?;
+        fs::write(&file, table.render()).context(ratchet::FILE)?;
     }
-    let mut findings = table.check(&counts);
-    if let Some(before) = ratchet::committed(root, &text) {
-        findings.extend(table.check_raises(&before));
-    }
-    Ok(findings)
+    Ok(table.check(&counts))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What kind of failure it was. It crosses processes and stands in records; nothing looks into the words beside it.
 #[derive(
@@ -67,8 +68,7 @@ impl FailureKind {
 
 /// A failure: its kind and, for people, the words of whoever met it. A text alone, as in records of schema 1, is one of
 /// [`FailureKind::Internal`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "Stored")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Failure {
     /// What kind.
     pub kind: FailureKind,
@@ -125,26 +125,36 @@ impl From<&str> for Failure {
     }
 }
 
-/// A failure as it stands in a record: whole, or its words alone.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Stored {
-    Text(String),
-    Whole {
-        #[serde(default)]
-        kind: FailureKind,
-        #[serde(default)]
-        detail: String,
-        rank: Option<u32>,
-    },
-}
+impl<'de> Deserialize<'de> for Failure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrMap;
 
-impl From<Stored> for Failure {
-    fn from(stored: Stored) -> Self {
-        match stored {
-            Stored::Text(detail) => detail.into(),
-            Stored::Whole { kind, detail, rank } => Self { kind, detail, rank },
+        impl<'de> Visitor<'de> for TextOrMap {
+            type Value = Failure;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or an object with kind and detail")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Failure, E> {
+                Ok(Failure::from(text))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Failure, A::Error> {
+                let mut failure = Failure::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "kind" => failure.kind = map.next_value()?,
+                        "detail" => failure.detail = map.next_value()?,
+                        "rank" => failure.rank = map.next_value()?,
+                        _ => drop(map.next_value::<de::IgnoredAny>()?),
+                    }
+                }
+                Ok(failure)
+            }
         }
+
+        deserializer.deserialize_any(TextOrMap)
     }
 }
 

@@ -1,13 +1,12 @@
 //! `cargo xtask golden`: runs the commands of `golden/cases.toml` and compares their numbers and codes with `golden/values`.
 //!
-//! It compares no sentence. A value that moves fails unless `golden/moved.toml` lists it with a reason; `--write` takes listed moves, and
-//! cases that are new, into the values.
+//! It compares no sentence. A value that moves fails; `--write` takes what moved, and cases that are new, into the values, whose
+//! commit says why.
 
 mod cases;
 mod compare;
 mod csv;
 mod edit;
-mod moved;
 mod names;
 mod run;
 mod values;
@@ -22,7 +21,6 @@ use anyhow::{Context, Result};
 
 use self::cases::{Case, Cases};
 use self::compare::{Move, by_group, compare, table};
-use self::moved::{Moved, glob};
 use self::names::Names;
 use self::run::Bench;
 use self::values::Values;
@@ -41,7 +39,7 @@ const ROUNDING: f64 = 1e-9;
 pub(crate) struct Options {
     /// Also the cases that take long.
     full: bool,
-    /// Takes the new values where all moves are listed.
+    /// Takes the new values.
     write: bool,
     /// Only cases whose id begins so.
     only: String,
@@ -82,8 +80,6 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
         let file = golden.join(name);
         fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))
     };
-    let moved_text = read("moved.toml")?;
-    let moved = Moved::parse(&moved_text)?;
     let cases = Cases::parse(&read("cases.toml")?)?;
     let names: Names = toml::from_str(&read("names.toml")?).context("names.toml does not read")?;
     let old = values::read(&golden.join("values"))?;
@@ -109,83 +105,35 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<Counts> {
     let find = |id: &str| bench.cases.all.iter().find(|case| case.id == id);
     let tolerance = |id: &str| find(id).map_or(0.0, |case| case.tolerance).max(ROUNDING);
     let moves = compare(&old, &ran, |id| find(id).is_some(), tolerance);
-    // A case without any value before is made, not moved.
-    let (made, moves): (Vec<Move>, Vec<Move>) = moves
-        .into_iter()
-        .partition(|one| options.write && !old.contains_key(&one.case));
-    let (listed, unlisted): (Vec<&Move>, Vec<&Move>) =
-        moves.iter().partition(|one| moved.allows(one).is_some());
-    for (title, moves) in [
-        ("moved", &unlisted),
-        ("moved as listed in moved.toml", &listed),
-    ] {
-        if !moves.is_empty() {
-            writeln!(out, "{title}: {} values", moves.len())?;
-            write!(out, "{}{}", table(moves, AT_MOST), by_group(moves))?;
+    if !moves.is_empty() {
+        let shown: Vec<&Move> = moves.iter().collect();
+        writeln!(out, "moved: {} values", moves.len())?;
+        write!(out, "{}{}", table(&shown, AT_MOST), by_group(&shown))?;
+    }
+    if options.write && bad.is_empty() {
+        let mut all: Values = old;
+        all.retain(|id, _| find(id).is_some());
+        for (id, values) in &ran {
+            let before = all.remove(id).unwrap_or_default();
+            let kept = values.iter().map(|(name, new)| {
+                let moved = moves.iter().any(|one| one.case == *id && one.name == *name);
+                // What lies within the tolerance does not creep.
+                let value = before.get(name).filter(|_| !moved).unwrap_or(new);
+                (name.clone(), value.clone())
+            });
+            all.insert(id.clone(), kept.collect());
         }
-    }
-    let ran_all = |pattern: &str| {
-        let mut matching = bench
-            .cases
-            .all
-            .iter()
-            .filter(|case| glob(pattern, &case.id));
-        matching.all(|case| ran.contains_key(&case.id))
-    };
-    let idle = moved.idle(&moves, ran_all);
-    for entry in &idle {
-        writeln!(
-            out,
-            "moved.toml: nothing moves as `{entry}` says; delete it"
-        )?;
-    }
-    bad.extend(unlisted.iter().map(|one| one.case.clone()));
-    bad.extend(idle);
-    let halves = moved.used(&moves, |pattern| options.write && !ran_all(pattern));
-    for entry in &halves {
-        writeln!(
-            out,
-            "moved.toml: not all cases of `{entry}` ran; write with --full and no prefix"
-        )?;
-    }
-    bad.extend(halves);
-    if options.write {
-        if bad.is_empty() {
-            let mut all: Values = old;
-            all.retain(|id, _| find(id).is_some());
-            for (id, values) in &ran {
-                let before = all.remove(id).unwrap_or_default();
-                let kept = values.iter().map(|(name, new)| {
-                    let moved = moves.iter().any(|one| one.case == *id && one.name == *name);
-                    // What lies within the tolerance does not creep.
-                    let value = before.get(name).filter(|_| !moved).unwrap_or(new);
-                    (name.clone(), value.clone())
-                });
-                all.insert(id.clone(), kept.collect());
-            }
-            values::write(&golden.join("values"), &all)?;
-            let stamped = moved.stamped(&moved_text, &moves);
-            fs::write(golden.join("moved.toml"), stamped)?;
-            writeln!(
-                out,
-                "written: {} new values, {} moved",
-                made.len(),
-                listed.len()
-            )?;
-        } else {
-            writeln!(
-                out,
-                "not written: list what moves in golden/moved.toml, with a reason"
-            )?;
-        }
+        values::write(&golden.join("values"), &all)?;
+        writeln!(out, "written: say in the commit why they moved")?;
+    } else {
+        bad.extend(moves.iter().map(|one| one.case.clone()));
     }
     let count: usize = ran.values().map(BTreeMap::len).sum();
     writeln!(
         out,
-        "{} cases, {count} values, {} moved ({} listed); {took:.0} s",
+        "{} cases, {count} values, {} moved; {took:.0} s",
         chosen.len(),
         moves.len(),
-        listed.len(),
     )?;
     let passed = chosen.iter().filter(|case| !bad.contains(&case.id)).count();
     Ok(Counts::of(passed as u64, bad.len() as u64))
@@ -226,7 +174,6 @@ mod tests {
     fn the_files_of_the_corpus_read() {
         let golden = cargo::root().unwrap().join("golden");
         let read = |name: &str| fs::read_to_string(golden.join(name)).unwrap();
-        Moved::parse(&read("moved.toml")).unwrap();
         toml::from_str::<Names>(&read("names.toml")).unwrap();
         let cases = Cases::parse(&read("cases.toml")).unwrap();
         // Every value belongs to a case that is there.

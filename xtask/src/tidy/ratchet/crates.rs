@@ -12,9 +12,6 @@ use crate::tidy::code::in_word;
 /// Folders of a crate that hold tests only.
 const TEST_FOLDERS: &[&str] = &["tests", "benches", "examples"];
 
-/// What makes a sentence, apart from functions that return one.
-const FORMATS: &[&str] = &["format!(", "write!(", "writeln!("];
-
 /// Readers of other tools' text: they must look for sentences.
 const READERS: &[&str] = &[
     "crates/doctor/",
@@ -50,8 +47,6 @@ struct Crate {
     lines: Lines,
     /// Functions that return text.
     strings: usize,
-    /// Calls of macros that write text.
-    formats: usize,
     /// Searches for two words or more in a text.
     searches: usize,
     modules: Modules,
@@ -107,7 +102,6 @@ impl Repository {
                 ("circles", circles),
                 ("files-in-circles", files),
                 ("string-functions", row.strings),
-                ("formats", row.formats),
                 ("sentence-searches", row.searches),
             ] {
                 counts.insert((name.clone(), what.to_owned()), count);
@@ -127,9 +121,6 @@ impl Crate {
         self.lines = self.lines.plus(lines);
         let returned = product.split("->").skip(1);
         self.strings += returned.filter(|after| is_string(after)).count();
-        for call in FORMATS {
-            self.formats += product.matches(call).count();
-        }
         if !READERS.iter().any(|reader| path.starts_with(reader)) {
             for call in SEARCHES {
                 let searches = product.split(call).skip(1);

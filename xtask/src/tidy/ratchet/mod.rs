@@ -1,15 +1,13 @@
-//! Ceilings that may fall and rise only with a reason: how much each crate and page holds.
+//! Ceilings that fall: how much each crate and page holds.
 //!
 //! What is counted and how is in `crates` and the files that it uses, what is allowed in `table`.
 
 mod circles;
 mod crates;
-mod history;
 mod lines;
 mod paths;
 mod table;
 
 pub(super) use self::crates::Repository;
-pub(super) use self::history::committed;
 pub(super) use self::lines::Lines;
 pub(super) use self::table::{FILE, Table};
