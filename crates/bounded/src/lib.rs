@@ -1,10 +1,9 @@
-//! Reading files that anybody may have written: no more bytes than a limit, whatever the file is, and no more values.
+//! Reading files that anybody may have written: no more bytes than a limit, whatever the file is.
 //!
 //! It knows no format. Files of the kernel and of a run in progress are read where they are used.
 #![forbid(unsafe_code)]
 
 mod encoding;
-mod json;
 pub mod pasted;
 
 use std::fs::{File, OpenOptions};
@@ -15,7 +14,6 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 pub use encoding::{decoded, decoded_lossy, other_encoding};
-pub use json::{MOST_VALUES, TREE, TYPED, Weights, fits, weight};
 
 /// Records and journals: a load's ten million instants at 20 bytes each, and room.
 pub const RECORD: u64 = 256 << 20;
@@ -65,21 +63,6 @@ pub fn too_large(most: u64) -> io::Error {
 /// As [`read`], and where it is in another encoding than UTF-8, which the error names.
 pub fn text(path: &Path, most: u64) -> io::Result<String> {
     decoded(read(path, most)?)
-}
-
-/// A file of JSON as text, whose values fit into memory.
-///
-/// # Errors
-/// As [`text`], and where it holds too many values.
-pub fn json(path: &Path, most: u64, weights: &Weights) -> io::Result<String> {
-    let json = text(path, most)?;
-    match fits(json.as_bytes(), weights) {
-        true => Ok(json),
-        false => Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "it holds more values than fit into memory",
-        )),
-    }
 }
 
 /// The bytes of a regular file; a pipe does not make it wait.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bounded::{RECORD, RESULT, TEXT, TREE};
+use bounded::{RECORD, RESULT, TEXT};
 
 use super::error::ImportError;
 use record::{FolderError, Record, load, read_text};
@@ -32,12 +32,6 @@ impl Source {
         let most = if is_json { RESULT } else { TEXT };
         if text.len() as u64 > most {
             return Err(too_large(path, most).into());
-        }
-        if is_json && !bounded::fits(text.as_bytes(), &TREE) {
-            return Err(ImportError::Unusable {
-                origin: origin.to_owned(),
-                why: "holds more values than a result of one benchmark".to_owned(),
-            });
         }
         Ok(Self::Text(match is_json {
             true => text,

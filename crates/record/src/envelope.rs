@@ -224,7 +224,6 @@ impl Record {
                 found: versioned.header.schema,
             });
         }
-        refuse_large(text, origin)?;
         let record: Self = serde_json::from_str(text).map_err(not_a_record)?;
         record.checked(origin)
     }
@@ -260,7 +259,6 @@ impl Record {
     /// # Errors
     /// A journal without a header, a whole line that is no journal line, or a newer schema.
     pub fn from_journal(text: &str, origin: &str) -> Result<Self, RecordError> {
-        refuse_large(text, origin)?;
         let mut header: Option<Header> = None;
         let mut payload = None;
         let (mut status, mut exit_code) = (Status::Broken, crate::exit::INTERNAL);
@@ -357,15 +355,6 @@ struct VersionedHeader {
 struct Parts {
     header: Option<IgnoredAny>,
     payload: Option<IgnoredAny>,
-}
-
-fn refuse_large(text: &str, origin: &str) -> Result<(), RecordError> {
-    match bounded::fits(text.as_bytes(), &bounded::TYPED) {
-        true => Ok(()),
-        false => Err(RecordError::TooManyValues {
-            origin: origin.to_owned(),
-        }),
-    }
 }
 
 /// What a program's journal adds up to before its first event.

@@ -72,12 +72,6 @@ pub enum RecordError {
         /// The file.
         origin: String,
     },
-    /// More values than memory is left for.
-    #[error("{origin} holds more values than any record of ours")]
-    TooManyValues {
-        /// The file.
-        origin: String,
-    },
     /// Written by a newer program.
     #[error("{origin} has schema {found}, this program reads up to {SCHEMA}; use a newer tplens")]
     TooNew {

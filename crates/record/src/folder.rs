@@ -357,25 +357,7 @@ mod tests {
                 request: Box::new(request(chunks)),
             })
         };
-        // A record has a comma between two requests, as a list has.
-        let listed = |chunks| format!("{},", serde_json::to_string(&request(chunks)).unwrap());
         let lined = |chunks| serde_json::to_string(&line(chunks)).unwrap() + "\n";
-        let weight = |text: &str| bounded::weight(text.as_bytes(), &bounded::TYPED);
-        // Without chunks, and as many chunks as a load takes in.
-        for (chunks, most) in [(0, u64::MAX), (128, 10_000_000 / 128)] {
-            let fit = JOURNAL_ROOM / lined(chunks).len() as u64;
-            for text in [
-                lined(chunks),
-                format!("[{},{}", listed(chunks), listed(chunks)),
-            ] {
-                let each = weight(&text) / text.matches("sent_ms").count() as u64;
-                let all = fit.min(most) * each;
-                assert!(
-                    all < bounded::MOST_VALUES,
-                    "{chunks}: {fit} x {each} = {all}"
-                );
-            }
-        }
         let path = std::env::temp_dir().join(format!("tplens-many-{}", std::process::id()));
         let folder = ResultFolder::create(&path).unwrap();
         let header = Line::Header {

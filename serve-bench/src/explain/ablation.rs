@@ -31,12 +31,8 @@ const DRAWS: u32 = 4000;
 pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     let bad = |why: String| Stop::Usage(format!("--ablation {}: {why}", file.display()));
     let inside = file.join(FILE);
-    let text = bounded::json(
-        if file.is_dir() { &inside } else { file },
-        bounded::RESULT,
-        &bounded::TYPED,
-    )
-    .map_err(|error| bad(error.to_string()))?;
+    let text = bounded::text(if file.is_dir() { &inside } else { file }, bounded::RESULT)
+        .map_err(|error| bad(error.to_string()))?;
     let ablation: Ablation = serde_json::from_str(&text).map_err(|error| {
         bad(format!(
             "{error}; give the {FILE} of tplens ablate, or its folder"

@@ -1,12 +1,10 @@
-//! Whether the figures of a file agree: what it says twice, and the order of its percentiles.
+//! Whether the figures of a file agree: what it says twice.
 
 use super::finding::Finding;
 use super::keys::Field as F;
-use super::latency::{Latency, Statistic};
 use super::numbers::Numbers;
 use super::result::float;
 use super::run::{ServeFormat, ServeRun};
-use record::control;
 
 /// How far figures that must agree may lie apart, such as completed over duration and the rate that the file gives.
 pub(super) const AGREE: f64 = 0.05;
@@ -59,32 +57,5 @@ pub(super) fn figures(numbers: &Numbers, run: &ServeRun) -> Vec<Finding> {
         said,
         own,
     });
-    other.chain(disorder(numbers)).collect()
-}
-
-/// Percentiles that are less than a lower one, and means outside of least and largest; half a percent is left to rounding.
-fn disorder(numbers: &Numbers) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut least: Option<(Latency, f64)> = None;
-    for (latency, statistic, key, ms) in numbers.times() {
-        let end = |statistic| numbers.time(latency, statistic);
-        let out = match statistic {
-            Statistic::Mean => {
-                let below = end(Statistic::Min).filter(|min| ms < min * 0.995);
-                below.or_else(|| end(Statistic::Max).filter(|max| ms > max * 1.005))
-            }
-            _ => least
-                .filter(|(of, lower)| *of == latency && ms < lower * 0.995)
-                .map(|(_, lower)| lower),
-        };
-        found.extend(out.map(|own| Finding::FiguresDiffer {
-            figure: control::shortened(key),
-            said: ms,
-            own,
-        }));
-        if statistic != Statistic::Mean {
-            least = Some((latency, ms));
-        }
-    }
-    found
+    other.collect()
 }

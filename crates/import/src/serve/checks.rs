@@ -12,10 +12,10 @@ use record::metric::step_class;
 type Check = fn(&ServeResult) -> Option<Finding>;
 
 #[rustfmt::skip]
-const CHECKS: [Check; 19] = [
+const CHECKS: [Check; 18] = [
     in_flight, requests_missing, requests_failed, burst_not_rate, second_wave, mixed_steps, latency_as_ttft, inverse_throughput,
     latency_per_token, fewer_output_tokens, prompt_lengths, output_rate, total_rate, times_disagree, peak_below_mean, beyond_run,
-    above_most, early_first_token, median_above_all,
+    above_most, early_first_token,
 ];
 
 /// How far throughput times latency may lie from what was asked to be in flight.
@@ -322,19 +322,6 @@ fn early_first_token(result: &ServeResult) -> Option<Finding> {
         time: "ttft",
         ms,
         beside: "tpot",
-        other_ms,
-    })
-}
-
-/// A median of gaps between tokens that is more than twice their mean: half of them would make more than all.
-fn median_above_all(result: &ServeResult) -> Option<Finding> {
-    let gaps = result.run.itl_ms?;
-    let (ms, other_ms) = (gaps.median?, gaps.mean);
-    let is_above = ms > 2.0 * other_ms * (1.0 + ROUNDED);
-    is_above.then_some(Finding::ImpossibleTime {
-        time: "itl median",
-        ms,
-        beside: "itl mean",
         other_ms,
     })
 }

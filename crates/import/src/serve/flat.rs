@@ -336,7 +336,7 @@ impl Reading<'_> {
             })
             .collect();
         found.append(&mut self.numbers.findings);
-        found.extend(lists::disagreements(self.map, &self.lists, &self.numbers));
+        found.extend(lists::peak_by_second(self.map, &self.lists));
         found.extend(agree::figures(&self.numbers, run));
         let numbers = &self.numbers;
         if let (Some(said), Some(retokenized)) = (run.output_tokens, numbers.count(F::Retokenized))

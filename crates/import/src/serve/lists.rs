@@ -6,13 +6,8 @@
 use serde_json::{Map, Value};
 
 use super::finding::Finding;
-use super::keys::LISTS;
-use super::latency::{Latency, Statistic};
-use super::numbers::Numbers;
-use super::result::{SAME, float};
 use record::metric::peak_in_flight;
 use record::{ServeRequest, TokenCount, is_bounded};
-use stats::sorted;
 
 /// Requests from lists.
 #[derive(Debug, Default)]
@@ -129,117 +124,10 @@ fn latencies(map: &Map<String, Value>) -> Option<Lists> {
     })
 }
 
-/// Statistics, totals and peaks of the file that are not those of its own lists.
-pub(super) fn disagreements(
-    map: &Map<String, Value>,
-    lists: &Lists,
-    numbers: &Numbers,
-) -> Vec<Finding> {
-    let mut found = lengths(map);
-    let requests = &lists.requests;
-    if requests.is_empty() || !found.is_empty() {
-        return found;
-    }
-    let differ = |figure: &str, said: f64, own: f64| Finding::FiguresDiffer {
-        figure: figure.to_owned(),
-        said,
-        own,
-    };
-    // Clients count gaps in ways of their own, of chunks or of tokens; the other metrics have one definition.
-    for latency in [Latency::Ttft, Latency::Tpot, Latency::E2el] {
-        let values: Vec<f64> = requests
-            .iter()
-            .flat_map(|request| latency.of(request))
-            .collect();
-        let ascending = sorted(&values);
-        if ascending.is_empty() {
-            continue;
-        }
-        for (_, statistic, key, said) in numbers.times().filter(|(of, ..)| *of == latency) {
-            let own = match statistic {
-                Statistic::Mean => values.iter().sum::<f64>() / float(values.len() as u64),
-                Statistic::Min => linear(&ascending, 0.0),
-                Statistic::Max => linear(&ascending, 1.0),
-                Statistic::Percentile(tenths) => linear(&ascending, f64::from(tenths) / 1000.0),
-            };
-            if (own - said).abs() > SAME * own.abs() + 0.01 {
-                found.push(differ(key, said, own));
-            }
-        }
-    }
-    if map.contains_key("output_lens") {
-        let sum = |count: fn(&ServeRequest) -> Option<u32>| {
-            requests
-                .iter()
-                .map(|one| count(one).map(u64::from))
-                .sum::<Option<u64>>()
-        };
-        let own = [
-            ("completed", Some(requests.len() as u64)),
-            ("total_input_tokens", sum(|request| request.input_tokens)),
-            ("total_output_tokens", sum(|request| request.output_tokens)),
-        ];
-        for (key, own) in own {
-            if let (Some(own), Some(said)) = (own, map.get(key).and_then(Value::as_u64))
-                && own != said
-            {
-                found.push(differ(key, float(said), float(own)));
-            }
-        }
-    }
-    let said = map.get("max_concurrent_requests").and_then(Value::as_f64);
-    if let (Some(said), Some(own)) = (said, peak_in_flight::of(requests).filter(|_| lists.clocked))
-        && said > f64::from(own)
-    {
-        found.push(Finding::PeakBySecond {
-            said,
-            own: f64::from(own),
-        });
-    }
-    found
-}
-
-/// A percentile of ascending values as numpy gives it, however few there are.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a position within the values"
-)]
-fn linear(ascending: &[f64], fraction: f64) -> f64 {
-    let position = fraction * (ascending.len() - 1) as f64;
-    let low = ascending[position.floor() as usize];
-    let high = ascending[position.ceil() as usize];
-    low + (high - low) * position.fract()
-}
-
-/// Lists of requests that are not as long as each other, or not as many as the file says that were sent.
-fn lengths(map: &Map<String, Value>) -> Vec<Finding> {
-    let long = |key: &'static str| {
-        let list = map.get(key)?.as_array()?;
-        (!list.is_empty()).then_some((key, list.len() as u64))
-    };
-    let mut lists = LISTS.into_iter().filter_map(long);
-    let Some((first, n)) = lists.next() else {
-        return Vec::new();
-    };
-    let differ = |figure: &str, said: u64, own: u64| Finding::FiguresDiffer {
-        figure: figure.to_owned(),
-        said: float(said),
-        own: float(own),
-    };
-    if let Some((other, m)) = lists.find(|(_, m)| *m != n) {
-        return vec![differ(other, m, n)];
-    }
-    let count = |key: &str| map.get(key).and_then(Value::as_u64);
-    let Some(completed) = count("completed") else {
-        return Vec::new();
-    };
-    let failures = count("failed").or_else(|| failed(map));
-    // Versions that count no failures keep those that failed in the lists all the same.
-    let is_other = n < completed || failures.is_some_and(|failures| n != completed + failures);
-    is_other
-        .then(|| differ(first, n, completed + failures.unwrap_or(0)))
-        .into_iter()
-        .collect()
+/// A peak in flight that counts whole seconds: clients of vLLM 0.13 to 0.33 give up to twice as many as there were at an instant.
+pub(super) fn peak_by_second(map: &Map<String, Value>, lists: &Lists) -> Option<Finding> {
+    let said = map.get("max_concurrent_requests")?.as_f64()?;
+    let own = peak_in_flight::of(&lists.requests).filter(|_| lists.clocked)?;
+    let own = f64::from(own);
+    (said > own).then_some(Finding::PeakBySecond { said, own })
 }

@@ -3,14 +3,12 @@
 use super::conditions::Conditions;
 use super::finding::Finding;
 use super::latency::Latency;
-use super::result::{Asked, Percentile, SAME, Said, ServeResult, float};
+use super::result::{Asked, Percentile, Said, ServeResult};
 use super::run::{ServeFormat, ServeRun, Spread};
 use crate::error::ImportError;
 use record::control;
 use record::metric::decode_gap;
-use record::{
-    Arrivals, Distribution, Payload, Record, ServeLoad, ServeRequest, ServeSummary, summarise,
-};
+use record::{Arrivals, Distribution, Payload, Record, ServeLoad, ServeRequest};
 use stats::distribution_pooled;
 
 /// The result in a record.
@@ -103,51 +101,9 @@ pub(super) fn result(record: &Record, origin: &str) -> Result<ServeResult, Impor
             .map(|reason| Finding::ClientLimit {
                 detail: control::replaced(reason),
             })
-            .chain(other_than_requests(
-                &serve.requests,
-                target.streamed,
-                summary,
-            ))
             .collect(),
         unused: Vec::new(),
     })
-}
-
-/// What a summary says other than the requests of its own record.
-fn other_than_requests(
-    requests: &[ServeRequest],
-    streamed: bool,
-    said: &ServeSummary,
-) -> Vec<Finding> {
-    let count = |of: Option<u64>| of.map(float);
-    let mean = |of: &Option<Distribution>| of.as_ref().map(|of| of.mean);
-    let of = |of: &ServeSummary| {
-        [
-            ("completed", Some(f64::from(of.completed))),
-            ("failed", Some(f64::from(of.failed))),
-            ("input_tokens", count(of.input_tokens)),
-            ("output_tokens", count(of.output_tokens)),
-            ("duration_s", Some(of.duration_s)),
-            ("requests_per_s", Some(of.requests_per_s)),
-            ("ttft_ms", mean(&of.ttft_ms)),
-            ("tpot_ms", mean(&of.tpot_ms)),
-            ("e2el_ms", mean(&of.e2el_ms)),
-        ]
-    };
-    let differ = |figure: &str, said, own| Finding::FiguresDiffer {
-        figure: figure.to_owned(),
-        said,
-        own,
-    };
-    let Some(own) = summarise(requests, streamed, None) else {
-        return vec![differ("completed", f64::from(said.completed), 0.0)];
-    };
-    let pairs = of(said).into_iter().zip(of(&own));
-    let told = pairs.filter_map(|((name, said), (_, own))| Some((name, said?, own?)));
-    let other = told.filter(|(_, said, own)| (said - own).abs() > SAME * own);
-    other
-        .map(|(name, said, own)| differ(name, said, own))
-        .collect()
 }
 
 /// Why a record has no summary: a run that went to its end lacks one only where nothing completed.

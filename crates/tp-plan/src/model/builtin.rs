@@ -120,11 +120,9 @@ fn joined(file: &Path) -> Result<Value, ModelError> {
 }
 
 fn read(file: &Path) -> Result<Value, ModelError> {
-    let text = bounded::json(file, bounded::SETTINGS, &bounded::TREE).map_err(|source| {
-        ModelError::Unreadable {
-            path: file.to_path_buf(),
-            source,
-        }
+    let text = bounded::text(file, bounded::SETTINGS).map_err(|source| ModelError::Unreadable {
+        path: file.to_path_buf(),
+        source,
     })?;
     parse(&text, &file.display().to_string())
 }
