@@ -42,6 +42,7 @@ mod serve_server;
 mod soft;
 mod summary;
 mod times;
+mod unmeasured;
 
 pub use chosen::{
     Arm, Channel, Choice, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts,
@@ -90,6 +91,7 @@ pub use folder::read_text;
 pub use summary::failures;
 pub use summary::summarise;
 pub use times::is_bounded;
+pub use unmeasured::Unmeasured;
 
 pub use stats::Distribution;
 

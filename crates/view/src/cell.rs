@@ -1,7 +1,7 @@
 //! One number in a table, with its interval, or a word for why there is none.
 
 use record::quantity::Quantity;
-use record::{Outcome, Point, Verification};
+use record::{Outcome, Point, Unmeasured, Verification};
 use stats::Interval;
 
 /// A dash for what is absent.
@@ -27,18 +27,27 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// A word for what has no number; empty where it has one.
-pub(crate) fn word(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        } => "WRONG DATA",
-        Outcome::Measured { .. } => "",
-        Outcome::NotApplicable { .. } => ABSENT,
-        Outcome::Skipped { .. } => "skipped",
-        Outcome::Failed { .. } => "FAILED",
-        Outcome::Hang { .. } => "HANG",
+pub(crate) fn word(unmeasured: Option<(Unmeasured, &str)>) -> &'static str {
+    match unmeasured.map(|(why, _)| why) {
+        None => "",
+        Some(Unmeasured::WrongData) => "WRONG DATA",
+        Some(Unmeasured::NotApplicable) => ABSENT,
+        Some(Unmeasured::Skipped) => "skipped",
+        Some(Unmeasured::Failed) => "FAILED",
+        Some(Unmeasured::Hang) => "HANG",
     }
+}
+
+/// Why there is no number, and what was seen.
+pub(crate) fn because((why, seen): (Unmeasured, &str)) -> String {
+    let why = match why {
+        Unmeasured::WrongData => "Wrong data",
+        Unmeasured::NotApplicable => "Not applicable",
+        Unmeasured::Skipped => "Skipped",
+        Unmeasured::Failed => "Failed",
+        Unmeasured::Hang => "Hung",
+    };
+    format!("{why}: {seen}")
 }
 
 /// The text, or a dash where there is none.

@@ -170,7 +170,7 @@ fn what_was_not_measured_or_compared_is_not_a_number() {
     assert!(made.text.contains("# Out of bounds values : 1 FAILED\n"));
     assert_eq!(
         made.left_out,
-        ["all_reduce of f32 on 2 ranks, back_to_back, 16 B: its data was wrong, so it has no time"]
+        ["all_reduce of f32 on 2 ranks, back_to_back, 16 B: Wrong data: 0"]
     );
 }
 

@@ -5,9 +5,7 @@ use crate::error::ImportError;
 use crate::links::TroubleKind;
 use record::calls::{Over, Row, Series, rows};
 use record::control::replaced;
-use record::{
-    CollectiveOutcome, CollectivePoint, Collectives, Payload, Record, Status, Verification,
-};
+use record::{CollectivePoint, Collectives, Payload, Record, Status};
 
 /// The collectives of a record of `tplens allreduce`.
 pub(super) fn payload<'a>(
@@ -127,24 +125,12 @@ fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
 }
 
 fn trouble(point: &CollectivePoint) -> Option<CallTrouble> {
-    let (kind, detail) = match &point.outcome {
-        CollectiveOutcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => (TroubleKind::WrongData, seen.to_string()),
-        CollectiveOutcome::Measured { .. } => return None,
-        CollectiveOutcome::Hang { doing } => (TroubleKind::Hang, doing.to_string()),
-        CollectiveOutcome::Failed { reason } => (TroubleKind::Failed, reason.to_string()),
-        CollectiveOutcome::NotApplicable { reason } => {
-            (TroubleKind::NotApplicable, reason.to_string())
-        }
-        CollectiveOutcome::Skipped { reason } => (TroubleKind::Absent, reason.to_string()),
-    };
+    let (why, detail) = point.outcome.unmeasured()?;
     Some(CallTrouble {
-        kind,
+        kind: why.into(),
         series: Some(series(point)),
         bytes_per_rank: Some(point.bytes_per_rank),
-        detail: replaced(&detail),
+        detail: replaced(detail),
     })
 }
 

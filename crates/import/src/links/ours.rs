@@ -9,7 +9,7 @@ use crate::error::ImportError;
 use record::control::replaced;
 use record::{
     Endpoint, LinkDevice, LinkReading, Links, NamedQuantity, Outcome, Payload, Placement, Point,
-    Record, Status, Verification, judged, stream,
+    Record, Status, judged, stream,
 };
 
 /// The flag with which a run leaves peer access off.
@@ -115,11 +115,10 @@ fn add(file: &mut LinkFile, point: &Point, links: &Links) {
             detail: replaced(detail),
         });
     };
+    if let Some((why, seen)) = point.outcome.unmeasured() {
+        return trouble(why.into(), seen);
+    }
     match &point.outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => trouble(TroubleKind::WrongData, seen),
         Outcome::Measured {
             quantities,
             placement,
@@ -147,10 +146,7 @@ fn add(file: &mut LinkFile, point: &Point, links: &Links) {
                 }
             }));
         }
-        Outcome::NotApplicable { reason } => trouble(TroubleKind::NotApplicable, reason),
-        Outcome::Skipped { reason } => trouble(TroubleKind::Absent, reason),
-        Outcome::Failed { reason } => trouble(TroubleKind::Failed, reason),
-        Outcome::Hang { doing } => trouble(TroubleKind::Hang, doing),
+        _ => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use record::Status;
+use record::{Status, Unmeasured};
 use serde::Serialize;
 
 /// What kind of trouble.
@@ -23,6 +23,18 @@ pub enum TroubleKind {
     Interrupted,
     /// The file itself is not whole or says what cannot be.
     File,
+}
+
+impl From<Unmeasured> for TroubleKind {
+    fn from(why: Unmeasured) -> Self {
+        match why {
+            Unmeasured::WrongData => Self::WrongData,
+            Unmeasured::NotApplicable => Self::NotApplicable,
+            Unmeasured::Skipped => Self::Absent,
+            Unmeasured::Failed => Self::Failed,
+            Unmeasured::Hang => Self::Hang,
+        }
+    }
 }
 
 impl TroubleKind {

@@ -5,7 +5,7 @@ use record::caveat::Caveat;
 use record::unit::ByteCount;
 use record::{
     CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Collectives, TransportReason,
-    Verification,
+    Unmeasured, Verification,
 };
 
 use crate::cell::{short, significant};
@@ -139,25 +139,16 @@ pub(super) fn findings(collectives: &Collectives, rows: &[Row<'_>]) -> Vec<Item>
         } => Some(format!("Wrong data in {}: {seen}", place(point))),
         _ => None,
     });
-    let failed = of(&|point| match &point.outcome {
-        CollectiveOutcome::Failed { reason, .. } => {
-            Some(format!("{} failed: {reason}", place(point)))
-        }
-        CollectiveOutcome::Hang { doing } => Some(format!("{} hung: {doing}", place(point))),
-        _ => None,
-    });
-    let skipped = of(&|point| match &point.outcome {
-        CollectiveOutcome::Skipped { reason, .. } => {
-            Some(format!("{} skipped: {reason}", place(point)))
-        }
-        _ => None,
-    });
-    let absent = of(&|point| match &point.outcome {
-        CollectiveOutcome::NotApplicable { reason, .. } => {
-            Some(format!("{} does not apply: {reason}", place(point)))
-        }
-        _ => None,
-    });
+    let because = |wanted: Unmeasured, what: &str| {
+        of(&|point| match point.outcome.unmeasured() {
+            Some((why, seen)) if why == wanted => Some(format!("{} {what}: {seen}", place(point))),
+            _ => None,
+        })
+    };
+    let mut failed = because(Unmeasured::Failed, "failed");
+    failed.extend(because(Unmeasured::Hang, "hung"));
+    let skipped = because(Unmeasured::Skipped, "skipped");
+    let absent = because(Unmeasured::NotApplicable, "does not apply");
     let mut all: Vec<Item> = [
         first_of(Tone::Bad, "wrong-data", &wrong),
         first_of(Tone::Bad, "not-measured", &failed),

@@ -8,7 +8,7 @@ use record::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
 use stats::Interval;
 
 use super::found::{mode, words};
-use crate::cell::{ABSENT, or_absent, range, significant};
+use crate::cell::{ABSENT, because, or_absent, range, significant, word};
 use crate::document::{Block, Section, Table};
 
 /// A row for each size of a series, as a detail.
@@ -32,7 +32,7 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
     for row in rows {
         table.row(cells(row, collectives));
         for point in &row.points {
-            if let Some(reason) = reason(&point.outcome)
+            if let Some(reason) = point.outcome.unmeasured().map(because)
                 && !reasons.contains(&reason)
             {
                 reasons.push(reason);
@@ -85,13 +85,7 @@ fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
 /// A word for a row without a time.
 fn absent(row: &Row<'_>) -> &'static str {
     let wrong = row.points.iter().find(|point| is_wrong(point));
-    match &wrong.unwrap_or(&row.first()).outcome {
-        CollectiveOutcome::Measured { .. } => "WRONG DATA",
-        CollectiveOutcome::NotApplicable { .. } => ABSENT,
-        CollectiveOutcome::Skipped { .. } => "skipped",
-        CollectiveOutcome::Failed { .. } => "FAILED",
-        CollectiveOutcome::Hang { .. } => "HANG",
-    }
+    word(wrong.unwrap_or(&row.first()).outcome.unmeasured())
 }
 
 fn is_wrong(point: &CollectivePoint) -> bool {
@@ -121,20 +115,6 @@ fn data(row: &Row<'_>) -> &'static str {
     } else {
         ABSENT
     }
-}
-
-fn reason(outcome: &CollectiveOutcome) -> Option<String> {
-    Some(match outcome {
-        CollectiveOutcome::NotApplicable { reason, .. } => format!("Not applicable: {reason}"),
-        CollectiveOutcome::Skipped { reason, .. } => format!("Skipped: {reason}"),
-        CollectiveOutcome::Failed { reason, .. } => format!("Failed: {reason}"),
-        CollectiveOutcome::Hang { doing } => format!("Hung: {doing}"),
-        CollectiveOutcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => format!("Wrong data: {seen}"),
-        CollectiveOutcome::Measured { .. } => return None,
-    })
 }
 
 /// Every arm against the first: ratios of times within each launch. None without arms.

@@ -5,7 +5,7 @@ use record::calls::NOT_JUDGED;
 use record::calls::{self, Row};
 use record::{
     Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record,
-    Verification,
+    Unmeasured, Verification,
 };
 use stats::percentile;
 
@@ -106,12 +106,9 @@ fn row(
     row[24] = at.map_or_else(String::new, |at| at.to_string());
     row[25] = point.launch.to_string();
     row[26] = chosen.unwrap_or_default();
-    let (word, reason) = match &point.outcome {
-        CollectiveOutcome::Measured { .. } => ("measured", ""),
-        CollectiveOutcome::NotApplicable { reason } => ("not_applicable", &**reason),
-        CollectiveOutcome::Skipped { reason } => ("skipped", &**reason),
-        CollectiveOutcome::Failed { reason } => ("failed", &**reason),
-        CollectiveOutcome::Hang { doing } => ("hang", doing.as_str()),
+    let (word, reason) = match point.outcome.unmeasured() {
+        None | Some((Unmeasured::WrongData, _)) => ("measured", ""),
+        Some((why, seen)) => (why.into(), seen),
     };
     word.clone_into(&mut row[5]);
     reason.clone_into(&mut row[15]);

@@ -1,7 +1,9 @@
 //! The numbers of a `tplens p2p` record.
 
 use super::cell::{number, run_word, table, verification_word, word_of};
-use record::{Endpoint, Links, NamedQuantity, Outcome, Point, Record, Verification, stream};
+use record::{
+    Endpoint, Links, NamedQuantity, Outcome, Point, Record, Unmeasured, Verification, stream,
+};
 
 const COLUMNS: [&str; 21] = [
     "case",
@@ -58,12 +60,9 @@ fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String
     base[4] = point.bytes.to_string();
     run.clone_into(&mut base[19]);
     simulated.clone_into(&mut base[20]);
-    let (word, reason) = match &point.outcome {
-        Outcome::Measured { .. } => ("measured", ""),
-        Outcome::NotApplicable { reason } => ("not_applicable", &**reason),
-        Outcome::Skipped { reason } => ("skipped", &**reason),
-        Outcome::Failed { reason } => ("failed", &**reason),
-        Outcome::Hang { doing } => ("hang", doing.as_str()),
+    let (word, reason) = match point.outcome.unmeasured() {
+        None | Some((Unmeasured::WrongData, _)) => ("measured", ""),
+        Some((why, seen)) => (why.into(), seen),
     };
     word.clone_into(&mut base[5]);
     reason.clone_into(&mut base[18]);

@@ -72,10 +72,10 @@ fn of_copy(point: &NumaPoint, numa: &Numa) -> Vec<[String; 20]> {
             let is_wrong = matches!(verification, Verification::WrongData { .. });
             with_numbers(&base, quantities, !is_wrong)
         }
-        Outcome::NotApplicable { reason } => without(base, "not applicable", reason),
-        Outcome::Skipped { reason } => without(base, "skipped", reason),
-        Outcome::Failed { reason } => without(base, "failed", reason),
-        Outcome::Hang { doing } => without(base, "hang", doing),
+        outcome => match outcome.unmeasured() {
+            Some((why, seen)) => without(base, why.into(), seen),
+            None => Vec::new(),
+        },
     }
 }
 

@@ -16,6 +16,8 @@ use ::record::{
 use import::collectives::type_name;
 use import::collectives::{ABSENT, OURS};
 
+use crate::cell::because;
+
 use super::error::OtherPayload;
 use super::nvbandwidth::six_digits;
 
@@ -297,13 +299,7 @@ fn no_time(row: &Row<'_>) -> Option<String> {
     }
     let wrong = row.points.iter().find(|point| is_wrong(point));
     let point = wrong.copied().unwrap_or(row.first());
-    Some(match &point.outcome {
-        CollectiveOutcome::Measured { .. } => "its data was wrong, so it has no time".to_owned(),
-        CollectiveOutcome::NotApplicable { reason } => format!("not applicable, {reason}"),
-        CollectiveOutcome::Skipped { reason } => format!("skipped, {reason}"),
-        CollectiveOutcome::Failed { reason } => format!("failed: {reason}"),
-        CollectiveOutcome::Hang { doing } => format!("hang while {doing}"),
-    })
+    point.outcome.unmeasured().map(because)
 }
 
 /// A text of others in a comment line.

@@ -11,7 +11,9 @@ use thiserror::Error;
 
 use import::links::{TESTS, Test};
 use record::control::replaced;
-use record::{Endpoint, LinkDevice, Links, Outcome, Payload, Point, Record, Verification};
+use record::{Endpoint, LinkDevice, Links, Outcome, Payload, Point, Record, Unmeasured};
+
+use crate::cell::{because, number};
 
 use super::styled::styled;
 
@@ -230,33 +232,14 @@ fn value(test: &Test, points: &[&Point], row: usize, column: usize) -> Option<f6
 
 /// A number of a point that stands for something.
 fn measured(point: &Point, name: &str) -> Option<f64> {
-    match &point.outcome {
-        Outcome::Measured {
-            quantities,
-            verification,
-            ..
-        } if !matches!(verification, Verification::WrongData { .. }) => quantities
-            .iter()
-            .find(|named| named.name == name)
-            .map(|named| named.quantity.value),
-        _ => None,
-    }
+    number(point, name).map(|quantity| quantity.value)
 }
 
 /// Why a point that was tried has no number.
 fn failure(point: &Point) -> Option<String> {
-    let words = match &point.outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => format!("wrong data: {seen}"),
-        Outcome::Failed { reason } => format!("failed: {reason}"),
-        Outcome::Hang { doing } => format!("hang while {doing}"),
-        Outcome::Measured { .. } | Outcome::NotApplicable { .. } | Outcome::Skipped { .. } => {
-            return None;
-        }
-    };
-    Some(replaced(&words))
+    let tried = point.outcome.unmeasured()?;
+    let is_untried = matches!(tried.0, Unmeasured::NotApplicable | Unmeasured::Skipped);
+    (!is_untried).then(|| replaced(&because(tried)))
 }
 
 /// A number as a C++ stream prints it by default: six significant digits, no zeros at the end, an exponent below 1e-4 and from

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::unit::ByteCount;
 use record::{Links, Outcome, Point, Verification};
 
-use crate::cell::{ABSENT, fraction, names, number, range, significant, word};
+use crate::cell::{ABSENT, because, fraction, names, number, range, significant, word};
 use crate::document::{Block, Section, Table};
 use crate::ends::direction;
 
@@ -79,7 +79,7 @@ fn row(point: &Point, name: &str, links: &Links) -> [String; 10] {
     [
         direction(point, name, links),
         ByteCount(point.bytes).to_string(),
-        match (quantity, word(&point.outcome)) {
+        match (quantity, word(point.outcome.unmeasured())) {
             (Some(quantity), "") => significant(quantity.value),
             (_, "") => ABSENT.to_owned(),
             (_, word) => word.to_owned(),
@@ -96,20 +96,17 @@ fn row(point: &Point, name: &str, links: &Links) -> [String; 10] {
 
 /// Why there is no number, or what the limit rests on.
 fn reason(outcome: &Outcome) -> Option<String> {
+    if let Some(why) = outcome.unmeasured() {
+        return Some(because(why));
+    }
     Some(match outcome {
-        Outcome::NotApplicable { reason, .. } => format!("Not applicable: {reason}"),
-        Outcome::Skipped { reason, .. } => format!("Skipped: {reason}"),
-        Outcome::Failed { reason, .. } => format!("Failed: {reason}"),
-        Outcome::Hang { doing } => format!("Hung: {doing}"),
-        Outcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => format!("Wrong data: {seen}"),
         Outcome::Measured {
             verification: Verification::NotAsked,
             ..
         } => "Data was not compared.".to_owned(),
-        Outcome::Measured { link, .. } if link.basis.is_empty() => return None,
-        Outcome::Measured { link, .. } => format!("Limit: {}", link.basis),
+        Outcome::Measured { link, .. } if !link.basis.is_empty() => {
+            format!("Limit: {}", link.basis)
+        }
+        _ => return None,
     })
 }

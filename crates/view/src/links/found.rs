@@ -3,7 +3,7 @@
 use record::caveat::Caveat;
 use record::{
     Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point,
-    Verification,
+    Unmeasured, Verification,
 };
 
 use crate::cell::number;
@@ -136,30 +136,27 @@ pub(super) fn findings(links: &Links) -> Vec<Item> {
     });
     all.extend(first_of(Tone::Bad, "wrong-data", &wrong));
     all.extend(probes(links));
-    let failed = of(&|point| match &point.outcome {
-        Outcome::Failed { reason, .. } => Some(format!("{} failed: {reason}", place(point))),
-        Outcome::Hang { doing } => Some(format!("{} hung: {doing}", place(point))),
-        _ => None,
-    });
+    let because = |wanted: Unmeasured, what: &str| {
+        of(&|point| match point.outcome.unmeasured() {
+            Some((why, seen)) if why == wanted => Some(format!("{}{what}: {seen}", place(point))),
+            _ => None,
+        })
+    };
+    let mut failed = because(Unmeasured::Failed, " failed");
+    failed.extend(because(Unmeasured::Hang, " hung"));
     all.extend(first_of(Tone::Bad, "not-measured", &failed));
     if is_slow(links) {
         let text = "Host copies stay below 80% of the link's limit.";
         all.push(Item::of(Tone::Warning, text).coded("link-slow"));
     }
-    let skipped = of(&|point| match &point.outcome {
-        Outcome::Skipped { reason, .. } => Some(format!("{} skipped: {reason}", place(point))),
-        _ => None,
-    });
+    let skipped = because(Unmeasured::Skipped, " skipped");
     all.extend(first_of(Tone::Warning, "not-measured", &skipped));
     if !links
         .points
         .iter()
         .any(|point| matches!(point.outcome, Outcome::Measured { .. }))
     {
-        let reasons = of(&|point| match &point.outcome {
-            Outcome::NotApplicable { reason, .. } => Some(format!("{}: {reason}", place(point))),
-            _ => None,
-        });
+        let reasons = because(Unmeasured::NotApplicable, "");
         all.extend(first_of(Tone::Warning, "not-measured", &reasons));
     }
     let points = links.points.iter().flat_map(|point| &point.caveats);

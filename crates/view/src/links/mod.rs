@@ -243,7 +243,8 @@ fn cell(links: &Links, from: Endpoint, to: Endpoint) -> Option<(String, u64)> {
             return Some((text, point.bytes));
         }
         let is_absent = matches!(point.outcome, Outcome::NotApplicable { .. });
-        refused = refused.or((!is_absent).then(|| (word(&point.outcome).to_owned(), point.bytes)));
+        refused = refused
+            .or((!is_absent).then(|| (word(point.outcome.unmeasured()).to_owned(), point.bytes)));
     }
     refused
 }

@@ -76,7 +76,7 @@ pub(super) fn points(numa: &Numa) -> Option<Section> {
         let quantity = name.and_then(|name| point.number(name));
         let median = match quantity {
             Some(quantity) => significant(quantity.value),
-            None => word(&point.outcome).to_owned(),
+            None => word(point.outcome.unmeasured()).to_owned(),
         };
         table.row([
             point.case.clone(),
