@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::super::{Device, DeviceBuffer, Host, Stream};
 use super::ffi::{Mapping, Part, reserve};
 use super::members::Members;
-use super::membership::{Membership, Progress};
+use super::membership::Membership;
 use super::operation::Operation;
 use super::patience::ProgressDeadline;
 use super::segment::{self, MAGIC, MAX_RANKS, ROOM, Segment};
@@ -102,7 +102,7 @@ impl Collectives for SharedMemory {
             ranks,
             rank,
             has_own_cpu,
-            progress: Mutex::new(Progress::default()),
+            step: Mutex::new(0),
             broken: OnceLock::new(),
         };
         {

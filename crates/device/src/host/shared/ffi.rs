@@ -50,7 +50,7 @@ pub(super) struct Mapping {
 
 // SAFETY: a mapping belongs to the process and not to a thread.
 unsafe impl Send for Mapping {}
-// SAFETY: words are reached as atomics, other bytes by copies only, which the protocol of `turn` keeps apart.
+// SAFETY: words are reached as atomics, other bytes by copies only, which the protocol of `operation` keeps apart.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -149,7 +149,7 @@ impl Part {
 ///
 /// Invariant: `bytes` from `start` on are live for as long as what this borrows from.
 ///
-/// That nobody else writes what is read here, and reads or writes what is written here, is the protocol's matter (`turn`): a slot is written by its own rank before that arrives, and read by the others after it has. Among the operations of one rank it is the caller's: a second one on the same bytes in another stream
+/// That nobody else writes what is read here, and reads or writes what is written here, is the protocol's matter (`operation`): a slot is written by its own rank before that arrives, and read by the others after it has. Among the operations of one rank it is the caller's: a second one on the same bytes in another stream
 /// without an event between them leaves undefined content, which nothing reads before both streams were waited for.
 #[derive(Clone, Copy)]
 pub(super) struct Range<'a> {
@@ -162,11 +162,6 @@ impl Range<'_> {
     /// Its length.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
-    }
-
-    /// Whether it begins where another one does.
-    pub(super) fn begins_with(&self, other: &Self) -> bool {
-        self.start == other.start
     }
 
     /// Writes the bytes of another one that is as long, apart from it.

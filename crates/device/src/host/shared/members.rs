@@ -16,16 +16,15 @@ const RANKS: usize = 1;
 const STATE: usize = 0;
 const PID: usize = 1;
 const START: usize = 2;
-/// What a rank that broke blames: one more than another rank, or 0.
-const BLAMED: usize = 3;
+/// The last step that it arrived at, and what it called at the last even and odd one.
+const STEP: usize = 3;
+const CALLS: [usize; 2] = [4, 5];
 
-/// States of a member. Nobody; one that prepares; one that works; one that left after it had joined; one that gave up before;
-/// one that joined and found the communicator broken.
+/// States of a member: one that prepares, one that works, one that left after it had joined, one that gave up before.
 const JOINING: u64 = 1;
 const JOINED: u64 = 2;
 const LEFT: u64 = 3;
 const GAVE_UP: u64 = 4;
-const BROKE: u64 = 5;
 
 /// For how long a rank that nobody has seen is waited for.
 const JOIN_LIMIT: Duration = Duration::from_secs(60);
@@ -101,15 +100,13 @@ impl Members<'_> {
         let state = self.word(rank, STATE);
         match state.load(Relaxed) {
             JOINING => state.store(GAVE_UP, Release),
-            // The others still need to know whom it blames.
-            BROKE => {}
             _ => state.store(LEFT, Release),
         }
     }
 
     /// Whether a rank has joined, also where it left since.
     pub(super) fn has_joined(&self, rank: u32) -> bool {
-        matches!(self.word(rank, STATE).load(Acquire), JOINED | LEFT | BROKE)
+        matches!(self.word(rank, STATE).load(Acquire), JOINED | LEFT)
     }
 
     /// Why a rank that was waited for so long will not join.
@@ -122,48 +119,56 @@ impl Members<'_> {
     }
 
     /// Why a rank will come no further.
-    pub(super) fn gone(&self, rank: u32) -> Option<String> {
+    fn gone(&self, rank: u32) -> Option<String> {
         match self.word(rank, STATE).load(Acquire) {
             LEFT => Some("it left the communicator".to_owned()),
             GAVE_UP => Some("it gave up joining".to_owned()),
-            _ => {
-                let pid = u32::try_from(self.word(rank, PID).load(Acquire)).ok()?;
-                // It has just taken the row.
-                if pid == 0 {
-                    return None;
-                }
-                process::obituary(pid, self.word(rank, START).load(Acquire))
-            }
+            _ => self
+                .dead(rank)
+                .map(|pid| format!("its process {pid} has ended")),
         }
     }
 
-    /// Says that a rank works no more because of what it found.
-    pub(super) fn broke(&self, rank: u32, broken: &Broken) {
-        let blamed = match broken {
-            Broken::Gone { rank, .. } => u64::from(*rank) + 1,
-            Broken::Other(_) => 0,
-        };
-        self.word(rank, BLAMED).store(blamed, Release);
-        // One that has left since says no more.
-        let _ = self
-            .word(rank, STATE)
-            .compare_exchange(JOINED, BROKE, AcqRel, Relaxed);
+    /// The process of a rank that has ended.
+    fn dead(&self, rank: u32) -> Option<u32> {
+        let pid = u32::try_from(self.word(rank, PID).load(Acquire)).ok()?;
+        // It has just taken the row where there is none.
+        let is_dead = pid != 0 && process::has_ended(pid, self.word(rank, START).load(Acquire));
+        is_dead.then_some(pid)
     }
 
-    /// Why a rank that is waited for will come no further, by its row and by those of the ranks that it blames.
-    pub(super) fn obstacle(&self, rank: u32) -> Option<Broken> {
-        if self.word(rank, STATE).load(Acquire) != BROKE {
-            return self.gone(rank).map(|reason| Broken::Gone { rank, reason });
-        }
-        let blamed = u32::try_from(self.word(rank, BLAMED).load(Acquire)).ok();
-        match blamed.and_then(|blamed| blamed.checked_sub(1)) {
-            Some(gone) => Some(Broken::Gone {
-                rank: gone,
-                reason: self
-                    .gone(gone)
-                    .unwrap_or_else(|| format!("rank {rank} found it gone")),
-            }),
-            None => Some(Broken::Other(format!("rank {rank} gave up"))),
-        }
+    /// Says that a rank's slot of a step is written, and for what call.
+    pub(super) fn arrive(&self, rank: u32, step: u64, call: u64) {
+        self.call(rank, step).store(call, Relaxed);
+        self.word(rank, STEP).store(step, Release);
+    }
+
+    fn has_arrived(&self, rank: u32, step: u64) -> bool {
+        self.word(rank, STEP).load(Acquire) >= step
+    }
+
+    /// Whether all ranks have arrived at a step.
+    pub(super) fn all_arrived(&self, step: u64) -> bool {
+        (0..self.ranks).all(|rank| self.has_arrived(rank, step))
+    }
+
+    /// The first rank that called something else at the last step, at which all have arrived.
+    pub(super) fn calls_else(&self, step: u64, call: u64) -> Option<u32> {
+        (0..self.ranks).find(|rank| self.call(*rank, step).load(Relaxed) != call)
+    }
+
+    fn call(&self, rank: u32, step: u64) -> &AtomicU64 {
+        self.word(rank, CALLS[usize::from(step % 2 == 1)])
+    }
+
+    /// A rank that will never arrive at a step: one whose process ended before one that left because of it.
+    pub(super) fn gone_before(&self, step: u64) -> Option<Broken> {
+        let late = || (0..self.ranks).filter(|rank| !self.has_arrived(*rank, step));
+        let rank = late()
+            .find(|rank| self.dead(*rank).is_some())
+            .or_else(|| late().find(|rank| self.gone(*rank).is_some()))?;
+        let reason = self.gone(rank)?;
+        // It may have arrived just before it went.
+        (!self.has_arrived(rank, step)).then_some(Broken::Gone { rank, reason })
     }
 }

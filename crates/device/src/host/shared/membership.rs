@@ -12,19 +12,10 @@ pub(in crate::host) struct Membership {
     pub(super) ranks: u32,
     pub(super) rank: u32,
     pub(super) has_own_cpu: bool,
-    /// Locked for a whole operation, so that the steps of two streams do not mix.
-    pub(super) progress: Mutex<Progress>,
+    /// The last step that it began; locked for a whole operation.
+    pub(super) step: Mutex<u64>,
     /// What broke the communicator first; work that waits looks at it.
     pub(super) broken: OnceLock<Broken>,
-}
-
-/// How far a rank is.
-#[derive(Default)]
-pub(super) struct Progress {
-    /// The last step that it began.
-    pub(super) step: u64,
-    /// A step that all are known to have arrived at.
-    pub(super) seen: u64,
 }
 
 impl Membership {
@@ -44,17 +35,14 @@ impl Membership {
         }
     }
 
-    /// Remembers what broke the communicator first, and tells those that wait for this rank.
+    /// Remembers what broke the communicator first.
     pub(super) fn break_with(&self, broken: Broken) -> DeviceError {
-        let first = self.broken.get_or_init(|| broken);
-        self.members().broke(self.rank, first);
-        first.clone().into()
+        self.broken.get_or_init(|| broken).clone().into()
     }
 
     /// Gives up, also what is under way; the others find this rank gone.
     pub(super) fn abort(&self) {
-        let aborted = || Broken::Other("it was aborted".to_owned());
-        self.broken.get_or_init(aborted);
+        self.break_with(Broken::Other("it was aborted".to_owned()));
         self.members().leave(self.rank);
     }
 }

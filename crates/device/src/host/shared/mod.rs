@@ -9,11 +9,8 @@ mod membership;
 mod operation;
 mod patience;
 mod process;
-mod reduce;
 mod segment;
-mod spread;
 mod sum;
-mod turn;
 
 pub use communicator::{HostCommunicator, SharedMemory};
 pub(super) use operation::Operation;

@@ -1,11 +1,17 @@
-//! One collective operation as the worker of a stream does it: which way it goes, and what its steps are about.
+//! One collective operation as the worker of a stream does it: piece by piece, each in a step that all ranks take together.
+//!
+//! In step k a rank writes its piece into its slot k mod 2, arrives at k, waits until all have, and takes what it wants of the others'
+//! slots. Whoever arrives at k + 1 has taken all of step k, so that a slot is written again only when nobody reads it.
 
 use std::sync::Arc;
+use std::sync::PoisonError;
 
 use super::ffi::Part;
+use super::members::{Broken, Members};
 use super::membership::Membership;
-use super::turn::Turn;
-use super::{reduce, spread};
+use super::patience::ProgressDeadline;
+use super::segment::{MAX_RANKS, SLOT, slot};
+use super::sum::add_up;
 use crate::collectives::{Element, Operation as Kind};
 use crate::error::Result;
 use crate::memory::InFlight;
@@ -27,96 +33,80 @@ impl Operation {
     }
 
     fn work(&self) -> Result<()> {
-        let call = Call {
-            kind: self.kind,
-            element: self.element,
-            bytes: self.part_bytes(),
+        let membership = &*self.membership;
+        let (ranks, rank) = (membership.ranks, membership.rank);
+        // Those of another stream wait, so that the steps of two do not mix.
+        let mut step = membership
+            .step
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let bytes = self.to.bytes().min(self.from.bytes());
+        let parts = match self.kind {
+            Kind::ReduceScatter => ranks,
+            _ => 1,
         };
-        let mut turn = Turn::new(&self.membership, call);
-        match self.kind {
-            Kind::AllReduce | Kind::ReduceScatter => reduce::reduce(self, &mut turn),
-            Kind::AllGather | Kind::Broadcast | Kind::SendRecv => spread::spread(self, &mut turn),
+        for part in 0..parts {
+            for at in (0..bytes).step_by(SLOT) {
+                let length = SLOT.min(bytes - at);
+                membership.check()?;
+                *step += 1;
+                let piece = |of| membership.mapping.range(slot(of, *step), length);
+                if self.kind != Kind::Broadcast || rank == 0 {
+                    let own = self.from.range(part as usize * bytes + at, length)?;
+                    piece(rank)?.copy_from(&own)?;
+                }
+                membership.members().arrive(rank, *step, self.number(bytes));
+                self.await_all(*step, bytes)?;
+                let take = |of: u32, to: usize| {
+                    let (to, from) = (self.to.range(to, length)?, piece(of)?);
+                    to.copy_from(&from)
+                };
+                match self.kind {
+                    Kind::ReduceScatter if part != rank => {}
+                    Kind::AllReduce | Kind::ReduceScatter => {
+                        let target = self.to.range(at, length)?;
+                        let mut all = [target; MAX_RANKS as usize];
+                        for of in 0..ranks {
+                            all[of as usize] = piece(of)?;
+                        }
+                        add_up(self.element, &all[..ranks as usize], &target);
+                    }
+                    Kind::AllGather => {
+                        for of in 0..ranks {
+                            take(of, of as usize * bytes + at)?;
+                        }
+                    }
+                    Kind::Broadcast => take(0, at)?,
+                    Kind::SendRecv => take((rank + ranks - 1) % ranks, at)?,
+                }
+            }
         }
+        Ok(())
     }
 
-    /// Bytes of one rank's part.
-    pub(super) fn part_bytes(&self) -> usize {
-        self.to.bytes().min(self.from.bytes())
-    }
-
-    /// Copies from the own buffer to the own buffer, unless it is there.
-    pub(super) fn keep(&self, to: usize, from: usize, bytes: usize) -> Result<()> {
-        let (to, from) = (self.to.range(to, bytes)?, self.from.range(from, bytes)?);
-        if to.begins_with(&from) {
+    /// Waits until all ranks have arrived at a step, with the same call.
+    fn await_all(&self, step: u64, bytes: usize) -> Result<()> {
+        let membership = &*self.membership;
+        let members: Members<'_> = membership.members();
+        let mut patience = ProgressDeadline::new(membership.has_own_cpu);
+        while !members.all_arrived(step) {
+            membership.check()?;
+            let gone = patience.wait().and_then(|_| members.gone_before(step));
+            if let Some(broken) = gone {
+                return Err(membership.break_with(broken));
+            }
+        }
+        let Some(other) = members.calls_else(step, self.number(bytes)) else {
             return Ok(());
-        }
-        to.copy_from(&from)
-    }
-}
-
-/// What a rank calls; all ranks must call the same.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    pub(super) kind: Kind,
-    pub(super) element: Element,
-    /// Of one rank's part.
-    pub(super) bytes: usize,
-}
-
-impl Call {
-    /// As one number that is never 0, for the other ranks to compare; it must not depend on this build.
-    pub(super) fn number(&self) -> u64 {
-        let element = match self.element {
-            Element::F32 => 1,
-            Element::F16 => 2,
-            Element::Bf16 => 3,
-            Element::F8E4m3 => 4,
-            Element::F8E5m2 => 5,
         };
-        let kind = match self.kind {
-            Kind::AllReduce => 0,
-            Kind::AllGather => 1,
-            Kind::ReduceScatter => 2,
-            Kind::Broadcast => 3,
-            Kind::SendRecv => 4,
-        };
-        (self.bytes as u64) << 8 | kind << 4 | element
-    }
-}
-
-impl std::fmt::Display for Call {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (kind, bytes, element) = (self.kind.name(), self.bytes, self.element.name());
-        write!(f, "{kind} of {bytes} bytes of {element}")
-    }
-}
-
-/// A message that goes in pieces of nearly equal length: whole lines, but the end.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pieces {
-    pub(super) number: usize,
-    /// Bytes of each but the last.
-    each: usize,
-    bytes: usize,
-}
-
-impl Pieces {
-    /// Of `bytes`, each of `most` at most, which is a multiple of the line.
-    pub(super) fn of(bytes: usize, most: usize) -> Self {
-        let number = bytes.div_ceil(most);
-        let each = bytes
-            .div_ceil(number.max(1))
-            .next_multiple_of(super::segment::LINE);
-        Self {
-            number,
-            each,
-            bytes,
-        }
+        let (kind, element) = (self.kind.name(), self.element.name());
+        Err(membership.break_with(Broken::Other(format!(
+            "rank {other} called something else than this {kind} of {bytes} bytes of {element}"
+        ))))
     }
 
-    /// Where a piece begins and how long it is; behind the end there is nothing.
-    pub(super) fn piece(&self, which: usize) -> (usize, usize) {
-        let start = (which * self.each).min(self.bytes);
-        (start, self.each.min(self.bytes - start))
+    /// What is called on a part of so many bytes, as a number for the other ranks to compare.
+    fn number(&self, bytes: usize) -> u64 {
+        (bytes as u64) << 8 | (self.kind as u64) << 4 | self.element as u64
     }
 }

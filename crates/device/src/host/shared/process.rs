@@ -12,27 +12,20 @@ pub(super) fn start_time(pid: u32) -> Option<u64> {
     fields(&stat)?.nth(START)?.parse().ok()
 }
 
-/// Why a process is known to be dead; `None` where it lives or where `/proc` does not say.
-pub(super) fn obituary(pid: u32, start: u64) -> Option<String> {
-    let stat = match fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Some(format!("its process {pid} has ended"));
-        }
-        stat => stat.ok()?,
-    };
-    verdict(&stat, pid, start)
+/// Whether a process is known to have ended; it lives where `/proc` does not say.
+pub(super) fn has_ended(pid: u32, start: u64) -> bool {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+        Ok(stat) => is_other(&stat, start),
+    }
 }
 
-/// The same from the text of the file.
-fn verdict(stat: &str, pid: u32, start: u64) -> Option<String> {
-    let fields: Vec<&str> = fields(stat)?.collect();
-    // A zombie has ended and its parent has not looked yet.
-    if matches!(fields.get(STATE), Some(&("Z" | "X" | "x"))) {
-        return Some(format!("its process {pid} has ended"));
-    }
-    let begun: u64 = fields.get(START)?.parse().ok()?;
-    (begun != start && start != 0)
-        .then(|| format!("its process {pid} has ended, another has its number"))
+/// Whether the text is that of a zombie, whose parent has not looked yet, or of another process under the same number.
+fn is_other(stat: &str, start: u64) -> bool {
+    let fields: Vec<&str> = fields(stat).into_iter().flatten().collect();
+    let begun = fields.get(START).and_then(|field| field.parse().ok());
+    matches!(fields.get(STATE), Some(&("Z" | "X" | "x")))
+        || begun.is_some_and(|begun: u64| begun != start && start != 0)
 }
 
 /// The fields behind the name, which may hold blanks and parentheses.
@@ -49,16 +42,11 @@ mod tests {
     fn this_process_lives_and_one_that_was_waited_for_does_not() {
         let own = std::process::id();
         let start = start_time(own).unwrap();
-        assert_eq!(obituary(own, start), None);
-        assert!(
-            obituary(own, start + 1)
-                .unwrap()
-                .contains("another has its number")
-        );
+        assert!(!has_ended(own, start) && has_ended(own, start + 1));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let number = child.id();
         child.wait().unwrap();
-        assert!(obituary(number, start).is_some());
+        assert!(has_ended(number, start));
     }
 
     #[test]
@@ -67,8 +55,7 @@ mod tests {
             // Fields 4 to 21 as zeros, then the start time.
             format!("7 ({name}) {state} {}4711 0\n", "0 ".repeat(18))
         };
-        assert_eq!(verdict(&stat("x) Z 1 (y", "S"), 7, 4711), None);
-        assert!(verdict(&stat("x", "Z"), 7, 4711).is_some());
-        assert!(verdict(&stat("x", "R"), 7, 4712).is_some());
+        assert!(!is_other(&stat("x) Z 1 (y", "S"), 4711));
+        assert!(is_other(&stat("x", "Z"), 4711) && is_other(&stat("x", "R"), 4712));
     }
 }

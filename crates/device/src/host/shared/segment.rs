@@ -14,22 +14,14 @@ use crate::error::{DeviceError, Result};
 pub(super) const MAX_RANKS: u32 = 16;
 /// Bytes before the first slot: the rows of the members.
 pub(super) const HEADER: usize = 4096;
-/// Bytes of a slot's first line: its head, and then a short message, which so comes with the line that is looked at.
-pub(super) const LINE: usize = 64;
-/// Bytes of a slot's head: the step, and what it is about.
-pub(super) const HEAD: usize = 16;
-/// Bytes of a message that fits into the line.
-pub(super) const SHORT: usize = LINE - HEAD;
-/// Bytes of a longer message; what is longer still goes piece by piece. A multiple of every element.
+/// Bytes of a piece of a message, a multiple of every element.
 pub(super) const SLOT: usize = 64 << 10;
-/// Slots of a rank; `turn` says why there are so many.
-pub(super) const SLOTS: usize = 4;
-/// From slot to slot. Not a power of two: their heads would share a few lines of the first cache.
-const STRIDE: usize = LINE + SLOT + 3 * LINE;
+/// Slots of a rank, one written while the other may still be read.
+const SLOTS: u64 = 2;
 /// Bytes of a rank's slots, in whole pages, which may lie on nodes of their own.
-pub(super) const ROOM: usize = (SLOTS * STRIDE).next_multiple_of(4096);
+pub(super) const ROOM: usize = SLOTS as usize * SLOT;
 /// The first word of a file, with the version of its layout.
-pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x04");
+pub(super) const MAGIC: u64 = u64::from_ne_bytes(*b"tplens\0\x05");
 
 /// How an id of this library begins; then the process, its descriptor, and the number of the file.
 const MARK: [u8; 4] = *b"host";
@@ -47,12 +39,7 @@ pub(super) fn room(rank: u32) -> usize {
 
 /// Where the slot of a rank begins that a step uses.
 pub(super) fn slot(rank: u32, step: u64) -> usize {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "less than the number of slots"
-    )]
-    let which = (step % SLOTS as u64) as usize;
-    room(rank) + which * STRIDE
+    room(rank) + if step % SLOTS == 0 { 0 } else { SLOT }
 }
 
 /// A file without a name: the kernel frees it when the last process that has it ends, however that ends. Others open it by
@@ -151,9 +138,8 @@ mod tests {
         assert_eq!(found.nlink(), 0);
         // One page at most is there (blocks of 512).
         assert!(found.blocks() <= 8, "{}", found.blocks());
-        // A slot of 64 KiB has a line of 64 bytes before it and three behind it: 4 x (65536 + 4 x 64) = 263168 bytes, or 65 pages;
-        // 16 ranks and the page of the header: 16 x 65 + 1 = 1041 pages.
-        assert_eq!(found.len(), 1041 * 4096);
+        // The page of the header, and two slots of 64 KiB for each of 16 ranks: 1 + 16 x 32 pages.
+        assert_eq!(found.len(), 513 * 4096);
         let id = segment.id().clone();
         drop(segment);
         assert!(matches!(open(&id), Err(DeviceError::SharedMemory { .. })));

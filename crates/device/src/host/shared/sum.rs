@@ -4,8 +4,10 @@
 //! line have fixed lengths, and in f32, f16 and bf16 no branches: the compiler makes vectors of them.
 
 use super::ffi::Range;
-use super::segment::LINE;
 use crate::collectives::Element;
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 
 /// Writes the sum of as many bytes as the target has, of all sources, to the target.
 ///
