@@ -6,6 +6,7 @@
 //! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files and in `library.rs` only.
 
 mod backend;
+mod built;
 mod ccl;
 pub mod collectives;
 pub mod cuda;
@@ -23,10 +24,9 @@ pub mod runtime;
 mod vendors;
 
 pub use backend::{
-    Backend, Device, DeviceBuffer, DeviceDescription, DriverFacts, Event, HostKind, Latch, Stream,
-    TimeSource,
+    Backend, Device, DeviceBuffer, DeviceDescription, DriverFacts, Event, Latch, Stream, TimeSource,
 };
 pub use error::{DeviceError, Result};
-pub use memory::HostBuffer;
+pub use memory::{HostBuffer, HostKind};
 pub use registry::{PciVendor, Visit, VisitCollectives};
 pub use vendors::Built;

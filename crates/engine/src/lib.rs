@@ -12,6 +12,7 @@ mod noise;
 mod placement;
 mod prefix;
 mod profile;
+mod request;
 mod scheduler;
 mod step;
 
@@ -20,5 +21,6 @@ pub use error::{EngineError, Refused};
 pub use placement::{Limits, surroundings};
 pub use prefix::PrefixCounts;
 pub use profile::Profile;
-pub use scheduler::{Admitted, Emitted, Engine, Request, Step};
+pub use request::{Admitted, Emitted, Request};
+pub use scheduler::{Engine, Step};
 pub use step::{StepLoad, StepParts, StepTime};

@@ -17,6 +17,7 @@ use std::time::Duration;
 use self::sequence::{Forming, Sequence};
 use crate::noise::Noise;
 use crate::prefix::{PrefixCache, PrefixCounts};
+use crate::request::{Admitted, Emitted, Request};
 use crate::{EngineError, Limits, Refused, StepLoad, StepParts, StepTime};
 
 /// A serving engine in virtual time. Instants are durations since an arbitrary start and must not go backwards.
@@ -36,24 +37,6 @@ pub struct Engine {
     /// Blocks of prompts by what stands in them; `None` where prefix caching is off.
     cache: Option<PrefixCache>,
     steps: u64,
-}
-
-/// A request: how long its prompt is and how many tokens are to be generated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
-    /// A number of the caller's, unique among the requests that wait or run.
-    pub id: u64,
-    /// Tokens of the prompt.
-    pub prompt_tokens: u32,
-    /// Tokens to generate; there is no end of sequence before them.
-    pub output_tokens: u32,
-}
-
-impl Request {
-    /// Prompt and output, tokens.
-    pub(crate) fn whole_tokens(&self) -> u64 {
-        u64::from(self.prompt_tokens) + u64::from(self.output_tokens)
-    }
 }
 
 /// One step.
@@ -85,24 +68,6 @@ impl Step {
     pub fn ends(&self) -> Duration {
         self.started + Duration::from_secs_f64(self.duration_us * 1e-6)
     }
-}
-
-/// A request that has left the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Admitted {
-    /// The request.
-    pub id: u64,
-    /// Prompt tokens that are not computed but taken from the prefix cache.
-    pub cached_tokens: u32,
-}
-
-/// One token for one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Emitted {
-    /// The request.
-    pub id: u64,
-    /// Whether it is the request's last token.
-    pub finished: bool,
 }
 
 #[derive(Debug)]

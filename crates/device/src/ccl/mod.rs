@@ -8,11 +8,12 @@ mod carrier;
 mod communicator;
 mod library;
 mod places;
+mod symbols;
 mod table;
 mod vendor;
 mod version;
 
 pub(crate) use carrier::Carrier;
-pub(crate) use library::{CclNames, ccl_names};
+pub(crate) use symbols::{CclNames, ccl_names};
 pub(crate) use table::{Beside, Eight, Proof, Table, Vendor};
 pub(crate) use vendor::Ccl;

@@ -1,7 +1,7 @@
 //! What differs between libraries that have NCCL's interface: a table for each. The tables stand in `vendors`.
 
 use super::Carrier;
-use super::library::CclNames;
+use super::symbols::CclNames;
 
 /// A vendor's library of collectives.
 pub(crate) trait Vendor: 'static {

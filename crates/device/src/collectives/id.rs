@@ -2,8 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::IdShape;
 use crate::error::{DeviceError, Result};
+
+/// What may be said of an id: whoever knows its bytes can join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdShape {
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// Whether all of them are 0, which no library should give.
+    pub is_blank: bool,
+}
 
 /// The id of a communicator: bytes that only the library which made them understands; as text, lower-case hex digits.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collectives, CollectivesFacts, Element, Operation};
+use super::{Collectives, CollectivesFacts, Element, IdShape, Operation};
 use crate::error::Result;
 use crate::{Built, VisitCollectives};
 
@@ -34,15 +34,6 @@ pub struct Lack {
     pub element: Element,
     /// Why, in words.
     pub why: String,
-}
-
-/// What may be said of an id: whoever knows its bytes can join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IdShape {
-    /// How many bytes it has.
-    pub bytes: usize,
-    /// Whether all of them are 0, which no library should give.
-    pub is_blank: bool,
 }
 
 /// Asks the library of a backend's collectives: the given file or folder and no other, or the first that is found.

@@ -11,7 +11,7 @@ mod inspect;
 mod shape;
 
 pub use element::Element;
-pub use id::UniqueId;
-pub use inspect::{IdShape, Inspection, Lack, inspect};
+pub use id::{IdShape, UniqueId};
+pub use inspect::{Inspection, Lack, inspect};
 pub use shape::{Collectives, CollectivesFacts, Communicator, Operation};
 pub(crate) use shape::{Lengths, check_aliasing, check_membership};

@@ -16,10 +16,11 @@ mod raw;
 use std::ffi::CStr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
+use crate::backend::{self, Backend, DeviceDescription, DriverFacts, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
 use crate::memory::HostBuffer;
+use crate::memory::HostKind;
 use crate::nodes::Nodes;
 use context::{Context, Handle};
 pub use kernel::Kernel;

@@ -1,6 +1,6 @@
 //! Streams of the `cuda` backend. What they hold and for how long is decided where the driver is called.
 
-mod ffi;
+pub(super) mod ffi;
 
 use std::sync::Arc;
 

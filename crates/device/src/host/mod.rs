@@ -3,6 +3,7 @@
 //! It is what a machine without a GPU measures. It is never called a GPU, and its numbers are those of one
 //! CPU core moving memory, not of a link. Pinned memory is memory that the kernel locked (`mlock`).
 
+mod copy;
 mod ffi;
 mod queue;
 mod seats;
@@ -13,10 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use topology::{Machine, Sysfs};
 
-use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
+use crate::backend::{self, Backend, DeviceDescription, DriverFacts, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{HostFlag, KernelCode};
 use crate::memory::HostBuffer;
+use crate::memory::HostKind;
 pub use queue::{Event, NoGraph, NoKernel, Stream};
 use seats::Seats;
 pub use shared::{HostCommunicator, SharedMemory};

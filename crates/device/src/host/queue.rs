@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::DeviceBuffer;
-use super::ffi::Copy;
+use super::copy::Copy;
 use super::seats::Seat;
 use super::shared::Operation;
 use crate::backend::{self, Latch};

@@ -9,8 +9,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::access::{Access, Held};
+use super::kind::HostKind;
 use super::pages;
-use crate::backend::HostKind;
 use crate::error::Result;
 use crate::nodes::Nodes;
 

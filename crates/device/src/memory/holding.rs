@@ -113,8 +113,8 @@ fn address(held: &Arc<dyn Held>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::HostKind;
     use crate::memory::HostBuffer;
+    use crate::memory::HostKind;
 
     fn buffer() -> HostBuffer {
         HostBuffer::from_pages(HostKind::Pageable, 64, None).unwrap()

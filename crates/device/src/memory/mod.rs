@@ -3,12 +3,14 @@
 mod access;
 mod ffi;
 mod holding;
+mod kind;
 mod pages;
 
 pub(crate) use access::{Access, Held, InFlight};
 pub use ffi::HostBuffer;
 pub(crate) use ffi::HostMemory;
 pub(crate) use holding::{Holding, Needs};
+pub use kind::HostKind;
 
 use crate::error::{DeviceError, Result};
 

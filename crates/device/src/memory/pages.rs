@@ -2,7 +2,7 @@
 
 use numa::{HostPages, HugePages, NumaError, Placement, huge_page_bytes};
 
-use crate::backend::HostKind;
+use super::kind::HostKind;
 
 /// Pages on a node of this machine.
 pub(super) fn of_machine(

@@ -2,30 +2,9 @@
 //!
 //! The names of the numbers come from the library itself.
 
+use super::symbols::Code;
 use super::table::Table;
 use crate::error::{DeviceError, Result};
-
-/// `hipError_t` or `mcError_t`, whatever its value: a newer library has more of them than any header here.
-#[repr(transparent)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) struct Code(pub(in crate::runtime) u32);
-
-impl Code {
-    pub(in crate::runtime) const SUCCESS: Self = Self(0);
-    /// Memory, of the device or locked memory of the host, is exhausted.
-    pub(in crate::runtime) const OUT_OF_MEMORY: Self = Self(2);
-    /// An event that was never recorded, among others.
-    pub(in crate::runtime) const INVALID_HANDLE: Self = Self(400);
-    /// Work before the event is not done.
-    pub(in crate::runtime) const NOT_READY: Self = Self(600);
-    /// Peer access was enabled before.
-    pub(in crate::runtime) const PEER_ENABLED: Self = Self(704);
-    /// Peer access was not enabled.
-    pub(in crate::runtime) const PEER_NOT_ENABLED: Self = Self(705);
-    const NO_DEVICE: Self = Self(100);
-    const INVALID_DEVICE: Self = Self(101);
-    const PEER_UNSUPPORTED: Self = Self(217);
-}
 
 /// Codes after which a device is of no more use in this process, for all vendors: an uncorrectable memory error, an illegal
 /// address, a kernel that ran too long, a destroyed context, a failed assertion, a failed launch.

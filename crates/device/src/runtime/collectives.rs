@@ -3,8 +3,9 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use super::buffer::DeviceBuffer;
 use super::context::Context;
-use super::device::{Device, DeviceBuffer, Runtime};
+use super::device::{Device, Runtime};
 use super::memory::DeviceMemory;
 use super::queue::Stream;
 use super::table::Vendor;

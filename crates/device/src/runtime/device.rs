@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::buffer::{DeviceBuffer, Event};
 use super::codes;
 use super::context::Context;
 use super::kernel::{self, Kernel};
@@ -11,10 +12,11 @@ use super::library::Library;
 use super::memory::{self, DeviceMemory, HostWish};
 use super::queue::{RawEvent, Stream};
 use super::table::Vendor;
-use crate::backend::{self, Backend, DeviceDescription, DriverFacts, HostKind, TimeSource};
+use crate::backend::{self, Backend, DeviceDescription, DriverFacts, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
 use crate::memory::HostBuffer;
+use crate::memory::HostKind;
 
 /// A vendor's runtime that has devices.
 pub struct Runtime<V: Vendor> {
@@ -228,39 +230,6 @@ impl<V: Vendor> backend::Device for Device<V> {
             what: "the module",
             why: format!("{} takes no PTX", V::TABLE.interface),
         })
-    }
-}
-
-/// Memory of a device.
-pub struct DeviceBuffer<V: Vendor>(Arc<DeviceMemory>, PhantomData<V>);
-
-impl<V: Vendor> DeviceBuffer<V> {
-    /// The memory.
-    pub(in crate::runtime) fn raw(&self) -> &Arc<DeviceMemory> {
-        &self.0
-    }
-}
-
-impl<V: Vendor> backend::DeviceBuffer for DeviceBuffer<V> {
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-/// An event of a device.
-pub struct Event<V: Vendor>(RawEvent, PhantomData<V>);
-
-impl<V: Vendor> Event<V> {
-    /// The handle.
-    pub(in crate::runtime) fn raw(&self) -> &RawEvent {
-        &self.0
-    }
-}
-
-impl<V: Vendor> backend::Event for Event<V> {
-    fn nanoseconds_since(&self, earlier: &Self) -> Result<f64> {
-        let milliseconds = self.0.milliseconds_since(&earlier.0)?;
-        Ok(f64::from(milliseconds) * 1e6)
     }
 }
 

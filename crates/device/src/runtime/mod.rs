@@ -4,6 +4,7 @@
 //! may be missing and is then named in an error; what cannot be done without is asked for when the library is loaded. There
 //! is no inter-process memory here.
 
+mod buffer;
 mod codes;
 mod collectives;
 mod context;
@@ -14,12 +15,13 @@ mod library;
 mod memory;
 mod places;
 mod queue;
+mod symbols;
 mod table;
 
-pub use device::{Device, DeviceBuffer, Event, Runtime};
+pub use buffer::{DeviceBuffer, Event};
+pub use device::{Device, Runtime};
 pub use kernel::Kernel;
-pub(crate) use kernel::{CompilerNames, compiler_names};
-pub(crate) use library::{Names, names};
 pub use queue::{Graph, Stream};
+pub(crate) use symbols::{CompilerNames, Names, compiler_names, names};
 pub(crate) use table::{Attributes, Compiler, HostFlags, Version};
 pub use table::{Table, Vendor};

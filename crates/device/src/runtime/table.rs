@@ -1,7 +1,6 @@
 //! What differs between libraries that have the same interface: a table for each vendor. The tables stand in `vendors`.
 
-use super::kernel::CompilerNames;
-use super::library::Names;
+use super::symbols::{CompilerNames, Names};
 use crate::kernel::KernelCode;
 
 /// A vendor with a table.

@@ -1,8 +1,8 @@
 //! One running request, and a step as running requests fill it.
 
-use super::{Admitted, Emitted, Request};
 use crate::StepLoad;
 use crate::prefix::PrefixCache;
+use crate::request::{Admitted, Emitted, Request};
 
 /// A running request.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //!
 //! [`read`] finds out by itself which tools a text is of. Nothing is run and nothing is asked of the machine this runs on.
 
+mod add;
 mod amd_smi;
 mod classes;
 mod contradictions;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::super::carrier::{Carrier, StreamOf};
-use super::super::library::{Code, Comm, Id, Library, OfComm};
+use super::super::library::Library;
+use super::super::symbols::{Code, Comm, Id, OfComm};
 use crate::collectives::{Element, Operation};
 use crate::error::{DeviceError, Result};
 use crate::library::Function;

@@ -2,5 +2,4 @@
 
 mod ffi;
 
-pub(crate) use ffi::{CclNames, ccl_names};
-pub(super) use ffi::{Code, Comm, Id, Library, OfComm};
+pub(super) use ffi::Library;

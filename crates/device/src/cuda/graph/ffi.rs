@@ -8,7 +8,7 @@ use crate::cuda::raw as sys;
 
 use crate::cuda::context::Context;
 use crate::cuda::library::{check, require};
-use crate::cuda::queue::RawStream;
+use crate::cuda::queue::ffi::RawStream;
 use crate::error::{DeviceError, Result};
 use crate::memory::Needs;
 

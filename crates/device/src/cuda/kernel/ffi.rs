@@ -8,13 +8,13 @@ use std::sync::Arc;
 use crate::cuda::raw as sys;
 
 use super::refusal;
-use crate::backend::HostKind;
 use crate::cuda::context::Context;
 use crate::cuda::library::{check, has_symbol, require};
 use crate::cuda::memory::address_on_device;
 use crate::cuda::{DeviceBuffer, Stream};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{ANSWER_AT, Argument, KernelCode, Launch};
+use crate::memory::HostKind;
 use crate::memory::{Access, Held, InFlight};
 
 /// Functions that nothing but kernels needs.
@@ -90,6 +90,7 @@ impl Drop for Module {
 
 impl Launch for Stream {
     type Kernel = Kernel;
+    type Memory = DeviceBuffer;
 
     unsafe fn launch_kernel(
         &self,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::cuda::raw as sys;
 
-use crate::backend::HostKind;
 use crate::cuda::context::Context;
 use crate::cuda::library::{check, check_memory, require};
 use crate::error::{DeviceError, Result};
+use crate::memory::HostKind;
 use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 use crate::nodes::Nodes;
 

@@ -39,7 +39,7 @@ pub(super) fn room(rank: u32) -> usize {
 
 /// Where the slot of a rank begins that a step uses.
 pub(super) fn slot(rank: u32, step: u64) -> usize {
-    room(rank) + if step % SLOTS == 0 { 0 } else { SLOT }
+    room(rank) + if step.is_multiple_of(SLOTS) { 0 } else { SLOT }
 }
 
 /// A file without a name: the kernel frees it when the last process that has it ends, however that ends. Others open it by

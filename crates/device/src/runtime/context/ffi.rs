@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::super::codes::Code;
 use super::super::library::Library;
+use super::super::symbols::Code;
 use crate::error::Result;
 
 thread_local! {

@@ -5,8 +5,9 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::super::context::Context;
-use super::super::library::{Handle, Library};
+use super::super::library::Library;
 use super::super::queue::RawStream;
+use super::super::symbols::Handle;
 use crate::error::{DeviceError, Result};
 use crate::memory::Needs;
 

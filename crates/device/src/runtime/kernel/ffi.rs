@@ -6,18 +6,18 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
+use super::super::buffer::DeviceBuffer;
 use super::super::context::Context;
-use super::super::device::DeviceBuffer;
-use super::super::library::Handle;
 use super::super::memory::device_address;
 use super::super::queue::Stream;
+use super::super::symbols::Handle;
 use super::super::table::Vendor;
 use super::compiler::{compile, compiler_of};
 use super::refusal;
-use crate::backend::HostKind;
 use crate::error::{DeviceError, Result};
 use crate::kernel::{ANSWER_AT, Argument, KernelCode, Launch};
 use crate::library::until_nul;
+use crate::memory::HostKind;
 use crate::memory::{Access, Held, InFlight};
 
 /// A kernel of a device.
@@ -144,6 +144,7 @@ fn is_architecture(name: &str) -> bool {
 
 impl<V: Vendor> Launch for Stream<V> {
     type Kernel = Kernel<V>;
+    type Memory = DeviceBuffer<V>;
 
     unsafe fn launch_kernel(
         &self,

@@ -4,7 +4,6 @@ mod compiler;
 mod ffi;
 
 pub(super) use compiler::compiler_of;
-pub(crate) use compiler::{CompilerNames, compiler_names};
 pub use ffi::Kernel;
 pub(super) use ffi::load;
 

@@ -1,73 +1,17 @@
 //! Loading a vendor's library, and the calls that need no device.
-//!
-//! Signatures are those of hip_runtime_api.h; MACA's are the same under its prefix, as the open projects that call it show.
 #![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::codes::{Code, at_open, failure};
+use super::super::codes::{at_open, failure};
 use super::super::places;
+use super::super::symbols::{Code, Functions};
 use super::super::table::{Table, Version};
 use crate::error::{DeviceError, Result};
-use crate::library::{Function, file_of, first_of, symbols, text, until_nul};
+use crate::library::{Function, file_of, first_of, text, until_nul};
 use crate::nodes::Nodes;
-
-/// A stream, event, graph, module or function of the library.
-pub(in crate::runtime) type Handle = *mut c_void;
-
-symbols! {
-    $ Names, Functions, names;
-    // Without device.
-    runtime_version: "RuntimeGetVersion" => unsafe extern "C" fn(*mut c_int) -> Code;
-    device_count: "GetDeviceCount" => unsafe extern "C" fn(*mut c_int) -> Code;
-    error_name: "GetErrorName" => unsafe extern "C" fn(Code) -> *const c_char;
-    error_string: "GetErrorString" => unsafe extern "C" fn(Code) -> *const c_char;
-    // Of a device by its number.
-    device_name: "DeviceGetName" => unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code;
-    device_pci: "DeviceGetPCIBusId" => unsafe extern "C" fn(*mut c_char, c_int, c_int) -> Code;
-    device_uuid: "DeviceGetUuid" => unsafe extern "C" fn(*mut [u8; 16], c_int) -> Code;
-    device_memory: "DeviceTotalMem" => unsafe extern "C" fn(*mut usize, c_int) -> Code;
-    device_attribute: "DeviceGetAttribute" => unsafe extern "C" fn(*mut c_int, c_uint, c_int) -> Code;
-    // The structure grows, and this name alone pins its beginning; see kernel/ffi.rs.
-    device_properties: "GetDevicePropertiesR0600" => unsafe extern "C" fn(*mut c_void, c_int) -> Code;
-    can_access_peer: "DeviceCanAccessPeer" => unsafe extern "C" fn(*mut c_int, c_int, c_int) -> Code;
-    // Of the thread's current device.
-    set_device: "SetDevice" => unsafe extern "C" fn(c_int) -> Code;
-    enable_peer: "DeviceEnablePeerAccess" => unsafe extern "C" fn(c_int, c_uint) -> Code;
-    disable_peer: "DeviceDisablePeerAccess" => unsafe extern "C" fn(c_int) -> Code;
-    memory_info: "MemGetInfo" => unsafe extern "C" fn(*mut usize, *mut usize) -> Code;
-    alloc: "Malloc" => unsafe extern "C" fn(*mut *mut c_void, usize) -> Code;
-    free: "Free" => unsafe extern "C" fn(*mut c_void) -> Code;
-    host_alloc: "HostMalloc" => unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
-    host_free: "HostFree" => unsafe extern "C" fn(*mut c_void) -> Code;
-    host_register: "HostRegister" => unsafe extern "C" fn(*mut c_void, usize, c_uint) -> Code;
-    host_unregister: "HostUnregister" => unsafe extern "C" fn(*mut c_void) -> Code;
-    host_address: "HostGetDevicePointer" => unsafe extern "C" fn(*mut *mut c_void, *mut c_void, c_uint) -> Code;
-    copy: "MemcpyAsync" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_uint, Handle) -> Code;
-    copy_peer: "MemcpyPeerAsync" => unsafe extern "C" fn(*mut c_void, c_int, *const c_void, c_int, usize, Handle) -> Code;
-    stream_create: "StreamCreateWithFlags" => unsafe extern "C" fn(*mut Handle, c_uint) -> Code;
-    stream_destroy: "StreamDestroy" => unsafe extern "C" fn(Handle) -> Code;
-    stream_synchronize: "StreamSynchronize" => unsafe extern "C" fn(Handle) -> Code;
-    stream_wait: "StreamWaitEvent" => unsafe extern "C" fn(Handle, Handle, c_uint) -> Code;
-    event_create: "EventCreateWithFlags" => unsafe extern "C" fn(*mut Handle, c_uint) -> Code;
-    event_destroy: "EventDestroy" => unsafe extern "C" fn(Handle) -> Code;
-    event_record: "EventRecord" => unsafe extern "C" fn(Handle, Handle) -> Code;
-    event_elapsed: "EventElapsedTime" => unsafe extern "C" fn(*mut f32, Handle, Handle) -> Code;
-    capture_begin: "StreamBeginCapture" => unsafe extern "C" fn(Handle, c_uint) -> Code;
-    capture_end: "StreamEndCapture" => unsafe extern "C" fn(Handle, *mut Handle) -> Code;
-    graph_instantiate: "GraphInstantiate" => unsafe extern "C" fn(*mut Handle, Handle, *mut Handle, *mut c_char, usize) -> Code;
-    graph_launch: "GraphLaunch" => unsafe extern "C" fn(Handle, Handle) -> Code;
-    graph_exec_destroy: "GraphExecDestroy" => unsafe extern "C" fn(Handle) -> Code;
-    graph_destroy: "GraphDestroy" => unsafe extern "C" fn(Handle) -> Code;
-    module_load: "ModuleLoadData" => unsafe extern "C" fn(*mut Handle, *const c_void) -> Code;
-    module_unload: "ModuleUnload" => unsafe extern "C" fn(Handle) -> Code;
-    module_function: "ModuleGetFunction" => unsafe extern "C" fn(*mut Handle, Handle, *const c_char) -> Code;
-    launch_kernel: "ModuleLaunchKernel" => unsafe extern "C" fn(
-        Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
-    ) -> Code;
-}
 
 type SoftBox = unsafe extern "C" fn() -> *const c_char;
 

@@ -2,5 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::{Handle, Library};
-pub(crate) use ffi::{Names, names};
+pub(super) use ffi::Library;

@@ -6,8 +6,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::super::context::Context;
-use crate::backend::HostKind;
 use crate::error::{DeviceError, Result};
+use crate::memory::HostKind;
 use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
 
 /// Memory on a device.

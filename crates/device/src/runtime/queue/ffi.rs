@@ -5,10 +5,10 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-use super::super::codes::Code;
 use super::super::context::Context;
-use super::super::library::Handle;
 use super::super::memory::DeviceMemory;
+use super::super::symbols::Code;
+use super::super::symbols::Handle;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Holding, HostMemory, InFlight, check_range};
 

@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::super::buffer::{DeviceBuffer, Event};
 use super::super::context::Context;
-use super::super::device::{DeviceBuffer, Event};
 use super::super::graph::RawGraph;
 use super::super::table::Vendor;
 use super::RawStream;

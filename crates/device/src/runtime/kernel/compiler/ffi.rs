@@ -1,34 +1,16 @@
 //! The calls of hiprtc (hiprtc.h), which ROCm 5 and 6 also have in the runtime's own library.
 #![expect(unsafe_code, reason = "C ABI of hiprtc")]
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::super::super::library::{Handle, Library};
+use super::super::super::library::Library;
 use super::super::super::places;
+use super::super::super::symbols::{Code, CompilerFunctions, Handle};
 use super::super::super::table::{Compiler, Table};
 use crate::error::{DeviceError, Result};
-use crate::library::{Function, first_of, symbols, text};
-
-/// `hiprtcResult`, whatever its value.
-#[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime) struct Code(u32);
-
-symbols! {
-    $ CompilerNames, Functions, compiler_names;
-    create: "CreateProgram" => unsafe extern "C" fn(
-        *mut Handle, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
-    ) -> Code;
-    compile: "CompileProgram" => unsafe extern "C" fn(Handle, c_int, *const *const c_char) -> Code;
-    code_size: "GetCodeSize" => unsafe extern "C" fn(Handle, *mut usize) -> Code;
-    code: "GetCode" => unsafe extern "C" fn(Handle, *mut c_char) -> Code;
-    log_size: "GetProgramLogSize" => unsafe extern "C" fn(Handle, *mut usize) -> Code;
-    log: "GetProgramLog" => unsafe extern "C" fn(Handle, *mut c_char) -> Code;
-    destroy: "DestroyProgram" => unsafe extern "C" fn(*mut Handle) -> Code;
-    error_string: "GetErrorString" => unsafe extern "C" fn(Code) -> *const c_char;
-}
+use crate::library::{Function, first_of, text};
 
 /// The vendor's compiler.
 ///
@@ -83,9 +65,9 @@ pub(in crate::runtime) fn compile(
 }
 
 /// The functions: in the runtime's library, or else in the compiler's own, beside the runtime's first.
-fn find(library: &Library, compiler: &Compiler) -> Result<Functions> {
+fn find(library: &Library, compiler: &Compiler) -> Result<CompilerFunctions> {
     // SAFETY: hiprtc.h declares the functions of these names with these types; the library is never unloaded.
-    let own = unsafe { Functions::of(&library.raw, &compiler.names) };
+    let own = unsafe { CompilerFunctions::of(&library.raw, &compiler.names) };
     if own.create.call.is_some() {
         return Ok(own);
     }
@@ -101,7 +83,7 @@ fn find(library: &Library, compiler: &Compiler) -> Result<Functions> {
         ))
     })?;
     // SAFETY: as above; it is leaked below and so never unloaded.
-    let functions = unsafe { Functions::of(&loaded, &compiler.names) };
+    let functions = unsafe { CompilerFunctions::of(&loaded, &compiler.names) };
     // It has threads and memory of its own, and one is loaded for each kernel at most: the loader counts, and does not load
     // again.
     std::mem::forget(loaded);
@@ -116,7 +98,7 @@ fn need<F: Copy>(function: &Function<F>) -> Result<F> {
 /// A program that is being compiled; null before it was made.
 struct Program<'a> {
     raw: Handle,
-    functions: &'a Functions,
+    functions: &'a CompilerFunctions,
 }
 
 impl Program<'_> {
@@ -129,7 +111,7 @@ impl Program<'_> {
         // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which ends in NUL
         // and is alive.
         let code = unsafe { call(self.raw, 1, options.as_ptr()) };
-        let log = if code == Code(0) {
+        let log = if code == Code::SUCCESS {
             String::new()
         } else {
             self.log()
@@ -146,14 +128,14 @@ impl Program<'_> {
         let mut size = 0;
         // SAFETY: hiprtc.h: `hiprtcGetProgramLogSize(hiprtcProgram, size_t *)` writes one size.
         let code = unsafe { size_of(self.raw, &raw mut size) };
-        if code != Code(0) {
+        if code != Code::SUCCESS {
             return String::new();
         }
         let mut log = vec![0u8; size];
         // SAFETY: hiprtc.h: `hiprtcGetProgramLog(hiprtcProgram, char *)` writes as many bytes as it said.
         let code = unsafe { read(self.raw, log.as_mut_ptr().cast()) };
         let log = String::from_utf8_lossy(&log);
-        if code == Code(0) {
+        if code == Code::SUCCESS {
             log.trim_end_matches('\0').trim().to_owned()
         } else {
             String::new()
@@ -176,7 +158,7 @@ impl Program<'_> {
     }
 
     fn check<F>(&self, function: &Function<F>, code: Code, log: &str) -> Result<()> {
-        if code == Code(0) {
+        if code == Code::SUCCESS {
             return Ok(());
         }
         let name = self.functions.error_string.call.and_then(|call| {

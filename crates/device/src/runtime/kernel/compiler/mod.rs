@@ -2,5 +2,4 @@
 
 mod ffi;
 
-pub(crate) use ffi::{CompilerNames, compiler_names};
 pub(in crate::runtime) use ffi::{compile, compiler_of};

@@ -1,0 +1,134 @@
+//! What is to be known of a backend that is built.
+
+use crate::management::Managed;
+use crate::registry::PciVendor;
+use crate::vendors::Built;
+
+impl Built {
+    /// The vendor whose devices it drives; `None` for host memory.
+    #[must_use]
+    pub fn pci_vendor(self) -> Option<PciVendor> {
+        self.gpu_vendor().map(|vendor| vendor.pci)
+    }
+
+    /// The vendor's word in box files; `None` for host memory.
+    #[must_use]
+    pub fn in_boxes(self) -> Option<&'static str> {
+        self.gpu_vendor().map(|vendor| vendor.in_boxes)
+    }
+
+    /// Files of the simulated libraries that play its boxes; none for host memory.
+    #[must_use]
+    pub fn soft_libraries(self) -> &'static [&'static str] {
+        self.gpu_vendor()
+            .map_or(&[], |vendor| vendor.soft_libraries)
+    }
+
+    /// The name of the vendor's library of collectives; `None` for host memory.
+    #[must_use]
+    pub fn collective_library(self) -> Option<&'static str> {
+        self.gpu_vendor().map(|vendor| vendor.collectives)
+    }
+
+    /// The file of that library that plays its boxes; `None` for host memory and where this crate does not load it.
+    #[must_use]
+    pub fn soft_collectives(self) -> Option<&'static str> {
+        self.gpu_vendor()?.collective_files.first().copied()
+    }
+
+    /// What tells who uses its devices; `None` for host memory and where nothing does.
+    #[must_use]
+    pub fn managed(self) -> Option<&'static Managed> {
+        self.gpu_vendor()?.managed
+    }
+
+    /// Whether its copies between devices go direct only where access was enabled. Where it is false they go as the hardware
+    /// can, whatever was enabled, and what they take tells nothing of access.
+    #[must_use]
+    pub fn copies_obey_access(self) -> bool {
+        self.gpu_vendor()
+            .is_none_or(|vendor| vendor.copies.obey_access)
+    }
+
+    /// Which of its copies a kernel does instead of the copy engine, in words; `None` where none is known.
+    #[must_use]
+    pub fn copies_by_kernel(self) -> Option<&'static str> {
+        self.gpu_vendor()?.copies.by_kernel
+    }
+
+    /// The variable that limits how many of its streams run at once; `None` where none is known.
+    #[must_use]
+    pub fn queues_variable(self) -> Option<&'static str> {
+        self.gpu_vendor()?.copies.queues
+    }
+
+    /// The backend that drives devices of a vendor's number on the PCI bus.
+    #[must_use]
+    pub fn of_vendor(id: u16) -> Option<Self> {
+        let drives = |built: &Self| built.pci_vendor().is_some_and(|vendor| vendor.id == id);
+        Self::ALL.iter().copied().find(drives)
+    }
+
+    /// The backend that drives the devices of a box, by the vendor's word in its file.
+    #[must_use]
+    pub fn of_box(word: &str) -> Option<Self> {
+        let drives = |built: &Self| built.in_boxes() == Some(word);
+        Self::ALL.iter().copied().find(drives)
+    }
+
+    /// The backend of a name.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|built| built.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_is_found_by_its_name_and_by_what_its_boxes_say() {
+        for built in Built::ALL {
+            assert_eq!(Built::of(built.name()), Some(*built));
+            if let Some(word) = built.in_boxes() {
+                assert_eq!(Built::of_box(word), Some(*built));
+            }
+        }
+        assert_eq!(Built::of("metal"), None);
+        assert_eq!(Built::of_box("host"), None);
+        // NVIDIA's is asked first.
+        assert_eq!(Built::ALL.first(), Some(&Built::Cuda));
+    }
+
+    #[test]
+    fn a_backend_is_found_by_its_vendors_number() {
+        // As the PCI SIG gave them: NVIDIA, AMD's graphics, Intel; MetaX's cards say 0x9999.
+        assert_eq!(Built::of_vendor(0x10de), Some(Built::Cuda));
+        assert_eq!(Built::of_vendor(0x1002), Some(Built::Hip));
+        assert_eq!(Built::of_vendor(0x9999), Some(Built::Maca));
+        assert_eq!(Built::of_vendor(0x8086), None);
+    }
+
+    #[test]
+    fn amds_copies_alone_go_direct_without_access() {
+        let heedless: Vec<_> = Built::ALL
+            .iter()
+            .filter(|built| !built.copies_obey_access())
+            .collect();
+        assert_eq!(heedless, [&Built::Hip]);
+        assert!(Built::Hip.copies_by_kernel().is_some());
+        assert_eq!(Built::Host.queues_variable(), None);
+    }
+
+    #[test]
+    fn host_memory_is_the_last_and_only_one_without_a_vendor() {
+        let without: Vec<_> = Built::ALL
+            .iter()
+            .filter(|built| built.pci_vendor().is_none())
+            .collect();
+        assert_eq!(without, [&Built::Host]);
+        assert!(Built::Host.managed().is_none() && Built::Host.soft_libraries().is_empty());
+        assert_eq!(Built::ALL.last(), Some(&Built::Host));
+    }
+}

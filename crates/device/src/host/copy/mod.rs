@@ -1,0 +1,5 @@
+//! Copies of the host backend.
+
+mod ffi;
+
+pub(super) use ffi::Copy;
