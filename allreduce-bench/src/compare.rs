@@ -132,7 +132,7 @@ fn side(file: &CallFile) -> Side<Series> {
         unit: Unit::Microseconds,
         n: value.n,
         samples: value.samples.clone(),
-        is_judged: value.not_judged.is_none(),
+        is_judged: true,
     };
     let is_said = |trouble: &&CallTrouble| {
         trouble.series.is_none() || trouble.kind != TroubleKind::NotApplicable

@@ -1,6 +1,5 @@
 //! The all-reduce of all devices at a small and a large size, against limits and the baseline.
 
-use record::calls::not_judged;
 use record::unit::ByteCount;
 use record::{CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Payload};
 
@@ -74,7 +73,7 @@ fn of_modes(
         return judging.troubled(KIND, about, &fault, source);
     }
     for mode in modes {
-        let judged = own().filter(|(point, _)| point.mode == *mode && not_judged(point).is_none());
+        let judged = own().filter(|(point, _)| point.mode == *mode);
         let measured = judged.filter_map(|(point, source)| match &point.outcome {
             CollectiveOutcome::Measured { time, .. } => Some((*point, &time.samples, *source)),
             _ => None,

@@ -117,15 +117,6 @@ pub enum Caveat {
         /// The CPU.
         cpu: usize,
     },
-    /// A simulated machine's call that this machine played in real time.
-    InRealTime {
-        /// The box's time of a call, us; `None` where the library does not say.
-        box_us: Option<f64>,
-        /// The rest of the median: this machine's part, to issue the call and to wait for it, us.
-        own_us: Option<f64>,
-        /// Why the time says too little of the box to be judged; `None` where it may be.
-        not_judged: Option<String>,
-    },
     /// The run ended before its time, since a record that can be read back holds no more.
     RecordFull {
         /// Requests that ended until then.
@@ -253,7 +244,6 @@ impl Caveat {
             Self::PeerSignature { .. } => "peer-signature",
             Self::KernelsStaged { .. } => "kernels-staged",
             Self::SharedCpu { .. } => "shared-cpu",
-            Self::InRealTime { .. } => "in-real-time",
             Self::RecordFull { .. } => "record-full",
             Self::Serve { finding } => finding.code(),
             Self::Condition { condition, .. } => condition.code(),

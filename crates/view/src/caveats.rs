@@ -119,10 +119,6 @@ fn words(caveat: &Caveat) -> String {
         Caveat::SharedCpu { devices, cpu } => {
             format!("{} share CPU {cpu}.", devices.join(" and "))
         }
-        Caveat::InRealTime { not_judged, .. } => match not_judged {
-            Some(why) => format!("Times of this machine, not judged: {why}."),
-            None => "Times of this machine are in the call's.".to_owned(),
-        },
         Caveat::RecordFull { requests } => {
             format!("Ended after {requests} requests: the record was full.")
         }

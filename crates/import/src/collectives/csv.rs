@@ -76,7 +76,6 @@ fn value(row: &Row<'_>, origin: &str, line: usize) -> Result<CallValue, ImportEr
         samples: Vec::new(),
         clock: None,
         library: None,
-        not_judged: None,
     };
     value.plausible(origin, &format!("us of line {line}"))
 }

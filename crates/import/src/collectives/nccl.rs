@@ -307,7 +307,6 @@ impl Test {
                 samples: Vec::new(),
                 clock: None,
                 library: Some("nccl".to_owned()).filter(|_| self.engine.is_none()),
-                not_judged: None,
             });
         }
     }

@@ -120,7 +120,6 @@ fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
         samples,
         clock: times.first().map(|(_, time)| time.timing.source),
         library,
-        not_judged: row.not_judged().map(replaced),
     })
 }
 

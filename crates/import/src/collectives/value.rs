@@ -64,8 +64,6 @@ pub struct CallValue {
     pub clock: Option<TimeSource>,
     /// The library's name alone, such as `nccl`; `None` where the file does not say.
     pub library: Option<String>,
-    /// Why the time is not to be judged; `None` where it may be.
-    pub not_judged: Option<String>,
 }
 
 /// Something of a file that is no value.
@@ -88,16 +86,14 @@ impl std::fmt::Display for CallTrouble {
 }
 
 impl CallFile {
-    /// The points that a serving engine's calls are compared with: those that may be judged, out of place, on the same buffers, of the first arm, and of
+    /// The points that a serving engine's calls are compared with: those out of place, on the same buffers, of the first arm, and of
     /// bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
     /// timed in that, to its own bf16 or else first.
     #[must_use]
     pub fn curve(&self) -> Vec<CurvePoint> {
         let is_plain = |value: &&CallValue| {
             let series = &value.series;
-            value.not_judged.is_none()
-                && (series.placement, series.cache)
-                    == (BufferPlacement::OutOfPlace, BufferCache::Hot)
+            (series.placement, series.cache) == (BufferPlacement::OutOfPlace, BufferCache::Hot)
                 && (series.arm.is_none() || series.arm == self.first_arm)
         };
         let plain = || self.values.iter().filter(is_plain);

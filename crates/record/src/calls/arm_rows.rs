@@ -45,11 +45,7 @@ pub fn arm_rows(collectives: &Collectives, rows: &[Row<'_>]) -> Vec<ArmRow> {
                 bytes_per_rank: row.bytes_per_rank,
                 arm: arm.clone(),
                 base: base.name.clone(),
-                ratio: [row, first]
-                    .iter()
-                    .all(|row| row.not_judged().is_none())
-                    .then(|| ratio_by_launch(&by_launch(row), &by_launch(first)))
-                    .flatten(),
+                ratio: ratio_by_launch(&by_launch(row), &by_launch(first)),
             })
         })
         .collect()

@@ -7,8 +7,5 @@ mod series;
 
 pub use arm_rows::{ArmRow, arm_rows};
 pub use chosen::chosen;
-pub use rows::{Over, Row, RowTime, faster_though_larger, is_above_zero, not_judged, rows};
+pub use rows::{Over, Row, RowTime, faster_though_larger, is_above_zero, rows};
 pub use series::Series;
-
-/// What stands in the CSV column `reason` before why a measured time is not to be judged.
-pub const NOT_JUDGED: &str = "not judged: ";

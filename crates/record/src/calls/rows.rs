@@ -1,6 +1,5 @@
 //! Points of one series and size, put together over launches.
 
-use crate::caveat::Caveat;
 use crate::quantity::Quantity;
 use crate::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
 use stats::{Interval, OverLaunches, over_launches, percentile};
@@ -157,12 +156,6 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Why its time is not to be judged, where a launch says so.
-    #[must_use]
-    pub fn not_judged(&self) -> Option<&'a str> {
-        self.points.iter().find_map(|point| not_judged(point))
-    }
-
     /// A percentile such as 0.99, over launches the median of theirs; `None` where a launch has too few samples for it.
     #[must_use]
     pub fn percentile(&self, fraction: f64) -> Option<f64> {
@@ -186,25 +179,14 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Why a point's time is not to be judged; `None` where it may be.
-#[must_use]
-pub fn not_judged(point: &CollectivePoint) -> Option<&str> {
-    point.caveats.iter().find_map(|caveat| match caveat {
-        Caveat::InRealTime { not_judged, .. } => not_judged.as_deref(),
-        _ => None,
-    })
-}
-
 fn values(times: &[(u32, &Quantity)]) -> Vec<f64> {
     times.iter().map(|(_, time)| time.value).collect()
 }
 
-/// Sizes of one series that take less time than a smaller size, their intervals apart: the smaller row and the larger. What is not
-/// to be judged is left out.
+/// Sizes of one series that take less time than a smaller size, their intervals apart: the smaller row and the larger.
 #[must_use]
 pub fn faster_though_larger<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<(&'r Row<'a>, &'r Row<'a>)> {
-    let judged = |row: &Row<'_>| row.time().filter(|_| row.not_judged().is_none());
-    let interval = |row: &Row<'_>| judged(row).and_then(|time| time.interval);
+    let interval = |row: &Row<'_>| row.time().and_then(|time| time.interval);
     let mut found = Vec::new();
     for (at, larger) in rows.iter().enumerate() {
         let Some(of_larger) = interval(larger) else {

@@ -74,7 +74,6 @@ pub(super) fn floor_and_bandwidth(rows: &[Row<'_>]) -> Option<String> {
         .iter()
         .filter(timed)
         .filter_map(|row| Some((row, row.time().filter(|time| time.is_above_zero())?.value)))
-        .filter(|(row, _)| row.not_judged().is_none())
         .collect();
     let of_kind = |kind: CollectiveKind| all.iter().filter(move |(row, _)| row.series.kind == kind);
     let is_reduce = of_kind(CollectiveKind::AllReduce).next().is_some();
@@ -225,7 +224,7 @@ pub(super) fn of_transport(collectives: &Collectives) -> Vec<Item> {
 
 /// What to know before believing the numbers.
 pub(super) fn reservations(collectives: &Collectives) -> Vec<Item> {
-    let minor = ["outliers", "wide-interval", "in-real-time", "no-gate"];
+    let minor = ["outliers", "wide-interval", "no-gate"];
     let is_shown = |caveat: &&Caveat| !minor.contains(&caveat.code());
     let points = collectives.points.iter().flat_map(|point| &point.caveats);
     crate::caveats(collectives.caveats.iter().chain(points).filter(is_shown))

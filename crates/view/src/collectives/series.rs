@@ -58,8 +58,7 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
 fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
     let time = row.time();
     let point = row.first();
-    let is_judged = row.not_judged().is_none();
-    let told = time.filter(|time| is_judged && time.is_above_zero());
+    let told = time.filter(|time| time.is_above_zero());
     let number = |value: Option<f64>| or_absent(value.map(significant));
     let codes = row.points.iter().flat_map(|point| &point.caveats);
     let codes: BTreeSet<&str> = codes.map(|caveat| caveat.code()).collect();

@@ -152,7 +152,7 @@ fn find<'r, 'a>(
             && row.series.cache == BufferCache::Hot
     };
     let row = rows.iter().find(is_it)?;
-    let time = row.time().filter(|_| row.not_judged().is_none())?;
+    let time = row.time()?;
     time.is_above_zero().then_some((row, time.value))
 }
 

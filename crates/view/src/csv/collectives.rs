@@ -1,7 +1,6 @@
 //! The numbers of an `tplens allreduce` record.
 
 use super::cell::{number, run_word, table, verification_word, word_of};
-use record::calls::NOT_JUDGED;
 use record::calls::{self, Row};
 use record::{
     Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record,
@@ -120,10 +119,6 @@ fn row(
     else {
         return row;
     };
-    let not_judged = calls::not_judged(point);
-    if let Some(why) = not_judged {
-        row[15] = format!("{NOT_JUDGED}{why}");
-    }
     row[7] = time.unit.to_string();
     row[10] = time.n.to_string();
     row[11] = word_of(&time.timing.source);
@@ -148,7 +143,7 @@ fn row(
         .as_ref()
         .map_or_else(String::new, |gap| number(gap.value));
     let is_time = calls::is_above_zero(time.value, time.interval.map(|interval| interval.low));
-    if is_time && not_judged.is_none() {
+    if is_time {
         row[12] = number(point.bus_gb_per_s(time.value));
         row[13] = number(point.algorithm_gb_per_s(time.value));
     }
