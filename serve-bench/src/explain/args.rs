@@ -69,6 +69,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long = "box", value_name = "BOX")]
     box_name: Option<String>,
 
+    /// The GPUs' name, such as "H100", where nothing else says what the machine is.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["box_name", "links"])]
+    gpu: Option<String>,
+
     /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
     /// given once for each size; the log says which.
     #[arg(long, value_name = "FILE")]
@@ -343,6 +347,7 @@ impl ExplainArgs {
                 gemm: self.gemm.clone(),
             },
             box_name: self.box_name.clone(),
+            gpu: self.gpu.clone(),
             engine: self.engine.flags(),
             what_if: self.what_if.clone(),
             engine_logs: self.engine.logs(&self.engine_log)?,
