@@ -2,7 +2,7 @@
 
 use import::collectives::Trouble;
 use import::serve::Throttle;
-use import::{CurvePoint, GemmTimes, ServeRun, Trace};
+use import::{CurvePoint, ServeRun, Trace};
 use record::PeerVerdict;
 use serde::{Deserialize, Serialize};
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
@@ -51,8 +51,6 @@ pub struct Evidence {
     pub half: Vec<ServeRun>,
     /// Kernel sums of some decode steps on several GPUs.
     pub trace: Option<Trace>,
-    /// Times of matrix products over their shape.
-    pub gemm: Option<GemmTimes>,
     /// What the collective library said that it goes over; `None` where no file says.
     pub transport: Option<String>,
     /// What held clocks down during the runs that a monitor was beside.

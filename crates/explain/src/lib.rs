@@ -38,7 +38,7 @@ pub use attribute::{
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
-pub use finding::{AblationUnused, Condition, Finding, GemmDoubt, LeftOut, Refusal, TraceDoubt};
+pub use finding::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{

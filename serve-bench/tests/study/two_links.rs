@@ -113,7 +113,7 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     let without = scratch.run(&arguments);
     without.expect(3);
     // What only one GPU against several uses is refused with what it needs, and not dropped.
-    for option in ["--ablation", "--half", "--trace", "--gemm", "--what-if"] {
+    for option in ["--ablation", "--half", "--trace", "--what-if"] {
         for (files, instead) in [
             (
                 &["--tp2", &two, "--tp4", &four][..],

@@ -15,8 +15,6 @@ pub(crate) enum Knob {
     Executor,
     KvRead,
     PrefillRate,
-    /// GB/s over a rank's link of prompts' all-reduces that no curve tells.
-    PromptRate,
     PrefixCache,
     /// From the curve to the engine: in-situ factor of an own curve, transfer factor of a published one.
     Transfer,
@@ -132,12 +130,6 @@ impl Deck {
 
     pub(crate) fn add(&mut self, knob: Knob, prior: Prior) {
         self.priors.push((knob, prior));
-    }
-
-    /// Puts a prior in the place of the one that is there.
-    pub(super) fn replace(&mut self, knob: Knob, prior: Prior) {
-        self.drop(knob);
-        self.add(knob, prior);
     }
 
     /// Drops what a measurement makes known.

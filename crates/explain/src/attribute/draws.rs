@@ -4,7 +4,6 @@ use record::CollectiveKind;
 
 use super::cost::Term;
 use super::deck::{Hand, Knob};
-use super::prompts::Prompts;
 use super::step::StepTime;
 use super::unseen::Unseen;
 use crate::range::Range;
@@ -22,7 +21,7 @@ pub(super) struct Workload<'a> {
     /// Collectives of a decode step; `None` where there is no curve.
     pub(super) terms: Option<Vec<Term>>,
     /// Collectives of one wave's prefill, all prompts uncached.
-    pub(super) prompts: Prompts,
+    pub(super) prompts: Vec<Term>,
     /// Whether the collectives of a decode step were measured on this box, or traced.
     pub(super) by_own: bool,
     /// What the GEMMs of one GPU take at least, ms.
@@ -31,10 +30,6 @@ pub(super) struct Workload<'a> {
     pub(super) unseen: Option<Unseen>,
     /// What else holds a claim on communication back.
     pub(super) is_doubtful: bool,
-    /// Whether GEMM times of these GPUs and this version stand for what narrow GEMMs gain.
-    pub(super) gemm_is_own: bool,
-    /// Whether the half-width model is compared with latencies, which hold the prompts' own collectives.
-    pub(super) shard_by_latency: bool,
 }
 
 /// The causes of one draw, ms a step.
@@ -71,13 +66,14 @@ impl Draw {
 impl Workload<'_> {
     /// What communication takes in a hand, ms; 0 where there is no curve.
     pub(super) fn communication(&self, hand: &Hand) -> f64 {
-        let terms = self.terms.iter().flatten();
-        terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
+        self.terms
+            .as_deref()
+            .map_or(0.0, |terms| total_ms(terms, hand))
     }
 
     pub(super) fn draw(&self, hand: Hand) -> Draw {
         let one = self.one.draw(&hand, 0.0);
-        let several = self.several.draw(&hand, self.prompts.ms(&hand));
+        let several = self.several.draw(&hand, total_ms(&self.prompts, &hand));
         let split = self.model.split(&hand, one, 1, self.tp);
         let (ideal, mut gemm_loss) = (split.ideal, split.gemm_loss);
         let (mut unsharded, mut host_share) = (split.unsharded, split.host);
@@ -105,6 +101,11 @@ impl Workload<'_> {
             all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,
         }
     }
+}
+
+/// Milliseconds of collectives in a hand.
+pub(super) fn total_ms(terms: &[Term], hand: &Hand) -> f64 {
+    terms.iter().map(|term| term.us(hand)).sum::<f64>() / 1e3
 }
 
 pub(super) fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {

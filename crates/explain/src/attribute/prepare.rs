@@ -7,7 +7,6 @@ use tp_plan::plan;
 use super::cost::Curves;
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
-use super::gemm::measured_speedup;
 use super::prompts::prompts;
 use super::result::StepFrom;
 use super::step::{Side, StepTime};
@@ -119,15 +118,6 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
 
     let step = plan(model, engine, batch, None);
-    let mut gemm_is_own = false;
-    if half.is_none() {
-        let (measured, said) = measured_speedup(inputs, step.padded_batch);
-        caveats.extend(said);
-        if let Some((prior, is_own)) = measured {
-            gemm_is_own = is_own;
-            deck.replace(Knob::GemmSpeedup, prior);
-        }
-    }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let mut terms = None;
     let mut short = None;
@@ -161,20 +151,10 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         terms = Some(decode);
     }
     let prompts = several.wave_tokens().and_then(|tokens| {
-        let short = short.as_ref();
-        prompts(
-            inputs,
-            curves.as_ref(),
-            short,
-            tokens,
-            &mut deck,
-            &mut caveats,
-        )
+        let curves = curves.as_ref().or(short.as_ref());
+        prompts(inputs, curves, tokens, &mut deck, &mut caveats)
     });
     let prompts = prompts.unwrap_or_default();
-    // With a curve the prompts' all-reduces are drawn by it, and taken off the latencies.
-    let by_latency = half.is_some() && prompts.are_by_rate();
-    caveats.extend(by_latency.then_some(Finding::ShardByLatency));
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
@@ -183,14 +163,14 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let used: Vec<Knob> = terms
         .iter()
         .flatten()
-        .chain(&prompts.terms)
+        .chain(&prompts)
         .flat_map(|term| term.factors.clone())
         .collect();
     deck.drop_unused(&used);
     if terms
         .iter()
         .flatten()
-        .chain(&prompts.terms)
+        .chain(&prompts)
         .any(|term| term.is_unstated)
     {
         deck.add(
@@ -225,8 +205,6 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             unseen,
             is_doubtful,
-            gemm_is_own,
-            shard_by_latency: by_latency,
         },
         deck,
         step,

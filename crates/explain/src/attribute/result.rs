@@ -169,8 +169,6 @@ pub enum Basis {
         /// Their names.
         names: Vec<String>,
     },
-    /// Times of matrix products.
-    GemmTimes,
     /// The shard run.
     Shard,
     /// The step on several GPUs less the shard run's and the executor's.

@@ -161,6 +161,12 @@ impl Collectives {
         (a.taken(&of_a, None), b.taken(&of_b, Some((&of_a, &a.deck))))
     }
 
+    /// One draw beside another hand: factors of the same prior have that hand's value.
+    pub(crate) fn draw_beside(&self, hand: &Hand, deck: &Deck, random: &mut Random) -> Taken {
+        let own = self.deck.draw(random);
+        self.taken(&own, Some((hand, deck)))
+    }
+
     fn taken(&self, own: &Hand, shared: Option<(&Hand, &Deck)>) -> Taken {
         let (mut ms, mut bare_ms) = (0.0, 0.0);
         for term in &self.terms {

@@ -3,7 +3,7 @@
 use record::CollectiveKind;
 
 use super::cost::{Term, published_times};
-use super::draws::{Draw, range};
+use super::draws::{Draw, range, total_ms};
 use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
@@ -63,10 +63,7 @@ impl Prepared<'_> {
     /// GPU has room for its weights.
     pub(super) fn fits(&self, draw: &Draw) -> bool {
         let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
-        // A rate that is only assumed cannot take so much out that less is left than the other causes need.
-        let by_rate = self.workload.prompts.are_by_rate();
-        let leaves = !by_rate || draw.remainder() >= -self.tolerance;
-        draw.one > 0.0 && draw.several > 0.0 && room && leaves && !self.is_too_narrow(draw)
+        draw.one > 0.0 && draw.several > 0.0 && room && !self.is_too_narrow(draw)
     }
 
     /// Whether the half-width model takes less than its share of one GPU's step, so that communication would be more than all that
@@ -162,7 +159,7 @@ impl Prepared<'_> {
             (true, StepFrom::DecodeGap | StepFrom::Tpot) => all,
         };
         let step_of_one = of_launches(of_one, undropped, |draw| draw.one, |_| 0.0)?;
-        let prefill = |draw: &Draw| workload.prompts.ms(&draw.hand);
+        let prefill = |draw: &Draw| total_ms(&workload.prompts, &draw.hand);
         let step_of_several = of_launches(of_several, undropped, |draw| draw.several, prefill)?;
         let times = |draw: &Draw| draw.one / draw.several;
         let speed_up = match repeated {

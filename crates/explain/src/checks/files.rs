@@ -30,15 +30,8 @@ pub(super) fn of_files(inputs: &Inputs) -> Vec<Finding> {
 fn one_origin(inputs: &Inputs) -> Option<Finding> {
     let runs = compared(inputs).map(|run| run.simulated.as_deref());
     let points = inputs.curve.iter().map(|point| point.simulated.as_deref());
-    // Nothing simulates a trace or GEMM times.
-    let measured = [
-        inputs.evidence.trace.is_some(),
-        inputs.evidence.gemm.is_some(),
-    ];
-    let measured = measured
-        .into_iter()
-        .filter(|given| *given)
-        .map(|_| MEASURED);
+    // Nothing simulates a trace.
+    let measured = inputs.evidence.trace.iter().map(|_| MEASURED);
     let mut origins: Vec<&str> = runs
         .chain(points)
         .map(|simulated| simulated.unwrap_or(MEASURED))

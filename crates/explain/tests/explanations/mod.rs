@@ -7,4 +7,3 @@ mod findings;
 mod planted;
 mod predicted;
 mod traces;
-mod unstreamed;

@@ -321,9 +321,7 @@ fn asked(of: &WhatIf) -> String {
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
         CommunicationFrom::Remainder => ", an upper figure",
-        CommunicationFrom::OwnCurve
-        | CommunicationFrom::AnotherCurve
-        | CommunicationFrom::HalfModel => "",
+        CommunicationFrom::Curve | CommunicationFrom::HalfModel => "",
     };
     let simulated = match &predicted.simulated {
         Some(name) => format!(", SIMULATED on {name}"),
@@ -342,10 +340,8 @@ fn substitute(why: NoSubstitute) -> &'static str {
         NoSubstitute::NoCurve => "no curve to read it from: give curve=FILE",
         NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
         NoSubstitute::OtherRanks => "that curve is of another number of GPUs",
-        NoSubstitute::NoBandwidth => "the curve shows no bandwidth: give link=OLD:NEW",
         NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
         NoSubstitute::SameLink => "it is the link that these GPUs have",
         NoSubstitute::PeersAlready => "these GPUs reach each other already",
-        NoSubstitute::PriorMissing => "a prior is missing",
     }
 }
