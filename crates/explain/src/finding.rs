@@ -1,6 +1,6 @@
 //! What was found about the evidence: each kind with its code, its numbers, and what it does to the grade. Words stand elsewhere.
 
-use record::{CallMode, CollectiveKind, CollectivePath};
+use record::{CallMode, CollectiveKind};
 use serde::{Deserialize, Serialize};
 
 use crate::grade::Grade;
@@ -234,14 +234,8 @@ pub enum TraceDoubt {
     Mixed,
     /// No whole number of steps.
     NotWholeSteps,
-    /// Few steps.
-    FewSteps,
     /// By another way than the plan's.
-    OtherPath(CollectivePath),
-    /// No kernel of another collective of the plan.
-    NoGather,
-    /// The curve is better evidence.
-    CurveIsBetter,
+    OtherPath,
 }
 
 /// Why an ablation raises no grade.

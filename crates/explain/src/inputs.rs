@@ -129,6 +129,13 @@ impl Inputs {
             .map(|(_, run)| run)
     }
 
+    /// The size that the explained one is compared with: the smallest of the runs, and one GPU where there is no other.
+    #[must_use]
+    pub fn from(&self) -> u32 {
+        let sizes = self.serve.iter().map(|(tp, _)| *tp);
+        sizes.filter(|tp| *tp < self.tp).min().unwrap_or(1)
+    }
+
     /// Whether the model's weights go into so many GPUs, by their bytes alone; `None` where the GPUs' memory is not known.
     pub(crate) fn weights_fit(&self, tp: u32) -> Option<bool> {
         let memory = self.around.memory_bytes?;

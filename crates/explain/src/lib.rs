@@ -43,8 +43,7 @@ pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
     Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
-    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, SizeAttribution,
-    SizeComparison, SizeOutcome, SizeRate, TimeOf, compare_links, compare_sizes,
+    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, TimeOf, compare_links,
 };
 pub use next::{Measure, Narrowing, NextStep, next};
 pub use peaks::Peak;

@@ -107,8 +107,8 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     ran.expect(0);
     let json = scratch.json("out/explanation.json");
     assert_eq!(
-        (&json["kind"], &json["from"], &json["to"]),
-        (&"sizes".into(), &2.into(), &4.into())
+        (&json["outcome"]["attribution"]["from"], &json["tp"]),
+        (&2.into(), &4.into())
     );
     let without = scratch.run(&arguments);
     without.expect(3);

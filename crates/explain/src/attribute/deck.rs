@@ -122,7 +122,10 @@ impl Deck {
         ] {
             deck.add(knob, inputs.prior(name)?);
         }
-        for (knob, tp) in [(Knob::StartOfOne, 1), (Knob::StartOfSeveral, inputs.tp)] {
+        for (knob, tp) in [
+            (Knob::StartOfOne, inputs.from()),
+            (Knob::StartOfSeveral, inputs.tp),
+        ] {
             deck.add(knob, inputs.start_to_start(inputs.runs(tp).count())?);
         }
         Some(deck)

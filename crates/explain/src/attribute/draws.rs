@@ -13,6 +13,10 @@ use crate::step_model::StepModel;
 #[derive(Debug, Clone)]
 pub(super) struct Workload<'a> {
     pub(super) model: StepModel<'a>,
+    /// The size that is compared with.
+    pub(super) from: u32,
+    /// Its collectives; none of one GPU.
+    pub(super) few_terms: Vec<Term>,
     pub(super) tp: u32,
     pub(super) one: StepTime,
     pub(super) several: StepTime,
@@ -38,6 +42,8 @@ pub(super) struct Draw {
     pub(super) hand: Hand,
     pub(super) one: f64,
     pub(super) several: f64,
+    /// Collectives of the size that is compared with.
+    pub(super) sent_of_few: f64,
     pub(super) ideal: f64,
     /// What the other causes leave for GEMMs on one GPU; below zero where they take more than the step.
     pub(super) gemm_of_one: f64,
@@ -74,7 +80,16 @@ impl Workload<'_> {
     pub(super) fn draw(&self, hand: Hand) -> Draw {
         let one = self.one.draw(&hand, 0.0);
         let several = self.several.draw(&hand, total_ms(&self.prompts, &hand));
-        let split = self.model.split(&hand, one, 1, self.tp);
+        let sent_of_few = total_ms(&self.few_terms, &hand);
+        let split = self
+            .model
+            .split(&hand, one - sent_of_few, self.from, self.tp);
+        // Workers in processes of their own are there already.
+        let executor = if self.from == 1 {
+            hand.get(Knob::Executor)
+        } else {
+            0.0
+        };
         let (ideal, mut gemm_loss) = (split.ideal, split.gemm_loss);
         let (mut unsharded, mut host_share) = (split.unsharded, split.host);
         let gathers = self.terms.iter().flatten();
@@ -95,7 +110,8 @@ impl Workload<'_> {
             gemm_of_one: split.gemm_of_few,
             gemm_loss,
             unsharded,
-            host: host_share + hand.get(Knob::Executor),
+            host: host_share + executor,
+            sent_of_few,
             half,
             communication: self.terms.is_some().then(|| self.communication(&hand)),
             all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,

@@ -4,7 +4,7 @@ use import::ServeRun;
 use record::PlannedStep;
 use tp_plan::plan;
 
-use super::cost::Curves;
+use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
 use super::prompts::prompts;
@@ -46,10 +46,11 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let active = model.active_parameters();
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
     let halves = &inputs.evidence.half;
-    let used = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
+    let from = inputs.from();
+    let used = inputs.runs(from).chain(inputs.runs(tp)).chain(halves);
     let used: Vec<&ServeRun> = used.collect();
     let step_from = StepFrom::common(&used)?;
-    let one = StepTime::new(inputs.runs(1), step_from, Side::One, batch, active)?;
+    let one = StepTime::new(inputs.runs(from), step_from, Side::Few(from), batch, active)?;
     let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
     let half = match halves.as_slice() {
         [] => None,
@@ -68,7 +69,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
     let unseen = (step_from == StepFrom::Tpot)
-        .then(|| Unseen::new(tp, &one, &several, &used))
+        .then(|| Unseen::new(f64::from(tp) / f64::from(from), &one, &several, &used))
         .flatten();
     let by_token = step_from == StepFrom::Tpot;
     let left_out = sides
@@ -107,7 +108,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     // What is compared is the step on several with the one share, or with the half-width model.
     let other = match &half {
         Some(half) => deviation(half)?,
-        None => deviation(&one)? / f64::from(tp),
+        None => deviation(&one)? * f64::from(from) / f64::from(tp),
     };
     let tolerance = DEVIATIONS * other.hypot(deviation(&several)?);
     if sides.iter().any(|side| side.has_unstated_spread()) {
@@ -150,6 +151,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         }
         terms = Some(decode);
     }
+    let few_terms = of_fewer(inputs, eager, batch, &mut deck)?;
     let prompts = several.wave_tokens().and_then(|tokens| {
         let curves = curves.as_ref().or(short.as_ref());
         prompts(inputs, curves, tokens, &mut deck, &mut caveats)
@@ -164,6 +166,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         .iter()
         .flatten()
         .chain(&prompts)
+        .chain(&few_terms)
         .flat_map(|term| term.factors.clone())
         .collect();
     deck.drop_unused(&used);
@@ -171,6 +174,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         .iter()
         .flatten()
         .chain(&prompts)
+        .chain(&few_terms)
         .any(|term| term.is_unstated)
     {
         deck.add(
@@ -194,8 +198,10 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
                 batch,
                 context,
             },
+            from,
             tp,
             one,
+            few_terms,
             several,
             half,
             terms,
@@ -211,6 +217,28 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         step_from,
         caveats,
     })
+}
+
+/// Collectives of the size that is compared with, with their times; none of one GPU. Factors that both sizes have are drawn once.
+fn of_fewer(inputs: &Inputs, eager: bool, batch: u32, deck: &mut Deck) -> Option<Vec<Term>> {
+    let from = inputs.from();
+    if from == 1 {
+        return Some(Vec::new());
+    }
+    let of_few = Inputs {
+        tp: from,
+        ..inputs.clone()
+    };
+    let planned = plan(&inputs.model, inputs.engine(from)?, batch, None).collectives;
+    let mut own = Deck::new(inputs, eager)?;
+    let curves = Curves::choose(&of_few, eager, &planned, &mut own)?;
+    let terms: Vec<Term> = planned.iter().map(|of| curves.term(of).0).collect();
+    for knob in terms.iter().flat_map(|term| &term.factors) {
+        if let (None, Some(prior)) = (deck.prior(*knob), own.prior(*knob)) {
+            deck.add(*knob, prior.clone());
+        }
+    }
+    Some(terms)
 }
 
 /// What reading the weights takes at least on one GPU, ms: at the whole bandwidth of its memory; 0 where that is not known.

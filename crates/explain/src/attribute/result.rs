@@ -15,6 +15,12 @@ use crate::range::Range;
 /// was measured. `remainder`, `implied` and the speed-ups do not depend on any curve: they are of all draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
+    /// The size that it is compared with.
+    #[serde(default = "one_gpu")]
+    pub from: u32,
+    /// Communication of that size, ms; `None` of one GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_of_few: Option<Range>,
     /// Number of GPUs.
     pub tp: u32,
     /// Sequences that decode in a step.
@@ -286,6 +292,10 @@ pub struct CollectiveCost {
     pub grade: Grade,
     /// Where it was read.
     pub source: TimeSource,
+}
+
+fn one_gpu() -> u32 {
+    1
 }
 
 impl Attribution {

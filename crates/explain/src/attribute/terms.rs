@@ -6,9 +6,9 @@ use record::{CallMode, CollectiveKind, PlannedCollective};
 
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Hand, Knob};
-use super::result::{CollectiveCost, StepFrom, TimeSource};
+use super::result::{CollectiveCost, StepFrom};
 use super::step::relative_spread;
-use super::waterfall::{grade, sources};
+use super::waterfall::grade;
 use crate::curve::all_reduce_as_large;
 use crate::finding::Finding;
 use crate::grade::Grade;
@@ -110,11 +110,6 @@ impl Collectives {
     /// The collectives with the curve's times.
     pub(crate) fn costs(&self) -> Vec<CollectiveCost> {
         self.terms.iter().map(|term| term.cost.clone()).collect()
-    }
-
-    /// Where their times were read.
-    pub(crate) fn sources(&self) -> Vec<TimeSource> {
-        sources(&self.terms)
     }
 
     /// The grade of what makes up nine tenths of the time.

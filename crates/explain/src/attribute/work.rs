@@ -1,6 +1,7 @@
 //! The attribution itself: gates, draws, and what they sum up to.
 
 use record::CollectiveKind;
+use tp_plan::plan;
 
 use super::cost::{Term, published_times};
 use super::draws::{Draw, range, total_ms};
@@ -8,6 +9,7 @@ use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
 use super::sensitivity::Shares;
+use super::terms::Collectives;
 use super::unused::unused;
 use super::waterfall::{Shown, grade};
 use crate::checks::{LEAST_SHARE, findings};
@@ -37,6 +39,21 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     if !reasons.is_empty() {
         return Err(refused(reasons));
     }
+    let from = inputs.from();
+    let sides = inputs.runs(from).chain(inputs.runs(inputs.tp));
+    let is_by_latency = StepFrom::common(&sides.collect::<Vec<_>>()) == Some(StepFrom::Latency);
+    if from > 1 && is_by_latency {
+        return Err(refused(vec![Finding::NotStreamed]));
+    }
+    if let (2.., Some(engine), Some(batch)) = (from, inputs.engine(from), inputs.batch()) {
+        let few = Inputs {
+            tp: from,
+            ..inputs.clone()
+        };
+        let planned = plan(&inputs.model, engine, batch, None).collectives;
+        Collectives::of(&few, inputs.is_eager(batch), &planned)
+            .map_err(|why| refused(vec![why]))?;
+    }
     let no_step = || refused(vec![Finding::NoStepTime]);
     let prepared = prepare(inputs).ok_or_else(no_step)?;
     let all = prepared.draws(seed, draws.max(1));
@@ -62,7 +79,8 @@ impl Prepared<'_> {
     /// Whether there are steps at all, since an assumed prefill may take longer than the whole latency, and whether that on one
     /// GPU has room for its weights.
     pub(super) fn fits(&self, draw: &Draw) -> bool {
-        let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
+        let room = draw.gemm_of_one
+            >= self.workload.least_gemm_ms / f64::from(self.workload.from) - self.tolerance;
         draw.one > 0.0 && draw.several > 0.0 && room && !self.is_too_narrow(draw)
     }
 
@@ -133,7 +151,7 @@ impl Prepared<'_> {
         }
         let most = capped(&found);
         self.caveats.extend(found);
-        let ranks = f64::from(self.workload.tp);
+        let ranks = f64::from(self.workload.tp) / f64::from(self.workload.from);
         let implied = match claim {
             Claim::None => None,
             _ => self.implied(inputs, free),
@@ -167,11 +185,16 @@ impl Prepared<'_> {
             true => range(undropped, times)?.with_middle(step_of_one.mid / step_of_several.mid),
         };
         let differ = [
-            launches_differ(1, of_one),
+            launches_differ(self.workload.from, of_one),
             launches_differ(workload.tp, of_several),
         ];
         self.caveats.splice(0..0, differ.into_iter().flatten());
         let mut found = Attribution {
+            from: self.workload.from,
+            sent_of_few: match self.workload.from {
+                1 => None,
+                _ => Some(range(free, |draw| draw.sent_of_few)?),
+            },
             tp: self.workload.tp,
             batch: self.workload.model.batch,
             padded_batch: self.step.padded_batch,
@@ -183,7 +206,8 @@ impl Prepared<'_> {
             half,
             remainder,
             implied,
-            throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
+            throughput_gain: throughput(inputs, self.workload.tp)
+                / throughput(inputs, self.workload.from),
             speed_up,
             free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
             free_links_by_arms: None,

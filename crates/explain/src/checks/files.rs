@@ -67,7 +67,7 @@ fn collectives_right(inputs: &Inputs) -> Option<Finding> {
 
 fn both_sizes(inputs: &Inputs) -> Option<Finding> {
     let tp = inputs.tp;
-    let (one, several) = (inputs.runs(1).count(), inputs.runs(tp).count());
+    let (one, several) = (inputs.runs(inputs.from()).count(), inputs.runs(tp).count());
     if tp < 2 || one == 0 || several == 0 {
         let runs_of_several = if tp < 2 { 0 } else { several };
         return Some(Finding::SizeMissing {
@@ -77,7 +77,7 @@ fn both_sizes(inputs: &Inputs) -> Option<Finding> {
         });
     }
     let numbers = |run: &ServeRun| (run.duration_s, run.completed, run.e2el_ms, run.tpot_ms);
-    let mut of_one = inputs.runs(1);
+    let mut of_one = inputs.runs(inputs.from());
     let twice = of_one.find(|one| inputs.runs(tp).any(|run| numbers(one) == numbers(run)));
     if let Some(run) = twice {
         return Some(Finding::SameResult {
@@ -123,7 +123,7 @@ fn weights_fit(inputs: &Inputs) -> Option<Finding> {
 
 fn weights_read(inputs: &Inputs) -> Option<Finding> {
     let bytes = inputs.model.weight_bytes_read(inputs.batch()?);
-    let rates = [1, inputs.tp].into_iter().flat_map(|tp| {
+    let rates = [inputs.from(), inputs.tp].into_iter().flat_map(|tp| {
         let steps = inputs
             .runs(tp)
             .filter_map(|run| RunShape::new(run).rough_step_ms());

@@ -74,7 +74,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         None
     } else {
         Some(
-            step_of(&runs, Side::One)
+            step_of(&runs, Side::Few(1))
                 .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?,
         )
     };
@@ -82,7 +82,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let tpot_of_one = StepTime::new(
         runs.iter().copied().filter(|_| is_streamed),
         StepFrom::Tpot,
-        Side::One,
+        Side::Few(1),
         inputs.batch,
         model.active_parameters(),
     );

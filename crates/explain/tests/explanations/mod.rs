@@ -4,6 +4,7 @@
 pub(crate) mod boxes;
 mod curves;
 mod findings;
+mod kinds;
 mod planted;
 mod predicted;
 mod traces;

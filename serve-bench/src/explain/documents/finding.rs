@@ -380,10 +380,7 @@ fn trace(why: TraceDoubt, calls: f64) -> String {
         TraceDoubt::NotWholeSteps => {
             format!("{calls:.0} traced all-reduces are no whole number of steps.")
         }
-        TraceDoubt::FewSteps => "the trace holds few steps.".to_owned(),
-        TraceDoubt::OtherPath(path) => format!("{calls:.0} traced all-reduces went by {path}."),
-        TraceDoubt::NoGather => "the trace holds no all-gather.".to_owned(),
-        TraceDoubt::CurveIsBetter => "the curve is better evidence than this trace.".to_owned(),
+        TraceDoubt::OtherPath => format!("{calls:.0} traced all-reduces went by another path."),
     }
 }
 
