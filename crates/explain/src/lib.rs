@@ -27,7 +27,6 @@ mod run_shape;
 mod seen;
 mod slope;
 mod sources;
-mod step_model;
 mod what_if;
 
 pub use advise::{Advice, Effect, Rule, advise};

@@ -10,6 +10,7 @@ mod half;
 mod log;
 mod model;
 mod plan;
+mod step;
 mod table;
 
 pub use engine::{
@@ -19,4 +20,5 @@ pub use half::{HalfError, HalfModel, half, hub_id, must_be_written};
 pub use log::{Counted, EngineLog, Graphs, Library, LogError, Said, Warned};
 pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names};
 pub use plan::plan;
+pub use step::{Costs, Narrowing, Parts, Rates, StepModel};
 pub use table::table;

@@ -1,13 +1,13 @@
 //! One draw: a value for everything that is not known, and the causes that follow from it.
 
 use record::CollectiveKind;
+use tp_plan::{Costs, Narrowing, Parts, StepModel};
 
 use super::cost::Term;
 use super::deck::{Hand, Knob};
 use super::step::StepTime;
 use super::unseen::Unseen;
 use crate::range::Range;
-use crate::step_model::StepModel;
 
 /// The constants behind every draw.
 #[derive(Debug, Clone)]
@@ -81,17 +81,28 @@ impl Workload<'_> {
         let one = self.one.draw(&hand, 0.0);
         let several = self.several.draw(&hand, total_ms(&self.prompts, &hand));
         let sent_of_few = total_ms(&self.few_terms, &hand);
-        let split = self
-            .model
-            .split(&hand, one - sent_of_few, self.from, self.tp);
-        // Workers in processes of their own are there already.
-        let executor = if self.from == 1 {
-            hand.get(Knob::Executor)
-        } else {
-            0.0
+        let costs = Costs {
+            attention_us: hand.get(Knob::Attention),
+            elementwise_us: hand.get(Knob::Elementwise),
+            host_ms: hand.get(Knob::Host),
+            cache_factor: hand.get(Knob::KvRead),
+            cache_ms_per_byte: None,
+            narrowing: Narrowing::Speedup(hand.get(Knob::GemmSpeedup)),
         };
-        let (ideal, mut gemm_loss) = (split.ideal, split.gemm_loss);
-        let (mut unsharded, mut host_share) = (split.unsharded, split.host);
+        let rates = self.model.invert(&costs, one - sent_of_few, self.from);
+        let few = self.model.parts(&costs, &rates, self.from);
+        let many = self.model.parts(&costs, &rates, self.tp);
+        let times = f64::from(self.tp) / f64::from(self.from);
+        let ideal = (one - sent_of_few) / times;
+        let mut gemm_loss = many.gemm - few.gemm / times;
+        let replicated = |of: &Parts| of.attention + of.elementwise;
+        let mut unsharded = replicated(&many) - replicated(&few) / times;
+        let mut host_share = many.host - few.host / times;
+        // Workers in processes of their own are there already.
+        let executor = match self.from {
+            1 => hand.get(Knob::Executor),
+            _ => 0.0,
+        };
         let gathers = self.terms.iter().flatten();
         let gathers = gathers.filter(|term| term.cost.kind == CollectiveKind::AllGather);
         let half = self.half.as_ref().map(|half| half.draw(&hand, 0.0));
@@ -107,7 +118,7 @@ impl Workload<'_> {
             one,
             several,
             ideal,
-            gemm_of_one: split.gemm_of_few,
+            gemm_of_one: rates.gemm_ms,
             gemm_loss,
             unsharded,
             host: host_share + executor,

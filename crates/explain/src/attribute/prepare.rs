@@ -2,7 +2,7 @@
 
 use import::ServeRun;
 use record::PlannedStep;
-use tp_plan::plan;
+use tp_plan::{StepModel, plan};
 
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
@@ -18,7 +18,6 @@ use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::run_shape::RunShape;
-use crate::step_model::StepModel;
 
 /// How many standard deviations of the measurement the causes may exceed it by.
 const DEVIATIONS: f64 = 2.0;

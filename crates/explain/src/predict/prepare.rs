@@ -1,7 +1,7 @@
 //! What one size is drawn from: the level, the curve with its collectives, and the priors.
 
 use import::{CurvePoint, ServeRun};
-use tp_plan::plan;
+use tp_plan::{StepModel, plan};
 
 use super::inputs::{DESCRIBED, PredictInputs};
 use super::link;
@@ -18,7 +18,6 @@ use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::priors::{Basis, Prior};
-use crate::step_model::StepModel;
 
 /// The half-width model is the model at the width of one of so many ranks.
 const RANKS_OF_HALF: u32 = 2;
