@@ -32,8 +32,7 @@ mod what_if;
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Basis, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel, Implied,
-    Measurement, Misfit, NoSubstitute, PriorShare, PublishedTime, StepFrom, TimeSource,
-    VarianceShare, attribute,
+    Measurement, Misfit, NoSubstitute, PriorShare, StepFrom, TimeSource, VarianceShare, attribute,
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};

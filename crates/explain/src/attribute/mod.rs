@@ -20,8 +20,8 @@ mod waterfall;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Misfit,
-    PublishedTime, StepFrom, TimeSource,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Misfit, StepFrom,
+    TimeSource,
 };
 pub use share::{Measurement, PriorShare, VarianceShare};
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use record::CollectiveKind;
 use tp_plan::plan;
 
-use super::cost::{Term, published_times};
+use super::cost::Term;
 use super::draws::{Draw, range, total_ms};
 use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
@@ -154,7 +154,7 @@ impl Prepared<'_> {
         let ranks = f64::from(self.workload.tp) / f64::from(self.workload.from);
         let implied = match claim {
             Claim::None => None,
-            _ => self.implied(inputs, free),
+            _ => self.implied(free),
         };
         // Draws that were dropped are in what is left, and not in the bars: no part of it exceeds it.
         let part_of_whole = |mut bar: Bar| {
@@ -273,7 +273,7 @@ impl Prepared<'_> {
     }
 
     /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
-    fn implied(&self, inputs: &Inputs, free: &[Draw]) -> Option<Implied> {
+    fn implied(&self, free: &[Draw]) -> Option<Implied> {
         // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
         let weight = |bytes: u64, count: u32| -> f64 {
             let same = |term: &&Term| {
@@ -310,7 +310,6 @@ impl Prepared<'_> {
             bytes_per_rank: bytes,
             count,
             us,
-            published: published_times(inputs, bytes),
         })
     }
 }

@@ -3,7 +3,7 @@
 use import::ServeRun;
 
 use super::compared::{compared, used};
-use super::names::{Kin, kin, kin_of_facts};
+use super::names::{differ, differs_from};
 use crate::finding::{Condition, Finding};
 use crate::inputs::{Inputs, MEASURED};
 use crate::repeats::disagreeing;
@@ -97,7 +97,7 @@ fn same_model(inputs: &Inputs) -> Option<Finding> {
     names.sort_unstable();
     names.dedup();
     let (first, others) = names.split_first()?;
-    let other = others.iter().any(|other| kin(first, other) == Kin::Other);
+    let other = others.iter().any(|other| differ(first, other));
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     other.then_some(Finding::ModelDiffers { names })
 }
@@ -105,7 +105,7 @@ fn same_model(inputs: &Inputs) -> Option<Finding> {
 /// Where a file is of another model than was asked about.
 pub(crate) fn model_asked(inputs: &Inputs) -> Option<Finding> {
     let mut names = used(inputs).filter_map(|run| run.model.as_deref());
-    let other = names.find(|name| kin_of_facts(&inputs.model, name) == Kin::Other)?;
+    let other = names.find(|name| differs_from(&inputs.model, name))?;
     Some(Finding::ModelDiffers {
         names: vec![inputs.model.name.clone(), other.to_owned()],
     })

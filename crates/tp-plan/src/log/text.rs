@@ -1,5 +1,7 @@
 //! A log's facts as rows of a table: what is known, and by which line.
 
+use std::fmt;
+
 use super::facts::{Counted, EngineLog, Graphs, Said};
 use crate::engine::CustomAllReduce;
 
@@ -20,8 +22,12 @@ impl EngineLog {
             row("version", &log.version, String::clone),
             row("tensor parallel size", &log.tp, u32::to_string),
             row("pipeline parallel size", &log.pp, u32::to_string),
-            row("custom all-reduce", &log.custom_all_reduce, custom),
-            row("graphs", &log.graphs, graphs),
+            row(
+                "custom all-reduce",
+                &log.custom_all_reduce,
+                CustomAllReduce::to_string,
+            ),
+            row("graphs", &log.graphs, Graphs::to_string),
             row(
                 "tokens a step, at most",
                 &log.max_batched_tokens,
@@ -66,20 +72,24 @@ fn row<T>(name: &str, said: &Option<Said<T>>, show: impl Fn(&T) -> String) -> Ro
     }
 }
 
-fn custom(of: &CustomAllReduce) -> String {
-    match of {
-        CustomAllReduce::Active => "on".to_owned(),
-        CustomAllReduce::Off { reason, .. } => format!("off: {reason}"),
+impl fmt::Display for CustomAllReduce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Active => f.write_str("on"),
+            Self::Off { reason, .. } => write!(f, "off: {reason}"),
+        }
     }
 }
 
-fn graphs(graphs: &Graphs) -> String {
-    match graphs {
-        Graphs::Eager { reason } => format!("none: {reason}"),
-        Graphs::Captured { sizes: None } => "captured, sizes not said".to_owned(),
-        Graphs::Captured { sizes: Some(sizes) } => match (sizes.first(), sizes.last()) {
-            (Some(first), Some(last)) => format!("{} sizes, {first} to {last}", sizes.len()),
-            _ => "no sizes".to_owned(),
-        },
+impl fmt::Display for Graphs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Eager { reason } => write!(f, "none: {reason}"),
+            Self::Captured { sizes: None } => f.write_str("captured, sizes not said"),
+            Self::Captured { sizes: Some(sizes) } => {
+                let largest = sizes.last().copied().unwrap_or(0);
+                write!(f, "{} sizes, up to {largest}", sizes.len())
+            }
+        }
     }
 }

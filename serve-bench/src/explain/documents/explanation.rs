@@ -269,10 +269,6 @@ fn of_collectives(inputs: &Inputs, attribution: &Attribution) -> Vec<Block> {
             "Were all that is left communication, each of {} all-reduces of {size} took {us} us.",
             of.count
         )));
-        let published = of.published.iter();
-        blocks.push(Block::list(
-            published.map(|of| format!("published: {:.1} us ({})", of.us, of.source)),
-        ));
     }
     blocks.extend(curves(inputs, Some(marks(attribution))));
     blocks.push(collectives(&attribution.collectives));
