@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use program::{Stop, outputs};
-use tp_plan::{EngineLog, log_table};
+use tp_plan::EngineLog;
 
 /// Prints what the log of a vLLM or SGLang server says: version, sizes, graphs, its own all-reduce and why it is off, the
 /// library of collectives and its transports, each with the line that says it. Of several starts the last counts.
@@ -29,7 +29,12 @@ pub(crate) fn run(args: &EngineLogArgs) -> Result<u8, Stop> {
     let text = if args.json {
         serde_json::to_string_pretty(&log).map_err(anyhow::Error::from)? + "\n"
     } else {
-        log_table(&log)
+        let heads = ["fact", "value", "line", "said"].map(str::to_owned);
+        let rows = [heads].into_iter().chain(log.rows());
+        let lines = rows
+            .map(|[fact, value, line, said]| format!("{fact:<24} {value:<36} {line:>6}  {said}\n"));
+        let notes = log.notes.iter().map(|note| format!("note: {note}\n"));
+        lines.chain(notes).collect()
     };
     Ok(outputs::print(&text))
 }

@@ -2,19 +2,64 @@
 //!
 //! Nothing is run here. Figures of a simulated machine get commands on that simulated machine.
 
+use std::fmt;
+
 use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
 use crate::run_shape::RunShape;
-
-/// The flag by which engines leave all-reduces to the library.
-const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
 
 /// Tokens that a chat's template may add to a prompt.
 const TEMPLATE: f64 = 64.0;
 
 /// Where a server of these commands listens.
 const URL: &str = "http://127.0.0.1:8000";
+
+/// A command as its words, printed as a POSIX shell takes them.
+#[derive(Debug, Clone)]
+pub(crate) struct Command(Vec<String>);
+
+impl Command {
+    fn of(words: &str) -> Self {
+        Self(words.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// With more words, split at blanks.
+    pub(crate) fn and(mut self, words: &str) -> Self {
+        self.0.extend(Self::of(words).0);
+        self
+    }
+
+    /// With an option and its value.
+    pub(crate) fn with(mut self, option: &str, value: impl ToString) -> Self {
+        self.0.extend([option.to_owned(), value.to_string()]);
+        self
+    }
+
+    fn all(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
+        for (index, word) in self.0.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            match !word.is_empty() && word.chars().all(is_plain) {
+                true => write!(f, "{space}{word}")?,
+                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Commands as they are printed.
+pub(crate) fn printed(commands: impl IntoIterator<Item = Command>) -> Vec<String> {
+    commands.into_iter().map(|of| of.to_string()).collect()
+}
 
 /// Commands of a case.
 #[derive(Clone, Copy)]
@@ -27,43 +72,40 @@ impl<'a> Commands<'a> {
         Self { inputs }
     }
 
-    /// The simulated machine as a command names it; `None` where all is measured.
-    fn soft(&self) -> Option<String> {
-        let name = self.inputs.simulated()?;
-        Some(word(
-            self.inputs.seen.soft_given.as_deref().unwrap_or(&name),
-        ))
-    }
-
     /// Whether these commands run on a simulated machine, with the embedded engine.
     pub(crate) fn is_soft(&self) -> bool {
         self.inputs.simulated().is_some()
     }
 
-    /// The model as our programs take it: as it was given, else a shipped name, else as the server had it.
-    fn model(&self) -> String {
-        let name = &self.inputs.model.name;
-        if let Some(given) = &self.inputs.seen.model_given {
-            return word(given);
-        }
-        match builtin_names().contains(&name.as_str()) {
-            true => name.clone(),
-            false => self.served(),
+    /// With the simulated machine, where the figures are of one.
+    fn on_the_box(&self, command: Command) -> Command {
+        let given = &self.inputs.seen.soft_given;
+        match self.inputs.simulated() {
+            Some(name) => command.with("--sim", given.as_ref().unwrap_or(&name)),
+            None => command,
         }
     }
 
+    /// One of our programs with the model: as it was given, else a shipped name, else as the server had it.
+    fn ours(&self, program: &str) -> Command {
+        let (name, given) = (&self.inputs.model.name, &self.inputs.seen.model_given);
+        let is_shipped = builtin_names().contains(&name.as_str());
+        let own = given.as_deref().or(is_shipped.then_some(name));
+        let command = Command::of(program);
+        command.with("--model", own.unwrap_or_else(|| self.served()))
+    }
+
     /// The model as an engine takes it: the path or id that the runs name, else the id of a shipped one.
-    fn served(&self) -> String {
+    fn served(&self) -> &str {
         let runs = self.inputs.serve.iter();
         let mut named = runs.filter_map(|(_, run)| run.model.as_deref());
         let name = &self.inputs.model.name;
-        let given = self.inputs.seen.model_given.as_deref();
         let path = named
             .find(|name| name.contains('/'))
             .or_else(|| hub_id(name))
-            .or(given)
+            .or(self.inputs.seen.model_given.as_deref())
             .unwrap_or(name);
-        word(path.strip_suffix("/config.json").unwrap_or(path))
+        path.strip_suffix("/config.json").unwrap_or(path)
     }
 
     fn is_sglang(&self) -> bool {
@@ -71,46 +113,14 @@ impl<'a> Commands<'a> {
         engine.is_some_and(|engine| engine.engine == Engine::Sglang)
     }
 
-    /// The same commands for a server with graphs.
-    pub(crate) fn served_with_graphs(&self, tp: u32, concurrency: u32) -> Vec<String> {
-        let mut inputs = self.inputs.clone();
-        for engine in &mut inputs.engines {
-            if engine.execution == Execution::Eager {
-                let own = EngineFacts::of(engine.engine, engine.tp, &inputs.around);
-                engine.execution = own.execution;
-            }
-        }
-        Commands::new(&inputs).served_with(tp, concurrency, "")
-    }
-
-    /// The length that the load needs, where it is vLLM's and real: a model's own may leave no room for its cache.
-    fn length(&self) -> String {
-        let run = self.inputs.runs(self.inputs.tp).next();
-        let shape = run.map(RunShape::new);
-        let tokens = shape.and_then(|shape| Some(shape.input()? + shape.output()?));
-        match (tokens, self.is_sglang() || self.is_soft()) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "tokens of a request, held between 1 and ten million"
-            )]
-            (Some(tokens), false) => {
-                // A chat's template adds some.
-                let needed = (tokens + TEMPLATE).ceil().clamp(1.0, 1e7) as u32;
-                format!(" --max-model-len {}", needed.next_power_of_two())
-            }
-            _ => String::new(),
-        }
-    }
-
     /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
-    fn flags(&self, concurrency: u32) -> String {
+    fn flags(&self, concurrency: u32, is_eager: bool) -> Command {
+        let mut flags = Command(Vec::new());
         let Some(engine) = self.inputs.engine(self.inputs.tp) else {
-            return String::new();
+            return flags;
         };
-        let around = &self.inputs.around;
-        let own = EngineFacts::of(engine.engine, engine.tp, around);
-        let names = match engine.engine {
+        let own = EngineFacts::of(engine.engine, engine.tp, &self.inputs.around);
+        let [eager, sequences, tokens] = match engine.engine {
             Engine::Vllm | Engine::Trtllm => [
                 "--enforce-eager",
                 "--max-num-seqs",
@@ -122,143 +132,122 @@ impl<'a> Commands<'a> {
                 "--chunked-prefill-size",
             ],
         };
-        let [eager, sequences, tokens] = names;
-        let mut flags = String::new();
-        if engine.execution == Execution::Eager {
-            flags.push_str(&format!(" {eager}"));
+        if is_eager && engine.execution == Execution::Eager {
+            flags = flags.and(eager);
         }
         if engine.custom_all_reduce.is_off_by(OffCause::Flag) {
-            flags.push_str(&format!(" {NO_OWN_ALL_REDUCE}"));
+            flags = flags.and("--disable-custom-all-reduce");
         }
-        // What the engine does by itself needs no flag.
+        // What the engine does by itself needs no flag. A limit of the runs would hold a larger load back, and so would its own.
         let most = engine
             .max_num_seqs
             .filter(|_| engine.max_num_seqs != own.max_num_seqs);
-        // A limit of the runs would hold a larger load back, and so would the engine's own.
         let held = own.max_num_seqs.filter(|own| *own < concurrency);
-        if let Some(most) = most.or(held).map(|most| most.max(concurrency)) {
-            flags.push_str(&format!(" {sequences} {most}"));
+        if let Some(most) = most.or(held) {
+            flags = flags.with(sequences, most.max(concurrency));
         }
         if engine.max_batched_tokens != own.max_batched_tokens {
-            flags.push_str(&format!(" {tokens} {}", engine.max_batched_tokens));
+            flags = flags.with(tokens, engine.max_batched_tokens);
         }
         flags
     }
 
-    /// The engine with a model; its size and port are added by what starts it.
-    fn engine(&self, model: &str, concurrency: u32) -> String {
-        let flags = self.flags(concurrency);
-        match self.is_sglang() {
-            true => format!("python3 -m sglang.launch_server --model-path {model}{flags}"),
-            false => format!("vllm serve {model}{flags}"),
+    /// A real engine with a model; vLLM's with the length that the load needs: a model's own may leave no room for its cache.
+    fn engine(&self, model: &str, concurrency: u32, is_eager: bool) -> Command {
+        let begin = match self.is_sglang() {
+            true => Command::of("python3 -m sglang.launch_server").with("--model-path", model),
+            false => Command::of("vllm serve").all(Command(vec![model.to_owned()])),
+        };
+        let engine = begin.all(self.flags(concurrency, is_eager));
+        let run = self.inputs.runs(self.inputs.tp).next().map(RunShape::new);
+        let tokens = run.and_then(|run| Some(run.input()? + run.output()?));
+        match tokens.filter(|_| !self.is_sglang()) {
+            Some(tokens) => {
+                let needed = whole((tokens + TEMPLATE).ceil());
+                engine.with("--max-model-len", needed.next_power_of_two())
+            }
+            None => engine,
         }
     }
 
     /// A server of a size, and a load on it with so many in flight.
-    pub(crate) fn served_with(&self, tp: u32, concurrency: u32, more: &str) -> Vec<String> {
-        let size = match self.is_sglang() && !self.is_soft() {
-            true => "--tp-size",
-            false => "--tensor-parallel-size",
-        };
-        self.served_as(&format!("{size} {tp}"), Some(tp), concurrency, more)
+    pub(crate) fn served_with(&self, tp: u32, concurrency: u32) -> [Command; 2] {
+        self.serve(tp, concurrency, true)
     }
 
-    /// A server whose layers are split over so many GPUs, one after the other, and a load on it. No size of tensor parallelism is
-    /// recorded: it is neither that of one GPU nor that of several.
-    pub(crate) fn served_in_stages(&self, stages: u32, concurrency: u32) -> Vec<String> {
-        let size = match self.is_sglang() {
-            true => "--pp-size",
-            false => "--pipeline-parallel-size",
-        };
-        self.served_as(&format!("{size} {stages}"), None, concurrency, "")
+    /// The same with graphs.
+    pub(crate) fn served_with_graphs(&self, tp: u32, concurrency: u32) -> [Command; 2] {
+        self.serve(tp, concurrency, false)
     }
 
-    fn served_as(&self, size: &str, tp: Option<u32>, concurrency: u32, more: &str) -> Vec<String> {
-        let server = match self.soft() {
-            Some(name) => {
-                let flags = match self.is_sglang() {
-                    true => String::new(),
-                    false => self.flags(concurrency),
+    fn serve(&self, tp: u32, concurrency: u32, is_eager: bool) -> [Command; 2] {
+        let (server, size) = match (self.is_soft(), self.is_sglang()) {
+            (true, is_sglang) => {
+                let (name, given) = (self.inputs.simulated(), &self.inputs.seen.soft_given);
+                let name = given.clone().or(name).unwrap_or_default();
+                let server = self.ours("tplens serve engine").with("--box", name);
+                let server = match is_sglang {
+                    true => server,
+                    false => server.all(self.flags(concurrency, is_eager)),
                 };
-                format!(
-                    "tplens serve engine --box {name} --model {}{flags}",
-                    self.model()
-                )
+                (server, "--tensor-parallel-size")
             }
-            None => self.engine(&self.served(), concurrency),
+            (false, is_sglang) => (
+                self.engine(self.served(), concurrency, is_eager),
+                match is_sglang {
+                    true => "--tp-size",
+                    false => "--tensor-parallel-size",
+                },
+            ),
         };
-        let server = format!("{server} {size} --port 8000{}{more}", self.length());
-        vec![server, self.load(tp, concurrency)]
+        // As studies do: special tokens stand at the end of most vocabularies.
+        let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
+        let load = Command::of("tplens serve run")
+            .with("--base-url", URL)
+            .with("--tp", tp)
+            .all(self.lengths(concurrency))
+            .and("--prompt token-ids")
+            .with("--vocab", vocab);
+        [server.with(size, tp).and("--port 8000"), load]
     }
 
     /// The engine's flag against reuse of prompts; nothing for the embedded engine, which has none.
     pub(crate) fn no_prefix_cache(&self) -> &'static str {
-        match (self.inputs.simulated().is_some(), self.is_sglang()) {
+        match (self.is_soft(), self.is_sglang()) {
             (true, _) => "",
-            (false, true) => " --disable-radix-cache",
-            (false, false) => " --no-enable-prefix-caching",
+            (false, true) => "--disable-radix-cache",
+            (false, false) => "--no-enable-prefix-caching",
         }
     }
 
-    /// The load of the runs with so many in flight, as many requests for each.
-    fn load(&self, tp: Option<u32>, concurrency: u32) -> String {
-        // As studies do: special tokens stand at the end of most vocabularies.
-        let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
-        let tp = tp.map_or_else(String::new, |tp| format!("--tp {tp} "));
-        format!(
-            "tplens serve run --base-url {URL} {tp}{} --prompt token-ids --vocab {vocab}",
-            self.lengths(concurrency)
-        )
-    }
-
     /// Flags of the runs' load: what is not known is left to the program's own.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens and requests, held between 1 and ten million"
-    )]
-    fn lengths(&self, concurrency: u32) -> String {
-        let inputs = self.inputs;
-        let run = inputs.runs(inputs.tp).next();
+    fn lengths(&self, concurrency: u32) -> Command {
+        let run = self.inputs.runs(self.inputs.tp).next();
         let shape = run.map(RunShape::new);
-        let whole = |value: f64| value.round().clamp(1.0, 1e7) as u32;
-        let waves = run.zip(inputs.batch()).map(|(run, batch)| {
+        let waves = run.zip(self.inputs.batch()).map(|(run, batch)| {
             #[expect(clippy::cast_precision_loss, reason = "requests of a run")]
             let completed = run.completed as f64;
             (completed / f64::from(batch.max(1))).ceil()
         });
-        let requests = waves.map(|waves| whole(waves * f64::from(concurrency)));
-        let input = shape.and_then(|shape| shape.input()).map(whole);
-        let output = shape.and_then(|shape| shape.output()).map(whole);
         let flags = [
-            ("requests", requests),
-            ("input-tokens", input),
-            ("output-tokens", output),
+            ("--requests", waves.map(|all| all * f64::from(concurrency))),
+            ("--input-tokens", shape.and_then(|shape| shape.input())),
+            ("--output-tokens", shape.and_then(|shape| shape.output())),
         ];
-        let mut text = format!("--concurrency {concurrency}");
-        for (name, value) in flags {
-            if let Some(value) = value {
-                text.push_str(&format!(" --{name} {value}"));
-            }
-        }
-        text
+        let known = flags.into_iter().filter_map(|(name, of)| Some((name, of?)));
+        known.fold(
+            Command::of("").with("--concurrency", concurrency),
+            |all, (name, value)| all.with(name, whole(value.round())),
+        )
     }
 
-    /// Arms of an ablation at this batch; `more` are flags such as ` --arms gpu-pair`.
-    pub(crate) fn ablate(&self, batch: u32, more: &str) -> String {
-        let begin = format!(
-            "tplens ablate --model {} --tp {} {}{more}",
-            self.model(),
-            self.inputs.tp,
-            self.lengths(batch)
-        );
-        match self.soft() {
-            Some(name) => format!("{begin} --sim {name}"),
-            None => format!(
-                "{begin} -- {}{}",
-                self.engine(&self.served(), batch),
-                self.length()
-            ),
+    /// Arms of an ablation at this batch; `arms` are words such as `--arms numa`.
+    pub(crate) fn ablate(&self, batch: u32, arms: &str) -> Command {
+        let begin = self.ours("tplens ablate").with("--tp", self.inputs.tp);
+        let begin = begin.all(self.lengths(batch)).and(arms);
+        match self.is_soft() {
+            true => self.on_the_box(begin),
+            false => begin.and("--").all(self.engine(self.served(), batch, true)),
         }
     }
 
@@ -266,7 +255,7 @@ impl<'a> Commands<'a> {
     ///
     /// # Errors
     /// It cannot be run as a model of its own.
-    pub(crate) fn half_model(&self, batch: u32) -> Result<String, HalfError> {
+    pub(crate) fn half_model(&self, batch: u32) -> Result<Command, HalfError> {
         let (model, tp) = (&self.inputs.model, self.inputs.tp);
         let engine = match self.is_sglang() {
             true => Engine::Sglang,
@@ -274,63 +263,45 @@ impl<'a> Commands<'a> {
         };
         let is_written = tp_plan::must_be_written(model, engine)?;
         tp_plan::half(model, tp)?;
-        let mut command = format!(
-            "tplens half --model {} --tp {tp} --run {}",
-            self.model(),
-            self.lengths(batch)
-        );
-        if let Some(name) = self.soft() {
-            command.push_str(&format!(" --sim {name}"));
-            return Ok(command);
+        let command = self.ours("tplens half").with("--tp", tp).and("--run");
+        let mut command = command.all(self.lengths(batch));
+        if self.is_soft() {
+            return Ok(self.on_the_box(command));
         }
         if is_written {
-            command.push_str(" --write half-width");
+            command = command.and("--write half-width");
         }
         if self.is_sglang() {
-            command.push_str(" --engine sglang");
+            command = command.and("--engine sglang");
         }
-        if !self.flags(batch).is_empty() {
-            command.push_str(&format!(" -- {}", self.engine("{model}", batch)));
+        if !self.flags(batch, true).0.is_empty() {
+            command = command.and("--").all(self.engine("{model}", batch, true));
         }
         Ok(command)
     }
 
-    /// The collectives of steps of these batches, by tplens allreduce.
-    pub(crate) fn collectives(&self, batches: &str) -> String {
-        let inputs = self.inputs;
-        let mut command = format!(
-            "tplens allreduce --model {} --tp {} --batches {batches}",
-            self.model(),
-            inputs.tp
-        );
+    /// The collectives of a step of this batch, by tplens allreduce.
+    pub(crate) fn collectives(&self, batch: u32) -> Command {
+        let command = self.ours("tplens allreduce").with("--tp", self.inputs.tp);
+        let mut command = command.with("--batches", batch);
         if self.is_sglang() {
-            command.push_str(" --engine sglang");
+            command = command.and("--engine sglang");
         }
-        let engine = inputs.engine(inputs.tp);
+        let engine = self.inputs.engine(self.inputs.tp);
         if engine.is_some_and(|engine| engine.execution == Execution::Eager) {
-            command.push_str(" --eager");
+            command = command.and("--eager");
         }
         self.on_the_box(command)
     }
 
     /// The links of the GPUs that ran, by tplens p2p.
-    pub(crate) fn links(&self) -> String {
-        self.on_the_box(format!("tplens p2p --gpus {}", self.gpus()))
+    pub(crate) fn links(&self) -> Command {
+        self.on_the_box(Command::of("tplens p2p").with("--gpus", self.gpus()))
     }
 
-    /// What is wrong with the box, by tplens p2p.
-    pub(crate) fn doctor(&self) -> String {
-        self.on_the_box("tplens doctor".to_owned())
-    }
-
-    /// The same commands on a box with the same GPUs that are not cut into instances; `None` where no shipped simulated machine is one.
-    pub(crate) fn on_whole_gpus(&self, batch: u32) -> Option<Vec<String>> {
-        let mut inputs = self.inputs.clone();
-        if self.is_soft() {
-            inputs.seen.soft_given = Some(self.inputs.seen.whole_gpus.clone()?);
-        }
-        let whole = Commands::new(&inputs);
-        Some(vec![whole.links(), whole.collectives(&batch.to_string())])
+    /// What is wrong with the machine.
+    pub(crate) fn doctor(&self) -> Command {
+        self.on_the_box(Command::of("tplens doctor"))
     }
 
     /// The ordinals of the GPUs that ran, as a command line lists them; the first ones where nobody measured links.
@@ -343,20 +314,13 @@ impl<'a> Commands<'a> {
         };
         ordinals.join(",")
     }
-
-    fn on_the_box(&self, command: String) -> String {
-        match self.soft() {
-            Some(name) => format!("{command} --sim {name}"),
-            None => command,
-        }
-    }
 }
 
-/// A word as a POSIX shell takes it.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tokens and requests, held between 1 and ten million"
+)]
+fn whole(value: f64) -> u32 {
+    value.clamp(1.0, 1e7) as u32
 }

@@ -129,8 +129,15 @@ pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
 pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32) -> Explanation {
     let outcome = match attribute(inputs, seed, draws) {
         Ok(attribution) => Outcome::Attributed {
-            advice: advise(inputs, &attribution),
-            next: next(inputs, &attribution),
+            // Both are of one GPU against several.
+            advice: match attribution.from {
+                1 => advise(inputs, &attribution),
+                _ => Vec::new(),
+            },
+            next: match attribution.from {
+                1 => next(inputs, &attribution),
+                _ => Vec::new(),
+            },
             what_if: what_if(inputs, &attribution, asked),
             attribution: Box::new(attribution),
         },

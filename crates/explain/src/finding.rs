@@ -1,6 +1,6 @@
 //! What was found about the evidence: each kind with its code, its numbers, and what it does to the grade. Words stand elsewhere.
 
-use record::{CallMode, CollectiveKind, CollectivePath};
+use record::{CallMode, CollectiveKind};
 use serde::{Deserialize, Serialize};
 
 use crate::grade::Grade;
@@ -111,8 +111,6 @@ pub enum Finding {
     },
     /// Shard run and another measurement disagree.
     ShardDisagrees { left_ms: f64, other_ms: f64 },
-    /// The prompts' own all-reduces lie in the latencies the shard run is compared by.
-    ShardByLatency,
     /// A collective gave wrong data, hung or failed.
     CollectiveTrouble {
         wrong_data: bool,
@@ -155,8 +153,6 @@ pub enum Finding {
     EstimatesOvershoot { share: f64 },
     /// The trace is no direct evidence, or was left out.
     TraceDoubtful { why: TraceDoubt, calls: f64 },
-    /// GEMM times were left out, or are not known to be of these GPUs.
-    GemmTimesDoubtful { why: GemmDoubt, detail: String },
 
     /// The step was worked out from latencies.
     NotStreamed,
@@ -238,32 +234,8 @@ pub enum TraceDoubt {
     Mixed,
     /// No whole number of steps.
     NotWholeSteps,
-    /// Few steps.
-    FewSteps,
     /// By another way than the plan's.
-    OtherPath(CollectivePath),
-    /// No kernel of another collective of the plan.
-    NoGather,
-    /// The curve is better evidence.
-    CurveIsBetter,
-}
-
-/// What is wrong with GEMM times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GemmDoubt {
-    /// The range was given by hand.
-    GivenByHand,
-    /// The model's shapes are not known.
-    ShapesUnknown,
-    /// Of another type of weights.
-    OtherType,
-    /// Of another GPU.
-    OtherGpu,
-    /// Shapes or rows are missing.
-    ShapesMissing,
-    /// Not known to be of these GPUs and this version.
-    OriginUnknown,
+    OtherPath,
 }
 
 /// Why an ablation raises no grade.
@@ -324,7 +296,6 @@ impl Finding {
             Self::EngineDiffers { .. } => "engine-differs",
             Self::ShardOutOfBounds { .. } => "shard-out-of-bounds",
             Self::ShardDisagrees { .. } => "shard-disagrees",
-            Self::ShardByLatency => "shard-by-latency",
             Self::CollectiveTrouble { .. } => "collective-trouble",
             Self::CurveDisagrees { .. } => "curve-disagrees",
             Self::CurveLeftOut { .. } => "curve-left-out",
@@ -336,7 +307,6 @@ impl Finding {
             Self::CurveTooSlow { .. } => "curve-too-slow",
             Self::EstimatesOvershoot { .. } => "estimates-overshoot",
             Self::TraceDoubtful { .. } => "trace-doubtful",
-            Self::GemmTimesDoubtful { .. } => "gemm-times-doubtful",
             Self::NotStreamed => "not-streamed",
             Self::PromptLengthUnknown => "prompt-length-unknown",
             Self::StepHoldsPrompts { .. } => "step-holds-prompts",

@@ -2,7 +2,7 @@
 
 use import::collectives::Trouble;
 use import::serve::Throttle;
-use import::{CurvePoint, GemmTimes, ServeRun, Trace};
+use import::{CurvePoint, ServeRun, Trace};
 use record::PeerVerdict;
 use serde::{Deserialize, Serialize};
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
@@ -51,8 +51,6 @@ pub struct Evidence {
     pub half: Vec<ServeRun>,
     /// Kernel sums of some decode steps on several GPUs.
     pub trace: Option<Trace>,
-    /// Times of matrix products over their shape.
-    pub gemm: Option<GemmTimes>,
     /// What the collective library said that it goes over; `None` where no file says.
     pub transport: Option<String>,
     /// What held clocks down during the runs that a monitor was beside.
@@ -129,6 +127,13 @@ impl Inputs {
             .iter()
             .filter(move |(run_tp, _)| *run_tp == tp)
             .map(|(_, run)| run)
+    }
+
+    /// The size that the explained one is compared with: the smallest of the runs, and one GPU where there is no other.
+    #[must_use]
+    pub fn from(&self) -> u32 {
+        let sizes = self.serve.iter().map(|(tp, _)| *tp);
+        sizes.filter(|tp| *tp < self.tp).min().unwrap_or(1)
     }
 
     /// Whether the model's weights go into so many GPUs, by their bytes alone; `None` where the GPUs' memory is not known.

@@ -27,24 +27,21 @@ mod run_shape;
 mod seen;
 mod slope;
 mod sources;
-mod step_model;
 mod what_if;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Basis, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel, Implied,
-    Measurement, Misfit, NoSubstitute, PriorShare, PublishedTime, StepFrom, TimeSource,
-    VarianceShare, attribute,
+    Measurement, Misfit, NoSubstitute, PriorShare, StepFrom, TimeSource, VarianceShare, attribute,
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
-pub use finding::{AblationUnused, Condition, Finding, GemmDoubt, LeftOut, Refusal, TraceDoubt};
+pub use finding::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use links::{
     Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
-    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, SizeAttribution,
-    SizeComparison, SizeOutcome, SizeRate, TimeOf, compare_links, compare_sizes,
+    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, TimeOf, compare_links,
 };
 pub use next::{Measure, Narrowing, NextStep, next};
 pub use peaks::Peak;

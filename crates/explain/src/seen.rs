@@ -22,8 +22,6 @@ pub struct Seen {
     pub soft_given: Option<String>,
     /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no simulated machine can time it.
     pub off_by_us: bool,
-    /// The shipped simulated machine of whole GPUs that stands beside one of MIG instances; `None` where there is none.
-    pub whole_gpus: Option<String>,
 }
 
 /// A variable that was set.

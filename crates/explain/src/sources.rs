@@ -33,8 +33,6 @@ pub enum Taken {
     Log { tp: u32, detail: String },
     /// Kernel sums.
     Trace,
-    /// Times of matrix products.
-    Gemms { points: usize },
     /// GPUs, links and peer access.
     Links,
     /// The rate of a link.
@@ -103,10 +101,6 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
     }
     if let Some(trace) = &inputs.evidence.trace {
         add(&trace.origin, Taken::Trace);
-    }
-    if let Some(gemm) = &inputs.evidence.gemm {
-        let points = gemm.series.iter().map(|series| series.points.len()).sum();
-        add(&gemm.origin, Taken::Gemms { points });
     }
     for origin in &inputs.known.origins {
         add(origin, Taken::Links);

@@ -5,7 +5,6 @@
 pub mod collectives;
 mod error;
 mod fields;
-pub mod gemm;
 pub mod links;
 mod row;
 pub mod serve;
@@ -14,6 +13,5 @@ pub mod trace;
 
 pub use collectives::CurvePoint;
 pub use error::ImportError;
-pub use gemm::GemmTimes;
 pub use serve::{ServeFormat, ServeRun, Spread};
 pub use trace::Trace;

@@ -10,7 +10,7 @@ use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
-use super::{SEED, documents, json, write};
+use super::{documents, json, write};
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
@@ -20,9 +20,6 @@ const SLOPE: &str = "slope.json";
 
 /// Version of `ablation.json` that is read.
 const SCHEMA: u32 = 1;
-
-/// Draws of launches: each fits a line.
-const DRAWS: u32 = 4000;
 
 /// The test of the arms in a file.
 ///
@@ -46,13 +43,13 @@ pub(super) fn read(file: &Path) -> Result<Slope, Stop> {
     }
     Ok(Slope {
         origin: Some(file.display().to_string()),
-        ..slope(&ablation, SEED, DRAWS)
+        ..slope(&ablation)
     })
 }
 
 /// The test of arms that were just measured, in words, and its exit code.
 pub(crate) fn slope_of(ablation: &Ablation) -> (Document, u8) {
-    let slope = slope(ablation, SEED, DRAWS);
+    let slope = slope(ablation);
     (documents::slope(&slope), code(&slope))
 }
 

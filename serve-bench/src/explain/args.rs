@@ -57,10 +57,6 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// GEMM times of this GPU: CSV with the columns m,n,k and us, or latency in ms, and perhaps dtype.
-    #[arg(long, value_name = "FILE")]
-    gemm: Option<PathBuf>,
-
     /// Links of this box, of tplens p2p.
     #[arg(long, value_name = "FILE")]
     links: Option<PathBuf>,
@@ -68,6 +64,10 @@ pub(crate) struct ExplainArgs {
     /// What the box is, where no links were measured: a built-in box or a box file.
     #[arg(long = "box", value_name = "BOX")]
     box_name: Option<String>,
+
+    /// The GPUs' name, such as "H100", where nothing else says what the machine is.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["box_name", "links"])]
+    gpu: Option<String>,
 
     /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
     /// given once for each size; the log says which.
@@ -83,8 +83,7 @@ pub(crate) struct ExplainArgs {
     pub(super) prior: Vec<String>,
 
     /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
-    /// curve-here=FILE (of this box under another setting), box=NAME (a built-in box), link=gen4x8, link=nvlink4 or
-    /// link=OLD:NEW, p2p=on, allreduce=18.5us, allreduce=x0.5, comm=x0; may be given several times.
+    /// box=NAME (a built-in box), link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on, allreduce=18.5us, comm=x0; may be given several times.
     #[arg(long = "what-if", value_name = "WHAT=IT")]
     pub(super) what_if: Vec<String>,
 
@@ -246,7 +245,6 @@ impl ExplainArgs {
             ("--ablation", self.ablation.is_some()),
             ("--half", !self.half.is_empty()),
             ("--trace", self.trace.is_some()),
-            ("--gemm", self.gemm.is_some()),
             ("--what-if", !self.what_if.is_empty()),
         ];
         match only.into_iter().find(|(_, is_given)| *is_given) {
@@ -276,7 +274,6 @@ impl ExplainArgs {
         let one = [
             ("--ablation", &self.ablation),
             ("--trace", &self.trace),
-            ("--gemm", &self.gemm),
             ("--links", &self.links),
             ("--links-a", &pair.links_a),
             ("--links-b", &pair.links_b),
@@ -340,9 +337,9 @@ impl ExplainArgs {
             evidence: EvidenceFiles {
                 half: self.half.clone(),
                 trace: self.trace.clone(),
-                gemm: self.gemm.clone(),
             },
             box_name: self.box_name.clone(),
+            gpu: self.gpu.clone(),
             engine: self.engine.flags(),
             what_if: self.what_if.clone(),
             engine_logs: self.engine.logs(&self.engine_log)?,

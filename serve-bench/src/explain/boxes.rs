@@ -1,7 +1,7 @@
 //! What is known of a box: by a record of tplens p2p, or by the file that describes it. It reads no file itself.
 
 use ::explain::{KnownBox, Peak};
-use boxfile::{BoxFile, builtin_names};
+use boxfile::BoxFile;
 use record::Links;
 use tp_plan::{Surroundings, Vendor};
 
@@ -99,10 +99,4 @@ pub(super) fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
         ..KnownBox::default()
     };
     Ok((around, known))
-}
-
-/// The shipped simulated machine of whole GPUs beside one of MIG instances; `None` where there is none.
-pub(super) fn whole_gpus(name: &str) -> Option<String> {
-    let whole = format!("{}-bare", name.strip_suffix("-mig")?);
-    builtin_names().contains(&&*whole).then_some(whole)
 }

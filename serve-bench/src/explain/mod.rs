@@ -128,9 +128,6 @@ pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
     let Some(sources) = sources else {
         return pair::links(args, &args.pair, &priors, &wanted);
     };
-    if let Some(ended) = pair::sizes(&sources, &priors, &wanted) {
-        return ended;
-    }
     explain(&sources, &wanted, &args.prior)
 }
 

@@ -1,10 +1,8 @@
-//! `explain --a --b` and TPm against TPn: reads both sides, compares, and writes text, JSON and one page.
+//! `explain --a --b`: reads both sides, compares, and writes text, JSON and one page.
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{
-    DRAWS, LinkOutcome, LinkSide, PhysicalLink, Priors, SizeOutcome, compare_links, compare_sizes,
-};
+use ::explain::{DRAWS, LinkOutcome, LinkSide, PhysicalLink, Priors, compare_links};
 use import::ServeRun;
 use program::Stop;
 use record::exit;
@@ -12,7 +10,7 @@ use record::{Links, Payload, load};
 
 use super::args::ExplainArgs;
 use super::pair_args::{PairArgs, Peer, physical};
-use super::sources::{Sources, once_each};
+use super::sources::once_each;
 use super::{SEED, Wanted, deliver, documents};
 
 /// What the command line says of one side.
@@ -79,33 +77,6 @@ pub(super) fn links(
         &documents::links(&a, &b, &comparison),
         code,
     )
-}
-
-/// Compares the largest of several sizes with the smallest, where none is one GPU; `None` where there are no two such sizes.
-///
-/// # Errors
-/// Files that cannot be used or written.
-pub(super) fn sizes(
-    sources: &Sources,
-    priors: &Priors,
-    wanted: &Wanted,
-) -> Option<Result<u8, Stop>> {
-    let sizes = || sources.serving.iter().map(|(tp, _)| *tp);
-    let (from, to) = (sizes().min()?, sizes().max()?);
-    (from > 1 && from < to).then(|| {
-        let inputs = sources.read(priors.clone()).map_err(Stop::Usage)?;
-        let comparison = compare_sizes(&inputs, from, SEED, DRAWS);
-        let code = match comparison.outcome {
-            SizeOutcome::Attributed { .. } => exit::DONE,
-            SizeOutcome::Refused { .. } => exit::INCONCLUSIVE,
-        };
-        deliver(
-            wanted,
-            &comparison,
-            &documents::sizes(&inputs, &comparison),
-            code,
-        )
-    })
 }
 
 /// Whether a file is one of those, by whatever name.

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::boxes::{measured, of_file, of_gpu, whole_gpus};
+use super::boxes::{measured, of_file, of_gpu};
 use super::logs::{self, EngineLogFile};
 use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
 use import::serve::{Samples, Throttle};
-use import::{ServeRun, collectives, gemm, serve, trace};
+use import::{ServeRun, collectives, serve, trace};
 use program::say;
 use record::{Payload, load};
 use topology::PcieLink;
@@ -52,8 +52,6 @@ pub(crate) struct EvidenceFiles {
     pub(crate) half: Vec<PathBuf>,
     /// Kernel sums of traced steps.
     pub(crate) trace: Option<PathBuf>,
-    /// GEMM times.
-    pub(crate) gemm: Option<PathBuf>,
 }
 
 /// How an engine was started, as far as its flags say.
@@ -160,9 +158,7 @@ impl Sources {
         let served = served.zip(runs.iter().map(|(_, run)| run));
         let halves = self.evidence.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
-        let mut seen = self.seen(tp)?;
-        let mut soft = runs.iter().filter_map(|(_, run)| run.simulated.as_deref());
-        seen.whole_gpus = soft.next().and_then(whole_gpus);
+        let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.engine, &sizes, &around)?;
         Ok(Inputs {
@@ -267,11 +263,9 @@ impl EvidenceFiles {
             move |error: import::ImportError| format!("{flag}: {error}")
         };
         let trace = self.trace.as_deref().map(trace::read);
-        let gemm = self.gemm.as_deref().map(gemm::read);
         Ok(Evidence {
             half,
             trace: trace.transpose().map_err(words("--trace"))?,
-            gemm: gemm.transpose().map_err(words("--gemm"))?,
             transport: None,
             throttle: beside.clocks,
             found: beside.found,

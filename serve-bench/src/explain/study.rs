@@ -4,9 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{
-    DRAWS, Explanation, Inputs, Priors, SizeComparison, SizeOutcome, Slope, compare_sizes,
-};
+use ::explain::{Explanation, Inputs, Priors, Slope};
 use program::Stop;
 use program::show::Show;
 use record::exit;
@@ -14,7 +12,7 @@ use view::{Document, Section};
 
 use super::logs::EngineLogFile;
 use super::sources::Sources;
-use super::{PAGE, SEED, ablation, code, documents, explained, json, write};
+use super::{PAGE, ablation, code, documents, explained, json, write};
 
 /// One size of a study, with what was measured of it.
 #[derive(Debug, Clone)]
@@ -49,7 +47,6 @@ pub(crate) fn of_study(
     told.iter().for_each(|line| say(line));
     let mut shown: Vec<(String, Document)> = Vec::new();
     let mut codes = Vec::new();
-    let mut against_one = Vec::new();
     // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
     let has_one = sizes
         .iter()
@@ -65,27 +62,14 @@ pub(crate) fn of_study(
         )?;
         codes.push(code(&explanation));
         shown.push((format!("TP{}", size.tp), document));
-        against_one.push((size.tp, explanation));
     }
     for pair in sizes.windows(2) {
         let (from, to) = (pair[0].tp, pair[1].tp);
-        let (inputs, mut comparison) = compared(&pair[0], &pair[1])?;
-        // One page must not tell what it says elsewhere that it cannot.
-        let of = against_one.iter().find(|(tp, _)| *tp == to);
-        if let Some(of) = of.and_then(|(_, of)| of.outcome.attribution()) {
-            comparison = comparison.beside(of);
-        }
-        let document = documents::sizes(&inputs, &comparison);
-        keep(
-            folder,
-            &format!("explanation-tp{from}-tp{to}"),
-            &comparison,
-            &document,
-        )?;
-        codes.push(match comparison.outcome {
-            SizeOutcome::Attributed { .. } => exit::DONE,
-            SizeOutcome::Refused { .. } => exit::INCONCLUSIVE,
-        });
+        let (inputs, explanation) = compared(&pair[0], &pair[1])?;
+        let document = documents::explanation(&inputs, &explanation);
+        let name = format!("explanation-tp{from}-tp{to}");
+        keep(folder, &name, &explanation, &document)?;
+        codes.push(code(&explanation));
         shown.push((format!("TP{to} against TP{from}"), document));
     }
     let whole = whole(shown);
@@ -140,7 +124,7 @@ fn with_slope(size: &OfSize, say: &dyn Fn(&str)) -> Result<(Inputs, Explanation)
 }
 
 /// A size against the one before it, without the run on one GPU.
-fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, SizeComparison), Stop> {
+fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, Explanation), Stop> {
     let (before, mut sources) = (&less.sources, more.sources.clone());
     let runs = before.serving.iter().chain(&more.sources.serving);
     sources.serving = runs
@@ -159,11 +143,7 @@ fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, SizeComparison), St
         .filter(|log| [less.tp, more.tp].contains(&log.tp()))
         .cloned()
         .collect();
-    let priors = super::known(&[])?;
-    let inputs = sources.read(priors).map_err(Stop::Usage)?;
-    let mut comparison = compare_sizes(&inputs, less.tp, SEED, DRAWS);
-    comparison.notes.extend(more.sources.note.clone());
-    Ok((inputs, comparison))
+    explained(&sources, None, &[])
 }
 
 fn keep<T: serde::Serialize>(

@@ -30,12 +30,9 @@ pub(super) fn asked(texts: &[String], tp: u32) -> Result<Vec<Substitution>, Stri
 fn one(text: &str, tp: u32) -> Result<By, String> {
     let (key, value) = text.split_once('=').unwrap_or((text, ""));
     match key {
-        "curve" | "curve-here" => {
+        "curve" => {
             let points = collectives::read(Path::new(value)).map_err(|error| error.to_string())?;
-            Ok(By::Curve {
-                points,
-                here: key == "curve-here",
-            })
+            Ok(By::Curve { points })
         }
         "box" => described(value, tp),
         _ => text.parse::<By>().map_err(|error| error.to_string()),
@@ -90,7 +87,6 @@ fn described(name: &str, tp: u32) -> Result<By, String> {
         ));
     }
     Ok(By::Box {
-        name: name.to_owned(),
         points,
         around: Box::new(around),
     })

@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::explain::{Prediction, Range, predict};
+use ::explain::{Cause, Explanation, Outcome, Prediction, Priors, Range, explain, predict};
 use clap::Parser;
 use sha2::{Digest, Sha256};
 
 use super::args::PredictArgs;
 use super::{SEED, sources};
+use crate::explain::{EngineFlags, Sources};
 
 const PAIRS: &str = include_str!("../../data/tp_pairs.csv");
 const PAGE: &str = include_str!("../../../docs/validation.md");
@@ -118,8 +119,12 @@ fn loads() -> Vec<Load> {
 impl Load {
     /// The measured run on one GPU as a client's file.
     fn file_of_one(&self, folder: &Path, index: usize) -> PathBuf {
+        self.file(folder, &index.to_string(), self.tpot[0].unwrap())
+    }
+
+    /// A run of this load as a client's file. The table has the TTFT of one GPU only, which stands for every size.
+    fn file(&self, folder: &Path, name: &str, tpot: f64) -> PathBuf {
         let (batch, output) = (f64::from(self.batch), f64::from(self.output));
-        let tpot = self.tpot[0].unwrap();
         let latency = self.ttft_of_one + tpot * (output - 1.0);
         let requests = batch * 10.0;
         let seconds = 10.0 * latency / 1e3;
@@ -129,7 +134,7 @@ impl Load {
             "total_input_tokens": requests * f64::from(self.input), "total_output_tokens": requests * output,
             "mean_ttft_ms": self.ttft_of_one, "mean_tpot_ms": tpot, "mean_e2el_ms": latency,
         });
-        let file = folder.join(format!("{index}.json"));
+        let file = folder.join(format!("{name}.json"));
         std::fs::write(&file, run.to_string()).unwrap();
         file
     }
@@ -166,6 +171,100 @@ impl Load {
         let inputs = sources::read(&line.args).unwrap();
         predict(&inputs, SEED, DRAWS).unwrap()
     }
+}
+
+/// What `explain` makes of a published pair with its GPU and engine named, and nothing measured beside it.
+struct Explained {
+    refused: Option<&'static str>,
+    /// Whether communication is the main cause by evidence that was measured, which is all that the screen calls so.
+    is_firm: bool,
+    /// Whether communication is the largest bar beyond the others' intervals.
+    leads: bool,
+    /// What the curve of the kernel in use takes, over what the step lost.
+    of_excess: f64,
+}
+
+impl Load {
+    fn explained(&self, folder: &Path, index: usize, tp: u32, tpot: f64) -> Explained {
+        let one = self.tpot[0].unwrap();
+        let prediction = self.predicted(None);
+        let mut sizes = prediction.sizes.iter();
+        let costs = sizes
+            .find(|size| size.tp == tp)
+            .map(|size| &size.collectives);
+        let us = |cost: &::explain::CollectiveCost| cost.us * f64::from(cost.count);
+        let sent: f64 = costs.into_iter().flatten().map(us).sum();
+        let name = |tp: u32| format!("{index}-{tp}");
+        let flags = prediction_flags(&self.engine);
+        let sources = Sources {
+            model: self.model.clone(),
+            serving: vec![
+                (1, self.file(folder, &name(1), one)),
+                (tp, self.file(folder, &name(tp), tpot)),
+            ],
+            gpu: Some(self.gpu.clone()),
+            engine: flags,
+            ..Sources::default()
+        };
+        let inputs = sources.read(Priors::builtin().unwrap()).unwrap();
+        let Explanation { outcome, .. } = explain(&inputs, SEED, DRAWS);
+        let of_excess = sent / 1e3 / (tpot - one / f64::from(tp));
+        match outcome {
+            Outcome::Refused { refusal } => Explained {
+                refused: refusal.reasons.first().map(::explain::Finding::code),
+                is_firm: false,
+                leads: false,
+                of_excess,
+            },
+            Outcome::Attributed { attribution, .. } => {
+                let bar = attribution.leading();
+                let leads = bar.is_some_and(|bar| bar.cause == Cause::Communication);
+                Explained {
+                    refused: None,
+                    is_firm: leads && attribution.is_measured(),
+                    leads,
+                    of_excess,
+                }
+            }
+        }
+    }
+}
+
+fn prediction_flags(engine: &str) -> EngineFlags {
+    let line = Line::try_parse_from([
+        "predict", "--gpu", "H100", "--model", "x", "--engine", engine,
+    ]);
+    line.unwrap().args.engine.flags()
+}
+
+#[test]
+fn few_of_667_published_pairs_are_refused_and_none_is_blamed_on_communication_that_is_not_there() {
+    let folder = std::env::temp_dir().join(format!("tplens-explained-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let loads = loads();
+    let mut all = Vec::new();
+    for (index, load) in loads.iter().enumerate() {
+        for (tp, tpot) in SIZES.into_iter().zip(load.tpot).skip(1) {
+            all.extend(tpot.map(|tpot| load.explained(&folder, index, tp, tpot)));
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut refused: BTreeMap<&str, u32> = BTreeMap::new();
+    for code in all.iter().filter_map(|of| of.refused) {
+        *refused.entry(code).or_default() += 1;
+    }
+    let small = |of: &&Explained| of.of_excess < 0.2;
+    let firm = all.iter().filter(|of| of.is_firm).filter(small).count();
+    let leads = all.iter().filter(|of| of.leads).count();
+    let wrong = all.iter().filter(|of| of.leads).filter(small).count();
+    println!(
+        "refused {refused:?} of {}; leads {leads}, wrongly {wrong}, firmly wrong {firm}",
+        all.len()
+    );
+    assert_eq!((all.len(), firm), (667, 0));
+    let of_refused: u32 = refused.values().sum();
+    // At most 5%.
+    assert!(of_refused <= 33, "{refused:?}");
 }
 
 fn judged(folder: &Path) -> (Vec<Judged>, String) {

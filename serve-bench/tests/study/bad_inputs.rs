@@ -89,13 +89,7 @@ fn a_file_that_is_no_result_is_named_with_what_is_wrong_with_it() {
     let folder = folder.display().to_string();
     refused(&explain(&scratch, &one, &folder, &[]), &["folder"]);
     refused(&explain(&scratch, &one, "none.json", &[]), &["none.json"]);
-    for flag in [
-        "--allreduce",
-        "--trace",
-        "--gemm",
-        "--links",
-        "--engine-log",
-    ] {
+    for flag in ["--allreduce", "--trace", "--links", "--engine-log"] {
         refused(
             &explain(&scratch, &one, &two, &[flag, &folder]),
             &["folder"],

@@ -214,7 +214,7 @@ fn half(scratch: &Scratch, latency_s: f64) -> String {
 }
 
 #[test]
-fn a_half_width_model_a_trace_and_gemm_times_are_read_from_files() {
+fn a_half_width_model_and_a_trace_are_read_from_files() {
     let scratch = Scratch::new();
     let file = half(&scratch, 8.7);
     let ran = explain_case_2(&scratch, &["--half", &file]);
@@ -242,9 +242,6 @@ fn a_half_width_model_a_trace_and_gemm_times_are_read_from_files() {
     let (low, _, high) = range(&bar(&explanation, "all_reduce")["ms"]);
     // 161 * 60 us = 9.66 ms, times 0.9 to 1.05.
     assert!(low > 8.6 && high < 10.3, "{low} {high}");
-    let gemm = scratch.write("gemm.csv", "m,n,k,latency\n16,64,64,0.1\n");
-    let ran = explain_case_2(&scratch, &["--gemm", &gemm]);
-    ran.expect(0);
 }
 
 #[test]
@@ -258,16 +255,14 @@ fn evidence_of_another_load_is_found_and_of_another_form_is_refused() {
         assert!(codes.contains("shard-out-of-bounds"), "{codes}");
     }
     let [tp1, _] = case_2(&scratch);
-    for flag in ["--trace", "--gemm"] {
-        let ran = explain_case_2(&scratch, &[flag, &tp1]);
-        ran.expect(2);
-        assert!(
-            ran.stderr.contains(flag) && ran.stderr.contains("no format"),
-            "{}",
-            ran.stderr
-        );
-        assert_eq!(ran.stderr.trim().lines().count(), 1, "{}", ran.stderr);
-    }
+    let ran = explain_case_2(&scratch, &["--trace", &tp1]);
+    ran.expect(2);
+    assert!(
+        ran.stderr.contains("--trace") && ran.stderr.contains("no format"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.stderr.trim().lines().count(), 1, "{}", ran.stderr);
     explain_case_2(&scratch, &["--half", "no-such-file.json"]).expect(2);
 }
 

@@ -107,13 +107,13 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     ran.expect(0);
     let json = scratch.json("out/explanation.json");
     assert_eq!(
-        (&json["kind"], &json["from"], &json["to"]),
-        (&"sizes".into(), &2.into(), &4.into())
+        (&json["outcome"]["attribution"]["from"], &json["tp"]),
+        (&2.into(), &4.into())
     );
     let without = scratch.run(&arguments);
     without.expect(3);
     // What only one GPU against several uses is refused with what it needs, and not dropped.
-    for option in ["--ablation", "--half", "--trace", "--gemm", "--what-if"] {
+    for option in ["--ablation", "--half", "--trace", "--what-if"] {
         for (files, instead) in [
             (
                 &["--tp2", &two, "--tp4", &four][..],

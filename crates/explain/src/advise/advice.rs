@@ -41,8 +41,6 @@ impl Effect {
 pub enum Rule {
     /// MIG instances have no peer access: use whole GPUs.
     MigWithoutPeers,
-    /// Stages exchange less than tensor parallel ranks.
-    PipelineStages { stages: u32 },
     /// One-GPU replicas may give more tokens a second.
     Replicas {
         replicas: u32,
@@ -81,14 +79,6 @@ pub enum Rule {
     Eager { largest_graph: Option<u32> },
     /// Threads run on nodes that no GPU of theirs hangs on.
     ThreadsElsewhere { nodes: Vec<u32>, share: f64 },
-    /// The batch runs in a larger graph.
-    Padded {
-        batch: u32,
-        padded_batch: u32,
-        is_vllm: bool,
-    },
-    /// Even free links would give little at this batch.
-    BoundTooLow { in_flight: u32, free_links: Range },
     /// Free links would bring next to nothing.
     NothingToGain,
 }
@@ -96,9 +86,6 @@ pub enum Rule {
 impl Rule {
     /// Whether it rests on the shard run, so that it falls where that is contradicted.
     pub(crate) fn is_by_half(&self) -> bool {
-        matches!(
-            self,
-            Self::KernelsFirst { .. } | Self::BoundTooLow { .. } | Self::NothingToGain
-        )
+        matches!(self, Self::KernelsFirst { .. } | Self::NothingToGain)
     }
 }

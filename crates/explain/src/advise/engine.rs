@@ -1,16 +1,13 @@
 //! What the engine does otherwise than it could: its own all-reduce off, no graphs, padded batches.
 
-use tp_plan::{CustomAllReduce, Engine, EngineFacts, Execution, OffCause, Vendor};
+use tp_plan::{CustomAllReduce, EngineFacts, Execution, OffCause, Vendor};
 
 use super::advice::{Advice, Effect, Rule};
 use super::found::Found;
 use crate::attribute::Attribution;
+use crate::commands::printed;
 use crate::inputs::PeerState;
 use crate::range::Range;
-use crate::what_if::By;
-
-/// Messages that grow by less than this through padding are not worth a word.
-const GROWN: f64 = 1.1;
 
 /// Whether peer access can be had, for all that is known.
 fn may_have_peers(found: &Found) -> bool {
@@ -35,7 +32,7 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
     vec![Advice {
         rule: Rule::CustomAllReduceGated { replicas: tp / 2 },
         effect: None,
-        commands: found.commands().served_with(2, batch, ""),
+        commands: printed(found.commands().served_with(2, batch)),
     }]
 }
 
@@ -43,22 +40,19 @@ pub(super) fn gated(found: &Found) -> Vec<Advice> {
 pub(super) fn by_flag(found: &Found) -> Vec<Advice> {
     let tp = found.attribution.tp;
     let is_by_flag = |engine: &&EngineFacts| engine.custom_all_reduce.is_off_by(OffCause::Flag);
-    let Some(engine) = off(found).filter(is_by_flag) else {
-        return Vec::new();
-    };
     // Who switched it off for a demonstration knows that, and why.
     let can = (tp == 2 || found.inputs.around.full_nvlink) && !found.inputs.seen.off_by_us;
-    if !can || !may_have_peers(found) || !found.is_claimed() {
+    if off(found).filter(is_by_flag).is_none()
+        || !can
+        || !may_have_peers(found)
+        || !found.is_claimed()
+    {
         return Vec::new();
     }
-    let mut with = engine.clone();
-    with.custom_all_reduce = CustomAllReduce::Active;
     vec![Advice {
         rule: Rule::CustomAllReduceByFlag,
-        effect: found
-            .by(By::Engine(Box::new(with)))
-            .or_else(|| found.bound()),
-        commands: found.served_with(""),
+        effect: found.bound(),
+        commands: printed(found.commands().served_with(tp, found.attribution.batch)),
     }]
 }
 
@@ -75,13 +69,13 @@ pub(super) fn eager(found: &Found) -> Vec<Advice> {
         Execution::Eager => (None, found.commands().served_with_graphs(*tp, *batch)),
         Execution::Graph { capture_sizes } => (
             Some(capture_sizes.last().copied().unwrap_or(0)),
-            found.served_with(""),
+            found.commands().served_with(*tp, *batch),
         ),
     };
     vec![Advice {
         rule: Rule::Eager { largest_graph },
         effect: host_bound(found.attribution),
-        commands,
+        commands: printed(commands),
     }]
 }
 
@@ -98,42 +92,4 @@ fn host_bound(attribution: &Attribution) -> Option<Effect> {
         mid: without(prior.at(0.5))?,
         high: without(prior.at(0.95))?,
     }))
-}
-
-/// A batch between two captured sizes, whose messages are those of the larger one.
-pub(super) fn padded(found: &Found) -> Vec<Advice> {
-    let Attribution {
-        tp,
-        batch,
-        padded_batch,
-        ..
-    } = *found.attribution;
-    let Some(engine) = found.inputs.engine(tp).filter(|_| found.is_claimed()) else {
-        return Vec::new();
-    };
-    let grown = f64::from(padded_batch) / f64::from(batch.max(1));
-    let Execution::Graph { capture_sizes } = &engine.execution else {
-        return Vec::new();
-    };
-    if grown < GROWN {
-        return Vec::new();
-    }
-    let mut sizes = capture_sizes.clone();
-    sizes.push(batch);
-    sizes.sort_unstable();
-    sizes.dedup();
-    let mut with = engine.clone();
-    with.execution = Execution::Graph {
-        capture_sizes: sizes,
-    };
-    let batches = format!("{batch},{padded_batch}");
-    vec![Advice {
-        rule: Rule::Padded {
-            batch,
-            padded_batch,
-            is_vllm: engine.engine == Engine::Vllm,
-        },
-        effect: found.by(By::Engine(Box::new(with))),
-        commands: vec![found.commands().collectives(&batches)],
-    }]
 }

@@ -2,7 +2,7 @@
 
 use super::advice::Effect;
 use crate::attribute::{Attribution, Claim, CommunicationFrom};
-use crate::commands::Commands;
+use crate::commands::{Command, Commands};
 use crate::inputs::Inputs;
 use crate::what_if::{By, Substitution, what_if};
 
@@ -47,14 +47,7 @@ impl Found<'_> {
     }
 
     /// The command that times this step's collectives.
-    pub(super) fn time_collectives(&self) -> String {
-        self.commands()
-            .collectives(&self.attribution.batch.to_string())
-    }
-
-    /// The server as it is and the load of the runs on it, `more` being flags of the server.
-    pub(super) fn served_with(&self, more: &str) -> Vec<String> {
-        let Attribution { tp, batch, .. } = *self.attribution;
-        self.commands().served_with(tp, batch, more)
+    pub(super) fn time_collectives(&self) -> Command {
+        self.commands().collectives(self.attribution.batch)
     }
 }

@@ -1,10 +1,11 @@
 //! Links that are slower than they need be: trained down, or not the best pair of the box.
 
-use record::{Endpoint, LinkDevice, Links, Outcome, PeerVerdict, Point};
+use record::{Endpoint, LinkDevice, Links, Outcome, Point};
 use topology::PcieLink;
 
 use super::advice::{Advice, Rule};
 use super::found::Found;
+use crate::commands::printed;
 use crate::what_if::{By, LinkRate};
 
 /// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
@@ -44,7 +45,7 @@ pub(super) fn trained_down(found: &Found) -> Vec<Advice> {
             most: most.to_string(),
         },
         effect: effect.or_else(|| found.bound()),
-        commands: vec![found.commands().links(), found.time_collectives()],
+        commands: printed([found.commands().links(), found.time_collectives()]),
     }]
 }
 
@@ -57,10 +58,7 @@ pub(super) fn other_pair(found: &Found) -> Vec<Advice> {
     if found.attribution.tp != 2 || inputs.is_mig() || !found.is_claimed() {
         return Vec::new();
     }
-    faster(found, links)
-        .or_else(|| direct(found, links))
-        .into_iter()
-        .collect()
+    faster(found, links).into_iter().collect()
 }
 
 /// By measured bandwidth.
@@ -76,45 +74,21 @@ fn faster(found: &Found, links: &Links) -> Option<Advice> {
     if pair == (0, 1) || ratio < FASTER {
         return None;
     }
-    let effect = found.by(By::Rate(ratio));
-    Some(advice(found, links, pair, effect))
+    Some(advice(found, links, pair))
 }
 
-/// By verdict, where the pair that was used has no peer access and another has.
-fn direct(found: &Found, links: &Links) -> Option<Advice> {
-    let is = |(a, b): (usize, usize), verdict: PeerVerdict| {
-        let of = links
-            .probes
-            .iter()
-            .filter(|probe| [(a, b), (b, a)].contains(&(probe.from, probe.to)));
-        let mut seen = of.peekable();
-        seen.peek().is_some() && seen.all(|probe| probe.verdict == verdict)
-    };
-    let without = is((0, 1), PeerVerdict::Denied) || is((0, 1), PeerVerdict::Staged);
-    let pair = pairs(links).find(|pair| is(*pair, PeerVerdict::Direct))?;
-    without.then(|| {
-        let effect = found.by(By::PeerAccess);
-        advice(found, links, pair, effect)
-    })
-}
-
-fn advice(
-    found: &Found,
-    links: &Links,
-    (a, b): (usize, usize),
-    effect: Option<super::advice::Effect>,
-) -> Advice {
+fn advice(found: &Found, links: &Links, (a, b): (usize, usize)) -> Advice {
     let label = |index: usize| links.devices[index].label.clone();
     let ordinals = format!("{},{}", links.devices[a].ordinal, links.devices[b].ordinal);
     let gpus = found.commands().gpus();
-    let arms = format!(" --arms gpu-pair --gpus {gpus} --pairs {ordinals}");
+    let arms = format!("--arms gpu-pair --gpus {gpus} --pairs {ordinals}");
     Advice {
         rule: Rule::OtherPair {
             a: label(a),
             b: label(b),
         },
-        effect: effect.or_else(|| found.bound()),
-        commands: vec![found.commands().ablate(found.attribution.batch, &arms)],
+        effect: found.bound(),
+        commands: printed([found.commands().ablate(found.attribution.batch, &arms)]),
     }
 }
 

@@ -5,6 +5,7 @@ use record::{MonitorLine, ServerMachine};
 use super::advice::{Advice, Effect, Rule};
 use super::found::Found;
 use crate::attribute::{Attribution, Cause};
+use crate::commands::printed;
 use crate::inputs::PeerState;
 use crate::range::Range;
 
@@ -17,9 +18,6 @@ const LEAST_CPUS: f64 = 0.05;
 /// A bound this near to what is measured leaves nothing to gain.
 const NEAR: f64 = 1.05;
 
-/// The share of a GPU that each one beyond the first must be able to bring.
-const WORTH: f64 = 0.5;
-
 /// Replicas of one GPU against several at equal load.
 pub(super) fn compare_replicas(found: &Found) -> Advice {
     let Attribution {
@@ -30,8 +28,8 @@ pub(super) fn compare_replicas(found: &Found) -> Advice {
     } = *found.attribution;
     let (all, each) = (tp * batch, (batch / tp).max(1));
     let commands = found.commands();
-    let mut all_commands = commands.served_with(1, each, "");
-    all_commands.extend(commands.served_with(tp, all, ""));
+    let replica = commands.served_with(1, each);
+    let together = commands.served_with(tp, all);
     Advice {
         rule: Rule::Replicas {
             replicas: tp,
@@ -39,7 +37,7 @@ pub(super) fn compare_replicas(found: &Found) -> Advice {
             in_flight: all,
         },
         effect: None,
-        commands: all_commands,
+        commands: printed(replica.into_iter().chain(together)),
     }
 }
 
@@ -73,35 +71,7 @@ pub(super) fn kernels(found: &Found) -> Vec<Advice> {
     vec![Advice {
         rule: Rule::KernelsFirst { gemm_ms: gemm.ms },
         effect: Some(Effect::bound(attribution.halved_gemms)),
-        commands: found
-            .commands()
-            .half_model(attribution.batch)
-            .into_iter()
-            .collect(),
-    }]
-}
-
-/// Even free links would not make this many GPUs worth it.
-pub(super) fn bound_too_low(found: &Found) -> Vec<Advice> {
-    let Attribution {
-        tp,
-        batch,
-        free_links,
-        ..
-    } = *found.attribution;
-    let worth = 1.0 + WORTH * f64::from(tp.saturating_sub(1));
-    if free_links.high >= worth {
-        return Vec::new();
-    }
-    vec![Advice {
-        rule: Rule::BoundTooLow {
-            in_flight: batch,
-            free_links,
-        },
-        effect: None,
-        commands: found
-            .commands()
-            .served_with(tp, batch.saturating_mul(4), ""),
+        commands: printed(found.commands().half_model(attribution.batch)),
     }]
 }
 
@@ -128,11 +98,9 @@ pub(super) fn threads_elsewhere(found: &Found) -> Vec<Advice> {
         (share > ELSEWHERE).then(|| Advice {
             rule: Rule::ThreadsElsewhere { nodes, share },
             effect: placement_bound(found),
-            commands: vec![
-                found
-                    .commands()
-                    .ablate(found.attribution.batch, " --arms numa"),
-            ],
+            commands: printed([found
+                .commands()
+                .ablate(found.attribution.batch, "--arms numa")]),
         })
     };
     machines

@@ -5,7 +5,7 @@ use topology::{IommuMode, PeerSurroundings};
 use super::advice::{Advice, Rule};
 use super::found::Found;
 use super::load::compare_replicas;
-use crate::attribute::Attribution;
+use crate::commands::printed;
 use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::what_if::By;
 
@@ -13,24 +13,18 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
     if !found.inputs.is_mig() || found.inputs.peer_state() == PeerState::Direct {
         return Vec::new();
     }
-    let Attribution { tp, batch, .. } = *found.attribution;
-    let commands = found.commands();
+    // Another simulated machine is not named here.
+    let commands = [found.commands().links(), found.time_collectives()];
     vec![
         Advice {
             rule: Rule::MigWithoutPeers,
             effect: found.by(By::PeerAccess).or_else(|| found.bound()),
-            commands: commands.on_whole_gpus(batch).unwrap_or_default(),
-        },
-        compare_replicas(found),
-        Advice {
-            rule: Rule::PipelineStages { stages: tp },
-            effect: None,
-            // The embedded engine of simulated machines has no stages.
-            commands: match commands.is_soft() {
+            commands: match found.commands().is_soft() {
                 true => Vec::new(),
-                false => commands.served_in_stages(tp, batch),
+                false => printed(commands),
             },
         },
+        compare_replicas(found),
     ]
 }
 
@@ -59,11 +53,11 @@ pub(super) fn through_host(found: &Found) -> Vec<Advice> {
     vec![Advice {
         rule,
         effect: found.by(By::PeerAccess).or_else(|| found.bound()),
-        commands: vec![
+        commands: printed([
             commands.doctor(),
             commands.links(),
             found.time_collectives(),
-        ],
+        ]),
     }]
 }
 
@@ -102,6 +96,6 @@ pub(super) fn told_off(found: &Found) -> Vec<Advice> {
             value: variable.value.clone(),
         },
         effect: found.by(By::PeerAccess).or_else(|| found.bound()),
-        commands: vec![found.time_collectives()],
+        commands: printed([found.time_collectives()]),
     }]
 }

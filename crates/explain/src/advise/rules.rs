@@ -23,7 +23,7 @@ type Judge = fn(&Found) -> Vec<Advice>;
 
 /// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
 /// stands first.
-const RULES: [(ActsOn, Judge); 14] = [
+const RULES: [(ActsOn, Judge); 12] = [
     (ActsOn::Communication, peers::mig),
     (ActsOn::Communication, peers::through_host),
     (ActsOn::Communication, peers::told_off),
@@ -34,8 +34,6 @@ const RULES: [(ActsOn, Judge); 14] = [
     (ActsOn::Communication, engine::by_flag),
     (ActsOn::Host, engine::eager),
     (ActsOn::Host, load::threads_elsewhere),
-    (ActsOn::Communication, engine::padded),
-    (ActsOn::Load, load::bound_too_low),
     (ActsOn::Load, load::nothing_to_gain),
     (ActsOn::Load, load::replicas),
 ];

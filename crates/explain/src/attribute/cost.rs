@@ -5,13 +5,11 @@ mod choose;
 use record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
 
 use super::deck::Knob;
-use super::result::{CollectiveCost, PublishedTime, TimeSource};
+use super::result::{CollectiveCost, TimeSource};
 pub(crate) use super::term::Term;
 use crate::curve::{Curve, Place, all_reduce_as_large};
 use crate::finding::Finding;
 use crate::grade::Grade;
-use crate::inputs::Inputs;
-use crate::priors::PublishedCurve;
 
 /// From this size on the time of a message grows about as its size does.
 const BANDWIDTH_BOUND: u64 = 256 << 10;
@@ -175,15 +173,4 @@ fn size_read(planned: &PlannedCollective, bytes: u64, place: Place) -> Option<Fi
     };
     let kind = planned.kind;
     Some(Finding::CurveSizeRead { kind, bytes, near })
-}
-
-/// What was published for this GPU at that size.
-pub(super) fn published_times(inputs: &Inputs, bytes: u64) -> Vec<PublishedTime> {
-    let curves = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
-    let time = |curve: &&PublishedCurve| PublishedTime {
-        us: Curve::of_published(curve).at(bytes).us,
-        path: curve.path,
-        source: curve.source.clone(),
-    };
-    curves.iter().map(time).collect()
 }

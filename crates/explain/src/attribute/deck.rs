@@ -15,8 +15,6 @@ pub(crate) enum Knob {
     Executor,
     KvRead,
     PrefillRate,
-    /// GB/s over a rank's link of prompts' all-reduces that no curve tells.
-    PromptRate,
     PrefixCache,
     /// From the curve to the engine: in-situ factor of an own curve, transfer factor of a published one.
     Transfer,
@@ -124,7 +122,10 @@ impl Deck {
         ] {
             deck.add(knob, inputs.prior(name)?);
         }
-        for (knob, tp) in [(Knob::StartOfOne, 1), (Knob::StartOfSeveral, inputs.tp)] {
+        for (knob, tp) in [
+            (Knob::StartOfOne, inputs.from()),
+            (Knob::StartOfSeveral, inputs.tp),
+        ] {
             deck.add(knob, inputs.start_to_start(inputs.runs(tp).count())?);
         }
         Some(deck)
@@ -132,12 +133,6 @@ impl Deck {
 
     pub(crate) fn add(&mut self, knob: Knob, prior: Prior) {
         self.priors.push((knob, prior));
-    }
-
-    /// Puts a prior in the place of the one that is there.
-    pub(super) fn replace(&mut self, knob: Knob, prior: Prior) {
-        self.drop(knob);
-        self.add(knob, prior);
     }
 
     /// Drops what a measurement makes known.

@@ -1,19 +1,22 @@
 //! One draw: a value for everything that is not known, and the causes that follow from it.
 
 use record::CollectiveKind;
+use tp_plan::{Costs, Narrowing, Parts, StepModel};
 
 use super::cost::Term;
 use super::deck::{Hand, Knob};
-use super::prompts::Prompts;
 use super::step::StepTime;
 use super::unseen::Unseen;
 use crate::range::Range;
-use crate::step_model::StepModel;
 
 /// The constants behind every draw.
 #[derive(Debug, Clone)]
 pub(super) struct Workload<'a> {
     pub(super) model: StepModel<'a>,
+    /// The size that is compared with.
+    pub(super) from: u32,
+    /// Its collectives; none of one GPU.
+    pub(super) few_terms: Vec<Term>,
     pub(super) tp: u32,
     pub(super) one: StepTime,
     pub(super) several: StepTime,
@@ -22,7 +25,7 @@ pub(super) struct Workload<'a> {
     /// Collectives of a decode step; `None` where there is no curve.
     pub(super) terms: Option<Vec<Term>>,
     /// Collectives of one wave's prefill, all prompts uncached.
-    pub(super) prompts: Prompts,
+    pub(super) prompts: Vec<Term>,
     /// Whether the collectives of a decode step were measured on this box, or traced.
     pub(super) by_own: bool,
     /// What the GEMMs of one GPU take at least, ms.
@@ -31,10 +34,6 @@ pub(super) struct Workload<'a> {
     pub(super) unseen: Option<Unseen>,
     /// What else holds a claim on communication back.
     pub(super) is_doubtful: bool,
-    /// Whether GEMM times of these GPUs and this version stand for what narrow GEMMs gain.
-    pub(super) gemm_is_own: bool,
-    /// Whether the half-width model is compared with latencies, which hold the prompts' own collectives.
-    pub(super) shard_by_latency: bool,
 }
 
 /// The causes of one draw, ms a step.
@@ -43,6 +42,8 @@ pub(super) struct Draw {
     pub(super) hand: Hand,
     pub(super) one: f64,
     pub(super) several: f64,
+    /// Collectives of the size that is compared with.
+    pub(super) sent_of_few: f64,
     pub(super) ideal: f64,
     /// What the other causes leave for GEMMs on one GPU; below zero where they take more than the step.
     pub(super) gemm_of_one: f64,
@@ -71,16 +72,37 @@ impl Draw {
 impl Workload<'_> {
     /// What communication takes in a hand, ms; 0 where there is no curve.
     pub(super) fn communication(&self, hand: &Hand) -> f64 {
-        let terms = self.terms.iter().flatten();
-        terms.map(|term| term.us(hand)).sum::<f64>() / 1e3
+        self.terms
+            .as_deref()
+            .map_or(0.0, |terms| total_ms(terms, hand))
     }
 
     pub(super) fn draw(&self, hand: Hand) -> Draw {
         let one = self.one.draw(&hand, 0.0);
-        let several = self.several.draw(&hand, self.prompts.ms(&hand));
-        let split = self.model.split(&hand, one, 1, self.tp);
-        let (ideal, mut gemm_loss) = (split.ideal, split.gemm_loss);
-        let (mut unsharded, mut host_share) = (split.unsharded, split.host);
+        let several = self.several.draw(&hand, total_ms(&self.prompts, &hand));
+        let sent_of_few = total_ms(&self.few_terms, &hand);
+        let costs = Costs {
+            attention_us: hand.get(Knob::Attention),
+            elementwise_us: hand.get(Knob::Elementwise),
+            host_ms: hand.get(Knob::Host),
+            cache_factor: hand.get(Knob::KvRead),
+            cache_ms_per_byte: None,
+            narrowing: Narrowing::Speedup(hand.get(Knob::GemmSpeedup)),
+        };
+        let rates = self.model.invert(&costs, one - sent_of_few, self.from);
+        let few = self.model.parts(&costs, &rates, self.from);
+        let many = self.model.parts(&costs, &rates, self.tp);
+        let times = f64::from(self.tp) / f64::from(self.from);
+        let ideal = (one - sent_of_few) / times;
+        let mut gemm_loss = many.gemm - few.gemm / times;
+        let replicated = |of: &Parts| of.attention + of.elementwise;
+        let mut unsharded = replicated(&many) - replicated(&few) / times;
+        let mut host_share = many.host - few.host / times;
+        // Workers in processes of their own are there already.
+        let executor = match self.from {
+            1 => hand.get(Knob::Executor),
+            _ => 0.0,
+        };
         let gathers = self.terms.iter().flatten();
         let gathers = gathers.filter(|term| term.cost.kind == CollectiveKind::AllGather);
         let half = self.half.as_ref().map(|half| half.draw(&hand, 0.0));
@@ -96,15 +118,21 @@ impl Workload<'_> {
             one,
             several,
             ideal,
-            gemm_of_one: split.gemm_of_few,
+            gemm_of_one: rates.gemm_ms,
             gemm_loss,
             unsharded,
-            host: host_share + hand.get(Knob::Executor),
+            host: host_share + executor,
+            sent_of_few,
             half,
             communication: self.terms.is_some().then(|| self.communication(&hand)),
             all_gather: gathers.map(|term| term.us(&hand)).sum::<f64>() / 1e3,
         }
     }
+}
+
+/// Milliseconds of collectives in a hand.
+pub(super) fn total_ms(terms: &[Term], hand: &Hand) -> f64 {
+    terms.iter().map(|term| term.us(hand)).sum::<f64>() / 1e3
 }
 
 pub(super) fn range(draws: &[Draw], of: impl Fn(&Draw) -> f64) -> Option<Range> {

@@ -3,7 +3,6 @@
 pub(crate) mod cost;
 pub(crate) mod deck;
 mod draws;
-mod gemm;
 mod launches;
 pub(crate) mod prepare;
 pub(crate) mod prompts;
@@ -21,13 +20,13 @@ mod waterfall;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Misfit,
-    PublishedTime, StepFrom, TimeSource,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Misfit, StepFrom,
+    TimeSource,
 };
 pub use share::{Measurement, PriorShare, VarianceShare};
 #[cfg(test)]
 pub(crate) use substitute::scaled;
-pub(crate) use substitute::{Bench, Step, Swap, Swapped};
+pub(crate) use substitute::{Bench, Step, Swap};
 pub use substitute::{CommunicationFrom, NoSubstitute};
 pub(crate) use unused::unused;
 pub(crate) use waterfall::grade;

@@ -2,12 +2,11 @@
 
 use import::ServeRun;
 use record::PlannedStep;
-use tp_plan::plan;
+use tp_plan::{StepModel, plan};
 
-use super::cost::Curves;
+use super::cost::{Curves, Term};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
-use super::gemm::measured_speedup;
 use super::prompts::prompts;
 use super::result::StepFrom;
 use super::step::{Side, StepTime};
@@ -19,7 +18,6 @@ use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::run_shape::RunShape;
-use crate::step_model::StepModel;
 
 /// How many standard deviations of the measurement the causes may exceed it by.
 const DEVIATIONS: f64 = 2.0;
@@ -47,10 +45,11 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let active = model.active_parameters();
     // Both sides by the same metric: a gap and a latency of one server differ by more than what is looked for.
     let halves = &inputs.evidence.half;
-    let used = inputs.runs(1).chain(inputs.runs(tp)).chain(halves);
+    let from = inputs.from();
+    let used = inputs.runs(from).chain(inputs.runs(tp)).chain(halves);
     let used: Vec<&ServeRun> = used.collect();
     let step_from = StepFrom::common(&used)?;
-    let one = StepTime::new(inputs.runs(1), step_from, Side::One, batch, active)?;
+    let one = StepTime::new(inputs.runs(from), step_from, Side::Few(from), batch, active)?;
     let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
     let half = match halves.as_slice() {
         [] => None,
@@ -69,7 +68,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
     let unseen = (step_from == StepFrom::Tpot)
-        .then(|| Unseen::new(tp, &one, &several, &used))
+        .then(|| Unseen::new(f64::from(tp) / f64::from(from), &one, &several, &used))
         .flatten();
     let by_token = step_from == StepFrom::Tpot;
     let left_out = sides
@@ -108,7 +107,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     // What is compared is the step on several with the one share, or with the half-width model.
     let other = match &half {
         Some(half) => deviation(half)?,
-        None => deviation(&one)? / f64::from(tp),
+        None => deviation(&one)? * f64::from(from) / f64::from(tp),
     };
     let tolerance = DEVIATIONS * other.hypot(deviation(&several)?);
     if sides.iter().any(|side| side.has_unstated_spread()) {
@@ -119,15 +118,6 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
 
     let step = plan(model, engine, batch, None);
-    let mut gemm_is_own = false;
-    if half.is_none() {
-        let (measured, said) = measured_speedup(inputs, step.padded_batch);
-        caveats.extend(said);
-        if let Some((prior, is_own)) = measured {
-            gemm_is_own = is_own;
-            deck.replace(Knob::GemmSpeedup, prior);
-        }
-    }
     let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
     let mut terms = None;
     let mut short = None;
@@ -160,21 +150,12 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
         }
         terms = Some(decode);
     }
+    let few_terms = of_fewer(inputs, eager, batch, &mut deck)?;
     let prompts = several.wave_tokens().and_then(|tokens| {
-        let short = short.as_ref();
-        prompts(
-            inputs,
-            curves.as_ref(),
-            short,
-            tokens,
-            &mut deck,
-            &mut caveats,
-        )
+        let curves = curves.as_ref().or(short.as_ref());
+        prompts(inputs, curves, tokens, &mut deck, &mut caveats)
     });
     let prompts = prompts.unwrap_or_default();
-    // With a curve the prompts' all-reduces are drawn by it, and taken off the latencies.
-    let by_latency = half.is_some() && prompts.are_by_rate();
-    caveats.extend(by_latency.then_some(Finding::ShardByLatency));
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
@@ -183,14 +164,16 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let used: Vec<Knob> = terms
         .iter()
         .flatten()
-        .chain(&prompts.terms)
+        .chain(&prompts)
+        .chain(&few_terms)
         .flat_map(|term| term.factors.clone())
         .collect();
     deck.drop_unused(&used);
     if terms
         .iter()
         .flatten()
-        .chain(&prompts.terms)
+        .chain(&prompts)
+        .chain(&few_terms)
         .any(|term| term.is_unstated)
     {
         deck.add(
@@ -214,8 +197,10 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
                 batch,
                 context,
             },
+            from,
             tp,
             one,
+            few_terms,
             several,
             half,
             terms,
@@ -225,14 +210,34 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             least_gemm_ms: least_gemm_ms(inputs, model.weight_bytes_read(1)),
             unseen,
             is_doubtful,
-            gemm_is_own,
-            shard_by_latency: by_latency,
         },
         deck,
         step,
         step_from,
         caveats,
     })
+}
+
+/// Collectives of the size that is compared with, with their times; none of one GPU. Factors that both sizes have are drawn once.
+fn of_fewer(inputs: &Inputs, eager: bool, batch: u32, deck: &mut Deck) -> Option<Vec<Term>> {
+    let from = inputs.from();
+    if from == 1 {
+        return Some(Vec::new());
+    }
+    let of_few = Inputs {
+        tp: from,
+        ..inputs.clone()
+    };
+    let planned = plan(&inputs.model, inputs.engine(from)?, batch, None).collectives;
+    let mut own = Deck::new(inputs, eager)?;
+    let curves = Curves::choose(&of_few, eager, &planned, &mut own)?;
+    let terms: Vec<Term> = planned.iter().map(|of| curves.term(of).0).collect();
+    for knob in terms.iter().flat_map(|term| &term.factors) {
+        if let (None, Some(prior)) = (deck.prior(*knob), own.prior(*knob)) {
+            deck.add(*knob, prior.clone());
+        }
+    }
+    Some(terms)
 }
 
 /// What reading the weights takes at least on one GPU, ms: at the whole bandwidth of its memory; 0 where that is not known.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::share::{PriorShare, VarianceShare};
 use crate::finding::Finding;
 use crate::grade::Grade;
-use crate::priors::{Prior, PublishedPath};
+use crate::priors::Prior;
 use crate::range::Range;
 
 /// Where the time of a decode step on several GPUs goes. Times are milliseconds a step unless a name says otherwise.
@@ -15,6 +15,12 @@ use crate::range::Range;
 /// was measured. `remainder`, `implied` and the speed-ups do not depend on any curve: they are of all draws.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
+    /// The size that it is compared with.
+    #[serde(default = "one_gpu")]
+    pub from: u32,
+    /// Communication of that size, ms; `None` of one GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_of_few: Option<Range>,
     /// Number of GPUs.
     pub tp: u32,
     /// Sequences that decode in a step.
@@ -60,7 +66,7 @@ pub struct Attribution {
     /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
     pub replicas: Range,
     /// Share of the draws in which the causes sum to more than was measured, 0 to 1: of all where they were dropped (see
-    /// [`Attribution::drops_draws`]), else of those that the bars are made of.
+    /// grade D by a curve), else of those that the bars are made of.
     pub impossible: f64,
     /// Share of the draws that were dropped because they leave the step on one GPU no room for its weights, or give the half-width model
     /// less than its share of that step, 0 to 1.
@@ -164,8 +170,6 @@ pub enum Basis {
         /// Their names.
         names: Vec<String>,
     },
-    /// Times of matrix products.
-    GemmTimes,
     /// The shard run.
     Shard,
     /// The step on several GPUs less the shard run's and the executor's.
@@ -249,19 +253,6 @@ pub struct Implied {
     pub count: u32,
     /// Microseconds of one.
     pub us: Range,
-    /// What others published for this GPU at that size.
-    pub published: Vec<PublishedTime>,
-}
-
-/// A published time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PublishedTime {
-    /// Microseconds.
-    pub us: f64,
-    /// The path: peer access, staged through host memory, or the engine's own kernel.
-    pub path: PublishedPath,
-    /// The source.
-    pub source: String,
 }
 
 /// Collectives of one kind and size in a step, with the time that a curve gives them.
@@ -283,6 +274,10 @@ pub struct CollectiveCost {
     pub grade: Grade,
     /// Where it was read.
     pub source: TimeSource,
+}
+
+fn one_gpu() -> u32 {
+    1
 }
 
 impl Attribution {
@@ -319,13 +314,6 @@ impl Attribution {
             || self
                 .bar(Cause::AllReduce)
                 .is_some_and(|bar| bar.grade < Some(Grade::D))
-    }
-
-    /// Whether draws whose causes sum to more than was measured count for no bar.
-    #[must_use]
-    pub fn drops_draws(&self) -> bool {
-        let by_curve = self.communication.is_some() && !self.collectives.is_empty();
-        self.half.is_none() && by_curve && !self.is_well_timed()
     }
 
     /// Whether nine tenths of the collectives' time are better than prior knowledge; what a bar is worth may be less where prompts may

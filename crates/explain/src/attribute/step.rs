@@ -26,7 +26,8 @@ pub(crate) struct StepTime {
 /// Whose step it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    One,
+    /// So many GPUs that the others are compared with.
+    Few(u32),
     Several(u32),
     /// The model at the width of one of so many ranks, on one GPU.
     Half(u32),
@@ -111,7 +112,7 @@ impl StepTime {
     ) -> Option<Self> {
         let active = match side {
             Side::Half(ranks) => active_parameters / f64::from(ranks),
-            Side::One | Side::Several(_) => active_parameters,
+            Side::Few(_) | Side::Several(_) => active_parameters,
         };
         let runs: Option<Vec<Timed>> = runs.map(|run| timed(run, metric, batch, active)).collect();
         let knobs = |error, start, repeat| Knobs {
@@ -120,9 +121,9 @@ impl StepTime {
             repeat,
         };
         let (knobs, gpus) = match side {
-            Side::One => (
+            Side::Few(ranks) => (
                 knobs(Knob::ErrorOfOne, Knob::StartOfOne, Knob::RepeatOfOne),
-                1,
+                ranks,
             ),
             Side::Several(ranks) => (
                 knobs(

@@ -6,9 +6,9 @@ use record::{CallMode, CollectiveKind, PlannedCollective};
 
 use super::cost::{Curves, Term};
 use super::deck::{Deck, Hand, Knob};
-use super::result::{CollectiveCost, StepFrom, TimeSource};
+use super::result::{CollectiveCost, StepFrom};
 use super::step::relative_spread;
-use super::waterfall::{grade, sources};
+use super::waterfall::grade;
 use crate::curve::all_reduce_as_large;
 use crate::finding::Finding;
 use crate::grade::Grade;
@@ -112,11 +112,6 @@ impl Collectives {
         self.terms.iter().map(|term| term.cost.clone()).collect()
     }
 
-    /// Where their times were read.
-    pub(crate) fn sources(&self) -> Vec<TimeSource> {
-        sources(&self.terms)
-    }
-
     /// The grade of what makes up nine tenths of the time.
     pub(crate) fn grade(&self) -> Grade {
         grade(&self.terms)
@@ -159,6 +154,12 @@ impl Collectives {
     pub(crate) fn draw_both(a: &Self, b: &Self, random: &mut Random) -> (Taken, Taken) {
         let (of_a, of_b) = (a.deck.draw(random), b.deck.draw(random));
         (a.taken(&of_a, None), b.taken(&of_b, Some((&of_a, &a.deck))))
+    }
+
+    /// One draw beside another hand: factors of the same prior have that hand's value.
+    pub(crate) fn draw_beside(&self, hand: &Hand, deck: &Deck, random: &mut Random) -> Taken {
+        let own = self.deck.draw(random);
+        self.taken(&own, Some((hand, deck)))
     }
 
     fn taken(&self, own: &Hand, shared: Option<(&Hand, &Deck)>) -> Taken {

@@ -1,12 +1,10 @@
 //! Collectives as a tracer saw them inside the engine, in place of a curve.
 //!
-//! A table of sums tells no step from another. Prompts' all-reduces are longer than those of decoding, so that they draw the mean
-//! of all calls away from the median: such a trace is no direct evidence, and neither is one by another way than the plan's, or of
-//! a number of calls that is no whole number of steps.
+//! It is direct evidence where the trace is of whole decode steps by the plan's path. Where it is not, it is grade D and leaves a
+//! measured curve in its place.
 
-use import::Trace;
-use import::trace::{TraceKernel, TracedCollective};
-use record::{CollectiveKind, CollectivePath, PlannedCollective};
+use import::trace::{Trace, TraceKernel, TracedCollective};
+use record::{CollectiveKind, PlannedCollective};
 
 use super::cost::Term;
 use super::deck::{Deck, Knob};
@@ -15,52 +13,74 @@ use crate::finding::{Finding, TraceDoubt};
 use crate::grade::Grade;
 use crate::inputs::Inputs;
 
-/// Fewer steps than this are few to stand for all.
-const FEW_STEPS: f64 = 5.0;
-
-/// How far the number of calls may lie from whole steps, as a part of a step.
+/// Calls that are off a whole number of steps by more than this part of one are of other steps, too.
 const WHOLE: f64 = 0.02;
 
-/// Means and medians of calls of one size lie within this of each other. Ranks that wait for each other draw them apart by less.
+/// A mean so many times the median holds calls of prompts, too, which take longer.
 const APART: f64 = 1.1;
 
-/// A call takes at least this part of the mean, whatever the deviation.
+/// What is left of a mean of which nothing but its deviation is known.
 const FLOOR: f64 = 0.1;
 
-/// Half a 90% interval in standard deviations of a normal distribution.
+/// Deviations of a normal distribution that hold 90%.
 const DEVIATIONS: f64 = 1.645;
 
-/// One operation's calls in a trace.
+/// Calls of some kernels together.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
+struct Calls {
     calls: f64,
     mean_us: f64,
-    /// Standard deviation of one call, us; `None` where the file has none.
     deviation_us: Option<f64>,
-    /// What a call of a decode step takes at least, us: the least of the kernels' medians, or where the file has none, the mean
-    /// less a deviation, below which no median lies. `None` where it has neither.
+    /// What a call of a decode step takes at least: the median, else the mean less its deviation.
     least_us: Option<f64>,
 }
 
-impl Seen {
-    /// Whether calls of several sizes are among them, or may be.
-    fn is_mixed(&self) -> bool {
-        self.least_us
-            .is_none_or(|least| self.mean_us > APART * least)
+impl Calls {
+    fn of(trace: &Trace, is_one: impl Fn(TracedCollective) -> bool) -> Option<Self> {
+        let kernels = trace.kernels.iter();
+        let kernels = kernels.filter(|kernel| kernel.collective.is_some_and(&is_one));
+        #[expect(clippy::cast_precision_loss, reason = "calls are far below 2^53")]
+        let weighed: Vec<(f64, &TraceKernel)> = kernels
+            .map(|kernel| (kernel.calls as f64, kernel))
+            .collect();
+        let calls: f64 = weighed.iter().map(|(calls, _)| calls).sum();
+        let total: f64 = weighed.iter().map(|(_, kernel)| kernel.total_us).sum();
+        if calls <= 0.0 || total <= 0.0 {
+            return None;
+        }
+        let mean_us = total / calls;
+        let square = |(calls, kernel): &(f64, &TraceKernel)| {
+            let (apart, own) = (kernel.mean_us() - mean_us, kernel.deviation_us?);
+            Some(calls * (own * own + apart * apart))
+        };
+        let squares: Option<f64> = weighed.iter().map(square).sum();
+        let deviation_us = squares.map(|squares| (squares / calls).sqrt());
+        let medians: Option<Vec<f64>> =
+            weighed.iter().map(|(_, kernel)| kernel.median_us).collect();
+        let median = medians.and_then(|medians| medians.into_iter().reduce(f64::min));
+        let below = || deviation_us.map(|deviation| (mean_us - deviation).max(FLOOR * mean_us));
+        Some(Self {
+            calls,
+            mean_us,
+            deviation_us,
+            least_us: median.or_else(below),
+        })
     }
 
-    /// Time of a call of a decode step, with the relative standard error of a mean over so many steps; `None` where nothing tells
-    /// that. Of mixed calls it lies between the median and the mean.
+    fn is_mixed(&self) -> bool {
+        let is_above = |least: f64| self.mean_us > APART * least;
+        self.least_us.is_none_or(is_above)
+    }
+
+    /// What a call of a decode step takes, and the relative spread of it: between the least and the mean where prompts may be in it.
     fn of_decode(&self, steps: f64) -> (f64, Option<f64>) {
-        match self.least_us {
-            Some(least) if self.is_mixed() => {
+        match self.least_us.filter(|_| self.is_mixed()) {
+            Some(least) => {
                 let apart = (self.mean_us / least).ln();
-                (
-                    (self.mean_us * least).sqrt(),
-                    Some(apart / (2.0 * DEVIATIONS)),
-                )
+                let middle = (self.mean_us * least).sqrt();
+                (middle, Some(apart / (2.0 * DEVIATIONS)))
             }
-            _ => {
+            None => {
                 let relative = |deviation: f64| deviation / steps.sqrt() / self.mean_us;
                 (self.mean_us, self.deviation_us.map(relative))
             }
@@ -68,166 +88,70 @@ impl Seen {
     }
 }
 
-/// The plan's terms with those that a trace tells in place of a curve's; what there is to say about it. Without a curve the
-/// others are missing.
+/// The planned collectives with the trace's times where it has them, and what there is to say of it.
 pub(super) fn traced(
     inputs: &Inputs,
     planned: &[PlannedCollective],
     terms: Option<Vec<Term>>,
     deck: &mut Deck,
 ) -> (Option<Vec<Term>>, Vec<Finding>) {
-    let Some(trace) = &inputs.evidence.trace else {
+    let (Some(trace), Some(prior)) = (&inputs.evidence.trace, inputs.prior("in_trace")) else {
         return (terms, Vec::new());
     };
-    let doubt = |why: TraceDoubt, calls: f64| Finding::TraceDoubtful { why, calls };
-    let mut said = Vec::new();
-    let Some((reduces, way, by_plan)) = all_reduces(trace, planned, &mut said) else {
-        said.push(doubt(TraceDoubt::NoAllReduce, 0.0));
-        return (terms, said);
-    };
-    let doubt = |why: TraceDoubt| doubt(why, reduces.calls);
-    let of_way = |of: &&PlannedCollective| match way {
-        Way::OneForEach => of.kind == CollectiveKind::AllReduce,
-        Way::OneForAll => true,
-    };
-    let count: u32 = planned.iter().filter(of_way).map(|of| of.count).sum();
-    let steps = reduces.calls / f64::from(count.max(1));
-    if steps < 1.0 {
-        said.push(doubt(TraceDoubt::LessThanAStep));
-        return (terms, said);
-    }
-    let Some(prior) = inputs.prior("in_trace") else {
-        return (terms, said);
-    };
-    deck.add(Knob::InTrace, prior);
-    let mut grade = if by_plan { Grade::A } else { Grade::D };
-    if reduces.is_mixed() {
-        grade = Grade::D;
-        said.push(doubt(TraceDoubt::Mixed));
-    }
-    if (steps - steps.round()).abs() > WHOLE {
-        grade = Grade::D;
-        said.push(doubt(TraceDoubt::NotWholeSteps));
-    } else if steps < FEW_STEPS {
-        said.push(doubt(TraceDoubt::FewSteps));
-    }
-    let gathers = of_kind(trace, |of| of.kind == Some(CollectiveKind::AllGather));
-    let source = TimeSource::Trace {
-        origin: trace.origin.clone(),
-        calls: reduces.calls,
-        steps,
-    };
-    let (mut result, mut is_left_out) = (Vec::new(), false);
-    for (index, of) in planned.iter().enumerate() {
-        let seen = match (of.kind, way) {
-            (CollectiveKind::AllReduce, _) | (_, Way::OneForAll) => Some(reduces),
-            (CollectiveKind::AllGather, Way::OneForEach) => gathers,
-            _ => None,
-        };
-        let by_curve = terms.as_ref().and_then(|terms| terms.get(index));
-        let better = by_curve.filter(|term| term.cost.grade < grade);
-        if let Some(term) = better.or(by_curve.filter(|_| seen.is_none())) {
-            is_left_out |= better.is_some();
-            result.push(term.clone());
-        } else if let Some(seen) = seen {
-            let (us, spread) = seen.of_decode(steps);
-            result.push(Term::traced(of, us, spread, grade, source.clone()));
-        } else {
-            said.push(doubt(TraceDoubt::NoGather));
-        }
-    }
-    if is_left_out {
-        said.push(doubt(TraceDoubt::CurveIsBetter));
-    }
-    (Some(result), said)
-}
-
-/// Whose kernels are taken for the all-reduces.
-#[derive(Debug, Clone, Copy)]
-enum Way {
-    OneForEach,
-    /// One kernel of the library does all operations.
-    OneForAll,
-}
-
-/// The calls that stand for the plan's all-reduces, whose kernels they are, and whether they went the plan's way.
-fn all_reduces(
-    trace: &Trace,
-    planned: &[PlannedCollective],
-    said: &mut Vec<Finding>,
-) -> Option<(Seen, Way, bool)> {
+    let doubt = |why: TraceDoubt, calls: f64| vec![Finding::TraceDoubtful { why, calls }];
     let reduces = planned
         .iter()
         .filter(|of| of.kind == CollectiveKind::AllReduce);
-    let path = reduces.max_by_key(|of| of.count)?.path;
-    let by = |path| {
-        let is_one = move |of: TracedCollective| {
-            of.kind == Some(CollectiveKind::AllReduce) && of.path == path
+    let path = reduces.max_by_key(|of| of.count).map(|of| of.path);
+    let is_reduce = |of: TracedCollective| of.kind == Some(CollectiveKind::AllReduce);
+    let by_plan = Calls::of(trace, |of| is_reduce(of) && Some(of.path) == path);
+    // One kernel of the library for all kinds.
+    let generic = || Calls::of(trace, |of| of.kind.is_none() && Some(of.path) == path);
+    let (found, for_all) = match by_plan {
+        Some(found) => (Some(found), false),
+        None => (generic(), true),
+    };
+    let is_planned = found.is_some();
+    let Some(found) = found.or_else(|| Calls::of(trace, is_reduce)) else {
+        return (terms, doubt(TraceDoubt::NoAllReduce, 0.0));
+    };
+    let for_all = for_all && is_planned;
+    let of_kernel = |of: &&PlannedCollective| for_all || of.kind == CollectiveKind::AllReduce;
+    let count: u32 = planned.iter().filter(of_kernel).map(|of| of.count).sum();
+    let steps = found.calls / f64::from(count.max(1));
+    let why = match () {
+        () if steps < 1.0 => return (terms, doubt(TraceDoubt::LessThanAStep, found.calls)),
+        () if !is_planned => Some(TraceDoubt::OtherPath),
+        () if found.is_mixed() => Some(TraceDoubt::Mixed),
+        () if (steps - steps.round()).abs() > WHOLE => Some(TraceDoubt::NotWholeSteps),
+        () => None,
+    };
+    let said = why.map_or_else(Vec::new, |why| doubt(why, found.calls));
+    let grade = if said.is_empty() { Grade::A } else { Grade::D };
+    let is_better = |terms: &Vec<Term>| terms.iter().all(|term| term.cost.grade < grade);
+    if terms.as_ref().is_some_and(is_better) {
+        return (terms, said);
+    }
+    deck.add(Knob::InTrace, prior);
+    let gathers = Calls::of(trace, |of| of.kind == Some(CollectiveKind::AllGather));
+    let source = TimeSource::Trace {
+        origin: trace.origin.clone(),
+        calls: found.calls,
+        steps,
+    };
+    let term = |(index, of): (usize, &PlannedCollective)| {
+        let calls = match of.kind {
+            _ if for_all => Some(found),
+            CollectiveKind::AllReduce => Some(found),
+            _ => gathers,
         };
-        of_kind(trace, is_one)
+        let by_curve = || terms.as_ref()?.get(index).cloned();
+        let Some(calls) = calls else {
+            return by_curve();
+        };
+        let (us, spread) = calls.of_decode(steps);
+        Some(Term::traced(of, us, spread, grade, source.clone()))
     };
-    let other = match path {
-        CollectivePath::Library => CollectivePath::Custom,
-        CollectivePath::Custom => CollectivePath::Library,
-    };
-    let planned_way = by(path);
-    if path == CollectivePath::Library
-        && planned_way.is_none()
-        && let Some(found) = of_kind(trace, |of| of.kind.is_none())
-    {
-        return Some((found, Way::OneForAll, true));
-    }
-    let other_path = |calls: f64| Finding::TraceDoubtful {
-        why: TraceDoubt::OtherPath(other),
-        calls,
-    };
-    match (planned_way, by(other)) {
-        (Some(found), None) => Some((found, Way::OneForEach, true)),
-        (Some(found), Some(more)) => {
-            said.push(other_path(more.calls));
-            Some((found, Way::OneForEach, true))
-        }
-        (None, Some(found)) => {
-            said.push(other_path(found.calls));
-            Some((found, Way::OneForEach, false))
-        }
-        (None, None) => None,
-    }
-}
-
-/// All calls of some kernels together.
-fn of_kind(trace: &Trace, is_one: impl Fn(TracedCollective) -> bool) -> Option<Seen> {
-    let kernels = trace.kernels.iter();
-    let kernels: Vec<&TraceKernel> = kernels
-        .filter(|kernel| kernel.collective.is_some_and(&is_one))
-        .collect();
-    #[expect(clippy::cast_precision_loss, reason = "calls are far below 2^53")]
-    let weighed: Vec<(f64, &TraceKernel)> = kernels
-        .into_iter()
-        .map(|kernel| (kernel.calls as f64, kernel))
-        .collect();
-    let calls: f64 = weighed.iter().map(|(calls, _)| calls).sum();
-    let total: f64 = weighed.iter().map(|(_, kernel)| kernel.total_us).sum();
-    if calls <= 0.0 || total <= 0.0 {
-        return None;
-    }
-    let mean_us = total / calls;
-    let squares: Option<f64> = weighed
-        .iter()
-        .map(|(calls, kernel)| {
-            let apart = kernel.mean_us() - mean_us;
-            let own = kernel.deviation_us?;
-            Some(calls * (own * own + apart * apart))
-        })
-        .sum();
-    let deviation_us = squares.map(|squares| (squares / calls).sqrt());
-    let medians: Option<Vec<f64>> = weighed.iter().map(|(_, kernel)| kernel.median_us).collect();
-    let median = medians.and_then(|medians| medians.into_iter().reduce(f64::min));
-    let below = || deviation_us.map(|deviation| (mean_us - deviation).max(FLOOR * mean_us));
-    Some(Seen {
-        calls,
-        mean_us,
-        deviation_us,
-        least_us: median.or_else(below),
-    })
+    let all = planned.iter().enumerate().filter_map(term).collect();
+    (Some(all), said)
 }

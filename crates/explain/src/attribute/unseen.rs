@@ -23,7 +23,7 @@ pub(super) struct Unseen {
 impl Unseen {
     /// `None` where gaps between tokens show the prompts, or none can be in the step.
     pub(super) fn new(
-        tp: u32,
+        times: f64,
         one: &StepTime,
         several: &StepTime,
         runs: &[&ServeRun],
@@ -40,7 +40,7 @@ impl Unseen {
             });
         }
         let (most_ms, _) = several.unseen_prompts()?;
-        let excess = several.rough_ms() - one.rough_ms() / f64::from(tp);
+        let excess = several.rough_ms() - one.rough_ms() / times;
         let is_doubtful = excess <= 0.0 || most_ms > DOUBTFUL * excess;
         Some(Self {
             most_ms: Some(most_ms),

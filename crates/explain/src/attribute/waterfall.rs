@@ -99,7 +99,6 @@ impl<'a> Shown<'a> {
                     Basis::Shard,
                 )
             }
-            None if self.workload.gemm_is_own => (Grade::C, Basis::GemmTimes),
             None => (Grade::D, self.priors(&[Knob::GemmSpeedup])),
         };
         let fixed = self.priors(&[Knob::Attention, Knob::Elementwise]);
@@ -178,7 +177,7 @@ impl<'a> Shown<'a> {
 
     /// The grade of a bar that the half-width model measured but for what is assumed in it; and a word on it.
     fn measured(&self, bar: &Range, assumed_ms: f64) -> Grade {
-        match self.workload.shard_by_latency || assumed_ms > ASSUMED_PART * bar.mid {
+        match assumed_ms > ASSUMED_PART * bar.mid {
             true => Grade::D,
             false => Grade::A,
         }

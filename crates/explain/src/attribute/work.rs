@@ -1,13 +1,15 @@
 //! The attribution itself: gates, draws, and what they sum up to.
 
 use record::CollectiveKind;
+use tp_plan::plan;
 
-use super::cost::{Term, published_times};
-use super::draws::{Draw, range};
+use super::cost::Term;
+use super::draws::{Draw, range, total_ms};
 use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
 use super::sensitivity::Shares;
+use super::terms::Collectives;
 use super::unused::unused;
 use super::waterfall::{Shown, grade};
 use crate::checks::{LEAST_SHARE, findings};
@@ -37,6 +39,21 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     if !reasons.is_empty() {
         return Err(refused(reasons));
     }
+    let from = inputs.from();
+    let sides = inputs.runs(from).chain(inputs.runs(inputs.tp));
+    let is_by_latency = StepFrom::common(&sides.collect::<Vec<_>>()) == Some(StepFrom::Latency);
+    if from > 1 && is_by_latency {
+        return Err(refused(vec![Finding::NotStreamed]));
+    }
+    if let (2.., Some(engine), Some(batch)) = (from, inputs.engine(from), inputs.batch()) {
+        let few = Inputs {
+            tp: from,
+            ..inputs.clone()
+        };
+        let planned = plan(&inputs.model, engine, batch, None).collectives;
+        Collectives::of(&few, inputs.is_eager(batch), &planned)
+            .map_err(|why| refused(vec![why]))?;
+    }
     let no_step = || refused(vec![Finding::NoStepTime]);
     let prepared = prepare(inputs).ok_or_else(no_step)?;
     let all = prepared.draws(seed, draws.max(1));
@@ -62,11 +79,9 @@ impl Prepared<'_> {
     /// Whether there are steps at all, since an assumed prefill may take longer than the whole latency, and whether that on one
     /// GPU has room for its weights.
     pub(super) fn fits(&self, draw: &Draw) -> bool {
-        let room = draw.gemm_of_one >= self.workload.least_gemm_ms - self.tolerance;
-        // A rate that is only assumed cannot take so much out that less is left than the other causes need.
-        let by_rate = self.workload.prompts.are_by_rate();
-        let leaves = !by_rate || draw.remainder() >= -self.tolerance;
-        draw.one > 0.0 && draw.several > 0.0 && room && leaves && !self.is_too_narrow(draw)
+        let room = draw.gemm_of_one
+            >= self.workload.least_gemm_ms / f64::from(self.workload.from) - self.tolerance;
+        draw.one > 0.0 && draw.several > 0.0 && room && !self.is_too_narrow(draw)
     }
 
     /// Whether the half-width model takes less than its share of one GPU's step, so that communication would be more than all that
@@ -136,10 +151,10 @@ impl Prepared<'_> {
         }
         let most = capped(&found);
         self.caveats.extend(found);
-        let ranks = f64::from(self.workload.tp);
+        let ranks = f64::from(self.workload.tp) / f64::from(self.workload.from);
         let implied = match claim {
             Claim::None => None,
-            _ => self.implied(inputs, free),
+            _ => self.implied(free),
         };
         // Draws that were dropped are in what is left, and not in the bars: no part of it exceeds it.
         let part_of_whole = |mut bar: Bar| {
@@ -162,7 +177,7 @@ impl Prepared<'_> {
             (true, StepFrom::DecodeGap | StepFrom::Tpot) => all,
         };
         let step_of_one = of_launches(of_one, undropped, |draw| draw.one, |_| 0.0)?;
-        let prefill = |draw: &Draw| workload.prompts.ms(&draw.hand);
+        let prefill = |draw: &Draw| total_ms(&workload.prompts, &draw.hand);
         let step_of_several = of_launches(of_several, undropped, |draw| draw.several, prefill)?;
         let times = |draw: &Draw| draw.one / draw.several;
         let speed_up = match repeated {
@@ -170,11 +185,16 @@ impl Prepared<'_> {
             true => range(undropped, times)?.with_middle(step_of_one.mid / step_of_several.mid),
         };
         let differ = [
-            launches_differ(1, of_one),
+            launches_differ(self.workload.from, of_one),
             launches_differ(workload.tp, of_several),
         ];
         self.caveats.splice(0..0, differ.into_iter().flatten());
         let mut found = Attribution {
+            from: self.workload.from,
+            sent_of_few: match self.workload.from {
+                1 => None,
+                _ => Some(range(free, |draw| draw.sent_of_few)?),
+            },
             tp: self.workload.tp,
             batch: self.workload.model.batch,
             padded_batch: self.step.padded_batch,
@@ -186,7 +206,8 @@ impl Prepared<'_> {
             half,
             remainder,
             implied,
-            throughput_gain: throughput(inputs, self.workload.tp) / throughput(inputs, 1),
+            throughput_gain: throughput(inputs, self.workload.tp)
+                / throughput(inputs, self.workload.from),
             speed_up,
             free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
             free_links_by_arms: None,
@@ -252,7 +273,7 @@ impl Prepared<'_> {
     }
 
     /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
-    fn implied(&self, inputs: &Inputs, free: &[Draw]) -> Option<Implied> {
+    fn implied(&self, free: &[Draw]) -> Option<Implied> {
         // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
         let weight = |bytes: u64, count: u32| -> f64 {
             let same = |term: &&Term| {
@@ -289,7 +310,6 @@ impl Prepared<'_> {
             bytes_per_rank: bytes,
             count,
             us,
-            published: published_times(inputs, bytes),
         })
     }
 }

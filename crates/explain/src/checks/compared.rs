@@ -9,7 +9,7 @@ use crate::run_shape::RunShape;
 
 /// Batches and lengths that differ.
 pub(super) fn differing(inputs: &Inputs) -> Vec<Finding> {
-    if inputs.runs(1).count() == 0 || inputs.runs(inputs.tp).count() == 0 {
+    if inputs.runs(inputs.from()).count() == 0 || inputs.runs(inputs.tp).count() == 0 {
         return Vec::new();
     }
     let shapes: Vec<RunShape<'_>> = compared(inputs).map(RunShape::new).collect();
@@ -34,11 +34,11 @@ pub(super) fn batch_differs<'a>(runs: impl Iterator<Item = &'a ServeRun>) -> Opt
 
 /// Runs of the two sizes.
 pub(super) fn used(inputs: &Inputs) -> impl Iterator<Item = &ServeRun> {
-    let several = inputs.tp;
+    let (from, several) = (inputs.from(), inputs.tp);
     let of_both = inputs
         .serve
         .iter()
-        .filter(move |(tp, _)| *tp == 1 || *tp == several);
+        .filter(move |(tp, _)| *tp == from || *tp == several);
     of_both.map(|(_, run)| run)
 }
 

@@ -3,7 +3,7 @@
 use import::ServeRun;
 
 use super::compared::{compared, used};
-use super::names::{Kin, kin, kin_of_facts};
+use super::names::{differ, differs_from};
 use crate::finding::{Condition, Finding};
 use crate::inputs::{Inputs, MEASURED};
 use crate::repeats::disagreeing;
@@ -30,15 +30,8 @@ pub(super) fn of_files(inputs: &Inputs) -> Vec<Finding> {
 fn one_origin(inputs: &Inputs) -> Option<Finding> {
     let runs = compared(inputs).map(|run| run.simulated.as_deref());
     let points = inputs.curve.iter().map(|point| point.simulated.as_deref());
-    // Nothing simulates a trace or GEMM times.
-    let measured = [
-        inputs.evidence.trace.is_some(),
-        inputs.evidence.gemm.is_some(),
-    ];
-    let measured = measured
-        .into_iter()
-        .filter(|given| *given)
-        .map(|_| MEASURED);
+    // Nothing simulates a trace.
+    let measured = inputs.evidence.trace.iter().map(|_| MEASURED);
     let mut origins: Vec<&str> = runs
         .chain(points)
         .map(|simulated| simulated.unwrap_or(MEASURED))
@@ -74,7 +67,7 @@ fn collectives_right(inputs: &Inputs) -> Option<Finding> {
 
 fn both_sizes(inputs: &Inputs) -> Option<Finding> {
     let tp = inputs.tp;
-    let (one, several) = (inputs.runs(1).count(), inputs.runs(tp).count());
+    let (one, several) = (inputs.runs(inputs.from()).count(), inputs.runs(tp).count());
     if tp < 2 || one == 0 || several == 0 {
         let runs_of_several = if tp < 2 { 0 } else { several };
         return Some(Finding::SizeMissing {
@@ -84,7 +77,7 @@ fn both_sizes(inputs: &Inputs) -> Option<Finding> {
         });
     }
     let numbers = |run: &ServeRun| (run.duration_s, run.completed, run.e2el_ms, run.tpot_ms);
-    let mut of_one = inputs.runs(1);
+    let mut of_one = inputs.runs(inputs.from());
     let twice = of_one.find(|one| inputs.runs(tp).any(|run| numbers(one) == numbers(run)));
     if let Some(run) = twice {
         return Some(Finding::SameResult {
@@ -104,7 +97,7 @@ fn same_model(inputs: &Inputs) -> Option<Finding> {
     names.sort_unstable();
     names.dedup();
     let (first, others) = names.split_first()?;
-    let other = others.iter().any(|other| kin(first, other) == Kin::Other);
+    let other = others.iter().any(|other| differ(first, other));
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     other.then_some(Finding::ModelDiffers { names })
 }
@@ -112,7 +105,7 @@ fn same_model(inputs: &Inputs) -> Option<Finding> {
 /// Where a file is of another model than was asked about.
 pub(crate) fn model_asked(inputs: &Inputs) -> Option<Finding> {
     let mut names = used(inputs).filter_map(|run| run.model.as_deref());
-    let other = names.find(|name| kin_of_facts(&inputs.model, name) == Kin::Other)?;
+    let other = names.find(|name| differs_from(&inputs.model, name))?;
     Some(Finding::ModelDiffers {
         names: vec![inputs.model.name.clone(), other.to_owned()],
     })
@@ -130,7 +123,7 @@ fn weights_fit(inputs: &Inputs) -> Option<Finding> {
 
 fn weights_read(inputs: &Inputs) -> Option<Finding> {
     let bytes = inputs.model.weight_bytes_read(inputs.batch()?);
-    let rates = [1, inputs.tp].into_iter().flat_map(|tp| {
+    let rates = [inputs.from(), inputs.tp].into_iter().flat_map(|tp| {
         let steps = inputs
             .runs(tp)
             .filter_map(|run| RunShape::new(run).rough_step_ms());

@@ -25,7 +25,7 @@ pub fn findings(inputs: &Inputs) -> Vec<Finding> {
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
     } else {
-        &[1, inputs.tp]
+        &[inputs.from(), inputs.tp]
     };
     for tp in sizes {
         for (name, run) in run::named(inputs.runs(*tp), &format!("TP{tp}")) {

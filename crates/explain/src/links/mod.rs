@@ -8,23 +8,17 @@ mod measured;
 mod modes;
 mod needed;
 mod pair;
-mod rate;
 mod result;
 mod sent;
 mod settle;
 mod side;
-mod sizes;
-mod sizes_result;
 mod starts;
 mod step;
 mod verdict;
 
 pub use compare::compare_links;
-pub use rate::SizeRate;
 pub use result::{
     Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
     LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, TimeOf,
 };
 pub use side::LinkSide;
-pub use sizes::compare_sizes;
-pub use sizes_result::{SizeAttribution, SizeComparison, SizeOutcome};

@@ -1,13 +1,13 @@
 //! A pair under comparison: its decode step and its time to first token, as measured, by curves, and by bytes over the wire.
 
-use import::{ServeFormat, ServeRun};
+use import::ServeRun;
 use record::PlannedCollective;
 use tp_plan::plan;
 
 use super::measured::Measured;
 use super::needed::needed;
-use super::result::{Difference, LinkFigures, LinkVerdict, TimeOf};
-use super::sent::{Drawn, OnSide, Planned, Prompts};
+use super::result::{Difference, LinkFigures, LinkVerdict, NotTold, TimeOf};
+use super::sent::{Drawn, OnSide};
 use super::side::LinkSide;
 use super::starts;
 use super::step::{RunTime, step_time};
@@ -77,10 +77,7 @@ impl<'a> Pair<'a> {
             a,
             b,
         };
-        let planned = self.sides().map(|inputs| Planned {
-            own: self.of_step(inputs),
-            prompts: self.in_step(inputs),
-        });
+        let planned = self.sides().map(|inputs| self.of_step(inputs));
         self.difference(figures, &times, &planned, |inputs, planned| {
             Collectives::of(inputs, inputs.is_eager(self.batch), planned)
         })
@@ -99,10 +96,7 @@ impl<'a> Pair<'a> {
         };
         let run = self.run().ok_or(Finding::NoStepTime)?;
         let tokens = prompt_tokens(run).ok_or(Finding::PromptLengthUnknown)?;
-        let planned = self.sides().map(|inputs| Planned {
-            own: of_prompt(inputs, tokens),
-            prompts: None,
-        });
+        let planned = self.sides().map(|inputs| of_prompt(inputs, tokens));
         figures.caveats.push(Finding::NoPrefixCacheAssumed);
         self.difference(figures, &times, &planned, Collectives::of_prefill)
     }
@@ -114,31 +108,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// A latency holds the prompts of all requests that start together, and each output token bears its part of them.
-    fn in_latency(&self, inputs: &Inputs) -> Option<Prompts> {
-        let run = inputs.runs(inputs.tp).next()?;
-        let tokens = prompt_tokens(run)?.saturating_mul(self.batch);
-        let output = RunShape::new(run)
-            .output()
-            .filter(|output| *output >= 1.0)?;
-        Some(Prompts {
-            all: of_prompt(inputs, tokens),
-            share: 1.0 / output,
-        })
-    }
-
-    /// Whether every prompt differs from every other, so that no cache holds it.
-    fn has_unique_prompts(&self) -> bool {
-        let runs = self.sides().map(|inputs| inputs.runs(inputs.tp));
-        let mut all = runs.into_iter().flatten();
-        all.all(|run| run.format == ServeFormat::Tplens)
-    }
-
     fn difference(
         &self,
         figures: &mut LinkFigures,
         times: &Times,
-        planned: &[Planned; 2],
+        planned: &[Vec<PlannedCollective>; 2],
         by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, Finding>,
     ) -> Result<Difference, Finding> {
         let (a, b) = (&times.a, &times.b);
@@ -150,25 +124,15 @@ impl<'a> Pair<'a> {
         figures.priors.extend(measured.priors());
         let sent = self.sent(figures, planned, by);
         self.in_one_unit(sent.as_ref(), times)?;
-        let has_prompts = planned.iter().any(|of| of.prompts.is_some());
-        let cached = (has_prompts && !self.has_unique_prompts())
-            .then(|| self.a.inputs.prior("prefix_cache_share"))
-            .flatten();
-        if let Some(sent) = &sent {
-            figures.priors.extend(cached.clone());
-            let of_starts = sent.iter().filter_map(|side| side.start().cloned());
-            figures.priors.extend(of_starts);
-        }
+        let of_starts = sent.iter().flatten().filter_map(|side| side.start.clone());
+        figures.priors.extend(of_starts);
         let mut random = Random::new(self.seed);
         let mut drawn = Drawn::default();
         for _ in 0..self.draws {
             let (one, other) = measured.draw(&mut random);
             drawn.time(one, other);
             if let Some(sent) = &sent {
-                let cached = cached
-                    .as_ref()
-                    .map_or(0.0, |prior| prior.at(random.uniform()));
-                drawn.send(sent, 1.0 - cached, &mut random);
+                drawn.send(sent, &mut random);
             }
         }
         let range = |draws: &[f64]| Range::of(draws).ok_or(Finding::NoStepTime);
@@ -177,7 +141,16 @@ impl<'a> Pair<'a> {
             None => None,
             Some(sent) => Some(drawn.prediction(sent)?),
         };
-        let verdict = LinkVerdict::of(&seen, predicted.as_ref());
+        // Prompts of a latency send, too, and no curve takes that out.
+        let by_latency = times.step_from == Some(StepFrom::Latency);
+        let verdict = match LinkVerdict::of(&seen, predicted.as_ref()) {
+            LinkVerdict::MoreThanLink { .. } | LinkVerdict::LessThanLink { .. } if by_latency => {
+                LinkVerdict::NotTold {
+                    why: NotTold::RunsTooRough,
+                }
+            }
+            verdict => verdict,
+        };
         Ok(Difference {
             of: times.of,
             step_from: times.step_from,
@@ -185,7 +158,7 @@ impl<'a> Pair<'a> {
             runs_of_b: b.len(),
             a: range(&drawn.a)?,
             b: range(&drawn.b)?,
-            needed: needed((self.a, self.b), &seen, &planned[1].own),
+            needed: needed((self.a, self.b), &seen, &planned[1]),
             measured: seen,
             predicted,
             verdict,
@@ -196,26 +169,14 @@ impl<'a> Pair<'a> {
     fn sent(
         &self,
         figures: &mut LinkFigures,
-        planned: &[Planned; 2],
+        planned: &[Vec<PlannedCollective>; 2],
         by: impl Fn(&Inputs, &[PlannedCollective]) -> Result<Collectives, Finding>,
     ) -> Option<[OnSide; 2]> {
-        let read = |[a, b]: [&Inputs; 2]| -> [Result<OnSide, Finding>; 2] {
-            [
-                OnSide::new(a, &planned[0], &by),
-                OnSide::new(b, &planned[1], &by),
-            ]
-        };
-        // Times of one mode on one side and of another on the other differ by more than the link.
-        let common = self.in_common_modes().map(|[a, b]| read([&a, &b]));
-        let both = match common {
-            Some([Ok(a), Ok(b)]) => [Ok(a), Ok(b)],
-            _ => read(self.sides()),
-        };
         let mut sides = Vec::new();
-        for found in both {
-            match found {
+        for (inputs, planned) in self.sides().into_iter().zip(planned) {
+            match OnSide::new(inputs, planned, &by) {
                 Ok(on_side) => {
-                    for found in on_side.found() {
+                    if let Some(found) = on_side.sent() {
                         figures.caveats.extend(found.caveats.iter().cloned());
                         figures.priors.extend(found.priors());
                     }
@@ -259,14 +220,6 @@ impl<'a> Pair<'a> {
         };
         let most = inputs.engine(inputs.tp).map(|of| of.max_batched_tokens);
         Some(together.min(most.unwrap_or(together)))
-    }
-
-    /// Prompts in the time of a step, where that is taken from latencies.
-    pub(super) fn in_step(&self, inputs: &Inputs) -> Option<Prompts> {
-        let mode = self.step_mode();
-        mode.is_some_and(|mode| mode.from == StepFrom::Latency)
-            .then(|| self.in_latency(inputs))
-            .flatten()
     }
 }
 

@@ -2,17 +2,19 @@
 
 use super::pair::{Pair, has_curve};
 use super::result::{LinkFigures, LinkNext, LinkVerdict, NotTold};
+use crate::commands::Commands;
 
 impl Pair<'_> {
     pub(super) fn next(&self, figures: &LinkFigures) -> Vec<LinkNext> {
-        let inputs = &self.a.inputs;
-        let (model, tp, batch) = (&inputs.model.name, inputs.tp, self.batch);
+        let tp = self.a.inputs.tp;
         let differences = || figures.decode.iter().chain(&figures.first_token);
         let any = |is: fn(&LinkVerdict) -> bool| differences().any(|one| is(&one.verdict));
-        let chunk = self.chunk();
-        let chunk = chunk.map_or(String::new(), |tokens| format!(" --prefill-chunk {tokens}"));
-        let command =
-            format!("tplens allreduce --model {model} --tp {tp} --batches {batch}{chunk}");
+        let time = Commands::new(&self.a.inputs).collectives(self.batch);
+        let time = match self.chunk() {
+            Some(tokens) => time.with("--prefill-chunk", tokens),
+            None => time,
+        };
+        let command = time.to_string();
         let lacks = self.sides().iter().any(|side| !has_curve(side))
             || differences().any(|one| one.predicted.is_none());
         let in_two_modes =
@@ -25,7 +27,7 @@ impl Pair<'_> {
                 next.push(LinkNext::SameMode { command });
             } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould)) {
                 next.push(LinkNext::MoreLaunches {
-                    command: format!("{command} --launches 5"),
+                    command: time.with("--launches", 5).to_string(),
                 });
             }
             if any(|of| {

@@ -5,7 +5,7 @@ use record::CollectivePath;
 use super::reported::{Gives, Reported, reading};
 use super::step::Measure;
 use crate::attribute::{Attribution, Measurement, StepFrom, VarianceShare};
-use crate::commands::Commands;
+use crate::commands::{Commands, printed};
 use crate::grade::Grade;
 use crate::inputs::{Inputs, PeerState};
 
@@ -60,6 +60,16 @@ pub(super) fn candidates(
         false => REAL,
     };
     let run = takes.start + run_minutes(inputs);
+    let both = |is_fresh: bool| {
+        let of_size = |tp| {
+            let [server, load] = commands.served_with(tp, batch);
+            match is_fresh {
+                true => [server.and(commands.no_prefix_cache()), load],
+                false => [server, load],
+            }
+        };
+        printed([inputs.tp, 1].into_iter().flat_map(of_size))
+    };
     let mut all = Vec::new();
     all.extend(half_model(inputs, attribution, reported, run));
     if attribution.step_from == StepFrom::Latency {
@@ -67,10 +77,7 @@ pub(super) fn candidates(
             settles: Measurement::FirstToken,
             gives: Gives::Part(1.0),
             measure: Measure::FirstToken,
-            commands: [inputs.tp, 1]
-                .iter()
-                .flat_map(|tp| commands.served_with(*tp, batch, commands.no_prefix_cache()))
-                .collect(),
+            commands: both(true),
             minutes: 2.0 * run,
         });
     }
@@ -79,10 +86,7 @@ pub(super) fn candidates(
             settles: Measurement::FirstToken,
             gives: Gives::Another,
             measure: Measure::TokenGaps,
-            commands: [inputs.tp, 1]
-                .iter()
-                .flat_map(|tp| commands.served_with(*tp, batch, ""))
-                .collect(),
+            commands: both(false),
             minutes: 2.0 * run,
         });
     }
@@ -112,7 +116,7 @@ pub(super) fn candidates(
         settles: Measurement::Curve,
         gives: Gives::Another,
         measure: Measure::Ablation,
-        commands: vec![commands.ablate(batch, "")],
+        commands: printed([commands.ablate(batch, "")]),
         // Three arms of five starts, each with its collectives timed anew.
         minutes: 3.0 * 5.0 * (run + takes.curve),
     });
@@ -122,7 +126,7 @@ pub(super) fn candidates(
             settles: Measurement::Curve,
             gives: Gives::Another,
             measure: Measure::Peers,
-            commands: vec![commands.links()],
+            commands: printed([commands.links()]),
             minutes: 1.0,
         });
     }
@@ -156,7 +160,7 @@ fn half_model(
             false => Gives::Reading(by_difference.min(by_share)),
         },
         measure: Measure::Shard,
-        commands: vec![command],
+        commands: printed([command]),
         minutes,
     })
 }
@@ -168,7 +172,7 @@ fn curve(
     reported: Reported,
     minutes: f64,
 ) -> Option<Candidate> {
-    let time = Commands::new(inputs).collectives(&attribution.batch.to_string());
+    let time = Commands::new(inputs).collectives(attribution.batch);
     let used = |name: &str| attribution.priors.iter().find(|prior| prior.name == name);
     let is_own = |path: CollectivePath| path == CollectivePath::Custom;
     let is_poor = reported.grade == Some(Grade::D) && !attribution.is_well_timed();
@@ -181,7 +185,7 @@ fn curve(
             settles: Measurement::Curve,
             gives: reported.expected(inputs, &factors),
             measure: Measure::Curve,
-            commands: vec![time],
+            commands: printed([time]),
             minutes,
         });
     }
@@ -193,7 +197,7 @@ fn curve(
         settles: Measurement::Curve,
         gives: Gives::Part((1.0 - left * left).clamp(0.0, 1.0)),
         measure: Measure::InterleavedCurve,
-        commands: vec![format!("{time} --modes interleaved")],
+        commands: printed([time.and("--modes interleaved")]),
         minutes,
     })
 }

@@ -12,9 +12,6 @@ use super::step::{Narrowing, NextStep};
 use crate::attribute::Attribution;
 use crate::inputs::Inputs;
 
-/// Measurements whose widths differ by less than this part of the width now narrow alike: the estimate is no better than that.
-const ALIKE: f64 = 0.05;
-
 /// Measurements by the width of the reported interval that they leave, of those that leave about as much the quickest first; behind them those that would give communication a figure
 /// of its own, the cheapest first.
 #[must_use]
@@ -52,18 +49,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         let by_width = left(a).total_cmp(&left(b));
         by_width.then(minutes(a).total_cmp(&minutes(b)))
     });
-    let mut ordered = Vec::with_capacity(steps.len());
-    while let Some(narrowest) = steps.first() {
-        let now_ms = narrowest.narrows.map_or(0.0, |narrows| narrows.now_ms);
-        let most = left(narrowest) + ALIKE * now_ms;
-        let alike = steps.iter().take_while(|step| left(step) <= most);
-        let quickest = alike
-            .enumerate()
-            .min_by(|(_, a), (_, b)| minutes(a).total_cmp(&minutes(b)));
-        let (index, _) = quickest.unwrap_or((0, narrowest));
-        ordered.push(steps.remove(index));
-    }
-    ordered
+    steps
 }
 
 fn left(step: &NextStep) -> f64 {

@@ -1,18 +1,12 @@
 //! One draw of one size: the parts of a step, and what a client sees of them.
 
 use record::CollectiveKind;
+use tp_plan::{Costs, Narrowing, Rates, StepModel};
 
 use crate::attribute::cost::Term;
 use crate::attribute::deck::{Hand, Knob};
 use crate::attribute::step::StepTime;
 use crate::peaks::Peak;
-use crate::step_model::StepModel;
-
-/// Linear layers of a decoder layer as engines run them: query, key and value; output; gate and up; down.
-const GEMMS_PER_LAYER: f64 = 4.0;
-
-/// The first two of them, which a layer with experts has too.
-const GEMMS_BESIDE_EXPERTS: f64 = 2.0;
 
 /// How much later than the average the last of n ranks comes, in standard deviations of a normal distribution, for 2 to 8 ranks
 /// (Harter, Biometrika 48, 1961). Of two it is 1 / sqrt(pi).
@@ -67,26 +61,6 @@ pub(super) struct Drawn {
     pub(super) tpot: f64,
     /// TPOT on one GPU by the same hand.
     pub(super) tpot_of_one: f64,
-}
-
-/// How fast weights are read and GEMMs run in one hand.
-pub(super) struct Rates {
-    /// ms of all GEMMs that are there whatever they read.
-    starts: f64,
-    /// GEMMs on one GPU, ms.
-    gemm_of_one: f64,
-    /// Bytes of weights read in a ms.
-    pub(super) bytes_per_ms: f64,
-    /// Multiplications and additions in a ms.
-    flops_per_ms: Option<f64>,
-}
-
-impl Rates {
-    /// Multiplications and additions on so many GPUs, ms; nothing where no rate is known.
-    pub(super) fn math(&self, flops: f64, ranks: u32) -> f64 {
-        let rate = self.flops_per_ms.map(|rate| rate * f64::from(ranks));
-        rate.map_or(0.0, |rate| flops / rate)
-    }
 }
 
 impl Drawn {
@@ -160,12 +134,12 @@ impl Size<'_> {
     }
 
     fn step(&self, hand: &Hand, rates: &Rates, ranks: u32) -> Drawn {
-        let whole = self.on_every_rank(hand);
+        let parts = self.model.parts(&self.costs(hand), rates, ranks);
         let mut drawn = Drawn {
-            gemm: self.gemm(hand, rates, ranks),
-            attention: self.attention(hand, rates.bytes_per_ms, ranks),
-            elementwise: whole - hand.get(Knob::Host),
-            host: hand.get(Knob::Host),
+            gemm: parts.gemm,
+            attention: parts.attention,
+            elementwise: parts.elementwise,
+            host: parts.host,
             ..Drawn::default()
         };
         if ranks > 1 {
@@ -205,32 +179,52 @@ impl Size<'_> {
         drawn.step() + self.added(hand, rates, drawn, ranks)
     }
 
-    /// Work that every rank does in full, ms.
-    pub(super) fn on_every_rank(&self, hand: &Hand) -> f64 {
-        self.model.elementwise(hand) + hand.get(Knob::Host)
+    /// What a step costs beside its bytes. Of GPUs whose peak is known attention was timed, and of few how GEMMs get shorter.
+    pub(super) fn costs(&self, hand: &Hand) -> Costs {
+        let start = match self.peak {
+            Some(_) => Knob::AttentionStart,
+            None => Knob::Attention,
+        };
+        // GB/s are 10^6 bytes in a ms.
+        let each = |peak: &Peak| hand.get(Knob::CacheOverPeak) / (peak.memory_gbps * 1e6);
+        Costs {
+            attention_us: hand.get(start),
+            elementwise_us: hand.get(Knob::Elementwise),
+            host_ms: hand.get(Knob::Host),
+            cache_factor: hand.get(Knob::KvRead),
+            cache_ms_per_byte: self.peak.as_ref().map(each),
+            narrowing: match self.speedup_known {
+                true => Narrowing::Speedup(hand.get(Knob::GemmSpeedup)),
+                false => Narrowing::Starts(self.gemm_starts(hand)),
+            },
+        }
+    }
+
+    fn gemm_starts(&self, hand: &Hand) -> f64 {
+        let (gemm_us, experts_us) = (hand.get(Knob::GemmStart), hand.get(Knob::ExpertStart));
+        self.model.gemm_starts(gemm_us, experts_us)
+    }
+
+    /// Operations in a ms on one GPU, by its peak; `None` where that is not known.
+    fn of_peak(&self, hand: &Hand) -> Option<f64> {
+        let peak = self.peak.as_ref()?;
+        // TFLOP/s are 10^9 in a ms.
+        Some(peak.tflops(self.model.model.weights) * hand.get(Knob::MathRate) * 1e9)
+    }
+
+    /// Operations on so many GPUs, ms; nothing where no rate is known.
+    pub(super) fn math(&self, hand: &Hand, flops: f64, ranks: u32) -> f64 {
+        let rate = match self.prefill_known {
+            true => Some(hand.get(Knob::PrefillRate) * 1e9),
+            false => self.of_peak(hand),
+        };
+        rate.map_or(0.0, |rate| flops / (rate * f64::from(ranks)))
     }
 
     fn rates(&self, hand: &Hand) -> Rates {
-        let layers = f64::from(self.model.model.layers);
-        let routed = f64::from(self.model.model.experts.map_or(0, |experts| experts.layers));
-        let gemms = layers * GEMMS_BESIDE_EXPERTS
-            + (layers - routed) * (GEMMS_PER_LAYER - GEMMS_BESIDE_EXPERTS)
-            + 1.0;
-        let starts =
-            (gemms * hand.get(Knob::GemmStart) + routed * hand.get(Knob::ExpertStart)) / 1e3;
-        let peak = self.peak.as_ref();
-        let of_peak = peak.map(|peak| {
-            // TFLOP/s are 10^9 in a ms.
-            peak.tflops(self.model.model.weights) * hand.get(Knob::MathRate) * 1e9
-        });
-        let flops_per_ms = if self.prefill_known {
-            Some(hand.get(Knob::PrefillRate) * 1e9)
-        } else {
-            of_peak
-        };
         if let Some(one) = &self.one {
-            let measured = one.draw(hand, 0.0);
-            let of = |step: f64| self.rates_of_step(hand, step, starts, flops_per_ms);
+            let (costs, measured) = (self.costs(hand), one.draw(hand, 0.0));
+            let of = |step: f64| self.model.invert(&costs, step, 1);
             if !self.one_is_mixed {
                 return of(measured);
             }
@@ -247,79 +241,17 @@ impl Size<'_> {
             }
             return of(f64::midpoint(low, high));
         }
-        // GB/s are 10^6 bytes in a ms. Without a peak and a measured step nothing is drawn at all.
+        // Without a peak and a measured step nothing is drawn at all.
+        let peak = self.peak.as_ref();
         let memory = peak.map_or(1.0, |peak| peak.memory_gbps * 1e6);
-        let (dense, experts) = self.weights();
+        let (dense, experts) = self.model.weights();
         let reading = dense / hand.get(Knob::MemoryRate) + experts / hand.get(Knob::ExpertRate);
-        let math = of_peak.map_or(0.0, |rate| self.flops(f64::from(self.model.batch)) / rate);
+        let flops = self.model.flops(f64::from(self.model.batch));
+        let math = self.of_peak(hand).map_or(0.0, |rate| flops / rate);
         Rates {
-            starts,
-            gemm_of_one: starts + (reading / memory).max(math),
+            ranks: 1,
+            gemm_ms: self.gemm_starts(hand) + (reading / memory).max(math),
             bytes_per_ms: memory * hand.get(Knob::MemoryRate),
-            flops_per_ms,
         }
-    }
-
-    /// What a measured step on one GPU tells. Weights and cache come from the same memory, so that what is left of the step
-    /// after the starts of GEMMs and the work that reads little tells its rate.
-    fn rates_of_step(
-        &self,
-        hand: &Hand,
-        step: f64,
-        starts: f64,
-        flops_per_ms: Option<f64>,
-    ) -> Rates {
-        let read = self.model.model.weight_bytes_read(self.model.batch)
-            + self.model.cache(1) * hand.get(Knob::KvRead);
-        let starts_of_gemms = if self.speedup_known { 0.0 } else { starts };
-        let reading = (step - starts_of_gemms - self.on_every_rank(hand)).max(step / 4.0);
-        let bytes_per_ms = read / reading;
-        let others = self.attention(hand, bytes_per_ms, 1) + self.on_every_rank(hand);
-        Rates {
-            starts,
-            gemm_of_one: (step - others).max(0.0),
-            bytes_per_ms,
-            flops_per_ms,
-        }
-    }
-
-    pub(super) fn gemm(&self, hand: &Hand, rates: &Rates, ranks: u32) -> f64 {
-        let ranks = f64::from(ranks);
-        if self.speedup_known {
-            return StepModel::narrowed(hand, rates.gemm_of_one, ranks);
-        }
-        let starts = rates.starts.min(rates.gemm_of_one);
-        starts + (rates.gemm_of_one - starts) / ranks
-    }
-
-    /// Attention of a step, ms. Of GPUs whose peak is known kernels were timed: each starts, and then reads its cache. Else the
-    /// cache is read as the weights are.
-    fn attention(&self, hand: &Hand, bytes_per_ms: f64, ranks: u32) -> f64 {
-        match &self.peak {
-            Some(peak) => {
-                let starts =
-                    f64::from(self.model.model.layers) * hand.get(Knob::AttentionStart) / 1e3;
-                let factor = hand.get(Knob::CacheOverPeak);
-                starts + self.model.cache(ranks) * factor / (peak.memory_gbps * 1e6)
-            }
-            None => self.model.attention_or_start(hand, bytes_per_ms, ranks),
-        }
-    }
-
-    /// Bytes of weights that a step reads: of what every token uses, and of routed experts.
-    fn weights(&self) -> (f64, f64) {
-        let read = self.model.model.weight_bytes_read(self.model.batch);
-        #[expect(clippy::cast_precision_loss, reason = "bytes are far below 2^53")]
-        let experts = self.model.model.experts.map_or(0.0, |experts| {
-            let missed = 1.0 - f64::from(experts.per_token) / f64::from(experts.count);
-            let hit = f64::from(experts.count) * (1.0 - missed.powf(f64::from(self.model.batch)));
-            f64::from(experts.layers) * hit * experts.expert_bytes as f64
-        });
-        ((read - experts).max(0.0), experts)
-    }
-
-    /// A multiplication and an addition for each weight that a token uses.
-    pub(super) fn flops(&self, tokens: f64) -> f64 {
-        2.0 * self.model.model.active_parameters() * tokens
     }
 }

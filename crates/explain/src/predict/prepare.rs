@@ -1,7 +1,7 @@
 //! What one size is drawn from: the level, the curve with its collectives, and the priors.
 
 use import::{CurvePoint, ServeRun};
-use tp_plan::plan;
+use tp_plan::{StepModel, plan};
 
 use super::inputs::{DESCRIBED, PredictInputs};
 use super::link;
@@ -18,7 +18,6 @@ use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::priors::{Basis, Prior};
-use crate::step_model::StepModel;
 
 /// The half-width model is the model at the width of one of so many ranks.
 const RANKS_OF_HALF: u32 = 2;
@@ -74,7 +73,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         None
     } else {
         Some(
-            step_of(&runs, Side::One)
+            step_of(&runs, Side::Few(1))
                 .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?,
         )
     };
@@ -82,7 +81,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let tpot_of_one = StepTime::new(
         runs.iter().copied().filter(|_| is_streamed),
         StepFrom::Tpot,
-        Side::One,
+        Side::Few(1),
         inputs.batch,
         model.active_parameters(),
     );

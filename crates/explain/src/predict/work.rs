@@ -13,12 +13,12 @@ use super::result::{
 };
 use super::room;
 use crate::attribute::cost::Term;
-use crate::attribute::{Basis, StepFrom, grade};
+use crate::attribute::{Basis, grade};
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::random::Random;
 use crate::range::Range;
-use crate::sources::{InputSource, Taken};
+use crate::sources::{InputSource, Taken, sources};
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
@@ -39,34 +39,25 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
     let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
     let mut not_fitting: Option<String> = None;
     for tp in &inputs.sizes {
-        match prepare(inputs, *tp) {
-            Ok(prepared) => fitting.push(prepared),
-            Err(error @ (PredictError::NoRoom { .. } | PredictError::NoCache { .. })) => {
-                not_fitting = not_fitting.or(Some(error.to_string()));
-                not_predicted.push(match error {
-                    PredictError::NoRoom {
-                        tp,
-                        memory,
-                        weights,
-                    } => NotPredicted {
-                        tp,
-                        weights_of_memory: Some((weights, memory * f64::from(tp))),
-                        holds: None,
-                    },
-                    PredictError::NoCache { tp, holds, .. } => NotPredicted {
-                        tp,
-                        weights_of_memory: None,
-                        holds: Some(holds),
-                    },
-                    _ => NotPredicted {
-                        tp: *tp,
-                        weights_of_memory: None,
-                        holds: None,
-                    },
-                });
+        let (weights_of_memory, holds, error) = match prepare(inputs, *tp) {
+            Ok(prepared) => {
+                fitting.push(prepared);
+                continue;
             }
-            Err(error) => return Err(error),
-        }
+            Err(error) => match error {
+                PredictError::NoRoom {
+                    memory, weights, ..
+                } => (Some((weights, memory * f64::from(*tp))), None, error),
+                PredictError::NoCache { holds, .. } => (None, Some(holds), error),
+                error => return Err(error),
+            },
+        };
+        not_fitting = not_fitting.or(Some(error.to_string()));
+        not_predicted.push(NotPredicted {
+            tp: *tp,
+            weights_of_memory,
+            holds,
+        });
     }
     if fitting.is_empty() {
         return Err(PredictError::NoneFits(not_fitting.unwrap_or_default()));
@@ -138,7 +129,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         not_predicted,
         measured_rates: measured_rates(inputs),
         speed_up_over,
-        inputs: sources(inputs),
+        inputs: read(inputs),
         priors,
         caveats,
         seed,
@@ -345,49 +336,16 @@ fn measured_rates(inputs: &PredictInputs) -> Vec<MeasuredRate> {
         .collect()
 }
 
-fn sources(inputs: &PredictInputs) -> Vec<InputSource> {
-    let base = &inputs.base;
-    let mut sources: Vec<InputSource> = Vec::new();
-    let mut add = |origin: &str, taken: Taken| {
-        let source = InputSource {
-            origin: origin.to_owned(),
-            taken,
-        };
-        if !sources.contains(&source) {
-            sources.push(source);
-        }
-    };
-    let run = |tp: Option<u32>, run: &ServeRun| Taken::Run {
-        tp,
-        from: StepFrom::common(&[run]),
-        requests: run.completed,
-        found: Vec::new(),
-    };
-    for of in base.runs(1) {
-        add(&of.origin, run(Some(1), of));
-    }
-    for of in &inputs.half {
-        add(&of.origin, run(None, of));
-    }
-    for point in &base.curve {
-        let points = base
-            .curve
-            .iter()
-            .filter(|of| of.origin == point.origin)
-            .count();
-        add(
-            &point.origin,
-            Taken::Collectives {
-                points,
-                used: points,
-            },
-        );
-    }
-    if let Some(link) = &inputs.link {
-        add(&link.source, Taken::LinkRate);
-    }
-    for origin in &base.known.origins {
-        add(origin, Taken::Links);
-    }
-    sources
+/// What was read: of runs those of one GPU and of the shard.
+fn read(inputs: &PredictInputs) -> Vec<InputSource> {
+    let mut base = inputs.base.clone();
+    base.tp = inputs.sizes.iter().copied().max().unwrap_or(1);
+    base.serve.retain(|(tp, _)| *tp == 1);
+    base.evidence.half.clone_from(&inputs.half);
+    let mut all = sources(&base);
+    all.extend(inputs.link.iter().map(|link| InputSource {
+        origin: link.source.clone(),
+        taken: Taken::LinkRate,
+    }));
+    all
 }

@@ -79,28 +79,18 @@ impl Prior {
     /// Fails where the range has no sense.
     pub(super) fn check(&self) -> Result<(), PriorError> {
         let finite = self.low.is_finite() && self.high.is_finite() && self.low <= self.high;
-        let floor = match self.name.as_str() {
-            "start_to_start" | "start_to_start_on_cpus" | "start_on_other_link" => -1.0,
-            "gemm_speedup" => 1.0,
-            "prefix_cache_share" | "host_ms" | "host_eager_ms" | "executor_ms" => 0.0,
-            "unstated_spread" => 0.0,
-            "unstated_curve_spread" | "attention_us_per_layer" | "elementwise_us_per_layer" => 0.0,
-            "gemm_start_us" | "segment_jitter_us" => 0.0,
-            "prompts_seen" | "launch_us_per_layer" | "attention_start_us" => 0.0,
-            "expert_start_us" | "host_floor_ms" | "host_us_per_sequence" => 0.0,
-            _ => f64::MIN_POSITIVE,
-        };
-        let ceiling = match self.name.as_str() {
-            "gemm_speedup" => 2.0,
-            "prefix_cache_share"
-            | "start_to_start"
-            | "start_to_start_on_cpus"
-            | "start_on_other_link"
-            | "unstated_spread" => 1.0,
-            "unstated_curve_spread" => 1.0,
-            "memory_efficiency" | "expert_memory_efficiency" | "math_efficiency" => 1.0,
-            "prompts_seen" | "prompt_attention_efficiency" => 1.0,
-            _ => f64::MAX,
+        let is = |ending: &str| self.name.ends_with(ending);
+        let is_start = self.name.starts_with("start_");
+        let (floor, ceiling) = match self.name.as_str() {
+            "gemm_speedup" => (1.0, 2.0),
+            "prefix_cache_share" | "prompts_seen" => (0.0, 1.0),
+            _ if is_start => (-1.0, 1.0),
+            _ if is("_spread") => (0.0, 1.0),
+            _ if is("_efficiency") => (f64::MIN_POSITIVE, 1.0),
+            _ if is("_ms") || is("_us") || is("_per_layer") || is("_per_sequence") => {
+                (0.0, f64::MAX)
+            }
+            _ => (f64::MIN_POSITIVE, f64::MAX),
         };
         if finite && self.low >= floor && self.high <= ceiling {
             return Ok(());

@@ -1,132 +1,108 @@
 //! What is laid beside the line: one GPU under the same variables, and arms that change more than the link.
 
 use super::arms::Change;
-use super::launches::Means;
+use super::launches::{Known, Measured};
 use super::result::{Beside, NegativeControl};
-use super::sample::Sample;
 use super::student::{Z99, t};
 
-/// A movement of one GPU below this part of what the fitted steps span does not bend the slope by more.
+/// A move of one GPU by less of the span of the fitted steps than this matters to nobody.
 const MATTERS: f64 = 0.05;
 
-/// A movement that is not known better than this part of it is not known.
+/// Known to less of it than this a control tells.
 const TELLS: f64 = 0.25;
 
-/// The index of the control of each arm, by what it says, else by its name.
-fn control_of(sample: &Sample<'_>, arm: usize) -> Option<usize> {
-    let name = &sample.arms[arm].arm.name;
-    controls(sample).find(|control| controlled(sample, *control) == Some(name))
+/// The one-GPU arm that controls another one.
+fn control_of<'a>(all: &'a [Measured<'a>], arm: &Measured<'_>) -> Option<&'a Measured<'a>> {
+    controls(all).find(|control| controlled(all, control) == Some(&arm.arm.name))
 }
 
-/// Arms of one GPU.
-fn controls(sample: &Sample<'_>) -> impl Iterator<Item = usize> {
-    let arms = sample.arms.iter().enumerate();
-    arms.filter(|(_, of)| of.arm.change == Change::NegativeControl && of.len() > 0)
-        .map(|(index, _)| index)
+fn controls<'a>(all: &'a [Measured<'a>]) -> impl Iterator<Item = &'a Measured<'a>> {
+    all.iter()
+        .filter(|of| of.arm.change == Change::NegativeControl && of.len() > 0)
 }
 
-/// The name of the arm that a control belongs to; the longest that its own name holds, where it does not say.
-fn controlled<'a>(sample: &'a Sample<'_>, control: usize) -> Option<&'a String> {
-    let own = &sample.arms[control].arm;
-    let names = || {
-        let others = sample.arms.iter().map(|of| of.arm);
-        others.filter(|arm| arm.change != Change::NegativeControl)
-    };
-    if let Some(said) = &own.control_of {
-        return names().map(|arm| &arm.name).find(|name| *name == said);
+/// The arm that a one-GPU arm controls: the one it says, else the longest name that its own holds.
+fn controlled<'a>(all: &'a [Measured<'a>], control: &Measured<'_>) -> Option<&'a String> {
+    let mut names = all
+        .iter()
+        .map(|of| of.arm)
+        .filter(|arm| arm.change != Change::NegativeControl)
+        .map(|arm| &arm.name);
+    if let Some(said) = &control.arm.control_of {
+        return names.find(|name| *name == said);
     }
-    let held = names().filter(|arm| own.name.contains(&arm.name));
-    held.map(|arm| &arm.name).max_by_key(|name| name.len())
+    let held = names.filter(|name| control.arm.name.contains(*name));
+    held.max_by_key(|name| name.len())
 }
 
-fn baseline(sample: &Sample<'_>) -> Option<usize> {
-    let is_baseline =
-        |of: &super::launches::Measured<'_>| of.arm.change == Change::Baseline && of.len() > 0;
-    sample.arms.iter().position(is_baseline)
+fn baseline<'a>(all: &'a [Measured<'a>]) -> Option<&'a Measured<'a>> {
+    all.iter()
+        .find(|of| of.arm.change == Change::Baseline && of.len() > 0)
 }
 
-fn ms_between(of: &[Option<Means>], arm: usize, base: usize) -> Option<f64> {
-    Some(of[arm]?.ms - of[base]?.ms)
-}
-
-/// Whether one GPU stayed as fast; `span_ms` is what the fitted steps span. Controls of arms that change more than the link are
-/// for those.
-pub(super) fn negative(sample: &Sample<'_>, span_ms: Option<f64>) -> NegativeControl {
-    let is_confounded = |control: &usize| {
-        let name = controlled(sample, *control);
-        let mut arms = sample.arms.iter().map(|of| of.arm);
-        arms.any(|arm| arm.change == Change::Confounded && Some(&arm.name) == name)
+/// Whether one GPU, which sends nothing, stands still under the variables of the arms. `span_ms` is that of the fitted steps.
+pub(super) fn negative(all: &[Measured<'_>], span_ms: Option<f64>) -> NegativeControl {
+    let is_confounded = |control: &&Measured<'_>| {
+        let name = controlled(all, control);
+        all.iter()
+            .any(|of| of.arm.change == Change::Confounded && Some(&of.arm.name) == name)
     };
-    let mut compared: Vec<usize> = controls(sample).filter(|of| !is_confounded(of)).collect();
-    let own = baseline(sample).and_then(|arm| control_of(sample, arm));
+    let mut compared: Vec<&Measured<'_>> = controls(all).filter(|of| !is_confounded(of)).collect();
+    let own = baseline(all).and_then(|arm| control_of(all, arm));
     let Some(reference) = own.or(compared.first().copied()) else {
         return NegativeControl::NotRun;
     };
-    compared.retain(|of| *of != reference);
-    let (mut most, mut unclear) = (0.0f64, None);
+    compared.retain(|of| of.arm.name != reference.arm.name);
+    let (mut most_ms, mut unclear) = (0.0f64, None);
     for control in &compared {
-        let change = |means: &[Option<Means>]| ms_between(means, *control, reference);
-        let arms = [*control, reference];
-        let (Some((ms, error)), Some(range)) = (sample.error(change), sample.range(&arms, change))
-        else {
+        let Some(moved) = Known::sum(&[(1.0, &control.ms), (-1.0, &reference.ms)]) else {
             continue;
         };
-        let arm = sample.arms[*control].arm.name.clone();
-        let half = t(Z99, sample.degrees(&arms, change)) * error;
-        let span = span_ms.unwrap_or(0.0);
-        if ms.abs() > half && ms.abs() > MATTERS * span {
-            return NegativeControl::Moved { arm, ms: range };
+        let (arm, ms) = (control.arm.name.clone(), moved.range());
+        let half = t(Z99, moved.degrees) * moved.error;
+        let (by, span) = (moved.value.abs(), span_ms.unwrap_or(0.0));
+        if by > half && by > MATTERS * span {
+            return NegativeControl::Moved { arm, ms };
         }
-        if half > TELLS * span || arms.iter().any(|index| sample.arms[*index].len() < 2) {
-            unclear = Some(NegativeControl::Unclear { arm, ms: range });
+        if half > TELLS * span || control.len().min(reference.len()) < 2 {
+            unclear = Some(NegativeControl::Unclear { arm, ms });
         }
-        most = most.max(ms.abs());
+        most_ms = most_ms.max(by);
     }
     if compared.is_empty() {
         return NegativeControl::NotRun;
     }
     unclear.unwrap_or(NegativeControl::Still {
         arms: u32::try_from(compared.len() + 1).unwrap_or(u32::MAX),
-        most_ms: most,
+        most_ms,
     })
 }
 
-/// Arms that change more than the link, against the box as it is.
-pub(super) fn beside(sample: &Sample<'_>, planned: f64) -> Vec<Beside> {
-    let Some(base) = baseline(sample) else {
+/// Arms that change more than the link, against the baseline, with what one GPU has of it taken off.
+pub(super) fn beside(all: &[Measured<'_>], planned: f64) -> Vec<Beside> {
+    let Some(base) = baseline(all) else {
         return Vec::new();
     };
-    let one_of_base = control_of(sample, base);
-    let confounded = |index: &usize| {
-        let of = &sample.arms[*index];
-        of.arm.change == Change::Confounded && of.len() > 0
-    };
-    let against = |arm: usize| {
-        let step = |means: &[Option<Means>]| ms_between(means, arm, base);
-        let collectives =
-            |means: &[Option<Means>]| Some(planned * (means[arm]?.us? - means[base]?.us?) / 1e3);
-        let ones = control_of(sample, arm).zip(one_of_base);
-        let one = |means: &[Option<Means>]| {
-            let (with, without) = ones?;
-            ms_between(means, with, without)
-        };
-        let all: Vec<usize> = [
-            Some(arm),
-            Some(base),
-            ones.map(|of| of.0),
-            ones.map(|of| of.1),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+    let one_of_base = control_of(all, base);
+    let against = |arm: &Measured<'_>| {
+        let step = [(1.0, &arm.ms[..]), (-1.0, &base.ms)];
+        let each = planned / 1e3;
+        let collectives = Known::sum(&[(each, &arm.us), (-each, &base.us)]);
+        let ones = control_of(all, arm).zip(one_of_base);
+        let one = ones.map(|(with, without)| [(1.0, &with.ms[..]), (-1.0, &without.ms)]);
+        let difference = one.and_then(|[with, without]| {
+            Known::sum(&[step[0], step[1], (-1.0, with.1), (1.0, without.1)])
+        });
         Some(Beside {
-            arm: sample.arms[arm].arm.name.clone(),
-            step_ms: sample.range(&[arm, base], step)?,
-            collectives_ms: sample.range(&[arm, base], collectives),
-            one_gpu_ms: sample.range(&all, one),
-            difference_ms: sample.range(&all, |means| Some(step(means)? - one(means)?)),
+            arm: arm.arm.name.clone(),
+            step_ms: Known::sum(&step)?.range(),
+            collectives_ms: collectives.map(|of| of.range()),
+            one_gpu_ms: one.and_then(|one| Known::sum(&one)).map(|of| of.range()),
+            difference_ms: difference.map(|of| of.range()),
         })
     };
-    let arms = (0..sample.arms.len()).filter(confounded);
-    arms.filter_map(against).collect()
+    all.iter()
+        .filter(|of| of.arm.change == Change::Confounded && of.len() > 0)
+        .filter_map(against)
+        .collect()
 }

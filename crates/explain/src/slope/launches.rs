@@ -1,8 +1,7 @@
-//! Launches of an arm as numbers: their means, what they differ by, and how they are drawn again.
+//! Launches of an arm as numbers: their means, what they differ by, and what sums of such means are known to.
 
 use super::arms::{Arm, Change};
-use super::student::Z90;
-use crate::random::Random;
+use super::student::{Z90, t};
 use crate::range::Range;
 
 /// Fewer launches than this show no spread between launches.
@@ -12,8 +11,10 @@ pub const FEWEST: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measured<'a> {
     pub(super) arm: &'a Arm,
-    /// Microseconds of a collective, of those launches that have it, and milliseconds of the step.
-    steps: Vec<(Option<Timed>, Timed)>,
+    /// Microseconds of a collective, of those launches that have it.
+    pub(super) us: Vec<Timed>,
+    /// Milliseconds of the step.
+    pub(super) ms: Vec<Timed>,
     /// Launches whose figures are none.
     pub(super) unusable: usize,
     /// Launches of a simulated machine that this machine was too busy to play.
@@ -22,16 +23,9 @@ pub(super) struct Measured<'a> {
 
 /// A figure of a launch with its standard deviation within the launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Timed {
+pub(super) struct Timed {
     value: f64,
     deviation: f64,
-}
-
-/// Mean collective time, us, and mean step, ms, of an arm.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Means {
-    pub(super) us: Option<f64>,
-    pub(super) ms: f64,
 }
 
 impl Timed {
@@ -55,116 +49,81 @@ impl Timed {
 impl<'a> Measured<'a> {
     pub(super) fn new(arm: &'a Arm) -> Self {
         let needs_collective = arm.change != Change::NegativeControl;
-        let in_time = || arm.launches.iter().filter(|launch| !launch.is_late());
-        let steps: Vec<(Option<Timed>, Timed)> = in_time()
-            .filter_map(|launch| {
-                let us = launch.collective_us.as_ref().and_then(Timed::of);
-                let ms = Timed::of(&launch.step_ms)?.late_by(launch.late_ms);
-                (us.is_some() || !needs_collective).then_some((us, ms))
-            })
-            .collect();
-        Self {
+        let mut of = Self {
             arm,
-            unusable: in_time().count() - steps.len(),
-            late: arm.launches.len() - in_time().count(),
-            steps,
+            us: Vec::new(),
+            ms: Vec::new(),
+            unusable: 0,
+            late: 0,
+        };
+        for launch in &arm.launches {
+            let us = launch.collective_us.as_ref().and_then(Timed::of);
+            let ms = Timed::of(&launch.step_ms).map(|ms| ms.late_by(launch.late_ms));
+            match ms {
+                _ if launch.is_late() => of.late += 1,
+                Some(ms) if us.is_some() || !needs_collective => {
+                    of.us.extend(us);
+                    of.ms.push(ms);
+                }
+                _ => of.unusable += 1,
+            }
         }
+        of
     }
 
-    /// Usable launches.
     pub(super) fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    fn us(&self) -> impl Iterator<Item = Timed> {
-        self.steps.iter().filter_map(|(us, _)| *us)
-    }
-
-    fn ms(&self) -> impl Iterator<Item = Timed> {
-        self.steps.iter().map(|(_, ms)| *ms)
-    }
-
-    /// `None` without a usable launch.
-    pub(super) fn means(&self) -> Option<Means> {
-        Some(Means {
-            us: mean(self.us().map(|of| of.value)),
-            ms: mean(self.ms().map(|of| of.value))?,
-        })
-    }
-
-    /// Means without one launch: what that launch has in them. `None` where it is the only one.
-    pub(super) fn without(&self, left: usize) -> Option<Means> {
-        let kept = || {
-            let all = self.steps.iter().enumerate();
-            all.filter(|(place, _)| *place != left).map(|(_, of)| of)
-        };
-        Some(Means {
-            us: mean(kept().filter_map(|(us, _)| Some(us.as_ref()?.value))),
-            ms: mean(kept().map(|(_, ms)| ms.value))?,
-        })
-    }
-
-    /// Means of as many launches drawn again, their distance from the arm's means widened by what the mean of n launches hides of
-    /// their spread: sqrt(n / (n - 1)).
-    pub(super) fn again(&self, random: &mut Random) -> Option<Means> {
-        let own = self.means()?;
-        let n = self.len();
-        let widened = if n > 1 {
-            (count(n) / count(n - 1)).sqrt()
-        } else {
-            1.0
-        };
-        let drawn: Vec<&(Option<Timed>, Timed)> = (0..n)
-            .map(|_| &self.steps[index(random.uniform(), n)])
-            .collect();
-        let us = mean(drawn.iter().filter_map(|(us, _)| Some(us.as_ref()?.value)));
-        let ms = mean(drawn.iter().map(|(_, ms)| ms.value))?;
-        Some(Means {
-            us: own
-                .us
-                .zip(us)
-                .map(|(own, us)| (own + widened * (us - own)).max(f64::MIN_POSITIVE)),
-            ms: own.ms + widened * (ms - own.ms),
-        })
+        self.ms.len()
     }
 }
 
-/// What launches of one arm differ by, relative, from all arms together: one arm alone has too few to tell.
+/// A sum of means with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spreads {
-    /// Coefficient of variation of the collective time from launch to launch.
-    pub(super) us: f64,
-    /// Of the step.
-    pub(super) ms: f64,
+pub(super) struct Known {
+    pub(super) value: f64,
+    pub(super) error: f64,
+    pub(super) degrees: f64,
 }
 
-impl Spreads {
-    pub(super) fn of(arms: &[&Measured<'_>]) -> Self {
-        let us: Vec<Vec<Timed>> = arms.iter().map(|arm| arm.us().collect()).collect();
-        let ms: Vec<Vec<Timed>> = arms.iter().map(|arm| arm.ms().collect()).collect();
-        Self {
-            us: pooled(&us),
-            ms: pooled(&ms),
+impl Known {
+    /// Means of series of launches, each times its factor, added up; their relative spread is one, of all of them. `None` where a series
+    /// has no launch.
+    pub(super) fn sum(series: &[(f64, &[Timed])]) -> Option<Self> {
+        let (spread, degrees) = pooled(series.iter().map(|(_, of)| *of));
+        let (mut value, mut variance) = (0.0, 0.0);
+        for (factor, of) in series {
+            let part = factor * mean(of)?;
+            value += part;
+            variance += (part * spread).powi(2) / count(of.len());
+        }
+        Some(Self {
+            value,
+            error: variance.sqrt(),
+            degrees,
+        })
+    }
+
+    /// Its 90% interval.
+    pub(super) fn range(&self) -> Range {
+        let half = t(Z90, self.degrees) * self.error;
+        Range {
+            low: self.value - half,
+            mid: self.value,
+            high: self.value + half,
         }
     }
 }
 
-/// Between launches, but not less than launches have within themselves.
-fn pooled(arms: &[Vec<Timed>]) -> f64 {
+/// The relative standard deviation of launches over their arms' means, and its degrees of freedom; never less than what each launch
+/// says of itself.
+pub(super) fn pooled<'a>(arms: impl Iterator<Item = &'a [Timed]>) -> (f64, f64) {
     let (mut squares, mut degrees, mut within, mut all) = (0.0, 0.0, 0.0, 0.0);
     for arm in arms {
-        let Some(mean) = mean(arm.iter().map(|of| of.value)) else {
-            continue;
-        };
-        squares += arm
-            .iter()
-            .map(|of| (of.value / mean - 1.0).powi(2))
-            .sum::<f64>();
+        let Some(mean) = mean(arm) else { continue };
+        let off = |of: &Timed| (of.value / mean - 1.0).powi(2);
+        squares += arm.iter().map(off).sum::<f64>();
         degrees += count(arm.len()) - 1.0;
-        within += arm
-            .iter()
-            .map(|of| (of.deviation / of.value).powi(2))
-            .sum::<f64>();
+        let own = |of: &Timed| (of.deviation / of.value).powi(2);
+        within += arm.iter().map(own).sum::<f64>();
         all += count(arm.len());
     }
     let between: f64 = if degrees > 0.0 {
@@ -173,24 +132,15 @@ fn pooled(arms: &[Vec<Timed>]) -> f64 {
         0.0
     };
     let within: f64 = if all > 0.0 { within / all } else { 0.0 };
-    between.max(within).sqrt()
+    (between.max(within).sqrt(), degrees)
 }
 
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
-    (n > 0.0).then_some(sum / n)
+pub(super) fn mean(of: &[Timed]) -> Option<f64> {
+    let sum: f64 = of.iter().map(|of| of.value).sum();
+    (!of.is_empty()).then(|| sum / count(of.len()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "arms and launches are few")]
 pub(super) fn count(n: usize) -> f64 {
     n as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "uniform in 0..1, never 1"
-)]
-fn index(uniform: f64, len: usize) -> usize {
-    ((uniform * count(len)) as usize).min(len - 1)
 }

@@ -6,7 +6,6 @@ mod fitted;
 mod launches;
 mod line;
 mod result;
-mod sample;
 mod student;
 mod test;
 mod verdict;

@@ -40,10 +40,6 @@ pub struct Slope {
     /// Launches of a simulated machine that are left out because this machine was too busy to play them, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<LateLaunches>,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// Number of draws.
-    pub draws: u32,
 }
 
 /// Launches that were left out because the machine that played the simulated machine was late.
@@ -163,8 +159,6 @@ pub struct SlopeFit {
 /// What a line leaves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Residual {
-    /// Root mean square of the arms' distances from the line, ms.
-    pub ms: f64,
     /// Mean squared distance in standard errors; about 1 where arms lie on a line. `None` for two arms, which always do.
     pub reduced_chi_square: Option<f64>,
     /// The arm farthest from the line, by its standard error.
@@ -176,10 +170,6 @@ pub struct Residual {
 pub struct Power {
     /// Half of the 95% interval that such launches give, over the planned slope.
     pub half_width: f64,
-    /// Coefficient of variation of the step from launch to launch.
-    pub step_cv: f64,
-    /// Of the collective time.
-    pub collective_cv: f64,
     /// Launches an arm that make it 10%.
     pub launches_for_tenth: u32,
 }

@@ -1,53 +1,44 @@
 //! The test: is the slope of the step over collective time the planned number of collectives?
 //!
-//! Arms are points, launches are what is drawn again (a cluster bootstrap): launches of one arm share its place on the axis, and
-//! steps of one launch its clocks and placement. That errors of both axes go together within a launch is not assumed away: a launch
-//! is drawn whole.
+//! Arms are points. What launches of an arm differ by is one relative spread of all of them, and the line's errors follow from it
+//! (York's fit) with Student's t for so many launches.
 
 use super::arms::{Ablation, Change};
 use super::controls;
 use super::fitted::Fitted;
-use super::launches::{FEWEST, Measured};
+use super::launches::{FEWEST, Known, Measured, Timed};
 use super::result::{ArmSummary, LateLaunches, Slope, SlopeCaveat};
-use super::sample::Sample;
 use super::verdict::verdict;
 
 /// An arm whose name is this share of the slope bears it alone.
 const BEARS: f64 = 0.9;
 
-/// Whether the step follows the link; the same ablation, seed and number of draws give the same result.
+/// Whether the step follows the link.
 #[must_use]
-pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
+pub fn slope(ablation: &Ablation) -> Slope {
     let measured: Vec<Measured<'_>> = ablation.arms.iter().map(Measured::new).collect();
     let mut caveats = left_out(&measured);
-    let sample = Sample::draw(&measured, seed, draws.max(1));
-    let of = |changes: &[Change]| -> Vec<usize> {
-        let fits = |of: &Measured<'_>| changes.contains(&of.arm.change) && of.len() >= FEWEST;
-        let arms = measured.iter().enumerate();
-        arms.filter(|(_, arm)| fits(arm))
-            .map(|(index, _)| index)
-            .collect()
+    let of = |changes: &[Change]| -> Vec<&Measured<'_>> {
+        let fits = |of: &&Measured<'_>| changes.contains(&of.arm.change) && of.len() >= FEWEST;
+        measured.iter().filter(fits).collect()
     };
     let planned = f64::from(ablation.planned);
     let all = of(&[Change::Baseline, Change::Link, Change::Delay]);
     let links = of(&[Change::Baseline, Change::Link]);
     let delays = of(&[Change::Baseline, Change::Delay]);
-    let line = |arms: &[usize]| Fitted::new(&sample, arms, planned);
-    let delay =
-        line(&delays).filter(|_| delays.len() >= 2 && delays.len() > of(&[Change::Baseline]).len());
+    let delay = line(&delays, planned).filter(|_| delays.len() > of(&[Change::Baseline]).len());
     // Where a delay and a link give two slopes, one line through both would be of neither.
-    let apart = line(&links)
-        .filter(|_| links.len() >= 2)
+    let apart = line(&links, planned)
         .zip(delay.as_ref())
         .is_some_and(|(link, delay)| link.differs(delay));
     if apart {
         caveats.push(SlopeCaveat::TwoSlopes);
     }
     let chosen = if apart { &links } else { &all };
-    let fitted = line(chosen);
+    let fitted = line(chosen, planned);
     let span = fitted.as_ref().map(|fitted| fitted.step_span_ms());
     let delay_control = delay.as_ref().map(|of| of.control(planned));
-    let negative_control = controls::negative(&sample, span);
+    let negative_control = controls::negative(&measured, span);
     let fit = fitted.as_ref().map(|of| of.result(planned));
     let late = LateLaunches {
         left_out: measured.iter().map(|of| of.late).sum(),
@@ -68,13 +59,14 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
             caveats.push(SlopeCaveat::OneArmBears { arm, share });
         }
     }
-    let summary = |(index, arm): (usize, &Measured<'_>)| ArmSummary {
-        name: arm.arm.name.clone(),
-        change: arm.arm.change,
-        launches: u32::try_from(arm.len()).unwrap_or(u32::MAX),
-        collective_us: sample.range(&[index], |means| means[index]?.us),
-        step_ms: sample.range(&[index], |means| Some(means[index]?.ms)),
-        fitted: fit.is_some() && chosen.contains(&index),
+    let range = |of: &[Timed]| Known::sum(&[(1.0, of)]).map(|of| of.range());
+    let summary = |of: &Measured<'_>| ArmSummary {
+        name: of.arm.name.clone(),
+        change: of.arm.change,
+        launches: u32::try_from(of.len()).unwrap_or(u32::MAX),
+        collective_us: range(&of.us),
+        step_ms: range(&of.ms),
+        fitted: fit.is_some() && chosen.iter().any(|arm| arm.arm.name == of.arm.name),
     };
     Slope {
         origin: None,
@@ -87,14 +79,16 @@ pub fn slope(ablation: &Ablation, seed: u64, draws: u32) -> Slope {
         passes,
         negative_control,
         delay_control,
-        beside: controls::beside(&sample, planned),
-        arms: measured.iter().enumerate().map(summary).collect(),
+        beside: controls::beside(&measured, planned),
+        arms: measured.iter().map(summary).collect(),
         fit,
         caveats,
         late: (late.left_out > 0).then_some(late),
-        seed,
-        draws: draws.max(1),
     }
+}
+
+fn line<'a>(arms: &[&'a Measured<'a>], planned: f64) -> Option<Fitted<'a>> {
+    Fitted::new(arms).filter(|_| planned > 0.0)
 }
 
 fn left_out(measured: &[Measured<'_>]) -> Vec<SlopeCaveat> {

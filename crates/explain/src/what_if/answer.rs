@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribute::{CommunicationFrom, NoSubstitute, TimeSource};
+use crate::attribute::{CommunicationFrom, NoSubstitute};
 use crate::range::Range;
 
 /// One substitution and what it would give.
@@ -35,8 +35,6 @@ pub enum Answer {
 pub struct Substituted {
     /// What was taken out.
     pub taken_out: CommunicationFrom,
-    /// The curve or trace that it was read from; `None` where it is what other causes leave.
-    pub taken_from: Option<TimeSource>,
     /// The decode step, which is the time per output token, ms.
     pub step_ms: Range,
     /// That less the step as it is, ms.
@@ -47,13 +45,8 @@ pub struct Substituted {
     pub gain: Range,
     /// Communication of a step then, ms.
     pub communication_ms: Range,
-    /// Speed-up where what such a curve leaves unexplained is communication, too, and is replaced with it; `None` where a curve of
-    /// this box or a half-width model tells, or there is no curve.
-    pub if_all_is_communication: Option<Range>,
     /// The simulated machine behind the substitute.
     pub simulated: Option<String>,
-    /// Names of the priors behind it.
-    pub assumed: Vec<String>,
 }
 
 impl WhatIf {

@@ -1,7 +1,7 @@
 //! What is asked: what to put in place of the collectives, as the command line says it.
 
 use import::CurvePoint;
-use tp_plan::{EngineFacts, Surroundings};
+use tp_plan::Surroundings;
 
 use super::rate::LinkRate;
 
@@ -21,13 +21,9 @@ pub enum By {
     Curve {
         /// Its times.
         points: Vec<CurvePoint>,
-        /// Whether it is of this box under another setting, and not of another box.
-        here: bool,
     },
     /// The collectives of a box that is described.
     Box {
-        /// Its name.
-        name: String,
         /// Its times at the plan's sizes or around them.
         points: Vec<CurvePoint>,
         /// What decides the engine's paths there.
@@ -40,18 +36,12 @@ pub enum By {
         /// The link instead.
         new: LinkRate,
     },
-    /// A link with so many times the rate, by measurement of both.
-    Rate(f64),
     /// Peer access between the GPUs, by what was published for them.
     PeerAccess,
     /// Each all-reduce takes so many microseconds in the engine.
     AllReduceMicros(f64),
-    /// Each all-reduce takes so many times as long.
-    AllReduceTimes(f64),
     /// Each collective takes so many times as long.
     CommunicationTimes(f64),
-    /// Another way of the same engine over the same curves.
-    Engine(Box<EngineFacts>),
 }
 
 /// Something that cannot be asked.
@@ -60,13 +50,13 @@ pub enum By {
 pub struct WhatIfError(pub String);
 
 /// What may be asked without a file, for messages.
-const FORMS: &str = "curve=FILE, curve-here=FILE, box=NAME, link=NEW, link=OLD:NEW, p2p=on, allreduce=18.5us, allreduce=x0.5, comm=x0";
+const FORMS: &str =
+    "curve=FILE, box=NAME, link=NEW, link=OLD:NEW, p2p=on, allreduce=18.5us, comm=x0";
 
 impl std::str::FromStr for By {
     type Err = WhatIfError;
 
-    /// `link=gen4x8`, `link=gen4x16:gen4x8`, `p2p=on`, `allreduce=18.5us`, `allreduce=x0.5` or `comm=x0`; what names files is the
-    /// caller's.
+    /// `link=gen4x8`, `link=gen4x16:gen4x8`, `p2p=on`, `allreduce=18.5us` or `comm=x0`; what names files is the caller's.
     fn from_str(text: &str) -> Result<Self, WhatIfError> {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         match (key, value) {
@@ -81,19 +71,12 @@ impl std::str::FromStr for By {
                 },
             }),
             ("p2p", "on") => Ok(Self::PeerAccess),
-            ("allreduce", value) => match (value.strip_suffix("us"), value.strip_prefix('x')) {
-                (Some(us), _) => number(text, us).map(Self::AllReduceMicros),
-                (None, Some(times)) => number(text, times).map(Self::AllReduceTimes),
-                (None, None) => Err(WhatIfError(format!(
-                    "{text}: give a time such as allreduce=18.5us, or a factor such as allreduce=x0.5"
-                ))),
-            },
-            ("comm", value) => match value.strip_prefix('x') {
-                Some(times) => number(text, times).map(Self::CommunicationTimes),
-                None => Err(WhatIfError(format!(
-                    "{text}: give a factor such as comm=x0"
-                ))),
-            },
+            ("allreduce", value) if value.ends_with("us") => {
+                number(text, value.trim_end_matches("us")).map(Self::AllReduceMicros)
+            }
+            ("comm", value) if value.starts_with('x') => {
+                number(text, value.trim_start_matches('x')).map(Self::CommunicationTimes)
+            }
             _ => Err(WhatIfError(format!(
                 "{text} is nothing that can be put in; give {FORMS}"
             ))),
@@ -118,7 +101,6 @@ mod tests {
         let by = |text: &str| text.parse::<By>();
         assert_eq!(by("p2p=on"), Ok(By::PeerAccess));
         assert_eq!(by("allreduce=1.5us"), Ok(By::AllReduceMicros(1.5)));
-        assert_eq!(by("allreduce=x0.5"), Ok(By::AllReduceTimes(0.5)));
         assert_eq!(by("comm=x0"), Ok(By::CommunicationTimes(0.0)));
         let Ok(By::Link {
             old: Some(old),

@@ -41,7 +41,7 @@ pub(crate) fn all(inputs: &Inputs) -> Vec<Advice> {
 }
 
 /// Rules whose gain arithmetic tells, wherever they fire.
-pub(crate) const GAINS: [&str; 11] = [
+pub(crate) const GAINS: [&str; 10] = [
     "mig_without_peers",
     "peers_denied",
     "peers_staged",
@@ -52,7 +52,6 @@ pub(crate) const GAINS: [&str; 11] = [
     "other_pair",
     "eager",
     "threads_elsewhere",
-    "padded",
 ];
 
 /// The name of a rule as it stands in JSON.

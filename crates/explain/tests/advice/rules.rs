@@ -89,20 +89,3 @@ fn a_link_below_what_slot_and_card_can_do_is_named_with_what_it_costs() {
     links.devices[1].idle = Some(reading((1, 16), (5, 16)));
     assert_eq!(of(&idle, "link_trained_down"), None);
 }
-
-#[test]
-fn another_pair_is_named_where_only_it_has_peer_access() {
-    let mut inputs = bare(PeerVerdict::Denied);
-    let mut four = links((0..4).map(|ordinal| device(ordinal, 0)).collect());
-    four.probes = vec![
-        probe(0, 1, PeerVerdict::Denied),
-        probe(1, 0, PeerVerdict::Denied),
-        probe(2, 3, PeerVerdict::Direct),
-        probe(3, 2, PeerVerdict::Direct),
-    ];
-    inputs.seen.links = Some(four);
-    for probe in &mut inputs.seen.links.as_mut().unwrap().probes {
-        probe.verdict = PeerVerdict::Denied;
-    }
-    assert_eq!(of(&inputs, "other_pair"), None);
-}

@@ -4,7 +4,7 @@
 pub(crate) mod boxes;
 mod curves;
 mod findings;
+mod kinds;
 mod planted;
 mod predicted;
 mod traces;
-mod unstreamed;

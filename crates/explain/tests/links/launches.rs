@@ -108,20 +108,6 @@ fn three_launches_of_a_curve_tell_its_spread_themselves() {
 }
 
 #[test]
-fn both_sides_are_read_in_a_mode_that_both_have() {
-    // A was timed in two modes, B in one of them: 20 us against 60, and not 10.
-    let mut a = launch("A", 20.0, 40.0, CallMode::Graph);
-    let more = launch("A", 10.0, 40.0, CallMode::Interleaved);
-    a.inputs.curve.extend(more.inputs.curve);
-    let comparison = compare_links(&a, &launch("B", 60.0, 46.6, CallMode::Graph), 1, DRAWS);
-    let decode = figures(&comparison.outcome).decode.clone().unwrap();
-    let by = decode.predicted.unwrap();
-    near(by.collectives_of_a[0].us, 20.0, 1e-9);
-    near(by.collectives_of_b[0].us, 60.0, 1e-9);
-    assert_eq!(by.modes, None);
-}
-
-#[test]
 fn gaps_on_one_side_alone_leave_both_to_the_time_to_first_token() {
     let without_gaps = |mut side: LinkSide| {
         for (_, run) in &mut side.inputs.serve {
@@ -151,13 +137,4 @@ fn gaps_on_one_side_alone_leave_both_to_the_time_to_first_token() {
         (run.ttft_ms, run.tpot_ms, run.itl_ms) = (None, None, None);
     }
     let (_, _) = of(&a(), &unstreamed);
-}
-
-#[test]
-fn what_a_side_lacks_is_said_of_that_side() {
-    let mut bare = launch("B", 60.0, 46.6, CallMode::Interleaved);
-    bare.inputs.curve.clear();
-    // 4 MiB alone lies 16 times above the 256 KiB that a step sends.
-    let mut far = launch("B", 60.0, 46.6, CallMode::Interleaved);
-    far.inputs.curve.remove(0);
 }

@@ -3,6 +3,4 @@
 
 pub(crate) mod cases;
 mod launches;
-mod one_prompt;
-mod sizes;
 mod two_links;

@@ -73,14 +73,6 @@ fn a_slower_step_over_the_faster_link_is_not_put_on_the_link() {
 }
 
 #[test]
-fn runs_that_tell_the_difference_to_a_third_prove_no_link() {
-    // Starts of B scatter by 2 ms: with 4 degrees of freedom the difference of 6.5 ms is known to 2.1 ms or so, a third of it.
-}
-
-#[test]
-fn files_from_before_doubts_still_load() {}
-
-#[test]
 fn repeats_that_scatter_widen_the_difference() {
     let steady = [40.0, 40.02, 39.98];
     let a = decode("A", 20.0, &steady);

@@ -5,8 +5,6 @@ use explain::{
     Ablation, BelowCause, Change, NegativeControl, SlopeCaveat, SlopeVerdict, Undecided, slope,
 };
 
-const DRAWS: u32 = 600;
-
 /// One GPU takes 61 ms, in the second arm's environment so many more.
 fn with_one_gpu(seed: u64, moved_ms: f64) -> Ablation {
     let mut of = links(seed, USUAL, &FIVE, 161.0);
@@ -29,7 +27,7 @@ fn with_one_gpu(seed: u64, moved_ms: f64) -> Ablation {
 fn one_gpu_that_moves_voids_the_test_and_one_that_does_not_is_told() {
     // The fitted steps span 161 * 57 us = 9.2 ms. 2 ms are 22% of it and 10 standard errors (0.2% of 61 ms, 5 launches, two arms:
     // 0.077 ms... times 2.6).
-    let moved = slope(&with_one_gpu(1, 2.0), 1, DRAWS);
+    let moved = slope(&with_one_gpu(1, 2.0));
     let SlopeVerdict::Undecided { why } = &moved.passes else {
         panic!("{moved:?}");
     };
@@ -44,7 +42,7 @@ fn one_gpu_that_moves_voids_the_test_and_one_that_does_not_is_told() {
     assert_eq!(moved.evidence(), None);
 
     let still = (0..40)
-        .map(|seed| slope(&with_one_gpu(seed, 0.0), seed, DRAWS))
+        .map(|seed| slope(&with_one_gpu(seed, 0.0)))
         .filter(|of| matches!(of.negative_control, NegativeControl::Still { arms: 2, .. }))
         .count();
     assert_eq!(still, 40);
@@ -67,7 +65,7 @@ fn with_delays(seed: u64, link: f64, delay: f64) -> Ablation {
 #[test]
 fn a_delay_tells_overlap_from_another_path() {
     let below = |of: &Ablation| {
-        let of = slope(of, 1, DRAWS);
+        let of = slope(of);
         let SlopeVerdict::BelowPlan { cause, .. } = of.passes.clone() else {
             panic!("{of:?}");
         };
@@ -83,7 +81,7 @@ fn a_delay_tells_overlap_from_another_path() {
     assert!(of.delay_control.unwrap().follows);
     assert!(of.caveats.contains(&SlopeCaveat::TwoSlopes));
     // Both in full: one line, and the control is reported.
-    let of = slope(&with_delays(1, 161.0, 161.0), 1, DRAWS);
+    let of = slope(&with_delays(1, 161.0, 161.0));
     assert_eq!(of.passes, SlopeVerdict::Follows, "{of:?}");
     assert_eq!(of.fit.as_ref().unwrap().arms.len(), 7);
     assert!(of.evidence().is_some() && of.delay_control.unwrap().follows);
@@ -114,7 +112,7 @@ fn numa_arms_are_laid_beside_with_one_gpu_taken_off() {
     of.arms
         .push(arm(&mut truth, design, ("one-far", control), None, 64.0));
     of.arms[6].control_of = Some("arm-0".to_owned());
-    let of = slope(&of, 1, DRAWS);
+    let of = slope(&of);
     // It bends no line, and that one GPU moves in it voids nothing.
     assert_eq!(of.passes, SlopeVerdict::Follows, "{of:?}");
     assert_eq!(of.negative_control, NegativeControl::NotRun);
@@ -141,7 +139,7 @@ fn without_one_gpu_a_confounded_arm_has_no_difference() {
         Some(28.0),
         41.5,
     );
-    let of = slope(&ablation(vec![base, far]), 1, DRAWS);
+    let of = slope(&ablation(vec![base, far]));
     assert_eq!(of.beside.len(), 1);
     assert_eq!(of.beside[0].difference_ms, None);
     assert!(matches!(of.passes, SlopeVerdict::Undecided { .. }));

@@ -4,11 +4,10 @@ use crate::slope::made::{Design, FIVE, Truth, USUAL, links};
 use explain::{Slope, slope};
 
 const SEEDS: u64 = 200;
-const DRAWS: u32 = 600;
 
 fn slopes(design: Design, times: &[f64], count: f64) -> Vec<Slope> {
     (0..SEEDS)
-        .map(|seed| slope(&links(seed, design, times, count), seed, DRAWS))
+        .map(|seed| slope(&links(seed, design, times, count)))
         .collect()
 }
 
@@ -45,14 +44,13 @@ fn the_90_percent_interval_holds_a_planted_count_in_85_to_95_percent() {
     assert!((mean / 161.0 - 1.0).abs() < 0.009, "{mean}");
 }
 
-/// So many designs, and so few draws that they take a second.
+/// Designs that tell a share to 1%.
 const DESIGNS: u64 = 1000;
-const FEW: u32 = 150;
 
 /// Of 1000 designs those whose 90% interval holds 161 collectives.
 fn covered(times: impl Fn(u64) -> Vec<f64>) -> u64 {
     let holds = |seed: &u64| {
-        let of = slope(&links(*seed, USUAL, &times(*seed), 161.0), *seed, FEW);
+        let of = slope(&links(*seed, USUAL, &times(*seed), 161.0));
         let slope = of.fit.unwrap().slope;
         slope.low <= 161.0 && 161.0 <= slope.high
     };
@@ -112,12 +110,10 @@ fn intervals_are_as_wide_as_the_design_lets_expect() {
 
 #[test]
 fn the_width_is_known_before_the_slope_is() {
-    let of = slope(&links(5, USUAL, &FIVE, 161.0), 5, DRAWS);
+    let of = slope(&links(5, USUAL, &FIVE, 161.0));
     let power = of.fit.unwrap().power;
     // As above, 7%; of one set of launches 25% either way.
     assert!((0.05..0.095).contains(&power.half_width), "{power:?}");
-    assert!((0.006..0.014).contains(&power.step_cv), "{power:?}");
-    assert!((0.03..0.07).contains(&power.collective_cv), "{power:?}");
     // (7% / 10%)^2 * 5 = 2.5, and three is the least.
     assert!((3..=5).contains(&power.launches_for_tenth), "{power:?}");
 }

@@ -38,7 +38,7 @@ fn tested(wait_us: f64) -> Slope {
     let mut of = ablation(arms.to_vec());
     of.model = "llama-3.1-8b".to_owned();
     of.planned = 65;
-    slope(&of, 1, 600)
+    slope(&of)
 }
 
 #[test]

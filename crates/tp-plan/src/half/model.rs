@@ -6,7 +6,7 @@ use super::error::HalfError;
 use super::families::{FamilyRow, Way, row_of};
 use super::share::{half, sizes};
 use crate::model::{config_of, text_part};
-use crate::{Engine, ModelFacts, WeightFormat};
+use crate::{Engine, ModelFacts};
 
 /// Keys of a configuration that name tokens, which the smaller vocabulary may not have.
 const TOKENS: [&str; 3] = ["bos_token_id", "eos_token_id", "pad_token_id"];
@@ -263,18 +263,6 @@ fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: &FamilyRow) -> Vec<St
                 Engine::Sglang => ", with one bias more on attention's output",
             }
         ));
-    }
-    if model.weights != WeightFormat::Bf16 && model.weights != WeightFormat::F16 {
-        notes.push(format!(
-            "a dummy load of {} weights was not tried: see in the log that the same kernels are chosen, and that the smaller widths are multiples of the format's blocks",
-            model.weights.name()
-        ));
-    }
-    if model.tied_embeddings {
-        notes.push("embedding and output head are the same weights, and are cut as one".to_owned());
-    }
-    if model.family.starts_with("gemma") || model.family == "gpt_oss" {
-        notes.push("sliding windows stay as they are: they do not depend on the width".to_owned());
     }
     notes
 }

@@ -15,42 +15,23 @@ pub struct EngineLog {
     pub tp: Option<Said<u32>>,
     /// Pipeline parallel size.
     pub pp: Option<Said<u32>>,
-    /// Data parallel size.
-    pub dp: Option<Said<u32>>,
-    /// Attention's backend, in the engine's word.
-    pub attention_backend: Option<Said<String>>,
     /// The engine's own all-reduce: on where a line proves it, off where one says so. A line that only leaves it enabled is neither.
     pub custom_all_reduce: Option<Said<CustomAllReduce>>,
     /// Graphs or eager.
     pub graphs: Option<Said<Graphs>>,
-    /// Graphs that were captured, by what the progress bars call them.
-    #[serde(default)]
-    pub captured: Vec<Counted>,
-    /// Buffers that the custom all-reduce registered for all graphs together.
-    pub registered_addresses: Option<Said<u32>>,
     /// Tokens of one step at most; for SGLang of one prefill chunk.
     pub max_batched_tokens: Option<Said<u32>>,
     /// Sequences at once at most.
     pub max_num_seqs: Option<Said<u32>>,
     /// Whether prompts are found in a prefix cache.
     pub prefix_cache: Option<Said<bool>>,
-    /// Whether prompts are cut into chunks.
-    pub chunked_prefill: Option<Said<bool>>,
-    /// Type of activations, such as `bfloat16`.
-    pub dtype: Option<Said<String>>,
-    /// Quantisation of the weights, in the engine's word; `none` where the engine says that there is none.
-    pub quantization: Option<Said<String>>,
     /// Type of the key-value cache, in the engine's word.
     pub kv_cache_dtype: Option<Said<String>>,
-    /// Tokens that the key-value cache holds; the smallest where ranks differ.
-    pub kv_cache_tokens: Option<Said<u64>>,
     /// The library of collectives.
     pub library: Option<Said<Library>>,
     /// How the library's ranks reach each other (`NCCL INFO Channel .. via ..`), by lines.
     #[serde(default)]
     pub transports: Vec<Counted>,
-    /// Channels for collectives.
-    pub channels: Option<Said<u32>>,
     /// Variables that the library took from the environment.
     #[serde(default)]
     pub environment: Vec<Said<String>>,
@@ -128,15 +109,4 @@ pub struct Warned {
     pub line: u64,
     /// Its words.
     pub text: String,
-}
-
-impl EngineLog {
-    /// Custom all-reduces in one captured graph: the registered buffers shared evenly by the graphs that progress bars counted.
-    /// `None` where either is not said or they do not divide, as when large graphs leave some messages to the library.
-    #[must_use]
-    pub fn all_reduces_per_graph(&self) -> Option<u32> {
-        let graphs: u32 = self.captured.iter().map(|bar| bar.count).sum();
-        let buffers = self.registered_addresses.as_ref()?.value;
-        (graphs > 0 && buffers > 0 && buffers.is_multiple_of(graphs)).then(|| buffers / graphs)
-    }
 }

@@ -14,7 +14,6 @@ mod text;
 
 pub use apply::LogError;
 pub use facts::{Counted, EngineLog, Graphs, Library, Said, Warned};
-pub use text::log_table;
 
 #[cfg(test)]
 mod tests;

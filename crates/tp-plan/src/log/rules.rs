@@ -4,12 +4,11 @@
 //! 2024 to 2026 and in `srt/server_args.py`, `srt/distributed`, `srt/model_executor`; NCCL's in its sources and public logs.
 
 use super::facts::Graphs;
-use super::pairs::{sizes, small, value};
+use super::pairs::{sizes, small};
 use super::reading::{Hit, Reading};
 use super::rule::{Rule, rule, warning};
 use super::says::{
-    attention, cache_tokens, custom_off, custom_on, eager, library, library_says, progress,
-    registered, say_attention, say_dtype,
+    all_reduce_backends, custom_off, custom_on, eager, library, library_says, registered,
 };
 use super::starts::{sglang_arguments, sglang_limits, vllm_arguments, vllm_config, vllm_server};
 use crate::engine::{CustomAllReduce, Engine};
@@ -54,11 +53,9 @@ pub(super) const RULES: &[Rule] = &[
         }
     }),
     // Progress bars: `CUDA graph shapes` to 0.10, `CUDA graphs (decode, FULL)` later; SGLang's `Capturing batches (bs=1 ..)`.
-    rule("Capturing CUDA graph", progress),
-    rule("Capturing batches", progress),
     // `attention/selector.py`, `platforms/cuda.py`, `platforms/rocm.py`, `platforms/cpu.py`.
-    rule("Using ", attention),
     // `custom_all_reduce.py`, the same words from 0.4 to 0.3x and in SGLang.
+    rule("Using [", all_reduce_backends),
     rule("Custom allreduce is disabled because ", custom_off),
     rule("Custom allreduce is disabled due to ", custom_off),
     // `config.py` of 0.6 on ROCm.
@@ -78,17 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         }
     }),
     // `v1/core/kv_cache_utils.py`: `GPU KV cache size: 767,552 tokens`; `CPU` on CPUs.
-    rule("KV cache size: ", |reading, _, hit| {
-        if hit.rest.contains(" tokens") {
-            cache_tokens(reading, hit, hit.rest);
-        }
-    }),
     // SGLang, `srt/mem_cache/memory_pool.py`.
-    rule("KV Cache is allocated", |reading, _, hit| {
-        if let Some((_, tokens)) = hit.rest.split_once("#tokens: ") {
-            cache_tokens(reading, hit, tokens);
-        }
-    }),
     rule("vLLM is using nccl==", |reading, _, hit| {
         reading.of(Engine::Vllm, hit);
         library(reading, "NCCL", hit);
@@ -109,17 +96,6 @@ pub(super) const RULES: &[Rule] = &[
         if let Some(sizes) = list.and_then(sizes) {
             let captured = hit.said(Graphs::Captured { sizes: Some(sizes) });
             reading.log.graphs = Some(captured);
-        }
-    }),
-    rule("Attention backend not s", |reading, _, hit| {
-        let named = hit.rest.split_once("Use ").map(|(_, rest)| rest);
-        if let Some(name) = named.and_then(|rest| rest.split_once(" backend")) {
-            say_attention(reading, hit, name.0);
-        }
-    }),
-    rule("Load weight end.", |reading, _, hit| {
-        if let Some(word) = value(hit.rest, "dtype") {
-            say_dtype(reading, hit, word);
         }
     }),
     // What costs a step time, or sends messages another way.

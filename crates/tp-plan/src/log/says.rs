@@ -1,7 +1,7 @@
 //! The lines that an engine and its library write while they come up: graphs, backends, all-reduces, caches, transports.
 
 use super::facts::{Graphs, Library};
-use super::pairs::{number, small};
+use super::pairs::small;
 use super::reading::{Hit, Reading, count, set_variable, shown};
 use super::rule::Rule;
 use crate::engine::{CustomAllReduce, OffCause};
@@ -18,98 +18,6 @@ pub(super) fn eager(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
             |log| &mut log.graphs,
             hit.said(Graphs::Eager { reason }),
         );
-    }
-}
-
-/// `NAME: 100%|███| 35/35 [00:06<00:00, 5.00it/s]`, where it is full.
-pub(super) fn progress(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
-    let Some((name, bar)) = hit.found.split_once(": 100%") else {
-        return;
-    };
-    let Some((_, count_of)) = bar.rsplit_once("| ") else {
-        return;
-    };
-    let Some((done, of)) = count_of.split_once('/') else {
-        return;
-    };
-    let (Some(done), Some(of)) = (small(done), small(of)) else {
-        return;
-    };
-    // SGLang's names end with the batch that is captured: `(bs=1 avail_mem=68.16 GB)`. A bar that is drawn over an earlier one
-    // repeats the name; the last counts.
-    let name = name.rsplit("Capturing ").next().unwrap_or(name);
-    let name = name.split(" (bs=").next().unwrap_or(name);
-    let bars = &mut reading.log.captured;
-    if done == of && of > 0 && name.len() < 100 && !bars.iter().any(|bar| bar.name == name) {
-        count(bars, name, of, hit);
-    }
-}
-
-/// `Using Flash Attention backend.` and its like, and the all-reduce's backends of vLLM's `cuda_communicator.py` from 0.2x.
-pub(super) fn attention(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
-    if hit.rest.starts_with('[') {
-        return all_reduce_backends(reading, hit);
-    }
-    let Some((name, after)) = hit.rest.split_once(" backend") else {
-        return;
-    };
-    // A backend of a vision tower, of sampling, or of something else entirely.
-    let other = [
-        "vit",
-        "ViT",
-        "MMEncoder",
-        "multimodal",
-        "ampling",
-        "rammar",
-        "all-reduce",
-        "MoE",
-        "compil",
-    ];
-    let said = shown(after);
-    if name.len() > 40
-        || other
-            .iter()
-            .any(|word| name.contains(word) || said.contains(word))
-    {
-        return;
-    }
-    let plain = name.trim_start_matches("AttentionBackendEnum.");
-    let known = [
-        "XFormers",
-        "FlashInfer",
-        "FLASHINFER",
-        "FLASH_ATTN",
-        "TRITON_ATTN",
-        "ROCM_ATTN",
-        "FlashMLA",
-        "Triton MLA",
-        "Torch SDPA",
-        "CPU_ATTN",
-    ];
-    if name.contains("ttention")
-        || name.starts_with("AttentionBackendEnum")
-        || known.iter().any(|word| plain.contains(word))
-    {
-        say_attention(reading, hit, plain.trim_end_matches(" attention"));
-    }
-}
-
-pub(super) fn say_attention(reading: &mut Reading, hit: Hit<'_>, name: &str) {
-    if !name.is_empty() && name.len() < 60 {
-        let said = hit.keyed("attention backend", name, name.to_owned());
-        reading.say(
-            "attention's backend",
-            |log| &mut log.attention_backend,
-            said,
-        );
-    }
-}
-
-pub(super) fn say_dtype(reading: &mut Reading, hit: Hit<'_>, word: &str) {
-    let plain = word.trim_start_matches("torch.");
-    if plain != "auto" && !plain.is_empty() {
-        let said = hit.keyed("dtype", word, plain.to_owned());
-        reading.say("type of activations", |log| &mut log.dtype, said);
     }
 }
 
@@ -152,7 +60,7 @@ pub(super) fn custom_on(reading: &mut Reading, hit: Hit<'_>) {
 }
 
 /// `['CUSTOM', 'PYNCCL'] all-reduce backends (in dispatch order) for group 'tp:0' out of potential backends: ..`.
-fn all_reduce_backends(reading: &mut Reading, hit: Hit<'_>) {
+pub(super) fn all_reduce_backends(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     let Some((list, after)) = hit.rest.split_once(" all-reduce backends") else {
         return;
     };
@@ -178,27 +86,9 @@ fn all_reduce_backends(reading: &mut Reading, hit: Hit<'_>) {
 pub(super) fn registered(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     if let Some((buffers, after)) = hit.rest.split_once(" cuda graph addresses")
         && after.len() < 100
-        && let Some(buffers) = small(buffers)
+        && small(buffers).is_some()
     {
-        reading.say(
-            "registered buffers",
-            |log| &mut log.registered_addresses,
-            hit.said(buffers),
-        );
         custom_on(reading, hit);
-    }
-}
-
-/// The smallest counts: ranks may differ by a few blocks, and the engine takes the smallest.
-pub(super) fn cache_tokens(reading: &mut Reading, hit: Hit<'_>, text: &str) {
-    if let Some(tokens) = number(text).filter(|tokens| *tokens > 0)
-        && reading
-            .log
-            .kv_cache_tokens
-            .as_ref()
-            .is_none_or(|held| tokens < held.value)
-    {
-        reading.log.kv_cache_tokens = Some(hit.said(tokens));
     }
 }
 
@@ -235,10 +125,6 @@ pub(super) fn library_says(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
             &mut reading.log.environment,
             hit.said(shown(&format!("{name}={set}"))),
         );
-    } else if let Some((channels, _)) = hit.rest.split_once(" coll channels")
-        && let Some(channels) = small(channels)
-    {
-        reading.say("channels", |log| &mut log.channels, hit.said(channels));
     }
 }
 

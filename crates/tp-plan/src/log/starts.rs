@@ -4,7 +4,6 @@ use super::facts::{Graphs, Said};
 use super::pairs::{flag, sizes, small, value};
 use super::reading::{Hit, Reading, warn};
 use super::rule::Rule;
-use super::says::{cache_tokens, say_attention, say_dtype};
 use crate::engine::{CustomAllReduce, Engine, OffCause};
 
 pub(super) fn vllm_server(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
@@ -65,7 +64,6 @@ fn custom_off_by_flag(reading: &mut Reading, hit: Hit<'_>) {
 struct Names {
     tp: &'static str,
     pp: &'static str,
-    dp: &'static str,
     prefix_cache: &'static str,
     /// The key says that there is none.
     prefix_cache_off: bool,
@@ -74,7 +72,6 @@ struct Names {
 const VLLM: Names = Names {
     tp: "tensor_parallel_size",
     pp: "pipeline_parallel_size",
-    dp: "data_parallel_size",
     prefix_cache: "enable_prefix_caching",
     prefix_cache_off: false,
 };
@@ -82,7 +79,6 @@ const VLLM: Names = Names {
 const SGLANG: Names = Names {
     tp: "tp_size",
     pp: "pp_size",
-    dp: "dp_size",
     prefix_cache: "disable_radix_cache",
     prefix_cache_off: true,
 };
@@ -98,22 +94,6 @@ fn configuration(reading: &mut Reading, hit: Hit<'_>, names: &Names) {
     if let Some(said) = keyed(names.pp) {
         reading.say("pipeline parallel size", |log| &mut log.pp, said);
     }
-    if let Some(said) = keyed(names.dp) {
-        reading.say("data parallel size", |log| &mut log.dp, said);
-    }
-    if let Some(word) = value(hit.rest, "dtype") {
-        say_dtype(reading, hit, word);
-    }
-    // Weights without quantisation are said as `None`, which is an answer here.
-    let quantization = value(hit.rest, "quantization").or_else(|| {
-        let none =
-            hit.rest.contains("quantization=None") || hit.rest.contains("'quantization': None");
-        none.then_some("none")
-    });
-    if let Some(word) = quantization {
-        let said = hit.keyed("quantization", word, word.to_owned());
-        reading.say("quantisation", |log| &mut log.quantization, said);
-    }
     if let Some(word) = value(hit.rest, "kv_cache_dtype") {
         let said = hit.keyed("kv_cache_dtype", word, word.to_owned());
         reading.say("type of the cache", |log| &mut log.kv_cache_dtype, said);
@@ -124,13 +104,6 @@ fn configuration(reading: &mut Reading, hit: Hit<'_>, names: &Names) {
         reading.say("prefix cache", |log| &mut log.prefix_cache, said);
     }
     // `chunked_prefill_enabled` to 0.10.
-    for key in ["enable_chunked_prefill", "chunked_prefill_enabled"] {
-        if let Some(set) = value(hit.rest, key).and_then(flag) {
-            let word = if set { "True" } else { "False" };
-            let said = hit.keyed(key, word, set);
-            reading.say("chunked prefill", |log| &mut log.chunked_prefill, said);
-        }
-    }
 }
 
 fn graphs_of_configuration(reading: &mut Reading, hit: Hit<'_>) {
@@ -182,9 +155,6 @@ pub(super) fn sglang_arguments(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     reading.start(Engine::Sglang, hit);
     reading.configured = true;
     configuration(reading, hit, &SGLANG);
-    if let Some(name) = value(hit.rest, "attention_backend") {
-        say_attention(reading, hit, name);
-    }
     custom_off_by_flag(reading, hit);
     if value(hit.rest, "disable_cuda_graph").and_then(flag) == Some(true) {
         let reason = "disable_cuda_graph is set".to_owned();
@@ -207,7 +177,6 @@ pub(super) fn sglang_arguments(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
 }
 
 pub(super) fn sglang_limits(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
-    cache_tokens(reading, hit, hit.rest);
     limits(reading, hit, hit.found);
 }
 
@@ -219,19 +188,10 @@ fn limits(reading: &mut Reading, hit: Hit<'_>, text: &str) {
         let said = hit.keyed("max_running_requests", word, requests);
         reading.log.max_num_seqs = Some(said);
     }
-    match value(text, "chunked_prefill_size") {
-        None => {}
-        Some("-1") => {
-            let said = hit.keyed("chunked_prefill_size", "-1", false);
-            reading.say("chunked prefill", |log| &mut log.chunked_prefill, said);
-        }
-        Some(word) => {
-            if let Some(tokens) = small(word) {
-                let said = hit.keyed("chunked_prefill_size", word, tokens);
-                reading.say("tokens a step", |log| &mut log.max_batched_tokens, said);
-                let said = hit.keyed("chunked_prefill_size", word, true);
-                reading.say("chunked prefill", |log| &mut log.chunked_prefill, said);
-            }
-        }
+    if let Some(word) = value(text, "chunked_prefill_size")
+        && let Some(tokens) = small(word)
+    {
+        let said = hit.keyed("chunked_prefill_size", word, tokens);
+        reading.say("tokens a step", |log| &mut log.max_batched_tokens, said);
     }
 }

@@ -107,6 +107,7 @@ fn located(name: &str) -> Result<PathBuf, ModelError> {
     }
     Err(ModelError::Unknown {
         name: name.to_owned(),
+        shipped: builtin_names().join(", "),
     })
 }
 

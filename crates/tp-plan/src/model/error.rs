@@ -4,17 +4,19 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::builtin::builtin_names;
-
 /// Why a model is not known.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ModelError {
     /// Neither a shipped model nor a file.
-    #[error("{name} is neither a model that is shipped ({}) nor a config.json; name one of them", builtin_names().join(", "))]
+    #[error(
+        "{name} is neither a model that is shipped ({shipped}) nor a config.json; name one of them"
+    )]
     Unknown {
         /// What was asked for.
         name: String,
+        /// The names of shipped models.
+        shipped: String,
     },
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]

@@ -5,7 +5,6 @@ mod config;
 mod error;
 mod facts;
 mod family;
-mod gemms;
 mod keys;
 mod quantization;
 mod share;
@@ -15,7 +14,6 @@ pub use builtin::builtin_names;
 pub(crate) use builtin::config_of;
 pub use error::ModelError;
 pub use facts::{Experts, ModelFacts, WeightFormat};
-pub use gemms::Gemm;
 pub(crate) use keys::text_part;
 pub(crate) use share::ShareSizes;
 

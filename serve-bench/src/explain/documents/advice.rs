@@ -72,9 +72,6 @@ fn way(redirects: bool, translates: bool) -> &'static str {
 
 fn rule(of: &Rule) -> String {
     let text = match of {
-        Rule::PipelineStages { stages } => {
-            return format!("Compare pipeline parallelism (PP{stages}): it exchanges less");
-        }
         Rule::Replicas {
             replicas,
             times,
@@ -113,29 +110,6 @@ fn rule(of: &Rule) -> String {
             let (nodes, share) = (nodes.join(","), share * 100.0);
             return format!(
                 "Bind the server to NUMA node {nodes}: {share:.0}% of its CPU time is elsewhere"
-            );
-        }
-        Rule::Padded {
-            batch,
-            padded_batch,
-            is_vllm,
-        } => {
-            let flag = if *is_vllm {
-                "cudagraph_capture_sizes"
-            } else {
-                "--cuda-graph-bs"
-            };
-            return format!(
-                "Capture a graph of {batch} ({flag}): it runs in that of {padded_batch}"
-            );
-        }
-        Rule::BoundTooLow {
-            in_flight,
-            free_links,
-        } => {
-            return format!(
-                "Use fewer GPUs, or more than {in_flight} in flight: free links give {:.2}x at most",
-                free_links.high
             );
         }
         Rule::PeersDenied { guest: true, .. } | Rule::PeersStaged { guest: true, .. } => {

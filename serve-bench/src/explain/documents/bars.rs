@@ -158,7 +158,6 @@ pub(super) fn basis(of: &Basis) -> String {
     match of {
         Basis::Steps => "the measured step of one GPU".to_owned(),
         Basis::Priors { names } => format!("priors {}", names.join(", ")),
-        Basis::GemmTimes => "measured GEMM times".to_owned(),
         Basis::Shard => "shard run on one GPU".to_owned(),
         Basis::Difference => "step less the shard run's".to_owned(),
         Basis::Collectives { sources, face_ms } => {
@@ -263,7 +262,6 @@ fn taken(of: &Taken) -> String {
         Taken::Collectives { points, used } => format!("{used} of {points} collective times"),
         Taken::Log { tp, detail } => format!("server's log of TP{tp}: {detail}"),
         Taken::Trace => "kernel sums of traced steps".to_owned(),
-        Taken::Gemms { points } => format!("{points} GEMM times"),
         Taken::Links => "GPUs, links, peer access".to_owned(),
         Taken::LinkRate => "rate of a link".to_owned(),
         Taken::Ablation { arms } => format!("{arms} arms of an ablation"),

@@ -20,7 +20,7 @@ use crate::explain::curves::{curves, marks};
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
     let title = match explanation.tp {
         1 => format!("{} on one GPU", explanation.model),
-        tp => format!("{}: TP{tp} against TP1", explanation.model),
+        tp => format!("{}: TP{tp} against TP{}", explanation.model, of.from()),
     };
     let mut document = frame(title, explanation.simulated.clone(), "tplens explain");
     match &explanation.outcome {
@@ -43,7 +43,7 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             let to_do = table(["what to do", "to see it"], to_do);
             let to_measure = rows(next.iter().map(advice::step).collect());
             let to_measure = table(["what to measure", "how"], to_measure);
-            let of_one = (1, attribution.step_of_one);
+            let of_one = (attribution.from, attribution.step_of_one);
             let of_several = (attribution.tp, attribution.step_of_several);
             document.sections.push(Section::new(
                 "A decode step",
@@ -101,6 +101,7 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
         attribution.throughput_gain,
         attribution.speed_up.mid,
     );
+    let from = attribution.from;
     let lost = attribution.step_of_several.mid - ms(attribution, Cause::Ideal);
     let digits = decimals(attribution.step_of_several.mid);
     let decoding = match (gain / steps - 1.0).abs() > 0.05 {
@@ -109,13 +110,19 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
     };
     let slower = if steps <= 1.0 { ", NOT faster" } else { "" };
     let what = communication(attribution, digits);
-    let first =
-        format!("TP{tp} is {gain:.2}x TP1{slower}{decoding}: {lost:.digits$} ms lost per token.");
+    let first = format!(
+        "TP{tp} is {gain:.2}x TP{from}{slower}{decoding}: {lost:.digits$} ms lost per token."
+    );
     // One line where it fits.
     let mut answer = match first.chars().count() + what.chars().count() < 100 {
         true => vec![format!("{first} {what}")],
         false => vec![first, what],
     };
+    answer.extend(
+        attribution
+            .sent_of_few
+            .map(|sent| format!("At TP{from} it takes {} ms.", range(&sent, digits))),
+    );
     answer.extend(normal(inputs, attribution, digits));
     answer.extend(main_uncertainty(attribution));
     answer
@@ -249,7 +256,8 @@ fn speed_ups(attribution: &Attribution) -> Block {
             .iter()
             .map(|of| row("both: possible at this batch", of)),
     );
-    table(["speed-up over TP1", "times, median (5% to 95%)"], rows)
+    let over = format!("speed-up over TP{}", attribution.from);
+    table([&over, "times, median (5% to 95%)"], rows)
 }
 
 fn of_collectives(inputs: &Inputs, attribution: &Attribution) -> Vec<Block> {
@@ -261,10 +269,6 @@ fn of_collectives(inputs: &Inputs, attribution: &Attribution) -> Vec<Block> {
             "Were all that is left communication, each of {} all-reduces of {size} took {us} us.",
             of.count
         )));
-        let published = of.published.iter();
-        blocks.push(Block::list(
-            published.map(|of| format!("published: {:.1} us ({})", of.us, of.source)),
-        ));
     }
     blocks.extend(curves(inputs, Some(marks(attribution))));
     blocks.push(collectives(&attribution.collectives));
@@ -321,9 +325,7 @@ fn asked(of: &WhatIf) -> String {
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
         CommunicationFrom::Remainder => ", an upper figure",
-        CommunicationFrom::OwnCurve
-        | CommunicationFrom::AnotherCurve
-        | CommunicationFrom::HalfModel => "",
+        CommunicationFrom::Curve | CommunicationFrom::HalfModel => "",
     };
     let simulated = match &predicted.simulated {
         Some(name) => format!(", SIMULATED on {name}"),
@@ -342,10 +344,8 @@ fn substitute(why: NoSubstitute) -> &'static str {
         NoSubstitute::NoCurve => "no curve to read it from: give curve=FILE",
         NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
         NoSubstitute::OtherRanks => "that curve is of another number of GPUs",
-        NoSubstitute::NoBandwidth => "the curve shows no bandwidth: give link=OLD:NEW",
         NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
         NoSubstitute::SameLink => "it is the link that these GPUs have",
         NoSubstitute::PeersAlready => "these GPUs reach each other already",
-        NoSubstitute::PriorMissing => "a prior is missing",
     }
 }

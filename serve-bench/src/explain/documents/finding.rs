@@ -1,6 +1,6 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
-use ::explain::{AblationUnused, Condition, Finding, GemmDoubt, LeftOut, Refusal, TraceDoubt};
+use ::explain::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
 use record::unit::ByteCount;
 use view::{Block, Document, Item, Section, Tone};
 
@@ -242,9 +242,6 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::ShardDisagrees { left_ms, other_ms } => format!(
             "shard run leaves {left_ms:.1} ms for communication, another measurement says {other_ms:.1}."
         ),
-        Finding::ShardByLatency => {
-            "shard run by latencies, which hold the prompts' own all-reduces.".to_owned()
-        }
         Finding::CollectiveTrouble { detail, more, .. } => match more {
             0 => format!("collectives: {detail}."),
             more => format!("collectives: {detail}; {more} more."),
@@ -302,7 +299,6 @@ pub(super) fn words(finding: &Finding) -> String {
             percent(*share)
         ),
         Finding::TraceDoubtful { why, calls } => trace(*why, *calls),
-        Finding::GemmTimesDoubtful { why, detail } => gemm(*why, detail),
         Finding::NotStreamed => {
             "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
         }
@@ -384,23 +380,7 @@ fn trace(why: TraceDoubt, calls: f64) -> String {
         TraceDoubt::NotWholeSteps => {
             format!("{calls:.0} traced all-reduces are no whole number of steps.")
         }
-        TraceDoubt::FewSteps => "the trace holds few steps.".to_owned(),
-        TraceDoubt::OtherPath(path) => format!("{calls:.0} traced all-reduces went by {path}."),
-        TraceDoubt::NoGather => "the trace holds no all-gather.".to_owned(),
-        TraceDoubt::CurveIsBetter => "the curve is better evidence than this trace.".to_owned(),
-    }
-}
-
-fn gemm(why: GemmDoubt, detail: &str) -> String {
-    match why {
-        GemmDoubt::GivenByHand => "GEMM times unused: gemm_speedup was given.".to_owned(),
-        GemmDoubt::ShapesUnknown => {
-            "GEMM times unused: this model's shapes are unknown.".to_owned()
-        }
-        GemmDoubt::OtherType => format!("GEMM times unused: they are of {detail}."),
-        GemmDoubt::OtherGpu => format!("GEMM times unused: other GPUs ({detail})."),
-        GemmDoubt::ShapesMissing => format!("GEMM times unused: measure {detail}."),
-        GemmDoubt::OriginUnknown => format!("GEMM times of unknown GPU or version ({detail})."),
+        TraceDoubt::OtherPath => format!("{calls:.0} traced all-reduces went by another path."),
     }
 }
 

@@ -6,12 +6,10 @@ mod explanation;
 mod finding;
 mod links;
 mod prediction;
-mod sizes;
 mod slope;
 
 pub(crate) use bars::range;
 pub(crate) use explanation::explanation;
 pub(crate) use links::links;
 pub(crate) use prediction::prediction;
-pub(crate) use sizes::sizes;
 pub(crate) use slope::slope;

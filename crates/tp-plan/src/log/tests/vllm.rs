@@ -4,7 +4,7 @@ use record::CollectivePath;
 
 use super::{around, value};
 use crate::engine::{CustomAllReduce, Engine, EngineFacts, Execution};
-use crate::log::{EngineLog, Graphs, LogError, log_table};
+use crate::log::{EngineLog, Graphs, LogError};
 
 /// vLLM 0.13.0 on two GPUs without peer access, behind docker-compose: `v1/engine/core.py`, `custom_all_reduce.py`, `pynccl.py`,
 /// `platforms/cuda.py`, `v1/core/kv_cache_utils.py`, `v1/worker/gpu_model_runner.py`.
@@ -36,24 +36,12 @@ fn a_log_of_vllm_0_13_says_all_of_it_with_the_lines() {
     // Arguments say it first; the configuration says the same.
     assert_eq!(value(&log.tp), Some((2, 2)));
     assert_eq!(value(&log.pp), Some((1, 4)));
-    assert_eq!(value(&log.dp), Some((1, 4)));
     assert_eq!(value(&log.max_batched_tokens), Some((4096, 2)));
     assert_eq!(value(&log.max_num_seqs), Some((8, 2)));
     let sizes = Some(vec![1, 2, 4, 8, 16]);
     assert_eq!(value(&log.graphs), Some((Graphs::Captured { sizes }, 4)));
     assert_eq!(value(&log.prefix_cache), Some((true, 4)));
-    assert_eq!(value(&log.chunked_prefill), Some((true, 4)));
-    assert_eq!(value(&log.dtype), Some(("bfloat16".to_owned(), 4)));
-    assert_eq!(
-        value(&log.quantization),
-        Some(("compressed-tensors".to_owned(), 4))
-    );
     assert_eq!(value(&log.kv_cache_dtype), Some(("fp8".to_owned(), 4)));
-    assert_eq!(
-        value(&log.attention_backend),
-        Some(("FLASHINFER".to_owned(), 9))
-    );
-    assert_eq!(value(&log.kv_cache_tokens), Some((767_552, 14)));
     let library = log.library.as_ref().unwrap();
     assert_eq!(
         (
@@ -70,7 +58,6 @@ fn a_log_of_vllm_0_13_says_all_of_it_with_the_lines() {
         reason,
         "your platform lacks GPU P2P capability or P2P test failed"
     );
-    assert_eq!(value(&log.channels), Some((2, 13)));
     assert_eq!(log.environment[0].value, "NCCL_P2P_LEVEL=SYS");
     let [way] = log.transports.as_slice() else {
         panic!("{:?}", log.transports);
@@ -79,27 +66,13 @@ fn a_log_of_vllm_0_13_says_all_of_it_with_the_lines() {
         (way.name.as_str(), way.count, way.line),
         ("SHM/direct/direct", 2, 11)
     );
-    let bars: Vec<(&str, u32)> = log
-        .captured
-        .iter()
-        .map(|bar| (bar.name.as_str(), bar.count))
-        .collect();
-    assert_eq!(
-        bars,
-        [
-            ("CUDA graphs (mixed prefill-decode, PIECEWISE)", 5),
-            ("CUDA graphs (decode, FULL)", 4)
-        ]
-    );
     assert!(log.warnings[0].meaning.contains("symmetric memory"));
     assert_eq!((log.starts, log.lines), (1, 17));
     assert!(log.notes.is_empty(), "{:?}", log.notes);
-    let table = log_table(&log);
-    assert!(
-        table.contains("off: your platform lacks GPU P2P"),
-        "{table}"
-    );
-    assert!(table.contains("SHM/direct/direct (2 lines)"), "{table}");
+    let rows = log.rows();
+    let has = |value: &str| rows.iter().any(|row| row[1].contains(value));
+    assert!(has("off: your platform lacks GPU P2P"), "{rows:?}");
+    assert!(has("SHM/direct/direct (2 lines)"), "{rows:?}");
 }
 
 #[test]
@@ -159,20 +132,13 @@ INFO 03-19 08:23:55 custom_all_reduce.py:224] Registering 5635 cuda graph addres
 ";
 
 #[test]
-fn registered_buffers_count_the_all_reduces_of_a_graph() {
+fn registered_buffers_show_that_the_engine_reduces() {
     let log = EngineLog::read(VLLM_0_6);
-    assert_eq!(log.all_reduces_per_graph(), Some(161));
     assert_eq!(
         value(&log.custom_all_reduce),
         Some((CustomAllReduce::Active, 8))
     );
-    assert_eq!(
-        value(&log.attention_backend),
-        Some(("Flash Attention".to_owned(), 4))
-    );
     assert_eq!(value(&log.max_batched_tokens), Some((512, 1)));
-    assert_eq!(value(&log.chunked_prefill), Some((true, 3)));
-    assert_eq!(value(&log.quantization), Some(("none".to_owned(), 3)));
     assert_eq!(log.graphs, None, "sizes are not said before 0.6.5");
     assert!(log.notes.is_empty(), "{:?}", log.notes);
     // Peers are proven, so they are not assumed; the sizes still are.
@@ -265,7 +231,6 @@ fn a_genuine_log_of_a_cpu_says_that_its_collectives_go_over_gloo() {
     assert_eq!(value(&log.version), Some(("0.32.0".to_owned(), 5)));
     assert_eq!(value(&log.max_num_seqs), Some((16, 2)));
     assert_eq!(value(&log.max_batched_tokens), Some((4096, 3)));
-    assert_eq!(value(&log.kv_cache_tokens), Some((1_048_576, 7)));
     assert!(matches!(
         value(&log.graphs),
         Some((Graphs::Eager { .. }, _))

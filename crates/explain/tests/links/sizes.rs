@@ -1,1 +1,0 @@
-//! TP2 against TP4 where there is no run of one GPU.
