@@ -244,7 +244,7 @@ impl<'a> Commands<'a> {
         text
     }
 
-    /// Arms of an ablation at this batch; `more` are flags such as ` --arms gpu-pair`.
+    /// Arms of an ablation at this batch; `more` are flags such as ` --gpus 0,2`.
     pub(crate) fn ablate(&self, batch: u32, more: &str) -> String {
         let begin = format!(
             "tplens ablate --model {} --tp {} {}{more}",

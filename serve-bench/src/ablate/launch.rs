@@ -111,7 +111,7 @@ impl Plan<'_> {
                 let why = format!("tplens allreduce found wrong data; see {}", log.display());
                 return Ok(Err(why));
             }
-            match collect::collective_us(&end.folder, &self.planned(arm), self.mode.mode()) {
+            match collect::collective_us(&end.folder, &self.planned(arm), self.mode) {
                 Ok(range) => collective_us = Some(range),
                 Err(reason) => return Ok(Err(reason)),
             }

@@ -96,8 +96,7 @@ pub(crate) fn run(
     if args.plan {
         // What was seen of the devices.
         drop(std::fs::remove_dir_all(&folder));
-        let folder = args.out.as_deref().unwrap_or(Path::new("ablation"));
-        return Ok(show.print(&document::plan(&plan, folder)?));
+        return Ok(show.print(&document::plan(&plan)));
     }
     let run = run.map_or_else(open, Ok)?;
     let code = Ablate {

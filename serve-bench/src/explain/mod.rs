@@ -8,7 +8,6 @@ mod documents;
 mod logs;
 mod pair;
 mod pair_args;
-mod replaced;
 mod seen;
 pub(crate) mod sources;
 mod study;
@@ -26,7 +25,7 @@ use view::Document;
 
 pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::{EngineArgs, ExplainArgs};
-pub(crate) use self::documents::{prediction, range};
+pub(crate) use self::documents::{change, prediction, range};
 pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
 pub(crate) use self::study::{OfSize, of_study};
 
@@ -115,7 +114,6 @@ pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
     }
     let mut wanted = Wanted::default();
     if let Some(folder) = &args.out {
-        replaced::check(folder).map_err(Stop::Usage)?;
         outputs::make_folder("--out", folder)?;
         wanted = Wanted::all_in(folder);
     }

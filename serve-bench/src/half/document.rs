@@ -1,6 +1,5 @@
-//! A half model as a document and as JSON.
+//! A half model as a document.
 
-use serde_json::json;
 use tp_plan::HalfModel;
 use view::{Block, Document, Section, Table};
 
@@ -43,21 +42,6 @@ pub(super) fn document(half: &HalfModel, command: &[String], is_written: bool) -
         ],
         ..Document::default()
     }
-}
-
-/// What a program reads.
-pub(super) fn json(half: &HalfModel, command: &[String], is_written: bool) -> String {
-    let value = json!({
-        "model": half.model,
-        "tp": half.tp,
-        "engine": half.engine,
-        "command": command,
-        "overrides": half.overrides,
-        "config": half.config,
-        "facts": half.facts,
-        "notes": notes(half, is_written).collect::<Vec<_>>(),
-    });
-    format!("{value:#}\n")
 }
 
 /// What to know; of a written configuration only where one is.

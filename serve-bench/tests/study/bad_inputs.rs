@@ -219,36 +219,3 @@ num_prompts = "1..2"
         ran.stderr
     );
 }
-
-#[test]
-fn an_explanation_replaces_its_own_and_no_file_of_somebody_else() {
-    let scratch = Scratch::new();
-    let [one, two] = good(&scratch);
-    let folder = scratch.join("mine");
-    let out = ["--out", folder.to_str().unwrap()];
-    explain(&scratch, &one, &two, &out).expect(0);
-    explain(&scratch, &one, &two, &out).expect(0);
-    std::fs::remove_file(folder.join("explanation.json")).unwrap();
-    std::fs::write(folder.join("report.html"), "my thesis").unwrap();
-    refused(
-        &explain(&scratch, &one, &two, &out),
-        &[
-            "report.html has no explanation of this program beside it",
-            "choose another folder",
-        ],
-    );
-    std::fs::write(
-        folder.join("explanation.json"),
-        r#"{"schema": 1, "mine": true}"#,
-    )
-    .unwrap();
-    refused(
-        &explain(&scratch, &one, &two, &out),
-        &[
-            "explanation.json is no explanation of this program",
-            "choose another folder",
-        ],
-    );
-    let kept = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    assert_eq!(kept, "my thesis");
-}

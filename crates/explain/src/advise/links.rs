@@ -106,15 +106,14 @@ fn advice(
 ) -> Advice {
     let label = |index: usize| links.devices[index].label.clone();
     let ordinals = format!("{},{}", links.devices[a].ordinal, links.devices[b].ordinal);
-    let gpus = found.commands().gpus();
-    let arms = format!(" --arms gpu-pair --gpus {gpus} --pairs {ordinals}");
+    let gpus = format!(" --gpus {ordinals}");
     Advice {
         rule: Rule::OtherPair {
             a: label(a),
             b: label(b),
         },
         effect: effect.or_else(|| found.bound()),
-        commands: vec![found.commands().ablate(found.attribution.batch, &arms)],
+        commands: vec![found.commands().ablate(found.attribution.batch, &gpus)],
     }
 }
 

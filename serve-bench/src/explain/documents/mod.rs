@@ -14,4 +14,4 @@ pub(crate) use explanation::explanation;
 pub(crate) use links::links;
 pub(crate) use prediction::prediction;
 pub(crate) use sizes::sizes;
-pub(crate) use slope::slope;
+pub(crate) use slope::{change, slope};
