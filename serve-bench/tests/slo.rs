@@ -167,39 +167,6 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
 }
 
 #[test]
-fn what_cannot_be_searched_is_said_before_anything_is_measured() {
-    for (arguments, says) in [
-        (&["--slo", "p99_ttft<5s"][..], "no `<=`"),
-        (&[], "--slo"),
-        (
-            &["--slo", "p99_ttft<=5s", "--start", "2", "--highest", "1"],
-            "--highest 1",
-        ),
-        (&["--slo", "p99_ttft<=5s", "--resolution", "0.1%"], "0.5%"),
-        (
-            &["--slo", "p99_ttft<=5s", "--", "--request-rate", "3"],
-            "set by the search",
-        ),
-        (
-            &[
-                "--slo",
-                "p99_ttft<=5s",
-                "--search",
-                "concurrency",
-                "--",
-                "--max-concurrency=3",
-            ],
-            "set by the search",
-        ),
-    ] {
-        let output = program().arg("slo").args(arguments).output().unwrap();
-        let said = ended(&output, 2);
-        assert!(said.contains(says), "no `{says}` in {said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
-    }
-}
-
-#[test]
 fn a_server_that_is_not_there_ends_the_search_with_its_reason() {
     let folder = std::env::temp_dir().join(format!("serve-bench-slo-none-{}", std::process::id()));
     // A port that was free a moment ago.

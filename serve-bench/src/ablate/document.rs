@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use explain::{Ablation, LEAST_LAUNCHES, StepFrom};
+use explain::{Ablation, LEAST_LAUNCHES, Launch};
 use program::command_line::quoted;
 use program::minutes;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::collect::METRICS;
-use super::launch::Measured;
 use super::plan::Plan;
 use crate::explain::{change, range};
 
@@ -76,8 +74,6 @@ pub(super) struct Done<'a> {
     pub(super) slope: Document,
     /// Launches that say nothing, with their arms and reasons.
     pub(super) missing: Vec<(usize, &'a str, &'a str)>,
-    /// Launches that do not show the metric of the others.
-    pub(super) other_metric: usize,
     pub(super) file: &'a Path,
 }
 
@@ -96,21 +92,6 @@ pub(super) fn result(done: Done<'_>) -> Document {
         );
         findings.push(Item::of(Tone::Warning, text).coded("launch-missing"));
     }
-    if done.other_metric > 0 {
-        let text = format!(
-            "{} launches show another metric and are left out",
-            done.other_metric
-        );
-        findings.push(Item::of(Tone::Warning, text).coded("launch-missing"));
-    }
-    let metric = match ablation.step_from {
-        Some(StepFrom::DecodeGap) => {
-            "a step is the mean gap between tokens while every slot decodes"
-        }
-        Some(StepFrom::Tpot) => "a step is the mean time per output token",
-        Some(StepFrom::Latency) => "a step is the latency over the tokens",
-        None => "no launch shows a step",
-    };
     let mut next = slope.next;
     next.push(Next::by(
         "explain results of runs with it.",
@@ -126,7 +107,7 @@ pub(super) fn result(done: Done<'_>) -> Document {
         );
     }
     let mut answer = vec![format!(
-        "{} TP{}, {} in flight: {launches} launches of {} arms; {metric}.",
+        "{} TP{}, {} in flight: {launches} launches of {} arms; a step is the mean gap while every slot decodes.",
         ablation.model,
         ablation.tp,
         ablation.batch,
@@ -149,24 +130,20 @@ pub(super) fn result(done: Done<'_>) -> Document {
 }
 
 /// What an arm's launches took, for one line while it runs.
-pub(super) fn launched(launch: &Measured) -> String {
+pub(super) fn launched(launch: &Launch) -> String {
     let collective = launch.collective_us.map_or_else(String::new, |us| {
         format!("all-reduce {} us, ", range(&us, 2))
     });
-    let step = launch.steps.best();
-    let step = step.map_or_else(String::new, |mean| {
-        format!("step {} ms", range(&mean.ms, 3))
-    });
+    let step = range(&launch.step_ms, 3);
     let late = if is_late(launch) {
         "; left out: this machine was busy"
     } else {
         ""
     };
-    format!("{collective}{step}{late}")
+    format!("{collective}step {step} ms{late}")
 }
 
 /// Whether this machine was too busy for a launch of a simulated machine.
-pub(super) fn is_late(launch: &Measured) -> bool {
-    let shown = METRICS.iter().find_map(|metric| launch.by(*metric));
-    shown.is_some_and(|shown| shown.limited.is_some() || shown.is_late())
+pub(super) fn is_late(launch: &Launch) -> bool {
+    launch.limited.is_some() || launch.is_late()
 }

@@ -1,34 +1,13 @@
 //! A half model as a document.
 
 use tp_plan::HalfModel;
-use view::{Block, Document, Section, Table};
+use view::{Block, Document, Section};
 
 use crate::study::shell::shell;
 
 /// What a person reads: the command, what the share is, and what to know of it.
 pub(super) fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document {
     let facts = &half.facts;
-    let width = facts
-        .experts
-        .map_or(facts.intermediate, |experts| experts.intermediate);
-    let mut table = Table::under([
-        "heads",
-        "KV heads",
-        "head size",
-        "width",
-        "vocabulary",
-        "GB of weights",
-    ]);
-    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-    let gigabytes = facts.weight_bytes as f64 / 1e9;
-    table.row([
-        facts.heads.to_string(),
-        facts.kv_heads.to_string(),
-        facts.head_dim.to_string(),
-        width.to_string(),
-        facts.vocab.to_string(),
-        format!("{gigabytes:.2}"),
-    ]);
     Document {
         title: facts.name.clone(),
         answer: vec![format!(
@@ -37,7 +16,6 @@ pub(super) fn document(half: &HalfModel, command: &[String], is_written: bool) -
         )],
         sections: vec![
             Section::new("Command", vec![Block::Code(vec![shell(command)])]),
-            Section::new("The share of one rank", vec![Block::Table(table)]),
             Section::new("Notes", vec![Block::list(notes(half, is_written).cloned())]),
         ],
         ..Document::default()

@@ -259,14 +259,4 @@ mod tests {
             "vllm serve meta-llama/Llama-3.1-8B"
         );
     }
-
-    #[test]
-    fn a_model_that_no_flag_reaches_is_written_first() {
-        let error = words("--model qwen2.5-vl-72b", None).unwrap_err();
-        assert!(error.contains("--write DIR"), "{error}");
-        assert_eq!(
-            words("--model qwen2.5-vl-72b --engine sglang", Some("share")).unwrap(),
-            "python3 -m sglang.launch_server --model-path share --tp-size 1 --load-format dummy --skip-tokenizer-init"
-        );
-    }
 }

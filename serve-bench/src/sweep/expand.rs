@@ -273,22 +273,6 @@ num_prompts = "1,4..6"
     }
 
     #[test]
-    fn servers_of_a_long_name_have_names_of_their_own() {
-        let name = |tp| {
-            let group = Group {
-                config: "c".repeat(300),
-                model: format!("a/{}", "m".repeat(300)),
-                tp,
-            };
-            group.name()
-        };
-        // 90 and 90 bytes, `_`, and `_TP1`.
-        assert_eq!(name(1).len(), 185);
-        assert!(!name(1).contains('/'));
-        assert_ne!(name(1), name(2));
-    }
-
-    #[test]
     fn the_plan_of_three_machines_has_two_thousand_cells() {
         // Ten servers of 200 cells each.
         let all = cells(include_str!("../../examples/r9700.toml")).unwrap();

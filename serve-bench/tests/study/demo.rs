@@ -27,17 +27,6 @@ fn the_list_has_every_shipped_box_with_its_sizes_and_times() {
 }
 
 #[test]
-fn a_box_that_is_not_there_is_told_with_the_boxes_that_are() {
-    let scratch = Scratch::new();
-    let ran = scratch.run(&["demo", "--box", "no-such-box"]);
-    ran.expect(2);
-    for part in ["no-such-box", "l40x4"] {
-        assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
-    }
-    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-}
-
-#[test]
 fn a_port_that_is_taken_is_told_before_anything_is_measured() {
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
