@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod ablate;
-mod attempt;
 mod beside;
 mod cli;
 mod compare;

@@ -231,22 +231,6 @@ fn a_sweeps_folder_is_shown_and_compared_cell_by_cell() {
 }
 
 #[test]
-fn results_of_other_clients_are_shown_with_what_is_wrong() {
-    let (code, stdout, _) = ran(&["show", &fixture("l40x4-vllm-block.txt")]);
-    assert_eq!(code, 0);
-    // The mean TTFT, ms.
-    assert_says(&stdout, &["all at once", "44669"]);
-    let (code, csv, _) = ran(&["show", &fixture("h200-mooncake-1k-vllm-0.13.json"), "--csv"]);
-    assert_eq!(code, 0);
-    assert_says(&csv, &["TTFT,median,ms,170.3\n", "TTFT,p90,ms,11270.41\n"]);
-    let nothing = written("nothing.txt", "hello\n");
-    assert_eq!(ran(&["show", nothing.to_str().unwrap()]).0, 2);
-    let good = fixture("l40x4-vllm-block.txt");
-    // What could not be read is missing from every row.
-    assert_eq!(ran(&["show", nothing.to_str().unwrap(), &good]).0, 3);
-}
-
-#[test]
 fn field_cases_are_one_table_each() {
     let cases: [(&[&str], usize, &[&str]); 3] = [
         // 64 / 62.9261 and 64 / 47.0797 requests/s.

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::process::Output;
 
-use record::control::is_unseen;
 use serde_json::Value;
 
 fn predict(arguments: &[&str]) -> Output {
@@ -174,94 +173,6 @@ fn sizes_that_do_not_fit_are_left_out_with_the_reason_and_the_others_are_predict
 }
 
 #[test]
-fn what_cannot_be_used_is_said_in_one_sentence() {
-    let file = tp1("bad");
-    let file = file.to_str().unwrap();
-    for (arguments, says) in [
-        (
-            &["--model", "llama-3.1-8b", "--box", "h200x8"][..],
-            "give --batch N",
-        ),
-        (
-            &[
-                "--model",
-                "llama-3.1-8b",
-                "--box",
-                "h200x8",
-                "--batch",
-                "8",
-                "--tp",
-                "3",
-            ],
-            "3",
-        ),
-        (
-            &["--model", "nonsense", "--box", "h200x8", "--batch", "8"],
-            "--model",
-        ),
-        (
-            &[
-                "--model",
-                "llama-3.1-8b",
-                "--box",
-                "l40x4",
-                "--batch",
-                "8",
-                "--tp",
-                "8",
-            ],
-            "--box",
-        ),
-        (
-            &[
-                "--model",
-                "qwen2.5-72b",
-                "--box",
-                "l40x4",
-                "--batch",
-                "8",
-                "--tp",
-                "2",
-            ],
-            "do not hold",
-        ),
-        (
-            &[
-                "--model",
-                "llama-3.1-8b",
-                "--box",
-                "l40x4",
-                "--batch",
-                "64",
-                "--input-tokens",
-                "100000",
-            ],
-            "holds the cache of about 2 sequences of 100256 tokens",
-        ),
-        (
-            &[
-                "--model",
-                "llama-3.1-8b",
-                "--box",
-                "h200x8",
-                "--batch",
-                "64",
-                "--tp1",
-                file,
-            ],
-            "16.0 in flight",
-        ),
-    ] {
-        let ran = predict(arguments);
-        let said = text(&ran.stderr);
-        assert_eq!(ran.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(says), "{arguments:?}: {said}");
-        assert_eq!(text(&ran.stdout), "");
-    }
-    std::fs::remove_file(file).unwrap();
-}
-
-#[test]
 fn layers_with_sliding_windows_are_not_refused_for_the_cache_that_they_do_not_keep() {
     let ran = predict(&[
         "--model",
@@ -280,70 +191,4 @@ fn layers_with_sliding_windows_are_not_refused_for_the_cache_that_they_do_not_ke
     let (out, error) = (text(&ran.stdout), text(&ran.stderr));
     assert_eq!(ran.status.code(), Some(0), "{error}");
     assert!(out.contains("TP2: "), "{out}");
-}
-
-#[test]
-fn words_of_others_draw_nothing_on_a_terminal() {
-    // Sets a title, clears the screen with a CSI of one byte, and turns the line around.
-    let name = "x\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}";
-    let folder = std::env::temp_dir().join(format!("serve-bench-words-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let put = |file: &str, text: &str| {
-        std::fs::write(folder.join(file), text).unwrap();
-        folder.join(file).display().to_string()
-    };
-    let toml = put("plan.toml", &format!("schema = 1\n\"{name}\" = 1\n[{name}"));
-    let config =
-        serde_json::json!({"architectures": [name], "model_type": name, "hidden_size": name});
-    let config = put("config.json", &config.to_string());
-    let log = put(
-        "engine.log",
-        &format!(
-            "INFO [core.py:93] Initializing a V1 LLM engine (v0.13.0) with config: model='{name}', tensor_parallel_size=2\n"
-        ),
-    );
-    let journal = put("journal.jsonl", &format!("{{\"{name}\": \"{name}\"}}\n"));
-    let missing = folder.join(name).display().to_string();
-    let mut seen = 0;
-    for words in [
-        &["show", &missing][..],
-        &["show", &journal],
-        &["compare", &missing, &journal],
-        &["compare", &missing, &missing],
-        &[
-            "explain", "--tp1", &missing, "--tp2", &journal, "--model", name,
-        ],
-        &["predict", "--model", name, "--tp", "2"],
-        &["predict", "--model", &config, "--tp", "2", "--box", name],
-        &["half-model", "--model", &config],
-        &["engine-log", &log],
-        &["engine-log", &missing],
-        &["sweep", &toml],
-        &["sweep", &missing],
-        &["study", "--model", &config, "--sim", name],
-        &["demo", "--box", name],
-        &["engine", "--box", name, "--model", &config],
-        &["run", "--base-url", name, "--out", &missing],
-        &["slo", "--slo", name],
-        &["ablate", "--sim", &toml, "--model", &config],
-        &["validate", &missing],
-        &["selftest", "--out", &missing, name],
-        &[name],
-    ] {
-        let ran = built::named("serve-bench")
-            .args(words)
-            .current_dir(&folder)
-            .output()
-            .unwrap();
-        for stream in [&ran.stdout, &ran.stderr] {
-            let stream = std::str::from_utf8(stream).unwrap();
-            let is_hostile = |c: char| is_unseen(c) && !matches!(c, '\n' | '\t');
-            assert!(!stream.contains(is_hostile), "{words:?}: {stream:?}");
-            seen += usize::from(stream.contains(r"\u202e"));
-        }
-        assert!(ran.status.code().is_some_and(|code| code <= 3), "{words:?}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
-    // Most of them quote what they were given.
-    assert!(seen >= 12, "{seen}");
 }

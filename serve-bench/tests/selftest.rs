@@ -13,50 +13,35 @@ fn selftest(arguments: &[&str]) -> Output {
 
 #[test]
 fn each_load_is_a_line_with_the_tokens_that_the_engine_counted() {
-    let folder = std::env::temp_dir().join(format!("serve-bench-selftest-{}", std::process::id()));
-    let json = folder.with_extension("json");
-    let output = selftest(&[
-        "--streams",
-        "2,24",
-        "--rate",
-        "10",
-        "--tokens",
-        "8",
-        "--out",
-        folder.to_str().unwrap(),
-        "--json",
-        json.to_str().unwrap(),
-    ]);
+    let name = format!("serve-bench-selftest-{}.json", std::process::id());
+    let json = std::env::temp_dir().join(name);
+    let output = selftest(&["--streams", "2,24", "--json", json.to_str().unwrap()]);
     let said = String::from_utf8_lossy(&output.stderr);
     let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     // Whether the client was in time here says nothing of the program.
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}: {said}");
     assert_eq!(report["exit_code"], code.unwrap());
-    // No fewer than 20 requests, in whole rounds; five seconds at 10 a second.
-    for (line, requests) in report["lines"].as_array().unwrap().iter().zip([20, 24, 50]) {
+    // No fewer than 20 requests, in whole rounds; five seconds at 20 a second.
+    for (line, requests) in report["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip([20, 24, 100])
+    {
         assert_eq!(line["requests"], requests, "{line}");
-        let tokens = f64::from(requests) * 8.0;
+        let tokens = f64::from(requests) * 64.0;
         assert_eq!(line["tokens"][0].as_f64(), Some(tokens), "{line}");
         assert_eq!(line["tokens"][1].as_f64(), Some(tokens), "{line}");
         // The engine hands a token out before the client can see it.
         assert!(line["ttft_off_ms"].as_f64().unwrap() > 0.0, "{line}");
     }
     let achieved = report["lines"][2]["achieved"].as_f64().unwrap();
-    assert!(achieved > 5.0, "{report}");
+    assert!(achieved > 10.0, "{report}");
     let screen = String::from_utf8(output.stdout).unwrap();
     assert!(
         screen.lines().count() <= 25 && screen.lines().all(|line| line.chars().count() <= 100),
         "{screen}"
     );
-    std::fs::remove_dir_all(&folder).unwrap();
     std::fs::remove_file(&json).unwrap();
-}
-
-#[test]
-fn a_folder_that_is_there_is_refused() {
-    let there = std::env::temp_dir();
-    let output = selftest(&["--out", there.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--out"));
 }

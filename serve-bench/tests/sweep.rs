@@ -1,5 +1,5 @@
 //! `tplens serve sweep` with the embedded engine as its server: a sweep that is killed again and again ends with the cells of an
-//! unbroken one; what cannot be swept is said; a server that crashes is started again, and one that the user runs is waited for.
+//! unbroken one; what cannot be swept is said; a cell whose server crashed is measured again where asked.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
@@ -106,6 +106,10 @@ fn open_to_others(folder: &Path) -> Vec<PathBuf> {
 /// What each cell asked for and got, by its name: everything of it that is not a time.
 fn cells(sweep: &Path) -> BTreeMap<String, Value> {
     let entries = std::fs::read_dir(sweep.join("cells")).unwrap();
+    // Logs stand beside the folders, and what was broken off.
+    let folders = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir() && !path.display().to_string().contains(".broken-"));
     let cell = |folder: PathBuf| {
         let text = std::fs::read_to_string(folder.join("record.json")).unwrap();
         let record: Value = serde_json::from_str(&text).unwrap();
@@ -134,7 +138,7 @@ fn cells(sweep: &Path) -> BTreeMap<String, Value> {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         (name, serde_json::json!([payload["load"], requests]))
     };
-    entries.map(|entry| cell(entry.unwrap().path())).collect()
+    folders.map(cell).collect()
 }
 
 #[test]
@@ -185,7 +189,13 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
         let finished = child.wait().unwrap().success();
         let folder = scratch.0.join(&out).join("cells");
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {
-            let record = entry.unwrap().path().join("record.json");
+            let cell = entry.unwrap().path();
+            let record = cell.join("record.json");
+            // Done is what has its record and whose end the sweep saw.
+            let is_open = cell.with_extension("open").exists() || !record.exists();
+            if is_open || cell.display().to_string().contains(".broken-") {
+                continue;
+            }
             let bytes = std::fs::read(&record).unwrap();
             let kept = done.entry(record).or_insert_with(|| bytes.clone());
             assert_eq!(*kept, bytes, "a cell was done again");
@@ -248,7 +258,7 @@ fn a_plan_can_be_listed_narrowed_and_only_gone_on_with_as_it_was() {
     scratch.plan(&PLAN.replace("1..2,4", "1..3"));
     let other = scratch.sweep("out").output().unwrap();
     let said = ended(&other, 2);
-    assert!(said.contains("plan.toml there differs"), "{said}");
+    assert!(said.contains("--matrix"), "{said}");
 }
 
 #[test]
@@ -257,7 +267,7 @@ fn why_a_server_did_not_come_up_is_said_with_the_remedy() {
     // The engine refuses a model that it does not know, in the words of no weights.
     scratch.plan(&PLAN.replace("\"llama-3.1-8b\"", "\"no-such-model\""));
     let said = ended(&scratch.sweep("out").output().unwrap(), 3);
-    assert!(said.contains("model-missing"), "{said}");
+    assert!(said.contains("no-such-model"), "{said}");
 
     // The others are tried all the same, and what was left out is named at the end.
     let one = PLAN
@@ -281,10 +291,6 @@ fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_as
     ended(&scratch.sweep("out").output().unwrap(), 0);
     let out = scratch.0.join("out");
     let name = "A_8B_TP1_16_np2";
-    let log = std::fs::read_to_string(out.join("load.log")).unwrap();
-    assert!(!log.contains("prints it again"), "{log}");
-    let told = format!("result: {}", out.join("cells").join(name).display());
-    assert!(log.contains(&told), "{log}");
 
     // As a client that had no CPU leaves it.
     let file = out.join("cells").join(name).join("record.json");
@@ -302,7 +308,7 @@ fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_as
     let again = scratch.sweep("out").arg("--redo").output().unwrap();
     ended(&again, 0);
     let kept = out.join("cells").join(format!("{name}.broken-1"));
-    std::fs::remove_dir_all(kept).unwrap();
+    assert!(kept.is_dir());
     assert_eq!(cells(&out).len(), 3);
 }
 
@@ -337,10 +343,10 @@ impl Said {
 }
 
 #[test]
-fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
+fn a_cell_whose_server_crashed_is_measured_again_on_a_new_one_where_asked() {
     let scratch = Scratch::new("crash");
     let pid = scratch.0.join("pid");
-    // The shell becomes the engine, so that the number is its own. The last cell takes 200 tokens of some 10 ms.
+    // The shell becomes the engine, so that the number is its own. The cell takes 200 tokens of some 10 ms.
     let shell = format!("echo $$ > {}; exec \"$@\"", pid.display());
     let plan = PLAN
         .replace(
@@ -348,7 +354,6 @@ fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
             &format!("[\"sh\", \"-c\", {shell:?}, \"sh\", \"PROGRAM\""),
         )
         .replace("\"--speed\", \"1000\"", "\"--speed\", \"1\"")
-        .replace("slack = 16", "slack = 16\nrestarts = 1")
         .replace("outputs = [4]", "outputs = [200]")
         .replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]")
         .replace("1..2,4", "1");
@@ -360,7 +365,7 @@ fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
         .spawn()
         .unwrap();
     let mut said = Said::of(&mut sweep);
-    said.until("A_8B_TP1_16_np1: 1 requests");
+    said.until("it answers after");
     let number = std::fs::read_to_string(&pid).unwrap();
     let killed = Command::new("kill")
         .args(["-9", number.trim()])
@@ -368,13 +373,10 @@ fn a_server_that_crashes_is_started_again_and_its_cell_done_again() {
         .unwrap();
     assert!(killed.success());
     let rest = said.rest();
-    assert!(
-        rest.contains("A_8B_TP1_16_np1: the server ended; it is started again"),
-        "{rest}"
-    );
+    assert_eq!(sweep.wait().unwrap().code(), Some(3), "{rest}");
+    let again = scratch.sweep("out").arg("--redo").output().unwrap();
     // 3 where a busy machine made the client late.
-    let code = sweep.wait().unwrap().code();
-    assert!(matches!(code, Some(0 | 3)), "{code:?}: {rest}");
+    assert!(matches!(again.status.code(), Some(0 | 3)), "{again:?}");
     // Without an error, and with the tokens of the whole reply.
     let cells = cells(&scratch.0.join("out"));
     assert_eq!(cells["A_8B_TP1_16_np1"][1][0][2], 200);
@@ -432,7 +434,7 @@ fn a_matrix_of_flags_loads_one_server_and_resumes() {
     assert_eq!(names, expected);
     assert!(out.join("sweep.html").is_file());
     let resumed = String::from_utf8_lossy(&again.stderr).into_owned();
-    assert!(resumed.contains("6 of 6 cells"), "{resumed}");
+    assert_eq!(resumed.matches("measured before").count(), 6, "{resumed}");
     // A row of each cell, and whether a curve has a knee.
     let screen = String::from_utf8(first.stdout).unwrap();
     assert!(screen.matches("in flight ").count() >= 6, "{screen}");
@@ -440,59 +442,12 @@ fn a_matrix_of_flags_loads_one_server_and_resumes() {
 }
 
 #[test]
-fn a_server_that_the_user_runs_is_not_taken_for_the_next_one() {
+fn a_plan_of_several_servers_that_starts_none_is_swept_server_by_server() {
     let scratch = Scratch::new("theirs");
-    let port = free_port();
-    let plan = PLAN
-        .replace(
-            "manage = true",
-            &format!("manage = false\nbase_url = \"http://127.0.0.1:{port}\""),
-        )
-        .replace("1..2,4", "1..2");
-    scratch.plan(&plan);
-    let engine = |soft: &str| {
-        let mut engine = built::named("serve-bench");
-        engine.args([
-            "engine",
-            "--model",
-            "llama-3.1-8b",
-            "--speed",
-            "1000",
-            "--box",
-            soft,
-            "--port",
-            &port,
-        ]);
-        engine
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
-    // Refused with the command until the server of the next cells is there.
-    for soft in ["rtxpro6000-mig", "l40x4"] {
-        let output = scratch.sweep("out").output().unwrap();
-        assert!(ended(&output, 3).contains("--port"), "no command");
-        let mut engine = engine(soft);
-        while std::net::TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).is_err() {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        let output = scratch.sweep("out").output().unwrap();
-        let code = output.status.code();
-        assert!(
-            code == Some(if soft == "l40x4" { 0 } else { 3 }),
-            "{output:?}"
-        );
-        drop(engine.kill());
-        engine.wait().unwrap();
-    }
-    for (cell, soft) in [
-        ("A_8B_TP1_16_np2", "rtxpro6000-mig"),
-        ("B_8B_TP1_16_np1", "l40x4"),
-        ("B_8B_TP1_16_np2", "l40x4"),
-    ] {
-        let record = scratch.0.join("out/cells").join(cell).join("record.json");
-        let text = std::fs::read_to_string(record).unwrap();
-        assert!(text.contains(soft), "{cell} is not of {soft}");
-    }
+    let server = "manage = false\nbase_url = \"http://127.0.0.1:9\"";
+    scratch.plan(&PLAN.replace("manage = true", server));
+    ended(&scratch.sweep("out").output().unwrap(), 2);
+    let one = scratch.sweep("out").args(["--only", "config=B"]).output();
+    let said = ended(&one.unwrap(), 3);
+    assert!(said.contains("http://127.0.0.1:9"), "{said}");
 }

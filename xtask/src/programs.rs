@@ -20,7 +20,7 @@ pub(crate) const PACKAGE: &str = "tplens";
 const DEMO: &str = "demo";
 
 /// Its commands.
-pub(crate) const COMMANDS: [&str; 16] = [
+pub(crate) const COMMANDS: [&str; 18] = [
     "p2p",
     "topo",
     "numa",
@@ -34,9 +34,11 @@ pub(crate) const COMMANDS: [&str; 16] = [
     "half",
     "explain",
     "predict",
+    "kv",
     "accept",
     "show",
     "compare",
+    "completions",
 ];
 
 /// Builds the program in release and replaces this process by it; returns only where that failed.

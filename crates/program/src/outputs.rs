@@ -249,15 +249,25 @@ pub fn comparison(
     (document, show): (&Document, Show),
     exit_code: u8,
 ) -> anyhow::Result<u8> {
-    let Some(path) = flags.json.as_deref() else {
-        return Ok(exit::fold([show.print(document), exit_code]));
-    };
-    let json = serde_json::to_string_pretty(comparison)? + "\n";
-    let written = match path == Path::new("-") {
-        true => print(&json),
-        false => exit::fold([show.print(document), write(path, Ok(json))]),
-    };
+    let written = with_json(show, document, comparison, flags.json.as_deref());
     Ok(exit::fold([written, exit_code]))
+}
+
+/// Prints a document and writes what it was made of as JSON where a file is named, and gives the exit code; with `-` the JSON is
+/// printed instead.
+#[must_use]
+pub fn with_json(
+    show: Show,
+    document: &Document,
+    data: &impl Serialize,
+    file: Option<&Path>,
+) -> u8 {
+    let json = serde_json::to_string_pretty(data).map(|text| text + "\n");
+    match (file, json.map_err(|error| error.to_string())) {
+        (None, _) => show.print(document),
+        (Some(file), Ok(json)) if file == Path::new("-") => print(&json),
+        (Some(file), json) => exit::fold([write(file, json), show.print(document)]),
+    }
 }
 
 /// Prints on standard output, and gives the exit code.

@@ -18,6 +18,10 @@ pub(crate) type Place<'a> = (&'a str, PathBuf);
 /// # Errors
 /// Says that its folder is missing or cannot be written, or that it is a folder itself.
 pub fn check_file(flag: &str, path: &Path) -> Result<(), String> {
+    // Standard output.
+    if path == Path::new("-") {
+        return Ok(());
+    }
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())

@@ -23,6 +23,9 @@ pub fn say_progress(progress: &Progress<'_>, say: &dyn Fn(&str)) {
             kept.display()
         ),
         Progress::Begins {
+            step, about, of: 0, ..
+        } => format!("{step}: {about}"),
+        Progress::Begins {
             step,
             about,
             number,

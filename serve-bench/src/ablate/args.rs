@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use program::command_line::seconds;
-use record::{CallMode, redacted_arguments};
+use record::redacted_arguments;
 use serde_json::{Value, json};
 
 use crate::study::backends;
@@ -19,7 +19,7 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "MODEL")]
     pub(super) model: String,
 
-    /// Devices of all arms but the pairs, as tplens p2p takes them; as many as --tp. Default: the first of the machine.
+    /// Devices, as tplens p2p takes them; as many as --tp. Default: the first of the machine.
     #[arg(long, value_name = "LIST")]
     pub(super) gpus: Option<String>,
 
@@ -35,13 +35,9 @@ pub(crate) struct AblateArgs {
     pub(super) load: LoadArgs,
 
     /// What is changed, by the names that --help lists, separated by commas; the baseline is always there. Default: what the box
-    /// can do of baseline, custom-off, p2p-off, proto-simple, channels-1, gpu-pair and delay.
+    /// can do of them.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(super) arms: Vec<String>,
-
-    /// Other groups of devices for the arm gpu-pair, separated by semicolons, such as "0,2;1,3".
-    #[arg(long, value_name = "LISTS")]
-    pub(super) pairs: Option<String>,
 
     /// Microseconds that the arm delay adds to each all-reduce, one arm for each.
     #[arg(long, value_name = "US", default_value = "20,50", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -62,11 +58,6 @@ pub(crate) struct AblateArgs {
     /// Seed of the order.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
-
-    /// How the calls of a collective follow each other when it is timed. Default: graph, or back-to-back where the engine has no
-    /// graphs.
-    #[arg(long, value_enum, value_name = "MODE")]
-    pub(super) mode: Option<ModeArg>,
 
     /// Seconds for the collectives of each launch.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
@@ -89,8 +80,7 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 
-    /// Print arms, order, commands, environment and time, and what this box cannot do and why; measure nothing but which GPUs
-    /// reach each other.
+    /// Print arms, environment and time, and what this box cannot do and why; measure nothing but which GPUs reach each other.
     #[arg(long)]
     pub(super) plan: bool,
 
@@ -98,34 +88,6 @@ pub(crate) struct AblateArgs {
     /// write {tp} and {port} where the numbers belong. Not with --sim.
     #[arg(last = true, value_name = "SERVER COMMAND")]
     pub(super) server: Vec<String>,
-}
-
-/// A mode of timed calls that a step can be laid against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ModeArg {
-    /// Many calls in a captured graph.
-    Graph,
-    /// Calls with the device's own work between them, less that work.
-    Interleaved,
-    /// Many calls queued one after another.
-    BackToBack,
-}
-
-impl ModeArg {
-    /// Its name in tplens allreduce.
-    pub(super) fn word(self) -> String {
-        self.to_possible_value()
-            .map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    /// The mode in records.
-    pub(super) fn mode(self) -> CallMode {
-        match self {
-            Self::Graph => CallMode::Graph,
-            Self::Interleaved => CallMode::Interleaved,
-            Self::BackToBack => CallMode::BackToBack,
-        }
-    }
 }
 
 impl AblateArgs {
@@ -142,17 +104,11 @@ impl AblateArgs {
         if self.sim.is_none() && self.server.is_empty() {
             return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
         }
-        if let Some(group) = self
-            .groups()
-            .iter()
-            .chain(&self.gpus)
-            .find(|group| group.split(',').count() != self.tp as usize)
-        {
+        let named = self.gpus.as_ref().map(|list| list.split(',').count());
+        if let Some(named) = named.filter(|named| *named != self.tp as usize) {
+            let tp = self.tp;
             return Err(format!(
-                "{group} names {} device(s) and --tp {} needs {}",
-                group.split(',').count(),
-                self.tp,
-                self.tp
+                "--gpus names {named} device(s) and --tp {tp} needs {tp}"
             ));
         }
         Ok(())
@@ -171,12 +127,10 @@ impl AblateArgs {
             "input_tokens": self.load.input_tokens,
             "output_tokens": self.load.output_tokens,
             "arms": self.arms,
-            "pairs": self.groups(),
             "delays": self.delays,
             "controls": self.controls,
             "launches": self.launches,
             "seed": self.seed,
-            "mode": self.mode.map(ModeArg::word),
             "ccl": self.ccl,
             "shim": self.shim,
             "engine_python": self.engine_python,
@@ -184,14 +138,5 @@ impl AblateArgs {
             // Kept without the values of flags that name a secret.
             "server": redacted_arguments(self.server.iter().cloned()),
         })
-    }
-
-    /// The other groups of devices.
-    pub(super) fn groups(&self) -> Vec<String> {
-        let lists = self.pairs.iter().flat_map(|lists| lists.split(';'));
-        lists
-            .map(|list| list.split_whitespace().collect())
-            .filter(|list: &String| !list.is_empty())
-            .collect()
     }
 }

@@ -22,8 +22,6 @@ pub(super) struct Row {
     pub(super) variables: &'static [(&'static str, &'static str)],
     /// Whether it says something only where the engine leaves all-reduces to the library.
     pub(super) library_only: bool,
-    /// Whether it is run where no arm is named.
-    pub(super) by_default: bool,
     /// What it is on a simulated machine.
     pub(super) soft: Soft,
     /// What speaks against it, the first being told.
@@ -53,8 +51,6 @@ pub(super) struct Arm {
     pub(super) row: &'static Row,
     /// Tensor parallel size: 1 for a negative control.
     pub(super) tp: u32,
-    /// Devices in place of those of the other arms.
-    pub(super) group: Option<String>,
     /// What the shim adds to each all-reduce, us.
     pub(super) delay_us: Option<u32>,
 }
@@ -66,7 +62,6 @@ impl Arm {
             name: row.name.to_owned(),
             row,
             tp,
-            group: None,
             delay_us: None,
         }
     }

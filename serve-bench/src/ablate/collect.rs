@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use explain::{Range, StepFrom};
+use explain::Range;
 use import::{CurvePoint, ServeRun, Spread, collectives, serve};
 use record::{CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, Serve, load};
-use serde::{Deserialize, Serialize};
 
 /// From half a 95% interval to the distance of the 5% and 95% quantiles, of a normal distribution: 1.645 over 1.960.
 const TO_QUANTILE: f64 = 1.644_85 / 1.959_96;
@@ -69,63 +68,17 @@ fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Ran
     })
 }
 
-/// What a launch shows of its decode step, each by another metric: launches are compared by one alone.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Steps {
-    /// By the gaps between tokens while every slot decodes.
-    pub(super) gap: Option<Mean>,
-    /// By the time per output token, which may hold steps with somebody's prompt.
-    pub(super) tpot: Option<Mean>,
-}
-
-/// A mean decode step, ms, and how many gaps are behind it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Mean {
-    pub(super) ms: Range,
-    pub(super) n: u64,
-}
-
-/// The metrics of a step, the better one first.
-pub(super) const METRICS: [StepFrom; 2] = [StepFrom::DecodeGap, StepFrom::Tpot];
-
-impl Steps {
-    /// By one metric; `None` where the launch does not show it.
-    pub(super) fn by(&self, metric: StepFrom) -> Option<Mean> {
-        match metric {
-            StepFrom::DecodeGap => self.gap,
-            StepFrom::Tpot => self.tpot,
-            StepFrom::Latency => None,
-        }
-    }
-
-    /// By the better one that it shows, for a line while it runs.
-    pub(super) fn best(&self) -> Option<Mean> {
-        METRICS.iter().find_map(|metric| self.by(*metric))
-    }
-}
-
-/// The metric that all launches show, the better one where both are; else the one that most of them show. `None` without launches.
-pub(super) fn metric(launches: &[&Steps]) -> Option<StepFrom> {
-    let shown = |metric: &StepFrom| {
-        let has = launches.iter().filter(|steps| steps.by(*metric).is_some());
-        has.count()
-    };
-    // Of equal ones the last is taken.
-    let most = METRICS.into_iter().rev().max_by_key(shown)?;
-    (shown(&most) > 0).then_some(most)
-}
-
-/// The mean decode step by each metric that the record of `tplens serve run` in a folder shows.
+/// The mean gap between tokens while every slot decodes, ms, by the record of `tplens serve run` in a folder, and how many gaps there are.
 ///
 /// # Errors
 /// Requests failed, nothing shows a step with an interval, or a simulated server answered where none was asked for.
-pub(super) fn steps(folder: &Path, is_soft: bool) -> Result<Steps, String> {
+pub(super) fn step(folder: &Path, is_soft: bool) -> Result<(Range, u64), String> {
     let run = serve::read(folder).map_err(|error| error.to_string())?;
     match run.simulated.as_ref().filter(|_| !is_soft) {
         Some(name) => Err(format!(
             "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
         )),
-        None => decode_steps(&run),
+        None => decode_step(&run),
     }
 }
 
@@ -169,7 +122,7 @@ fn limits(serve: &Serve) -> MachineLimit {
     }
 }
 
-fn decode_steps(run: &ServeRun) -> Result<Steps, String> {
+fn decode_step(run: &ServeRun) -> Result<(Range, u64), String> {
     match run.failed {
         Some(0) => {}
         Some(failed) => {
@@ -180,27 +133,10 @@ fn decode_steps(run: &ServeRun) -> Result<Steps, String> {
         }
         None => return Err("how many requests failed is not known".to_owned()),
     }
-    let gap = run
-        .decode_gap_ms
-        .filter(|gap| gap.n.is_some_and(|n| n >= LEAST_GAPS));
-    let gap = gap.and_then(|gap| {
-        Some(Mean {
-            ms: range(&gap)?,
-            n: gap.n?,
-        })
-    });
-    let tpot = run.tpot_ms.as_ref().and_then(range);
-    let tpot = tpot.map(|ms| Mean {
-        ms,
-        n: run.output_tokens.unwrap_or(0).saturating_sub(run.completed),
-    });
-    match (gap, tpot) {
-        (None, None) => Err(
-            "nothing shows a decode step with an interval: raise --requests or --output-tokens"
-                .to_owned(),
-        ),
-        (gap, tpot) => Ok(Steps { gap, tpot }),
-    }
+    let enough = |gap: &Spread| Some((range(gap)?, gap.n.filter(|n| *n >= LEAST_GAPS)?));
+    run.decode_gap_ms.as_ref().and_then(enough).ok_or_else(|| {
+        format!("fewer than {LEAST_GAPS} gaps while every slot decodes: raise --requests or --output-tokens")
+    })
 }
 
 /// A mean with its 95% interval as quantiles.
@@ -320,32 +256,5 @@ mod tests {
         assert_eq!(found.late_ms, Some(1.5));
         let limited = found.limited.unwrap();
         assert!(limited.ends_with("the limit: it was starved"), "{limited}");
-    }
-
-    #[test]
-    fn launches_are_compared_by_one_metric_that_all_of_them_show() {
-        let mean = |mid: f64| Mean {
-            ms: Range {
-                low: mid,
-                mid,
-                high: mid,
-            },
-            n: 200,
-        };
-        // A gap of pure decoding, 12 ms, is shorter than a time per token with prompts in it, 13 ms: no slope may mix them.
-        let both = Steps {
-            gap: Some(mean(12.0)),
-            tpot: Some(mean(13.0)),
-        };
-        let only_tpot = Steps { gap: None, ..both };
-        let only_gap = Steps { tpot: None, ..both };
-        assert_eq!(metric(&[&both, &both]), Some(StepFrom::DecodeGap));
-        assert_eq!(metric(&[&both, &only_tpot]), Some(StepFrom::Tpot));
-        assert_eq!(
-            metric(&[&both, &only_tpot, &only_gap, &only_gap]),
-            Some(StepFrom::DecodeGap)
-        );
-        assert_eq!(both.by(StepFrom::Tpot).map(|mean| mean.ms.mid), Some(13.0));
-        assert_eq!(metric(&[]), None);
     }
 }

@@ -35,7 +35,7 @@ impl Plan<'_> {
         if soft {
             return Ok(all);
         }
-        if let Some(devices) = arm.group.as_ref().or(args.gpus.as_ref()) {
+        if let Some(devices) = &args.gpus {
             let used: Vec<&str> = devices.split(',').take(arm.tp as usize).collect();
             let seen = std::env::var(names.visible).ok();
             let shown = visible(&used.join(","), names.visible, seen.as_deref())?;
@@ -81,7 +81,9 @@ impl Plan<'_> {
             _ => first(arm.tp),
         };
         let (tp, batch) = (arm.tp.to_string(), args.load.concurrency.to_string());
-        let (mode, budget) = (self.mode.word(), args.budget.as_secs_f64().to_string());
+        // As --modes takes it.
+        let mode = self.mode.to_string().replace('_', "-");
+        let budget = args.budget.as_secs_f64().to_string();
         let flags = [
             ("--gpus", devices),
             ("--model", args.model.clone()),
@@ -161,7 +163,6 @@ impl Plan<'_> {
         if self.is_told_to_leave(arm) {
             parts.push(NO_OWN_ALL_REDUCE.to_owned());
         }
-        parts.extend(arm.group.as_ref().map(|group| format!("devices {group}")));
         parts.extend(
             arm.delay_us
                 .map(|us| format!("{us} us added to each all-reduce")),

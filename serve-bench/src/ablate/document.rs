@@ -2,37 +2,16 @@
 
 use std::path::Path;
 
-use explain::{Ablation, Change, LEAST_LAUNCHES, StepFrom};
+use explain::{Ablation, LEAST_LAUNCHES, Launch};
 use program::command_line::quoted;
-use program::{Stop, minutes};
-use runner::child::words;
-use runner::run::URL;
+use program::minutes;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::collect::METRICS;
-use super::launch::{self, Measured};
 use super::plan::Plan;
-use crate::explain::range;
-use crate::study::engines::ServerCommand;
-use crate::study::plan::PORT;
-use crate::study::shell::shell;
+use crate::explain::{change, range};
 
-/// What a change is called.
-fn word(change: Change) -> &'static str {
-    match change {
-        Change::Baseline => "baseline",
-        Change::Link => "link",
-        Change::Delay => "delay",
-        Change::Confounded => "confounded",
-        Change::NegativeControl => "control",
-    }
-}
-
-/// The arms, their order, their commands and the time, and what cannot be done.
-///
-/// # Errors
-/// As [`Plan::server`].
-pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<Document, Stop> {
+/// The arms, how each is made, the time, and what cannot be done.
+pub(super) fn plan(plan: &Plan<'_>) -> Document {
     let args = plan.args;
     let (collectives, serve) = plan.seconds();
     let seconds = collectives + serve;
@@ -40,7 +19,7 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<Document, Stop> {
     for arm in &plan.arms {
         arms.row([
             arm.name.clone(),
-            word(arm.change()).to_owned(),
+            change(arm.change()).to_owned(),
             plan.how(arm),
         ]);
     }
@@ -48,10 +27,6 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<Document, Stop> {
     for (name, reason) in &plan.refused {
         refused.row([name.clone(), reason.clone()]);
     }
-    let rounds = plan.order.chunks(plan.arms.len().max(1)).map(|round| {
-        let names = round.iter().map(|arm| plan.arms[*arm].name.as_str());
-        names.collect::<Vec<_>>().join(", ")
-    });
     let mut findings = Vec::new();
     if (args.launches as usize) < LEAST_LAUNCHES {
         let text = format!(
@@ -64,10 +39,8 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<Document, Stop> {
         let text = "The engine's own all-reduce is off in every arm";
         findings.push(Item::of(Tone::Open, text).coded("own-all-reduce-off"));
     }
-    let rounds = Block::list(rounds);
-    let blocks = vec![Block::Code(commands(plan, folder)?)];
     let soft = plan.place.soft.as_ref();
-    Ok(Document {
+    Document {
         title: format!("Ablation of {}", plan.model.name),
         simulated: soft.map(|described| described.name.clone()),
         answer: vec![
@@ -89,44 +62,9 @@ pub(super) fn plan(plan: &Plan<'_>, folder: &Path) -> Result<Document, Stop> {
         sections: vec![
             Section::new("Arms", vec![Block::Table(arms)]),
             Section::detail("Not possible here", vec![Block::Table(refused)]),
-            Section::detail("Order by round", vec![rounds]),
-            Section::detail("Commands of each arm's first launch", blocks),
         ],
         ..Document::default()
-    })
-}
-
-/// The commands of each arm's first launch.
-fn commands(plan: &Plan<'_>, folder: &Path) -> Result<Vec<String>, Stop> {
-    let soft = plan.place.soft.as_ref();
-    let mut lines = Vec::new();
-    for (index, arm) in plan.arms.iter().enumerate() {
-        let number = plan.order.iter().position(|at| *at == index).unwrap_or(0);
-        let of = folder.join(launch::folder(number, arm));
-        let variables = plan.environment(arm, &of).map_err(Stop::Usage)?;
-        let before = variables
-            .iter()
-            .map(|(name, value)| format!("{name}={} ", quoted(value.as_ref())));
-        let before: String = before.collect();
-        let file = |name: &str| soft.is_some().then(|| of.join(name));
-        lines.push(format!("# {}", arm.name));
-        if arm.tp > 1 {
-            let mut words = words("tplens allreduce", &[]);
-            words.extend(plan.bench(arm, file("bench-box.toml").as_deref()));
-            lines.push(format!("{before}{}", shell(&words)));
-        }
-        let port = plan.command.as_ref().and_then(ServerCommand::port);
-        let port = port.unwrap_or(PORT).to_string();
-        let words = plan.server(arm, file("engine-box.toml").as_deref())?;
-        let words = words.into_iter().map(|word| word.replace("{port}", &port));
-        let words: Vec<String> = record::redacted_arguments(words);
-        lines.push(format!("{before}{}", shell(&words)));
-        let url = format!("http://127.0.0.1:{port}");
-        let words = plan.args.load.words(plan.model.vocab, arm.tp);
-        let words: Vec<String> = words.iter().map(|word| word.replace(URL, &url)).collect();
-        lines.push(format!("tplens serve run {}", shell(&words)));
     }
-    Ok(lines)
 }
 
 /// What came of an ablation.
@@ -136,8 +74,6 @@ pub(super) struct Done<'a> {
     pub(super) slope: Document,
     /// Launches that say nothing, with their arms and reasons.
     pub(super) missing: Vec<(usize, &'a str, &'a str)>,
-    /// Launches that do not show the metric of the others.
-    pub(super) other_metric: usize,
     pub(super) file: &'a Path,
 }
 
@@ -156,21 +92,6 @@ pub(super) fn result(done: Done<'_>) -> Document {
         );
         findings.push(Item::of(Tone::Warning, text).coded("launch-missing"));
     }
-    if done.other_metric > 0 {
-        let text = format!(
-            "{} launches show another metric and are left out",
-            done.other_metric
-        );
-        findings.push(Item::of(Tone::Warning, text).coded("launch-missing"));
-    }
-    let metric = match ablation.step_from {
-        Some(StepFrom::DecodeGap) => {
-            "a step is the mean gap between tokens while every slot decodes"
-        }
-        Some(StepFrom::Tpot) => "a step is the mean time per output token",
-        Some(StepFrom::Latency) => "a step is the latency over the tokens",
-        None => "no launch shows a step",
-    };
     let mut next = slope.next;
     next.push(Next::by(
         "explain results of runs with it.",
@@ -186,7 +107,7 @@ pub(super) fn result(done: Done<'_>) -> Document {
         );
     }
     let mut answer = vec![format!(
-        "{} TP{}, {} in flight: {launches} launches of {} arms; {metric}.",
+        "{} TP{}, {} in flight: {launches} launches of {} arms; a step is the mean gap while every slot decodes.",
         ablation.model,
         ablation.tp,
         ablation.batch,
@@ -209,24 +130,20 @@ pub(super) fn result(done: Done<'_>) -> Document {
 }
 
 /// What an arm's launches took, for one line while it runs.
-pub(super) fn launched(launch: &Measured) -> String {
+pub(super) fn launched(launch: &Launch) -> String {
     let collective = launch.collective_us.map_or_else(String::new, |us| {
         format!("all-reduce {} us, ", range(&us, 2))
     });
-    let step = launch.steps.best();
-    let step = step.map_or_else(String::new, |mean| {
-        format!("step {} ms", range(&mean.ms, 3))
-    });
+    let step = range(&launch.step_ms, 3);
     let late = if is_late(launch) {
         "; left out: this machine was busy"
     } else {
         ""
     };
-    format!("{collective}{step}{late}")
+    format!("{collective}step {step} ms{late}")
 }
 
 /// Whether this machine was too busy for a launch of a simulated machine.
-pub(super) fn is_late(launch: &Measured) -> bool {
-    let shown = METRICS.iter().find_map(|metric| launch.by(*metric));
-    shown.is_some_and(|shown| shown.limited.is_some() || shown.is_late())
+pub(super) fn is_late(launch: &Launch) -> bool {
+    launch.limited.is_some() || launch.is_late()
 }

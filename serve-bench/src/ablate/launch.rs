@@ -6,17 +6,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use explain::{Launch, Range, StepFrom};
+use explain::Launch;
 use program::Stop;
 use record::exit;
 use record::write_whole;
 use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd, set_aside};
 use runner::server::ServerSpec;
-use serde::{Deserialize, Serialize};
 use tp_plan::Execution;
 
 use super::arm::{Arm, Soft};
-use super::collect::Steps;
 use super::plan::Plan;
 use super::{collect, delays, soft};
 use crate::study::engines::ServerCommand;
@@ -34,43 +32,8 @@ pub(super) fn folder(number: usize, arm: &Arm) -> String {
     format!("launches/{number:03}-{}", arm.name)
 }
 
-/// What a whole launch measured, as it is kept in its folder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Measured {
-    /// Its place in the order of all launches.
-    order: u32,
-    /// Time of all collectives of a decode step over the number of its all-reduces, us; `None` for one GPU.
-    pub(super) collective_us: Option<Range>,
-    /// Its decode step.
-    pub(super) steps: Steps,
-    /// Its folder below that of the ablation.
-    pub(super) folder: String,
-    /// Of a simulated machine: by how much a mean step was played longer than it is, ms.
-    #[serde(default)]
-    pub(super) late_ms: Option<f64>,
-    /// Of a simulated machine: why the load generator was the limit.
-    #[serde(default)]
-    pub(super) limited: Option<String>,
-}
-
-impl Measured {
-    /// As an ablation keeps it, its step by one metric; `None` where it does not show that.
-    pub(super) fn by(&self, metric: StepFrom) -> Option<Launch> {
-        let step = self.steps.by(metric)?;
-        Some(Launch {
-            order: self.order,
-            collective_us: self.collective_us,
-            step_ms: step.ms,
-            steps: step.n,
-            folder: Some(self.folder.clone()),
-            late_ms: self.late_ms,
-            limited: self.limited.clone(),
-        })
-    }
-}
-
 /// A whole launch that was kept in a folder.
-pub(super) fn kept(folder: &Path) -> Option<Measured> {
+pub(super) fn kept(folder: &Path) -> Option<Launch> {
     let text = bounded::text(&folder.join(FILE), bounded::RESULT).ok()?;
     serde_json::from_str(&text).ok()
 }
@@ -91,7 +54,7 @@ impl Plan<'_> {
         run: &mut Run<'_>,
         number: usize,
         arm: &Arm,
-    ) -> Result<Result<Measured, String>, Stop> {
+    ) -> Result<Result<Launch, String>, Stop> {
         let name = folder(number, arm);
         let folder = run.folder().join(&name);
         set_aside(&folder)?;
@@ -111,7 +74,7 @@ impl Plan<'_> {
                 let why = format!("tplens allreduce found wrong data; see {}", log.display());
                 return Ok(Err(why));
             }
-            match collect::collective_us(&end.folder, &self.planned(arm), self.mode.mode()) {
+            match collect::collective_us(&end.folder, &self.planned(arm), self.mode) {
                 Ok(range) => collective_us = Some(range),
                 Err(reason) => return Ok(Err(reason)),
             }
@@ -142,11 +105,13 @@ impl Plan<'_> {
             if let (Some(reason), None) = (&machine.limited, &self.place.soft) {
                 return Err(reason.clone());
             }
-            Ok(Measured {
+            let (step_ms, steps) = collect::step(&end.folder, boxes.is_some())?;
+            Ok(Launch {
                 order,
                 collective_us,
-                steps: collect::steps(&end.folder, boxes.is_some())?,
-                folder: name,
+                step_ms,
+                steps,
+                folder: Some(name),
                 late_ms: machine.late_ms,
                 limited: machine.limited,
             })

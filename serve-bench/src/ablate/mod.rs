@@ -10,7 +10,6 @@ mod collect;
 mod commands;
 mod delays;
 mod document;
-mod foretold;
 mod launch;
 mod place;
 mod plan;
@@ -23,6 +22,5 @@ mod vendor;
 mod tests;
 
 pub(crate) use self::args::AblateArgs;
-pub(crate) use self::foretold::foretold;
-pub(crate) use self::run::{FILE as ARMS, run};
+pub(crate) use self::run::run;
 pub(crate) use self::table::help as arms_help;

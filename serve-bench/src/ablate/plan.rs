@@ -4,11 +4,11 @@ use std::path::Path;
 
 use boxfile::{BoxFile, Limits};
 use program::Stop;
-use record::{CollectiveKind, PlannedStep};
+use record::{CallMode, CollectiveKind, PlannedStep};
 use stats::rounds;
 use tp_plan::{EngineFacts, Execution, ModelFacts, plan};
 
-use super::args::{AblateArgs, ModeArg};
+use super::args::AblateArgs;
 use super::arm::{Arm, Row, Soft};
 use super::place::Place;
 use super::soft;
@@ -34,7 +34,7 @@ pub(super) struct Plan<'a> {
     /// The arm of each launch, in their order.
     pub(super) order: Vec<usize>,
     /// How timed calls follow each other.
-    pub(super) mode: ModeArg,
+    pub(super) mode: CallMode,
 }
 
 impl<'a> Plan<'a> {
@@ -49,8 +49,8 @@ impl<'a> Plan<'a> {
         command: Option<ServerCommand>,
     ) -> Result<Self, Stop> {
         let mode = match place.facts(args.tp).execution {
-            Execution::Eager => ModeArg::BackToBack,
-            Execution::Graph { .. } => ModeArg::Graph,
+            Execution::Eager => CallMode::BackToBack,
+            Execution::Graph { .. } => CallMode::Graph,
         };
         let mut plan = Self {
             args,
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
             arms: Vec::new(),
             refused: Vec::new(),
             order: Vec::new(),
-            mode: args.mode.unwrap_or(mode),
+            mode,
         };
         plan.check_engine()?;
         plan.choose()?;
@@ -124,10 +124,8 @@ impl<'a> Plan<'a> {
             let by_row = is_named(row.name);
             known.push(row.name.to_owned());
             known.extend(arms.iter().map(|arm| arm.name.clone()));
-            let is_wanted = |arm: &Arm| match args.arms.is_empty() {
-                true => row.by_default,
-                false => by_row || is_named(&arm.name) || row.name == ROWS[0].name,
-            };
+            let is_any = args.arms.is_empty() || by_row || row.name == ROWS[0].name;
+            let is_wanted = |arm: &Arm| is_any || is_named(&arm.name);
             let chosen: Vec<Arm> = arms.into_iter().filter(is_wanted).collect();
             let why_not = self.why_not(row);
             match why_not {

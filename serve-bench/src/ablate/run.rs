@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use boxfile::BoxFile;
-use explain::{Ablation, Arm as Kept};
+use explain::{Ablation, Arm as Kept, Launch};
 use program::command_line::resumes_by;
 use program::show::Show;
 use program::{Stop, outputs, passing_folder, result_folder, say_progress};
@@ -19,9 +19,8 @@ use tp_plan::ModelFacts;
 
 use super::args::AblateArgs;
 use super::arm::Arm;
-use super::collect::{self, Steps};
 use super::document::{self, Done, is_late, launched};
-use super::launch::{self, Measured};
+use super::launch;
 use super::place::Place;
 use super::plan::Plan;
 use crate::study::engines::ServerCommand;
@@ -96,8 +95,7 @@ pub(crate) fn run(
     if args.plan {
         // What was seen of the devices.
         drop(std::fs::remove_dir_all(&folder));
-        let folder = args.out.as_deref().unwrap_or(Path::new("ablation"));
-        return Ok(show.print(&document::plan(&plan, folder)?));
+        return Ok(show.print(&document::plan(&plan)));
     }
     let run = run.map_or_else(open, Ok)?;
     let code = Ablate {
@@ -124,7 +122,7 @@ impl Ablate<'_> {
         let folder = run.folder().to_owned();
         let arm_of = |number: usize| &self.plan.arms[order[number]];
         let kept = |number| launch::kept(&folder.join(launch::folder(number, arm_of(number))));
-        let mut done: Vec<Option<Measured>> = (0..order.len()).map(kept).collect();
+        let mut done: Vec<Option<Launch>> = (0..order.len()).map(kept).collect();
         let before = done.iter().flatten().count();
         if before > 0 {
             (self.say)(&format!("{before} of {} launches are done", order.len()));
@@ -158,10 +156,6 @@ impl Ablate<'_> {
         }
         let ablation = self.write(&folder, &done)?;
         let (slope, decided) = crate::explain::slope_of(&ablation);
-        let is_other = |launch: &&Measured| {
-            let metric = ablation.step_from;
-            metric.is_some_and(|of| launch.by(of).is_none())
-        };
         let missing = failed.iter().map(|(number, reason)| {
             let arm = &self.plan.arms[order[*number]].name;
             (*number, arm.as_str(), reason.as_str())
@@ -170,7 +164,6 @@ impl Ablate<'_> {
             ablation: &ablation,
             slope,
             missing: missing.collect(),
-            other_metric: done.iter().flatten().filter(is_other).count(),
             file: &folder.join(FILE),
         });
         let missing = match failed.is_empty() {
@@ -186,7 +179,7 @@ impl Ablate<'_> {
         run: &mut Run<'_>,
         number: usize,
         arm: &Arm,
-    ) -> Result<Result<Measured, String>, Stop> {
+    ) -> Result<Result<Launch, String>, Stop> {
         let mut launch = self.plan.launch(run, number, arm)?;
         for _ in 0..AGAIN {
             let late = launch.as_ref().is_ok_and(is_late);
@@ -200,15 +193,11 @@ impl Ablate<'_> {
     }
 
     /// Writes what is known now, whole or not at all.
-    fn write(&self, folder: &Path, done: &[Option<Measured>]) -> Result<Ablation, Stop> {
+    fn write(&self, folder: &Path, done: &[Option<Launch>]) -> Result<Ablation, Stop> {
         let plan = self.plan;
         let mut arms: Vec<Kept> = Vec::new();
-        let shown: Vec<&Steps> = done.iter().flatten().map(|launch| &launch.steps).collect();
-        let metric = collect::metric(&shown);
-        let by_metric = |launch: &Measured| launch.by(metric?);
         for (number, launch) in done.iter().enumerate() {
-            // One that does not show the metric of the others says nothing beside them.
-            let Some(launch) = launch.as_ref().and_then(by_metric) else {
+            let Some(launch) = launch.clone() else {
                 continue;
             };
             let arm = &plan.arms[plan.order[number]];
@@ -238,7 +227,7 @@ impl Ablate<'_> {
                 (Some(command), _) => command.is_known().then(|| facts.describe()),
             },
             planned: plan.count(),
-            step_from: metric,
+            step_from: Some(explain::StepFrom::DecodeGap),
             arms,
         };
         let text = serde_json::to_string_pretty(&ablation).context("writing the ablation")?;

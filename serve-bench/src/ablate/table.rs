@@ -7,18 +7,14 @@ use super::args::AblateArgs;
 use super::arm::{Arm, Row, Soft};
 use super::place::Place;
 
-/// Why simulated machines have no such arm.
-const NOT_HEEDED: &str = "the simulated libraries do not heed it, and no box file has times for it";
-
 /// All of them, the baseline first.
-pub(super) static ROWS: [Row; 9] = [
+pub(super) static ROWS: [Row; 5] = [
     Row {
         name: "baseline",
         change: Change::Baseline,
         about: "the box as it is",
         variables: &[],
         library_only: false,
-        by_default: true,
         soft: Soft::Limited(Limits::default),
         checks: &[],
         arms: one,
@@ -29,7 +25,6 @@ pub(super) static ROWS: [Row; 9] = [
         about: "the engine leaves all-reduces to the library",
         variables: &[],
         library_only: true,
-        by_default: true,
         soft: Soft::Not(
             "the engine's own all-reduce is not timed on a simulated machine, so every arm runs without it",
         ),
@@ -42,7 +37,6 @@ pub(super) static ROWS: [Row; 9] = [
         about: "everything between GPUs goes through host memory",
         variables: &[("P2P_DISABLE", "1")],
         library_only: true,
-        by_default: true,
         soft: Soft::Limited(through_host),
         checks: &[has_library, has_peers],
         arms: one,
@@ -53,54 +47,9 @@ pub(super) static ROWS: [Row; 9] = [
         about: "the library's protocol Simple alone",
         variables: &[("PROTO", "Simple")],
         library_only: true,
-        by_default: true,
         soft: Soft::Limited(simple),
         checks: &[has_library],
         arms: one,
-    },
-    Row {
-        name: "proto-ll",
-        change: Change::Link,
-        about: "the library's protocol LL alone",
-        variables: &[("PROTO", "LL")],
-        library_only: true,
-        by_default: false,
-        soft: Soft::Limited(ll),
-        checks: &[has_library],
-        arms: one,
-    },
-    Row {
-        name: "channels-1",
-        change: Change::Link,
-        about: "the library runs on one channel",
-        variables: &[("MAX_NCHANNELS", "1")],
-        library_only: true,
-        by_default: true,
-        soft: Soft::Not(NOT_HEEDED),
-        checks: &[has_library],
-        arms: one,
-    },
-    Row {
-        name: "tree",
-        change: Change::Link,
-        about: "the library's algorithm Tree alone",
-        variables: &[("ALGO", "Tree")],
-        library_only: true,
-        by_default: false,
-        soft: Soft::Not(NOT_HEEDED),
-        checks: &[has_library],
-        arms: one,
-    },
-    Row {
-        name: "gpu-pair",
-        change: Change::Link,
-        about: "other devices, those of --pairs",
-        variables: &[],
-        library_only: false,
-        by_default: true,
-        soft: Soft::Not("a box file's collectives take the same between any of its devices"),
-        checks: &[names_devices],
-        arms: groups,
     },
     Row {
         name: "delay",
@@ -108,7 +57,6 @@ pub(super) static ROWS: [Row; 9] = [
         about: "each all-reduce takes --delays us longer: the positive control",
         variables: &[],
         library_only: true,
-        by_default: true,
         soft: Soft::Limited(Limits::default),
         checks: &[has_library, has_shim],
         arms: delays,
@@ -121,21 +69,14 @@ pub(crate) fn help() -> String {
     for row in &ROWS {
         text.push_str(&format!("  {:<13} {}\n", row.name, row.about));
     }
-    text.push_str("Arms of delay and gpu-pair have names of their own, such as delay-20, which may be given, too.\n");
+    text.push_str(
+        "Arms of delay have names of their own, such as delay-20, which may be given, too.\n",
+    );
     text
 }
 
 fn one(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
     vec![Arm::of(row, args.tp)]
-}
-
-fn groups(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
-    let of = |group: String| Arm {
-        name: format!("{}-{}", row.name, group.replace([',', ':'], "-")),
-        group: Some(group),
-        ..Arm::of(row, args.tp)
-    };
-    args.groups().into_iter().map(of).collect()
 }
 
 fn delays(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
@@ -155,16 +96,8 @@ fn through_host() -> Limits {
 }
 
 fn simple() -> Limits {
-    protocol(Protocol::Simple)
-}
-
-fn ll() -> Limits {
-    protocol(Protocol::Ll)
-}
-
-fn protocol(protocol: Protocol) -> Limits {
     Limits {
-        protocols: vec![protocol],
+        protocols: vec![Protocol::Simple],
         ..Limits::default()
     }
 }
@@ -196,16 +129,6 @@ fn has_peers(_: &AblateArgs, place: &Place) -> Option<String> {
         };
         format!("everything goes through host memory already: {why}")
     })
-}
-
-fn names_devices(args: &AblateArgs, place: &Place) -> Option<String> {
-    if args.groups().is_empty() {
-        return Some("no other devices are named: give --pairs".to_owned());
-    }
-    place
-        .names
-        .is_none()
-        .then(|| "by which variable the server is shown its devices is not known".to_owned())
 }
 
 fn has_shim(args: &AblateArgs, place: &Place) -> Option<String> {

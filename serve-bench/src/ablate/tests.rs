@@ -117,17 +117,8 @@ fn each_soft_box_runs_what_its_tables_tell_apart() {
             "{sim}: {}",
             why(&plan, refused.0)
         );
-        for (name, says) in [
-            ("custom-off", "not timed on a simulated machine"),
-            ("channels-1", "do not heed it"),
-            ("gpu-pair", "between any of its devices"),
-        ] {
-            assert!(
-                why(&plan, name).contains(says),
-                "{sim} {name}: {}",
-                why(&plan, name)
-            );
-        }
+        let custom = why(&plan, "custom-off");
+        assert!(custom.contains("not timed"), "{sim}: {custom}");
         // One embedding and two in each of 32 layers, by the library in every arm.
         assert_eq!(plan.count(), 65, "{sim}");
     }
@@ -162,20 +153,12 @@ fn every_round_has_every_arm_and_every_second_is_the_reverse() {
 #[test]
 fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
     let args = args(
-        "--model qwen2.5-72b --pairs 0,2;1,3 --gpus 0,1 --shim s/libnccl.so.2 --ccl /env/libnccl.so.2 --delays 20 -- vllm serve m",
+        "--model qwen2.5-72b --gpus 0,1 --shim s/libnccl.so.2 --ccl /env/libnccl.so.2 --delays 20 -- vllm serve m",
     );
     let plan = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
     assert_eq!(
         names(&plan),
-        [
-            "baseline",
-            "p2p-off",
-            "proto-simple",
-            "channels-1",
-            "gpu-pair-0-2",
-            "gpu-pair-1-3",
-            "delay-20"
-        ]
+        ["baseline", "p2p-off", "proto-simple", "delay-20"]
     );
     assert!(why(&plan, "custom-off").contains("--engine-python"));
     let own = ["CUDA_VISIBLE_DEVICES=0,1", "VLLM_ALLREDUCE_USE_SYMM_MEM=0"];
@@ -183,11 +166,6 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
     assert_eq!(
         variables(&plan, "p2p-off"),
         [&["NCCL_P2P_DISABLE=1"], &own[..]].concat()
-    );
-    assert_eq!(variables(&plan, "channels-1")[0], "NCCL_MAX_NCHANNELS=1");
-    assert_eq!(
-        variables(&plan, "gpu-pair-1-3")[0],
-        "CUDA_VISIBLE_DEVICES=1,3"
     );
     assert_eq!(
         variables(&plan, "delay-20")[2..],
@@ -261,36 +239,6 @@ fn other_vendors_have_names_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_where_it_was_named() {
-    for (line, says) in [
-        ("--arms p2p-of", "there are baseline, custom-off, p2p-off"),
-        ("--arms channels-1", "do not heed it"),
-        ("--arms delay-30", "no such arm"),
-    ] {
-        let args = args(&format!("--model llama-3.1-8b --sim rtxpro6000-mig {line}"));
-        let reason = soft(&args).unwrap_err();
-        assert!(reason.contains(says), "{reason}");
-    }
-    // An unknown engine may do all-reduces itself, which nobody would have timed.
-    let args = args("--model qwen2.5-72b -- my-server {tp} {port}");
-    let reason = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap_err();
-    assert!(reason.contains("--engine-python"), "{reason}");
-    assert!(real(&args, Vendor::Nvidia, "NVIDIA L40", false).is_ok());
-    for (line, says) in [
-        (
-            "--model m --sim l40x4 -- vllm serve m",
-            "leave the server command out",
-        ),
-        ("--model m", "no server command"),
-        ("--model m --sim l40x4 --gpus 0,1,2", "--tp 2 needs 2"),
-        ("--model m --sim l40x4 --pairs 0,2;1", "1 names 1 device(s)"),
-    ] {
-        let reason = self::args(line).check().unwrap_err();
-        assert!(reason.contains(says), "{reason}");
-    }
-}
-
-#[test]
 fn an_arm_is_told_by_the_flag_that_its_server_gets() {
     let args = args("--sim mxc500x4 --model qwen3-14b --arms delay --delays 5 --launches 1");
     let mut plan = soft(&args).unwrap();
@@ -305,17 +253,4 @@ fn an_arm_is_told_by_the_flag_that_its_server_gets() {
     }
     // 2 x 40 + 1 all-reduces.
     assert_eq!((plan.order.len(), plan.count()), (2, 81));
-}
-
-#[test]
-fn weights_that_do_not_fit_are_refused_before_anything_is_planned() {
-    // 145 GB over two GPUs of 48 GiB (51.5 GB) at 0.9: 72.7 against 46.4; over four 36.3.
-    let two = args("--model qwen2.5-72b --tp 2 --gpus 0,1 -- vllm serve qwen2.5-72b");
-    let refusal = real(&two, Vendor::Nvidia, "NVIDIA L40S", true).unwrap_err();
-    assert!(refusal.contains("67.7 of 43.2 GiB"), "{refusal}");
-    let four = args("--model qwen2.5-72b --tp 4 --gpus 0,1,2,3 -- vllm serve qwen2.5-72b");
-    assert!(real(&four, Vendor::Nvidia, "NVIDIA L40S", true).is_ok());
-    // What is served is not what was planned, so that its weights are not known.
-    let other = args("--model qwen2.5-72b --tp 2 --gpus 0,1 -- vllm serve me/tuned");
-    assert!(real(&other, Vendor::Nvidia, "NVIDIA L40S", true).is_ok());
 }

@@ -63,8 +63,8 @@ impl Beside {
 
     /// Reads for the first time, and every second from now on: right before the measured part.
     /// It waits for a monitor no longer than until it is stopped.
-    pub(crate) fn begin(&self, is_stopped: impl Fn() -> bool) {
-        if let Some(Ok((monitor, _))) = &self.monitor {
+    pub(crate) fn begin(&mut self, is_stopped: impl Fn() -> bool) {
+        if let Some(Ok((monitor, _))) = &mut self.monitor {
             monitor.wait(is_stopped);
         }
         if let Some((_, Ok(counters))) = &self.counters {

@@ -95,23 +95,18 @@ fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
 }
 
 fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
-    let (document, json) = match &cells.cells[..] {
-        [one] if cells.bands.is_empty() => (
-            document::document(one, cells),
-            serde_json::to_string_pretty(one),
-        ),
-        _ => (
-            document::of_cells(cells),
-            serde_json::to_string_pretty(cells),
-        ),
-    };
-    let json = json
-        .map(|text| text + "\n")
-        .map_err(|error| error.to_string());
-    let printed = match (args.flags.json.as_deref(), json) {
-        (Some(path), Ok(json)) if path == Path::new("-") => outputs::print(&json),
-        (Some(path), json) => exit::fold([outputs::write(path, json), show.print(&document)]),
-        (None, _) => show.print(&document),
+    let json = args.flags.json.as_deref();
+    let (document, printed) = match &cells.cells[..] {
+        [one] if cells.bands.is_empty() => {
+            let document = document::document(one, cells);
+            let printed = outputs::with_json(show, &document, one, json);
+            (document, printed)
+        }
+        _ => {
+            let document = document::of_cells(cells);
+            let printed = outputs::with_json(show, &document, cells, json);
+            (document, printed)
+        }
     };
     let all = || cells.cells.iter();
     let is_slower = |band: &Band| band.verdict == Verdict::Regression;

@@ -80,20 +80,15 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, S
             ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         of_model(&slope, &asked).map_err(Stop::Usage)?;
     }
-    let json = json(&slope)?;
-    let is_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if let Some(file) = args.json.as_deref().filter(|_| !is_stdout) {
+    if let Some(file) = &args.json {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
-        write(file, &json)?;
     }
     if let Some(folder) = &args.out {
         outputs::make_folder("--out", folder)?;
-        write(&folder.join(SLOPE), &json)?;
+        write(&folder.join(SLOPE), &json(&slope)?)?;
     }
-    let printed = match is_stdout {
-        true => outputs::print(&json),
-        false => show.print(&documents::slope(&slope)),
-    };
+    let document = documents::slope(&slope);
+    let printed = outputs::with_json(show, &document, &slope, args.json.as_deref());
     Ok(exit::fold([printed, code(&slope)]))
 }
 

@@ -127,32 +127,8 @@ pub(crate) struct EngineArgs {
     max_num_batched_tokens: Option<u32>,
 
     /// How the engine stores its cache of keys and values, where it is set [default: as the model says].
-    #[arg(long, value_enum, value_name = "TYPE")]
-    kv_cache_dtype: Option<CacheType>,
-}
-
-/// Types of the cache, as vLLM and SGLang spell them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CacheType {
-    Auto,
-    Bf16,
-    Bfloat16,
-    Fp8,
-    #[value(name = "fp8_e4m3")]
-    Fp8E4m3,
-    #[value(name = "fp8_e5m2")]
-    Fp8E5m2,
-}
-
-impl CacheType {
-    /// Bytes of an element; `None` where the model says.
-    fn bytes(self) -> Option<u32> {
-        match self {
-            Self::Auto => None,
-            Self::Bf16 | Self::Bfloat16 => Some(2),
-            Self::Fp8 | Self::Fp8E4m3 | Self::Fp8E5m2 => Some(1),
-        }
-    }
+    #[arg(long, value_name = "TYPE", value_parser = cache_bytes)]
+    kv_cache_dtype: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -181,7 +157,7 @@ impl EngineArgs {
             max_num_seqs: self.max_num_seqs,
             max_batched_tokens: self.max_num_batched_tokens,
             library_only: self.disable_custom_all_reduce,
-            kv_cache_bytes: self.kv_cache_dtype.and_then(CacheType::bytes),
+            kv_cache_bytes: self.kv_cache_dtype.filter(|bytes| *bytes > 0),
         }
     }
 
@@ -255,43 +231,6 @@ impl ExplainArgs {
         }
     }
 
-    /// Every file and folder that is read, with its flag.
-    pub(super) fn read(&self) -> Vec<(&'static str, PathBuf)> {
-        let pair = &self.pair;
-        let several = [
-            ("--tp1", &self.tp1),
-            ("--tp2", &self.tp2),
-            ("--tp4", &self.tp4),
-            ("--tp8", &self.tp8),
-            ("--a", &pair.a),
-            ("--b", &pair.b),
-            ("--allreduce", &self.allreduce),
-            ("--allreduce-a", &pair.allreduce_a),
-            ("--allreduce-b", &pair.allreduce_b),
-            ("--half", &self.half),
-            ("--engine-log", &self.engine_log),
-        ];
-        let one = [
-            ("--ablation", &self.ablation),
-            ("--trace", &self.trace),
-            ("--links", &self.links),
-            ("--links-a", &pair.links_a),
-            ("--links-b", &pair.links_b),
-        ];
-        let named = [("--model", &self.model), ("--box", &self.box_name)];
-        let several = several
-            .into_iter()
-            .flat_map(|(flag, files)| files.iter().map(move |file| (flag, file.clone())));
-        let one = one
-            .into_iter()
-            .filter_map(|(flag, file)| Some((flag, file.clone()?)));
-        // A name that came with the program may stand for a file.
-        let named = named
-            .into_iter()
-            .filter_map(|(flag, name)| Some((flag, PathBuf::from(name.as_ref()?))));
-        several.chain(one).chain(named).collect()
-    }
-
     /// What was said of model, box and engine, without any file of results.
     ///
     /// # Errors
@@ -345,5 +284,15 @@ impl ExplainArgs {
             engine_logs: self.engine.logs(&self.engine_log)?,
             ..Sources::default()
         })
+    }
+}
+
+/// Bytes of an element of the cache by the engine's name of its type; 0 for the model's own.
+fn cache_bytes(text: &str) -> Result<u32, String> {
+    match text {
+        "auto" => Ok(0),
+        "fp8" | "fp8_e4m3" | "fp8_e5m2" => Ok(1),
+        "bf16" | "bfloat16" => Ok(2),
+        _ => Err("the types are auto, bf16, bfloat16, fp8, fp8_e4m3, fp8_e5m2".to_owned()),
     }
 }

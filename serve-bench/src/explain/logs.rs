@@ -234,14 +234,4 @@ mod tests {
         // One GPU has nothing to reach.
         assert_eq!(log("alone", 1).said().peers, None);
     }
-
-    #[test]
-    fn what_contradicts_is_said_and_not_guessed() {
-        let around = Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, None);
-        let flags = EngineFlags::default();
-        let four = engines(&[log("four", 4)], flags, &[1, 2], &around).unwrap_err();
-        assert!(four.contains("of which no result was given"), "{four}");
-        let twice = engines(&[log("a", 2), log("b", 2)], flags, &[1, 2], &around).unwrap_err();
-        assert!(twice.contains("one log for each size"), "{twice}");
-    }
 }

@@ -8,7 +8,6 @@ mod documents;
 mod logs;
 mod pair;
 mod pair_args;
-mod replaced;
 mod seen;
 pub(crate) mod sources;
 mod study;
@@ -26,7 +25,7 @@ use view::Document;
 
 pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::{EngineArgs, ExplainArgs};
-pub(crate) use self::documents::{prediction, range};
+pub(crate) use self::documents::{change, prediction, range};
 pub(crate) use self::sources::{EngineFlags, EvidenceFiles, Sources};
 pub(crate) use self::study::{OfSize, of_study};
 
@@ -39,36 +38,16 @@ const EXPLANATION: &str = "explanation.json";
 /// Seed of the draws, so that the same files give the same explanation.
 const SEED: u64 = 0x0074_706c_656e_7331;
 
-/// Where an explanation goes.
+/// What an explanation is written to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
-    json: Vec<PathBuf>,
-    html: Vec<PathBuf>,
-    printed: Printed,
-    /// How much is printed.
+    /// JSON, beside the screen; `-` in place of it.
+    json: Option<PathBuf>,
+    /// Folder of both.
+    out: Option<PathBuf>,
+    html: Option<PathBuf>,
     show: Show,
-    /// The slope test beside it.
     slope: Option<Slope>,
-}
-
-/// What goes to standard output.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Printed {
-    #[default]
-    Text,
-    Json,
-    Html,
-}
-
-impl Wanted {
-    /// Both files in a folder.
-    pub(crate) fn all_in(folder: &Path) -> Self {
-        Self {
-            json: vec![folder.join(EXPLANATION)],
-            html: vec![folder.join(PAGE)],
-            ..Self::default()
-        }
-    }
 }
 
 /// Explains what the command line names, and gives the exit code.
@@ -90,40 +69,21 @@ pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
         true => Some(args.sources().map_err(Stop::Usage)?),
         false => None,
     };
-    let is_stdout = |file: &&PathBuf| file.as_path() == Path::new("-");
-    let json = args.json.as_ref().filter(|file| !is_stdout(file));
-    let html = args.html.as_ref().filter(|file| !is_stdout(file));
-    let printed = match (
-        args.json.iter().any(|file| is_stdout(&file)),
-        args.html.iter().any(|file| is_stdout(&file)),
-    ) {
-        (true, true) => {
-            return Err(Stop::Usage(
-                "--json - and --html - both want standard output; give one of them a file"
-                    .to_owned(),
-            ));
-        }
-        (true, false) => Printed::Json,
-        (false, true) => Printed::Html,
-        (false, false) => Printed::Text,
-    };
-    for (flag, file) in [("--json", json), ("--html", html)] {
+    for (flag, file) in [("--json", &args.json), ("--html", &args.html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
-            outputs::check_not_read(flag, file, &args.read()).map_err(Stop::Usage)?;
         }
     }
-    let mut wanted = Wanted::default();
     if let Some(folder) = &args.out {
-        replaced::check(folder).map_err(Stop::Usage)?;
         outputs::make_folder("--out", folder)?;
-        wanted = Wanted::all_in(folder);
     }
-    wanted.json.extend(json.cloned());
-    wanted.html.extend(html.cloned());
-    wanted.printed = printed;
-    wanted.slope = slope;
-    wanted.show = show;
+    let wanted = Wanted {
+        json: args.json.clone(),
+        out: args.out.clone(),
+        html: args.html.clone(),
+        show,
+        slope,
+    };
     let priors = known(&args.prior)?;
     let Some(sources) = sources else {
         return pair::links(args, &args.pair, &priors, &wanted);
@@ -148,18 +108,13 @@ fn deliver<T: Serialize>(
     document: &Document,
     code: u8,
 ) -> Result<u8, Stop> {
-    for file in &wanted.json {
-        write(file, &json(found)?)?;
+    if let Some(folder) = &wanted.out {
+        write(&folder.join(EXPLANATION), &json(found)?)?;
+        write(&folder.join(PAGE), &document.html())?;
     }
-    for file in &wanted.html {
-        write(file, &document.html())?;
-    }
-    let printed = match wanted.printed {
-        Printed::Json => outputs::print(&json(found)?),
-        Printed::Html => outputs::print(&document.html()),
-        Printed::Text => wanted.show.print(document),
-    };
-    Ok(exit::fold([printed, code]))
+    let page = crate::show::page(wanted.html.as_deref(), document);
+    let printed = outputs::with_json(wanted.show, document, found, wanted.json.as_deref());
+    Ok(exit::fold([printed, page, code]))
 }
 
 /// What the files hold, and what comes of it.

@@ -33,12 +33,6 @@ pub(super) fn links(
     priors: &Priors,
     wanted: &Wanted,
 ) -> Result<u8, Stop> {
-    if let Some(file) = pair.a.iter().find(|file| is_among(file, &pair.b)) {
-        return Err(Stop::Usage(format!(
-            "{} is given on both sides: name two different results",
-            file.display()
-        )));
-    }
     let said = [
         Said {
             name: "A",
@@ -77,12 +71,6 @@ pub(super) fn links(
         &documents::links(&a, &b, &comparison),
         code,
     )
-}
-
-/// Whether a file is one of those, by whatever name.
-fn is_among(file: &Path, others: &[PathBuf]) -> bool {
-    let whole = |file: &Path| std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    others.iter().any(|other| whole(other) == whole(file))
 }
 
 /// The tensor parallel size: as given, else as the first file that says one.

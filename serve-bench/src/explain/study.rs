@@ -1,10 +1,10 @@
 //! What a study explains: each size against one GPU, each size against the one before it, and one page with all of it.
 //!
-//! A log of a server or an ablation that does not fit is left out with the reason: what was measured is explained without it.
+//! A log of a server that does not fit is left out with the reason: what was measured is explained without it.
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{Explanation, Inputs, Priors, Slope};
+use ::explain::{Explanation, Inputs, Priors};
 use program::Stop;
 use program::show::Show;
 use record::exit;
@@ -12,7 +12,7 @@ use view::{Document, Section};
 
 use super::logs::EngineLogFile;
 use super::sources::Sources;
-use super::{PAGE, ablation, code, documents, explained, json, write};
+use super::{PAGE, code, documents, explained, json, write};
 
 /// One size of a study, with what was measured of it.
 #[derive(Debug, Clone)]
@@ -23,8 +23,6 @@ pub(crate) struct OfSize {
     pub(crate) sources: Sources,
     /// Logs of the servers that the study started.
     pub(crate) logs: Vec<PathBuf>,
-    /// Arms of an ablation of this size.
-    pub(crate) ablation: Option<PathBuf>,
 }
 
 /// Explains a study: writes `explanation-tpN.json` and `.html` for each size, the same for each size against the one before it,
@@ -52,7 +50,7 @@ pub(crate) fn of_study(
         .iter()
         .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == 1));
     for size in sizes.iter().filter(|_| has_one || sizes.len() == 1) {
-        let (inputs, explanation) = with_slope(size, say)?;
+        let (inputs, explanation) = explained(&size.sources, None, &[])?;
         let document = documents::explanation(&inputs, &explanation);
         keep(
             folder,
@@ -106,21 +104,6 @@ fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
 
 fn left_out(file: &Path) -> String {
     format!("{} is left out of the explanation", file.display())
-}
-
-/// The explanation of a size, with its slope test where there is one that fits.
-fn with_slope(size: &OfSize, say: &dyn Fn(&str)) -> Result<(Inputs, Explanation), Stop> {
-    let Some(file) = &size.ablation else {
-        return explained(&size.sources, None, &[]);
-    };
-    let attempt = |slope: Slope| explained(&size.sources, Some(&slope), &[]);
-    match ablation::read(file).and_then(attempt) {
-        Err(Stop::Usage(reason)) => {
-            say(&format!("{}: {reason}", left_out(file)));
-            explained(&size.sources, None, &[])
-        }
-        done => done,
-    }
 }
 
 /// A size against the one before it, without the run on one GPU.

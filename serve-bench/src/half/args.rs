@@ -30,10 +30,6 @@ pub(crate) struct HalfModelArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) write: Option<PathBuf>,
 
-    /// Print JSON instead of text.
-    #[arg(long, conflicts_with = "run")]
-    pub(super) json: bool,
-
     /// Start the server, put a closed-loop load on it and end it; the result is in --out.
     #[arg(long)]
     pub(super) run: bool,

@@ -1,35 +1,13 @@
-//! A half model as a document and as JSON.
+//! A half model as a document.
 
-use serde_json::json;
 use tp_plan::HalfModel;
-use view::{Block, Document, Section, Table};
+use view::{Block, Document, Section};
 
 use crate::study::shell::shell;
 
 /// What a person reads: the command, what the share is, and what to know of it.
 pub(super) fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document {
     let facts = &half.facts;
-    let width = facts
-        .experts
-        .map_or(facts.intermediate, |experts| experts.intermediate);
-    let mut table = Table::under([
-        "heads",
-        "KV heads",
-        "head size",
-        "width",
-        "vocabulary",
-        "GB of weights",
-    ]);
-    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-    let gigabytes = facts.weight_bytes as f64 / 1e9;
-    table.row([
-        facts.heads.to_string(),
-        facts.kv_heads.to_string(),
-        facts.head_dim.to_string(),
-        width.to_string(),
-        facts.vocab.to_string(),
-        format!("{gigabytes:.2}"),
-    ]);
     Document {
         title: facts.name.clone(),
         answer: vec![format!(
@@ -38,26 +16,10 @@ pub(super) fn document(half: &HalfModel, command: &[String], is_written: bool) -
         )],
         sections: vec![
             Section::new("Command", vec![Block::Code(vec![shell(command)])]),
-            Section::new("The share of one rank", vec![Block::Table(table)]),
             Section::new("Notes", vec![Block::list(notes(half, is_written).cloned())]),
         ],
         ..Document::default()
     }
-}
-
-/// What a program reads.
-pub(super) fn json(half: &HalfModel, command: &[String], is_written: bool) -> String {
-    let value = json!({
-        "model": half.model,
-        "tp": half.tp,
-        "engine": half.engine,
-        "command": command,
-        "overrides": half.overrides,
-        "config": half.config,
-        "facts": half.facts,
-        "notes": notes(half, is_written).collect::<Vec<_>>(),
-    });
-    format!("{value:#}\n")
 }
 
 /// What to know; of a written configuration only where one is.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tp_plan::{HalfModel, ModelFacts, hub_id};
 
 use super::args::HalfModelArgs;
-use super::document::{document, json as as_json};
+use super::document::document;
 use crate::study;
 use crate::study::load::LOAD_DEADLINE;
 use crate::study::shell::missing;
@@ -63,11 +63,7 @@ pub(crate) fn run(
     if let Some(run) = run {
         return measured(args, &half, command, run);
     }
-    let is_written = written.is_some();
-    Ok(match args.json {
-        true => outputs::print(&as_json(&half, &command, is_written)),
-        false => show.print(&document(&half, &command, is_written)),
-    })
+    Ok(show.print(&document(&half, &command, written.is_some())))
 }
 
 /// What decides what is measured. A folder holds one run, and this never changes.
@@ -261,16 +257,6 @@ mod tests {
         assert_eq!(
             begin("--model meta-llama/Llama-3.1-8B"),
             "vllm serve meta-llama/Llama-3.1-8B"
-        );
-    }
-
-    #[test]
-    fn a_model_that_no_flag_reaches_is_written_first() {
-        let error = words("--model qwen2.5-vl-72b", None).unwrap_err();
-        assert!(error.contains("--write DIR"), "{error}");
-        assert_eq!(
-            words("--model qwen2.5-vl-72b --engine sglang", Some("share")).unwrap(),
-            "python3 -m sglang.launch_server --model-path share --tp-size 1 --load-format dummy --skip-tokenizer-init"
         );
     }
 }

@@ -80,18 +80,7 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         laws: laws(&lines),
         lines,
     };
-    let json = serde_json::to_string_pretty(&report).map(|json| json + "\n");
-    let json = json.map_err(|error| error.to_string());
-    let is_stdout = args
-        .json
-        .as_deref()
-        .is_some_and(|file| file.as_os_str() == "-");
-    let shown = match (is_stdout, &json) {
-        (true, Ok(json)) => outputs::print(json),
-        _ => show.print(&document(&report)),
-    };
-    let file = args.json.as_deref().filter(|_| !is_stdout);
-    let written = file.map_or(exit::DONE, |file| outputs::write(file, json));
+    let shown = outputs::with_json(show, &document(&report), &report, args.json.as_deref());
     let right = if is_right {
         exit::DONE
     } else {
@@ -102,7 +91,7 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
     } else {
         exit::DONE
     };
-    exit::fold([shown, written, right, some])
+    exit::fold([shown, right, some])
 }
 
 /// What one rank sends of a prompt: its share of each block of each layer, keys and values apart.

@@ -6,13 +6,10 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-
 use ::explain::{DRAWS, PredictError, predict};
 use program::show::Show;
 use program::{Stop, outputs, say};
 use record::exit;
-use record::write_whole;
 
 pub(crate) use self::args::PredictArgs;
 
@@ -25,11 +22,7 @@ const SEED: u64 = 0x0074_706c_656e_7332;
 /// # Errors
 /// Files or names that cannot be used or contradict each other, or a file that cannot be written.
 pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
-    if let Some(file) = args
-        .json
-        .as_ref()
-        .filter(|file| file.as_path() != Path::new("-"))
-    {
+    if let Some(file) = &args.json {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let inputs = sources::read(args).map_err(Stop::Usage)?;
@@ -41,17 +34,11 @@ pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
         }
         Err(error) => return Err(Stop::Usage(error.to_string())),
     };
-    let json = || -> Result<String, Stop> {
-        let text = serde_json::to_string_pretty(&prediction).map_err(anyhow::Error::from)?;
-        Ok(text + "\n")
-    };
     let document = crate::explain::prediction(&prediction);
-    Ok(match args.json.as_deref() {
-        Some(file) if file == Path::new("-") => outputs::print(&json()?),
-        Some(file) => {
-            write_whole(file, json()?.as_bytes()).map_err(|error| Stop::Internal(error.into()))?;
-            show.print(&document)
-        }
-        None => show.print(&document),
-    })
+    Ok(outputs::with_json(
+        show,
+        &document,
+        &prediction,
+        args.json.as_deref(),
+    ))
 }

@@ -74,21 +74,8 @@ pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
         return exit::INCONCLUSIVE;
     };
     let document = document(&parts);
-    let json = serde_json::to_string_pretty(&parts).map(|json| json + "\n");
-    let json = json.map_err(|error| error.to_string());
-    let is_stdout = args
-        .json
-        .as_deref()
-        .is_some_and(|file| file.as_os_str() == "-");
-    let shown = match (is_stdout, &json) {
-        (true, Ok(json)) => outputs::print(json),
-        _ => show.print(&document),
-    };
-    let file = args.json.as_deref().filter(|_| !is_stdout);
-    let written = file.map_or(exit::DONE, |file| outputs::write(file, json));
     exit::fold([
-        shown,
-        written,
+        outputs::with_json(show, &document, &parts, args.json.as_deref()),
         crate::show::page(args.html.as_deref(), &document),
     ])
 }

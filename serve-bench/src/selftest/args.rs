@@ -13,16 +13,7 @@ pub(crate) struct Args {
     /// Streams at once, one line of the table each.
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', default_values_t = [4, 64, 256], value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) streams: Vec<u32>,
-    /// Requests per second of the line in an open loop.
-    #[arg(long, value_name = "RATE", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub(super) rate: u32,
-    /// Output tokens of each request.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(4..=10_000))]
-    pub(super) tokens: u32,
     /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Keep the client's results in this folder, which must not be there yet.
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
 }

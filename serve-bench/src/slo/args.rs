@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use program::command_line::seconds;
 use program::seed_of_now;
 use record::redacted_arguments;
+use serde_json::{Value, json};
 
 use super::objective::Objective;
+use super::report::{SCHEMA, SETTINGS};
 use super::search::Bounds;
-use super::settings::{SCHEMA, Settings, seed_of};
 use crate::load::without_headers;
 
 /// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
@@ -110,7 +111,7 @@ impl Search {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
             Self::Concurrency => "concurrency",
@@ -147,11 +148,11 @@ impl SloArgs {
         &self.objectives
     }
 
-    /// The settings of the search, for its folder; the seed is that of the command line, or of the search that the folder holds.
+    /// What was searched, for its folder, where only the same search goes on.
     ///
     /// # Errors
     /// In words: bounds or flags that do not go together.
-    pub(super) fn settings(&self, folder: &Path) -> Result<Settings, String> {
+    pub(super) fn settings(&self, seed: u64) -> Result<Value, String> {
         let is_own = |word: &String| {
             let flag = word.split('=').next().unwrap_or_default();
             let limits = ["--max-concurrency", "--concurrency"].contains(&flag);
@@ -164,22 +165,28 @@ impl SloArgs {
         }
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
-        Ok(Settings {
-            schema: SCHEMA,
-            search: self.search.name().to_owned(),
-            slo: self.objectives.iter().map(ToString::to_string).collect(),
-            bounds: self.bounds()?,
-            window_s: self.window.as_secs_f64(),
-            rounds: self.rounds,
-            seed: self
-                .seed
-                .or_else(|| seed_of(folder))
-                .unwrap_or_else(seed_of_now),
-            load,
-        })
+        let slo: Vec<String> = self.objectives.iter().map(ToString::to_string).collect();
+        Ok(json!({
+            "schema": SCHEMA,
+            "search": self.search.name(),
+            "slo": slo,
+            "bounds": self.bounds()?,
+            "window_s": self.window.as_secs_f64(),
+            "rounds": self.rounds,
+            "seed": seed,
+            "load": load,
+        }))
     }
 
-    fn bounds(&self) -> Result<Bounds, String> {
+    /// The seed of the first run: of the command line, of the search that the folder holds, or another one.
+    pub(super) fn seed(&self, folder: &Path) -> u64 {
+        let kept = bounded::text(&folder.join(SETTINGS), bounded::SETTINGS).ok();
+        let kept =
+            kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seed"].as_u64());
+        self.seed.or(kept).unwrap_or_else(seed_of_now)
+    }
+
+    pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
         let (start, least, most) = match self.search {
             Search::Rate => {

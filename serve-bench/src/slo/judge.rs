@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::objective::{Objective, Seen};
 use super::search::Verdict;
 use super::sustained::{Sustained, sustained};
-use crate::attempt::of_client;
 
 /// Part of the requests that must succeed for latencies to speak for the load.
 const SUCCEEDED: f64 = 0.95;
@@ -149,6 +148,20 @@ impl Sustained {
             },
         }
     }
+}
+
+/// What failed requests say where this machine, and not the server, had no more files or ports.
+const OF_THE_CLIENT: [&str; 2] = ["os error 24", "os error 99"];
+
+/// The code of why a run says nothing about the server, because the load generator was the limit.
+fn of_client(serve: &Serve) -> Option<&str> {
+    let client = serve.client.as_ref();
+    if let Some(code) = client.and_then(|client| client.invalid.first()) {
+        return Some(code);
+    }
+    let mut errors = serve.requests.iter().filter_map(|one| one.error.as_ref());
+    let is_own = errors.any(|error| OF_THE_CLIENT.iter().any(|own| error.seen.contains(own)));
+    is_own.then_some("client-out-of-files")
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@ mod objective;
 mod report;
 mod run;
 mod search;
-mod settings;
 pub(crate) mod sustained;
 #[cfg(test)]
-mod virtual_engine;
+mod tests;
 
 pub(crate) use self::args::SloArgs;
 pub(crate) use self::run::run;

@@ -8,6 +8,12 @@ use super::limit::Limit;
 use super::objective::Objective;
 use super::search::{Found, Trial};
 
+/// The version of the answer and of the settings.
+pub(super) const SCHEMA: u32 = 1;
+
+/// What was searched, in the folder.
+pub(super) const SETTINGS: &str = "settings.json";
+
 /// A run and the verdict on its load, with the earlier runs of the same load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Decision {

@@ -3,23 +3,20 @@
 //! What the search knows is in the records of those folders. A search that was broken off reads them again, comes to the same
 //! decisions, and resumes the run that is missing.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use program::show::Show;
 use program::{Stop, outputs, result_folder, say_progress};
 use record::exit;
-use record::{Record, Serve, write_whole};
+use record::{Payload, Record, Serve, write_whole};
 use runner::Interrupt;
-use runner::run::{Progress, hold_folder};
+use runner::run::{Leaves, Progress, Run, Step, complete};
 
 use super::args::SloArgs;
 use super::document::{document, why, word};
 use super::judge::judge;
-use super::report::{Answer, Decision};
-use super::search::{Found, Next, Outcome, Trial};
-use super::settings::{self, SCHEMA, Settings};
-use crate::attempt::{self, complete, serve};
+use super::report::{Answer, Decision, SCHEMA, SETTINGS};
+use super::search::{Bounds, Found, Next, Outcome, Trial};
+use crate::study::load::LOAD_DEADLINE;
 
 /// The answer and every decision, as JSON.
 const ANSWER: &str = "slo.json";
@@ -37,24 +34,19 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let file = args.json.as_deref().filter(|file| *file != Path::new("-"));
-    if let Some(file) = file {
+    if let Some(file) = &args.json {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let folder = result_folder(args.out.as_deref(), "slo");
-    let settings = args.settings(&folder).map_err(Stop::Usage)?;
-    let text = serde_json::to_string_pretty(&settings).map_err(anyhow::Error::from)? + "\n";
-    let is_kept = attempt::keep(&folder, settings::FILE, text.as_bytes())?;
+    let seed = args.seed(&folder);
+    let settings = args.settings(seed).map_err(Stop::Usage)?;
+    outputs::check_folder("--out", &folder).map_err(Stop::Usage)?;
     let tell = |progress: &Progress<'_>| say_progress(progress, say);
-    let _held = hold_folder(&folder, interrupt, &tell)?;
-    if is_kept {
-        say(&format!("resumes the search in {}", folder.display()));
-    }
     let mut search = Search {
         args,
-        settings,
-        folder,
-        interrupt,
+        bounds: args.bounds().map_err(Stop::Usage)?,
+        seed,
+        run: Run::open(&folder, ("a search", SETTINGS), &settings, interrupt, &tell)?,
         say,
         records: Vec::new(),
         decisions: Vec::new(),
@@ -62,31 +54,24 @@ pub(crate) fn run(
     let found = search.all()?;
     let answer = search.answer(Some(found));
     search.keep(&answer)?;
-    let folder = &search.folder;
     let page = folder.join(PAGE);
     let document = document(&answer);
-    let mut codes = vec![outputs::write(&page, Ok(document.html()))];
-    let json = answer.json();
-    if let Some(file) = file {
-        codes.push(outputs::write(file, json.clone()));
-    }
-    codes.push(match (args.json.is_some() && file.is_none(), json) {
-        (false, _) => show.print(&document),
-        (true, Ok(json)) => outputs::print(&json),
-        (true, Err(error)) => return Err(anyhow!(error).into()),
-    });
+    let codes = [
+        outputs::write(&page, Ok(document.html())),
+        outputs::with_json(show, &document, &answer, args.json.as_deref()),
+        code(&search, &found),
+    ];
     say(&format!(
         "result: {}, the page is {}",
         folder.display(),
         page.display()
     ));
-    codes.push(code(&search, &found));
     Ok(exit::fold(codes))
 }
 
 /// Whether there is an answer.
 fn code(search: &Search<'_>, found: &Found) -> u8 {
-    let bounds = &search.settings.bounds;
+    let bounds = &search.bounds;
     let is_answer = match found.outcome {
         Outcome::Found => true,
         Outcome::Wide | Outcome::ClientLimit => false,
@@ -102,9 +87,9 @@ fn code(search: &Search<'_>, found: &Found) -> u8 {
 
 struct Search<'a> {
     args: &'a SloArgs,
-    settings: Settings,
-    folder: PathBuf,
-    interrupt: &'a Interrupt,
+    bounds: Bounds,
+    seed: u64,
+    run: Run<'a>,
     say: &'a dyn Fn(&str),
     /// The record of each run, in the order of the decisions.
     records: Vec<Record>,
@@ -116,7 +101,7 @@ impl Search<'_> {
     fn all(&mut self) -> Result<Found, Stop> {
         loop {
             let trials: Vec<Trial> = self.decisions.iter().map(Decision::trial).collect();
-            let at = match self.settings.bounds.next(&trials) {
+            let at = match self.bounds.next(&trials) {
                 Next::Done(found) => return Ok(found),
                 Next::Run(at) => at,
             };
@@ -135,45 +120,47 @@ impl Search<'_> {
     /// Makes the next run, where its folder does not hold it already, and judges its load by all its runs.
     fn decide(&mut self, at: f64) -> Result<Decision, Stop> {
         let number = self.decisions.len() + 1;
-        let name = format!("run-{number:02}-{at}");
-        let folder = self.folder.join(&name);
-        let search = self.args.search();
-        let about = format!("{name}: {at} {}", search.unit());
-        let record = match complete(&folder) {
-            Some(record) => {
-                (self.say)(&format!("{about}, measured before"));
-                record
-            }
-            None => {
-                (self.say)(&format!("{about}, {}", self.args.length(at)));
-                self.measure(&name, number, at)?
-            }
-        };
+        let step = self.step(number, at);
+        let folder = self.run.step(&step)?.folder;
+        let record = complete(&folder).with_context(|| format!("{} is gone", folder.display()))?;
         let same = (self.decisions.iter().zip(&self.records))
             .filter(|(decision, _)| decision.at == at)
             .map(|(_, record)| record);
         let runs: Vec<&Serve> = same.chain([&record]).filter_map(serve).collect();
         let judged = judge(self.args.objectives(), &runs);
         let objectives = self.args.objectives();
-        let decision = Decision::new(number, at, name, judged, objectives, serve(&record));
+        let decision = Decision::new(number, at, step.name, judged, objectives, serve(&record));
         self.records.push(record);
         Ok(decision)
     }
 
-    fn measure(&self, name: &str, number: usize, at: f64) -> Result<Record, Stop> {
-        let mut flags = self.args.load.clone();
-        let seed = self.settings.seed.wrapping_add(number as u64 - 1);
+    /// A run of the search, with prompts of its own.
+    fn step(&self, number: usize, at: f64) -> Step {
+        let mut arguments = self.args.load.clone();
+        let seed = self.seed.wrapping_add(number as u64 - 1);
         for (flag, value) in [
             (self.args.search().flag(), at.to_string()),
             ("--num-prompts", self.args.requests(at).to_string()),
             ("--seed", seed.to_string()),
         ] {
-            flags.extend([flag.to_owned(), value]);
+            arguments.extend([flag.to_owned(), value]);
         }
-        let log = self.folder.join(format!("{name}.log"));
-        let folder = self.folder.join(name);
-        attempt::measure(&self.folder, &folder, flags, &log, self.interrupt)?
-            .map_err(|reason| Stop::Refused(reason.into()))
+        Step {
+            name: format!("run-{number:02}-{at}"),
+            about: format!(
+                "{at} {}, {}",
+                self.args.search().unit(),
+                self.args.length(at)
+            ),
+            command: "serve run",
+            arguments,
+            environment: Vec::new(),
+            needs: None,
+            leaves: Leaves::Record,
+            // How many runs there will be is not known.
+            seconds: 0.0,
+            deadline: LOAD_DEADLINE,
+        }
     }
 
     fn answer(&self, found: Option<Found>) -> Answer {
@@ -186,9 +173,9 @@ impl Search<'_> {
         Answer {
             schema: SCHEMA,
             simulated,
-            search: self.settings.search.clone(),
+            search: self.args.search().name().to_owned(),
             unit: self.args.search().unit().to_owned(),
-            slo: self.settings.slo.clone(),
+            slo: objectives.clone().map(ToString::to_string).collect(),
             limits_ms: objectives.map(|one| one.limit_ms).collect(),
             found,
             runs: self.decisions.clone(),
@@ -198,7 +185,15 @@ impl Search<'_> {
     /// Writes the answer so far.
     fn keep(&self, answer: &Answer) -> Result<(), Stop> {
         let text = answer.json().map_err(|error| anyhow!(error))?;
-        let file = self.folder.join(ANSWER);
+        let file = self.run.folder().join(ANSWER);
         write_whole(&file, text.as_bytes()).map_err(|error| anyhow!(error).into())
+    }
+}
+
+/// What a record holds of a load.
+fn serve(record: &Record) -> Option<&Serve> {
+    match &record.payload {
+        Payload::Serve(serve) => Some(serve),
+        Payload::Links(_) | Payload::Collectives(_) | Payload::Numa(_) => None,
     }
 }

@@ -80,22 +80,10 @@ pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
         }
     }
     let is_clean = checked.iter().all(|one| one.codes.is_empty());
-    let json = serde_json::to_string_pretty(&serde_json::json!({"schema": 1, "results": checked}));
-    let json = json
-        .map(|json| json + "\n")
-        .map_err(|error| error.to_string());
-    let is_stdout = args
-        .json
-        .as_deref()
-        .is_some_and(|file| file.as_os_str() == "-");
-    let shown = match (is_stdout, &json) {
-        (true, Ok(json)) => outputs::print(json),
-        _ => show.print(&document(&checked)),
-    };
-    let file = args.json.as_deref().filter(|_| !is_stdout);
-    let written = file.map_or(exit::DONE, |file| outputs::write(file, json));
+    let json = serde_json::json!({"schema": 1, "results": checked});
+    let shown = outputs::with_json(show, &document(&checked), &json, args.json.as_deref());
     let found = if is_clean { exit::DONE } else { exit::REJECTED };
-    exit::fold([shown, written, found])
+    exit::fold([shown, found])
 }
 
 #[expect(clippy::cast_precision_loss, reason = "requests and tokens")]

@@ -97,8 +97,6 @@ pub(crate) fn split(args: &SplitArgs, show: Show) -> u8 {
         "schema": 1, "prefill": plan.prefill, "decode": plan.decode, "gpus": plan.gpus, "requests_per_s": plan.per_s,
         "requests_per_s_and_gpu": per_gpu, "limit": plan.limit.code(), "verdict": code, "over_aggregated": gain,
     });
-    let json = serde_json::to_string_pretty(&json).map(|json| json + "\n");
-    let json = json.map_err(|error| error.to_string());
     let first = match code {
         "do-not-split" => {
             "Do not split: aggregated engines serve as much or more on these GPUs.".to_owned()
@@ -136,19 +134,7 @@ pub(crate) fn split(args: &SplitArgs, show: Show) -> u8 {
         made_by: format!("tplens serve split {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     };
-    let is_stdout = args
-        .json
-        .as_deref()
-        .is_some_and(|file| file.as_os_str() == "-");
-    let shown = match (is_stdout, &json) {
-        (true, Ok(json)) => outputs::print(json),
-        _ => show.print(&document),
-    };
-    let file = args.json.as_deref().filter(|_| !is_stdout);
-    exit::fold([
-        shown,
-        file.map_or(exit::DONE, |file| outputs::write(file, json)),
-    ])
+    outputs::with_json(show, &document, &json, args.json.as_deref())
 }
 
 /// Prompts a second whose keys and values one engine's link carries.

@@ -151,36 +151,3 @@ fn address(entry: &str) -> Option<(u32, &str)> {
     let url = url.trim_end_matches('/');
     Some((size.trim().parse().ok()?, url)).filter(|_| url.contains("://"))
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser as _;
-
-    use super::*;
-
-    #[test]
-    fn addresses_belong_to_sizes() {
-        #[derive(clap::Parser)]
-        struct Line {
-            #[command(flatten)]
-            args: StudyArgs,
-        }
-        let line = Line::parse_from(["study", "--model", "m", "--requests", "32"]);
-        let mut study = line.args;
-        study.base_url = vec!["1=http://a:1/".to_owned()];
-        assert_eq!(study.url(1), Some("http://a:1"));
-        assert!(study.check().unwrap_err().contains("2=http"));
-        study.base_url.push("2=http://b:2".to_owned());
-        assert_eq!(study.check(), Ok(()));
-        assert_eq!(study.settings()["requests"], 32);
-        for (second, says) in [("4=http://c:1", "none of --tp"), ("http://c:1", "TP=URL")] {
-            let other = StudyArgs {
-                base_url: vec!["1=http://a:1/".to_owned(), second.to_owned()],
-                ..study.clone()
-            };
-            assert!(other.check().unwrap_err().contains(says), "{second}");
-        }
-        study.tp = vec![2, 1];
-        assert!(study.check().unwrap_err().contains("ascending"));
-    }
-}

@@ -16,8 +16,7 @@ use view::{Block, Document, Section, Table};
 
 use super::engines::NO_OWN_ALL_REDUCE;
 use super::load::LoadArgs;
-use super::{Ablate, Extras, Study, StudyArgs, embedded};
-use crate::ablate::foretold;
+use super::{Extras, Study, StudyArgs, embedded};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
 /// when started again with the same --box and --out.
@@ -30,10 +29,6 @@ pub(crate) struct DemoArgs {
     /// The model [default: the first of qwen2.5-72b-fp8, qwen3-14b and llama-3.1-8b that one GPU of the machine holds]
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-
-    /// Change the link of the server, too, at each size, to see whether its step follows: an ablation.
-    #[arg(long)]
-    full: bool,
 
     /// Print the built-in machines with models, sizes and times; run nothing.
     #[arg(long)]
@@ -62,9 +57,6 @@ const LOAD: LoadArgs = LoadArgs {
 /// What the demonstration leaves out.
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
-/// What `ablate` is given beside machine, model and size: delays so long that a few launches show the slope.
-const ABLATE: &str = "--concurrency 16 --requests 16 --input-tokens 89 --output-tokens 32 --launches 3 --delays 100,300 --budget 2";
-
 /// Seconds for the collectives of a size.
 const BUDGET: Duration = Duration::from_secs(10);
 
@@ -89,7 +81,7 @@ pub(crate) fn demo(
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "demo"));
-    let expected = demo.expected(args.full)?;
+    let expected = demo.expected()?;
     let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
     say(&format!(
         "{}: {} on {} GPUs, about {expected} s",
@@ -99,10 +91,6 @@ pub(crate) fn demo(
     ));
     let extras = Extras {
         note: Some(NOTE.to_owned()),
-        ablations: match args.full {
-            true => demo.ablations.clone(),
-            false => Vec::new(),
-        },
         off_by_us: demo.has_own,
     };
     let begun = Instant::now();
@@ -125,7 +113,6 @@ pub(crate) fn demo(
 struct Demo {
     described: BoxFile,
     study: StudyArgs,
-    ablations: Vec<Ablate>,
     /// Whether the engine would do all-reduces itself, which no simulated machine can time.
     has_own: bool,
 }
@@ -153,30 +140,12 @@ impl Demo {
                 server: Vec::new(),
             },
             described,
-            ablations: Vec::new(),
             has_own: false,
         };
         for tp in demo.study.tp.iter().copied().filter(|tp| *tp > 1) {
             let around = surroundings(&demo.described, tp).map_err(|error| usage(&error))?;
             let facts = EngineFacts::vllm(tp, &around);
             demo.has_own |= facts.custom_all_reduce == CustomAllReduce::Active;
-            let size = tp.to_string();
-            let own = [
-                "--sim",
-                named,
-                "--model",
-                &*demo.study.model,
-                "--tp",
-                &*size,
-            ];
-            let words = own.into_iter().chain(ABLATE.split(' '));
-            let words: Vec<String> = words.map(str::to_owned).collect();
-            match foretold(&words) {
-                Ok(seconds) => demo.ablations.push(Ablate { tp, words, seconds }),
-                // Nothing can be ablated there.
-                Err(Stop::Usage(_) | Stop::Refused(_)) => {}
-                Err(other) => return Err(other),
-            }
         }
         if demo.has_own {
             demo.study.server = embedded(named, &demo.study.model)?;
@@ -191,10 +160,9 @@ impl Demo {
         clippy::cast_sign_loss,
         reason = "some minutes in seconds"
     )]
-    fn expected(&self, full: bool) -> Result<u32, Stop> {
+    fn expected(&self) -> Result<u32, Stop> {
         let study = Study::new(&self.study, PathBuf::new())?;
-        let ablations: &[Ablate] = if full { &self.ablations } else { &[] };
-        let steps = study.steps(&self.study.tp, ablations)?;
+        let steps = study.steps(&self.study.tp)?;
         let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
         Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
     }
@@ -215,7 +183,7 @@ fn chosen(memory: Option<u64>, named: Option<&str>) -> Result<String, String> {
 
 /// The built-in machines with what is run on each and how long it takes.
 fn list() -> Result<Document, Stop> {
-    let mut table = Table::under(["machine", "GPUs", "model", "TP", "demo s", "--full s"]);
+    let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
     for name in builtin_names() {
         let demo = Demo::new(name, None)?;
         let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
@@ -224,8 +192,7 @@ fn list() -> Result<Document, Stop> {
             demo.described.device.len().to_string(),
             demo.study.model.clone(),
             sizes.join(","),
-            demo.expected(false)?.to_string(),
-            demo.expected(true)?.to_string(),
+            demo.expected()?.to_string(),
         ]);
     }
     Ok(Document {
@@ -252,8 +219,6 @@ mod tests {
                 _ => vec![1, 2],
             };
             assert_eq!(demo.study.tp, sizes, "{name}");
-            // An ablation of each size but the first.
-            assert_eq!(demo.ablations.len(), sizes.len() - 1, "{name}");
         }
         // The model of 73 GB has no room on a GPU of 48 GiB; two bare GPUs reach each other, so vLLM would reduce by code of its own.
         assert_eq!(Demo::new("l40x4", None).unwrap().study.model, "qwen3-14b");

@@ -275,21 +275,6 @@ mod tests {
     }
 
     #[test]
-    fn a_command_says_what_it_serves() {
-        for (text, model) in [
-            (
-                "vllm serve Qwen/Qwen3-14B --max-num-seqs 8",
-                Some("Qwen/Qwen3-14B"),
-            ),
-            ("vllm serve --port 1 --model /models/m", Some("/models/m")),
-            ("python3 -m sglang.launch_server --model_path=m", Some("m")),
-            ("vllm serve --config c.yaml", None),
-        ] {
-            assert_eq!(command(text, &[1]).unwrap().model(), model, "{text}");
-        }
-    }
-
-    #[test]
     fn flags_tell_how_the_engine_runs() {
         let eager = command("vllm serve m --enforce-eager --max-num-seqs 32", &[2]).unwrap();
         assert!(eager.is_eager() && !eager.is_sglang());

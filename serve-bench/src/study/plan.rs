@@ -19,7 +19,7 @@ pub(crate) const PORT: u16 = 8000;
 /// No size fits, or devices cannot be named.
 pub(super) fn document(study: &Study<'_>) -> Result<Document, Stop> {
     let (args, sizes) = (study.args, study.fitting()?);
-    let steps = study.steps(&sizes.fit, &[])?;
+    let steps = study.steps(&sizes.fit)?;
     let mut table = Table::under(["step", "what", "time"]);
     let mut seconds = 0.0;
     let mut commands = Vec::new();

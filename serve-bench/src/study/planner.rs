@@ -16,8 +16,7 @@ use super::engines::ServerCommand;
 use super::plan;
 use super::room::Sizes;
 use super::shell::missing;
-use super::steps::{LINKS, ablation, allreduce, serve, server_log};
-use crate::ablate::ARMS;
+use super::steps::{LINKS, allreduce, serve, server_log};
 use crate::explain::{self, EngineFlags, EvidenceFiles, OfSize, Sources};
 
 /// The settings of a study, in its folder.
@@ -53,20 +52,8 @@ pub(crate) fn run(
 pub(super) struct Extras {
     /// What the reader must know of how the results were made.
     pub(super) note: Option<String>,
-    /// Sizes whose link is changed, too.
-    pub(super) ablations: Vec<Ablate>,
     /// Whether it switched the engine's own all-reduce off, because no simulated machine can time it.
     pub(super) off_by_us: bool,
-}
-
-/// An ablation of one size.
-#[derive(Debug, Clone)]
-pub(super) struct Ablate {
-    pub(super) tp: u32,
-    /// The words after `ablate`.
-    pub(super) words: Vec<String>,
-    /// How long it takes, about, s.
-    pub(super) seconds: f64,
 }
 
 /// What is studied.
@@ -123,7 +110,7 @@ impl<'a> Study<'a> {
         interrupt: &Interrupt,
         say: &dyn Fn(&str),
     ) -> Result<u8, Stop> {
-        let steps = self.steps(&self.fitting()?.fit, &extras.ablations)?;
+        let steps = self.steps(&self.fitting()?.fit)?;
         let is_served = steps
             .iter()
             .all(|step| step.needs.is_none() || step.done(&self.folder).is_some());
@@ -142,7 +129,7 @@ impl<'a> Study<'a> {
         // Only the links say what memory the devices of this machine have.
         let sizes = self.fitting()?;
         sizes.remarks().for_each(|line| say(&line));
-        let steps = self.steps(&sizes.fit, &extras.ablations)?;
+        let steps = self.steps(&sizes.fit)?;
         run.expect(&steps);
         let ends = run.all(&steps[1..])?;
         let codes = ends.iter().map(|end| end.code).chain([links.code]);
@@ -162,7 +149,7 @@ impl<'a> Study<'a> {
         command.map(ServerCommand::flags).unwrap_or_default()
     }
 
-    /// What is explained of each size: its own runs beside that of one GPU, its server's log, and its ablation.
+    /// What is explained of each size: its own runs beside that of one GPU, and its server's log.
     fn explained(&self, sizes: &Sizes, extras: &Extras) -> Vec<OfSize> {
         let remarks = sizes.remarks().map(|line| format!("{line}."));
         let notes: Vec<String> = extras.note.iter().cloned().chain(remarks).collect();
@@ -174,7 +161,6 @@ impl<'a> Study<'a> {
         let of_size = |tp: u32| {
             let own = sizes.fit.iter().copied().filter(|of| *of == 1 || *of == tp);
             let logs = own.clone().map(|tp| self.folder.join(server_log(tp)));
-            let file = self.folder.join(ablation(tp)).join(ARMS);
             OfSize {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
@@ -196,7 +182,6 @@ impl<'a> Study<'a> {
                     off_by_us: extras.off_by_us,
                     serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
                 },
-                ablation: file.is_file().then_some(file),
             }
         };
         let fit = sizes.fit.iter().copied();

@@ -29,28 +29,3 @@ pub(crate) fn missing(command: &[String]) -> Option<String> {
         )
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_is_shown_as_a_shell_takes_it() {
-        let words = ["vllm", "serve", "m", "--hf-overrides", "{\"a\":1}"];
-        assert_eq!(shell(&words), "vllm serve m --hf-overrides '{\"a\":1}'");
-    }
-
-    #[test]
-    fn a_program_that_is_not_there_is_named() {
-        let command = |program: &str| missing(&[program.to_owned(), "serve".to_owned()]);
-        let why = command("tplens-no-such-engine").unwrap_or_default();
-        assert!(
-            why.contains("tplens-no-such-engine") && why.contains("`--`"),
-            "{why}"
-        );
-        assert!(command("/no/such/vllm").is_some());
-        // Every system has a shell.
-        assert_eq!(command("sh"), None);
-        assert_eq!(command("/bin/sh"), None);
-    }
-}

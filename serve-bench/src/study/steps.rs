@@ -1,4 +1,4 @@
-//! The steps of a study: links, collectives of each size, the load on the server of each size, and ablations.
+//! The steps of a study: links, collectives of each size, and the load on the server of each size.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -7,18 +7,14 @@ use program::Stop;
 use runner::run::{Leaves, Needs, Step};
 use runner::server::ServerSpec;
 
+use super::Study;
 use super::load::LOAD_DEADLINE;
-use super::{Ablate, Study};
-use crate::ablate::ARMS;
 
 /// The folder of a study's links.
 pub(crate) const LINKS: &str = "links";
 
 /// Without a line or a row for so long a step that measures links or collectives is ended: its own deadlines are far shorter.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
-
-/// The same of an ablation, whose servers may take their whole time to start.
-const ABLATION_DEADLINE: Duration = Duration::from_secs(7200);
 
 /// What tplens p2p aims at on real devices, what a simulated GPU and pair add, and the start of a rank, s, on two cores.
 const LINKS_S: f64 = 30.0;
@@ -36,11 +32,6 @@ pub(super) fn serve(tp: u32) -> String {
     format!("serve-tp{tp}")
 }
 
-/// The folder of a size's ablation.
-pub(super) fn ablation(tp: u32) -> String {
-    format!("ablation-tp{tp}")
-}
-
 /// The name of what a server of a size prints, in the study's folder.
 pub(super) fn server_log(tp: u32) -> String {
     format!("server-tp{tp}.log")
@@ -51,7 +42,7 @@ impl Study<'_> {
     ///
     /// # Errors
     /// Devices that do not suffice, or that a server cannot be shown.
-    pub(super) fn steps(&self, sizes: &[u32], ablations: &[Ablate]) -> Result<Vec<Step>, Stop> {
+    pub(super) fn steps(&self, sizes: &[u32]) -> Result<Vec<Step>, Stop> {
         let mut steps = vec![self.links()?];
         for tp in sizes.iter().copied().filter(|tp| *tp > 1) {
             steps.push(self.collectives(tp)?);
@@ -59,17 +50,6 @@ impl Study<'_> {
         for tp in sizes {
             steps.push(self.serving(*tp)?);
         }
-        steps.extend(ablations.iter().map(|of| Step {
-            name: ablation(of.tp),
-            about: "the server with its link changed".to_owned(),
-            command: "ablate",
-            arguments: of.words.clone(),
-            environment: Vec::new(),
-            needs: None,
-            leaves: Leaves::Own(ARMS),
-            seconds: of.seconds,
-            deadline: ABLATION_DEADLINE,
-        }));
         Ok(steps)
     }
 

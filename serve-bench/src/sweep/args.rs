@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::plan::{Matrix, Numbers, Plan, SCHEMA, ServerPlan, numbers};
+
 /// Runs every cell of a matrix of loads, each into a folder of its own: on a server that runs (--base-url), or on those that a
 /// plan starts. Started again with the same flags and folder it resumes: a cell whose record is complete is not done again, and
 /// what was broken off is set aside.
@@ -20,20 +22,20 @@ pub(crate) struct SweepArgs {
     pub(super) base_url: Option<String>,
 
     /// Requests in flight, such as 1,2,4 or 1..8 [default: 1,2,4,8,16,32 where there is no --request-rate].
-    #[arg(long, value_name = "LIST", value_parser = numbers)]
-    pub(super) concurrency: Option<String>,
+    #[arg(long, value_name = "LIST", value_parser = list)]
+    pub(super) concurrency: Option<Numbers>,
 
     /// Requests per second, such as 0.5,1,2.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rate)]
     pub(super) request_rate: Vec<f64>,
 
     /// Prompt tokens.
-    #[arg(long, value_name = "LIST", default_value = "1024", value_parser = numbers)]
-    pub(super) input_len: String,
+    #[arg(long, value_name = "LIST", default_value = "1024", value_parser = list)]
+    pub(super) input_len: Numbers,
 
     /// Output tokens.
-    #[arg(long, value_name = "LIST", default_value = "128", value_parser = numbers)]
-    pub(super) output_len: String,
+    #[arg(long, value_name = "LIST", default_value = "128", value_parser = list)]
+    pub(super) output_len: Numbers,
 
     /// Requests of each cell [default: 4 for each in flight, 30 s of a rate, 16 at least].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -62,9 +64,8 @@ pub(crate) struct SweepArgs {
     pub(super) load: Vec<String>,
 }
 
-/// A list of whole numbers, as it was written.
-fn numbers(text: &str) -> Result<String, String> {
-    super::plan::numbers(text).map(|_| text.to_owned())
+fn list(text: &str) -> Result<Numbers, String> {
+    numbers(text).map(Numbers)
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -73,4 +74,61 @@ fn rate(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|rate| (1e-6..=1e6).contains(rate))
         .ok_or_else(|| format!("`{text}` is not a number from 0.000001 to 1000000"))
+}
+
+/// Requests for each in flight, seconds of a rate, and the fewest requests of a cell.
+const ROUNDS: u32 = 4;
+const WINDOW_S: f64 = 30.0;
+const LEAST: u32 = 16;
+
+/// Requests in flight where no load is named.
+const IN_FLIGHT: [u32; 6] = [1, 2, 4, 8, 16, 32];
+
+/// Configuration and model of cells that have none.
+pub(super) const LABEL: &str = "server";
+
+impl SweepArgs {
+    /// The plan of a matrix that stands on the command line.
+    pub(super) fn matrix(&self) -> Plan {
+        let in_flight = match &self.concurrency {
+            Some(list) => list.0.clone(),
+            None if self.request_rate.is_empty() => IN_FLIGHT.to_vec(),
+            None => Vec::new(),
+        };
+        let matrix = |concurrency: Option<u32>, rate: Option<f64>, requests: u32| Matrix {
+            configs: vec![LABEL.to_owned()],
+            models: vec![LABEL.to_owned()],
+            // Not known.
+            tp: vec![0],
+            inputs: self.input_len.0.clone(),
+            outputs: self.output_len.0.clone(),
+            num_prompts: Numbers(vec![self.num_prompts.unwrap_or(requests.max(LEAST))]),
+            concurrency: concurrency.map(|number| Numbers(vec![number])),
+            rates: rate.into_iter().collect(),
+        };
+        let closed = in_flight
+            .into_iter()
+            .map(|n| matrix(Some(n), None, n.saturating_mul(ROUNDS)));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate is at most a million"
+        )]
+        let open = self
+            .request_rate
+            .iter()
+            .map(|rate| matrix(None, Some(*rate), (rate * WINDOW_S).ceil() as u32));
+        let mut plan = Plan {
+            schema: SCHEMA,
+            name: "in{input}_out{output}_c{concurrency}_r{rate}".to_owned(),
+            server: ServerPlan {
+                base_url: self.base_url.clone(),
+                ..ServerPlan::default()
+            },
+            matrix: closed.chain(open).collect(),
+            ..Plan::default()
+        };
+        plan.load.flags.clone_from(&self.load);
+        plan
+    }
 }

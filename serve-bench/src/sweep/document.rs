@@ -7,9 +7,8 @@ use view::comparison::listed;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::expand::Cell;
-use super::knee::{curves, knee};
-use super::matrix::LABEL;
+use super::args::LABEL;
+use super::knee::{Measured, curves, knee};
 
 /// The page with curves, in the sweep's folder.
 pub(super) const PAGE: &str = "sweep.html";
@@ -34,13 +33,13 @@ pub(super) struct Swept<'a> {
     /// Servers that could not be had, with the cells that are left and the reason.
     pub(super) down: Vec<(String, usize, String)>,
     /// What the cells that are done measured.
-    pub(super) results: Vec<(Cell, ServeResult)>,
+    pub(super) results: Vec<Measured>,
 }
 
 /// The document of a sweep that ended.
 pub(super) fn swept(swept: &Swept<'_>) -> Document {
     let (done, of) = swept.done_of;
-    let named = |(cell, one): &(Cell, ServeResult)| {
+    let named = |(cell, one): &Measured| {
         let config = Some(cell.group.config.clone()).filter(|label| label != LABEL);
         (config, one.clone())
     };
@@ -91,33 +90,19 @@ pub(super) fn swept(swept: &Swept<'_>) -> Document {
     document
 }
 
-/// A measured cell of a curve.
-struct Measured<'a>(&'a Cell, &'a ServeResult);
-
-impl AsRef<Cell> for Measured<'_> {
-    fn as_ref(&self) -> &Cell {
-        self.0
-    }
-}
-
 /// A row for each cell, and a sentence for the knee of each curve.
-fn cells(results: &[(Cell, ServeResult)]) -> (Table, Vec<String>) {
+fn cells(results: &[Measured]) -> (Table, Vec<String>) {
     let mut table = Table::under([
         "config", "in", "out", "load", "req/s", "tok/s", "TTFT ms", "p99", "TPOT ms", "p99", "",
     ]);
     let has_configs = results.iter().any(|(cell, _)| cell.group.config != LABEL);
     let mut knees = Vec::new();
-    let measured: Vec<Measured<'_>> = results
-        .iter()
-        .map(|(cell, one)| Measured(cell, one))
-        .collect();
     let number = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), significant);
-    for mut curve in curves(&measured) {
-        curve.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
-        let all: Vec<&ServeResult> = curve.iter().map(|one| one.1).collect();
+    for curve in curves(results) {
+        let all: Vec<&ServeResult> = curve.iter().map(|one| &one.1).collect();
         let at = knee(&all);
         let last = curve.len() - 1;
-        for (index, Measured(cell, one)) in curve.iter().enumerate() {
+        for (index, (cell, one)) in curve.iter().enumerate() {
             let mean = |latency| number(one.spread(latency).map(|of| of.mean));
             let p99 = |latency| number(one.spread(latency).and_then(|of| of.p99));
             let row = [
@@ -155,8 +140,8 @@ fn cells(results: &[(Cell, ServeResult)]) -> (Table, Vec<String>) {
 }
 
 /// Where the knee of a curve is.
-fn sentence(curve: &[&Measured<'_>], at: usize) -> String {
-    let Measured(cell, one) = curve[at];
+fn sentence(curve: &[&Measured], at: usize) -> String {
+    let (cell, one) = curve[at];
     let load = view::serve::arrivals(&one.run);
     let of = match cell.group.config.as_str() {
         LABEL => String::new(),

@@ -134,14 +134,9 @@ pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
 }
 
 fn of_matrix(matrix: &Matrix, cells: &mut Vec<Cell>) -> Result<(), String> {
-    let prompts = matrix.num_prompts.all();
-    let prompts = prompts.map_err(|error| format!("num_prompts: {error}"))?;
-    let limits = match &matrix.concurrency {
-        Some(numbers) => {
-            let numbers = numbers.all();
-            let numbers = numbers.map_err(|error| format!("concurrency: {error}"))?;
-            numbers.into_iter().map(Some).collect()
-        }
+    let prompts = &matrix.num_prompts.0;
+    let limits: Vec<Option<u32>> = match &matrix.concurrency {
+        Some(numbers) => numbers.0.iter().copied().map(Some).collect(),
         None => vec![None],
     };
     let rates = match &matrix.rates[..] {
@@ -245,7 +240,7 @@ schema = 1
 name = "{config}_{model}_{tp}{input}_np{n}"
 [server]
 manage = true
-command = ["vllm", "serve", "{path}"]
+command = ["vllm", "serve", "{path}", "--port", "{port}"]
 [[matrix]]
 configs = ["1C"]
 models = ["8B"]
@@ -275,22 +270,6 @@ num_prompts = "1,4..6"
         assert_eq!(cells[199].name, "1C_8B_11024_np200");
         assert_eq!(cells[200].name, "2C_8B_21024_np1");
         assert_eq!(cells[207].name, "1C_8B_21024_np6");
-    }
-
-    #[test]
-    fn servers_of_a_long_name_have_names_of_their_own() {
-        let name = |tp| {
-            let group = Group {
-                config: "c".repeat(300),
-                model: format!("a/{}", "m".repeat(300)),
-                tp,
-            };
-            group.name()
-        };
-        // 90 and 90 bytes, `_`, and `_TP1`.
-        assert_eq!(name(1).len(), 185);
-        assert!(!name(1).contains('/'));
-        assert_ne!(name(1), name(2));
     }
 
     #[test]
@@ -390,10 +369,10 @@ num_prompts = "1,4..6"
             ("manage = true", "manage = false", "base_url is missing"),
             ("np{n}", "np", "two cells have the name"),
             ("{model}", "{modle}", "{model}"),
-            ("\"1,4..6\"", "\"6..4\"", "matrix 2: num_prompts: `6..4`"),
-            ("\"1,4..6\"", "[1, 0]", "matrix 2: num_prompts: `0`"),
-            ("\"1,4..6\"", "[]", "matrix 2: num_prompts: ``"),
-            ("\"1,4..6\"", "[\"1\"]", "matrix 2: num_prompts: `\"1\"`"),
+            ("\"1,4..6\"", "\"6..4\"", "line 20: `6..4`"),
+            ("\"1,4..6\"", "[1, 0]", "line 20: `0`"),
+            ("\"1,4..6\"", "[]", "line 20: ``"),
+            ("\"1,4..6\"", "[\"1\"]", "line 20: `\"1\"`"),
             ("schema = 1", "schema = 9", "schema 9"),
         ] {
             assert!(PLAN.contains(from));

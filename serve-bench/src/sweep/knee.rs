@@ -4,18 +4,21 @@ use import::serve::ServeResult;
 
 use super::expand::Cell;
 
-/// The cells of one curve: what they share beside their load.
-pub(super) fn curves<T: AsRef<Cell>>(cells: &[T]) -> Vec<Vec<&T>> {
-    let mut curves: Vec<Vec<&T>> = Vec::new();
+/// A cell with what it measured.
+pub(super) type Measured = (Cell, ServeResult);
+
+/// The cells of one curve, which differ by their load alone, by ascending load.
+pub(super) fn curves(cells: &[Measured]) -> Vec<Vec<&Measured>> {
+    let mut curves: Vec<Vec<&Measured>> = Vec::new();
     for cell in cells {
-        let fits = |curve: &&mut Vec<&T>| {
-            let (one, other) = (curve[0].as_ref(), cell.as_ref());
-            one.is_on_curve_of(other)
-        };
+        let fits = |curve: &&mut Vec<&Measured>| curve[0].0.is_on_curve_of(&cell.0);
         match curves.iter_mut().find(fits) {
             Some(curve) => curve.push(cell),
             None => curves.push(vec![cell]),
         }
+    }
+    for curve in &mut curves {
+        curve.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
     }
     curves
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use record::{is_secret, redacted_arguments};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The version that is read.
 pub(super) const SCHEMA: u32 = 1;
 
 /// A sweep.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Plan {
-    schema: u32,
+    pub(super) schema: u32,
     /// Name of a cell's folder, such as `{config}_{model}_TP{tp}_{input}_np{n}`.
     pub(super) name: String,
     /// How servers are started.
@@ -27,25 +27,22 @@ pub(crate) struct Plan {
     /// What `{gpus}` is for a configuration.
     #[serde(default)]
     pub(super) gpus: BTreeMap<String, String>,
-    /// What configurations are, for who reads the plan.
-    #[serde(default, rename = "setups")]
-    _setups: toml::Table,
     /// The cells.
     pub(super) matrix: Vec<Matrix>,
 }
 
 /// How servers are started.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ServerPlan {
-    /// Whether the sweep starts and stops them; else it shows the command and waits for what the user starts.
+    /// Whether the sweep starts and stops them; else one runs already.
     #[serde(default)]
     pub(super) manage: bool,
     /// The command, one word an element, with `{path}`, `{model}`, `{tp}`, `{port}`, `{gpus}`, `{max_len}`; none for a server that
     /// runs already.
     #[serde(default)]
     pub(super) command: Vec<String>,
-    /// Environment variables, with the same places.
+    /// Environment variables, with the same places but the port.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     /// Where it answers. Needed without `manage`; with it a free port is taken for `{port}`.
@@ -53,16 +50,13 @@ pub(super) struct ServerPlan {
     /// Seconds until it must answer.
     #[serde(default = "ready_timeout")]
     pub(super) ready_timeout_s: u64,
-    /// How often a server that ended by itself is started again, in each group.
-    #[serde(default)]
-    pub(super) restarts: u32,
     /// Tokens beside the longest prompt and reply that `{max_len}` leaves.
     #[serde(default)]
     pub(super) slack: u32,
 }
 
 /// What requests are.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LoadPlan {
     /// Further flags of `tplens serve run`.
@@ -73,7 +67,7 @@ pub(super) struct LoadPlan {
 }
 
 /// Every combination of these values is a cell.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
     /// Labels of configurations.
@@ -96,21 +90,20 @@ pub(super) struct Matrix {
 }
 
 /// Numbers from 1 on: a text such as `1..200` or `1,2,4`, a list, or one.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(transparent)]
-pub(super) struct Numbers(toml::Value);
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "toml::Value")]
+pub(super) struct Numbers(pub(super) Vec<u32>);
 
-impl Numbers {
-    /// The numbers.
-    ///
-    /// # Errors
-    /// In words.
-    pub(super) fn all(&self) -> Result<Vec<u32>, String> {
-        match &self.0 {
+impl TryFrom<toml::Value> for Numbers {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        match &value {
             toml::Value::String(text) => numbers(text),
             // A list is written with brackets.
             other => numbers(other.to_string().trim_matches(['[', ']'])),
         }
+        .map(Self)
     }
 }
 
@@ -159,6 +152,14 @@ impl Plan {
                 "server.command is empty; write the words that start the server".to_owned(),
             );
         }
+        let has_port = plan
+            .server
+            .command
+            .iter()
+            .any(|word| word.contains("{port}"));
+        if plan.server.manage && plan.server.base_url.is_none() && !has_port {
+            return Err("server.command has no {port}: write it where the port belongs, or give server.base_url".to_owned());
+        }
         if !plan.server.manage && plan.server.base_url.is_none() {
             return Err(
                 "server.base_url is missing; say where the server answers, or set manage = true"
@@ -170,7 +171,7 @@ impl Plan {
     }
 
     /// Refuses what may be a secret: the plan is copied into the folder, and commands are shown.
-    fn check_secrets(&self) -> Result<(), String> {
+    pub(super) fn check_secrets(&self) -> Result<(), String> {
         let kept = "may be a secret, and a plan is kept beside its results";
         for (name, words) in [
             ("server.command", &self.server.command),

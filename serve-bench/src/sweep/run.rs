@@ -1,31 +1,32 @@
-//! A sweep from its command line to its exit code.
+//! A sweep from its command line to its exit code: its cells are the steps of a run.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use import::serve::read_all;
 use program::show::Show;
 use program::{Stop, outputs, result_folder, say_progress};
-use record::exit;
+use record::{exit, write_whole};
 use runner::Interrupt;
-use runner::run::{Progress, hold_folder, set_aside};
+use runner::run::{Leaves, Needs, Progress, Run, RunError, Step, URL, check_servers, set_aside};
+use runner::server::ServerSpec;
 use view::Document;
 
 use super::args::SweepArgs;
-use super::command::{ServerCommand, longest};
 use super::document::{PAGE, Swept, planned, swept};
 use super::expand::{Cell, Group, expand, groups, narrowed};
-use super::matrix::plan;
 use super::plan::Plan;
-use super::serving::Serving;
-use crate::attempt::{self, complete};
+use crate::study::load::LOAD_DEADLINE;
+use crate::study::shell::shell;
 
-/// The plan as it was begun.
+/// The plan and its cells in the sweep's folder.
 const PLAN: &str = "plan.toml";
-
-/// Where cells are.
 pub(super) const CELLS: &str = "cells";
 
-/// Runs a plan, or resumes it, and gives the exit code.
+/// What a token is assumed to take, s: only the time that is printed rests on it.
+const TOKEN_S: f64 = 0.03;
+
+/// Runs what is left of a sweep, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; the cells that were done are in its folder.
@@ -35,183 +36,124 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<u8, Stop> {
-    let (name, text) = match &args.plan {
-        Some(path) => {
-            let text = bounded::text(path, bounded::SETTINGS);
-            let name = path.display().to_string();
-            let text = text.map_err(|error| format!("cannot read {name}: {error}"));
-            (name, text.map_err(Stop::Usage)?)
-        }
-        None => ("the matrix".to_owned(), plan(args).map_err(Stop::Usage)?),
-    };
-    let named = |error| Stop::Usage(format!("{name}: {error}"));
-    let plan = Plan::parse(&text).map_err(named)?;
-    let all = expand(&plan).map_err(named)?;
-    let cells = narrowed(all.clone(), &args.only).map_err(named)?;
+    let (text, plan) = planned_by(args).map_err(Stop::Usage)?;
+    let all = expand(&plan).map_err(Stop::Usage)?;
+    let cells = narrowed(all.clone(), &args.only).map_err(Stop::Usage)?;
     let folder = match &args.plan {
         Some(path) => args.out.clone().unwrap_or_else(|| {
-            let name = path.file_stem().unwrap_or_default();
-            Path::new("tplens-results").join(name)
+            Path::new("tplens-results").join(path.file_stem().unwrap_or_default())
         }),
         None => result_folder(args.out.as_deref(), "sweep"),
     };
-    let sweep = Sweep {
-        plan,
-        all,
-        folder,
-        interrupt,
-        say,
-    };
+    let sweep = Sweep { plan, all, folder };
+    let steps: Vec<Step> = cells.iter().map(|cell| sweep.step(cell)).collect();
     if args.list {
-        return Ok(show.print(&sweep.listed(&cells).map_err(Stop::Usage)?));
+        return Ok(show.print(&sweep.listed(&cells, &steps)));
     }
-    attempt::keep(&sweep.folder, PLAN, text.as_bytes())?;
+    if !sweep.plan.server.manage && groups(&cells).len() > 1 {
+        return Err(Stop::Usage("the plan is of several servers and starts none: choose one with --only, or set server.manage = true".to_owned()));
+    }
+    outputs::check_folder("--out", &sweep.folder).map_err(Stop::Usage)?;
     let tell = |progress: &Progress<'_>| say_progress(progress, say);
-    let _held = hold_folder(&sweep.folder, interrupt, &tell)?;
+    let of = ("a sweep", "settings.json");
+    let mut run = Run::open(&sweep.folder, of, &sweep.plan, interrupt, &tell)?;
+    write_whole(&sweep.folder.join(PLAN), text.as_bytes()).map_err(anyhow::Error::from)?;
+    let is_failed = |step: &&Step| {
+        step.done(&sweep.folder)
+            .is_some_and(|code| code != exit::DONE)
+    };
     if args.redo {
-        for cell in sweep.failed(&cells) {
-            let kept = set_aside(&sweep.cell(cell))?.unwrap_or_default();
-            let (name, kept) = (&cell.name, kept.display());
-            say(&format!("{name}: measured again; kept as {kept}"));
+        for step in steps.iter().filter(is_failed) {
+            let kept = set_aside(&sweep.folder.join(&step.name))?.unwrap_or_default();
+            say(&format!(
+                "{}: measured again; kept as {}",
+                step.name,
+                kept.display()
+            ));
         }
     }
-    let begun = sweep.done(&cells);
-    if begun > 0 {
-        say(&format!(
-            "resumes: {begun} of {} cells are done",
-            cells.len()
-        ));
-    }
-    let mut before = None;
-    let mut down = Vec::new();
-    for group in groups(&cells) {
-        let of_group: Vec<Cell> = cells
-            .iter()
-            .filter(|cell| cell.group == group)
-            .cloned()
-            .collect();
-        if let Some(reason) = sweep.group(&group, &of_group, &mut before)? {
-            let left = of_group.len() - sweep.done(&of_group);
-            say(&format!("{reason}; its cells are left out"));
-            down.push((group.name(), left, reason));
+    check_servers(&steps, &sweep.folder)?;
+    run.expect(&steps);
+    let (mut down, mut broken) = (Vec::<(String, usize, String)>::new(), Vec::new());
+    for (cell, step) in cells.iter().zip(&steps) {
+        let name = cell.group.name();
+        match down.last_mut() {
+            Some((of, left, _)) if *of == name => *left += 1,
+            _ => match run.step(step) {
+                Err(error @ RunError::NoResult { code, .. }) if code != exit::USAGE => {
+                    say(&error.to_string());
+                    broken.push(step.name.clone());
+                }
+                Err(error @ (RunError::ServerGone { .. } | RunError::Server(_)))
+                    if error.is_of_step() =>
+                {
+                    say(&format!("{name}: {error}; its cells are left out"));
+                    down.push((name, 1, error.to_string()));
+                }
+                end => drop(end?),
+            },
         }
     }
-    let (done, failed) = (sweep.done(&cells), sweep.failed(&cells));
+    run.end_server();
+    let done = steps
+        .iter()
+        .filter(|step| step.done(&sweep.folder).is_some())
+        .count();
+    let failed = steps.iter().filter(is_failed);
+    let failed: Vec<String> = failed.map(|step| step.name.clone()).chain(broken).collect();
     let code = match done == cells.len() && failed.is_empty() {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
     };
-    let result = |cell: &Cell| Some((cell.clone(), read_all(&sweep.cell(cell)).ok()?.pop()?));
+    let result = |(cell, step): (&Cell, &Step)| {
+        let read = read_all(&sweep.folder.join(&step.name));
+        Some((cell.clone(), read.ok()?.pop()?))
+    };
     let document = swept(&Swept {
         folder: &sweep.folder,
         done_of: (done, cells.len()),
-        failed: failed.into_iter().map(|cell| cell.name.clone()).collect(),
+        failed,
         down,
-        results: cells.iter().filter_map(result).collect(),
+        results: cells.iter().zip(&steps).filter_map(result).collect(),
     });
     let page = sweep.folder.join(PAGE);
     let written = outputs::write(&page, Ok(document.html()));
     Ok(exit::fold([show.print(&document), written, code]))
 }
 
-struct Sweep<'a> {
-    plan: Plan,
-    /// Every cell of the plan, whatever is narrowed.
-    all: Vec<Cell>,
-    folder: PathBuf,
-    interrupt: &'a Interrupt,
-    say: &'a dyn Fn(&str),
+/// The plan of a command line, and its text.
+fn planned_by(args: &SweepArgs) -> Result<(String, Plan), String> {
+    let Some(path) = &args.plan else {
+        let plan = args.matrix();
+        plan.check_secrets()?;
+        return Ok((
+            toml::to_string(&plan).map_err(|error| error.to_string())?,
+            plan,
+        ));
+    };
+    let name = path.display();
+    let text = bounded::text(path, bounded::SETTINGS)
+        .map_err(|error| format!("cannot read {name}: {error}"))?;
+    let plan = Plan::parse(&text).map_err(|error| format!("{name}: {error}"))?;
+    Ok((text, plan))
 }
 
-impl Sweep<'_> {
-    fn cell(&self, cell: &Cell) -> PathBuf {
-        self.folder.join(CELLS).join(&cell.name)
-    }
+/// A sweep and its folder.
+struct Sweep {
+    plan: Plan,
+    /// All cells of the plan, whatever was narrowed: a server is the same one for any of them.
+    all: Vec<Cell>,
+    folder: PathBuf,
+}
 
-    fn done(&self, cells: &[Cell]) -> usize {
-        let done = cells
-            .iter()
-            .filter(|cell| complete(&self.cell(cell)).is_some());
-        done.count()
-    }
-
-    /// Cells that are done and whose runs were inconclusive.
-    fn failed<'c>(&self, cells: &'c [Cell]) -> Vec<&'c Cell> {
-        let is_failed = |cell: &&Cell| {
-            complete(&self.cell(cell)).is_some_and(|record| record.exit_code != exit::DONE)
-        };
-        cells.iter().filter(is_failed).collect()
-    }
-
-    /// Runs the cells of one server that are not done; `before` is the group whose server the user ran before. Gives why the server
-    /// could not be had, where other servers may still be.
-    fn group(
-        &self,
-        group: &Group,
-        cells: &[Cell],
-        before: &mut Option<Group>,
-    ) -> Result<Option<String>, Stop> {
-        let mut restarts = self.plan.server.restarts;
-        let mut serving: Option<Serving> = None;
-        for cell in cells {
-            while complete(&self.cell(cell)).is_none() {
-                let server = match serving.take() {
-                    Some(server) => server,
-                    None => match self.begin(group, before) {
-                        Err(Stop::Refused(reason)) if self.plan.server.manage => {
-                            return Ok(Some(reason.detail));
-                        }
-                        server => server?,
-                    },
-                };
-                (self.say)(&format!("{}: {} requests", cell.name, cell.num_prompts));
-                let ended = self.measure(cell, &server.url)?;
-                if complete(&self.cell(cell)).is_some() && server.answers() {
-                    serving = Some(server);
-                    continue;
-                }
-                let gone = !server.answers();
-                let name = &cell.name;
-                if gone && server.is_managed() && restarts == 0 {
-                    return Ok(Some(format!(
-                        "the server ended in {name} ({ended}); server.restarts starts one again"
-                    )));
-                }
-                if !(gone && server.is_managed()) {
-                    return Err(Stop::Refused(format!("{name}: {ended}").into()));
-                }
-                restarts -= 1;
-                // A load that met the end of its server says nothing about it, whatever it wrote.
-                set_aside(&self.cell(cell))?;
-                (self.say)(&format!("{name}: the server ended; it is started again"));
-            }
-        }
-        Ok(None)
-    }
-
-    fn begin(&self, group: &Group, before: &mut Option<Group>) -> Result<Serving, Stop> {
-        let serving = Serving::begin(
-            &self.plan,
-            group,
-            longest(&self.all, group),
-            &self.folder,
-            before.as_ref(),
-            self.interrupt,
-            self.say,
-        )?;
-        if !serving.is_managed() {
-            *before = Some(group.clone());
-        }
-        Ok(serving)
-    }
-
-    /// Runs a cell; gives how it ended.
-    fn measure(&self, cell: &Cell, url: &str) -> Result<String, Stop> {
-        let mut flags = self.plan.load.flags.clone();
+impl Sweep {
+    /// The load of a cell.
+    fn step(&self, cell: &Cell) -> Step {
+        let mut arguments = self.plan.load.flags.clone();
         let seed = self.plan.load.seed;
         let seed = seed.map(|seed| seed.wrapping_add(cell.number).to_string());
         let set = [
-            ("--base-url", Some(url.to_owned())),
+            ("--base-url", Some(URL.to_owned())),
             (
                 "--tp",
                 (cell.group.tp > 0).then(|| cell.group.tp.to_string()),
@@ -224,27 +166,85 @@ impl Sweep<'_> {
             ("--seed", seed),
         ];
         for (flag, value) in set {
-            flags.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+            arguments.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
-        let log = self.folder.join("load.log");
-        let ended = attempt::measure(&self.folder, &self.cell(cell), flags, &log, self.interrupt)?;
-        Ok(ended.map_or_else(|reason| reason, |_| "done".to_owned()))
+        let waves = cell
+            .concurrency
+            .map_or(1, |at_once| cell.num_prompts.div_ceil(at_once));
+        let arriving = cell
+            .rate
+            .map_or(0.0, |rate| f64::from(cell.num_prompts) / rate);
+        Step {
+            name: format!("{CELLS}/{}", cell.name),
+            about: format!("{} requests", cell.num_prompts),
+            command: "serve run",
+            arguments,
+            environment: Vec::new(),
+            needs: Some(self.server(&cell.group)),
+            leaves: Leaves::Record,
+            seconds: arriving + f64::from(waves) * f64::from(cell.output) * TOKEN_S,
+            deadline: LOAD_DEADLINE,
+        }
     }
 
-    /// The cells and the commands of their servers.
-    fn listed(&self, cells: &[Cell]) -> Result<Document, String> {
+    /// The server of a group: started with what the longest of its cells needs, or the one that runs.
+    fn server(&self, group: &Group) -> Needs {
+        let server = &self.plan.server;
+        let url = server
+            .base_url
+            .as_deref()
+            .map(|url| url.trim_end_matches('/'));
+        if let Some(url) = url.filter(|_| !server.manage) {
+            return Needs::Running {
+                url: url.to_owned(),
+                what: group.name(),
+            };
+        }
+        let of_group = self.all.iter().filter(|cell| cell.group == *group);
+        let longest = of_group.map(|cell| cell.input.saturating_add(cell.output));
+        let max_len = longest.max().unwrap_or(0).saturating_add(server.slack);
+        let gpus = self.plan.gpus.get(&group.config).map_or("", String::as_str);
+        let filled = |word: &String| {
+            word.replace("{path}", self.plan.path(&group.model))
+                .replace("{model}", &group.model)
+                .replace("{tp}", &group.tp.to_string())
+                .replace("{gpus}", gpus)
+                .replace("{max_len}", &max_len.to_string())
+        };
+        let variables = server.env.iter();
+        Needs::Started(ServerSpec {
+            name: group.name(),
+            words: server.command.iter().map(filled).collect(),
+            environment: variables
+                .map(|(name, value)| (name.into(), filled(value).into()))
+                .collect(),
+            port: url.and_then(|url| url.rsplit(':').next()?.parse().ok()),
+            log: self.folder.join(format!("server_{}.log", group.name())),
+            ready: Duration::from_secs(server.ready_timeout_s),
+        })
+    }
+
+    /// The cells and commands of each server.
+    fn listed(&self, cells: &[Cell], steps: &[Step]) -> Document {
         let server = |group: Group| {
-            let command = ServerCommand::of(&self.plan, &group, longest(&self.all, &group), None)?;
-            let of_group = cells.iter().filter(|cell| cell.group == group).map(|cell| {
-                let state = match complete(&self.cell(cell)) {
+            let command = match self.server(&group) {
+                Needs::Started(spec) => shell(&spec.words),
+                Needs::Running { url, .. } => url,
+            };
+            let of_group = cells
+                .iter()
+                .zip(steps)
+                .filter(|(cell, _)| cell.group == group);
+            let of_group = of_group.map(|(cell, step)| {
+                let state = match step.done(&self.folder) {
                     Some(_) => "done",
                     None => "to do",
                 };
                 (cell.name.clone(), state)
             });
-            Ok((group.name(), command.shown(), of_group.collect()))
+            (group.name(), command, of_group.collect())
         };
-        let servers: Result<Vec<_>, String> = groups(cells).into_iter().map(server).collect();
-        Ok(planned(&servers?))
+        let servers: Vec<_> = groups(cells).into_iter().map(server).collect();
+        planned(&servers)
     }
 }

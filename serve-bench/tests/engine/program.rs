@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,11 +19,6 @@ fn command(arguments: &[&str]) -> Command {
     let mut command = built::named("serve-bench");
     command.args(arguments);
     command
-}
-
-fn refused(arguments: &[&str]) -> (Option<i32>, String) {
-    let Output { status, stderr, .. } = command(arguments).output().unwrap();
-    (status.code(), String::from_utf8(stderr).unwrap())
 }
 
 /// Starts a server on a free port and returns it with its address.
@@ -125,45 +120,4 @@ fn two_ranks_take_the_collectives_of_the_box() {
         "{reply}"
     );
     assert_eq!(end(child, Signal::TERM).0, Some(143));
-}
-
-#[test]
-fn bad_input_is_refused_with_its_name() {
-    let folder = std::env::temp_dir().join(format!("serve-bench-engine-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let profile = folder.join("profile.json");
-    std::fs::write(&profile, r#"{"host_ms": 1}"#).unwrap();
-    let with = |more: &[&'static str]| [&BOX, more].concat();
-    let profile_path = profile.to_str().unwrap();
-    for (arguments, words) in [
-        (vec!["engine", "--model", "llama-3.1-8b"], "--box"),
-        (
-            vec!["engine", "--box", "no-box", "--model", "llama-3.1-8b"],
-            "no box `no-box`",
-        ),
-        (
-            vec!["engine", "--box", "rtxpro6000-mig", "--model", "no-model"],
-            "no-model is neither",
-        ),
-        // The box has two.
-        (with(&["--tp", "4"]), "2 devices and 4 ranks"),
-        (
-            vec![
-                "engine",
-                "--box",
-                "rtxpro6000-mig",
-                "--model",
-                "qwen2.5-72b",
-            ],
-            "GB of weights",
-        ),
-        (with(&["--max-num-batched-tokens", "8"]), "8 batched tokens"),
-        (with(&["--speed", "0"]), "0.001 to 10000"),
-        ([&BOX[..], &["--profile", profile_path]].concat(), "host_ms"),
-    ] {
-        let (code, said) = refused(&arguments);
-        assert_eq!(code, Some(2), "{arguments:?}: {said}");
-        assert!(said.contains(words), "{arguments:?}: {said}");
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -273,6 +273,6 @@ num_prompts = "1..2"
         std::fs::write(scratch.join("plan.toml"), plan).unwrap();
         let mut sweep = scratch.program(&["sweep", "plan.toml", "--out", "sweep"]);
         search(&scratch, &mut sweep, &[0, 3]);
-        assert!(Path::new(&scratch.join("sweep/load.log")).exists());
+        assert!(Path::new(&scratch.join("sweep/cells/A_m_1.log")).exists());
     }
 }

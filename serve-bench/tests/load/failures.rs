@@ -1,6 +1,5 @@
 //! Each way in which a request or a whole run fails, and how it is reported.
 
-use std::net::TcpListener;
 use std::process::Stdio;
 
 use record::{RequestErrorKind as Kind, Status};
@@ -121,67 +120,6 @@ fn where_all_warm_ups_fail_nothing_is_measured() {
         matches!(&ran.record().status, Status::Refused { reason: said } if said.contains(reason))
     );
     assert_eq!(mock.asked().len(), 2);
-}
-
-#[test]
-fn nobody_there_is_refused_in_words() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let scratch = Scratch::new();
-    let ran = scratch.run(&url, &[]);
-    ran.expect(3);
-    assert!(
-        ran.stderr
-            .contains(&format!("nothing was measured: no answer from {url}: ")),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stderr.contains("is the server started"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.record.is_none(), "a run that never began left a folder");
-}
-
-#[test]
-fn a_wrong_command_line_is_refused_before_anything_is_asked() {
-    let mock = Mock::playing(|_| good());
-    let scratch = Scratch::new();
-    for (more, says) in [
-        (
-            &["--prompt", "token-ids", "--endpoint", "chat"][..],
-            "token-ids goes with --endpoint completions",
-        ),
-        (
-            &["--api-key-env", "NO_SUCH_VARIABLE_HERE"],
-            "NO_SUCH_VARIABLE_HERE is not set",
-        ),
-        (
-            &["--header", "canary"],
-            "a header is a name, a colon and a value",
-        ),
-        (&["--extra-body", "[1]"], "not a JSON object"),
-        (&["--json", "nowhere/x.json"], "there is no folder nowhere"),
-        (
-            &["--vllm-json", "nowhere/x.json"],
-            "there is no folder nowhere",
-        ),
-        // 100001 x 100 is above 1e7.
-        (
-            &["--requests", "100001", "--output-tokens", "100"],
-            "10000100 tokens are more than a record holds",
-        ),
-        (&["--concurrency", "0"], "'0'"),
-        (&["--detailed"], "--vllm-json"),
-    ] {
-        let ran = scratch.run(&mock.url, more);
-        ran.expect(2);
-        assert!(ran.stderr.contains(says), "no `{says}` in {}", ran.stderr);
-        assert!(ran.record.is_none());
-    }
-    assert!(mock.asked().is_empty());
 }
 
 #[test]

@@ -3,8 +3,6 @@
 
 mod front;
 
-use std::path::Path;
-
 use record::RequestErrorKind as Kind;
 use rustls::version::{TLS12, TLS13};
 
@@ -127,19 +125,6 @@ fn a_certificate_that_signed_itself_is_believed_where_it_is_named() {
 }
 
 #[test]
-fn a_server_that_answers_http_or_nothing_is_told_from_one_that_is_not_believed() {
-    let mock = Mock::playing(|_| good());
-    let url = mock.url.replace("http://", "https://");
-    let ran = run(&Scratch::new(), &url, &Authority::new().pem(), &[]);
-    ran.expect(3);
-    assert!(
-        ran.stderr.contains("http:// and not https://"),
-        "{}",
-        ran.stderr
-    );
-}
-
-#[test]
 fn a_certificate_that_changes_within_a_run_fails_requests_as_connections() {
     // The server closes behind each reply, so that every request but those over connections made before needs a handshake.
     let mock = Mock::playing(|_| {
@@ -221,26 +206,6 @@ fn errors_and_cut_streams_are_the_same_kinds_behind_tls() {
     assert_eq!(ran.kinds()[..3], kinds);
     let seen = ran.serve().requests[2].error.clone().unwrap().seen;
     assert!(seen.contains("not done after 2 s (--timeout)"), "{seen}");
-}
-
-#[test]
-fn a_file_without_a_certificate_is_refused() {
-    let scratch = Scratch::new();
-    let ran = run(&scratch, "https://127.0.0.1:1", "nothing", &[]);
-    ran.expect(2);
-    assert!(
-        ran.stderr.contains("holds no certificate"),
-        "{}",
-        ran.stderr
-    );
-    let ran = scratch.run("https://127.0.0.1:1", &["--ca-file", "nowhere.pem"]);
-    ran.expect(2);
-    assert!(
-        ran.stderr.contains("cannot read nowhere.pem"),
-        "{}",
-        ran.stderr
-    );
-    assert!(!Path::new(&scratch.join("out")).exists());
 }
 
 #[test]

@@ -148,57 +148,6 @@ fn a_time_ends_a_closed_loop() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
-    let mock = Mock::playing(|_| good());
-    let scratch = Scratch::new();
-    for (more, says) in [
-        (
-            &["--ramp-up-strategy", "linear"][..],
-            "needs --ramp-up-start-rps and --ramp-up-end-rps",
-        ),
-        (
-            &[
-                "--ramp-up-strategy",
-                "linear",
-                "--ramp-up-start-rps",
-                "1",
-                "--ramp-up-end-rps",
-                "2",
-                "--request-rate",
-                "3",
-            ],
-            "--request-rate does not go with --ramp-up-strategy",
-        ),
-        (
-            &["--duration", "1"],
-            "all requests at once have no end by time",
-        ),
-        (&["--request-rate", "0"], "not a number above 0"),
-        (&["--goodput", "itl:3"], "the names are ttft, tpot and e2el"),
-        (
-            &["--dataset-name", "sharegpt"],
-            "name it with --dataset-path",
-        ),
-        (
-            &["--backend", "openai-chat", "--endpoint", "/v1/completions"],
-            "leave --endpoint out",
-        ),
-        (
-            &["--dataset-name", "random-ids", "--endpoint", "chat"],
-            "--dataset-name random-ids goes with",
-        ),
-        (&["--random-range-ratio", "1.5"], "0 to 1"),
-        (&["--save-detailed"], "--save-result or --vllm-json"),
-    ] {
-        let ran = run(&scratch, &mock, more);
-        ran.expect(2);
-        assert!(ran.stderr.contains(says), "no `{says}` in {}", ran.stderr);
-        assert!(ran.record.is_none());
-    }
-    assert!(mock.asked().is_empty());
-}
-
-#[test]
 fn a_simulator_is_started_where_it_is_asked_for_and_marked() {
     let scratch = Scratch::new();
     let words = [

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use import::serve;
-use record::control::is_unseen;
 use serde_json::Value;
 
 use crate::load::common::{Ran, Scratch};
@@ -208,47 +207,4 @@ fn prompts_of_a_file_are_sent_and_not_recorded() {
         ran.serve().load.as_ref().unwrap().data.as_deref(),
         Some("prompts of a file")
     );
-}
-
-#[test]
-fn a_name_of_others_draws_nothing_on_a_terminal_nor_in_a_file_name() {
-    let mock = Mock::playing(|_| good());
-    // Sets a title, clears the screen with a CSI of one byte, and turns the line around.
-    let name = "org/m\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}";
-    let shown = r"m\u001b]0;owned\u0007\u009b2J\u202e";
-    let is_hostile = |c: char| is_unseen(c) && !matches!(c, '\n' | '\t');
-    for more in [
-        &["--format", "vllm"][..],
-        &["--json", "-"],
-        &["--csv", "-"],
-        &[],
-    ] {
-        let scratch = Scratch::new();
-        let saved = [
-            "--model",
-            name,
-            "--label",
-            name,
-            "--save-result",
-            "--result-dir",
-            "results",
-        ];
-        let ran = scratch.run(&mock.url, &[&saved, more].concat());
-        ran.expect(0);
-        for stream in [&ran.stdout, &ran.stderr] {
-            assert!(!stream.contains(is_hostile), "{more:?}: {stream:?}");
-        }
-        if more.contains(&"--json") {
-            let json: Value = serde_json::from_str(&ran.stdout).unwrap();
-            assert_eq!(json["payload"]["serve"]["target"]["model"], name);
-            assert!(ran.stdout.contains(shown), "{}", ran.stdout);
-        }
-        let file = only_file(&scratch.join("results"));
-        let file = file.file_name().unwrap().to_str().unwrap();
-        assert!(
-            file.starts_with("org-m_]0;owned__2J_-infqps-") && file.contains("-m_]0;owned__2J_-2"),
-            "{file:?}"
-        );
-        assert!(!file.contains(is_unseen), "{file:?}");
-    }
 }

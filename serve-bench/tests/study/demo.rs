@@ -21,21 +21,9 @@ fn the_list_has_every_shipped_box_with_its_sizes_and_times() {
         let cells: Vec<&str> = row.split_whitespace().collect();
         let gpus: u32 = cells[1].parse().unwrap();
         assert_eq!(cells[3], if gpus < 4 { "1,2" } else { "1,2,4" }, "{row}");
-        let seconds = |at: usize| cells[at].parse::<u32>().unwrap();
-        assert!(0 < seconds(4) && seconds(4) < seconds(5), "{row}");
+        assert!(cells[4].parse::<u32>().unwrap() > 0, "{row}");
     }
     assert!(!scratch.join("tplens-results").exists());
-}
-
-#[test]
-fn a_box_that_is_not_there_is_told_with_the_boxes_that_are() {
-    let scratch = Scratch::new();
-    let ran = scratch.run(&["demo", "--box", "no-such-box"]);
-    ran.expect(2);
-    for part in ["no-such-box", "l40x4"] {
-        assert!(ran.stderr.contains(part), "no `{part}` in {}", ran.stderr);
-    }
-    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
 }
 
 #[test]
@@ -63,7 +51,7 @@ fn a_port_that_is_taken_is_told_before_anything_is_measured() {
 }
 
 #[test]
-fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_ablation() {
+fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log() {
     if !can_study() {
         return;
     }
@@ -134,19 +122,4 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log_and_its_abl
         let mode = path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{}", path.display());
     }
-
-    // An ablation of another box is left out with the reason, and all else is explained as before.
-    let arms = r#"{"schema": 1, "simulated": "other", "model": "llama-3.1-8b", "tp": 2, "batch": 8, "engine": null, "planned": 65, "arms": []}"#;
-    std::fs::create_dir(scratch.join("study/ablation-tp2")).unwrap();
-    scratch.write("study/ablation-tp2/ablation.json", arms);
-    let again = scratch.run(study);
-    assert_eq!(again.code, first.code, "{}", again.stderr);
-    assert!(
-        again
-            .stderr
-            .contains("ablation-tp2/ablation.json is left out"),
-        "{}",
-        again.stderr
-    );
-    assert_eq!(scratch.json("study/explanation-tp2-tp4.json"), between);
 }

@@ -1,12 +1,10 @@
 //! The chain as its user runs it: real processes with files between them, on simulated machines and on a real engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod bad_inputs;
 mod common;
 mod demo;
 mod fieldcases;
 mod pages;
-mod planned;
 mod planted;
 mod real;
 mod resumed;

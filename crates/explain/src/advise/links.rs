@@ -80,15 +80,14 @@ fn faster(found: &Found, links: &Links) -> Option<Advice> {
 fn advice(found: &Found, links: &Links, (a, b): (usize, usize)) -> Advice {
     let label = |index: usize| links.devices[index].label.clone();
     let ordinals = format!("{},{}", links.devices[a].ordinal, links.devices[b].ordinal);
-    let gpus = found.commands().gpus();
-    let arms = format!("--arms gpu-pair --gpus {gpus} --pairs {ordinals}");
+    let gpus = format!("--gpus {ordinals}");
     Advice {
         rule: Rule::OtherPair {
             a: label(a),
             b: label(b),
         },
         effect: found.bound(),
-        commands: printed([found.commands().ablate(found.attribution.batch, &arms)]),
+        commands: printed([found.commands().ablate(found.attribution.batch, &gpus)]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The flags of a comparison and what it gives.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
@@ -37,7 +37,7 @@ impl CompareFlags {
     /// Says why not.
     pub fn check(&self) -> Result<(), String> {
         match self.json.as_deref() {
-            Some(path) if path != Path::new("-") => check_file("--json", path),
+            Some(path) => check_file("--json", path),
             _ => Ok(()),
         }
     }

@@ -9,8 +9,7 @@ use view::{Block, Document, Next, Section, Tone};
 
 use super::advice;
 use super::bars::{
-    ABSENT, collectives, decimals, detail, frame, inputs, parts, priors, range, step, table, times,
-    tone,
+    collectives, decimals, detail, frame, inputs, parts, priors, range, step, table, times, tone,
 };
 use super::finding::{grouped, refused, remedy};
 use super::slope;
@@ -35,14 +34,6 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             let (findings, notes) = grouped(&attribution.caveats);
             document.findings = findings;
             document.next = advice::next(advice, next, !attribution.is_measured());
-            let rows = |all: Vec<Next>| {
-                let row = |of: Next| [of.text, of.command.unwrap_or_default()];
-                all.into_iter().map(row).collect()
-            };
-            let to_do = rows(advice.iter().map(advice::advised).collect());
-            let to_do = table(["what to do", "to see it"], to_do);
-            let to_measure = rows(next.iter().map(advice::step).collect());
-            let to_measure = table(["what to measure", "how"], to_measure);
             let of_one = (attribution.from, attribution.step_of_one);
             let of_several = (attribution.tp, attribution.step_of_several);
             document.sections.push(Section::new(
@@ -59,14 +50,8 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
                     .as_ref()
                     .and_then(|half| shard(half, attribution)),
                 detail("What if", vec![Block::list(what_if.iter().map(asked))]),
-                detail("To do", vec![to_do]),
-                detail("To measure", vec![to_measure]),
                 explanation.slope.as_ref().map(slope::section),
                 notes,
-                detail(
-                    "What the uncertainty comes from",
-                    vec![uncertainty(&attribution.prior_shares)],
-                ),
                 priors(&attribution.priors),
             ];
             document.sections.extend(of_sections.into_iter().flatten());
@@ -295,26 +280,6 @@ fn shard(half: &HalfModel, attribution: &Attribution) -> Option<Section> {
             .map(|of| row("the same by curve or trace".to_owned(), of)),
     );
     detail("Shard run on one GPU", vec![table(["what", "ms"], rows)])
-}
-
-fn uncertainty(shares: &[PriorShare]) -> Block {
-    let percent = |share: f64| format!("{:.0}%", share * 100.0);
-    let is_much =
-        |of: &&PriorShare| of.of_remainder.max(of.of_communication.unwrap_or(0.0)) >= 0.02;
-    let rows = shares.iter().filter(is_much).map(|of| {
-        let sent = of
-            .of_communication
-            .map_or_else(|| ABSENT.to_owned(), percent);
-        [of.name.clone(), sent, percent(of.of_remainder)]
-    });
-    table(
-        [
-            "prior",
-            "of communication",
-            "of communication + unexplained",
-        ],
-        rows.collect(),
-    )
 }
 
 fn asked(of: &WhatIf) -> String {

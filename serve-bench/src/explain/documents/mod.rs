@@ -12,4 +12,4 @@ pub(crate) use bars::range;
 pub(crate) use explanation::explanation;
 pub(crate) use links::links;
 pub(crate) use prediction::prediction;
-pub(crate) use slope::slope;
+pub(crate) use slope::{change, slope};

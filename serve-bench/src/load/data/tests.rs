@@ -134,23 +134,6 @@ fn questions_and_own_prompts_are_lines() {
 }
 
 #[test]
-fn a_wrong_line_is_named() {
-    let file = Written::new("wrong.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": 3}\n");
-    let refused = file.read("openqa", &[], Endpoint::Completions).unwrap_err();
-    assert!(
-        refused.contains("wrong.jsonl line 2: not such a JSON object"),
-        "{refused}"
-    );
-    let refused = file
-        .read("sharegpt", &[], Endpoint::Completions)
-        .unwrap_err();
-    assert!(refused.contains("line 1: not a conversation"), "{refused}");
-    let file = Written::new("none.jsonl", "\n");
-    let refused = file.read("custom", &[], Endpoint::Completions).unwrap_err();
-    assert!(refused.contains("holds no prompt"), "{refused}");
-}
-
-#[test]
 fn the_order_of_a_file_is_that_of_the_seed_and_begins_anew() {
     let text: String = (0..20)
         .map(|number| format!("{{\"prompt\": \"p{number}\"}}\n"))

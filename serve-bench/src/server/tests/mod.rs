@@ -2,7 +2,6 @@
 
 mod client;
 mod dialects;
-mod errors;
 mod formats;
 mod load;
 mod running;
