@@ -112,9 +112,14 @@ fn deliver<T: Serialize>(
         write(&folder.join(EXPLANATION), &json(found)?)?;
         write(&folder.join(PAGE), &document.html())?;
     }
-    let page = crate::show::page(wanted.html.as_deref(), document);
-    let printed = outputs::with_json(wanted.show, document, found, wanted.json.as_deref());
-    Ok(exit::fold([printed, page, code]))
+    let printed = match wanted.html.as_deref() {
+        Some(file) if file == Path::new("-") => outputs::print(&document.html()),
+        file => exit::fold([
+            outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
+            crate::show::page(file, document),
+        ]),
+    };
+    Ok(exit::fold([printed, code]))
 }
 
 /// What the files hold, and what comes of it.

@@ -38,15 +38,15 @@ pub(crate) struct SloArgs {
 
     /// The first load: requests per second [default: 1, or as many more as let the requests that a percentile needs arrive within
     /// --window], or requests in flight [default: 4].
-    #[arg(long, value_name = "LOAD", value_parser = load)]
+    #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
     start: Option<f64>,
 
     /// No load is smaller [default: a thousandth of --start, or 1 in flight].
-    #[arg(long, value_name = "LOAD", value_parser = load)]
+    #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
     lowest: Option<f64>,
 
     /// No load is larger [default: a thousand times --start, in flight 16384].
-    #[arg(long, value_name = "LOAD", value_parser = load)]
+    #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
     highest: Option<f64>,
 
     /// How well the largest load is to be known.
@@ -265,13 +265,6 @@ impl SloArgs {
 
 fn objective(text: &str) -> Result<Objective, String> {
     text.parse()
-}
-
-fn load(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|load| (1e-6..=1e6).contains(load))
-        .ok_or_else(|| format!("`{text}` is not a number from 0.000001 to 1000000"))
 }
 
 /// A part in percent; below half a percent runs would differ by less than they repeat.

@@ -68,7 +68,8 @@ fn list(text: &str) -> Result<Numbers, String> {
     numbers(text).map(Numbers)
 }
 
-fn rate(text: &str) -> Result<f64, String> {
+/// A load: requests per second or in flight.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
     text.trim()
         .parse()
         .ok()

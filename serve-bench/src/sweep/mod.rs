@@ -7,7 +7,7 @@ mod knee;
 mod plan;
 mod run;
 
-pub(crate) use self::args::SweepArgs;
+pub(crate) use self::args::{SweepArgs, rate};
 pub(crate) use self::expand::{Cell, expand};
 pub(crate) use self::plan::Plan;
 pub(crate) use self::run::run;
