@@ -2,6 +2,7 @@
 //!
 //! What nobody looked at is never a pass: each kind of check gets at least one verdict, and where there is no evidence a reason.
 
+mod baseline;
 mod collectives;
 mod copies;
 mod counters;
@@ -12,6 +13,7 @@ mod judging;
 mod link;
 mod load;
 mod numa;
+mod nvlink;
 mod peers;
 mod pool;
 mod readings;
@@ -33,7 +35,7 @@ use crate::report::{Check, ReasonCode};
 pub(crate) use inventory::matches_name;
 use judging::Judging;
 use pool::Pool;
-pub(crate) use readings::{BLOCKED, has_ended};
+pub(crate) use readings::has_ended;
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{has_fault, of_kind};
 
@@ -44,15 +46,11 @@ pub(crate) fn judge(
     findings: &Findings,
     excluded: &[String],
 ) -> Vec<Check> {
-    let baseline = findings.baseline.as_ref();
     let judging = Judging {
         profile,
         level,
         findings,
         pool: Pool::of(findings),
-        has_baseline: baseline
-            .zip(findings.fingerprint.as_ref())
-            .is_some_and(|(baseline, own)| baseline.fingerprint.differences(own).is_empty()),
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
@@ -99,6 +97,7 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "idle" => inventory::idle(judging),
         "numa_node" => inventory::numa_node(judging),
         "link" => link::link(judging),
+        "nvlink" => nvlink::nvlink(judging),
         "link_transitions" => watch::transitions(judging),
         "h2d_pinned" | "d2h_pinned" | "h2d_pageable" | "d2h_pageable" => {
             copies::host_copies(judging, kind)
@@ -122,6 +121,7 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "arithmetic" => load::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
         "drift" => soak::drift(judging),
         "serving" => serving::serving(judging),
+        "baseline" => baseline::baseline(judging),
         _ => Vec::new(),
     }
 }

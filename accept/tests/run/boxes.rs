@@ -18,7 +18,7 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
     }
     let scratch = Scratch::new();
     scratch.two(vec![]);
-    let ran = scratch.on(TWO, "out", &["--junit", "junit.xml"]);
+    let ran = scratch.on(TWO, "out", &["--ocp", "ocp.jsonl"]);
     ran.expect(0);
     assert!(ran.stdout.contains("SIMULATED on l40x4"), "{}", ran.stdout);
     let report = scratch.json("out/report.json");
@@ -59,7 +59,7 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
         folder.join("journal.jsonl").metadata().unwrap().mode() & 0o777,
         0o600
     );
-    assert!(folder.join("report.html").is_file() && scratch.join("junit.xml").is_file());
+    assert!(folder.join("report.html").is_file() && scratch.join("ocp.jsonl").is_file());
     let again = scratch.run(&["report", "out"]);
     again.expect(0);
 }
