@@ -98,8 +98,8 @@ pub(crate) fn line() -> Command {
 
 /// Runs the worker that a first argument stands for, and gives its exit code.
 pub(crate) fn worker(first: &str) -> Option<u8> {
-    let workers = OWNERS.iter().filter_map(|owner| owner.worker);
-    workers.into_iter().find_map(|worker| worker(first))
+    let mut workers = OWNERS.iter().filter_map(|owner| owner.worker);
+    workers.find_map(|worker| worker(first))
 }
 
 /// Prints the completions for a shell, and gives the exit code.

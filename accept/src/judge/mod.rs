@@ -39,7 +39,10 @@ pub(crate) use readings::has_ended;
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{has_fault, of_kind};
 
-/// Judges everything that was found; at least one check for each kind.
+/// Kinds that have a check only where there is something to look at.
+const OPTIONAL: [&str; 2] = ["nvlink", "baseline"];
+
+/// Judges everything that was found; at least one check for each other kind.
 pub(crate) fn judge(
     profile: &Profile,
     level: Level,
@@ -70,9 +73,9 @@ pub(crate) fn judge(
             kind.key == "data" || checks.iter().any(tells)
         };
         let missing = findings.missing.get(&kind.group);
-        if checks.is_empty() {
+        if checks.is_empty() && !OPTIONAL.contains(&kind.key) {
             checks.push(none(&judging, kind));
-        } else if missing.is_some_and(|missing| !is_told(missing)) {
+        } else if !checks.is_empty() && missing.is_some_and(|missing| !is_told(missing)) {
             // About the group: one check on the whole box may stand there already.
             checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
         }

@@ -19,7 +19,7 @@ pub(super) fn nvlink(judging: &Judging<'_>) -> Vec<Check> {
     let all: Vec<&NvlinkReading> = all.flatten().collect();
     let is_wanted = judging.profile.peer.nvlinks.is_some();
     if all.iter().all(|reading| reading.active == 0) && !is_wanted {
-        return vec![judging.skip(KIND, "box", ReasonCode::NotApplicable)];
+        return Vec::new();
     }
     let one = |label: String| {
         let own = all.iter().filter(|reading| reading.device == label);

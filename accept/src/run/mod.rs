@@ -20,6 +20,7 @@ mod session;
 mod soak;
 mod start;
 mod steps;
+mod watching;
 mod write;
 
 use asked::{loaded, matches, time_budget};

@@ -12,17 +12,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use program::say;
 use record::private;
 use record::{MonitorLine, MonitorSample};
 use runner::child::{TIED, tplens};
 use runner::{Event, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 
-use super::session::Session;
-use crate::checks::Group;
-use crate::findings::Missing;
 use crate::judge::has_ended;
-use crate::report::ReasonCode;
 
 /// Readings a second.
 const HZ: &str = "10";
@@ -99,7 +94,7 @@ impl Monitor {
     }
 
     /// Why it no longer watches the load that runs now, or ran until now.
-    fn lost(&mut self) -> Option<String> {
+    pub(super) fn lost(&mut self) -> Option<String> {
         let now = Duration::ZERO;
         let look = self
             .worker
@@ -111,6 +106,12 @@ impl Monitor {
         let silent = seen.last.elapsed();
         let is_lost = seen.lines.is_empty() || has_ended(silent, self.begun.elapsed());
         is_lost.then(|| format!("it was silent for {:.0} s", silent.as_secs_f64()))
+    }
+
+    /// Ends it and gives its lines.
+    pub(super) fn end(mut self) -> Vec<MonitorLine> {
+        self.worker.end(LADDER);
+        std::mem::take(&mut lock(&self.seen).lines)
     }
 }
 
@@ -163,67 +164,9 @@ pub(crate) fn monitor_file(number: usize) -> String {
 }
 
 /// The lines that an earlier process of the run left in a file; torn ones are passed over.
-fn read(file: &Path) -> Vec<MonitorLine> {
+pub(super) fn read(file: &Path) -> Vec<MonitorLine> {
     let bytes = bounded::head(file, bounded::RECORD).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines = text.lines().map(serde_json::from_str);
     lines.filter_map(Result::ok).collect()
-}
-
-impl Session<'_> {
-    /// Takes up what the monitors of earlier processes of this run saw, and starts one.
-    pub(super) fn watch(&mut self) {
-        let names = (1..).map(monitor_file).map(|name| self.folder.join(&name));
-        let earlier: Vec<_> = names.take_while(|file| file.exists()).collect();
-        let lines = earlier.iter().flat_map(|file| read(file));
-        self.findings.monitor = lines.collect();
-        let devices = self.bench.devices.iter().map(|one| one.number.as_str());
-        let devices: Vec<&str> = devices.collect();
-        let words = [
-            "--backend",
-            self.bench.backend,
-            "--gpus",
-            &devices.join(","),
-        ];
-        let mut words = words.map(str::to_owned).to_vec();
-        words.extend(self.bench.simulated());
-        let file = self.folder.join(&monitor_file(earlier.len() + 1));
-        let started = Monitor::start(&words, &file, self.interrupt);
-        self.monitor = Some(started.map_err(|error| format!("{error:#}")));
-    }
-
-    /// Whether somebody watches what runs now, or ran until now.
-    pub(super) fn is_watched(&mut self) -> bool {
-        match &mut self.monitor {
-            Some(Ok(monitor)) => monitor.lost().is_none(),
-            _ => false,
-        }
-    }
-
-    /// Ends the monitor and takes what it saw. What ran unwatched is done, and stays unwatched.
-    pub(super) fn unwatch(&mut self) {
-        let lost = match self.monitor.take() {
-            None => None,
-            Some(Err(why)) => Some(why),
-            Some(Ok(mut monitor)) => {
-                let lost = monitor.lost();
-                monitor.worker.end(LADDER);
-                let lines = std::mem::take(&mut lock(&monitor.seen).lines);
-                self.findings.monitor.extend(lines);
-                lost
-            }
-        };
-        let mut unwatched = self.done.iter().filter(|done| !done.is_watched);
-        let unwatched = unwatched
-            .next()
-            .map(|done| format!("not during {}", done.name));
-        match lost.or(unwatched) {
-            None => drop(self.findings.missing.remove(&Group::Watch)),
-            Some(why) => {
-                say!("the monitor was lost: {why}");
-                let missing = Missing::of(ReasonCode::Unreadable, why);
-                self.findings.missing.insert(Group::Watch, missing);
-            }
-        }
-    }
 }

@@ -27,6 +27,10 @@ fn every_kind_has_a_check_and_every_id_stands_once() {
     for findings in [findings(), Findings::default()] {
         let checks = judged(&findings);
         for kind in KINDS {
+            // Of these there is nothing here.
+            if ["nvlink", "baseline"].contains(&kind.key) {
+                continue;
+            }
             assert!(!of(&checks, kind.key).is_empty(), "{}", kind.key);
         }
         let mut ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
