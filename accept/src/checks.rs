@@ -94,6 +94,8 @@ kinds! {
         "Reseat the card; check riser, cable, slot and bifurcation in the BIOS.";
     "link_transitions", Watch, "link changes",
         "Look for AER errors in dmesg; reseat the card or try another slot.";
+    "nvlink", PeerLinks, "NVLink",
+        "Reset the GPU; nvidia-smi nvlink -s; look for Xid 74; check bridge or baseboard.";
     "h2d_pinned", HostLinks, "host->device",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";
     "d2h_pinned", HostLinks, "device->host",
@@ -142,6 +144,8 @@ kinds! {
         "Check the temperature over time.";
     "serving", Serving, "serving",
         "Explain it: tplens study.";
+    "baseline", Inventory, "baseline",
+        "Compare BIOS, firmware and cooling with those of the earlier run.";
 }
 
 /// The kind of this key.
@@ -158,6 +162,7 @@ pub(crate) fn title(key: &str) -> &str {
 /// not a figure.
 const FAULTS: &[&str] = &[
     "inventory",
+    "nvlink",
     "link_transitions",
     "data",
     "counters",
@@ -167,6 +172,7 @@ const FAULTS: &[&str] = &[
     "memory",
     "arithmetic",
     "serving",
+    "baseline",
 ];
 
 /// Whether what a kind of check sees is a fault wherever it is seen.

@@ -25,12 +25,8 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Shows what `run` would do: checks, commands and times. Measures nothing.
     Plan(Box<RunArgs>),
-    /// Keeps the figures of an accepted run, to compare later runs with.
-    Baseline {
-        #[command(subcommand)]
-        command: BaselineCommand,
-    },
     /// Compares two runs, check by check: which figures are worse by more than their intervals and the tolerance.
+    #[command(visible_alias = "baseline")]
     Compare(crate::compare::CompareArgs),
     /// Compares the reports of many machines: which are slower than their like.
     Fleet(FleetArgs),
@@ -88,8 +84,8 @@ pub(crate) struct RunArgs {
     /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
-    /// A baseline of this machine or its like.
-    #[arg(long, value_name = "FILE")]
+    /// An accepted run of this machine or its like, by its folder or report.json: no figure may be worse.
+    #[arg(long, value_name = "RUN")]
     pub(crate) baseline: Option<PathBuf>,
     /// A server that runs on this machine already, for the serving check.
     #[arg(long, value_name = "URL")]
@@ -136,30 +132,12 @@ pub(crate) struct Forms {
     /// Write the page here, too; it always stands in the result folder.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write JUnit XML here.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Write a text file for Prometheus's node_exporter here.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prometheus: Option<PathBuf>,
     /// Write OCP Test & Validation output 2.0 here: JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) ocp: Option<PathBuf>,
     /// Keep the machine's name, serials and UUIDs in files, as a vendor asks for in returns.
     #[arg(long)]
     pub(crate) identify: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BaselineCommand {
-    /// Makes a baseline of an accepted run.
-    Capture {
-        /// Result folder or report.json of the run.
-        run: PathBuf,
-        /// The file to write.
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
-    },
 }
 
 /// Which reports to judge beside each other.

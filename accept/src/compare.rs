@@ -1,4 +1,4 @@
-//! `tplens accept compare A B`: the figures of two runs, or of a run and a baseline, by the one comparison of this house.
+//! `tplens accept compare A B`: the figures of two runs by the one comparison of this house.
 //!
 //! A check that was good in A and fails in B counts as lost; in what the machines differ stands beside the numbers.
 
@@ -11,16 +11,14 @@ use program::compare::{CompareFlags, Comparison, Fact, Gone, Rules, Side, Value,
 use program::outputs;
 use program::show::Show;
 use record::quantity::Unit;
-use stats::median;
 
-use crate::baseline::{self, Figure};
 use crate::figures::{figures, is_good};
-use crate::report::{self, Fingerprint, ReasonCode, Verdict};
+use crate::report::{self, Fingerprint, ReasonCode, Report, Verdict};
 
 /// What is compared.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompareArgs {
-    /// The earlier or better known run: a result folder, report.json, or a baseline.
+    /// The earlier or better known run: a result folder or report.json.
     pub(crate) a: PathBuf,
     /// The run that is compared with it.
     pub(crate) b: PathBuf,
@@ -29,7 +27,7 @@ pub(crate) struct CompareArgs {
 }
 
 /// Id of a check, and what of it was measured.
-type Number = (String, String);
+pub(crate) type Number = (String, String);
 
 /// Verdicts by id of the check; a baseline has none.
 type Verdicts = BTreeMap<String, (Verdict, ReasonCode)>;
@@ -44,12 +42,13 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 }
 
 fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<Comparison<Number>> {
-    let ((a, of_a), (b, of_b)) = (opened(a)?, opened(b)?);
+    let (report_a, report_b) = (report::read(a)?, report::read(b)?);
+    let (of_a, of_b) = (verdicts(&report_a), verdicts(&report_b));
+    let (a, b) = (a.display().to_string(), b.display().to_string());
     let gone = |value: &Value<Number>| match of_b.get(&value.number.0) {
         Some((Verdict::Fail, code)) => Gone::Lost(code.code().to_owned()),
         Some((_, ReasonCode::LeftOut)) => Gone::NotAsked,
         Some((_, code)) => Gone::Untried(code.code().to_owned()),
-        None if of_b.is_empty() => Gone::NotAsked,
         None => Gone::Untried("not there".to_owned()),
     };
     let rules = Rules {
@@ -58,7 +57,7 @@ fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<C
         gone: &gone,
         worse_peers: 0,
     };
-    let mut comparison = compare(a, b, &rules)?;
+    let mut comparison = compare(side(&report_a, &a), side(&report_b, &b), &rules)?;
     let worse = of_a.iter().filter_map(|(check, (was, _))| {
         let (now, code) = of_b.get(check)?;
         let is_worse = is_good(*was) && *now == Verdict::Fail;
@@ -68,45 +67,25 @@ fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<C
     Ok(comparison)
 }
 
-/// A report or a baseline.
-fn opened(path: &Path) -> anyhow::Result<(Side<Number>, Verdicts)> {
-    let file = path.display().to_string();
-    let side = |started: &str, simulated: Option<String>, fingerprint: &Fingerprint, values| Side {
-        file: file.clone(),
-        started: Some(started.to_owned()),
-        simulated,
-        facts: facts(fingerprint),
-        troubles: Vec::new(),
-        values,
-    };
-    if let Ok(known) = baseline::load(path) {
-        let known = known.baseline;
-        let values = known.figures.iter().filter_map(|figure| {
-            let Figure {
-                check,
-                what,
-                unit,
-                samples,
-            } = figure;
-            value((check, what, unit), median(samples)?, samples)
-        });
-        let values = values.collect();
-        let side = side(&known.started, known.soft_box, &known.fingerprint, values);
-        return Ok((side, Verdicts::new()));
-    }
-    let report = report::read(path).map_err(|error| anyhow!("{error}; nor is it a baseline"))?;
-    let values = figures(&report)
-        .filter_map(|one| value((&one.check.id, one.what, one.unit), one.value, one.samples));
+fn verdicts(report: &Report) -> Verdicts {
     let verdicts = report.checks.iter();
-    let verdicts = verdicts.map(|check| (check.id.clone(), (check.verdict, check.reason.code)));
-    let soft = report.simulated.as_ref().map(|soft| soft.box_name.clone());
-    let side = side(
-        &report.started,
-        soft,
-        &report.node.fingerprint,
-        values.collect(),
-    );
-    Ok((side, verdicts.collect()))
+    verdicts
+        .map(|check| (check.id.clone(), (check.verdict, check.reason.code)))
+        .collect()
+}
+
+/// The figures of a report.
+pub(crate) fn side(report: &Report, file: &str) -> Side<Number> {
+    let values = figures(report)
+        .filter_map(|one| value((&one.check.id, one.what, one.unit), one.value, one.samples));
+    Side {
+        file: file.to_owned(),
+        started: Some(report.started.clone()),
+        simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
+        facts: facts(&report.node.fingerprint),
+        troubles: Vec::new(),
+        values: values.collect(),
+    }
 }
 
 /// A rate in GB/s or a time; other figures are not compared.

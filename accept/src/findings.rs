@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use program::kernel_log::Logged;
 use record::{MonitorLine, Record};
 use serde::{Deserialize, Serialize};
 
@@ -28,20 +27,16 @@ pub(crate) struct Findings {
     pub(crate) counters: Option<Counters>,
     /// Lines of the kernel log since the start that tell of a fault; `None` where it may not be read.
     pub(crate) kernel_log: Option<Result<Vec<String>, String>>,
-    /// What stood in it before; `None` where it is not this machine's.
-    pub(crate) kernel_log_before: Option<Result<Vec<Logged>, String>>,
+    /// What stood in it before.
+    pub(crate) kernel_log_before: Vec<String>,
     /// Devices that stopped answering while groups ran, by their labels, each with the words that say so and their place.
     pub(crate) lost: BTreeMap<String, Found<String>>,
     /// Groups that have no evidence, and why.
     pub(crate) missing: BTreeMap<Group, Missing>,
-    /// What this box is, to hold a baseline's box against; without it there is no baseline to compare with.
-    pub(crate) fingerprint: Option<crate::report::Fingerprint>,
     /// How many devices are there that the command line left out with `--gpus`.
     pub(crate) left_out: usize,
-    /// The group whose step a signal broke off: what its record lacks was not come to.
-    pub(crate) cut: Option<Group>,
-    /// A baseline to hold the figures against.
-    pub(crate) baseline: Option<crate::baseline::Baseline>,
+    /// What the figures of a baseline make of this run's, where one was given.
+    pub(crate) baseline: Option<crate::baseline::Compared>,
 }
 
 /// Something with the place that it came from.
@@ -95,8 +90,6 @@ impl Missing {
 pub(crate) struct Counters {
     /// Seconds between the readings.
     pub(crate) over_s: f64,
-    /// The kernel's boot id before and after; where they differ, no rise is known.
-    pub(crate) boot: [Option<String>; 2],
     /// One row for each counter of each device and bridge.
     pub(crate) rows: Vec<Counter>,
 }
@@ -110,16 +103,15 @@ pub(crate) struct Counter {
     pub(crate) place: String,
     /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`.
     pub(crate) key: String,
-    /// Before; the error says why it was not read.
-    pub(crate) before: Result<u64, String>,
+    /// Before; `None` where it was not read.
+    pub(crate) before: Option<u64>,
     /// After.
-    pub(crate) after: Result<u64, String>,
+    pub(crate) after: Option<u64>,
 }
 
 impl Counter {
     /// By how much it rose; `None` where it fell or was not read.
     pub(crate) fn rise(&self) -> Option<u64> {
-        let before = *self.before.as_ref().ok()?;
-        self.after.as_ref().ok()?.checked_sub(before)
+        self.after?.checked_sub(self.before?)
     }
 }

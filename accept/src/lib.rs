@@ -24,7 +24,7 @@ use program::outputs::{ended, interruptible, print};
 use program::say;
 use program::show::Show;
 
-use crate::cli::{BaselineCommand, Cli, Command, ProfileCommand, ReportArgs};
+use crate::cli::{Cli, Command, ProfileCommand, ReportArgs};
 
 /// Adds the command to a command line.
 #[must_use]
@@ -43,20 +43,8 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Plan(args) => ended(run::plan(&args, show)),
         Command::Profile { command } => profile(&command, show),
         Command::Report(args) => report_again(&args, show),
-        Command::Baseline {
-            command: BaselineCommand::Capture { run, out },
-        } => baseline::capture(&run, &out),
         Command::Compare(args) => compare::run(&args, show).unwrap_or_else(|error| usage(&error)),
         Command::Fleet(args) => fleet::run(&args, show),
-    })
-}
-
-/// Becomes the program that a first argument asks for, and gives the exit code where it cannot; `None` where it asks for none.
-#[must_use]
-pub fn worker(first: &str) -> Option<u8> {
-    (first == run::TIED).then(|| {
-        say!("error: {:#}", run::become_tied());
-        record::exit::INTERNAL
     })
 }
 

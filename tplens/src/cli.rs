@@ -13,7 +13,7 @@ pub(crate) struct Owner {
     commands: fn(Command) -> Command,
     pub(crate) run: fn(&ArgMatches, Show) -> Result<u8, clap::Error>,
     /// Runs the worker that a first argument stands for.
-    worker: fn(&str) -> Option<u8>,
+    worker: Option<fn(&str) -> Option<u8>>,
 }
 
 /// All of them, in the order of the help.
@@ -21,22 +21,22 @@ pub(crate) const OWNERS: [Owner; 4] = [
     Owner {
         commands: p2p_bw::commands,
         run: p2p_bw::run,
-        worker: p2p_bw::worker,
+        worker: Some(p2p_bw::worker),
     },
     Owner {
         commands: allreduce_bench::commands,
         run: allreduce_bench::run,
-        worker: allreduce_bench::worker,
+        worker: Some(allreduce_bench::worker),
     },
     Owner {
         commands: serve_bench::commands,
         run: serve_bench::run,
-        worker: serve_bench::worker,
+        worker: Some(serve_bench::worker),
     },
     Owner {
         commands: accept::commands,
         run: accept::run,
-        worker: accept::worker,
+        worker: None,
     },
 ];
 
@@ -98,7 +98,8 @@ pub(crate) fn line() -> Command {
 
 /// Runs the worker that a first argument stands for, and gives its exit code.
 pub(crate) fn worker(first: &str) -> Option<u8> {
-    OWNERS.iter().find_map(|owner| (owner.worker)(first))
+    let mut workers = OWNERS.iter().filter_map(|owner| owner.worker);
+    workers.find_map(|worker| worker(first))
 }
 
 /// Prints the completions for a shell, and gives the exit code.

@@ -8,7 +8,7 @@ use record::exit;
 use program::show::Show;
 
 use super::shared::redacted;
-use super::{junit, ocp, prometheus, verdict};
+use super::{ocp, verdict};
 use crate::cli::Forms;
 use crate::report::{REPORT_FILE, Report};
 use crate::run::JOURNAL_FILE;
@@ -39,7 +39,7 @@ pub(crate) fn check_not_read(forms: &Forms, folder: &Path) -> Result<(), String>
     let mut read: Vec<PathBuf> = [REPORT_FILE, JOURNAL_FILE, "run.json", "groups", "sim"]
         .map(|name| folder.join(name))
         .to_vec();
-    let monitors = (1..).map(|number| crate::run::monitor_file(folder, number));
+    let monitors = (1..).map(|number| folder.join(crate::run::monitor_file(number)));
     read.extend(monitors.take_while(|path| path.exists()));
     let name = format!("the run in {}", folder.display());
     let read: Vec<_> = read.into_iter().map(|path| (name.as_str(), path)).collect();
@@ -54,9 +54,7 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
         .map(|(flag, path)| {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
-                "--junit" => junit::junit(&handed_on),
-                "--ocp" => ocp::ocp(&handed_on),
-                _ => prometheus::prometheus(&handed_on),
+                _ => ocp::ocp(&handed_on),
             };
             files::write(path, Ok(form))
         })
@@ -70,12 +68,7 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
 
 /// The files that are asked for, by their flags.
 fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
-    let all = [
-        ("--html", &forms.html),
-        ("--junit", &forms.junit),
-        ("--prometheus", &forms.prometheus),
-        ("--ocp", &forms.ocp),
-    ];
+    let all = [("--html", &forms.html), ("--ocp", &forms.ocp)];
     all.into_iter()
         .filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
 }

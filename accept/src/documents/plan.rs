@@ -32,7 +32,7 @@ pub(crate) fn document(plan: &Plan<'_>) -> Document {
         Item::of(Tone::Warning, line).coded("not-measured")
     });
     let left_out = plan.left_out.iter();
-    let left_out = Block::list(left_out.map(|(kind, why)| format!("{kind}: {why}")));
+    let left_out = Block::list(left_out.map(|(kind, why)| format!("{kind}: {}", why.code())));
     Document {
         title: format!("Plan: profile {}, level {}", plan.profile, plan.level),
         simulated: plan.simulated.map(str::to_owned),

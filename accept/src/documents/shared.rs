@@ -16,10 +16,13 @@ pub(crate) const NODE_WITHHELD: &str = "node-withheld";
 pub(super) const WITHHELD: &str = "(withheld)";
 
 /// States that are composed here of labels, links, nodes and counts; those of devices by their labels are allowed, too.
-const OWN_STATES: [&str; 20] = [
+const OWN_STATES: [&str; 23] = [
+    "NVLinks",
+    "nvlink-inactive",
+    "fabric-manager",
+    "figures compared",
     "devices",
     "answers",
-    "driver, firmware and machine",
     "NUMA node",
     "node of the host memory",
     "link at the slot under load",

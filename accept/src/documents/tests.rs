@@ -1,8 +1,8 @@
-//! Documents, JUnit, Prometheus and what may be handed on, of reports made by hand.
+//! Documents, OCP's lines and what may be handed on, of reports made by hand.
 
 use view::Screen;
 
-use super::{prometheus, redacted, verdict};
+use super::{redacted, verdict};
 use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, Seen, Subject, Verdict};
 use crate::tests::made::{bandwidth, measured, report, samples};
 
@@ -50,17 +50,6 @@ fn an_accepted_machine_fits_on_a_screen_and_a_page() {
     let document = verdict(&good);
     assert!(document.screen(Screen::default()).lines().count() <= 25);
     assert_eq!(document.findings.len(), 0);
-}
-
-#[test]
-fn junit_and_prometheus_have_the_verdict_and_each_check() {
-    let report = rejected();
-    let xml = super::junit::junit(&report);
-    assert_eq!(xml.matches("<failure").count(), 3);
-    assert_eq!(xml.matches("<testcase").count(), 5);
-    let text = prometheus::prometheus(&report);
-    assert!(text.contains("verdict=\"rejected\"} 1\n"));
-    assert!(text.contains("accept_check_bytes_per_second"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use view::{Document, Item, Next, Tone};
 
 use super::tables::sections;
-use super::words::{came_to, cut, devices, main_evidence, number, title};
+use super::words::{came_to, cut, devices, main_evidence, number, title, what};
 use crate::profile::shipped;
 use crate::report::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Verdict};
 
@@ -290,7 +290,7 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
             Verdict::Fail => Tone::Bad,
             _ => Tone::Warning,
         };
-        items.push(Item::of(tone, cause.line()).coded(first.reason.code.code()));
+        items.push(Item::of(tone, cause.line()).coded(code(first)));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
             let about = check.about.join(" ");
             format!("follows: {} {about} {}", title(&check.kind), came_to(check))
@@ -304,6 +304,16 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         items.push(Item::plain(format!("{more} more findings: -v shows all.")));
     }
     items
+}
+
+/// Findings of devices that have pages of their own.
+const FOUND: [&str; 3] = ["nvlink-inactive", "nvlink-errors", "fabric-manager"];
+
+/// The code that a page explains: that of the finding itself, else that of the verdict.
+fn code(check: &Check) -> &'static str {
+    let found = check.evidence.first().map(what);
+    let known = FOUND.into_iter().find(|code| found == Some(code));
+    known.unwrap_or(check.reason.code.code())
 }
 
 fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
@@ -321,8 +331,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
             next.push(Next::by("What this machine shows:", "tplens doctor"));
         } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
             next.push(Next::by(
-                "Keep these figures, to compare later runs with them:",
-                "tplens accept baseline capture RUN --out baseline.json",
+                "Compare a later run with this one:",
+                "tplens accept run --baseline RUN ...",
             ));
         }
         return next;
@@ -334,7 +344,7 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
             "Or accept it as {found}: --profile {name}."
         )));
     }
-    let code = first.reason.code.code();
+    let code = code(first);
     next.push(Next::by(
         format!("More on {code}:"),
         format!("tplens help {code}"),

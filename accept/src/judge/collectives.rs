@@ -152,17 +152,7 @@ fn of_times(
             let mut by_limit = held(ratio, "bus bandwidth over the slowest pair's", OF_PAIR);
             let rate = rates.evidence(what.clone(), "GB/s", source);
             by_limit.more.push(rate);
-            let by_baseline = Held {
-                row: None,
-                more: by_limit.more.clone(),
-                ..held(rates, &what, "GB/s")
-            };
-            // The worse of the two stands; a rate without a baseline has no limit.
-            let (check, by_baseline) = (judging.hold(by_limit), judging.hold(by_baseline));
-            let is_worse = check.verdict != Verdict::Fail
-                && by_baseline.limit.is_some()
-                && by_baseline.verdict >= check.verdict;
-            if is_worse { by_baseline } else { check }
+            judging.hold(by_limit)
         }
         _ => judging.hold(Held {
             more: vec![],

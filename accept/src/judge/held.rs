@@ -1,4 +1,4 @@
-//! A figure against its limit: that of the profile, in its unit or as a part of the link in use, and that of a baseline.
+//! A figure against its limit: in its unit or as a part of what the link in use carries.
 
 use topology::PcieLink;
 
@@ -6,18 +6,10 @@ use super::judging::Judging;
 use super::pool::{Device, Pooled};
 use super::three_way::Figure;
 use crate::profile::{LimitRow, LimitUnit};
-use crate::report::{Check, Evidence, Limit, Ordered, ReasonCode, Seen, Side, Verdict};
+use crate::report::{Check, Evidence, Limit, Ordered, ReasonCode, Seen, Verdict};
 
 /// The payload of a packet where a device does not say (our choice: what servers have by default).
 pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
-
-/// What a figure may be worse by than the baseline's (our choice), by unit; all-reduce rates vary more than copies.
-const TOLERANCES: [(&str, Option<&str>, Side, f64); 4] = [
-    ("GB/s", Some("allreduce"), Side::AtLeast, 0.20),
-    ("GB/s", None, Side::AtLeast, 0.05),
-    ("us", None, Side::AtMost, 0.25),
-    ("ms", None, Side::AtMost, 0.25),
-];
 
 /// What the link between the ends of a copy carries.
 pub(super) enum Ceiling {
@@ -142,7 +134,7 @@ impl Judging<'_> {
         let evidence = held
             .figure
             .evidence(held.what.clone(), held.unit, &held.source);
-        let of_profile = match held.row {
+        let limit = match held.row {
             Some(row) if row.unit == LimitUnit::OfCeiling => match held.ceiling {
                 Ceiling::Unknown => {
                     let evidence = std::iter::once(evidence).chain(held.more).collect();
@@ -158,7 +150,6 @@ impl Judging<'_> {
             }),
             None => None,
         };
-        let limit = self.tightened(&held, of_profile);
         let seen = Seen::new(evidence, held.more);
         let Some(limit) = limit else {
             let came = (Verdict::Pass, ReasonCode::AsExpected, held.remark);
@@ -193,56 +184,6 @@ impl Judging<'_> {
             }),
             ..Limit::of(row, basis)
         }
-    }
-
-    /// The tighter of the profile's limit and the baseline's.
-    fn tightened(&self, held: &Held<'_>, limit: Option<Limit>) -> Option<Limit> {
-        let id = format!("{} {}", held.kind, held.about.join(" "));
-        let is_it = |figure: &&crate::baseline::Figure| {
-            (&figure.check, &figure.what, figure.unit.as_str()) == (&id, &held.what, held.unit)
-        };
-        let figures = self.findings.baseline.iter().filter(|_| self.has_baseline);
-        let known = figures.flat_map(|baseline| &baseline.figures).find(is_it);
-        let known = known.and_then(|known| Figure::of(known.samples.clone()));
-        let tolerance = TOLERANCES.iter().find(|(unit, kind, ..)| {
-            *unit == held.unit && kind.is_none_or(|kind| kind == held.kind)
-        });
-        let (Some(known), Some((.., good, tolerance))) = (known, tolerance) else {
-            return limit;
-        };
-        let is_worse = |value: f64, line: f64| match good {
-            Side::AtLeast => value < line,
-            Side::AtMost => value > line,
-        };
-        let worst = match good {
-            Side::AtLeast => known.value * (1.0 - tolerance),
-            Side::AtMost => known.value * (1.0 + tolerance),
-        };
-        let own = Limit {
-            good: *good,
-            fail: Some(worst),
-            unit: held.unit.to_owned(),
-            basis: format!(
-                "the baseline's {:.2} {}, {:.0}% worse",
-                known.value,
-                held.unit,
-                tolerance * 100.0
-            ),
-            source: "the baseline; what it may be worse by is our choice".to_owned(),
-            ..Limit::default()
-        };
-        let limit = limit.filter(|limit| limit.good == *good && limit.unit == held.unit);
-        Some(match limit {
-            None => own,
-            Some(limit) if limit.fail.is_some_and(|fail| !is_worse(fail, worst)) => limit,
-            Some(limit) => Limit {
-                fail: own.fail,
-                // A line that warns only where it fails already says nothing.
-                warn: limit.warn.filter(|warn| is_worse(worst, *warn)),
-                basis: format!("{}; {}", limit.basis, own.basis),
-                ..limit
-            },
-        })
     }
 }
 

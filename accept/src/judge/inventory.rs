@@ -22,11 +22,7 @@ pub(super) fn inventory(judging: &Judging<'_>) -> Vec<Check> {
         let evidence = seen("answers", "lost", expected, &why.source);
         judging.fail(KIND, label, ReasonCode::DeviceLost, evidence)
     });
-    devices
-        .into_iter()
-        .chain(baseline(judging))
-        .chain(lost)
-        .collect()
+    devices.into_iter().chain(lost).collect()
 }
 
 fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
@@ -107,31 +103,6 @@ fn differs(device: &Device, matches: &Match) -> bool {
     !matches.names.iter().any(is_named)
         || matches.mig.is_some_and(|mig| mig != is_mig)
         || memory.is_some_and(|(least, bytes)| gib(bytes) < least)
-}
-
-fn baseline(judging: &Judging<'_>) -> Option<Check> {
-    let baseline = judging.findings.baseline.as_ref()?;
-    let own = judging.findings.fingerprint.as_ref();
-    let differences = own.map(|own| baseline.fingerprint.differences(own));
-    let value = match &differences {
-        Some(all) if all.is_empty() => "as the baseline's".to_owned(),
-        Some(all) => format!("other {}", all.join(", ")),
-        None => "not read".to_owned(),
-    };
-    let expected = Some("as the baseline's".to_owned());
-    let evidence = seen(
-        "driver, firmware and machine",
-        value,
-        expected,
-        "the baseline",
-    );
-    Some(match differences.is_some_and(|all| all.is_empty()) {
-        true => judging.pass(KIND, "baseline", evidence),
-        false => {
-            let subject = judging.subject(KIND, ["baseline".to_owned()]);
-            subject.open(ReasonCode::Unreadable, "", None, vec![evidence])
-        }
-    })
 }
 
 /// Whether the devices are free.

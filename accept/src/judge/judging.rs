@@ -23,8 +23,6 @@ pub(super) struct Judging<'a> {
     pub(super) level: Level,
     pub(super) findings: &'a Findings,
     pub(super) pool: Pool,
-    /// Whether the baseline is of a machine like this one.
-    pub(super) has_baseline: bool,
 }
 
 /// Evidence of something that was looked at once.
@@ -193,9 +191,6 @@ impl<'a> Judging<'a> {
             return self.troubled(kind, about, &trouble, "the run");
         }
         match self.is_required(kind) {
-            _ if group.is_some() && group == self.findings.cut => {
-                subject.open(ReasonCode::NotMeasured, "", None, vec![])
-            }
             true => subject.open(ReasonCode::NotMeasured, "not measured", None, vec![]),
             false => subject.skipped(ReasonCode::LeftOut, ""),
         }

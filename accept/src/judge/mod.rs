@@ -2,6 +2,7 @@
 //!
 //! What nobody looked at is never a pass: each kind of check gets at least one verdict, and where there is no evidence a reason.
 
+mod baseline;
 mod collectives;
 mod copies;
 mod counters;
@@ -12,6 +13,7 @@ mod judging;
 mod link;
 mod load;
 mod numa;
+mod nvlink;
 mod peers;
 mod pool;
 mod readings;
@@ -33,26 +35,25 @@ use crate::report::{Check, ReasonCode};
 pub(crate) use inventory::matches_name;
 use judging::Judging;
 use pool::Pool;
-pub(crate) use readings::{BLOCKED, has_ended};
+pub(crate) use readings::has_ended;
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{has_fault, of_kind};
 
-/// Judges everything that was found; at least one check for each kind.
+/// Kinds that have a check only where there is something to look at.
+const OPTIONAL: [&str; 2] = ["nvlink", "baseline"];
+
+/// Judges everything that was found; at least one check for each other kind.
 pub(crate) fn judge(
     profile: &Profile,
     level: Level,
     findings: &Findings,
     excluded: &[String],
 ) -> Vec<Check> {
-    let baseline = findings.baseline.as_ref();
     let judging = Judging {
         profile,
         level,
         findings,
         pool: Pool::of(findings),
-        has_baseline: baseline
-            .zip(findings.fingerprint.as_ref())
-            .is_some_and(|(baseline, own)| baseline.fingerprint.differences(own).is_empty()),
     };
     let of_kind = |kind: &Kind| {
         if excluded.iter().any(|excluded| excluded == kind.key) {
@@ -72,9 +73,9 @@ pub(crate) fn judge(
             kind.key == "data" || checks.iter().any(tells)
         };
         let missing = findings.missing.get(&kind.group);
-        if checks.is_empty() {
+        if checks.is_empty() && !OPTIONAL.contains(&kind.key) {
             checks.push(none(&judging, kind));
-        } else if missing.is_some_and(|missing| !is_told(missing)) {
+        } else if !checks.is_empty() && missing.is_some_and(|missing| !is_told(missing)) {
             // About the group: one check on the whole box may stand there already.
             checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
         }
@@ -99,6 +100,7 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "idle" => inventory::idle(judging),
         "numa_node" => inventory::numa_node(judging),
         "link" => link::link(judging),
+        "nvlink" => nvlink::nvlink(judging),
         "link_transitions" => watch::transitions(judging),
         "h2d_pinned" | "d2h_pinned" | "h2d_pageable" | "d2h_pageable" => {
             copies::host_copies(judging, kind)
@@ -122,6 +124,7 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "arithmetic" => load::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
         "drift" => soak::drift(judging),
         "serving" => serving::serving(judging),
+        "baseline" => baseline::baseline(judging),
         _ => Vec::new(),
     }
 }

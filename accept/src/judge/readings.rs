@@ -18,9 +18,6 @@ const SILENT: Duration = Duration::from_secs(10);
 /// Nor is one that blocked at the end of a short run a watch to its end: so long without an answer, and a tenth of the run.
 const SHORT: Duration = Duration::from_secs(2);
 
-/// Why nothing came for a while, as far as can be known from here.
-pub(crate) const BLOCKED: &str = "the driver's calls blocked, or the monitor was stopped";
-
 /// Whether a watch that has been silent for so long, out of the whole time, has ended.
 pub(crate) fn has_ended(silent: Duration, whole: Duration) -> bool {
     silent >= SILENT || (silent >= SHORT && silent * 10 >= whole)

@@ -123,6 +123,8 @@ pub(crate) struct Link {
 pub(crate) struct Peer {
     /// `direct`, `staged` or `forbidden`; absent: not stated.
     pub(crate) expect: Option<Expected>,
+    /// NVLinks of each device that are up; absent: all that there are, where one is.
+    pub(crate) nvlinks: Option<usize>,
     /// Where that comes from.
     pub(crate) source: String,
 }

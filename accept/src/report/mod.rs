@@ -13,5 +13,5 @@ pub(crate) use document::{
 pub(crate) use machine::BoxVerdict;
 #[cfg(test)]
 pub(crate) use read::parse;
-pub(crate) use read::{REPORT_FILE, file_of, read, unsound};
+pub(crate) use read::{REPORT_FILE, file_of, read};
 pub(crate) use verdict::{ReasonCode, Verdict};

@@ -6,6 +6,7 @@ use record::Payload;
 use super::session::Session;
 use super::steps::{Again, Step, more_of};
 use crate::checks::Group;
+use crate::judge::undecided;
 
 /// The cases that a check of a kind rests on; none where it rests on all of its group, or on all of its devices.
 const CASES: &[(&str, Group, &[&str])] = &[
@@ -43,8 +44,8 @@ impl Session<'_> {
         let sampling = self.bench.profile.sampling;
         let mut samples = 2 * sampling.repeats;
         for round in 1.. {
-            let open = self.undecided.iter();
-            let steps = joined(open.filter_map(|(kind, about)| again(kind, about)));
+            let open = undecided(&self.report.checks);
+            let steps = joined(open.iter().filter_map(|(kind, about)| again(kind, about)));
             if steps.is_empty() || samples > sampling.max_repeats {
                 break;
             }
@@ -53,7 +54,7 @@ impl Session<'_> {
                 let Some(step) = self.more(name, &one) else {
                     continue;
                 };
-                if !self.step(&step)? {
+                if !self.step(&step, None)? {
                     return Ok(());
                 }
             }

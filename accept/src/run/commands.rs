@@ -42,7 +42,7 @@ impl Bench<'_> {
             "--deadline",
             &deadline,
         ]);
-        words.extend(self.played());
+        words.extend(self.simulated());
         words
     }
 
@@ -53,7 +53,7 @@ impl Bench<'_> {
     }
 
     /// The simulated machine, where one is played.
-    pub(crate) fn played(&self) -> Vec<String> {
+    pub(crate) fn simulated(&self) -> Vec<String> {
         let name = self.args.on.sim.as_deref();
         name.map_or_else(Vec::new, |name| words(["--sim", name]))
     }

@@ -7,21 +7,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{LinkDevice, MonitorDevice, MonitorLine, MonitorValues};
+use record::{LinkDevice, MonitorLine, MonitorValues};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
-use crate::judge::{BLOCKED, has_ended};
 
 /// One reading of all counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reading {
     /// Seconds since the kernel started, which goes on while the machine sleeps.
     up_s: f64,
-    /// The kernel's number of this boot.
-    boot: Option<String>,
     rows: Vec<Row>,
 }
 
@@ -31,7 +28,8 @@ struct Row {
     place: String,
     key: String,
     devices: Vec<String>,
-    count: Result<u64, String>,
+    /// `None` where the kernel does not show it.
+    count: Option<u64>,
 }
 
 impl Reading {
@@ -64,60 +62,38 @@ impl Reading {
                 ("aer_nonfatal", counted.and_then(|counted| counted.nonfatal)),
                 ("aer_fatal", counted.and_then(|counted| counted.fatal)),
             ];
-            for (key, count) in kinds {
-                let why = match is_guest {
-                    true => "a guest of a hypervisor is not shown it",
-                    false => "the kernel does not show it",
-                };
-                rows.push(Row {
-                    place: address.to_string(),
-                    key: key.to_owned(),
-                    devices: labels.clone(),
-                    count: count.ok_or_else(|| why.to_owned()),
-                });
-            }
+            rows.extend(kinds.map(|(key, count)| Row {
+                place: address.to_string(),
+                key: key.to_owned(),
+                devices: labels.clone(),
+                count,
+            }));
         }
         rows.extend(devices.iter().flat_map(|device| own_memory(sysfs, device)));
         rows.extend(memory(sysfs));
-        Self {
-            up_s: up_s(),
-            boot: machine.boot_id.clone(),
-            rows,
-        }
+        Self { up_s: up_s(), rows }
     }
 
-    /// How long ago it was taken; `None` where the machine started anew since.
-    pub(crate) fn ago(&self, boot: Option<&str>) -> Option<Duration> {
-        let is_of_boot = boot.is_some() && self.boot.as_deref() == boot;
-        is_of_boot.then(|| Duration::from_secs_f64((up_s() - self.up_s).max(0.0)))
-    }
-
-    /// Whether the machine started anew since, as far as it tells.
-    pub(crate) fn is_of_other(&self, boot: Option<&str>) -> bool {
-        let both = self.boot.as_deref().zip(boot);
-        both.is_some_and(|(then, now)| then != now)
+    /// How long ago it was taken.
+    pub(crate) fn age(&self) -> Duration {
+        Duration::from_secs_f64((up_s() - self.up_s).max(0.0))
     }
 
     /// What rose between this reading and a later one. A row that only one of them has says so.
     pub(crate) fn until(&self, after: &Self) -> Counters {
         let row = |row: &Row| {
             let same = |other: &&Row| (&other.place, &other.key) == (&row.place, &row.key);
-            let now = after
-                .rows
-                .iter()
-                .find(same)
-                .map(|other| other.count.clone());
+            let now = after.rows.iter().find(same);
             Counter {
                 devices: row.devices.clone(),
                 place: row.place.clone(),
                 key: row.key.clone(),
-                before: row.count.clone(),
-                after: now.unwrap_or_else(|| Err("it was not there any more".to_owned())),
+                before: row.count,
+                after: now.and_then(|now| now.count),
             }
         };
         Counters {
             over_s: (after.up_s - self.up_s).max(0.0),
-            boot: [self.boot.clone(), after.boot.clone()],
             rows: self.rows.iter().map(row).collect(),
         }
     }
@@ -147,7 +123,7 @@ fn own_memory(sysfs: &Sysfs, device: &LinkDevice) -> Vec<Row> {
         place: device.label.clone(),
         key: key.to_owned(),
         devices: vec![device.label.clone()],
-        count: Ok(count),
+        count: Some(count),
     };
     [
         ("ecc_correctable", errors.corrected),
@@ -174,9 +150,7 @@ fn memory(sysfs: &Sysfs) -> Vec<Row> {
                 place: format!("host memory {name}"),
                 key: key.to_owned(),
                 devices: vec!["host memory".to_owned()],
-                count: text
-                    .and_then(|text| text.parse().ok())
-                    .ok_or_else(|| "it cannot be read".to_owned()),
+                count: text.and_then(|text| text.parse().ok()),
             });
         }
     }
@@ -186,108 +160,48 @@ fn memory(sysfs: &Sysfs) -> Vec<Row> {
 /// A value of a monitor's samples.
 type Value = fn(&MonitorValues) -> Option<u64>;
 
-/// What a monitor reads of counters: the counter's key here, the value's there, and how it is got.
-const MONITORED: [(&str, &str, Value); 3] = [
-    ("pcie_replays", "pcie_replays", |values| {
-        values.pcie_replays.map(u64::from)
-    }),
-    ("ecc_correctable", "ecc_corrected", |values| {
-        values.ecc_corrected
-    }),
-    ("ecc_uncorrectable", "ecc_uncorrected", |values| {
-        values.ecc_uncorrected
-    }),
+/// What a monitor reads of counters: the counter's key, and how it is got.
+const MONITORED: [(&str, Value); 3] = [
+    ("pcie_replays", |values| values.pcie_replays.map(u64::from)),
+    ("ecc_correctable", |values| values.ecc_corrected),
+    ("ecc_uncorrectable", |values| values.ecc_uncorrected),
 ];
 
-/// What was told of one counter.
-#[derive(Clone, Copy)]
-struct Told {
-    first: u64,
-    last: u64,
-    /// All steps upwards: a reset of the device takes none of them back.
-    risen: u64,
-    /// The monitor that told the last, by its place, and when, on that one's clock.
-    at: (usize, u64),
-}
-
-/// What each device's counters rose by between the first and the last of a monitor's readings that say so; the reason of one that it
-/// never gave, or gave no more at the end: for that the caller knows of a monitor that was `lost`. A rise that was seen is one all the
-/// same. Packets that were sent again are told where they can be read alone: AER counts them, too.
-pub(crate) fn monitored(lines: &[MonitorLine], lost: Option<&str>) -> Vec<Counter> {
-    // By device and row of the table.
-    let mut labels: Vec<String> = Vec::new();
-    let mut seen: BTreeMap<(String, usize), Result<Told, String>> = BTreeMap::new();
-    // Which monitor it is, and its last line's instant.
-    let (mut monitor, mut until_ns) = (0, 0);
+/// What each device's counters rose by between the first and the last of a monitor's readings that say so. A rise that was seen is one
+/// whatever came of the monitor; that nothing rose is not known where it was lost. Packets that were sent again are known where they can
+/// be read alone: AER counts them, too.
+pub(crate) fn monitored(lines: &[MonitorLine], is_lost: bool) -> Vec<Counter> {
+    let mut labels: Vec<&str> = Vec::new();
+    // The first, the largest and the last value by device and row of the table.
+    let mut seen: BTreeMap<(&str, usize), [u64; 3]> = BTreeMap::new();
     for line in lines {
-        until_ns = until_ns.max(line.written_ns());
         match line {
             MonitorLine::Header(header) => {
-                (monitor, until_ns) = (monitor + 1, 0);
-                let label = |device: &MonitorDevice| device.label.clone();
-                labels = header.devices.iter().map(label).collect();
-                for gap in &header.unavailable {
-                    let row = MONITORED
-                        .iter()
-                        .position(|row| gap.key.as_deref() == Some(row.1));
-                    let label = labels.get(gap.device);
-                    if let (Some(row @ 1..), Some(label)) = (row, label) {
-                        let reason = Err(gap.reason.clone());
-                        seen.entry((label.clone(), row)).or_insert(reason);
-                    }
-                }
+                labels = header.devices.iter().map(|one| &*one.label).collect();
             }
             MonitorLine::Sample(sample) => {
                 let Some(label) = labels.get(sample.device) else {
                     continue;
                 };
-                for (row, (_, _, value)) in MONITORED.iter().enumerate() {
-                    let Some(last) = value(&sample.values) else {
-                        continue;
-                    };
-                    let at = (monitor, sample.answered_ns);
-                    let begun = Told {
-                        first: last,
-                        last,
-                        risen: 0,
-                        at,
-                    };
-                    let entry = seen.entry((label.clone(), row)).or_insert(Ok(begun));
-                    match entry {
-                        Ok(told) => {
-                            told.risen += last.saturating_sub(told.last);
-                            (told.last, told.at) = (last, at);
-                        }
-                        unread @ Err(_) => *unread = Ok(begun),
+                for (row, (_, value)) in MONITORED.iter().enumerate() {
+                    if let Some(now) = value(&sample.values) {
+                        let [_, most, last] = seen.entry((label, row)).or_insert([now; 3]);
+                        (*most, *last) = (now.max(*most), now);
                     }
                 }
             }
             _ => {}
         }
     }
-    let no_more = |told: &Told| {
-        let (by, at_ns) = told.at;
-        let silent = Duration::from_nanos(until_ns.saturating_sub(at_ns));
-        let is_over = by < monitor || has_ended(silent, Duration::from_nanos(until_ns));
-        match lost {
-            Some(why) => Some(why.to_owned()),
-            None if is_over => Some(format!("it was told no more at the end: {BLOCKED}")),
-            None => None,
-        }
-    };
-    let counter = |((label, row), told): ((String, usize), Result<Told, String>)| {
-        let after = match &told {
-            Ok(told) if told.risen > 0 => Ok(told.first + told.risen),
-            Ok(told) => no_more(told).map_or(Ok(told.last), Err),
-            Err(why) => Err(why.clone()),
-        };
-        Counter {
-            devices: vec![label.clone()],
-            place: label,
-            key: MONITORED[row].0.to_owned(),
-            before: told.map(|told| told.first),
-            after,
-        }
+    let counter = |((label, row), [first, most, last]): ((&str, usize), [u64; 3])| Counter {
+        devices: vec![label.to_owned()],
+        place: label.to_owned(),
+        key: MONITORED[row].0.to_owned(),
+        before: Some(first),
+        after: match most > first {
+            true => Some(most),
+            false => Some(last).filter(|_| !is_lost),
+        },
     };
     seen.into_iter().map(counter).collect()
 }
@@ -331,7 +245,7 @@ mod tests {
         let devices = [device("GPU0", "0000:21:00.0")];
         let unshown = Reading::take(&sysfs, &machine, &devices);
         assert!(
-            unshown.rows.iter().all(|row| row.count.is_err()),
+            unshown.rows.iter().all(|row| row.count.is_none()),
             "{unshown:?}"
         );
         tree::show_link_errors(&described, &root).unwrap();
@@ -352,9 +266,8 @@ mod tests {
             (risen[0].place.as_str(), risen[0].key.as_str()),
             ("0000:20:01.1", "aer_correctable")
         );
-        assert_eq!((&risen[0].before, &risen[0].after), (&Ok(0), &Ok(7)));
+        assert_eq!((risen[0].before, risen[0].after), (Some(0), Some(7)));
         assert_eq!(risen[0].devices, ["GPU0"]);
-        assert_eq!(counters.boot[0], counters.boot[1]);
     }
 
     #[test]
@@ -381,12 +294,12 @@ mod tests {
             .rows
             .iter()
             .filter(|row| row.key.starts_with("ecc"))
-            .map(|row| (row.place.as_str(), row.key.as_str(), row.after.clone()))
+            .map(|row| (row.place.as_str(), row.key.as_str(), row.after))
             .collect();
         // The other device has no such files.
         let expected = [
-            ("GPU1", "ecc_correctable", Ok(4)),
-            ("GPU1", "ecc_uncorrectable", Ok(1)),
+            ("GPU1", "ecc_correctable", Some(4)),
+            ("GPU1", "ecc_uncorrectable", Some(1)),
         ];
         assert_eq!(ecc, expected);
     }

@@ -1,8 +1,6 @@
 //! `tplens accept profile draft`: a profile for the machine at hand, printed as TOML. It says what is there, not what was ordered: each line
 //! has its source, to be checked against the order.
 
-use std::path::Path;
-
 use anyhow::anyhow;
 use program::outputs::print;
 use program::{Stop, passing_folder};
@@ -16,11 +14,10 @@ use crate::cli::On;
 
 /// Prints the profile.
 pub(crate) fn draft(on: &On, interrupt: &Interrupt) -> Result<u8, Stop> {
-    let path = passing_folder("accept-draft");
-    let folder = Folder::create(&path)?;
+    let folder = Folder::passing(passing_folder("accept-draft"));
     let drafted = scene::look(on, on.backend.as_deref(), &folder, interrupt);
     let text = drafted.and_then(|scene| text(&scene));
-    drop(std::fs::remove_dir_all(Path::new(&path)));
+    folder.forget();
     Ok(print(&text?))
 }
 

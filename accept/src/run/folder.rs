@@ -1,11 +1,15 @@
-//! The result folder of a run: mode 0700, new or empty, never reached through a symbolic link.
+//! The result folder of a run: mode 0700, held by one run at a time, with the settings that it was begun with.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
-use program::Stop;
-use program::outputs::make_folder;
+use anyhow::Context;
+use program::{Stop, say, say_progress};
 use record::private;
+use runner::Interrupt;
+use runner::run::Run;
+use serde::Serialize;
+
+use super::journal;
 
 /// A folder that holds a run.
 #[derive(Debug)]
@@ -16,43 +20,46 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder, or takes one that is empty.
+    /// Opens a new folder, or that of a run that is resumed; it is held until what is given beside it is dropped.
     ///
     /// # Errors
-    /// It is a link, holds something, or cannot be made.
-    pub(crate) fn create(path: &Path) -> Result<Self, Stop> {
-        refuse_link(path)?;
-        let is_new = !path.exists();
-        make_folder("--out", path)?;
-        let mut entries = path.read_dir().map_err(anyhow::Error::from)?;
-        if entries.next().is_some() {
-            let shown = path.display();
-            return Err(Stop::Usage(format!(
-                "{shown} holds something already; choose another folder with --out, or resume a run with --resume {shown}"
-            )));
+    /// It is a link, holds something else or no run, other settings were given, or another run is at work in it.
+    pub(crate) fn open<'a>(
+        path: &Path,
+        is_resumed: bool,
+        settings: &impl Serialize,
+        interrupt: &'a Interrupt,
+    ) -> Result<(Self, Run<'a>), Stop> {
+        let found = path.symlink_metadata();
+        let is_link = found.is_ok_and(|found| found.file_type().is_symlink());
+        let shown = path.display();
+        if is_link {
+            let why = format!("{shown} is a symbolic link; name the folder itself");
+            return Err(Stop::Usage(why));
         }
-        Ok(Self {
-            path: path.to_owned(),
-            is_new,
-        })
+        match (is_resumed, path.join(journal::FILE).is_file()) {
+            (true, false) => {
+                let why = format!("{shown} holds no {} of a run; use --out", journal::FILE);
+                return Err(Stop::Usage(why));
+            }
+            (false, true) => {
+                let why = format!("{shown} holds a run; resume it with --resume {shown}");
+                return Err(Stop::Usage(why));
+            }
+            _ => {}
+        }
+        let is_new = !path.exists();
+        let what = ("an acceptance run", "settings.json");
+        let run = Run::open(path, what, settings, interrupt, &|progress| {
+            say_progress(progress, &|line| say!("{line}"));
+        })?;
+        let path = path.to_owned();
+        Ok((Self { path, is_new }, run))
     }
 
-    /// Opens the folder of a run that was broken off.
-    ///
-    /// # Errors
-    /// It is not there, or a link.
-    pub(crate) fn open(path: &Path) -> Result<Self, Stop> {
-        refuse_link(path)?;
-        match path.is_dir() {
-            true => Ok(Self {
-                path: path.to_owned(),
-                is_new: false,
-            }),
-            false => Err(Stop::Usage(format!(
-                "{}: there is no such folder; name a folder",
-                path.display()
-            ))),
-        }
+    /// A folder that nobody keeps.
+    pub(crate) fn passing(path: PathBuf) -> Self {
+        Self { path, is_new: true }
     }
 
     /// Where it is.
@@ -65,14 +72,11 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// A folder for the result of a step that no step has used yet, relative to this one.
-    pub(crate) fn free(&self, name: &str) -> String {
-        let place = |number: usize| format!("groups/{name}-{number}");
+    /// The first of these places, numbered from 1, that is free.
+    pub(crate) fn free(&self, place: impl Fn(usize) -> String) -> String {
         let is_free = |place: &String| self.join(place).symlink_metadata().is_err();
-        (1..)
-            .map(place)
-            .find(is_free)
-            .unwrap_or_else(|| place(usize::MAX))
+        let mut places = (1..usize::MAX).map(&place);
+        places.find(is_free).unwrap_or_else(|| place(0))
     }
 
     /// Makes a folder in it.
@@ -81,12 +85,8 @@ impl Folder {
     /// The system refuses.
     pub(crate) fn make(&self, name: &str) -> Result<PathBuf, Stop> {
         let path = self.join(name);
-        private::make_folders(&path).map_err(|error| {
-            Stop::Internal(anyhow!(
-                "cannot make the folder {}: {error}",
-                path.display()
-            ))
-        })?;
+        let made = private::make_folders(&path);
+        made.with_context(|| format!("cannot make the folder {}", path.display()))?;
         Ok(path)
     }
 
@@ -98,30 +98,13 @@ impl Folder {
         let probe = self.join("probe");
         let written = record::write_whole(&probe, &vec![b'x'; 2 << 20]);
         drop(std::fs::remove_file(&probe));
-        written.map_err(|error| Stop::Internal(error.into()))
+        Ok(written.context("make room, then use --resume")?)
     }
 
-    /// Takes back what was made for a run that never began; a folder that was there before stays.
+    /// Takes back what was made for a run that never began.
     pub(crate) fn forget(self) {
-        // What cannot be removed is of no harm.
-        for name in ["groups", "sim"] {
-            drop(std::fs::remove_dir_all(self.path.join(name)));
-        }
         if self.is_new {
-            drop(std::fs::remove_dir(&self.path));
+            drop(std::fs::remove_dir_all(&self.path));
         }
     }
-}
-
-fn refuse_link(path: &Path) -> Result<(), Stop> {
-    let is_link = path
-        .symlink_metadata()
-        .is_ok_and(|found| found.file_type().is_symlink());
-    if is_link {
-        return Err(Stop::Usage(format!(
-            "{} is a symbolic link; name the folder itself",
-            path.display()
-        )));
-    }
-    Ok(())
 }

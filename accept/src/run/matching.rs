@@ -3,6 +3,9 @@
 //! Another kind of box is a wrong profile, which is said at once; too few or some other devices of the right box are its inventory,
 //! which is judged.
 
+use std::collections::BTreeMap;
+
+use program::Stop;
 use record::{LinkDevice, Links};
 
 use crate::judge::matches_name;
@@ -12,7 +15,7 @@ use crate::profile::Match;
 ///
 /// # Errors
 /// It is.
-pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(), String> {
+pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(), Stop> {
     let backend = links.backend.as_ref();
     let backend = backend.map_or("none", |backend| &*backend.name);
     let is_named = |device: &&LinkDevice| {
@@ -34,35 +37,28 @@ pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(),
         || is_more
         || matches.mig.is_some_and(|mig| mig != is_mig)
         || guest.is_some_and(|(wanted, is)| wanted != is);
-    match is_other {
-        false => Ok(()),
-        true => Err(format!(
-            "profile {profile} is for {} of {} ({}), this machine shows {} ({backend})",
-            matches.count,
-            matches.names.join(" or "),
-            matches.backend,
-            shown(&links.devices),
-        )),
+    if !is_other {
+        return Ok(());
     }
-}
-
-/// `2 of NVIDIA L40, 1 of NVIDIA A10`.
-fn shown(devices: &[LinkDevice]) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for device in devices {
-        match counts.iter_mut().find(|(name, _)| *name == device.name) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((&device.name, 1)),
-        }
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    for device in &links.devices {
+        *shown.entry(&device.name).or_default() += 1;
     }
-    if counts.is_empty() {
-        return "no device".to_owned();
-    }
-    let counts: Vec<String> = counts
+    let shown = shown
         .iter()
-        .map(|(name, count)| format!("{count} of {name}"))
-        .collect();
-    counts.join(", ")
+        .map(|(name, count)| format!("{count} of {name}"));
+    let shown: Vec<String> = shown.collect();
+    Err(Stop::Usage(format!(
+        "profile {profile} is for {} of {} ({}), this machine shows {} ({backend})",
+        matches.count,
+        matches.names.join(" or "),
+        matches.backend,
+        if shown.is_empty() {
+            "no device".to_owned()
+        } else {
+            shown.join(", ")
+        },
+    )))
 }
 
 #[cfg(test)]
@@ -127,7 +123,7 @@ mod tests {
             &["NVIDIA L40"; 3],
             &["NVIDIA L40", "NVIDIA L40", "NVIDIA L40", "NVIDIA A10"],
         ] {
-            assert_eq!(check("l40x4", &four(), &links("cuda", names)), Ok(()));
+            assert!(check("l40x4", &four(), &links("cuda", names)).is_ok());
         }
     }
 
@@ -146,7 +142,7 @@ mod tests {
             "host memory, CPU 1",
             "host memory, CPU 2",
         ];
-        assert_eq!(check("host", &host, &links("host", &names)), Ok(()));
+        assert!(check("host", &host, &links("host", &names)).is_ok());
         assert!(check("host", &host, &links("host", &["memory"])).is_err());
     }
 

@@ -4,20 +4,20 @@
 //! Where it dies or falls silent the rest of the run stands; only what it would have seen is missing.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use record::private;
 use record::{MonitorLine, MonitorSample};
-use runner::{Event, Interrupt, Ladder, LineSink, Worker};
+use runner::child::{TIED, tplens};
+use runner::{Event, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 
-use super::process;
-use crate::judge::{BLOCKED, has_ended};
+use crate::judge::has_ended;
 
 /// Readings a second.
 const HZ: &str = "10";
@@ -42,27 +42,17 @@ const LADDER: Ladder = Ladder {
 pub(crate) struct Monitor {
     worker: Worker,
     begun: Instant,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Lines>>,
 }
 
-/// What a monitor said.
-#[derive(Debug)]
-struct Seen {
+/// The lines of a monitor.
+struct Lines {
     file: File,
     lines: Vec<MonitorLine>,
     /// The last sample of each device that was kept.
     kept: BTreeMap<usize, MonitorSample>,
     /// When the last line came.
     last: Instant,
-}
-
-/// What came of a monitor.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    /// Its lines.
-    pub(crate) lines: Vec<MonitorLine>,
-    /// Why it did not last to the end.
-    pub(crate) lost: Option<String>,
 }
 
 impl Monitor {
@@ -73,7 +63,7 @@ impl Monitor {
     pub(crate) fn start(arguments: &[String], file: &Path, interrupt: &Interrupt) -> Result<Self> {
         let opened = private::append_new(file)
             .with_context(|| format!("cannot write {}", file.display()))?;
-        let seen = Arc::new(Mutex::new(Seen {
+        let seen = Arc::new(Mutex::new(Lines {
             file: opened,
             lines: Vec::new(),
             kept: BTreeMap::new(),
@@ -83,78 +73,53 @@ impl Monitor {
             let seen = Arc::clone(&seen);
             Arc::new(move |line: &str| lock(&seen).take(line))
         };
-        let mut words = vec!["--hz".to_owned(), HZ.to_owned()];
-        words.extend(arguments.iter().cloned());
+        let words = [TIED.into(), tplens()?.into()].into_iter();
+        let words = words.chain(["monitor", "--hz", HZ].map(OsString::from));
+        let mut spec =
+            WorkerSpec::this_program("monitor", words.chain(arguments.iter().map(OsString::from)))?;
+        spec.noise = Some(sink);
         let mut monitor = Self {
-            worker: process::start("monitor", "monitor", &words, sink)?,
+            worker: Worker::spawn(spec)?,
             begun: Instant::now(),
             seen,
         };
-        let begun = Instant::now();
-        while begun.elapsed() < FIRST
-            && monitor.is_running()
-            && lock(&monitor.seen).lines.is_empty()
-        {
-            let waited = monitor
-                .worker
-                .next::<serde_json::Value>(Duration::from_millis(50), interrupt);
-            if let Event::Interrupted(_) = waited {
+        while monitor.begun.elapsed() < FIRST && lock(&monitor.seen).lines.is_empty() {
+            let wait = Duration::from_millis(50);
+            let waited = monitor.worker.next::<serde_json::Value>(wait, interrupt);
+            if let Event::Interrupted(_) | Event::Exited(_) = waited {
                 break;
             }
         }
         Ok(monitor)
     }
 
-    fn is_running(&mut self) -> bool {
-        self.ended().is_none()
-    }
-
-    /// How it ended, where it did.
-    fn ended(&mut self) -> Option<ExitStatus> {
+    /// Why it no longer watches the load that runs now, or ran until now.
+    pub(super) fn lost(&mut self) -> Option<String> {
+        let now = Duration::ZERO;
         let look = self
             .worker
-            .next::<serde_json::Value>(Duration::ZERO, &Interrupt::none());
-        match look {
-            Event::Exited(status) => Some(status),
-            _ => None,
-        }
-    }
-
-    /// Why it no longer watches the load that runs now, or ran until now.
-    pub(crate) fn lost(&mut self) -> Option<String> {
-        if let Some(status) = self.ended() {
+            .next::<serde_json::Value>(now, &Interrupt::none());
+        if let Event::Exited(status) = look {
             return Some(format!("it ended before the load did: {status}"));
         }
         let seen = lock(&self.seen);
         let silent = seen.last.elapsed();
-        if seen.lines.is_empty() {
-            return Some("it said nothing".to_owned());
-        }
-        has_ended(silent, self.begun.elapsed()).then(|| {
-            format!(
-                "its last line was {:.0} s old when the load ended: {BLOCKED}",
-                silent.as_secs_f64()
-            )
-        })
+        let is_lost = seen.lines.is_empty() || has_ended(silent, self.begun.elapsed());
+        is_lost.then(|| format!("it was silent for {:.0} s", silent.as_secs_f64()))
     }
 
-    /// Ends it and gives what it saw.
-    pub(crate) fn end(mut self) -> Watched {
-        let lost = self.lost();
+    /// Ends it and gives its lines.
+    pub(super) fn end(mut self) -> Vec<MonitorLine> {
         self.worker.end(LADDER);
-        let mut seen = lock(&self.seen);
-        Watched {
-            lines: std::mem::take(&mut seen.lines),
-            lost,
-        }
+        std::mem::take(&mut lock(&self.seen).lines)
     }
 }
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<Lines>) -> MutexGuard<'_, Lines> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Seen {
+impl Lines {
     fn take(&mut self, text: &str) {
         // Its words on standard error come here, too.
         let Ok(line) = serde_json::from_str::<MonitorLine>(text) else {
@@ -179,27 +144,29 @@ impl Seen {
         let Some(before) = self.kept.get(&sample.device) else {
             return true;
         };
-        let told = |of: &MonitorSample| {
+        let lasting = |of: &MonitorSample| {
             let values = of.values.clone();
             (
                 (values.slot_link, values.device_link, values.throttle),
-                (
-                    values.pcie_replays,
-                    values.ecc_corrected,
-                    values.ecc_uncorrected,
-                ),
-                (values.row_remaps, values.retired_pages),
+                (values.pcie_replays, values.ecc_corrected),
+                (values.ecc_uncorrected, values.row_remaps),
+                values.retired_pages,
             )
         };
-        told(sample) != told(before) || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
+        lasting(sample) != lasting(before)
+            || sample.asked_ns.saturating_sub(before.asked_ns) >= SPARSE_NS
     }
 }
 
+/// The name of the file of this number, from 1 on; each process of a run has one.
+pub(crate) fn monitor_file(number: usize) -> String {
+    format!("monitor-{number}.jsonl")
+}
+
 /// The lines that an earlier process of the run left in a file; torn ones are passed over.
-pub(crate) fn read(file: &Path) -> Vec<MonitorLine> {
+pub(super) fn read(file: &Path) -> Vec<MonitorLine> {
     let bytes = bounded::head(file, bounded::RECORD).unwrap_or_default();
-    String::from_utf8_lossy(&bytes)
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text.lines().map(serde_json::from_str);
+    lines.filter_map(Result::ok).collect()
 }

@@ -3,9 +3,8 @@
 //! Nothing is judged here: what figures mean is for the judges.
 
 use record::{Endpoint, FailureKind, Outcome, Payload, Point, Record, Status};
-use runner::child::last_error;
+use runner::child::Ended;
 
-use super::process::Ended;
 use super::steps::Step;
 use crate::checks::Group;
 use crate::findings::Missing;
@@ -50,54 +49,54 @@ pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
 ///
 /// What a program measured, or refused by itself, stands; what died, was ended from outside, starved or had no time is done again, unless a
 /// fault was met before.
-pub(super) fn missing(step: &Step, ended: &Ended, record: Option<&Record>) -> Option<Missing> {
-    let program = format!("tplens {}", step.command);
+pub(super) fn missing(
+    step: &Step,
+    ended: Option<&Ended>,
+    record: Option<&Record>,
+) -> Option<Missing> {
+    use ReasonCode::{Noisy, NotMeasured};
     let status = record.map(|record| (&record.status, has_evidence(record)));
-    let lacks = |text: String| Missing::of(ReasonCode::NotMeasured, format!("{program} {text}"));
-    let (missing, is_broken) = match (ended, status) {
+    let inconclusive = |code| (Verdict::Inconclusive, code);
+    let ((verdict, code), text, is_broken) = match (ended, status) {
         // One that had not begun yet leaves no evidence; the checks that want some say so.
-        (Ended::Told | Ended::Interrupted(_), _)
-        | (Ended::Exit { .. }, Some((Status::Complete, true))) => return None,
-        (Ended::Silent { silence, said }, _) => {
-            let code = match silence.is_starved {
-                true => ReasonCode::Noisy,
-                false => ReasonCode::NotMeasured,
+        (None, _) if step.is_beside() => return None,
+        (Some(Ended::Exit { .. }), Some((Status::Complete, true)))
+        | (Some(Ended::Interrupted(_)), _) => return None,
+        (Some(Ended::Stalled(silence)), _) => {
+            let code = if silence.is_starved {
+                Noisy
+            } else {
+                NotMeasured
             };
-            let missing = lacks(format!("was ended: {silence}; {}", last_error(said)));
-            (Missing { code, ..missing }, true)
+            (inconclusive(code), silence.to_string(), true)
         }
-        (Ended::OutOfTime, _) => (lacks("measured until the run's time was over".into()), true),
-        (Ended::Killed { signal, said }, _) => {
-            let text = format!("was ended by signal {signal}: {}", last_error(said));
-            (lacks(text), true)
+        (None, _) => {
+            let text = "its time was over".to_owned();
+            (inconclusive(NotMeasured), text, true)
         }
-        (Ended::Exit { .. }, Some((Status::Refused { reason }, _))) => {
+        (Some(Ended::Exit { .. }), Some((Status::Refused { reason }, _))) => {
             // A server that does not answer before the first request is mostly one that was not started.
-            let (verdict, code) = match step.group {
-                Group::Serving => (Verdict::Inconclusive, ReasonCode::NotMeasured),
+            let came = match step.group {
+                Group::Serving => inconclusive(NotMeasured),
                 _ => of_kind(reason.kind),
             };
-            let missing = lacks(format!("refused: {reason}"));
             let is_broken = matches!(reason.kind, FailureKind::HostBusy | FailureKind::Stopped);
-            (
-                Missing {
-                    verdict,
-                    code,
-                    ..missing
-                },
-                is_broken,
-            )
+            (came, reason.to_string(), is_broken)
         }
-        (Ended::Exit { code, said }, status) => {
-            let text = format!("ended with exit code {code}: {}", last_error(said));
+        (Some(Ended::Exit { code, last }), status) => {
             let is_complete = matches!(status, Some((Status::Complete, _)));
-            (lacks(text), !is_complete)
+            let text = format!("exit code {code}: {last}");
+            (inconclusive(NotMeasured), text, !is_complete)
         }
     };
-    let is_fault = missing.code.is_fault() || record.is_some_and(has_fault);
-    // What loads memory beside another step belongs to that one, and is not done by itself.
-    let is_open = is_broken && !is_fault && !step.is_beside();
-    Some(Missing { is_open, ..missing })
+    let is_fault = code.is_fault() || record.is_some_and(has_fault);
+    Some(Missing {
+        verdict,
+        code,
+        text: format!("tplens {}: {text}", step.command),
+        // What loads memory beside another step belongs to that one, and is not done by itself.
+        is_open: is_broken && !is_fault && !step.is_beside(),
+    })
 }
 
 #[cfg(test)]
@@ -105,47 +104,35 @@ mod tests {
     use super::*;
     use crate::judge::tests::{Plant, Played};
 
-    fn step() -> Step {
-        Step {
+    fn of(ended: Option<&Ended>, record: &Record) -> Missing {
+        let step = Step {
             name: "peer-links".to_owned(),
             group: Group::PeerLinks,
             command: "p2p",
             arguments: Vec::new(),
             seconds: 1.0,
-        }
+        };
+        missing(&step, ended, Some(record)).unwrap()
     }
 
     #[test]
     fn what_broke_is_done_again_and_a_fault_that_was_seen_before_is_not() {
-        let killed = Ended::Killed {
-            signal: 11,
-            said: String::new(),
-        };
         for (plants, is_open) in [
             (vec![], true),
             (vec![Plant::Hangs { from: 0, to: 1 }], false),
             (vec![Plant::DropsData { from: 1, to: 0 }], false),
         ] {
-            let record = Played::new("l40x4", 1, &plants)
-                .findings(6)
-                .links
-                .remove(0)
-                .it;
-            let missing = missing(&step(), &killed, Some(&record)).unwrap();
+            let mut found = Played::new("l40x4", 1, &plants).findings(6);
+            let missing = of(None, &found.links.remove(0).it);
             assert_eq!(missing.is_open, is_open, "{plants:?}");
         }
     }
 
     #[test]
     fn a_refusal_is_told_by_its_kind() {
-        let ended = Ended::Exit {
-            code: 3,
-            said: String::new(),
-        };
         for (kind, code, is_open) in [
             (FailureKind::LibraryMissing, ReasonCode::Unreadable, false),
             (FailureKind::DeviceLost, ReasonCode::DeviceLost, false),
-            (FailureKind::Hang, ReasonCode::Hang, false),
             (FailureKind::HostBusy, ReasonCode::Noisy, true),
             (FailureKind::Stopped, ReasonCode::NotMeasured, true),
         ] {
@@ -153,7 +140,8 @@ mod tests {
             record.status = Status::Refused {
                 reason: kind.of("x"),
             };
-            let missing = missing(&step(), &ended, Some(&record)).unwrap();
+            let last = String::new();
+            let missing = of(Some(&Ended::Exit { code: 3, last }), &record);
             assert_eq!((missing.code, missing.is_open), (code, is_open), "{kind:?}");
         }
     }

@@ -54,10 +54,8 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
     }
     let lasts = args.duration.unwrap_or_default().as_secs_f64();
     total_s += lasts.max(LEAST_ROUNDS as f64 * round_s);
-    let left_out = |kind: &crate::checks::Kind| {
-        let (_, why) = steps::left_out(&bench, kind.group)?;
-        Some((kind.key, why))
-    };
+    let left_out =
+        |kind: &crate::checks::Kind| Some((kind.key, steps::left_out(&bench, kind.group)?));
     Plan {
         schema: 2,
         profile: &profile.name,

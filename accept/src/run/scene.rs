@@ -1,19 +1,18 @@
 //! What a run is on: the devices that the driver shows, the machine around them, and the tree in which its counters are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use boxfile::BoxFile;
 use program::Stop;
-use record::{Links, Payload, Record, load};
+use record::{Links, Payload, Record, exit, load};
 use runner::Interrupt;
-use runner::child::last_error;
+use runner::child::{self, Ended, Program};
 use topology::{Machine, Sysfs};
 
 use super::counters::Reading;
 use super::folder::Folder;
-use super::process::{self, Ended, Limits, Program};
 use super::steps::Named;
 use crate::cli::On;
 
@@ -46,35 +45,28 @@ pub(crate) fn look(
     folder: &Folder,
     interrupt: &Interrupt,
 ) -> Result<Scene, Stop> {
-    let place = folder.free("inventory");
+    let place = folder.free(|number| format!("groups/inventory-{number}"));
     folder.make(&place)?;
     let source = format!("{place}/record.json");
     let mut words = vec!["--list".to_owned(), "--json".to_owned()];
     words.push(folder.join(&source).display().to_string());
     words.extend(chosen(on, backend));
-    list(folder, &place, &words, interrupt)?;
+    list(&folder.join(&place), &words, interrupt)?;
     let record = load(&folder.join(&source)).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
     };
     if on.sim.is_some() != record.header.simulated.is_some() {
-        return Err(Stop::Internal(anyhow!(
-            "--sim and the driver that answered do not fit together: one is soft and the other real"
-        )));
+        let why = "--sim and the driver that answered: one is simulated and the other real";
+        return Err(Stop::Internal(anyhow!(why)));
     }
-    let machine = links
-        .machine
-        .clone()
-        .ok_or_else(|| anyhow!("{source} does not say what machine it is of"))?;
-    let soft = on
-        .sim
-        .as_deref()
-        .map(|name| tree(name, folder))
-        .transpose()?;
+    let machine = links.machine.clone();
+    let machine = machine.ok_or_else(|| anyhow!("{source} names no machine"))?;
+    let soft = on.sim.as_deref().map(|name| tree(name, folder));
+    let soft = soft.transpose()?;
+    let root = soft.as_ref().map(|(_, root)| Sysfs::at(root));
     Ok(Scene {
-        sysfs: soft
-            .as_ref()
-            .map_or_else(Sysfs::real, |(_, root)| Sysfs::at(root)),
+        sysfs: root.unwrap_or_else(Sysfs::real),
         links: *links,
         record,
         source,
@@ -153,33 +145,27 @@ impl Scene {
 }
 
 /// Lets `tplens p2p` list the devices.
-fn list(folder: &Folder, place: &str, words: &[String], interrupt: &Interrupt) -> Result<(), Stop> {
-    let log = folder.join(&format!("{place}/devices.log"));
+fn list(place: &Path, words: &[String], interrupt: &Interrupt) -> Result<(), Stop> {
+    let log = place.join("devices.log");
     let program = Program {
         name: "devices",
         command: "p2p",
         arguments: words,
+        environment: &[],
         log: &log,
+        is_kept: |_| true,
         grows: &log,
-        until: None,
+        deadline: LOOKING,
     };
-    let limits = Limits {
-        silent: LOOKING,
-        total: LOOKING,
-    };
-    let failed = match process::run(&program, limits, interrupt)? {
+    let (code, why) = match child::run(&program, interrupt)? {
         Ended::Exit { code: 0, .. } => return Ok(()),
         Ended::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
-        Ended::Exit { code, said } => (u8::try_from(code).ok(), last_error(&said)),
-        Ended::Killed { said, .. } => (None, last_error(&said)),
-        Ended::Silent { .. } | Ended::OutOfTime | Ended::Told => {
-            let detail = format!("tplens p2p listed no device within {} s", LOOKING.as_secs());
-            (Some(record::exit::INCONCLUSIVE), detail)
-        }
+        Ended::Exit { code, last } => (code, last),
+        Ended::Stalled(silence) => (exit::INCONCLUSIVE, silence.to_string()),
     };
-    Err(match failed {
-        (Some(record::exit::INCONCLUSIVE), why) => Stop::Refused(why.into()),
-        (Some(record::exit::USAGE), why) => Stop::Usage(why),
-        (_, why) => Stop::Internal(anyhow!("tplens p2p failed: {why}")),
+    Err(match code {
+        exit::INCONCLUSIVE => Stop::Refused(why.into()),
+        exit::USAGE => Stop::Usage(why),
+        _ => Stop::Internal(anyhow!("tplens p2p failed: {why}")),
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! What a step's end means for its group is decided here; what its figures mean is for the judges.
 
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,14 +11,14 @@ use anyhow::anyhow;
 use program::{Stop, say as tell};
 use record::{Payload, Record, load};
 use runner::Interrupt;
+use runner::child::{self, Ended, Program};
 
 use super::folder::Folder;
-use super::journal::{Done, Entry, Journal, not_durable};
+use super::journal::{Done, Entry, Journal};
 use super::monitor::Monitor;
 use super::outcome::{has_evidence, lost, missing};
-use super::process::{self, Ended, Limits, Program};
 use super::steps::{self, Bench, Step, more_of};
-use super::{machine, write};
+use super::{environment, machine, write};
 use crate::checks::{Group, KINDS};
 use crate::findings::{Findings, Found, Missing};
 use crate::judge;
@@ -38,7 +39,7 @@ pub(crate) struct Session<'a> {
     pub(crate) journal: Journal,
     pub(crate) findings: Findings,
     pub(crate) interrupt: &'a Interrupt,
-    /// Steps that an earlier process of this run did.
+    /// Steps that were done, by earlier processes of this run, too.
     pub(crate) done: Vec<Done>,
     /// When this process took the run up.
     pub(crate) begun: Instant,
@@ -48,8 +49,6 @@ pub(crate) struct Session<'a> {
     pub(crate) budget: Duration,
     /// As it stands now.
     pub(crate) report: Report,
-    /// Checks that more samples may settle.
-    pub(crate) undecided: Vec<(String, Vec<String>)>,
     /// What watches the devices beside the steps, or why nothing does; `None` before it was started and behind its end.
     pub(crate) monitor: Option<Result<Monitor, String>>,
 }
@@ -57,20 +56,16 @@ pub(crate) struct Session<'a> {
 impl Session<'_> {
     /// Every group that has no evidence yet, with the reason that holds where the run ends before it gets some.
     pub(crate) fn expect(&mut self) {
-        for group in KINDS.iter().map(|kind| kind.group) {
-            if group == Group::Inventory {
-                continue;
-            }
-            let (code, text) = steps::left_out(&self.bench, group)
-                .unwrap_or_else(|| (ReasonCode::NotMeasured, "the run ended before".to_owned()));
-            self.findings.missing.insert(group, Missing::of(code, text));
+        let groups = KINDS.iter().map(|kind| kind.group);
+        for group in groups.filter(|group| *group != Group::Inventory) {
+            let code = steps::left_out(&self.bench, group).unwrap_or(ReasonCode::NotMeasured);
+            self.findings.missing.insert(group, Missing::of(code, ""));
         }
     }
 
     /// Takes up what earlier processes of this run measured; a step whose record cannot be read is done again.
     pub(crate) fn take_up(&mut self) {
-        let done = std::mem::take(&mut self.done);
-        for step in done {
+        for step in std::mem::take(&mut self.done) {
             match load(&self.folder.join(&step.folder)) {
                 Ok(record) => self.add(step.group, record, &step.folder),
                 Err(_) if step.missing.is_some() => {}
@@ -91,38 +86,34 @@ impl Session<'_> {
         self.judge()?;
         for planned in steps::steps(&self.bench) {
             // Made anew: a device may have been lost since the plan.
-            let Some(step) = self.bench.step(planned.group, planned.name, None) else {
-                continue;
-            };
-            if let Some((code, text)) = steps::left_out(&self.bench, step.group) {
-                let missing = Missing::of(code, text);
-                self.findings.missing.insert(step.group, missing);
-                continue;
+            match steps::left_out(&self.bench, planned.group) {
+                Some(code) => drop(
+                    self.findings
+                        .missing
+                        .insert(planned.group, Missing::of(code, "")),
+                ),
+                None => {
+                    if let Some(step) = self.bench.step(planned.group, planned.name, None) {
+                        self.step(&step, None)?;
+                    }
+                }
             }
-            self.step(&step)?;
         }
         self.again()
     }
 
     /// Seconds that are left of the whole run's time.
-    pub(crate) fn left(&self) -> Duration {
+    fn left(&self) -> Duration {
         let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.begun.elapsed();
         self.budget.saturating_sub(spent)
     }
 
-    /// Does a step, where it was not done before and the time suffices.
+    /// Does a step, where it was not done before and the time suffices, while a load may run beside it that is told to end when the step
+    /// has.
     ///
     /// # Errors
     /// A signal, or a disk that refuses.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<bool, Stop> {
-        self.step_beside(step, None)
-    }
-
-    /// The same, while a load runs beside it that is told to end when the step has.
-    ///
-    /// # Errors
-    /// As [`Self::step`].
-    pub(crate) fn step_beside(&mut self, step: &Step, load: Option<&Step>) -> Result<bool, Stop> {
+    pub(crate) fn step(&mut self, step: &Step, load: Option<&Step>) -> Result<bool, Stop> {
         if self.done.iter().any(|done| done.name == step.name) {
             return Ok(true);
         }
@@ -136,18 +127,17 @@ impl Session<'_> {
                 step.seconds,
                 left.as_secs_f64()
             );
-            let missing = Missing {
-                is_open: true,
-                ..Missing::of(ReasonCode::NotMeasured, text)
-            };
+            let missing = Missing::of(ReasonCode::NotMeasured, text);
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);
         }
-        let place = self.folder.free(&step.name);
-        let load = load.map(|load| (load, self.folder.free(&load.name)));
+        let free = |step: &Step| {
+            let place = |number| format!("groups/{}-{number}", step.name);
+            self.folder.free(place)
+        };
+        let (place, load) = (free(step), load.map(|load| (load, free(load))));
         self.folder.make("groups")?;
-        let room = self.folder.has_room();
-        room.map_err(|stop| not_durable(stop, self.folder.path()))?;
+        self.folder.has_room()?;
         tell!("{}: about {:.0} s", step.name, step.seconds);
         let begun = Instant::now();
         let is_over = AtomicBool::new(false);
@@ -159,11 +149,8 @@ impl Session<'_> {
             });
             let ended = this.start(step, &place, left, None);
             is_over.store(true, Ordering::SeqCst);
-            let gone = || Err(Stop::Internal(anyhow!("the thread of the load is gone")));
-            (
-                ended,
-                other.map(|other| other.join().unwrap_or_else(|_| gone())),
-            )
+            let gone = |_| Err(Stop::Internal(anyhow!("the thread of the load is gone")));
+            (ended, other.map(|other| other.join().unwrap_or_else(gone)))
         });
         let took_s = begun.elapsed().as_secs_f64();
         let loaded = match (&load, loaded) {
@@ -176,14 +163,19 @@ impl Session<'_> {
         Ok(true)
     }
 
-    /// Keeps what came of a step. The time of one that ran beside another is the other's.
-    fn came(&mut self, step: &Step, place: &str, ended: Ended, took_s: f64) -> Result<(), Stop> {
+    /// Keeps what came of a step. The time of one that ran beside another is the other's; one that broke is done again by a resumed run.
+    fn came(
+        &mut self,
+        step: &Step,
+        place: &str,
+        ended: Option<Ended>,
+        took_s: f64,
+    ) -> Result<(), Stop> {
         let record = load(&self.folder.join(place)).ok();
-        if let Ended::Interrupted(signal) = ended {
+        if let Some(Ended::Interrupted(signal)) = ended {
             // What was measured until then stands.
             if let Some(record) = record {
                 self.add(step.group, record, place);
-                self.findings.cut = Some(step.group);
             }
             return Err(Stop::Interrupted(signal));
         }
@@ -192,11 +184,13 @@ impl Session<'_> {
             name: step.name.clone(),
             folder: place.to_owned(),
             took_s,
-            missing: missing(step, &ended, record.as_ref()),
-            unwatched: self.unwatched(),
+            missing: missing(step, ended.as_ref(), record.as_ref()),
+            is_watched: self.is_watched(),
         };
-        self.keep(&Entry::Step(done.clone()))?;
         let missing = done.missing.clone();
+        if !missing.as_ref().is_some_and(|missing| missing.is_open) {
+            self.journal.add(&Entry::Step(done.clone()))?;
+        }
         self.done.push(done);
         if let Some(record) = record {
             self.add(step.group, record, place);
@@ -214,24 +208,26 @@ impl Session<'_> {
         place: &str,
         left: Duration,
         until: Option<&AtomicBool>,
-    ) -> Result<Ended, Stop> {
+    ) -> Result<Option<Ended>, Stop> {
         let out = self.folder.join(place);
         let mut arguments = step.arguments.clone();
         arguments.extend(["--out".to_owned(), out.display().to_string()]);
-        let log = self.folder.join(&format!("{place}.log"));
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let mut variables = environment::added(is_set);
+        if self.bench.args.on.sim.is_some() {
+            variables.push((environment::STREAM.into(), OsString::from(&step.name)));
+        }
         let program = Program {
             name: &step.name,
             command: step.command,
             arguments: &arguments,
-            log: &log,
+            environment: &variables,
+            log: &self.folder.join(&format!("{place}.log")),
+            is_kept: |_| true,
             grows: &out.join("journal.jsonl"),
-            until,
+            deadline: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
         };
-        let limits = Limits {
-            silent: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
-            total: left,
-        };
-        Ok(process::run(&program, limits, self.interrupt)?)
+        Ok(child::run_within(&program, left, until, self.interrupt)?)
     }
 
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
@@ -249,7 +245,17 @@ impl Session<'_> {
 
     /// Adds a record to what is judged.
     fn add(&mut self, group: Group, record: Record, place: &str) {
-        self.lose(&record, place);
+        let source = format!("{place}/record.json");
+        // Devices that it shows as lost are left out of what follows.
+        for (label, why) in lost(&record) {
+            let before = self.bench.devices.len();
+            self.bench.devices.retain(|device| device.label != label);
+            if self.bench.devices.len() < before {
+                tell!("{label} is lost and left out from now on: {why}");
+                let source = source.clone();
+                self.findings.lost.insert(label, Found { it: why, source });
+            }
+        }
         if !has_evidence(&record) {
             return;
         }
@@ -258,44 +264,17 @@ impl Session<'_> {
             Payload::Links(_) => &mut self.findings.links,
             Payload::Numa(_) => &mut self.findings.numa,
             Payload::Collectives(collectives) => {
-                if let Some(fingerprint) = &mut self.findings.fingerprint {
-                    fingerprint.collectives = machine::library(collectives);
-                }
+                self.report.node.fingerprint.collectives = machine::library(collectives);
                 &mut self.findings.collectives
             }
             Payload::Serve(_) => &mut self.findings.serving,
         };
-        kind.push(Found {
-            it: record,
-            source: format!("{place}/record.json"),
-        });
+        kind.push(Found { it: record, source });
         // A soak is not done with its first round, and a hang is not undone by what came to its end later.
-        let has_hung = self
-            .findings
-            .missing
-            .get(&group)
-            .is_some_and(|missing| missing.code == ReasonCode::Hang);
+        let missing = self.findings.missing.get(&group);
+        let has_hung = missing.is_some_and(|missing| missing.code == ReasonCode::Hang);
         if group != Group::Soak && !has_hung {
             self.findings.missing.remove(&group);
-        }
-    }
-
-    /// Leaves devices that a record shows as lost out of what follows.
-    fn lose(&mut self, record: &Record, place: &str) {
-        for (label, why) in lost(record) {
-            if !self
-                .bench
-                .devices
-                .iter()
-                .any(|device| device.label == label)
-            {
-                continue;
-            }
-            tell!("{label} is lost and left out from now on: {why}");
-            self.bench.devices.retain(|device| device.label != label);
-            let source = format!("{place}/record.json");
-            let found = Found { it: why, source };
-            self.findings.lost.insert(label, found);
         }
     }
 
@@ -304,12 +283,9 @@ impl Session<'_> {
     /// # Errors
     /// The disk refuses, or records do not belong together.
     pub(crate) fn judge(&mut self) -> Result<(), Stop> {
-        let args = self.bench.args;
-        let profile = self.bench.profile;
-        let checks = judge::judge(profile, args.level, &self.findings, &args.exclude);
-        let report = &mut self.report;
-        report.checks = checks;
-        self.undecided = judge::undecided(&report.checks);
+        let (args, report) = (self.bench.args, &mut self.report);
+        let findings = &self.findings;
+        report.checks = judge::judge(self.bench.profile, args.level, findings, &args.exclude);
         let mut checks = report.checks.iter();
         let is_rejected = checks.any(|check| check.required && check.verdict == Verdict::Fail);
         report.verdict = match is_rejected {
@@ -318,18 +294,6 @@ impl Session<'_> {
         };
         report.exit_code = report.verdict.exit_code();
         report.took_s = self.before_s + self.begun.elapsed().as_secs_f64();
-        if let Some(fingerprint) = &self.findings.fingerprint {
-            report.node.fingerprint.clone_from(fingerprint);
-        }
         write::keep(report, self.folder.path(), args.forms.identify)
-    }
-
-    /// Puts a line into the journal.
-    ///
-    /// # Errors
-    /// The disk refuses.
-    pub(crate) fn keep(&mut self, entry: &Entry) -> Result<(), Stop> {
-        let added = self.journal.add(entry);
-        added.map_err(|stop| not_durable(stop, self.folder.path()))
     }
 }

@@ -9,33 +9,23 @@ use program::Stop;
 use super::journal::Done;
 use super::session::Session;
 use crate::checks::Group;
-use crate::findings::Missing;
-use crate::report::ReasonCode;
 
 /// A soak has so many rounds at least: one has no other to be compared with.
 pub(super) const LEAST_ROUNDS: usize = 2;
 
 impl Session<'_> {
-    /// Loads the box for so long, what earlier processes of the run loaded it for included. `rebooted` says that the machine
-    /// started anew meanwhile, which no soak passes.
+    /// Loads the machine for so long, what earlier processes of the run loaded it for included.
     ///
     /// # Errors
     /// A signal, or a disk that refuses.
-    pub(crate) fn soak(&mut self, duration: Duration, rebooted: bool) -> Result<(), Stop> {
+    pub(crate) fn soak(&mut self, duration: Duration) -> Result<(), Stop> {
+        let is_soak = |done: &&Done| done.group == Group::Soak;
         let before: f64 = self
             .done
             .iter()
-            .filter(|done| done.group == Group::Soak)
+            .filter(is_soak)
             .map(|done| done.took_s)
             .sum();
-        if rebooted && before > 0.0 {
-            let text = "the machine was restarted during the soak".to_owned();
-            let code = ReasonCode::DeviceLost;
-            self.findings
-                .missing
-                .insert(Group::Soak, Missing::of(code, text));
-            return self.judge();
-        }
         let before = Duration::from_secs_f64(before);
         let begun = Instant::now();
         for round in 1.. {
@@ -43,9 +33,10 @@ impl Session<'_> {
             for (number, step) in steps.iter().enumerate() {
                 // Copies have their own engines; collectives are kernels, and one that waits for a processor tells nothing of the box.
                 let load = (number == 0).then(|| self.bench.load(round, step.seconds));
+                let did = self.step(step, load.as_ref())?;
                 // A load that failed is reported, and what follows it is no soak.
-                let did = self.step_beside(step, load.as_ref())?;
-                if !did || self.has_failed() {
+                let mut own = self.done.iter().filter(is_soak);
+                if !did || own.any(|done| done.missing.is_some()) {
                     return self.judge();
                 }
             }
@@ -55,11 +46,5 @@ impl Session<'_> {
         }
         self.findings.missing.remove(&Group::Soak);
         self.judge()
-    }
-
-    /// Whether a step of the soak left nothing, or not all.
-    fn has_failed(&self) -> bool {
-        let is_lacking = |done: &Done| done.group == Group::Soak && done.missing.is_some();
-        self.done.iter().any(is_lacking)
     }
 }

@@ -7,14 +7,13 @@ use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
 use record::exit;
 use runner::Interrupt;
+use serde::Serialize;
 
 use super::asked::{check, loaded, matches};
 use super::commands::GRAPHS_FROM;
 use super::folder::Folder;
-use super::journal::{Journal, Kept};
-use super::key::Key;
-use super::{matching, scene, write};
-use crate::baseline;
+use super::{journal, matching, scene, write};
+use crate::baseline::Baseline;
 use crate::checks::KINDS;
 use crate::cli::RunArgs;
 use crate::documents;
@@ -35,72 +34,80 @@ const NOT_COVERED: [&str; 3] = [
 /// What a quick run leaves out, too.
 const NO_GRAPHS: &str = "collectives inside captured graphs: --level standard";
 
+/// What a resumed run is asked for must be what it was begun with.
+#[derive(Debug, Serialize)]
+struct Settings<'a> {
+    profile: &'a str,
+    level: &'a str,
+    duration: Option<f64>,
+    gpus: &'a str,
+    backend: Option<&'a str>,
+    sim: Option<&'a str>,
+    exclude: &'a [String],
+    baseline: Option<&'a str>,
+    serve_url: Option<&'a str>,
+}
+
 /// `tplens accept run`.
 pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     let loaded = loaded(args)?;
     let matches = matches(&loaded.profile)?;
     check(args)?;
-    let baseline = args
-        .baseline
-        .as_deref()
-        .map(baseline::load)
-        .transpose()
-        .map_err(|error| Stop::Usage(format!("--baseline: {error:#}")))?;
+    let wrong = |error: &dyn std::fmt::Display| Stop::Usage(error.to_string());
     let described = args.on.sim.as_deref().map(BoxFile::resolve).transpose();
-    let simulated = described
-        .map_err(|error| Stop::Usage(error.to_string()))?
-        .map(|described| described.name);
-    if let Some(held) = &baseline {
-        held.baseline
-            .same_kind(simulated.as_deref())
-            .map_err(Stop::Usage)?;
-    }
+    let simulated = described.map_err(|error| wrong(&error))?;
+    let simulated = simulated.map(|described| described.name);
+    let baseline = args.baseline.as_deref();
+    let baseline = baseline.map(|path| Baseline::of(path, simulated.as_deref()));
+    let baseline = baseline.transpose().map_err(Stop::Usage)?;
     documents::check(&args.forms, &[]).map_err(Stop::Usage)?;
+    let settings = Settings {
+        profile: &loaded.sha256,
+        level: args.level.word(),
+        duration: args.duration.map(|time| time.as_secs_f64()),
+        gpus: &args.on.gpus,
+        backend: args.on.backend.as_deref(),
+        sim: args.on.sim.as_deref(),
+        exclude: &args.exclude,
+        baseline: baseline.as_ref().map(|baseline| &*baseline.sha256),
+        serve_url: args.serve_url.as_deref(),
+    };
+    let path = match &args.resume {
+        Some(path) => {
+            documents::check_not_read(&args.forms, path).map_err(Stop::Usage)?;
+            path.clone()
+        }
+        None => result_folder(args.out.as_deref(), "accept"),
+    };
+    let (folder, _held) = Folder::open(&path, args.resume.is_some(), &settings, interrupt)?;
     let run = Run {
         args,
         show,
         loaded: &loaded,
         matches,
-        baseline,
+        baseline: baseline.as_ref(),
         interrupt,
         begun: Instant::now(),
         started: provenance::now(),
     };
-    match &args.resume {
-        None => {
-            let path = result_folder(args.out.as_deref(), "accept");
-            run.of(Folder::create(&path)?, None)
+    match write::told(&path) {
+        Ok(report) if args.resume.is_some() && !is_open(&report) => {
+            say!("this run is complete; there is nothing to resume");
+            let written = write::finish(&report, &path, &args.forms, show)?;
+            Ok(exit::fold([report.exit_code, written]))
         }
-        Some(path) => {
-            let folder = Folder::open(path)?;
-            documents::check_not_read(&args.forms, path).map_err(Stop::Usage)?;
-            let (journal, kept) = Journal::open(path)?;
-            kept.key.check(&run.key(), path)?;
-            match write::told(path)
-                .ok()
-                .filter(|report| !is_open(report, &kept))
-            {
-                Some(report) => {
-                    say!("this run is complete; there is nothing to resume");
-                    let written = write::finish(&report, path, &args.forms, show)?;
-                    Ok(exit::fold([report.exit_code, written]))
-                }
-                None => run.of(folder, Some((journal, kept))),
-            }
-        }
+        _ => run.of(folder),
     }
 }
 
-/// Whether a resumed run has something to do: it did not end, a step broke, or a check had no time or too few samples. What is
-/// rejected stays so.
-pub(super) fn is_open(report: &Report, kept: &Kept) -> bool {
-    let is_done = |name: &str| kept.done.iter().any(|done| done.name == name);
-    let is_undone = kept.broken.iter().any(|step| !is_done(&step.name));
-    let has_more = |code| matches!(code, ReasonCode::NotMeasured | ReasonCode::Noisy);
+/// Whether a resumed run has something to do: it did not end, or a check had no time, no evidence or too few samples. What is rejected
+/// stays so.
+fn is_open(report: &Report) -> bool {
+    use ReasonCode::{Noisy, NotMeasured};
     let mut checks = report.checks.iter();
     report.status != RunStatus::Complete
         || report.verdict != BoxVerdict::Rejected
-            && (is_undone || checks.any(|check| has_more(check.reason.code)))
+            && checks.any(|check| matches!(check.reason.code, NotMeasured | Noisy))
 }
 
 /// A run.
@@ -109,7 +116,7 @@ pub(super) struct Run<'a> {
     pub(super) show: Show,
     pub(super) loaded: &'a Loaded,
     pub(super) matches: &'a Match,
-    pub(super) baseline: Option<baseline::Loaded>,
+    pub(super) baseline: Option<&'a Baseline>,
     pub(super) interrupt: &'a Interrupt,
     pub(super) begun: Instant,
     pub(super) started: String,
@@ -122,36 +129,25 @@ impl Run<'_> {
         asked.unwrap_or(&self.matches.backend)
     }
 
-    /// What was asked for.
-    pub(super) fn key(&self) -> Key {
-        let baseline = self.baseline.as_ref().map(|held| held.sha256.as_str());
-        Key::asked(self.args, &self.loaded.sha256, baseline)
-    }
-
-    fn of(&self, folder: Folder, resumed: Option<(Journal, Kept)>) -> Result<u8, Stop> {
+    fn of(&self, folder: Folder) -> Result<u8, Stop> {
         let looked = scene::look(&self.args.on, Some(self.backend()), &folder, self.interrupt);
         let matched = looked.and_then(|scene| {
-            matching::check(&self.loaded.profile.name, self.matches, &scene.links)
-                .and_then(|()| match &self.baseline {
-                    Some(held) => held.baseline.same_devices(&scene.links),
-                    None => Ok(()),
-                })
-                .map_err(Stop::Usage)
-                .map(|()| scene)
+            matching::check(&self.loaded.profile.name, self.matches, &scene.links)?;
+            Ok(scene)
         });
-        match (matched, resumed) {
-            (Ok(scene), resumed) => self.on(&scene, &folder, resumed),
-            (Err(stop), Some(_)) => Err(stop),
-            (Err(Stop::Refused(why)), None) => {
+        let is_new = !folder.join(journal::FILE).exists();
+        match matched {
+            Ok(scene) => self.on(&scene, &folder),
+            Err(Stop::Refused(why)) if is_new => {
                 let status = RunStatus::Failed { reason: why.detail };
                 self.without_devices(&folder, status, exit::INCONCLUSIVE)
             }
-            (Err(Stop::Interrupted(signal)), None) => {
+            Err(Stop::Interrupted(signal)) if is_new => {
                 let name = signal_name(signal).to_owned();
                 let status = RunStatus::Interrupted { signal: name };
                 self.without_devices(&folder, status, signal.exit_code())
             }
-            (Err(stop), None) => {
+            Err(stop) => {
                 folder.forget();
                 Err(stop)
             }
@@ -169,13 +165,12 @@ impl Run<'_> {
             RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
             _ => ReasonCode::Unreadable,
         };
-        let mut findings = Findings::default();
-        for kind in KINDS {
-            findings
-                .missing
-                .insert(kind.group, Missing::of(code, "no device was looked at"));
-        }
-        let args = self.args;
+        let missing = || Missing::of(code, "no device was looked at");
+        let groups = KINDS.iter().map(|kind| (kind.group, missing()));
+        let findings = Findings {
+            missing: groups.collect(),
+            ..Findings::default()
+        };
         let mut report = self.report(Node {
             name: provenance::host().unwrap_or_else(|| "unknown".to_owned()),
             label: None,
@@ -185,6 +180,7 @@ impl Run<'_> {
                 ..Fingerprint::default()
             },
         });
+        let args = self.args;
         report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude);
         report.exit_code = exit_code;
         report.took_s = self.begun.elapsed().as_secs_f64();
@@ -199,6 +195,7 @@ impl Run<'_> {
         let profile = &self.loaded.profile;
         let no_graphs = (self.args.level < GRAPHS_FROM).then_some(NO_GRAPHS);
         let not_covered = no_graphs.into_iter().chain(NOT_COVERED);
+        let baseline = self.baseline.map(|baseline| baseline.sha256.clone());
         Report {
             schema: REPORT_SCHEMA,
             program: env!("CARGO_PKG_NAME").to_owned(),
@@ -215,7 +212,7 @@ impl Run<'_> {
                 title: profile.title.clone(),
                 sha256: self.loaded.sha256.clone(),
                 shipped: self.loaded.shipped,
-                baseline_sha256: self.baseline.as_ref().map(|held| held.sha256.clone()),
+                baseline_sha256: baseline,
             },
             level: self.args.level.word().to_owned(),
             node: Node {

@@ -4,9 +4,10 @@
 
 use serde::Serialize;
 
-use crate::checks::Group;
+use crate::checks::{Group, KINDS};
 use crate::cli::{Level, RunArgs};
 use crate::profile::Profile;
+use crate::report::ReasonCode;
 
 /// Seconds that samples of one point may take.
 pub(super) const SAMPLES_S: f64 = 0.5;
@@ -71,7 +72,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) does_not_fit: Vec<String>,
     pub(crate) required: &'a [String],
     /// Checks that are not looked at, and why.
-    pub(crate) left_out: Vec<(&'static str, String)>,
+    pub(crate) left_out: Vec<(&'static str, ReasonCode)>,
     pub(crate) total_s: f64,
     pub(crate) budget_s: f64,
 }
@@ -130,48 +131,27 @@ const SOAK_CASES: &[&str] = &[
 pub(crate) const INVENTORY_S: f64 = 6.0;
 
 /// Why a group has no step in this run; `None` where it has one.
-pub(crate) fn left_out(
-    bench: &Bench<'_>,
-    group: Group,
-) -> Option<(crate::report::ReasonCode, String)> {
-    use crate::report::ReasonCode::{LeftOut, NotApplicable};
-    let level = bench.args.level;
-    let kinds = || {
-        crate::checks::KINDS
-            .iter()
-            .filter(|kind| kind.group == group)
+pub(crate) fn left_out(bench: &Bench<'_>, group: Group) -> Option<ReasonCode> {
+    let args = bench.args;
+    let mut kinds = KINDS.iter().filter(|kind| kind.group == group);
+    let is_excluded = kinds.all(|kind| args.exclude.iter().any(|key| key == kind.key));
+    let is_left_out = match group {
+        _ if is_excluded => true,
+        Group::Concurrent | Group::Numa => args.level == Level::Quick,
+        Group::Soak => args.level != Level::Soak,
+        Group::Serving => args.serve_url.is_none(),
+        _ => false,
     };
-    let is_excluded = kinds().count() > 0
-        && kinds().all(|kind| {
-            bench
-                .args
-                .exclude
-                .iter()
-                .any(|excluded| excluded == kind.key)
-        });
     let needs_two = matches!(
         group,
         Group::PeerLinks | Group::Concurrent | Group::Collectives
     );
-    match group {
-        _ if is_excluded => Some((LeftOut, "left out with --exclude".to_owned())),
-        Group::Concurrent | Group::Numa if level == Level::Quick => {
-            Some((LeftOut, "part of --level standard".to_owned()))
-        }
-        Group::Soak if level != Level::Soak => {
-            Some((LeftOut, "part of --level soak --duration TIME".to_owned()))
-        }
-        Group::Serving if bench.args.serve_url.is_none() => {
-            Some((LeftOut, "no server was named: --serve-url URL".to_owned()))
-        }
-        Group::Numa if bench.nodes.is_some_and(|nodes| nodes < 2) => Some((
-            NotApplicable,
-            "the machine has fewer than two NUMA nodes with memory".to_owned(),
-        )),
-        _ if needs_two && bench.devices.len() < 2 => {
-            Some((NotApplicable, "there are fewer than two devices".to_owned()))
-        }
-        _ => None,
+    let is_pointless = (group == Group::Numa && bench.nodes.is_some_and(|nodes| nodes < 2))
+        || (needs_two && bench.devices.len() < 2);
+    match (is_left_out, is_pointless) {
+        (true, _) => Some(ReasonCode::LeftOut),
+        (false, true) => Some(ReasonCode::NotApplicable),
+        (false, false) => None,
     }
 }
 

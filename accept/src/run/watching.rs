@@ -2,91 +2,66 @@
 //!
 //! Where it is lost, the rest of the run stands.
 
-use std::path::{Path, PathBuf};
-
 use program::say;
 
-use super::monitor::{self, Monitor};
-use super::scene::Scene;
+use super::monitor::{Monitor, monitor_file, read};
 use super::session::Session;
-use super::start::Run;
 use crate::checks::Group;
 use crate::findings::Missing;
 use crate::report::ReasonCode;
 
-impl Run<'_> {
-    /// Starts the monitor; why there is none is kept where it would have been seen.
-    pub(super) fn monitor(&self, session: &Session<'_>, scene: &Scene) -> Result<Monitor, String> {
-        let devices: Vec<String> = scene
-            .named()
-            .into_iter()
-            .map(|device| device.number)
-            .collect();
-        let mut words = vec!["--backend".to_owned(), self.backend().to_owned()];
-        words.extend(["--gpus".to_owned(), devices.join(",")]);
-        words.extend(session.bench.played());
-        let free = (1..).map(|number| monitor_file(session.folder.path(), number));
-        let file = free
-            .into_iter()
-            .find(|path| path.symlink_metadata().is_err());
-        let file = file.unwrap_or_else(|| monitor_file(session.folder.path(), 0));
-        Monitor::start(&words, &file, self.interrupt).map_err(|error| format!("{error:#}"))
+impl Session<'_> {
+    /// Takes up what the monitors of earlier processes of this run saw, and starts one.
+    pub(super) fn watch(&mut self) {
+        let names = (1..).map(monitor_file).map(|name| self.folder.join(&name));
+        let earlier: Vec<_> = names.take_while(|file| file.exists()).collect();
+        let lines = earlier.iter().flat_map(|file| read(file));
+        self.findings.monitor = lines.collect();
+        let devices = self.bench.devices.iter().map(|one| one.number.as_str());
+        let devices: Vec<&str> = devices.collect();
+        let words = [
+            "--backend",
+            self.bench.backend,
+            "--gpus",
+            &devices.join(","),
+        ];
+        let mut words = words.map(str::to_owned).to_vec();
+        words.extend(self.bench.simulated());
+        let file = self.folder.join(&monitor_file(earlier.len() + 1));
+        let started = Monitor::start(&words, &file, self.interrupt);
+        self.monitor = Some(started.map_err(|error| format!("{error:#}")));
     }
 
-    /// Takes what the monitors of this run saw; `before` is why one of an earlier process did not see what was done then.
-    pub(super) fn watched(&self, session: &mut Session<'_>, before: Option<String>) {
-        // Those of earlier processes are in their files, the last of which is this one's.
-        let files: Vec<_> = (1..)
-            .map(|number| monitor_file(session.folder.path(), number))
-            .take_while(|path| path.exists())
-            .collect();
-        let earlier = files.len().saturating_sub(1);
-        for file in &files[..earlier] {
-            session.findings.monitor.extend(monitor::read(file));
+    /// Whether somebody watches what runs now, or ran until now.
+    pub(super) fn is_watched(&mut self) -> bool {
+        match &mut self.monitor {
+            Some(Ok(monitor)) => monitor.lost().is_none(),
+            _ => false,
         }
-        let lost = match session.monitor.take() {
+    }
+
+    /// Ends the monitor and takes what it saw. What ran unwatched is done, and stays unwatched.
+    pub(super) fn unwatch(&mut self) {
+        let lost = match self.monitor.take() {
             None => None,
             Some(Err(why)) => Some(why),
-            Some(Ok(monitor)) => {
-                let watched = monitor.end();
-                session.findings.monitor.extend(watched.lines);
-                watched.lost
+            Some(Ok(mut monitor)) => {
+                let lost = monitor.lost();
+                self.findings.monitor.extend(monitor.end());
+                lost
             }
         };
-        // What ran unwatched is done, and stays unwatched.
-        let before = before.map(|why| {
-            format!(
-                "{why}; run again with another --out: --resume does not repeat what ran unwatched"
-            )
-        });
-        match lost.or(before) {
-            None => {
-                session.findings.missing.remove(&Group::Watch);
-            }
+        let mut unwatched = self.done.iter().filter(|done| !done.is_watched);
+        let unwatched = unwatched
+            .next()
+            .map(|done| format!("not during {}", done.name));
+        match lost.or(unwatched) {
+            None => drop(self.findings.missing.remove(&Group::Watch)),
             Some(why) => {
-                let text = format!("the monitor was lost: {why}");
-                say!("{text}");
-                let code = ReasonCode::Unreadable;
-                session
-                    .findings
-                    .missing
-                    .insert(Group::Watch, Missing::of(code, text));
+                say!("the monitor was lost: {why}");
+                let missing = Missing::of(ReasonCode::Unreadable, why);
+                self.findings.missing.insert(Group::Watch, missing);
             }
         }
     }
-}
-
-impl Session<'_> {
-    /// Why nobody watches what runs now, or ran until now.
-    pub(super) fn unwatched(&mut self) -> Option<String> {
-        match self.monitor.as_mut()? {
-            Ok(monitor) => monitor.lost(),
-            Err(why) => Some(why.clone()),
-        }
-    }
-}
-
-/// Where the monitor of a run's process of this number, from 1 on, writes.
-pub(crate) fn monitor_file(folder: &Path, number: usize) -> PathBuf {
-    folder.join(format!("monitor-{number}.jsonl"))
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use program::Stop;
 use program::show::Show;
 use record::write_whole;
 
 use sha2::{Digest, Sha256};
 
-use super::journal::{self, not_durable};
+use super::journal;
 use crate::cli::Forms;
 use crate::documents;
-use crate::report::{self, REPORT_FILE, Report, RunStatus, hex, unsound};
+use crate::report::{self, REPORT_FILE, Report, RunStatus, hex};
 
 /// The report with identities and words of other programs.
 const FULL: &str = "run.json";
@@ -20,11 +20,6 @@ const PAGE: &str = "report.html";
 
 /// Writes the report as it stands, after each step: a run that is killed leaves one that accepts nothing.
 pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(), Stop> {
-    if let Some(what) = unsound(report) {
-        return Err(Stop::Internal(anyhow!(
-            "the report contradicts itself, which is a defect of this program: {what}"
-        )));
-    }
     let report = Report {
         journal_sha256: journal_sum(folder),
         ..report.clone()
@@ -42,8 +37,8 @@ fn journal_sum(folder: &Path) -> Option<String> {
 
 fn write(folder: &Path, name: &str, text: Result<String, String>) -> Result<(), Stop> {
     let text = text.map_err(|why| anyhow!(why))?;
-    write_whole(&folder.join(name), text.as_bytes())
-        .map_err(|error| not_durable(Stop::Internal(error.into()), folder))
+    let written = write_whole(&folder.join(name), text.as_bytes());
+    Ok(written.context("make room, then use --resume")?)
 }
 
 /// Takes the page of an earlier end away, which says what is not so any more.

@@ -88,7 +88,8 @@ fn a_monitor_that_dies_and_a_program_that_is_killed_leave_the_rest_standing() {
     assert_eq!(checks(&report)["h2d_pinned GPU0"].0, "pass");
     let journal = std::fs::read_to_string(scratch.join("out/journal.jsonl")).unwrap();
     let steps = journal.matches(r#"{"step":{"group":"host_links","name":"host-links""#);
-    assert_eq!(steps.count(), 2);
+    // What broke is no step that was done.
+    assert_eq!(steps.count(), 1);
 }
 
 #[test]

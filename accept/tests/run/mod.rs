@@ -7,6 +7,8 @@ mod children;
 mod common;
 mod faults;
 mod full;
+mod one_by_one;
 mod planted;
+mod property;
 mod refused;
 mod served;

@@ -56,7 +56,7 @@ pub use failure::{Failure, FailureKind};
 pub use folder::{
     FolderError, JOURNAL_ROOM, Journal, ResultFolder, load, record_json, write_whole,
 };
-pub use links::{Links, LinksEvent, PairPath};
+pub use links::{Links, LinksEvent, NvlinkReading, PairPath};
 pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
     MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,

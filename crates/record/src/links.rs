@@ -1,7 +1,7 @@
 //! The payload of `tplens p2p`: devices, links, peer verdicts, and one point for each case, pair and size.
 
 use serde::{Deserialize, Serialize};
-use topology::{Machine, PathType};
+use topology::{FabricState, Machine, PathType};
 
 use super::devices::{BackendFacts, LinkDevice, LinkReading};
 use super::peers::PeerProbe;
@@ -27,6 +27,24 @@ pub struct Links {
     pub points: Vec<Point>,
     /// Caveats about the whole record.
     pub caveats: Vec<Caveat>,
+    /// The NVLinks of the devices that have some, when the run began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nvlinks: Vec<NvlinkReading>,
+}
+
+/// The NVLinks of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NvlinkReading {
+    /// The device's label.
+    pub device: String,
+    /// Links that are up.
+    pub active: usize,
+    /// Links that there are.
+    pub links: usize,
+    /// Failed checks, packets that were sent again and recoveries since the driver was loaded.
+    pub errors: u64,
+    /// How the fabric of NVSwitches stands, where the library reports one.
+    pub fabric: Option<FabricState>,
 }
 
 /// One addition to [`Links`]: what a journal line carries.
@@ -73,6 +91,11 @@ pub enum LinksEvent {
         /// The caveat.
         caveat: Caveat,
     },
+    /// The NVLinks of a device.
+    Nvlink {
+        /// The reading.
+        reading: NvlinkReading,
+    },
 }
 
 impl Links {
@@ -102,6 +125,7 @@ impl Links {
                 }
             }
             LinksEvent::Caveat { caveat } => self.caveats.push(caveat),
+            LinksEvent::Nvlink { reading } => self.nvlinks.push(reading),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use inventory::Found;
 use record::caveat::{Caveat, Condition};
-use record::{LinkDevice, PairPath};
+use record::{LinkDevice, NvlinkReading, PairPath};
 use topology::{FabricState, PathType, nvlinks_between};
 
 /// Gives pairs that NVLinks join their class.
@@ -30,6 +30,21 @@ pub(super) fn each(found: &[Found]) -> Option<f64> {
         .into_iter()
         .min()
         .map(|mb_per_s| f64::from(mb_per_s) / 1000.0)
+}
+
+/// The links of each device that has some.
+pub(super) fn readings(found: &[Found], devices: &[LinkDevice]) -> Vec<NvlinkReading> {
+    let reading = |(found, device): (&Found, &LinkDevice)| {
+        let of = found.nvlinks.as_ref().filter(|of| !of.links.is_empty())?;
+        Some(NvlinkReading {
+            device: device.label.clone(),
+            active: of.active(),
+            links: of.links.len(),
+            errors: of.errors(),
+            fabric: of.fabric,
+        })
+    };
+    found.iter().zip(devices).filter_map(reading).collect()
 }
 
 /// What to say of links that are down or fail, and of the fabric that joins them.

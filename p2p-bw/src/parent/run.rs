@@ -12,7 +12,7 @@ use super::intent::Remembered;
 use super::memory::Memory;
 use super::plan::plan;
 use super::session::Session;
-use super::{fabric, facts, outputs};
+use super::{fabric, facts, nvlink, outputs};
 use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case};
 use crate::cli::RunArgs;
@@ -152,6 +152,7 @@ fn listed(
     let links = Links {
         machine: Some(machine.clone()),
         backend: Some(inventory::backend(chosen)),
+        nvlinks: nvlink::readings(&found, &devices),
         devices,
         paths,
         caveats,

@@ -66,6 +66,7 @@ impl<'a> Session<'a> {
             self.sysfs,
             self.interrupt,
         );
+        let nvlinks = nvlink::readings(self.found, &devices);
         let backend = inventory::backend(self.chosen);
         let machine = Box::new(self.machine.clone());
         self.recorder.add(LinksEvent::Found {
@@ -74,6 +75,9 @@ impl<'a> Session<'a> {
             devices,
             paths,
         })?;
+        for reading in nvlinks {
+            self.recorder.add(LinksEvent::Nvlink { reading })?;
+        }
         for caveat in caveats.into_iter().chain(unknown) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }

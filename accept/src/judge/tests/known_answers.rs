@@ -5,7 +5,7 @@
 
 use topology::PcieLink;
 
-use super::{Plant, Played, baseline, profile, run, told, verdict};
+use super::{Plant, Played, profile, run, told, verdict};
 use crate::report::{BoxVerdict, ReasonCode as R};
 
 /// Boxes that are played for each answer: 200 by `cargo xtask test --full`.
@@ -43,12 +43,9 @@ fn tally(
     for seed in 0..u64::from(seeds()) {
         let mut played = Played::new(box_name, seed, &[]).idle();
         // The baseline is of the same devices before the fault, from samples of their own.
-        let known = with_baseline.then(|| {
-            let checks = run(&profile, &mut played, None);
-            baseline(&played, &checks)
-        });
+        let known = with_baseline.then(|| run(&profile, &mut played, None));
         played.plants.0 = plants.to_vec();
-        let checks = run(&profile, &mut played, known.as_ref());
+        let checks = run(&profile, &mut played, known.as_deref());
         match verdict(&checks) {
             BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => tally.accepted += 1,
             BoxVerdict::Rejected => tally.rejected += 1,
@@ -176,7 +173,7 @@ fn a_slow_pair_of_two_devices_is_told_by_a_baseline_and_by_nothing_else() {
     let with = tally(
         bare,
         &slow,
-        &[("p2p", "GPU0->GPU1", &[R::BeyondLimit])],
+        &[("baseline", "p2p GPU0->GPU1", &[R::BeyondLimit])],
         true,
     );
     assert_eq!(
@@ -296,7 +293,7 @@ fn an_all_reduce_of_twice_the_time_is_told() {
     let tally = tally(
         mig,
         &[plant],
-        &[("allreduce", "large", &[R::BeyondLimit])],
+        &[("baseline", "allreduce large", &[R::BeyondLimit])],
         true,
     );
     assert_eq!(

@@ -12,7 +12,6 @@ use topology::{Machine, PathType, PcieLink};
 use super::dice::Dice;
 use super::plant::{Plant, Plants};
 use crate::findings::{Findings, Found};
-use crate::report::Fingerprint;
 
 /// Bytes of large copies.
 pub(super) const BYTES: u64 = 16 << 20;
@@ -210,7 +209,6 @@ impl Played {
     /// Everything that a run finds in one round of so many samples.
     pub(crate) fn findings(&mut self, n: usize) -> Findings {
         let mut findings = Findings {
-            fingerprint: Some(self.fingerprint()),
             monitor: super::watched::monitor(self),
             counters: Some(super::watched::counters(self)),
             kernel_log: Some(Ok(vec![])),
@@ -243,20 +241,5 @@ impl Played {
             self.record(NUMA_PROGRAM, round, Payload::Numa(Box::new(numa))),
             "numa",
         ));
-    }
-
-    /// What tells this box from others.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        Fingerprint {
-            backend: self.backend().to_owned(),
-            devices: self
-                .described
-                .device
-                .iter()
-                .map(|device| device.name.clone())
-                .collect(),
-            driver: Some(self.described.driver.clone()),
-            ..Fingerprint::default()
-        }
     }
 }

@@ -358,33 +358,6 @@ fn a_box_that_slows_down_over_a_soak_drifts() {
 }
 
 #[test]
-fn a_baseline_only_tightens() {
-    let profile = profile("rtxpro6000-bare");
-    let mut played = Played::new("rtxpro6000-bare", 1, &[]);
-    let checks = run(&profile, &mut played, None);
-    let mut known = super::baseline(&played, &checks);
-    let figure = known
-        .figures
-        .iter_mut()
-        .find(|figure| figure.check == "h2d_pinned GPU0")
-        .unwrap();
-    // A baseline of 10 GB/s would bless 9.5; the floor of 0.80 of 57.61 GB/s stays.
-    figure.samples = vec![10.0; 15];
-    let checks = run(&profile, &mut played, Some(&known));
-    let fail = one(&checks, "h2d_pinned GPU0")
-        .limit
-        .clone()
-        .unwrap()
-        .fail
-        .unwrap();
-    assert!((fail - 46.09).abs() < 0.01, "{fail}");
-    // The other device's is 0.95 of its own 56 or so, above that floor.
-    let own = one(&checks, "h2d_pinned GPU1");
-    assert!(own.limit.as_ref().unwrap().fail.unwrap() > 50.0);
-    assert!(matches!(own.evidence[0], Evidence::Measured { .. }));
-}
-
-#[test]
 fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     let mut findings = good();
     let fell_off = "NVRM: Xid (PCI:0000:21:00): 79, pid=1, GPU has fallen off the bus.";
@@ -426,5 +399,61 @@ fn a_few_errors_in_a_short_run_warn_and_many_fail() {
             };
             assert!(what.starts_with("aer_correctable "), "{what}");
         }
+    }
+}
+
+#[test]
+fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_old_errors_warn() {
+    use record::NvlinkReading;
+    use topology::FabricState::{Completed, NotStarted};
+
+    let reading = |active, errors, fabric| NvlinkReading {
+        device: "GPU0".to_owned(),
+        active,
+        links: 18,
+        errors,
+        fabric: Some(fabric),
+    };
+    for (readings, came, named) in [
+        (
+            vec![reading(18, 0, Completed)],
+            (Verdict::Pass, R::AsExpected),
+            "NVLinks",
+        ),
+        (
+            vec![reading(17, 0, Completed)],
+            (Verdict::Fail, R::LinkDegraded),
+            "nvlink-inactive",
+        ),
+        (
+            vec![reading(18, 0, NotStarted)],
+            (Verdict::Fail, R::ConfigMismatch),
+            "fabric-manager",
+        ),
+        (
+            vec![reading(18, 3, Completed); 2],
+            (Verdict::Warn, R::ErrorsCounted),
+            "nvlink-errors",
+        ),
+        (
+            vec![reading(18, 3, Completed), reading(18, 5, Completed)],
+            (Verdict::Fail, R::ErrorsCounted),
+            "nvlink-errors",
+        ),
+    ] {
+        let mut findings = Played::new("h200x8", 1, &[]).idle().findings(20);
+        links(&mut findings).nvlinks = readings;
+        let checks = judged("h200x8", &findings);
+        let check = one(&checks, "nvlink GPU0");
+        assert_eq!((check.verdict, check.reason.code), came, "{named}");
+        let (Evidence::Seen { what, .. } | Evidence::Counted { what, .. }) = &check.evidence[0]
+        else {
+            panic!("{:?}", check.evidence);
+        };
+        assert_eq!(what, named);
+        assert_eq!(
+            check.required,
+            came.0 != Verdict::Pass && came.0 != Verdict::Warn
+        );
     }
 }

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::exit;
 
@@ -100,6 +101,23 @@ pub fn words(command: &str, arguments: &[String]) -> Vec<String> {
 /// # Errors
 /// It cannot be started, or its log cannot be written.
 pub fn run(program: &Program<'_>, interrupt: &Interrupt) -> Result<Ended, ProgramError> {
+    let ended = run_within(program, Duration::MAX, None, interrupt)?;
+    Ok(ended.unwrap_or_else(|| Ended::Exit {
+        code: exit::INTERNAL,
+        last: String::new(),
+    }))
+}
+
+/// The same for so long at most, and until a flag says that it is to end; `None` where it was ended for one of these.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_within(
+    program: &Program<'_>,
+    limit: Duration,
+    until: Option<&AtomicBool>,
+    interrupt: &Interrupt,
+) -> Result<Option<Ended>, ProgramError> {
     let own = words(program.command, program.arguments);
     let words = [OsString::from(STEP), tplens()?.into()]
         .into_iter()
@@ -112,6 +130,7 @@ pub fn run(program: &Program<'_>, interrupt: &Interrupt) -> Result<Ended, Progra
     let progress = || (size(program.log), size(program.grows));
     let mut deadline = ProgressDeadline::of_program(program.deadline, worker.id());
     let mut before = progress();
+    let begun = Instant::now();
     loop {
         match worker.next::<serde_json::Value>(LOOK, interrupt) {
             Event::Exited(status) => {
@@ -120,16 +139,21 @@ pub fn run(program: &Program<'_>, interrupt: &Interrupt) -> Result<Ended, Progra
                     .or(status.signal().map(|signal| 128 + signal))
                     .and_then(|code| u8::try_from(code).ok())
                     .unwrap_or(exit::INTERNAL);
-                return Ok(Ended::Exit {
+                return Ok(Some(Ended::Exit {
                     code,
                     last: last_error(&worker.tail()),
-                });
+                }));
             }
             Event::Interrupted(signal) => {
                 worker.end(LADDER);
-                return Ok(Ended::Interrupted(signal));
+                return Ok(Some(Ended::Interrupted(signal)));
             }
             Event::Message(_) | Event::Garbled { .. } | Event::Silent { .. } => {}
+        }
+        let is_to_end = until.is_some_and(|until| until.load(Ordering::SeqCst));
+        if is_to_end || begun.elapsed() >= limit {
+            worker.end(LADDER);
+            return Ok(None);
         }
         let now = progress();
         if now != before {
@@ -139,7 +163,7 @@ pub fn run(program: &Program<'_>, interrupt: &Interrupt) -> Result<Ended, Progra
             // Its watcher then waits for nothing; where it does not read, the ladder ends it.
             drop(worker.send(&()));
             worker.end(LADDER_AT_ONCE);
-            return Ok(Ended::Stalled(silence));
+            return Ok(Some(Ended::Stalled(silence)));
         }
     }
 }
