@@ -1,8 +1,8 @@
 //! A time read off a curve: at a measured size, between two neighbours, or beyond the curve's ends by a range of exponents.
 //!
-//! Which points make a curve stands in `curve.rs`; whether a size is too far from it to be read at all is asked there, too.
+//! Which points make a curve stands in `points.rs`; whether a size is too far from it to be read at all is asked there, too.
 
-use super::{Curve, Point, ratio};
+use super::points::{Curve, Point, ratio};
 
 /// Beyond a curve's end the time grows at least with this part of the last exponent: where the library changes its protocol
 /// or algorithm the next octave is flatter. Of 286 steps from octave to octave on published curves 83% lie between half of the
@@ -132,7 +132,7 @@ fn reading(point: &Point, place: Place, beyond: Option<Beyond>) -> Reading {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{curve, point};
+    use super::super::points::tests::{curve, point};
     use super::*;
 
     #[test]

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 
 use super::error::PriorError;
-use super::known::{PublishedCurve, PublishedPath};
-use super::prior::{Basis, Prior, Shape};
+use super::prior::{Basis, Prior, PublishedCurve, PublishedPath, Shape};
 
 /// The version of the format that this crate reads.
 const SCHEMA: u32 = 1;

@@ -1,10 +1,8 @@
 //! Priors as they are looked up: by name, for a GPU and a weight format, with what was given by hand first.
 
-use serde::{Deserialize, Serialize};
-
 use super::error::PriorError;
 use super::file::{Candidate, curves, parse};
-use super::prior::{Basis, Override, Prior};
+use super::prior::{Basis, Override, Prior, PublishedCurve};
 
 const FILE: &str = include_str!("../../priors.toml");
 const CURVES: &str = include_str!("../../curves.csv");
@@ -16,37 +14,6 @@ pub struct Priors {
     curves: Vec<PublishedCurve>,
     /// Every name in it is one of a candidate, and every range was checked.
     overrides: Vec<Override>,
-}
-
-/// A published curve of all-reduce times.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PublishedCurve {
-    /// Parts of GPUs' names, `|` between them.
-    pub gpu: String,
-    /// What it went over.
-    pub path: PublishedPath,
-    /// Whose kernel: `nccl`, `vllm` or `trtllm`, which is FlashInfer's too.
-    pub kernel: String,
-    /// Its version.
-    pub version: String,
-    /// Number of GPUs.
-    pub ranks: u32,
-    /// Who measured it.
-    pub source: String,
-    /// Bytes of each rank's message and us, ascending.
-    pub points: Vec<(u64, f64)>,
-}
-
-/// What a published curve went over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PublishedPath {
-    /// The library, with peer access.
-    Peer,
-    /// The library, through host memory.
-    Staged,
-    /// The engine's own kernel.
-    Custom,
 }
 
 impl Priors {
@@ -152,6 +119,36 @@ impl Priors {
 fn is_part(key: &str, gpu: Option<&str>) -> bool {
     let name = gpu.unwrap_or_default().to_ascii_lowercase();
     key.split('|').any(|part| name.contains(part))
+}
+
+impl std::str::FromStr for Override {
+    type Err = PriorError;
+
+    /// `name=low..high`, or `name=value`.
+    fn from_str(text: &str) -> Result<Self, PriorError> {
+        let (name, range) = text
+            .split_once('=')
+            .map(|(name, range)| (name.trim(), range.trim()))
+            .ok_or_else(|| PriorError::NotAPrior(text.to_owned()))?;
+        let (low, high) = range.split_once("..").unwrap_or((range, range));
+        let number = |text: &str| text.trim().parse::<f64>().ok();
+        if let (Some(low), Some(high)) = (number(low), number(high)) {
+            return Ok(Self {
+                name: name.to_owned(),
+                low,
+                high,
+            });
+        }
+        // What its unit is says the file of priors.
+        let known = Priors::builtin()?;
+        let prior = known.named(name)?;
+        Err(PriorError::NotARange {
+            name: name.to_owned(),
+            given: range.to_owned(),
+            unit: prior.unit.clone(),
+            example: format!("{}..{}", prior.low, prior.high),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -6,5 +6,5 @@ mod known;
 mod prior;
 
 pub use error::PriorError;
-pub use known::{Priors, PublishedCurve, PublishedPath};
-pub use prior::{Basis, Override, Prior, Shape};
+pub use known::Priors;
+pub use prior::{Basis, Override, Prior, PublishedCurve, PublishedPath, Shape};

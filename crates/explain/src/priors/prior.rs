@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::PriorError;
-use super::known::Priors;
 
 /// A range that stands for what was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,34 +129,35 @@ impl std::fmt::Display for Prior {
     }
 }
 
-impl std::str::FromStr for Override {
-    type Err = PriorError;
+/// A published curve of all-reduce times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedCurve {
+    /// Parts of GPUs' names, `|` between them.
+    pub gpu: String,
+    /// What it went over.
+    pub path: PublishedPath,
+    /// Whose kernel: `nccl`, `vllm` or `trtllm`, which is FlashInfer's too.
+    pub kernel: String,
+    /// Its version.
+    pub version: String,
+    /// Number of GPUs.
+    pub ranks: u32,
+    /// Who measured it.
+    pub source: String,
+    /// Bytes of each rank's message and us, ascending.
+    pub points: Vec<(u64, f64)>,
+}
 
-    /// `name=low..high`, or `name=value`.
-    fn from_str(text: &str) -> Result<Self, PriorError> {
-        let (name, range) = text
-            .split_once('=')
-            .map(|(name, range)| (name.trim(), range.trim()))
-            .ok_or_else(|| PriorError::NotAPrior(text.to_owned()))?;
-        let (low, high) = range.split_once("..").unwrap_or((range, range));
-        let number = |text: &str| text.trim().parse::<f64>().ok();
-        if let (Some(low), Some(high)) = (number(low), number(high)) {
-            return Ok(Self {
-                name: name.to_owned(),
-                low,
-                high,
-            });
-        }
-        // What its unit is says the file of priors.
-        let known = Priors::builtin()?;
-        let prior = known.named(name)?;
-        Err(PriorError::NotARange {
-            name: name.to_owned(),
-            given: range.to_owned(),
-            unit: prior.unit.clone(),
-            example: format!("{}..{}", prior.low, prior.high),
-        })
-    }
+/// What a published curve went over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedPath {
+    /// The library, with peer access.
+    Peer,
+    /// The library, through host memory.
+    Staged,
+    /// The engine's own kernel.
+    Custom,
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn ranges_are_drawn_by_their_shape() {
-        let mut prior = Priors::builtin()
+        let mut prior = super::super::Priors::builtin()
             .unwrap()
             .get("transfer_staged", None, "fp8")
             .unwrap();

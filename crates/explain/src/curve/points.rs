@@ -4,14 +4,10 @@
 //! to 50% between 8 KiB and 4 MiB on public curves, log-log lines between octaves 9 to 33%. Times of different modes never share
 //! a curve.
 
-mod reading;
-
 use import::CurvePoint;
 use record::{CallMode, CollectiveKind};
 
 use crate::priors::PublishedCurve;
-
-pub(crate) use reading::{Beyond, Place};
 
 /// Beyond this many times its last size, and below its first over this, a curve says nothing of an all-reduce.
 const FAR: u64 = 2;
@@ -31,17 +27,17 @@ pub(crate) struct Curve {
     pub(crate) kind: CollectiveKind,
     pub(crate) ranks: u32,
     /// Ascending by size, one a size, times above zero; never empty.
-    points: Vec<Point>,
+    pub(super) points: Vec<Point>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Point {
-    bytes: u64,
-    us: f64,
+pub(super) struct Point {
+    pub(super) bytes: u64,
+    pub(super) us: f64,
     /// Standard deviation of the time's logarithm, as far as its interval and its repeats show it.
-    spread: f64,
+    pub(super) spread: f64,
     /// Whether there was no interval, so that more has to be assumed.
-    is_unstated: bool,
+    pub(super) is_unstated: bool,
 }
 
 impl Curve {
@@ -183,15 +179,15 @@ fn merge(same: &[Point]) -> Point {
     clippy::cast_precision_loss,
     reason = "messages are far below 2^53 bytes"
 )]
-fn ratio(a: u64, b: u64) -> f64 {
+pub(super) fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    pub(super) fn point(bytes: u64, us: f64) -> CurvePoint {
+    pub(in crate::curve) fn point(bytes: u64, us: f64) -> CurvePoint {
         CurvePoint {
             kind: CollectiveKind::AllReduce,
             ranks: 2,
@@ -208,7 +204,7 @@ mod tests {
         }
     }
 
-    pub(super) fn curve(points: &[CurvePoint]) -> Curve {
+    pub(in crate::curve) fn curve(points: &[CurvePoint]) -> Curve {
         let mode = Some(CallMode::Graph);
         Curve::of_points(points, CollectiveKind::AllReduce, 2, mode).unwrap()
     }
@@ -282,7 +278,7 @@ mod tests {
         assert_eq!(Curve::of_points(&[hidden.clone()], kind, 2, mode), None);
         // What is left is read beyond its end: of one point the exponent is 0 to 1, in the middle 9 * (1/4)^(1/2).
         let got = curve(&[hidden, point(4096, 9.0)]).at(1024);
-        assert_eq!(got.place, Place::Below(4096));
+        assert_eq!(got.place, crate::curve::Place::Below(4096));
         assert!((got.us - 4.5).abs() < 1e-9, "{got:?}");
     }
 
