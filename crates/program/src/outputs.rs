@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
 use record::control::visible;
 use record::exit;
@@ -95,7 +96,7 @@ impl Outputs {
     /// Writes a record in which nothing was measured as JSON to where it was asked for, and gives the exit code.
     #[must_use]
     pub fn only_json(&self, record: &Record) -> u8 {
-        match (file(&self.json), json(record)) {
+        match (file(&self.json), record_text(record)) {
             (Some(path), text) => write(path, text),
             (None, Ok(text)) => print(&text),
             (None, Err(error)) => {
@@ -120,7 +121,7 @@ impl Outputs {
             codes.push(exit::INTERNAL);
         }
         if let Some(path) = file(&self.json) {
-            codes.push(write(path, json(record)));
+            codes.push(write(path, record_text(record)));
         }
         if let Some(path) = file(&self.csv) {
             codes.push(write(path, Ok(csv(record))));
@@ -134,7 +135,7 @@ impl Outputs {
                 say!("nothing was measured: {reason}");
                 exit::DONE
             }
-            _ if is_stdout(&self.json) => match json(record) {
+            _ if is_stdout(&self.json) => match record_text(record) {
                 Ok(text) => print(&text),
                 Err(error) => {
                     say!("error: {error}");
@@ -219,7 +220,7 @@ pub fn interruptible(run: impl FnOnce(&Interrupt) -> Result<u8, Stop>) -> u8 {
 }
 
 /// The record as JSON text.
-fn json(record: &Record) -> Result<String, String> {
+fn record_text(record: &Record) -> Result<String, String> {
     let json = record_json(record).map_err(|error| error.to_string())?;
     let text = String::from_utf8(json).map_err(|error| error.to_string())?;
     Ok(text + "\n")
@@ -260,6 +261,15 @@ pub fn comparison(
     Ok(exit::fold([written, exit_code]))
 }
 
+/// Prints a value as JSON, and gives the exit code.
+///
+/// # Errors
+/// It has none.
+pub fn json(value: &impl Serialize) -> Result<u8, Stop> {
+    let text = serde_json::to_string_pretty(value).context("writing JSON")?;
+    Ok(print(&(text + "\n")))
+}
+
 /// Prints on standard output, and gives the exit code.
 ///
 /// A reader that went away, as with `| head`, is no failure; a full disk behind standard output is.
@@ -286,7 +296,6 @@ pub fn printed(text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
     use record::FolderError;
 
     use super::*;

@@ -19,7 +19,7 @@ use super::args::MonitorArgs;
 use super::processes::{Processes, Seen};
 use super::stream::{Broken, Sink, Stream, ns};
 use super::ticks::Ticks;
-use super::watch::{Came, Watch, Watched};
+use super::watch::{Came, Watch};
 use crate::messages::SamplerReply;
 use crate::selection::selected;
 
@@ -63,13 +63,10 @@ fn watch<'a>(
     played::expect_soft(args.sim.as_deref(), &chosen)?;
     let found = selected(args.gpus.as_deref(), &chosen)?;
     chosen.said.iter().for_each(|line| say(line));
-    let watched = Watched {
-        backend: chosen.backend,
-        sysfs: sysfs.root().to_owned(),
-        devices: found.iter().map(|found| found.pci.clone()).collect(),
-    };
-    let mut watch = Watch::start(watched, interrupt)?;
-    let (gaps, lost) = match first_answers(&mut watch, chosen.backend) {
+    let addresses = found.iter().map(|found| found.pci.clone()).collect();
+    let root = sysfs.root().to_owned();
+    let mut watch = Watch::start(chosen.backend, root, addresses, interrupt)?;
+    let gaps = match first_answers(&mut watch, chosen.backend) {
         Ok(first) => first,
         Err(stop) => {
             watch.end();
@@ -89,7 +86,6 @@ fn watch<'a>(
     let ended = session
         .stream
         .write(&MonitorLine::Header(Box::new(header)))
-        .and_then(|()| lost.map_or(Ok(()), |what| session.stream.write(&lost_at(0, what))))
         .and_then(|()| session.keep_time(args, &mut processes));
     session.watch.end();
     match ended {
@@ -145,14 +141,10 @@ fn header(
     }
 }
 
-/// What each device does not give, from a reading that is not written, and how the process that reads ended meanwhile, if it
-/// did.
-fn first_answers(
-    watch: &mut Watch<'_>,
-    backend: Built,
-) -> Result<(Vec<MonitorGap>, Option<String>), Stop> {
+/// What each device does not give, from a reading that is not written.
+fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let began = Instant::now();
-    let (mut gaps, mut lost) = (Vec::new(), None);
+    let mut gaps = Vec::new();
     (0..watch.devices()).for_each(|device| watch.ask(device));
     while watch.is_waiting() {
         let left = FIRST.saturating_sub(began.elapsed());
@@ -166,12 +158,6 @@ fn first_answers(
                 gaps.extend(reply.missing.into_iter().map(gap));
             }
             Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
-            Came::Lost(what) => {
-                // All are asked again, and what they said before is not said twice.
-                gaps.clear();
-                lost = Some(what);
-                (0..watch.devices()).for_each(|device| watch.ask(device));
-            }
             Came::Ended(what) => return Err(Stop::Refused(what.into())),
             Came::Nothing if left.is_zero() => break,
             Came::Nothing => {}
@@ -185,7 +171,7 @@ fn first_answers(
         reason: no_answer(backend, asked.elapsed()),
     }));
     gaps.sort_by(|a, b| (a.device, &a.key).cmp(&(b.device, &b.key)));
-    Ok((gaps, lost))
+    Ok(gaps)
 }
 
 fn no_answer(backend: Built, waited: Duration) -> String {
@@ -194,10 +180,6 @@ fn no_answer(backend: Built, waited: Duration) -> String {
         "the reading through {source} has no answer after {:.1} s",
         waited.as_secs_f64()
     )
-}
-
-fn lost_at(at_ns: u64, what: String) -> MonitorLine {
-    MonitorLine::Lost { at_ns, what }
 }
 
 /// The reasons that the header gives, by device and key.
@@ -281,10 +263,6 @@ impl Session<'_, '_> {
             match self.watch.next(left) {
                 Came::Answer(reply, asked) => self.answer(reply, asked)?,
                 Came::Signal(signal) => return Ok(Some(Ended::Signal(signal))),
-                Came::Lost(what) => {
-                    let at_ns = ns(self.stream.now());
-                    self.stream.write(&lost_at(at_ns, what))?;
-                }
                 Came::Ended(what) => return Ok(Some(Ended::NoReader(what))),
                 Came::Nothing if left.is_zero() => return Ok(None),
                 Came::Nothing => {}
@@ -341,6 +319,6 @@ impl Session<'_, '_> {
 enum Ended {
     Duration,
     Signal(Signal),
-    /// The process that reads devices ended twice.
+    /// The process that reads devices ended.
     NoReader(String),
 }

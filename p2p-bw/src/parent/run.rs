@@ -92,6 +92,13 @@ fn run_in(
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let soft = &chosen.inventory.soft_box;
     let found = selected(args, chosen)?;
+    let cases = &cases::of_backend(cases, chosen.backend)[..];
+    if cases.is_empty() {
+        return Err(Stop::Usage(
+            "host memory has none of these cases: it runs no kernels, and no driver stages its copies; see --list"
+                .to_owned(),
+        ));
+    }
     let default = match (soft, chosen.backend) {
         (Some(_), _) => DEFAULT_SOFT_BYTES,
         (None, Built::Host) => default_host_bytes(machine),
@@ -105,8 +112,8 @@ fn run_in(
     };
     if let Some(reason) = sizes.iter().max().and_then(|size| memory.refusal(*size)) {
         return Err(match &args.sizes {
-            Some(_) => Stop::Usage(reason),
-            None => Stop::Refused(reason.into()),
+            Some(_) => Stop::Usage(reason.detail),
+            None => Stop::Refused(reason),
         });
     }
     let devices = begun.describe(&found);

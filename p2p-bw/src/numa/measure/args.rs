@@ -54,10 +54,6 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<ByteCount>,
 
-    /// Leave out host memory as CPUs see it.
-    #[arg(long)]
-    pub(crate) no_host: bool,
-
     /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) samples: u32,

@@ -6,7 +6,7 @@ use inventory::Built;
 use program::{Ended, Stop, result_folder};
 use record::exit;
 use record::unit::ByteCount;
-use record::{HostMemoryOutcome, NUMA_PROGRAM, Numa, Outcome};
+use record::{NUMA_PROGRAM, Numa, Outcome};
 use runner::Interrupt;
 use topology::Machine;
 
@@ -142,12 +142,8 @@ fn exit_code(numa: &Numa) -> u8 {
     let is_proven = |point: &record::NumaPoint| {
         !matches!(point.outcome, Outcome::Measured { .. }) || point.is_proven()
     };
-    let host_failed = numa
-        .host
-        .iter()
-        .any(|point| matches!(point.outcome, HostMemoryOutcome::Failed { .. }));
     let nothing = !numa.points.iter().any(|point| point.is_proven());
     let unproven = !numa.points.iter().all(is_proven);
     let points = numa.points.iter().map(|point| of_outcome(&point.outcome));
-    exit::fold(points.chain((nothing || unproven || host_failed).then_some(exit::INCONCLUSIVE)))
+    exit::fold(points.chain((nothing || unproven).then_some(exit::INCONCLUSIVE)))
 }
