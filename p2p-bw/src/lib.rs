@@ -8,6 +8,7 @@ mod cases;
 mod children;
 mod cli;
 mod compare;
+mod device_args;
 mod doctor;
 mod formats;
 mod load;
@@ -15,7 +16,6 @@ mod messages;
 mod monitor;
 mod numa;
 mod parent;
-mod selection;
 mod topo;
 
 use std::path::Path;
@@ -23,15 +23,13 @@ use std::path::Path;
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{self, ended, interruptible};
 use program::show::Show;
-use program::{Stop, forms, say};
+use program::{forms, say};
 use record::Record;
 use record::exit;
-use runner::Interrupt;
 use view::{Document, csv};
 
 use crate::children::Child;
 use crate::cli::{Command, P2pCommand, RunArgs};
-use crate::monitor::MonitorArgs;
 use crate::parent::Outcome;
 
 /// Adds the commands to a command line.
@@ -63,7 +61,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Topo(args) => ended(topo::run(&args, show)),
         Command::Doctor(args) => interruptible(|interrupt| doctor::run(&args, interrupt, show)),
         Command::Numa(args) => interruptible(|interrupt| numa::run(&args, interrupt, show)),
-        Command::Monitor(args) => interruptible(|interrupt| watch(&args, interrupt)),
+        Command::Monitor(args) => interruptible(|interrupt| monitor::run(&args, interrupt)),
     })
 }
 
@@ -94,10 +92,4 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
 fn foreign(path: &Path) -> Result<(Document, bool), String> {
     let file = import::links::read(path).map_err(|error| error.to_string())?;
     Ok((view::foreign::links(&file), !file.values.is_empty()))
-}
-
-fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    // A reader gets each line when it is written.
-    let mut sink = |line: &str| outputs::printed(&format!("{line}\n"));
-    monitor::run(args, interrupt, &|line| say!("{line}"), &mut sink)
 }

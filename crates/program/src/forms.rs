@@ -6,7 +6,7 @@ use record::{Record, exit};
 use view::Document;
 
 use crate::compare::CompareFlags;
-use crate::outputs::{print, told};
+use crate::outputs::{Csv, print, told};
 use crate::say;
 use crate::show::Show;
 
@@ -44,7 +44,7 @@ pub fn shown(record: &Record, export: Option<Export>, show: Show) -> u8 {
 /// Prints what an earlier run measured, and gives the exit code; `foreign` reads another tool's file, and says whether it has numbers.
 pub fn saved(
     path: &Path,
-    (as_csv, csv): (bool, fn(&Record) -> String),
+    (as_csv, csv): (bool, Csv),
     export: Option<Export>,
     foreign: impl FnOnce(&Path) -> Result<(Document, bool), String>,
     show: Show,

@@ -38,6 +38,9 @@ pub fn line(words: fmt::Arguments<'_>) {
     drop(io::stderr().write_all(visible(&text).as_bytes()));
 }
 
+/// Makes the CSV of a record.
+pub type Csv = fn(&Record) -> String;
+
 /// Where a run's results go.
 #[derive(Debug, Clone, Args)]
 pub struct Outputs {
@@ -108,12 +111,7 @@ impl Outputs {
 
     /// Writes the files that were asked for, shows the record, says where the rest is, and gives the exit code.
     #[must_use]
-    pub fn finish_with(
-        &self,
-        ended: &Ended,
-        csv: fn(&Record) -> String,
-        show: &dyn Fn(&Record) -> u8,
-    ) -> u8 {
+    pub fn finish_with(&self, ended: &Ended, csv: Csv, show: &dyn Fn(&Record) -> u8) -> u8 {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];
         if let Some(error) = &ended.failed {

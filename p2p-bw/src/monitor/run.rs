@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use program::{Stop, passing_folder, provenance, signal_name, sim};
+use program::{Stop, passing_folder, provenance, say, signal_name, sim};
 use record::exit;
 use record::{
     MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate, MonitorLine,
@@ -17,11 +17,10 @@ use topology::{Machine, Sysfs};
 
 use super::args::MonitorArgs;
 use super::processes::{Processes, Seen};
-use super::stream::{Broken, Sink, Stream, ns};
+use super::stream::{Broken, Stream, ns};
 use super::ticks::Ticks;
 use super::watch::{Came, Watch};
 use crate::messages::SamplerReply;
-use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -36,33 +35,24 @@ const LAST: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// What ended it before its header, or a standard output that does not take it.
-pub(crate) fn run<'a>(
-    args: &MonitorArgs,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-    sink: &'a mut Sink<'a>,
-) -> Result<u8, Stop> {
-    let ended = watch(args, interrupt, say, sink);
+pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    let ended = watch(args, interrupt);
     sim::forget();
     ended
 }
 
-fn watch<'a>(
-    args: &MonitorArgs,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-    sink: &'a mut Sink<'a>,
-) -> Result<u8, Stop> {
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
+fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    played::refuse_host(args.on.sim.as_deref(), args.on.backend)?;
     // Processes are those of this machine, on a simulated machine, too.
     let mut processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second())
         .map_err(Stop::Usage)?;
-    let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("monitor"), &[])?;
+    let sysfs = played::sysfs(args.on.sim.as_deref(), &passing_folder("monitor"), &[])?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
-    let found = selected(args.gpus.as_deref(), &chosen)?;
-    chosen.said.iter().for_each(|line| say(line));
+    let chosen = choose(args.on.backend, &machine, LISTING, interrupt)?;
+    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
+    let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    chosen.said.iter().for_each(|line| say!("{line}"));
     let addresses = found.iter().map(|found| found.pci.clone()).collect();
     let root = sysfs.root().to_owned();
     let mut watch = Watch::start(chosen.backend, root, addresses, interrupt)?;
@@ -74,7 +64,7 @@ fn watch<'a>(
         }
     };
     let mut session = Session {
-        stream: Stream::start(sink),
+        stream: Stream::start(),
         known: known(&gaps, found.len()),
         backend: chosen.backend,
         watch,
@@ -119,7 +109,7 @@ fn header(
     args: &MonitorArgs,
     chosen: &Chosen,
     devices: Vec<MonitorDevice>,
-    stream: &Stream<'_>,
+    stream: &Stream,
     unavailable: Vec<MonitorGap>,
     processes: &Processes,
 ) -> MonitorHeader {
@@ -194,14 +184,14 @@ fn known(gaps: &[MonitorGap], devices: usize) -> Vec<BTreeMap<String, String>> {
 }
 
 /// A stream under way.
-struct Session<'a, 'b> {
-    stream: Stream<'a>,
-    watch: Watch<'b>,
+struct Session<'a> {
+    stream: Stream,
+    watch: Watch<'a>,
     known: Vec<BTreeMap<String, String>>,
     backend: Built,
 }
 
-impl Session<'_, '_> {
+impl Session<'_> {
     /// Writes lines until the end, the last one among them, and gives the exit code.
     fn keep_time(&mut self, args: &MonitorArgs, processes: &mut Processes) -> Result<u8, Broken> {
         let mut ticks = Ticks::new(args.hz);

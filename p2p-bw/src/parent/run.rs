@@ -59,8 +59,7 @@ pub(crate) fn run(
         result_folder(args.outputs.out.as_deref(), "p2p")
     };
     let asked = Asked {
-        sim: args.sim.as_deref(),
-        backend: args.backend,
+        on: &args.on,
         deadline: args.deadline,
         folder: &folder,
         program: env!("CARGO_PKG_NAME"),
@@ -140,7 +139,8 @@ fn run_in(
 
 /// The devices that `--gpus` names; an error may name `--list`, which this command has.
 fn selected(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, Stop> {
-    inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory).map_err(Stop::Usage)
+    inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)
 }
 
 /// A record of machine, driver and the devices that were asked for, in which nothing was measured.

@@ -52,7 +52,7 @@ impl Worker {
                 Event::Interrupted(signal) => return Err(Unanswered::Interrupted(signal)),
                 Event::Exited(status) => {
                     let last = last_line(&self.tail());
-                    let words = format!("it ended with {}: {last}", ended(status));
+                    let words = format!("it ended with {status}{}: {last}", killer(status));
                     return Err(Unanswered::Gone(words));
                 }
                 Event::Garbled { error, .. } => {
@@ -64,13 +64,11 @@ impl Worker {
     }
 }
 
-/// A status, with who sends SIGKILL as a rule.
-fn ended(status: ExitStatus) -> String {
+/// Who sends SIGKILL as a rule.
+fn killer(status: ExitStatus) -> &'static str {
     match status.signal() {
-        Some(9) => {
-            format!("{status} (perhaps the kernel's out-of-memory killer; ask for less memory)")
-        }
-        _ => status.to_string(),
+        Some(9) => " (perhaps the kernel's out-of-memory killer; ask for less memory)",
+        _ => "",
     }
 }
 
@@ -81,7 +79,7 @@ mod tests {
     #[test]
     fn an_end_by_sigkill_names_the_out_of_memory_killer() {
         // A wait status of 9 is an end by signal 9, of 6 by SIGABRT (wait(2)).
-        assert!(ended(ExitStatus::from_raw(9)).contains("out-of-memory"));
-        assert!(!ended(ExitStatus::from_raw(6)).contains("out-of-memory"));
+        assert!(killer(ExitStatus::from_raw(9)).contains("out-of-memory"));
+        assert_eq!(killer(ExitStatus::from_raw(6)), "");
     }
 }

@@ -12,7 +12,6 @@ use topology::{CpuSet, Machine, Sysfs};
 
 use super::args::ExecArgs;
 use crate::numa::binding;
-use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -64,7 +63,8 @@ impl Target {
                 .into(),
             ));
         }
-        let found = selected(args.gpus.as_deref(), &chosen)?;
+        let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+            .map_err(Stop::Usage)?;
         let node = |found| inventory::describe(found, chosen.backend, &sysfs, &machine).node;
         let nodes: Vec<Option<u32>> = found.iter().map(node).collect();
         Self::of(machine, &nodes, chosen.said)
