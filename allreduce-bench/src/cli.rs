@@ -17,7 +17,7 @@ pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
-use crate::forms::Forms;
+use crate::formats::Forms;
 use crate::launch::LaunchArgs;
 
 /// What can be done with collectives.

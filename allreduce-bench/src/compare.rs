@@ -14,6 +14,8 @@ use record::CollectiveKind;
 use record::calls::Series;
 use record::quantity::{TimeSource, Unit};
 
+use crate::formats::NO_FILE;
+
 /// What is compared.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -67,12 +69,7 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 }
 
 fn opened(path: &Path, op: Option<CollectiveKind>) -> anyhow::Result<CallFile> {
-    ensure!(
-        path.exists(),
-        "{}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce, or what \
-         nccl-tests wrote",
-        path.display()
-    );
+    ensure!(path.exists(), "{}: {NO_FILE}", path.display());
     read_file_as(path, op).map_err(|error| anyhow!("{error}"))
 }
 

@@ -6,7 +6,7 @@
 mod cli;
 mod compare;
 mod engine_probe;
-mod forms;
+mod formats;
 mod launch;
 mod messages;
 mod parent;
@@ -17,15 +17,14 @@ use std::path::Path;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{self, interruptible};
-use program::say;
 use program::show::Show;
+use program::{forms, say};
 use record::Record;
 use record::exit;
-use view::csv;
+use view::{Document, csv};
 
 use crate::cli::{AllreduceCommand, Command, RunArgs};
-use crate::compare::CompareArgs;
-use crate::forms::Forms;
+use crate::formats::NO_FILE;
 use crate::launch::Place;
 use crate::parent::Outcome;
 
@@ -51,8 +50,14 @@ pub fn commands(line: clap::Command) -> clap::Command {
 pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
     let Command::Allreduce(args) = Command::from_arg_matches(matches)?;
     Ok(match args.command {
-        Some(AllreduceCommand::Show { path, csv, forms }) => shown(&path, csv, &forms, show),
-        Some(AllreduceCommand::Compare(args)) => compared(&args, show),
+        Some(AllreduceCommand::Show {
+            path,
+            csv,
+            forms: form,
+        }) => forms::saved(&path, (csv, csv::record), form.export(), foreign, show),
+        Some(AllreduceCommand::Compare(args)) => {
+            forms::compared(&args.flags, || compare::run(&args, show))
+        }
         Some(AllreduceCommand::Library(args)) => interruptible(|interrupt| {
             let (document, code) = parent::library(&args, interrupt)?;
             Ok(exit::fold([show.print(&document), code]))
@@ -91,61 +96,17 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
         Ok(match parent::run(args, place, interrupt, &say)? {
             Outcome::Listed(text) => outputs::print(&text),
             Outcome::Ended(ended) => {
-                left_out(&args.forms, &ended.record);
-                let print = |record: &Record| args.forms.print(record, show);
+                let print = |record: &Record| forms::shown(record, args.forms.export(), show);
                 args.outputs.finish_with(&ended, csv::record, &print)
             }
         })
     })
 }
 
-fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
+fn foreign(path: &Path) -> Result<(Document, bool), String> {
     if !path.exists() {
-        say!(
-            "error: {}: there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens allreduce, or what nccl-tests wrote",
-            path.display()
-        );
-        return exit::USAGE;
+        return Err(format!("{}: {NO_FILE}", path.display()));
     }
-    let Ok(record) = record::load(path) else {
-        return match import::collectives::read_file(path) {
-            Ok(file) => exit::fold([
-                show.print(&view::foreign::collectives(&file)),
-                match file.values.is_empty() {
-                    true => exit::INCONCLUSIVE,
-                    false => exit::DONE,
-                },
-            ]),
-            Err(error) => {
-                say!("error: {error}");
-                exit::USAGE
-            }
-        };
-    };
-    left_out(forms, &record);
-    match as_csv {
-        true => outputs::print(&csv::record(&record)),
-        false => forms.print(&record, show),
-    }
-}
-
-/// Says what the form leaves out.
-fn left_out(forms: &Forms, record: &Record) {
-    for line in forms.left_out(record) {
-        say!("left out: {line}");
-    }
-}
-
-fn compared(args: &CompareArgs, show: Show) -> u8 {
-    if let Err(reason) = args.flags.check() {
-        say!("error: {reason}");
-        return exit::USAGE;
-    }
-    match compare::run(args, show) {
-        Ok(code) => code,
-        Err(error) => {
-            say!("error: {}", outputs::told(&error));
-            exit::USAGE
-        }
-    }
+    let file = import::collectives::read_file(path).map_err(|error| error.to_string())?;
+    Ok((view::foreign::collectives(&file), !file.values.is_empty()))
 }

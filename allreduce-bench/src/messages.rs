@@ -118,12 +118,5 @@ pub(crate) struct PeersRequest {
     pub(crate) ordinals: Vec<usize>,
 }
 
-/// What the driver says.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum PeersReply {
-    /// Whether every device reaches every other.
-    Told { every_pair: bool },
-    /// It does not say.
-    NotTold { reason: String },
-}
+/// Whether every device reaches every other, as the driver says; or why it does not say.
+pub(crate) type PeersReply = Result<bool, String>;

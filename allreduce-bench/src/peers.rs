@@ -21,12 +21,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
         return Ok(());
     };
     let told = backend.visit(EveryPair(&ordinals));
-    line.send(&match told {
-        Ok(every_pair) => PeersReply::Told { every_pair },
-        Err(error) => PeersReply::NotTold {
-            reason: error.to_string(),
-        },
-    })
+    let told: PeersReply = told.map_err(|error| error.to_string());
+    line.send(&told)
 }
 
 /// The question, for whichever backend is meant.

@@ -5,18 +5,18 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use inventory::{BackendArg, Chosen, Found, choose, played};
+use inventory::{Chosen, Found, choose, played};
 use program::{Ended, Recorder, Stop, sim};
 use record::{Growing, Header, LinkDevice};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
+use crate::device_args::DeviceArgs;
+
 /// What a command line says of where it runs.
 pub(crate) struct Asked<'a> {
-    /// The simulated machine.
-    pub(crate) sim: Option<&'a str>,
-    /// Whose driver.
-    pub(crate) backend: BackendArg,
+    /// Whose devices.
+    pub(crate) on: &'a DeviceArgs,
     /// How long a driver may be silent.
     pub(crate) deadline: Duration,
     /// Where the result goes.
@@ -33,7 +33,7 @@ impl Asked<'_> {
     /// # Errors
     /// What cannot be asked for at once, and the errors of `run`.
     pub(crate) fn run<T>(&self, run: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
-        played::refuse_host(self.sim, self.backend)?;
+        played::refuse_host(self.on.sim.as_deref(), self.on.backend)?;
         let outcome = run();
         sim::forget();
         outcome
@@ -60,10 +60,11 @@ impl Begun {
         check: impl FnOnce(&Machine) -> Result<(), Stop>,
         interrupt: &Interrupt,
     ) -> Result<Result<Self, Box<Ended>>, Stop> {
-        let sysfs = played::sysfs(asked.sim, asked.folder, &[])?;
+        let sim = asked.on.sim.as_deref();
+        let sysfs = played::sysfs(sim, asked.folder, &[])?;
         let machine = Machine::read(&sysfs).context("reading sysfs")?;
         check(&machine)?;
-        let chosen = match choose(asked.backend, &machine, asked.deadline, interrupt) {
+        let chosen = match choose(asked.on.backend, &machine, asked.deadline, interrupt) {
             Err(Stop::Refused(reason)) if asked.keeps => {
                 let header = header(asked.program, &machine, sim::box_name());
                 let recorder = Recorder::<P>::begin(asked.folder, header)?;
@@ -71,7 +72,7 @@ impl Begun {
             }
             chosen => chosen?,
         };
-        played::expect_soft(asked.sim, &chosen)?;
+        played::expect_soft(sim, &chosen)?;
         Ok(Ok(Self {
             sysfs,
             machine,

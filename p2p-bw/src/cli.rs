@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use inventory::BackendArg;
 use program::command_line::{Sizes, seconds, sizes};
 use program::outputs::Outputs;
 
 use crate::cases;
 use crate::compare::CompareArgs;
+use crate::device_args::DeviceArgs;
 use crate::doctor::DoctorArgs;
 use crate::formats::{Format, Forms};
 use crate::load::LoadArgs;
@@ -81,15 +81,8 @@ pub(crate) enum P2pCommand {
 /// What to measure and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
-    /// backend `0,1`.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(crate) gpus: Option<String>,
-
-    /// Whose driver to use. `auto` takes the first that answers, in the order of this list; host memory only on a machine
-    /// that shows no GPU at all.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
 
     /// Cases by key, with `*` and `?`, separated by commas, such as `h2d_*,local_ce`; `core` is the set that a
     /// bare run takes, `all` is every case. See --list.
@@ -130,11 +123,6 @@ pub(crate) struct RunArgs {
     /// Seconds without progress after which a measurement counts as hung and its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
-
-    /// Run on a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
-    /// arithmetic, never measurements.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) sim: Option<String>,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,

@@ -1,11 +1,8 @@
 //! The forms in which links are shown beside the document and CSV: the JSON of nvbandwidth.
 
 use clap::{Args, ValueEnum};
-use program::outputs;
-use program::say;
-use program::show::Show;
-use record::{Record, exit};
-use view::export::nvbandwidth_json;
+use program::forms::{Export, Exported};
+use view::export::{NvbandwidthJson, nvbandwidth_json};
 
 /// What stands on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -25,27 +22,14 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    /// Prints the record in the form that was asked for, and gives the exit code.
-    pub(crate) fn print(&self, record: &Record, show: Show) -> u8 {
+    /// What makes the form, where it is another tool's.
+    pub(crate) fn export(&self) -> Option<Export> {
         match self.format {
-            Format::Text => show.print(&view::record(record)),
-            Format::NvbandwidthJson => match nvbandwidth_json(record) {
-                Ok(json) => outputs::print(&json.text),
-                Err(error) => {
-                    say!("error: {error}");
-                    exit::USAGE
-                }
-            },
-        }
-    }
-
-    /// Lines about what the text leaves out.
-    pub(crate) fn left_out(&self, record: &Record) -> Vec<String> {
-        match self.format {
-            Format::Text => Vec::new(),
-            Format::NvbandwidthJson => nvbandwidth_json(record)
-                .map(|json| json.left_out)
-                .unwrap_or_default(),
+            Format::Text => None,
+            Format::NvbandwidthJson => Some(|record| match nvbandwidth_json(record) {
+                Ok(NvbandwidthJson { text, left_out }) => Ok(Exported { text, left_out }),
+                Err(error) => Err(error.to_string()),
+            }),
         }
     }
 }

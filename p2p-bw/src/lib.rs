@@ -8,6 +8,7 @@ mod cases;
 mod children;
 mod cli;
 mod compare;
+mod device_args;
 mod doctor;
 mod formats;
 mod load;
@@ -15,7 +16,6 @@ mod messages;
 mod monitor;
 mod numa;
 mod parent;
-mod selection;
 mod topo;
 
 use std::path::Path;
@@ -23,17 +23,13 @@ use std::path::Path;
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{self, ended, interruptible};
 use program::show::Show;
-use program::{Stop, say};
+use program::{forms, say};
 use record::Record;
 use record::exit;
-use runner::Interrupt;
-use view::csv;
+use view::{Document, csv};
 
 use crate::children::Child;
 use crate::cli::{Command, P2pCommand, RunArgs};
-use crate::compare::CompareArgs;
-use crate::formats::Forms;
-use crate::monitor::MonitorArgs;
 use crate::parent::Outcome;
 
 /// Adds the commands to a command line.
@@ -49,8 +45,14 @@ pub fn commands(line: clap::Command) -> clap::Command {
 pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
     Ok(match Command::from_arg_matches(matches)? {
         Command::P2p(args) => match args.command {
-            Some(P2pCommand::Show { path, csv, forms }) => shown(&path, csv, &forms, show),
-            Some(P2pCommand::Compare(args)) => compared(&args, show),
+            Some(P2pCommand::Show {
+                path,
+                csv,
+                forms: form,
+            }) => forms::saved(&path, (csv, csv::links), form.export(), foreign, show),
+            Some(P2pCommand::Compare(args)) => {
+                forms::compared(&args.flags, || compare::run(&args, show))
+            }
             Some(P2pCommand::Load(args)) => {
                 interruptible(|interrupt| load::run(&args, interrupt, show))
             }
@@ -59,7 +61,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Topo(args) => ended(topo::run(&args, show)),
         Command::Doctor(args) => interruptible(|interrupt| doctor::run(&args, interrupt, show)),
         Command::Numa(args) => interruptible(|interrupt| numa::run(&args, interrupt, show)),
-        Command::Monitor(args) => interruptible(|interrupt| watch(&args, interrupt)),
+        Command::Monitor(args) => interruptible(|interrupt| monitor::run(&args, interrupt)),
     })
 }
 
@@ -80,60 +82,14 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
             Outcome::Listed(text) => outputs::print(&text),
             Outcome::ListedAsJson(record) => args.outputs.only_json(&record),
             Outcome::Ended(ended) => {
-                left_out(&args.forms, &ended.record);
-                let print = |record: &Record| args.forms.print(record, show);
+                let print = |record: &Record| forms::shown(record, args.forms.export(), show);
                 args.outputs.finish_with(&ended, csv::links, &print)
             }
         })
     })
 }
 
-fn shown(path: &Path, as_csv: bool, forms: &Forms, show: Show) -> u8 {
-    let Ok(record) = record::load(path) else {
-        return match import::links::read(path) {
-            Ok(file) => exit::fold([
-                show.print(&view::foreign::links(&file)),
-                match file.values.is_empty() {
-                    true => exit::INCONCLUSIVE,
-                    false => exit::DONE,
-                },
-            ]),
-            Err(error) => {
-                say!("error: {error}");
-                exit::USAGE
-            }
-        };
-    };
-    left_out(forms, &record);
-    match as_csv {
-        true => outputs::print(&csv::links(&record)),
-        false => forms.print(&record, show),
-    }
-}
-
-/// Says what the form leaves out.
-fn left_out(forms: &Forms, record: &Record) {
-    for line in forms.left_out(record) {
-        say!("left out: {line}");
-    }
-}
-
-fn compared(args: &CompareArgs, show: Show) -> u8 {
-    if let Err(reason) = args.flags.check() {
-        say!("error: {reason}");
-        return exit::USAGE;
-    }
-    match compare::run(args, show) {
-        Ok(code) => code,
-        Err(error) => {
-            say!("error: {}", outputs::told(&error));
-            exit::USAGE
-        }
-    }
-}
-
-fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    // A reader gets each line when it is written.
-    let mut sink = |line: &str| outputs::printed(&format!("{line}\n"));
-    monitor::run(args, interrupt, &|line| say!("{line}"), &mut sink)
+fn foreign(path: &Path) -> Result<(Document, bool), String> {
+    let file = import::links::read(path).map_err(|error| error.to_string())?;
+    Ok((view::foreign::links(&file), !file.values.is_empty()))
 }

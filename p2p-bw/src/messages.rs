@@ -10,7 +10,7 @@ use record::Failure;
 use record::caveat::Caveat;
 use record::plan::{Plan, StopReason};
 use record::quantity::{TimeSource, Timing, Unit};
-use record::{Endpoint, HostMemoryOutcome, MonitorValues, Placement, StepOutcome, Verification};
+use record::{Endpoint, MonitorValues, Placement, StepOutcome, Verification};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
 
@@ -26,8 +26,6 @@ pub(crate) enum WorkerRequest {
     Job { job: Box<Job> },
     /// Load a device until the time is over, or until it is asked to leave.
     Load { load: LoadRequest },
-    /// Measure host memory by a CPU thread.
-    HostMemory { request: HostMemoryRequest },
 }
 
 /// How a device is loaded.
@@ -89,8 +87,6 @@ pub(crate) enum WorkerReply {
     Timing { samples: usize },
     /// It ended: one outcome of a job, of a load those of memory and arithmetic.
     Done { outcomes: Vec<JobOutcome> },
-    /// What was found of host memory.
-    HostMemory { outcome: Box<HostMemoryOutcome> },
     /// The backend could not be opened.
     Unusable { reason: String },
 }
@@ -129,20 +125,6 @@ pub(crate) struct Series {
     /// The clock behind it.
     pub(crate) source: TimeSource,
     pub(crate) samples: Vec<f64>,
-}
-
-/// Asks for host memory of a node by the CPUs of a node.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct HostMemoryRequest {
-    /// CPUs of the thread; empty where the kernel shows no node.
-    pub(crate) cpus: Vec<usize>,
-    pub(crate) cpu_node: Option<u32>,
-    pub(crate) memory_node: Option<u32>,
-    /// Bytes of each of the two buffers of the copy.
-    pub(crate) copy_bytes: u64,
-    pub(crate) chain_bytes: u64,
-    /// Samples of each quantity at most.
-    pub(crate) samples: usize,
 }
 
 /// Asks for the probe of one ordered pair.

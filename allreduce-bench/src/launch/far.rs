@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use runner::{Interrupt, Ladder, LineSink, Signal};
 
+use super::heard::Heard;
 use super::leader::Leader;
-use super::link::Heard;
 use super::words::{Order, Report};
 use crate::messages::RankRequest;
 

@@ -15,8 +15,8 @@ use runner::child::{SHORT_LADDER, last_line};
 use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
+use super::heard::{Heard, heard};
 use super::leader::addresses;
-use super::link::{self, Heard};
 use super::owner;
 use super::place::Place;
 use super::seat::Seat;
@@ -269,7 +269,7 @@ impl Desk {
             return Ok(());
         };
         let group = charge.group;
-        match link::heard(&mut charge.worker, TURN, interrupt) {
+        match heard(&mut charge.worker, TURN, interrupt) {
             Heard::Reply(reply) => self.wire.put(&Report::Reply { group, reply }),
             Heard::Lost(reason) => {
                 self.charge = None;

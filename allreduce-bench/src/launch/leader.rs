@@ -122,7 +122,7 @@ impl Leader {
             std::thread::sleep(LOOK);
         }
         let seats = self.seats();
-        seat::disagreement(&seats).map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
+        seat::check_agreement(&seats)?;
         Ok(seats.iter().map(|seat| seat.found.clone()).collect())
     }
 
@@ -189,16 +189,16 @@ impl Leader {
     }
 
     /// Why no process sees the devices of all ranks; `None` where one does.
-    pub(crate) fn not_one_driver(&self) -> Option<String> {
+    pub(crate) fn not_one_driver(&self) -> Option<&'static str> {
         let seats = self.seats();
         let first = seats.first()?;
         if seats.iter().any(|seat| seat.host != first.host) {
-            return Some("the ranks are on several hosts".to_owned());
+            return Some("the ranks are on several hosts");
         }
         let ordinals: std::collections::BTreeSet<usize> =
             seats.iter().map(|seat| seat.found.ordinal).collect();
         let hidden = ordinals.len() < seats.len();
-        hidden.then(|| "the launcher shows each rank its own device only".to_owned())
+        hidden.then_some("the launcher shows each rank its own device only")
     }
 
     /// What the record says of the launch.

@@ -1,14 +1,14 @@
 //! The process of a rank, wherever it is: this process's own child, or a follower's.
 
-use record::Failure;
 use std::time::Duration;
 
 use runner::child::last_line;
-use runner::{Ending, Event, Interrupt, Ladder, Signal, Worker, WorkerSpec};
+use runner::{Ending, Interrupt, Ladder, Worker, WorkerSpec};
 
 use super::far::Far;
+use super::heard::{Heard, heard};
 use super::leader::Leader;
-use crate::messages::{RankReply, RankRequest};
+use crate::messages::RankRequest;
 
 /// One rank in one group.
 pub(crate) enum Link<'a> {
@@ -16,18 +16,6 @@ pub(crate) enum Link<'a> {
     Near(Worker),
     /// A child of another copy of this program.
     Far(Far<'a>),
-}
-
-/// What came from a rank.
-pub(crate) enum Heard {
-    /// It answered.
-    Reply(RankReply),
-    /// It ended, or cannot be understood any more.
-    Lost(Failure),
-    /// Nothing came in time.
-    Silent,
-    /// A signal came, here or to the process that started the rank.
-    Interrupted(Signal),
 }
 
 impl<'a> Link<'a> {
@@ -99,22 +87,6 @@ impl<'a> Link<'a> {
         match self {
             Self::Near(worker) => worker.end(ladder) == Ending::HangUnkillable,
             Self::Far(far) => far.end(ladder),
-        }
-    }
-}
-
-/// What comes next from a child of this process.
-pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt) -> Heard {
-    match worker.next::<RankReply>(limit, interrupt) {
-        Event::Message(reply) => Heard::Reply(reply),
-        Event::Silent { .. } => Heard::Silent,
-        Event::Interrupted(signal) => Heard::Interrupted(signal),
-        Event::Exited(status) => {
-            let said = last_line(&worker.tail());
-            Heard::Lost(format!("it ended with {status}: {said}").into())
-        }
-        Event::Garbled { error, .. } => {
-            Heard::Lost(format!("its answer was not understood: {error}").into())
         }
     }
 }

@@ -5,6 +5,7 @@
 mod args;
 mod far;
 mod follower;
+mod heard;
 mod leader;
 mod link;
 mod owner;
@@ -15,6 +16,7 @@ mod words;
 
 pub(crate) use args::LaunchArgs;
 pub(crate) use follower::follow;
+pub(crate) use heard::Heard;
 pub(crate) use leader::Leader;
-pub(crate) use link::{Heard, Link};
+pub(crate) use link::Link;
 pub(crate) use place::Place;

@@ -2,7 +2,6 @@
 //!
 //! Other hosts are not looked at; a network of several hosts must be one that its users trust.
 
-use std::fmt::Write as _;
 use std::net::{SocketAddr, SocketAddrV4};
 
 /// The kernel's table of IPv4 sockets: proc_net_tcp in the kernel's documentation.
@@ -14,13 +13,17 @@ const LISTENS: &str = "0A";
 /// Whether what listens at an address is this user's, where that is on this host.
 pub(super) fn listens_for_this_user(at: SocketAddr) -> bool {
     of_this_user(at, |row, at| {
-        row.state == LISTENS && row.local.ends_with(&port(at))
+        row.state == LISTENS && row.local.ends_with(&format!(":{:04X}", at.port()))
     })
 }
 
 /// Whether the other end of a connection is this user's, where that is on this host.
 pub(super) fn is_this_users(peer: SocketAddr) -> bool {
-    of_this_user(peer, |row, peer| row.local == address(peer))
+    // `0100007F:1F90` of 127.0.0.1:8080: the address in the order of this machine's bytes.
+    of_this_user(peer, |row, peer| {
+        let ip = u32::from_ne_bytes(peer.ip().octets());
+        row.local == format!("{ip:08X}:{:04X}", peer.port())
+    })
 }
 
 fn of_this_user(at: SocketAddr, is_it: impl Fn(&Row<'_>, SocketAddrV4) -> bool) -> bool {
@@ -51,18 +54,6 @@ impl<'a> Row<'a> {
             user: columns.get(7)?,
         })
     }
-}
-
-/// `0100007F:1F90` of 127.0.0.1:8080: the address in the order of this machine's bytes.
-fn address(at: SocketAddrV4) -> String {
-    let mut text = format!("{:08X}", u32::from_ne_bytes(at.ip().octets()));
-    // Writing to a text does not fail.
-    let _ = write!(text, "{}", port(at));
-    text
-}
-
-fn port(at: SocketAddrV4) -> String {
-    format!(":{:04X}", at.port())
 }
 
 #[cfg(test)]

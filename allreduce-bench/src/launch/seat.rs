@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use inventory::{Built, Chosen, Found, select};
-use program::provenance;
+use program::{Stop, provenance};
 use record::{LinkDevice, PairPath};
 use serde::{Deserialize, Serialize};
 use topology::{Machine, Sysfs};
@@ -81,9 +81,11 @@ impl Seat {
     }
 }
 
-/// Why these ranks cannot measure together.
-pub(super) fn disagreement(seats: &[Seat]) -> Option<String> {
-    let (first, others) = seats.split_first()?;
+/// Refuses ranks that cannot measure together.
+pub(super) fn check_agreement(seats: &[Seat]) -> Result<(), Stop> {
+    let Some((first, others)) = seats.split_first() else {
+        return Ok(());
+    };
     let of_box = |seat: &Seat| match &seat.soft_box {
         Some(name) => format!("simulated machine {name}"),
         None => "a real one".to_owned(),
@@ -103,22 +105,19 @@ pub(super) fn disagreement(seats: &[Seat]) -> Option<String> {
         let told = differ("the program's version", program(first), program(seat))
             .or_else(|| differ("the backend", backend(first), backend(seat)))
             .or_else(|| differ("the driver", of_box(first), of_box(seat)));
-        if told.is_some() {
-            return told;
+        if let Some(told) = told {
+            return Err(Stop::Usage(told));
         }
     }
-    let twice = |rank: &usize| {
-        seats[..*rank]
-            .iter()
-            .position(|seat| seat.is_beside(&seats[*rank]))
-    };
-    (0..seats.len()).find_map(|rank| {
-        let other = twice(&rank)?;
-        Some(format!(
-            "rank {other} and rank {rank} have the same device, {} of {}; name one for each rank of a host with --gpus",
-            seats[rank].device.label, seats[rank].host
-        ))
-    })
+    for (rank, seat) in seats.iter().enumerate() {
+        if let Some(other) = seats[..rank].iter().position(|other| other.is_beside(seat)) {
+            return Err(Stop::Usage(format!(
+                "rank {other} and rank {rank} have the same device, {} of {}; name one for each rank of a host with --gpus",
+                seat.device.label, seat.host
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The paths between the devices of each host; between hosts there is a network, of which no kernel tells.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use record::Arm;
+use record::caveat::{Caveat, Condition};
 
 use super::group::Start;
 use super::losses::Losses;
@@ -34,8 +35,8 @@ impl Variant {
     }
 
     /// Its name in the record.
-    pub(super) fn name(&self) -> Option<String> {
-        self.arm.as_ref().map(|arm| arm.name.clone())
+    pub(super) fn name(&self) -> Option<&str> {
+        self.arm.as_ref().map(|arm| arm.name.as_str())
     }
 
     /// What a group of its ranks begins with.
@@ -66,8 +67,8 @@ fn quiet() -> Vec<(OsString, OsString)> {
 }
 
 /// What to say of a log that the user asked for.
-pub(super) fn not_logged() -> Option<String> {
-    (!quiet().is_empty()).then(|| TALK.join(" or "))
+pub(super) fn not_logged() -> Option<Caveat> {
+    (!quiet().is_empty()).then(|| Condition::TransportNotLogged.with(TALK.join(" or ")))
 }
 
 #[cfg(test)]

@@ -252,8 +252,8 @@ impl<'a> Group<'a> {
     ) -> Result<Vec<RankReply>, Trouble> {
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(&request(rank)) {
-                let why = self.ending(rank).unwrap_or(reason);
-                return Err(self.failed(rank, format!("{doing}: {why}").into()));
+                let why = self.ending(rank).unwrap_or_else(|| reason.into());
+                return Err(self.failed(rank, why.within(doing)));
             }
         }
         let deadline = self.setup.deadline.saturating_add(longer);
@@ -308,11 +308,11 @@ impl<'a> Group<'a> {
     }
 
     /// How a rank ended that takes no more requests, where it tells in time.
-    fn ending(&mut self, rank: usize) -> Option<String> {
+    fn ending(&mut self, rank: usize) -> Option<Failure> {
         let asked = Instant::now();
         while asked.elapsed() < ENDING {
             match self.ranks[rank].next(TURN, self.setup.interrupt) {
-                Heard::Lost(reason) => return Some(reason.detail),
+                Heard::Lost(reason) => return Some(reason),
                 Heard::Interrupted(_) => return None,
                 Heard::Reply(_) | Heard::Silent => {}
             }

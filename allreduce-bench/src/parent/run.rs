@@ -9,14 +9,14 @@ use record::unit::ByteCount;
 use record::{Collectives, Failure, FailureKind, Header, LinkDevice};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
-use tp_plan::{ModelFacts, Surroundings};
+use tp_plan::{ModelFacts, Surroundings, Vendor};
 
 use super::arms::begin;
 use super::group::{Group, Setup, Trouble};
 use super::judge::exit_code;
 use super::session::Session;
-use super::surroundings::{assumed, surroundings};
-use super::wanted::{Steps, Wanted, by_hand, not_whole};
+use super::surroundings::surroundings;
+use super::wanted::{Steps, Wanted, by_hand, check_whole};
 use crate::cli::{self, RunArgs};
 use crate::engine_probe::Probe;
 use crate::launch::{Leader, Place};
@@ -106,7 +106,13 @@ fn run_in(
     if args.plan {
         let assumed = steps.assumed.iter();
         assumed.for_each(|text| say(&format!("assumed: {text}")));
-        let planned = planned_for(soft.as_deref(), chosen.backend);
+        let planned = match (soft, chosen.backend) {
+            (Some(name), _) => format!("planned for simulated machine {name}\n"),
+            (None, Built::Host) => "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim NAME plans for \
+                                    a described machine\n"
+                .to_owned(),
+            (None, _) => String::new(),
+        };
         return Ok(Outcome::Listed(planned + &tp_plan::table(&steps.steps)));
     }
     if let Some(path) = &args.ccl {
@@ -140,12 +146,14 @@ fn run_in(
     };
     let wanted = match &model {
         Some(_) => steps.wanted(args),
-        None => by_hand(args).map_err(Stop::Usage)?,
+        None => by_hand(args)?,
     };
-    let device_is_host = soft.is_some() || chosen.backend == Built::Host;
-    not_whole(&wanted)
-        .or_else(|| too_much(&wanted, ranks, device_is_host))
-        .map_or(Ok(()), |reason| Err(Stop::Usage(reason)))?;
+    check_whole(&wanted)?;
+    check_memory(
+        &wanted,
+        ranks,
+        soft.is_some() || chosen.backend == Built::Host,
+    )?;
     chosen.said.iter().for_each(|line| say(line));
     let setup = Setup {
         backend: chosen.backend,
@@ -172,10 +180,14 @@ fn run_in(
         Err(Trouble::Stop(stop)) => return Err(stop),
     };
     if chosen.backend != Built::Host && opened.soft_box != *soft {
+        let kind = |soft: &Option<String>| match soft {
+            None => "a real one".to_owned(),
+            Some(name) => format!("that of simulated machine {name}"),
+        };
         return Err(Stop::Refused(format!(
             "the driver is {} and the collective library {}: both must be real, or of one simulated machine; see --ccl",
-            kind(soft.as_deref()),
-            kind(opened.soft_box.as_deref()),
+            kind(soft),
+            kind(&opened.soft_box),
         ).into()));
     }
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
@@ -262,44 +274,30 @@ fn planned(
         .check_tp(tp)
         .map_err(|error| Stop::Usage(error.to_string()))?;
     let mut steps = Steps::of(args, model, tp, around);
-    steps.assumed.extend(assumed(around, tp));
+    let may_lack_links = around.vendor == Vendor::Nvidia && tp > 2;
+    steps
+        .assumed
+        .extend(may_lack_links.then(|| "no NVLink between all pairs".to_owned()));
     Ok(steps)
 }
 
-/// The first line of a plan that is not of this machine's GPUs.
-fn planned_for(soft_box: Option<&str>, backend: Built) -> String {
-    match (soft_box, backend) {
-        (Some(name), _) => format!("planned for simulated machine {name}\n"),
-        (None, Built::Host) => {
-            "planned for this machine's CPUs (no graphs, no kernel of the engine's own); --sim NAME plans for a described machine\n"
-                .to_owned()
-        }
-        (None, _) => String::new(),
-    }
-}
-
-/// Why these sizes do not fit into host memory; `None` where they do, or the kernel does not say how much there is.
-fn too_much(wanted: &[Wanted], ranks: u32, device_is_host: bool) -> Option<String> {
-    let available = inventory::host_memory_available(&Sysfs::real())?;
+/// Refuses sizes that do not fit into host memory, where the kernel says how much there is.
+fn check_memory(wanted: &[Wanted], ranks: u32, device_is_host: bool) -> Result<(), Stop> {
     let needs = |wanted: &Wanted| wanted.host_bytes(u64::from(ranks), device_is_host);
-    let largest = wanted.iter().max_by_key(|wanted| needs(wanted))?;
-    let needed = needs(largest);
-    (needed > available / 10 * 9).then(|| {
-        format!(
-            "{} of {} needs up to {} of host memory over all ranks and {} are available; use smaller --sizes",
-            largest.kind,
-            ByteCount(largest.bytes_per_rank),
-            ByteCount(needed),
-            ByteCount(available)
-        )
-    })
-}
-
-fn kind(soft_box: Option<&str>) -> String {
-    soft_box.map_or_else(
-        || "a real one".to_owned(),
-        |name| format!("that of simulated machine {name}"),
-    )
+    let largest = wanted.iter().max_by_key(|wanted| needs(wanted));
+    let available = inventory::host_memory_available(&Sysfs::real());
+    match largest.zip(available) {
+        Some((largest, available)) if needs(largest) > available / 10 * 9 => {
+            Err(Stop::Usage(format!(
+                "{} of {} needs up to {} of host memory over all ranks and {} are available; use smaller --sizes",
+                largest.kind,
+                ByteCount(largest.bytes_per_rank),
+                ByteCount(needs(largest)),
+                ByteCount(available)
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn header(machine: &Machine, soft_box: Option<String>) -> Header {

@@ -2,6 +2,7 @@
 //! begins, with fresh ranks after trouble.
 
 mod engine;
+mod launch;
 mod point;
 
 use std::time::Instant;
@@ -17,9 +18,9 @@ use record::{
 use stats::rounds;
 use topology::{Machine, Sysfs};
 
-use self::engine::Engine;
+use self::launch::{Launch, Pace, Ranks};
 use super::arms::{Variant, not_logged};
-use super::group::{Group, Opened, Setup, Start, Trouble};
+use super::group::{Group, Opened, Setup};
 use super::losses::Course;
 use super::modes::{modes, not_here};
 use super::transport::{Around, logged_run};
@@ -52,42 +53,6 @@ pub(super) struct Session<'a> {
     pub(super) engine: Option<EngineRunFacts>,
 }
 
-/// The ranks, if there are any just now.
-enum Ranks<'a> {
-    /// They joined and wait for work.
-    Ready(Group<'a>, Opened),
-    /// They are to be started.
-    None,
-    /// Joining went wrong, which the next point tells.
-    Lost(Trouble),
-}
-
-/// One launch of an arm's ranks by one clock.
-struct Launch<'v> {
-    variant: &'v mut Variant,
-    number: u32,
-    /// How it is called in progress: nothing where there is one launch without a name.
-    label: String,
-    /// The serving engine whose ranks these are; `None` for the library's.
-    engine: Option<Engine>,
-}
-
-impl Launch<'_> {
-    /// What the ranks begin with.
-    fn start(&self) -> Start {
-        Start {
-            engine: self.engine.as_ref().map(|engine| engine.probe.clone()),
-            ..self.variant.start()
-        }
-    }
-}
-
-/// How far the run is.
-struct Pace<'a> {
-    progress: Progress<'a>,
-    budget: Budget,
-}
-
 impl<'a> Session<'a> {
     /// Measures all points, or as many as it can; `group` has opened device and library with nothing of an arm's.
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
@@ -114,11 +79,10 @@ impl<'a> Session<'a> {
         };
         for (number, order) in (0..launches).zip(rounds(variants.len(), launches, self.seed)) {
             for index in order {
-                let label = self.label(&variants[index], number);
                 let mut launch = Launch {
                     variant: &mut variants[index],
                     number,
-                    label,
+                    of: self.args.launches,
                     engine: None,
                 };
                 let ranks = match first.take() {
@@ -164,8 +128,10 @@ impl<'a> Session<'a> {
         told.extend(self.host_memory());
         // Where the engine's own all-reduce is timed beside it, nothing is missing.
         let own_kernels = self.steps.own_kernels().filter(|_| self.probe.is_none());
-        told.extend(own_kernels.map(|detail| Condition::EngineKernelNotTimed.with(detail)));
-        told.extend(not_logged().map(|variables| Condition::TransportNotLogged.with(variables)));
+        told.extend(own_kernels.map(|largest| {
+            Condition::EngineKernelNotTimed.with(format!("all-reduces of up to {largest}"))
+        }));
+        told.extend(not_logged());
         told.extend(self.played_arms());
         told.extend(self.without_interleaved());
         let assumed = self.steps.assumed.iter();
@@ -203,18 +169,6 @@ impl<'a> Session<'a> {
         (self.arms.len() > 1).then(|| Condition::ArmOrder.with(format!("--seed {}", self.seed)))
     }
 
-    /// How a launch is called in progress.
-    fn label(&self, variant: &Variant, number: u32) -> String {
-        let mut label = String::new();
-        if let Some(name) = variant.name() {
-            label.push_str(&format!(", arm {name}"));
-        }
-        if self.args.launches > 1 {
-            label.push_str(&format!(", launch {}", number + 1));
-        }
-        label
-    }
-
     /// All points of one launch, these calls in these modes, with ranks that may be there already.
     fn points(
         &mut self,
@@ -228,7 +182,7 @@ impl<'a> Session<'a> {
             if let Some(signal) = self.setup.interrupt.signal() {
                 return Err(Break::Signal(signal));
             }
-            let group = format!("{}{}", wanted.kind, launch.label);
+            let group = format!("{}{launch}", wanted.kind);
             let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
             pace.progress.begin(&group, &what);
             let began = Instant::now();
@@ -276,7 +230,7 @@ impl<'a> Session<'a> {
             placement: wanted.placement,
             cache: BufferCache::Hot,
             engine,
-            arm: launch.variant.name(),
+            arm: launch.variant.name().map(str::to_owned),
             launch: launch.number,
             outcome,
             caveats,

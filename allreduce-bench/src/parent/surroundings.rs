@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use inventory::{Built, Found};
 use program::Stop;
-use runner::child::{SHORT_LADDER, last_line, start};
-use runner::{Event, Interrupt};
+use runner::Interrupt;
 use tp_plan::{Surroundings, Vendor};
 
 use crate::messages::{PeersReply, PeersRequest};
@@ -16,7 +15,7 @@ use crate::peers;
 pub(super) fn surroundings(
     backend: Built,
     found: &[Found],
-    apart: Option<String>,
+    apart: Option<&str>,
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<Surroundings, Stop> {
@@ -28,8 +27,15 @@ pub(super) fn surroundings(
         Built::Host => Err(String::new()),
         _ if mig => Err(String::new()),
         _ => match apart {
-            Some(reason) => Err(reason),
-            None => ask(backend, found, deadline, interrupt)?,
+            Some(reason) => Err(reason.to_owned()),
+            None => {
+                let request = PeersRequest {
+                    backend,
+                    ordinals: found.iter().map(|device| device.ordinal).collect(),
+                };
+                program::ask(peers::CHILD, &request, deadline, interrupt)?
+                    .and_then(|told: PeersReply| told)
+            }
         },
     };
     let access = told.as_ref().ok().copied();
@@ -44,40 +50,4 @@ pub(super) fn surroundings(
         _ => {}
     }
     Ok(around)
-}
-
-/// What the plan rests on beyond what was read.
-pub(super) fn assumed(surroundings: &Surroundings, ranks: u32) -> Option<String> {
-    (surroundings.vendor == Vendor::Nvidia && ranks > 2)
-        .then(|| "no NVLink between all pairs".to_owned())
-}
-
-fn ask(
-    backend: Built,
-    found: &[Found],
-    deadline: Duration,
-    interrupt: &Interrupt,
-) -> Result<Result<bool, String>, Stop> {
-    let mut child = start(peers::CHILD, peers::CHILD)?;
-    let request = PeersRequest {
-        backend,
-        ordinals: found.iter().map(|device| device.ordinal).collect(),
-    };
-    child.send(&request).map_err(anyhow::Error::from)?;
-    let told = match child.next::<PeersReply>(deadline, interrupt) {
-        Event::Message(PeersReply::Told { every_pair }) => Ok(every_pair),
-        Event::Message(PeersReply::NotTold { reason }) => Err(reason),
-        Event::Interrupted(signal) => {
-            child.end(SHORT_LADDER);
-            return Err(Stop::Interrupted(signal));
-        }
-        Event::Silent { waited } => Err(format!("no answer within {} s", waited.as_secs())),
-        Event::Exited(status) => Err(format!(
-            "it ended with {status}: {}",
-            last_line(&child.tail())
-        )),
-        Event::Garbled { error, .. } => Err(error),
-    };
-    child.end(SHORT_LADDER);
-    Ok(told)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use program::Stop;
 use record::unit::ByteCount;
 use record::{BufferPlacement, CollectiveKind, CollectivePath, ElementType, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, plan};
@@ -98,22 +99,21 @@ impl Steps {
         in_all_ways(args, &calls.into_iter().collect::<Vec<_>>())
     }
 
-    /// What to say of calls that the engine does not leave to the library which is measured.
-    pub(super) fn own_kernels(&self) -> Option<String> {
+    /// The largest of the calls that the engine does not leave to the library which is measured.
+    pub(super) fn own_kernels(&self) -> Option<ByteCount> {
         let calls = self.steps.iter().flat_map(|step| &step.collectives);
-        let largest = calls
+        calls
             .filter(|call| call.path == CollectivePath::Custom)
-            .map(|call| call.bytes_per_rank)
-            .max()?;
-        Some(format!("all-reduces of up to {}", ByteCount(largest)))
+            .map(|call| ByteCount(call.bytes_per_rank))
+            .max()
     }
 }
 
 /// The operations and sizes given by hand, or the default ones.
-pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, String> {
+pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, Stop> {
     let sizes = match &args.sizes {
         Some(sizes) => sizes.clone(),
-        None => message_sizes(DEFAULT_SIZES)?,
+        None => message_sizes(DEFAULT_SIZES).map_err(Stop::Usage)?,
     };
     let kinds: BTreeSet<_> = args.ops.iter().flat_map(|op| op.kinds()).collect();
     let calls: Vec<_> = kinds
@@ -141,17 +141,18 @@ fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
     wanted.into_iter().collect()
 }
 
-/// Why a call cannot be made of whole elements.
-pub(super) fn not_whole(wanted: &[Wanted]) -> Option<String> {
-    let broken = wanted
-        .iter()
-        .find(|wanted| !wanted.bytes_per_rank.is_multiple_of(wanted.element.bytes()))?;
-    Some(format!(
-        "{} are not a whole number of {} elements of {} B; use another --sizes or --dtype",
-        ByteCount(broken.bytes_per_rank),
-        broken.element,
-        broken.element.bytes()
-    ))
+/// Refuses a call that cannot be made of whole elements.
+pub(super) fn check_whole(wanted: &[Wanted]) -> Result<(), Stop> {
+    let is_broken =
+        |wanted: &&Wanted| !wanted.bytes_per_rank.is_multiple_of(wanted.element.bytes());
+    wanted.iter().find(is_broken).map_or(Ok(()), |broken| {
+        Err(Stop::Usage(format!(
+            "{} are not a whole number of {} elements of {} B; use another --sizes or --dtype",
+            ByteCount(broken.bytes_per_rank),
+            broken.element,
+            broken.element.bytes()
+        )))
+    })
 }
 
 #[cfg(test)]
@@ -219,7 +220,7 @@ mod tests {
             wanted,
             [(AllReduce, 256), (AllReduce, 512), (AllGather, 512)]
         );
-        assert!(steps.own_kernels().unwrap().contains("up to 512 B"));
+        assert_eq!(steps.own_kernels(), Some(ByteCount(512)));
     }
 
     #[test]
@@ -275,8 +276,8 @@ mod tests {
     #[test]
     fn a_size_that_is_no_whole_number_of_elements_is_named() {
         // 6 B are three elements of 2 B and one and a half of 4 B.
-        let of = |element| not_whole(&[wanted(CollectiveKind::AllReduce, element, 6)]);
-        assert_eq!(of(ElementType::Bf16), None);
-        assert!(of(ElementType::F32).unwrap().contains("6 B"));
+        let of = |element| check_whole(&[wanted(CollectiveKind::AllReduce, element, 6)]);
+        assert!(of(ElementType::Bf16).is_ok());
+        assert!(matches!(of(ElementType::F32), Err(Stop::Usage(why)) if why.contains("6 B")));
     }
 }

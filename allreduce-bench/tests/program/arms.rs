@@ -1,9 +1,9 @@
 //! Arms and launches: each has ranks of its own with its variables, the order turns, and one that is lost loses no other.
 
 use boxfile::{BoxFile, CollectiveKind, Fault, Protocol, Transport};
-use record::{CallMode, CollectiveOutcome, CollectivePoint};
+use record::{CollectiveOutcome, CollectivePoint};
 
-use super::common::{Kept, Scratch, exact_us, flat, has_two_cpus, no_progress, two_gpus};
+use super::common::{Kept, Scratch, exact_us, flat, no_progress, two_gpus};
 
 const QUICK: [&str; 8] = [
     "--samples",
@@ -157,35 +157,5 @@ fn an_arms_variable_outranks_that_of_the_environment_and_nothing_else_of_it_is_k
     let texts = files.map(|file| std::fs::read_to_string(scratch.join(file)).unwrap());
     for text in texts.iter().chain([&kept.ran.stdout, &kept.ran.stderr]) {
         assert!(!text.contains("canary"), "{text}");
-    }
-}
-
-#[test]
-fn launches_without_arms_have_fresh_ranks_and_no_name() {
-    if !has_two_cpus() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let host = ["--backend", "host", "--gpus", "0,1", "--out", "out"];
-    let more = [
-        "--sizes",
-        "4K",
-        "--modes",
-        "back-to-back",
-        "--samples",
-        "6",
-        "--launches",
-        "3",
-    ];
-    let kept = scratch.left(scratch.run(&[&host[..], &more[..]].concat()));
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    let points = &kept.collectives().points;
-    let launches: Vec<u32> = points.iter().map(|point| point.launch).collect();
-    assert_eq!(launches, [0, 1, 2]);
-    assert!(points.iter().all(|point| point.arm.is_none()));
-    assert!(kept.collectives().arms.is_empty());
-    for point in points {
-        assert_eq!(point.mode, CallMode::BackToBack);
-        exact_us(&point.outcome);
     }
 }

@@ -65,9 +65,3 @@ fn what_is_no_result_cannot_be_shown() {
     let scratch = Scratch::new();
     scratch.run(&["show", "nowhere"]).is_wrong_usage("nowhere");
 }
-
-#[test]
-fn help_shows_defaults_and_units() {
-    let ran = Scratch::new().run(&["--help"]);
-    assert_eq!(ran.code, 0);
-}

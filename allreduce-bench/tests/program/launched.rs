@@ -330,22 +330,6 @@ fn what_cannot_be_a_launch_is_refused_in_words() {
 }
 
 #[test]
-fn copies_of_a_launcher_that_is_not_known_measure_nothing() {
-    let scratch = Scratch::new();
-    // As HPE's PALS starts two copies.
-    for rank in ["0", "1"] {
-        let variables = [("PMI_RANK", rank), ("PMI_SIZE", "2"), ("PALS_RANKID", rank)];
-        let variables = variables.map(|(name, value)| (name, value.to_owned()));
-        let ran = Ran::of(copy(&scratch, &variables, &ON_HOST).output().unwrap());
-        ran.is_wrong_usage("(PMI_SIZE=2)");
-        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-        assert!(ran.stderr.contains("--no-launcher"), "{}", ran.stderr);
-    }
-    assert!(!scratch.join("out").exists());
-    is_empty(&scratch.join("tmp"));
-}
-
-#[test]
 fn two_ranks_with_the_same_device_are_refused() {
     let scratch = Scratch::new();
     // Both say that they are the first of their host.

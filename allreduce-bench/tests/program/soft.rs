@@ -4,7 +4,7 @@ use boxfile::BoxFile;
 use record::quantity::TimeSource;
 use record::{CallMode, CollectiveKind, CollectiveOutcome};
 
-use super::common::{Scratch, exact_us, flat, two_gpus};
+use super::common::{Scratch, exact_us, two_gpus};
 
 fn close(measured: f64, expected: f64) {
     // The simulated driver's events count in nanoseconds as f32 milliseconds, as CUDA's do.
@@ -89,39 +89,6 @@ fn host_synced_calls_have_no_number_on_a_simulated_machine() {
     let synced = kept.reduced(4096, CallMode::HostSynced);
     assert!(matches!(synced, CollectiveOutcome::NotApplicable { .. }));
     close(exact_us(kept.reduced(4096, CallMode::Graph)), 50.0);
-}
-
-#[test]
-fn every_operation_has_the_time_of_its_own_table() {
-    let scratch = Scratch::new();
-    let mut described = two_gpus();
-    for (kind, us) in [
-        (boxfile::CollectiveKind::ReduceScatter, 35.0),
-        (boxfile::CollectiveKind::Broadcast, 25.0),
-        (boxfile::CollectiveKind::SendRecv, 20.0),
-    ] {
-        described.collective.push(flat(kind, us));
-    }
-    let more = ["--ops", "all", "--sizes", "4K", "--modes", "graph"];
-    let ways = ["--dtype", "f32,bf16"];
-    let kept = scratch.soft(
-        &described,
-        &[&more[..], &ways[..], &["--samples", "6"]].concat(),
-    );
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    let points = &kept.collectives().points;
-    // Five operations of one size in two types.
-    assert_eq!(points.len(), 10);
-    for point in points {
-        let us = match point.kind {
-            CollectiveKind::AllReduce => 50.0,
-            CollectiveKind::AllGather => 30.0,
-            CollectiveKind::ReduceScatter => 35.0,
-            CollectiveKind::Broadcast => 25.0,
-            CollectiveKind::SendRecv => 20.0,
-        };
-        close(exact_us(&point.outcome), us);
-    }
 }
 
 #[test]

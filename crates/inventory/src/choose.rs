@@ -204,22 +204,16 @@ pub fn nvlinks(
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<Vec<(PciAddress, NvLinks)>, Stop> {
-    let mut child = start(CHILD, CHILD)?;
     let request = InventoryRequest {
         backend,
         only_nvlinks: true,
     };
-    child.send(&request).map_err(anyhow::Error::from)?;
-    let event = child.next::<InventoryReply>(deadline, interrupt);
-    child.end(SHORT_LADDER);
-    match event {
-        Event::Interrupted(signal) => Err(Stop::Interrupted(signal)),
-        Event::Message(InventoryReply::NvLinks { links }) => {
-            let address = |(pci, links): (String, NvLinks)| Some((pci.parse().ok()?, links));
-            Ok(links.into_iter().filter_map(address).collect())
-        }
-        _ => Ok(Vec::new()),
-    }
+    let links = match program::ask(CHILD, &request, deadline, interrupt)? {
+        Ok(InventoryReply::NvLinks { links }) => links,
+        _ => Vec::new(),
+    };
+    let address = |(pci, links): (String, NvLinks)| Some((pci.parse().ok()?, links));
+    Ok(links.into_iter().filter_map(address).collect())
 }
 
 /// Asks a child, so that a driver which hangs does not take this process along.

@@ -7,8 +7,8 @@ use device::Built;
 use device::VisitCollectives;
 use device::collectives::{Collectives, CollectivesFacts, Inspection, inspect};
 use program::Stop;
-use runner::child::{Line, SHORT_LADDER, last_line, start};
-use runner::{Event, Interrupt};
+use runner::Interrupt;
+use runner::child::Line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -94,30 +94,10 @@ fn ask<T: DeserializeOwned + Send + 'static>(
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> Result<Reply<T>, Stop> {
-    let mut child = start(CHILD, CHILD)?;
     let request = Request {
         backend,
         path: path.map(Path::to_owned),
         only_facts,
     };
-    child.send(&request).map_err(anyhow::Error::from)?;
-    let told = match child.next::<Reply<T>>(deadline, interrupt) {
-        Event::Message(reply) => reply,
-        Event::Interrupted(signal) => {
-            child.end(SHORT_LADDER);
-            return Err(Stop::Interrupted(signal));
-        }
-        Event::Silent { waited } => Err(format!(
-            "no answer within {:.0} s: {}",
-            waited.as_secs_f64(),
-            last_line(&child.tail())
-        )),
-        Event::Exited(status) => Err(format!(
-            "it ended with {status}: {}",
-            last_line(&child.tail())
-        )),
-        Event::Garbled { error, .. } => Err(error),
-    };
-    child.end(SHORT_LADDER);
-    Ok(told)
+    Ok(program::ask(CHILD, &request, deadline, interrupt)?.and_then(|reply: Reply<T>| reply))
 }

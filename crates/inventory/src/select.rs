@@ -23,7 +23,7 @@ pub fn select(
     }
     let mut chosen: Vec<Found> = Vec::new();
     for entry in list.split(',').map(str::trim) {
-        let device = find(entry, backend, inventory)?;
+        let device = find(entry, inventory)?;
         if chosen.iter().any(|other| other.ordinal == device.ordinal) {
             return Err(format!(
                 "--gpus names device {} twice (`{entry}`)",
@@ -35,14 +35,17 @@ pub fn select(
     Ok(chosen)
 }
 
-fn find<'a>(entry: &str, backend: Built, inventory: &'a Inventory) -> Result<&'a Found, String> {
+fn find<'a>(entry: &str, inventory: &'a Inventory) -> Result<&'a Found, String> {
     let devices = &inventory.devices;
-    let count = devices.len();
     let none = |what: &str| {
+        let name = |found: &Found| match found.pci.as_deref() {
+            Some(address) => format!("{} ({address})", found.ordinal),
+            None => found.ordinal.to_string(),
+        };
+        let names: Vec<String> = devices.iter().map(name).collect();
         format!(
-            "--gpus {entry}: no such {what}; the {} backend has {count} device(s), 0 to {}; see --list",
-            backend.name(),
-            count.saturating_sub(1)
+            "--gpus {entry}: no such {what}; there are {}",
+            names.join(", ")
         )
     };
     if entry == "all" {
@@ -73,7 +76,7 @@ fn find<'a>(entry: &str, backend: Built, inventory: &'a Inventory) -> Result<&'a
     }
     let address: PciAddress = entry.parse().map_err(|_| {
         format!(
-            "--gpus {entry}: neither an index, a PCI address (0000:21:00.0) nor a UUID; write a list such as 0,1, and see --list"
+            "--gpus {entry}: neither an index, a PCI address (0000:21:00.0) nor a UUID; write a list such as 0,1"
         )
     })?;
     let at =

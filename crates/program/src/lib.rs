@@ -4,9 +4,11 @@
 //! It measures nothing, knows no device and loads no vendor library. Only [`outputs`] and the programs' `main` print.
 #![forbid(unsafe_code)]
 
+mod ask;
 mod budget;
 pub mod command_line;
 pub mod compare;
+pub mod forms;
 mod judge;
 pub mod kernel_log;
 pub mod outputs;
@@ -20,6 +22,7 @@ pub mod sim;
 mod steps;
 mod stop;
 
+pub use ask::ask;
 pub use budget::Budget;
 pub use judge::reservations;
 pub use progress::Progress;

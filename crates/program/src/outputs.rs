@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
 use record::control::visible;
 use record::exit;
@@ -36,6 +37,9 @@ pub fn line(words: fmt::Arguments<'_>) {
     let text = format!("{words}\n");
     drop(io::stderr().write_all(visible(&text).as_bytes()));
 }
+
+/// Makes the CSV of a record.
+pub type Csv = fn(&Record) -> String;
 
 /// Where a run's results go.
 #[derive(Debug, Clone, Args)]
@@ -95,7 +99,7 @@ impl Outputs {
     /// Writes a record in which nothing was measured as JSON to where it was asked for, and gives the exit code.
     #[must_use]
     pub fn only_json(&self, record: &Record) -> u8 {
-        match (file(&self.json), json(record)) {
+        match (file(&self.json), record_text(record)) {
             (Some(path), text) => write(path, text),
             (None, Ok(text)) => print(&text),
             (None, Err(error)) => {
@@ -107,12 +111,7 @@ impl Outputs {
 
     /// Writes the files that were asked for, shows the record, says where the rest is, and gives the exit code.
     #[must_use]
-    pub fn finish_with(
-        &self,
-        ended: &Ended,
-        csv: fn(&Record) -> String,
-        show: &dyn Fn(&Record) -> u8,
-    ) -> u8 {
+    pub fn finish_with(&self, ended: &Ended, csv: Csv, show: &dyn Fn(&Record) -> u8) -> u8 {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];
         if let Some(error) = &ended.failed {
@@ -120,7 +119,7 @@ impl Outputs {
             codes.push(exit::INTERNAL);
         }
         if let Some(path) = file(&self.json) {
-            codes.push(write(path, json(record)));
+            codes.push(write(path, record_text(record)));
         }
         if let Some(path) = file(&self.csv) {
             codes.push(write(path, Ok(csv(record))));
@@ -134,7 +133,7 @@ impl Outputs {
                 say!("nothing was measured: {reason}");
                 exit::DONE
             }
-            _ if is_stdout(&self.json) => match json(record) {
+            _ if is_stdout(&self.json) => match record_text(record) {
                 Ok(text) => print(&text),
                 Err(error) => {
                     say!("error: {error}");
@@ -219,7 +218,7 @@ pub fn interruptible(run: impl FnOnce(&Interrupt) -> Result<u8, Stop>) -> u8 {
 }
 
 /// The record as JSON text.
-fn json(record: &Record) -> Result<String, String> {
+fn record_text(record: &Record) -> Result<String, String> {
     let json = record_json(record).map_err(|error| error.to_string())?;
     let text = String::from_utf8(json).map_err(|error| error.to_string())?;
     Ok(text + "\n")
@@ -270,6 +269,15 @@ pub fn with_json(
     }
 }
 
+/// Prints a value as JSON, and gives the exit code.
+///
+/// # Errors
+/// It has none.
+pub fn json(value: &impl Serialize) -> Result<u8, Stop> {
+    let text = serde_json::to_string_pretty(value).context("writing JSON")?;
+    Ok(print(&(text + "\n")))
+}
+
 /// Prints on standard output, and gives the exit code.
 ///
 /// A reader that went away, as with `| head`, is no failure; a full disk behind standard output is.
@@ -296,7 +304,6 @@ pub fn printed(text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::Context;
     use record::FolderError;
 
     use super::*;

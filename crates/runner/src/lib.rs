@@ -79,4 +79,6 @@ mod worker;
 
 pub use deadline::{ProgressDeadline, RESUMED, Silence};
 pub use interrupt::{Interrupt, Signal};
-pub use worker::{Ending, Event, Ladder, LineSink, TAIL_BYTES, Worker, WorkerError, WorkerSpec};
+pub use worker::{
+    Ending, Event, Ladder, LineSink, TAIL_BYTES, Unanswered, Worker, WorkerError, WorkerSpec,
+};

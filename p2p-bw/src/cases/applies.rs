@@ -58,9 +58,6 @@ pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) 
         })
     };
     match (case.pattern, accesses) {
-        (Pattern::DriverStaged, _) if backend == Built::Host => {
-            not_applicable("the host backend has no driver that stages copies")
-        }
         (Pattern::Staged | Pattern::DriverStaged, Some(accesses)) if all_direct(accesses) => {
             not_applicable("peer access is direct; --no-peer measures the staged path")
         }
@@ -82,6 +79,15 @@ pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) 
             accesses.find_map(|access| access.refusal(case.engine, named))
         }
     }
+}
+
+/// The cases that a backend has: host memory has no driver that stages copies, and no kernels.
+pub(crate) fn of_backend(cases: &[&'static Case], backend: Built) -> Vec<&'static Case> {
+    let is_its = |case: &&&Case| {
+        backend != Built::Host
+            || (case.engine == Engine::Copy && case.pattern != Pattern::DriverStaged)
+    };
+    cases.iter().filter(is_its).copied().collect()
 }
 
 /// Whether no device can reach the other; where nothing was looked at, nobody knows.
@@ -117,6 +123,17 @@ mod tests {
 
     fn reason(key: &str, accesses: &[Access]) -> Option<String> {
         refusal(Case::of(key).unwrap(), Built::Cuda, Some(accesses)).map(words)
+    }
+
+    #[test]
+    fn host_memory_has_no_case_that_it_could_only_leave_out() {
+        let keys = |backend| -> Vec<&str> {
+            let cases = crate::cases::matching("d2d_*staged_ce,host_chase_sm").unwrap();
+            let cases = of_backend(&cases, backend);
+            cases.iter().map(|case| case.key).collect()
+        };
+        assert_eq!(keys(Built::Host), ["d2d_staged_ce"]);
+        assert_eq!(keys(Built::Hip).len(), 3);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod pattern;
 mod streams;
 mod table;
 
-pub(crate) use applies::{Access, refusal};
+pub(crate) use applies::{Access, of_backend, refusal};
 pub(crate) use choose::{DEFAULT, matching};
 pub(crate) use pattern::{Ends, Engine, Issuer, Measures, Memory, Pattern};
 pub(crate) use streams::{Needs, Stream};

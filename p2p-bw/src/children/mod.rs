@@ -1,10 +1,10 @@
-//! The child processes: inventory, probe, worker, monitor, sampler, host memory and load. Each is a hidden subcommand that the parent starts.
+//! The child processes: inventory, library, probe, worker and sampler. Each is a hidden subcommand that the parent starts.
 //!
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
 mod bench;
+mod effort;
 mod hold;
-mod host_memory;
 mod lanes;
 mod load;
 mod probe;

@@ -19,9 +19,10 @@ use record::quantity::{Gate, Quantity};
 use runner::child::Line;
 
 use super::bench::Bench;
+use super::effort::Effort;
 use super::hold::Spin;
 use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
-use checked::{By, Checked, Way, checked_bytes};
+use checked::{By, Checked, Way};
 use timed::Path;
 
 /// The steps of a probe are announced one by one, and its buffers are small.
@@ -118,7 +119,7 @@ impl<B: Backend> Probe<B> {
             None => device_ok!(Bench::<B>::open()),
         };
         self.may_spin = false;
-        let bytes = checked_bytes(bench.backend.time_source());
+        let bytes = Effort::of(bench.backend.time_source()).checked_bytes;
         bench.begin(bytes, &[self.from, self.to]);
         device_ok!(self.steps(&mut bench)?);
         self.begin(ProbeStep::Disable)?;
@@ -190,7 +191,7 @@ impl<B: Backend> Probe<B> {
                 return Ok(Ok(()));
             }
         }
-        let bytes = timed::rate_bytes(bench.backend.time_source());
+        let bytes = Effort::of(bench.backend.time_source()).rate_bytes;
         bench.begin(bytes, &[self.from, self.to]);
         let (from, to) = (self.from, self.to);
         for (step, by, source, target) in [

@@ -1,17 +1,16 @@
-//! The measuring child: opens a backend once and does one job after another: copies, a load, or host memory.
+//! The measuring child: opens a backend once and does one job after another: copies, or a load.
 
 mod chain;
 mod readings;
 mod run;
-pub(super) mod verdicts;
+mod verdicts;
 
 use anyhow::bail;
 use device::{Backend, DeviceError, Visit};
-use record::HostMemoryOutcome;
 use runner::child::Line;
 
 use super::bench::Bench;
-use super::{host_memory, load};
+use super::load;
 use crate::cases::Case;
 use crate::messages::{WorkerReply, WorkerRequest};
 use run::Run;
@@ -59,16 +58,6 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
         };
         let outcomes = match request {
             WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
-            WorkerRequest::HostMemory { request } => {
-                let outcome = host_memory::measure(&request, &mut tell);
-                let outcome = outcome.unwrap_or_else(|error| HostMemoryOutcome::Failed {
-                    reason: error.to_string().into(),
-                });
-                pipe?;
-                let outcome = Box::new(outcome);
-                line.send(&WorkerReply::HostMemory { outcome })?;
-                continue;
-            }
             WorkerRequest::Load { load } => load::run(&bench.backend, &load, &stop, &mut tell),
             WorkerRequest::Job { job } => match Case::of(&job.case) {
                 Some(case) => Run::new(&mut bench, case, &job, &cpus_at_start)

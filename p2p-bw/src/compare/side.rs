@@ -1,5 +1,6 @@
 //! A file of links as rows and facts of a comparison.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
@@ -75,7 +76,7 @@ fn facts(file: &LinkFile, names: &Names<'_>) -> Vec<Fact> {
         facts.push(fact("number of devices", String::new(), &count));
     }
     for device in &file.devices {
-        let of = || names.device(device.ordinal);
+        let of = || names.device(device.ordinal).into_owned();
         facts.push(fact("device", of(), &device.name));
         let link = device.link.iter();
         facts.extend(link.map(|link| fact("link under load", of(), link)));
@@ -114,21 +115,24 @@ fn facts(file: &LinkFile, names: &Names<'_>) -> Vec<Fact> {
 struct Names<'a>(&'a LinkFile, &'a LinkFile);
 
 impl Names<'_> {
-    fn device(&self, ordinal: usize) -> String {
+    fn device(&self, ordinal: usize) -> Cow<'_, str> {
         let mut devices = self.0.devices.iter().chain(&self.1.devices);
         let known = devices.find(|device| device.ordinal == ordinal && !device.label.is_empty());
-        known.map_or_else(|| format!("GPU{ordinal}"), |device| device.label.clone())
+        known.map_or_else(
+            || format!("GPU{ordinal}").into(),
+            |device| device.label.as_str().into(),
+        )
     }
 
     fn number(&self, number: &LinkEnds) -> String {
         let end = |end| match end {
-            Endpoint::Host => "host".to_owned(),
-            Endpoint::All => "all".to_owned(),
+            Endpoint::Host => "host".into(),
+            Endpoint::All => "all".into(),
             Endpoint::Device(ordinal) => self.device(ordinal),
         };
         let way = match number.from == number.to {
             true => end(number.from),
-            false => format!("{} to {}", end(number.from), end(number.to)),
+            false => format!("{} to {}", end(number.from), end(number.to)).into(),
         };
         match number.name.as_str() {
             "bandwidth" | "value" => format!("{} {way}", number.test),

@@ -21,10 +21,12 @@ pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
         0 => String::new(),
         count => format!("; {count} could not be read (-v)"),
     };
+    let count = faults.len();
+    let things = format!("{count} thing{}", if count == 1 { "" } else { "s" });
     let head = match tone {
         Tone::Good => "Nothing wrong found".to_owned(),
-        Tone::Warning => format!("{} to look at", things(faults.len())),
-        _ => format!("{} wrong or to look at", things(faults.len())),
+        Tone::Warning => format!("{things} to look at"),
+        _ => format!("{things} wrong or to look at"),
     };
     let mut next: Vec<Next> = Vec::new();
     for group in &faults {
@@ -72,10 +74,6 @@ pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
         sections,
         ..Document::default()
     }
-}
-
-fn things(count: usize) -> String {
-    format!("{count} thing{}", if count == 1 { "" } else { "s" })
 }
 
 /// Findings of one rule with the same sight, and what they are of.

@@ -14,7 +14,6 @@ use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::args::DoctorArgs;
 use super::software;
-use crate::selection::{selected, selected_of};
 
 /// The facts, and what they are of.
 pub(super) struct Gathered {
@@ -205,7 +204,8 @@ fn asked(args: &DoctorArgs, machine: &Machine, interrupt: &Interrupt) -> Result<
             chosen.absent.join("; ")
         )));
     }
-    let found = selected(Some(&args.gpus), &chosen)?;
+    let found = inventory::select(Some(&args.gpus), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
     let all_managed = chosen.inventory.unmanaged.is_none();
     let devices = found.iter().map(|found| {
         let described = inventory::describe(found, chosen.backend, &sysfs, machine);
@@ -257,10 +257,7 @@ fn without_driver(list: &str, sysfs: &Sysfs, machine: &Machine) -> Result<Vec<De
         devices: shown.collect(),
         ..Inventory::default()
     };
-    let chosen = selected_of(Some(list), Built::Host, &inventory).map_err(|stop| match stop {
-        Stop::Usage(why) => Stop::Usage(why.replace("the host backend has", "the kernel shows")),
-        other => other,
-    })?;
+    let chosen = inventory::select(Some(list), Built::Host, &inventory).map_err(Stop::Usage)?;
     Ok(chosen
         .iter()
         .filter_map(|found| devices.get(found.ordinal).cloned())

@@ -3,7 +3,6 @@
 mod args;
 mod document;
 mod gather;
-mod json;
 mod run;
 mod shown;
 mod software;

@@ -7,9 +7,9 @@ use program::{Stop, outputs, say, sim};
 use runner::Interrupt;
 
 use super::args::DoctorArgs;
+use super::document;
 use super::gather::{self, Gathered};
 use super::shown::Shown;
-use super::{document, json};
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Resul
     said.iter().chain(&missing).for_each(|line| say!("{line}"));
     let shown = Shown::of((source, args.sim.is_some()), &facts, &only);
     let printed = match args.json {
-        true => outputs::print(&json::of(&shown).map_err(Stop::Internal)?),
+        true => outputs::json(&shown)?,
         false => show.print(&document::document(&shown, args.all)),
     };
     let of_missing = match missing {

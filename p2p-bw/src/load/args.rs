@@ -3,22 +3,17 @@
 use std::time::Duration;
 
 use clap::Args;
-use inventory::BackendArg;
 use program::command_line::seconds;
 use program::outputs::Outputs;
 use record::unit::{ByteCount, parse_sizes};
 
+use crate::device_args::DeviceArgs;
+
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArgs {
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host backend
-    /// `0,1`.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(crate) gpus: Option<String>,
-
-    /// Whose driver to use. `auto` takes the first that answers; host memory only on a machine that shows no GPU at all.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
 
     /// Seconds to load them for.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
@@ -32,11 +27,6 @@ pub(crate) struct LoadArgs {
     /// Seconds without progress after which a device counts as hung and its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
-
-    /// Load a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are arithmetic, never
-    /// measurements.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) sim: Option<String>,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,

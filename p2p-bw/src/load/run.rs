@@ -18,7 +18,6 @@ use super::args::LoadArgs;
 use crate::begun::{Asked, Begun};
 use crate::messages::LoadRequest;
 use crate::parent::{Finding, JobEnd, Measurer, exit_code};
-use crate::selection::selected;
 
 /// Memory that is host memory is not all loaded by default.
 const SOFT_BYTES: u64 = 16 << 20;
@@ -43,8 +42,7 @@ pub(super) fn run(
 ) -> Result<Ended, Stop> {
     let folder = result_folder(args.outputs.out.as_deref(), "load");
     let asked = Asked {
-        sim: args.sim.as_deref(),
-        backend: args.backend,
+        on: &args.on,
         deadline: args.deadline,
         folder: &folder,
         program: env!("CARGO_PKG_NAME"),
@@ -63,7 +61,12 @@ fn run_in(
         Ok(begun) => begun,
         Err(refused) => return Ok(*refused),
     };
-    let found = selected(args.gpus.as_deref(), &begun.chosen)?;
+    let found = inventory::select(
+        args.on.gpus.as_deref(),
+        begun.chosen.backend,
+        &begun.chosen.inventory,
+    )
+    .map_err(Stop::Usage)?;
     let devices = begun.describe(&found);
     let mut session = Session {
         args,

@@ -3,20 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use inventory::BackendArg;
 use program::command_line::seconds;
+
+use crate::device_args::DeviceArgs;
 
 /// What to watch and how often.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MonitorArgs {
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
-    /// backend `0,1`.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(crate) gpus: Option<String>,
-
-    /// Whose driver lists the devices.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
 
     /// Readings a second, 0.01 to 100. NVIDIA's two PCIe counters take 20 ms each, so above about 20 some come late and
     /// are told as late.
@@ -30,11 +25,6 @@ pub(crate) struct MonitorArgs {
     /// Processes whose CPU use is reported by NUMA node, with their threads: ids separated by commas.
     #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = process, allow_negative_numbers = true)]
     pub(crate) pids: Vec<u32>,
-
-    /// Watch a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
-    /// arithmetic, never measurements.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) sim: Option<String>,
 }
 
 /// Parses a process id, for clap.

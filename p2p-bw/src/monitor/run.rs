@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use program::{Stop, passing_folder, provenance, signal_name, sim};
+use program::{Stop, passing_folder, provenance, say, signal_name, sim};
 use record::exit;
 use record::{
     MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate, MonitorLine,
@@ -17,11 +17,10 @@ use topology::{Machine, Sysfs};
 
 use super::args::MonitorArgs;
 use super::processes::{Processes, Seen};
-use super::stream::{Broken, Sink, Stream, ns};
+use super::stream::{Broken, Stream, ns};
 use super::ticks::Ticks;
-use super::watch::{Came, Watch, Watched};
+use super::watch::{Came, Watch};
 use crate::messages::SamplerReply;
-use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -36,40 +35,28 @@ const LAST: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// What ended it before its header, or a standard output that does not take it.
-pub(crate) fn run<'a>(
-    args: &MonitorArgs,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-    sink: &'a mut Sink<'a>,
-) -> Result<u8, Stop> {
-    let ended = watch(args, interrupt, say, sink);
+pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    let ended = watch(args, interrupt);
     sim::forget();
     ended
 }
 
-fn watch<'a>(
-    args: &MonitorArgs,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-    sink: &'a mut Sink<'a>,
-) -> Result<u8, Stop> {
-    played::refuse_host(args.sim.as_deref(), args.backend)?;
+fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    played::refuse_host(args.on.sim.as_deref(), args.on.backend)?;
     // Processes are those of this machine, on a simulated machine, too.
     let mut processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second())
         .map_err(Stop::Usage)?;
-    let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("monitor"), &[])?;
+    let sysfs = played::sysfs(args.on.sim.as_deref(), &passing_folder("monitor"), &[])?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
-    played::expect_soft(args.sim.as_deref(), &chosen)?;
-    let found = selected(args.gpus.as_deref(), &chosen)?;
-    chosen.said.iter().for_each(|line| say(line));
-    let watched = Watched {
-        backend: chosen.backend,
-        sysfs: sysfs.root().to_owned(),
-        devices: found.iter().map(|found| found.pci.clone()).collect(),
-    };
-    let mut watch = Watch::start(watched, interrupt)?;
-    let (gaps, lost) = match first_answers(&mut watch, chosen.backend) {
+    let chosen = choose(args.on.backend, &machine, LISTING, interrupt)?;
+    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
+    let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
+    chosen.said.iter().for_each(|line| say!("{line}"));
+    let addresses = found.iter().map(|found| found.pci.clone()).collect();
+    let root = sysfs.root().to_owned();
+    let mut watch = Watch::start(chosen.backend, root, addresses, interrupt)?;
+    let gaps = match first_answers(&mut watch, chosen.backend) {
         Ok(first) => first,
         Err(stop) => {
             watch.end();
@@ -77,7 +64,7 @@ fn watch<'a>(
         }
     };
     let mut session = Session {
-        stream: Stream::start(sink),
+        stream: Stream::start(),
         known: known(&gaps, found.len()),
         backend: chosen.backend,
         watch,
@@ -89,7 +76,6 @@ fn watch<'a>(
     let ended = session
         .stream
         .write(&MonitorLine::Header(Box::new(header)))
-        .and_then(|()| lost.map_or(Ok(()), |what| session.stream.write(&lost_at(0, what))))
         .and_then(|()| session.keep_time(args, &mut processes));
     session.watch.end();
     match ended {
@@ -123,7 +109,7 @@ fn header(
     args: &MonitorArgs,
     chosen: &Chosen,
     devices: Vec<MonitorDevice>,
-    stream: &Stream<'_>,
+    stream: &Stream,
     unavailable: Vec<MonitorGap>,
     processes: &Processes,
 ) -> MonitorHeader {
@@ -145,14 +131,10 @@ fn header(
     }
 }
 
-/// What each device does not give, from a reading that is not written, and how the process that reads ended meanwhile, if it
-/// did.
-fn first_answers(
-    watch: &mut Watch<'_>,
-    backend: Built,
-) -> Result<(Vec<MonitorGap>, Option<String>), Stop> {
+/// What each device does not give, from a reading that is not written.
+fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let began = Instant::now();
-    let (mut gaps, mut lost) = (Vec::new(), None);
+    let mut gaps = Vec::new();
     (0..watch.devices()).for_each(|device| watch.ask(device));
     while watch.is_waiting() {
         let left = FIRST.saturating_sub(began.elapsed());
@@ -166,12 +148,6 @@ fn first_answers(
                 gaps.extend(reply.missing.into_iter().map(gap));
             }
             Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
-            Came::Lost(what) => {
-                // All are asked again, and what they said before is not said twice.
-                gaps.clear();
-                lost = Some(what);
-                (0..watch.devices()).for_each(|device| watch.ask(device));
-            }
             Came::Ended(what) => return Err(Stop::Refused(what.into())),
             Came::Nothing if left.is_zero() => break,
             Came::Nothing => {}
@@ -185,7 +161,7 @@ fn first_answers(
         reason: no_answer(backend, asked.elapsed()),
     }));
     gaps.sort_by(|a, b| (a.device, &a.key).cmp(&(b.device, &b.key)));
-    Ok((gaps, lost))
+    Ok(gaps)
 }
 
 fn no_answer(backend: Built, waited: Duration) -> String {
@@ -194,10 +170,6 @@ fn no_answer(backend: Built, waited: Duration) -> String {
         "the reading through {source} has no answer after {:.1} s",
         waited.as_secs_f64()
     )
-}
-
-fn lost_at(at_ns: u64, what: String) -> MonitorLine {
-    MonitorLine::Lost { at_ns, what }
 }
 
 /// The reasons that the header gives, by device and key.
@@ -212,14 +184,14 @@ fn known(gaps: &[MonitorGap], devices: usize) -> Vec<BTreeMap<String, String>> {
 }
 
 /// A stream under way.
-struct Session<'a, 'b> {
-    stream: Stream<'a>,
-    watch: Watch<'b>,
+struct Session<'a> {
+    stream: Stream,
+    watch: Watch<'a>,
     known: Vec<BTreeMap<String, String>>,
     backend: Built,
 }
 
-impl Session<'_, '_> {
+impl Session<'_> {
     /// Writes lines until the end, the last one among them, and gives the exit code.
     fn keep_time(&mut self, args: &MonitorArgs, processes: &mut Processes) -> Result<u8, Broken> {
         let mut ticks = Ticks::new(args.hz);
@@ -281,10 +253,6 @@ impl Session<'_, '_> {
             match self.watch.next(left) {
                 Came::Answer(reply, asked) => self.answer(reply, asked)?,
                 Came::Signal(signal) => return Ok(Some(Ended::Signal(signal))),
-                Came::Lost(what) => {
-                    let at_ns = ns(self.stream.now());
-                    self.stream.write(&lost_at(at_ns, what))?;
-                }
                 Came::Ended(what) => return Ok(Some(Ended::NoReader(what))),
                 Came::Nothing if left.is_zero() => return Ok(None),
                 Came::Nothing => {}
@@ -341,6 +309,6 @@ impl Session<'_, '_> {
 enum Ended {
     Duration,
     Signal(Signal),
-    /// The process that reads devices ended twice.
+    /// The process that reads devices ended.
     NoReader(String),
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::anyhow;
 use program::Stop;
+use program::outputs::printed;
 use record::MonitorLine;
 
 /// Why a stream ends from its reader's side.
@@ -16,23 +17,18 @@ pub(super) enum Broken {
     Failed(Stop),
 }
 
-/// What takes a line; its end of line is not in it.
-pub(crate) type Sink<'a> = dyn FnMut(&str) -> io::Result<()> + 'a;
-
 /// The lines of one run, and how many of which kind.
-pub(super) struct Stream<'a> {
-    sink: &'a mut Sink<'a>,
+pub(super) struct Stream {
     start: Instant,
     started: SystemTime,
     pub(super) samples: u64,
     pub(super) late: u64,
 }
 
-impl<'a> Stream<'a> {
+impl Stream {
     /// Starts the clock.
-    pub(super) fn start(sink: &'a mut Sink<'a>) -> Self {
+    pub(super) fn start() -> Self {
         Self {
-            sink,
             start: Instant::now(),
             started: SystemTime::now(),
             samples: 0,
@@ -60,7 +56,8 @@ impl<'a> Stream<'a> {
     pub(super) fn write(&mut self, line: &MonitorLine) -> Result<(), Broken> {
         let failed = |error: String| Broken::Failed(Stop::Internal(anyhow!(error)));
         let text = serde_json::to_string(line).map_err(|error| failed(error.to_string()))?;
-        (self.sink)(&text).map_err(|error| match error.kind() {
+        // A reader gets each line when it is written.
+        printed(&(text + "\n")).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Broken::ReaderGone,
             _ => failed(format!("cannot write to standard output: {error}")),
         })?;

@@ -11,22 +11,12 @@ use runner::{Event, Interrupt, Signal, Worker};
 use crate::children::Child;
 use crate::messages::{MonitorRequest, SamplerReply};
 
-/// What to watch.
-pub(super) struct Watched {
-    pub(super) backend: Built,
-    pub(super) sysfs: PathBuf,
-    /// Devices by PCI address.
-    pub(super) devices: Vec<Option<String>>,
-}
-
 /// The process that reads devices, and what it was asked.
 pub(super) struct Watch<'a> {
-    watched: Watched,
     worker: Worker,
     interrupt: &'a Interrupt,
     /// Since when each device has been asked; `None` once it has answered.
     asked: Vec<Option<Instant>>,
-    has_restarted: bool,
 }
 
 /// What came.
@@ -36,23 +26,29 @@ pub(super) enum Came {
     /// Nothing within the limit.
     Nothing,
     Signal(Signal),
-    /// The process ended and was started again.
-    Lost(String),
-    /// It ended and was not: it did so before, or cannot be started.
+    /// The process ended, or what it says is not understood.
     Ended(String),
 }
 
 impl<'a> Watch<'a> {
-    /// Starts the process.
-    pub(super) fn start(watched: Watched, interrupt: &'a Interrupt) -> Result<Self, Stop> {
+    /// Starts the process on devices by PCI address.
+    pub(super) fn start(
+        backend: Built,
+        sysfs: PathBuf,
+        devices: Vec<Option<String>>,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Stop> {
         let mut watch = Self {
             worker: Child::Sampler.start()?,
-            asked: vec![None; watched.devices.len()],
-            watched,
+            asked: vec![None; devices.len()],
             interrupt,
-            has_restarted: false,
         };
-        watch.tell();
+        // As in `ask`.
+        let _ = watch.worker.send(&MonitorRequest::Watch {
+            backend,
+            sysfs,
+            devices,
+        });
         Ok(watch)
     }
 
@@ -88,11 +84,11 @@ impl<'a> Watch<'a> {
             Event::Interrupted(signal) => return Came::Signal(signal),
             Event::Exited(status) => {
                 let said = last_line(&self.worker.tail());
-                return self.again(format!(
+                return Came::Ended(format!(
                     "the process that reads devices ended ({status}): {said}"
                 ));
             }
-            Event::Garbled { error, .. } => return self.again(error),
+            Event::Garbled { error, .. } => return Came::Ended(error),
         };
         match self.asked.get_mut(reply.device).and_then(Option::take) {
             Some(asked) => Came::Answer(reply, asked),
@@ -104,32 +100,5 @@ impl<'a> Watch<'a> {
     /// Ends the process.
     pub(super) fn end(mut self) {
         self.worker.end(SHORT_LADDER);
-    }
-
-    /// Starts another process, once.
-    fn again(&mut self, what: String) -> Came {
-        if self.has_restarted {
-            return Came::Ended(what);
-        }
-        self.has_restarted = true;
-        self.asked.fill(None);
-        match Child::Sampler.start() {
-            Ok(worker) => {
-                // Dropping the old one kills what is left of it and does not wait.
-                self.worker = worker;
-                self.tell();
-                Came::Lost(format!("{what}; it was started again"))
-            }
-            Err(_) => Came::Ended(format!("{what}; it could not be started again")),
-        }
-    }
-
-    fn tell(&mut self) {
-        // As in `ask`.
-        let _ = self.worker.send(&MonitorRequest::Watch {
-            backend: self.watched.backend,
-            sysfs: self.watched.sysfs.clone(),
-            devices: self.watched.devices.clone(),
-        });
     }
 }

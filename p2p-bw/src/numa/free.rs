@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use record::unit::ByteCount;
+use record::{Failure, FailureKind};
 use topology::{Machine, Sysfs};
 
 /// What every node has free, as far as the kernel tells.
@@ -31,13 +32,13 @@ pub(super) fn of(sysfs: &Sysfs, node: u32) -> Option<u64> {
 }
 
 /// Why so much is not made on a node that has so much free: more than three quarters of it. `next` is what to do about it.
-pub(super) fn too_little(node: u32, free: u64, wanted: u64, next: &str) -> Option<String> {
+pub(super) fn too_little(node: u32, free: u64, wanted: u64, next: &str) -> Option<Failure> {
     (wanted > free / 4 * 3).then(|| {
-        format!(
+        FailureKind::OutOfMemory.of(format!(
             "not tried: it needs up to {} on node {node}, which has {} free; {next}, or free memory there",
             ByteCount(wanted),
             ByteCount(free)
-        )
+        ))
     })
 }
 

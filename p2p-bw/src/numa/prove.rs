@@ -147,10 +147,7 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
         nodes: asked.into_iter().map(proof).collect(),
     };
     let printed = match args.json {
-        true => {
-            let text = serde_json::to_string_pretty(&proof).context("writing JSON")?;
-            outputs::print(&(text + "\n"))
-        }
+        true => outputs::json(&proof)?,
         false => show.print(&document(&proof)),
     };
     let proven = match is_whole(&proof) {
@@ -164,7 +161,9 @@ fn outcome(sysfs: &Sysfs, node: u32, bytes: usize) -> Outcome {
     let too_little = free::of(sysfs, node)
         .and_then(|free| free::too_little(node, free, bytes as u64, "use a smaller --bytes"));
     if let Some(reason) = too_little {
-        return Outcome::NotTried { reason };
+        return Outcome::NotTried {
+            reason: reason.detail,
+        };
     }
     let placement = Placement {
         node: Some(node),

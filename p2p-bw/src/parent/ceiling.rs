@@ -135,18 +135,6 @@ impl BoxLinks<'_> {
         Endpoint::Device(devices.iter().position(is_same).unwrap_or(position))
     }
 
-    fn faster(&self, ceiling: f64) -> String {
-        let backend = self.links.backend.as_ref();
-        let known = backend.and_then(|backend| {
-            let of_backend = |(name, _): &&(&str, &str)| *name == backend.name;
-            FABRICS.iter().find(of_backend)
-        });
-        let such = known.map_or_else(String::new, |(_, fabric)| format!(" such as {fabric}"));
-        format!(
-            "faster than PCIe between them can be ({ceiling:.2} GB/s): another link{such} carries it, which is not read yet"
-        )
-    }
-
     /// The ceiling between two ends in GB/s and what it rests on, or why there is none; `fastest` is what was measured there.
     fn between(
         &self,
@@ -192,7 +180,16 @@ impl BoxLinks<'_> {
             && pattern != Pattern::Staged
             && fastest.max(self.probed(from, to)) > ceiling * BEYOND_PCIE
         {
-            return Err(self.faster(*ceiling));
+            let backend = self
+                .links
+                .backend
+                .as_ref()
+                .map(|backend| backend.name.as_str());
+            let fabric = FABRICS.iter().find(|(name, _)| Some(*name) == backend);
+            let such = fabric.map_or_else(String::new, |(_, fabric)| format!(" such as {fabric}"));
+            return Err(format!(
+                "faster than PCIe between them can be ({ceiling:.2} GB/s): another link{such} carries it, which is not read yet"
+            ));
         }
         match path {
             Some(PathType::Sys) => {

@@ -77,7 +77,6 @@ impl Finding {
                 };
                 Self::without_numbers(failed).blamed(reason, false)
             }
-            JobEnd::HostMemory(_) => return Ok(Vec::new()),
             JobEnd::Done(outcomes) => {
                 let of = |outcome| Self::of_outcome(outcome, &link);
                 return Ok(outcomes.into_iter().map(of).collect());

@@ -1,6 +1,9 @@
 //! What failed so often that it is not tried again.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use record::{Failure, FailureKind};
 
 use super::finding::Blame;
 
@@ -22,18 +25,19 @@ pub(crate) enum Suspect {
 pub(crate) struct Health(BTreeMap<Suspect, (u32, String)>);
 
 impl Health {
-    /// The first that is left alone, and why in words; `name` says what it is called.
-    pub(crate) fn refusal(
-        &self,
-        suspects: &[Suspect],
-        name: impl Fn(Suspect) -> String,
-    ) -> Option<String> {
+    /// The first that is left alone, and why it failed last.
+    pub(crate) fn left_alone(&self, suspects: &[Suspect]) -> Option<(Suspect, &str)> {
         suspects.iter().find_map(|suspect| {
             let (count, why) = self.0.get(suspect)?;
-            let name = name(*suspect);
-            (*count >= LIMIT)
-                .then(|| format!("{name} failed {LIMIT} times and is not tried again; last: {why}"))
+            (*count >= LIMIT).then_some((*suspect, why.as_str()))
         })
+    }
+
+    /// Why something that failed so often is not tried.
+    pub(crate) fn refusal(name: impl Display, why: &str) -> Failure {
+        FailureKind::Dependency.of(format!(
+            "{name} failed {LIMIT} times and is not tried again; last: {why}"
+        ))
     }
 
     /// Counts a failure against the last suspect; what cannot be ended counts against all at once.
@@ -64,8 +68,7 @@ mod tests {
     }
 
     fn refused(health: &Health, key: &str, at: usize) -> bool {
-        let name = |suspect| format!("{suspect:?}");
-        health.refusal(&suspects(key, at), name).is_some()
+        health.left_alone(&suspects(key, at)).is_some()
     }
 
     fn fail(health: &mut Health, key: &str, at: usize, at_once: bool) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use record::private;
-use record::{LinkDevice, write_whole};
+use record::{Failure, FailureKind, LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
 
 /// Larger files are not ours.
@@ -45,21 +45,24 @@ pub(super) enum Remembered {
 }
 
 impl Remembered {
-    /// When an earlier boot ended during copies of this pair.
-    pub(super) fn lost(&self, pair: &str) -> Option<&str> {
-        match self {
-            Self::Known(intents) => intents.lost(pair),
-            Self::NotNeeded | Self::Unknown(_) => None,
-        }
+    /// That an earlier boot ended during copies of this pair.
+    pub(super) fn lost(&self, pair: &str) -> Option<Failure> {
+        let Self::Known(intents) = self else {
+            return None;
+        };
+        let at = intents.lost(pair)?;
+        Some(FailureKind::Hang.of(format!(
+            "the machine went down, or had to be restarted, during copies of this pair begun at {at}; --risk tries it again"
+        )))
     }
 
     /// Why nothing is known that should be; without it nothing is tried that may take the machine down.
-    pub(super) fn unknown(&self) -> Option<String> {
+    pub(super) fn unknown(&self) -> Option<Failure> {
         match self {
-            Self::Unknown(reason) => Some(format!(
+            Self::Unknown(reason) => Some(FailureKind::Permission.of(format!(
                 "whether this machine went down on such copies before is not known: {reason}; give a folder that can \
                  be read and written with --state-dir, or try them with --risk"
-            )),
+            ))),
             Self::NotNeeded | Self::Known(_) => None,
         }
     }
@@ -86,13 +89,6 @@ impl Remembered {
             _ => Ok(()),
         }
     }
-}
-
-/// A refusal's words for a pair that was lost.
-pub(super) fn lost_since(at: &str) -> String {
-    format!(
-        "the machine went down, or had to be restarted, during copies of this pair begun at {at}; --risk tries it again"
-    )
 }
 
 /// A pair by what stays the same across boots; `identity` is backend, box and driver.

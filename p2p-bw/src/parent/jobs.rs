@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use inventory::Built;
 use program::Budget;
+use record::caveat::{Caveat, Condition};
 use record::plan::Plan;
-use record::{Endpoint, FailureKind, KernelAccess, Outcome, PeerVerdict};
+use record::{Endpoint, Failure, KernelAccess, Outcome, PeerVerdict};
 
 use super::health::{Health, Suspect};
-use super::intent::{self, lost_since};
+use super::intent;
 use super::plan::Planned;
 use super::session::Session;
 use crate::cases::{self, Access, Pattern};
@@ -24,30 +25,27 @@ impl Session<'_> {
         }
         if let Some(reason) = self.danger(point) {
             // What was not looked at is not a pass.
-            return Some(Outcome::Failed {
-                reason: reason.into(),
-            });
+            let reason = reason.within("not tried");
+            return Some(Outcome::Failed { reason });
         }
-        let name = |suspect| match suspect {
+        let (suspect, why) = health.left_alone(&point.suspects())?;
+        let name = match suspect {
             Suspect::Device(device) => self.label(device),
             Suspect::Pair(from, to) => format!("{} to {}", self.label(from), self.label(to)),
             Suspect::Group(key) => key.to_owned(),
         };
-        let reason = health.refusal(&point.suspects(), name)?;
-        Some(Outcome::Skipped {
-            reason: FailureKind::Dependency.of(reason),
-        })
+        let reason = Health::refusal(name, why);
+        Some(Outcome::Skipped { reason })
     }
 
     /// Why copies of the driver's own are not tried between these devices; peer copies have their probe for that.
-    fn danger(&self, point: &Planned) -> Option<String> {
+    fn danger(&self, point: &Planned) -> Option<Failure> {
         if self.args.risk || point.case.pattern != Pattern::DriverStaged {
             return None;
         }
         let intents = self.intents_of(point);
         let lost = intents.iter().find_map(|pair| self.remembered.lost(pair));
-        let reason = lost.map(lost_since).or_else(|| self.remembered.unknown())?;
-        Some(format!("not tried: {reason}"))
+        lost.or_else(|| self.remembered.unknown())
     }
 
     /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
@@ -73,11 +71,11 @@ impl Session<'_> {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// What to say where the points that were measured took far longer than was asked for.
-    pub(super) fn overspent(&self, took: Duration) -> Option<String> {
+    /// That the points that were measured took far longer than was asked for.
+    pub(super) fn overspent(&self, took: Duration) -> Option<Caveat> {
         let asked = self.args.budget;
-        let is_more = took > asked.mul_f64(1.5);
-        is_more.then(|| format!("{:.0} s of {} s", took.as_secs_f64(), asked.as_secs_f64()))
+        let words = format!("{:.0} s of {} s", took.as_secs_f64(), asked.as_secs_f64());
+        (took > asked.mul_f64(1.5)).then(|| Condition::BudgetExceeded.with(words))
     }
 
     /// What was probed of the accesses that a point needs; of both ways between a pair that is staged.

@@ -1,22 +1,15 @@
 //! The parent's side of the measuring worker: one process for many jobs, replaced when it hangs, crashes or loses its device.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use inventory::Built;
 use program::Stop;
-use record::{FailureKind, HostMemoryOutcome, Verification};
-use runner::child::last_line;
-use runner::{
-    Ending, Event, Interrupt, Ladder, ProgressDeadline, RESUMED, Signal, Silence, Worker,
-};
+use record::{FailureKind, Verification};
+use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Silence, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{
-    HostMemoryRequest, Job, JobOutcome, LoadRequest, WorkerReply, WorkerRequest,
-};
+use crate::messages::{Job, JobOutcome, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
@@ -25,8 +18,6 @@ const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 pub(crate) enum JobEnd {
     /// The worker answered, of a load with memory and arithmetic.
     Done(Vec<JobOutcome>),
-    /// What it found of host memory.
-    HostMemory(Box<HostMemoryOutcome>),
     /// It made no progress; it was ended.
     Hang {
         doing: String,
@@ -83,12 +74,6 @@ impl<'a> Measurer<'a> {
         end
     }
 
-    /// Measures host memory.
-    pub(crate) fn host_memory(&mut self, request: HostMemoryRequest) -> Result<JobEnd, Stop> {
-        let limit = self.deadline;
-        self.ask(&WorkerRequest::HostMemory { request }, limit, &mut || {})
-    }
-
     fn ask(
         &mut self,
         request: &WorkerRequest,
@@ -97,24 +82,21 @@ impl<'a> Measurer<'a> {
     ) -> Result<JobEnd, Stop> {
         if self.worker.is_none() {
             self.worker = Some(Child::Worker.start()?);
-            self.is_open = false;
-            if let Err(reason) = self.send(&WorkerRequest::Open {
-                backend: self.backend,
-            }) {
-                return Ok(self.crashed(reason));
+            let backend = self.backend;
+            let open = WorkerRequest::Open { backend };
+            let opened = self.answer("opening the driver", &open, self.deadline, on_sample);
+            if let Err(end) = opened {
+                return Ok(end);
             }
-            match self.wait("opening the driver", self.deadline, on_sample) {
-                Wait::Ready => self.is_open = true,
-                Wait::End(end) => return Ok(end),
-            }
+            self.is_open = true;
         }
-        if let Err(reason) = self.send(request) {
-            return Ok(self.crashed(reason));
-        }
-        match self.wait("a measurement", limit, on_sample) {
-            Wait::Ready => Ok(self.crashed("it answered out of turn".to_owned())),
-            Wait::End(end) => Ok(end),
-        }
+        Ok(
+            match self.answer("a measurement", request, limit, on_sample) {
+                Ok(Some(outcomes)) => JobEnd::Done(outcomes),
+                Ok(None) => self.crashed("it answered out of turn".to_owned()),
+                Err(end) => end,
+            },
+        )
     }
 
     /// Ends the worker in good order.
@@ -124,97 +106,77 @@ impl<'a> Measurer<'a> {
         }
     }
 
-    fn send(&mut self, request: &WorkerRequest) -> Result<(), String> {
-        match &mut self.worker {
-            Some(worker) => worker.send(request).map_err(|error| error.to_string()),
-            None => Err("it is gone".to_owned()),
-        }
-    }
-
-    fn wait(&mut self, doing: &str, deadline: Duration, on_sample: &mut dyn FnMut()) -> Wait {
-        let mut doing = doing.to_owned();
-        let none = Interrupt::none();
-        let mut interrupt = self.interrupt;
-        let process = self.worker.as_ref().map(Worker::id);
-        let mut patience = ProgressDeadline::new(deadline, process);
+    /// What came of a request: outcomes, or nothing where the backend is open; else how the worker ended.
+    fn answer(
+        &mut self,
+        doing: &str,
+        request: &WorkerRequest,
+        limit: Duration,
+        on_sample: &mut dyn FnMut(),
+    ) -> Result<Option<Vec<JobOutcome>>, JobEnd> {
+        let Some(worker) = &mut self.worker else {
+            return Err(self.crashed("it is gone".to_owned()));
+        };
         // A stop before this job is none of it; a load begins with its worker.
         if !self.ends_early {
-            self.worker.as_mut().map(Worker::was_resumed);
+            worker.was_resumed();
         }
-        loop {
-            let Some(worker) = &mut self.worker else {
-                return Wait::End(self.crashed("it is gone".to_owned()));
-            };
-            match worker.next::<WorkerReply>(patience.left(), interrupt) {
-                Event::Message(WorkerReply::Ready) => return Wait::Ready,
-                Event::Message(WorkerReply::Doing { doing: now }) => {
-                    doing = now;
-                    patience.restart();
-                }
-                Event::Message(WorkerReply::Timing { samples }) => {
+        if let Err(error) = worker.send(request) {
+            return Err(self.crashed(error.to_string()));
+        }
+        let mut doing = doing.to_owned();
+        let mut take = |reply| {
+            match reply {
+                WorkerReply::Ready => return Some(Ok(None)),
+                WorkerReply::Done { outcomes } => return Some(Ok(Some(outcomes))),
+                WorkerReply::Unusable { reason } => return Some(Err(reason)),
+                WorkerReply::Doing { doing: now } => doing = now,
+                WorkerReply::Timing { samples } => {
                     doing = format!("timed copies, {samples} samples so far");
                     on_sample();
-                    patience.restart();
-                }
-                Event::Message(WorkerReply::HostMemory { outcome }) => {
-                    return Wait::End(JobEnd::HostMemory(outcome));
-                }
-                Event::Message(WorkerReply::Done { mut outcomes }) => {
-                    if worker.was_resumed() {
-                        outcomes.iter_mut().for_each(not_stopped);
-                    }
-                    // Whatever failed may have left the driver in this process in any state.
-                    let has_failed =
-                        |outcome: &JobOutcome| matches!(outcome, JobOutcome::Failed { .. });
-                    if outcomes.iter().any(has_failed) {
-                        self.end_worker();
-                    }
-                    return Wait::End(JobEnd::Done(outcomes));
-                }
-                Event::Message(WorkerReply::Unusable { reason }) => {
-                    self.end_worker();
-                    return Wait::End(JobEnd::Done(vec![JobOutcome::Failed {
-                        reason: reason.into(),
-                        lost: true,
-                    }]));
-                }
-                Event::Silent { .. } => {
-                    let Some(silence) = patience.over() else {
-                        continue;
-                    };
-                    let silence = silence.or_stopped(worker.was_resumed());
-                    let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
-                    return Wait::End(JobEnd::Hang {
-                        doing,
-                        silence,
-                        unkillable,
-                    });
-                }
-                Event::Interrupted(_) if self.ends_early => {
-                    // Before it is open there is nothing to end.
-                    if self.is_open {
-                        worker.abort();
-                    }
-                    interrupt = &none;
-                }
-                Event::Interrupted(signal) => {
-                    let unkillable = self.end_worker() == Some(Ending::HangUnkillable);
-                    return Wait::End(JobEnd::Interrupted { signal, unkillable });
-                }
-                Event::Exited(status) => {
-                    let reason = format!(
-                        "the worker ended with {} while {doing}: {}",
-                        in_words(status),
-                        last_line(&worker.tail())
-                    );
-                    return Wait::End(self.crashed(reason));
-                }
-                Event::Garbled { error, .. } => {
-                    return Wait::End(
-                        self.crashed(format!("its answer was not understood: {error}")),
-                    );
                 }
             }
+            None
+        };
+        let mut answer = worker.answer(limit, self.interrupt, &mut take);
+        if self.ends_early && matches!(answer, Err(Unanswered::Interrupted(_))) {
+            // Before it is open there is nothing to end.
+            if self.is_open {
+                worker.abort();
+            }
+            answer = worker.answer(limit, &Interrupt::none(), &mut take);
+        }
+        match answer {
+            Ok(Ok(None)) => Ok(None),
+            Ok(Ok(Some(mut outcomes))) => {
+                if worker.was_resumed() {
+                    outcomes.iter_mut().for_each(not_stopped);
+                }
+                // Whatever failed may have left the driver in this process in any state.
+                let has_failed =
+                    |outcome: &JobOutcome| matches!(outcome, JobOutcome::Failed { .. });
+                if outcomes.iter().any(has_failed) {
+                    self.end_worker();
+                }
+                Ok(Some(outcomes))
+            }
+            Ok(Err(reason)) => {
+                self.end_worker();
+                Ok(Some(vec![JobOutcome::Failed {
+                    reason: reason.into(),
+                    lost: true,
+                }]))
+            }
+            Err(Unanswered::Silent(silence)) => Err(JobEnd::Hang {
+                doing,
+                silence,
+                unkillable: self.end_worker() == Some(Ending::HangUnkillable),
+            }),
+            Err(Unanswered::Interrupted(signal)) => Err(JobEnd::Interrupted {
+                signal,
+                unkillable: self.end_worker() == Some(Ending::HangUnkillable),
+            }),
+            Err(Unanswered::Gone(words)) => Err(self.crashed(format!("{doing}: {words}"))),
         }
     }
 
@@ -260,19 +222,6 @@ fn not_stopped(outcome: &mut JobOutcome) {
     }
 }
 
-fn in_words(status: ExitStatus) -> String {
-    if status.signal() == Some(9) {
-        format!("{status} (perhaps the kernel's out-of-memory killer; use smaller --sizes)")
-    } else {
-        status.to_string()
-    }
-}
-
-enum Wait {
-    Ready,
-    End(JobEnd),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,12 +248,5 @@ mod tests {
         assert_eq!(limit(two, &pinned), Duration::from_secs(2 + 8));
         let endless = job("h2d_pinned_ce", u64::MAX);
         assert_eq!(limit(Duration::MAX, &endless), Duration::MAX);
-    }
-
-    #[test]
-    fn an_end_by_sigkill_names_the_out_of_memory_killer() {
-        // A wait status of 9 is an end by signal 9, of 6 by SIGABRT (wait(2)).
-        assert!(in_words(ExitStatus::from_raw(9)).contains("out-of-memory"));
-        assert!(!in_words(ExitStatus::from_raw(6)).contains("out-of-memory"));
     }
 }

@@ -1,6 +1,7 @@
 //! Whether the buffers of a run fit into host memory: asking for more ends in the kernel's out-of-memory killer.
 
 use record::unit::ByteCount;
+use record::{Failure, FailureKind};
 use topology::Sysfs;
 
 use super::plan::{Planned, plan};
@@ -61,15 +62,15 @@ impl Memory {
     }
 
     /// Why copies of this size are refused; `None` where nine tenths of the memory hold the buffers.
-    pub(super) fn refusal(&self, bytes: ByteCount) -> Option<String> {
+    pub(super) fn refusal(&self, bytes: ByteCount) -> Option<Failure> {
         let available = self.available?;
         (!self.fits(bytes.0, 90)).then(|| {
-            format!(
+            FailureKind::OutOfMemory.of(format!(
                 "copies of {bytes} need up to {} of host memory ({} buffers) and {} are available; use smaller --sizes",
                 ByteCount(self.buffers.saturating_mul(bytes.0)),
                 self.buffers,
                 ByteCount(available)
-            )
+            ))
         })
     }
 }

@@ -7,8 +7,8 @@ use doctor::known::{HOST_HANGS, HostHang};
 use inventory::{Built, Found};
 use program::{Break, Recorder, Stop};
 use record::{KernelAccess, LinkDevice, Links, LinksEvent, PeerProbe, PeerStep, PeerVerdict};
-use runner::child::{SHORT_LADDER, last_line};
-use runner::{Ending, Event, Interrupt, Ladder, ProgressDeadline, RESUMED, Worker};
+use runner::child::SHORT_LADDER;
+use runner::{Ending, Interrupt, Ladder, RESUMED, Unanswered, Worker};
 use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 
 use super::intent::{self, Remembered};
@@ -126,11 +126,11 @@ impl Probes<'_> {
         if self.risk {
             return None;
         }
-        if let Some(at) = self.remembered.lost(pair) {
-            return Some((PeerVerdict::HostLost, intent::lost_since(at)));
+        if let Some(lost) = self.remembered.lost(pair) {
+            return Some((PeerVerdict::HostLost, lost.detail));
         }
-        if let Some(reason) = self.remembered.unknown() {
-            return Some((PeerVerdict::NotTried, reason));
+        if let Some(unknown) = self.remembered.unknown() {
+            return Some((PeerVerdict::NotTried, unknown.detail));
         }
         let named = |hang: &&HostHang| {
             let is_one = |name: &str| name.contains(hang.name);
@@ -202,72 +202,60 @@ impl Probes<'_> {
 
     /// Follows one probe to its end, or to the deadline.
     fn watch(&self, child: &mut Worker, request: &ProbeRequest) -> Result<Seen, Stop> {
-        child
-            .send(request)
-            .map_err(|error| Stop::Internal(error.into()))?;
+        child.send(request)?;
         let (mut steps, mut step) = (Vec::new(), ProbeStep::Start);
-        let mut behaved = false;
         let began = Instant::now();
-        let mut patience = ProgressDeadline::new(self.deadline, [child.id()]);
-        let judged = loop {
-            match child.next::<ProbeReply>(patience.left(), self.interrupt) {
-                Event::Message(ProbeReply::Begin { step: next }) => {
-                    step = next;
-                    patience.restart();
-                }
-                Event::Message(ProbeReply::Step { step, outcome }) => {
-                    steps.push(PeerStep {
-                        name: step.name().to_owned(),
-                        outcome,
-                    });
-                    patience.restart();
-                }
-                Event::Message(ProbeReply::End) => {
-                    behaved = true;
-                    let judged = verdict::judge(self.backend, &steps);
-                    let is_fault = judged.verdict == PeerVerdict::WrongData;
-                    break match !is_fault && child.was_resumed() {
-                        true => verdict::untold(&steps, RESUMED.to_owned()),
-                        false => judged,
-                    };
-                }
-                Event::Message(ProbeReply::Failed { reason }) => {
-                    break verdict::failed(self.backend, &steps, step, format!("{step}: {reason}"));
-                }
-                Event::Silent { .. } => {
-                    let Some(silence) = patience.over() else {
-                        continue;
-                    };
-                    let silence = silence.or_stopped(child.was_resumed());
-                    let text = format!("step `{step}`: {silence}");
-                    break match silence.is_hang() {
-                        true => verdict::hang(&steps, step, text),
-                        false => verdict::untold(&steps, text),
-                    };
-                }
-                Event::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
-                Event::Exited(status) => {
-                    let text = format!(
-                        "step `{step}` ended its process with {status}: {}",
-                        last_line(&child.tail())
-                    );
-                    break verdict::failed(self.backend, &steps, step, text);
-                }
-                Event::Garbled { error, .. } => {
-                    break verdict::failed(self.backend, &steps, step, format!("{step}: {error}"));
-                }
+        let answer = child.answer(self.deadline, self.interrupt, |reply| {
+            match reply {
+                ProbeReply::Begin { step: next } => step = next,
+                ProbeReply::Step { step, outcome } => steps.push(PeerStep {
+                    name: step.name().to_owned(),
+                    outcome,
+                }),
+                ProbeReply::End => return Some(Ended::Well),
+                ProbeReply::Failed { reason } => return Some(Ended::Failed(reason)),
             }
             // A child that keeps talking must end, too.
-            if began.elapsed() > self.deadline * 10 {
+            (began.elapsed() > self.deadline * 10).then_some(Ended::Not)
+        });
+        let failed =
+            |reason| verdict::failed(self.backend, &steps, step, format!("{step}: {reason}"));
+        let judged = match &answer {
+            Ok(Ended::Well) => {
+                let judged = verdict::judge(self.backend, &steps);
+                match judged.verdict != PeerVerdict::WrongData && child.was_resumed() {
+                    true => verdict::untold(&steps, RESUMED.to_owned()),
+                    false => judged,
+                }
+            }
+            Ok(Ended::Failed(reason)) => failed(reason.as_str()),
+            Ok(Ended::Not) => {
                 let seconds = began.elapsed().as_secs();
                 let text = format!("step `{step}` is still going after {seconds} s");
-                break verdict::hang(&steps, step, text);
+                verdict::hang(&steps, step, text)
             }
+            Err(Unanswered::Silent(silence)) => {
+                let text = format!("step `{step}`: {silence}");
+                match silence.is_hang() {
+                    true => verdict::hang(&steps, step, text),
+                    false => verdict::untold(&steps, text),
+                }
+            }
+            Err(Unanswered::Interrupted(signal)) => return Err(Stop::Interrupted(*signal)),
+            Err(Unanswered::Gone(words)) => failed(words.as_str()),
         };
         Ok(Seen {
             judged,
             steps,
-            behaved,
+            behaved: matches!(answer, Ok(Ended::Well)),
         })
     }
+}
+
+/// How a probe ended that answered.
+enum Ended {
+    Well,
+    Failed(String),
+    /// It was still going.
+    Not,
 }

@@ -59,8 +59,7 @@ pub(crate) fn run(
         result_folder(args.outputs.out.as_deref(), "p2p")
     };
     let asked = Asked {
-        sim: args.sim.as_deref(),
-        backend: args.backend,
+        on: &args.on,
         deadline: args.deadline,
         folder: &folder,
         program: env!("CARGO_PKG_NAME"),
@@ -92,6 +91,13 @@ fn run_in(
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let soft = &chosen.inventory.soft_box;
     let found = selected(args, chosen)?;
+    let cases = &cases::of_backend(cases, chosen.backend)[..];
+    if cases.is_empty() {
+        return Err(Stop::Usage(
+            "host memory has none of these cases: it runs no kernels, and no driver stages its copies; see --list"
+                .to_owned(),
+        ));
+    }
     let default = match (soft, chosen.backend) {
         (Some(_), _) => DEFAULT_SOFT_BYTES,
         (None, Built::Host) => default_host_bytes(machine),
@@ -105,8 +111,8 @@ fn run_in(
     };
     if let Some(reason) = sizes.iter().max().and_then(|size| memory.refusal(*size)) {
         return Err(match &args.sizes {
-            Some(_) => Stop::Usage(reason),
-            None => Stop::Refused(reason.into()),
+            Some(_) => Stop::Usage(reason.detail),
+            None => Stop::Refused(reason),
         });
     }
     let devices = begun.describe(&found);
@@ -133,7 +139,8 @@ fn run_in(
 
 /// The devices that `--gpus` names; an error may name `--list`, which this command has.
 fn selected(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, Stop> {
-    inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory).map_err(Stop::Usage)
+    inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)
 }
 
 /// A record of machine, driver and the devices that were asked for, in which nothing was measured.

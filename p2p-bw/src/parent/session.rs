@@ -216,10 +216,8 @@ impl<'a> Session<'a> {
             progress.end();
         }
         measurer.finish();
-        if let Some(text) = self.overspent(spent) {
-            self.recorder.add(LinksEvent::Caveat {
-                caveat: Condition::BudgetExceeded.with(text),
-            })?;
+        if let Some(caveat) = self.overspent(spent) {
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         Ok(())
     }

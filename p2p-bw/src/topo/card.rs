@@ -1,13 +1,12 @@
 //! [`Card`]: a GPU or a NIC with its way into the machine, and what is narrow on it.
 
+use std::fmt;
+
 use serde::Serialize;
 use topology::{
     Aspm, End, Fact, IommuMode, LargeBar, LinkStatus, Machine, PciAddress, PciDevice, PciTree,
     PcieLink, PcieSettings, SlotLink, SlotPath, Sysfs, large_bar, links, max_payload_bytes,
 };
-
-/// What is said of a link that may be at rest.
-const TRAINED_DOWN: &str = "trained down";
 
 /// A GPU or a NIC.
 #[derive(Debug, Clone, Serialize)]
@@ -79,36 +78,66 @@ impl Card {
         }
     }
 
-    /// What is narrower than it could be, a clause each.
-    pub(crate) fn narrow(&self) -> Vec<String> {
-        let mut said = Vec::new();
+    /// What is narrower than it could be.
+    pub(crate) fn narrow(&self) -> Vec<Narrow> {
+        let mut narrow = Vec::new();
         if let Fact::Known(slot) = &self.slot_link {
-            said.extend(slot.maximum.and_then(|most| below(slot.current, most)));
+            narrow.extend(slot.maximum.and_then(|most| below(slot.current, most)));
             if let Some(own) = self.card_link
                 && slot.current.cmp_rate(own).is_lt()
             {
-                said.push(format!(
-                    "narrowest above the slot, at {}; the slot's own is {own}",
-                    slot.ends.lower
-                ));
+                let at = slot.ends.lower;
+                narrow.push(Narrow::AboveSlot { at, own });
             }
         }
         if let (Some(card), Some(slot)) = (self.card_maximum, self.slot_maximum)
             && slot.cmp_rate(card).is_lt()
         {
-            said.push(format!("the card can do {card}, its slot {slot}"));
+            narrow.push(Narrow::Slot { card, slot });
         }
-        said
+        narrow
+    }
+}
+
+/// How a card's way is narrower than it could be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Narrow {
+    /// Fewer lanes than both ends have, under load, too.
+    Lanes { now: u8, most: u8 },
+    /// At rest, from this generation.
+    TrainedDown { from: u8 },
+    /// A link further up is the narrowest.
+    AboveSlot { at: PciAddress, own: PcieLink },
+    /// The slot can do less than the card.
+    Slot { card: PcieLink, slot: PcieLink },
+}
+
+impl fmt::Display for Narrow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lanes { now, most } => write!(f, "x{now} of x{most}"),
+            Self::TrainedDown { from } => write!(f, "trained down from Gen{from}"),
+            Self::AboveSlot { at, own } => {
+                write!(
+                    f,
+                    "narrowest above the slot, at {at}; the slot's own is {own}"
+                )
+            }
+            Self::Slot { card, slot } => write!(f, "the card can do {card}, its slot {slot}"),
+        }
     }
 }
 
 /// How a link is below the best of its ends; a link with fewer lanes stays so under load.
-fn below(now: PcieLink, most: PcieLink) -> Option<String> {
+fn below(now: PcieLink, most: PcieLink) -> Option<Narrow> {
     if now.width() < most.width() {
-        return Some(format!("x{} of x{}", now.width(), most.width()));
+        let (now, most) = (now.width(), most.width());
+        return Some(Narrow::Lanes { now, most });
     }
-    let is_down = now.cmp_rate(most).is_lt();
-    is_down.then(|| format!("{TRAINED_DOWN} from Gen{}", most.generation()))
+    let from = most.generation();
+    now.cmp_rate(most)
+        .is_lt()
+        .then_some(Narrow::TrainedDown { from })
 }
 
 #[cfg(test)]
@@ -121,12 +150,10 @@ mod tests {
 
     #[test]
     fn lanes_that_are_missing_are_told_apart_from_a_link_at_rest() {
-        assert_eq!(below(link(4, 8), link(4, 16)).unwrap(), "x8 of x16");
-        assert!(
-            below(link(1, 16), link(4, 16))
-                .unwrap()
-                .contains("trained down from Gen4")
-        );
+        let lanes = Narrow::Lanes { now: 8, most: 16 };
+        assert_eq!(below(link(4, 8), link(4, 16)), Some(lanes));
+        let down = Narrow::TrainedDown { from: 4 };
+        assert_eq!(below(link(1, 16), link(4, 16)), Some(down));
         assert_eq!(below(link(4, 16), link(4, 16)), None);
     }
 }

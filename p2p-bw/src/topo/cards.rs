@@ -5,14 +5,9 @@ use std::collections::BTreeMap;
 use topology::{EndKind, Fact, PciAddress, PciFunction};
 use view::{Block, Item, Section, Table, Tone};
 
-use super::card::Card;
+use super::card::{Card, Narrow};
+use super::cell::{ABSENT, shown};
 use super::read::Shown;
-
-const ABSENT: &str = "—";
-
-fn shown<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
-}
 
 /// GPUs with their links, what peers and the processor meet at each, and the bridges above.
 pub(super) fn gpus(of: &Shown) -> Vec<Section> {
@@ -49,7 +44,11 @@ pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section>
             Fact::Known(slot) => (
                 slot.current.to_string(),
                 shown(slot.maximum),
-                card.narrow().join("; "),
+                card.narrow()
+                    .iter()
+                    .map(Narrow::to_string)
+                    .collect::<Vec<_>>()
+                    .join("; "),
             ),
             Fact::Unknown(why) => (ABSENT.to_owned(), shown(card.card_maximum), why.clone()),
         };
@@ -69,17 +68,14 @@ pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section>
 /// Links that lack lanes, or slots below their card; a link that only trained down is idle.
 pub(super) fn narrow(of: &Shown) -> Vec<Item> {
     let lacks = |card: &Card| {
-        let clauses = card.narrow();
-        let is_lane = |clause: &&String| clause.starts_with('x');
-        clauses
+        let narrow = card.narrow();
+        let lanes = narrow
             .iter()
-            .find(is_lane)
-            .map(|clause| (card.end.name.clone(), clause.clone()))
+            .find(|narrow| matches!(narrow, Narrow::Lanes { .. }))?;
+        let text = format!("{} runs at {lanes}.", card.end.name);
+        Some(Item::of(Tone::Warning, text).coded("link-below-slot"))
     };
-    let line = |(name, clause): (String, String)| {
-        Item::of(Tone::Warning, format!("{name} runs at {clause}.")).coded("link-below-slot")
-    };
-    of.devices.iter().filter_map(lacks).map(line).collect()
+    of.devices.iter().filter_map(lacks).collect()
 }
 
 /// Bridges above the ends: which send packets between devices up to the root complex.

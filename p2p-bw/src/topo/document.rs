@@ -8,9 +8,8 @@ use topology::{EndKind, Matrix, NumaNode, PathType};
 use view::{Block, Document, Item, Section, Table, Tone};
 
 use super::cards::{cards, gpus};
+use super::cell::{ABSENT, shown};
 use super::read::Shown;
-
-const ABSENT: &str = "—";
 
 /// Pairs and devices that a sentence names.
 const NAMED: usize = 3;
@@ -107,10 +106,6 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
     }
 }
 
-pub(super) fn shown<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
-}
-
 /// How pairs of GPUs are joined, and which NIC is nearest: a sentence each.
 fn meaning(matrix: &Matrix) -> Vec<String> {
     let of_kind = |kind| {
@@ -163,6 +158,10 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
             None => nearest.push((near, best, vec![name])),
         }
     }
+    let some = |names: &[&str]| match names.len() {
+        few if few <= NAMED => names.join(", "),
+        many => format!("{} and {} more", names[..2].join(", "), many - 2),
+    };
     let clauses = nearest
         .iter()
         .map(|(near, class, gpus)| format!("{} for {} ({class})", some(near), some(gpus)));
@@ -171,13 +170,6 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
         sentences.push(format!("Nearest NIC: {}.", clauses.join("; ")));
     }
     sentences
-}
-
-fn some(names: &[&str]) -> String {
-    match names.len() {
-        few if few <= NAMED => names.join(", "),
-        many => format!("{} and {} more", names[..2].join(", "), many - 2),
-    }
 }
 
 /// How a class joins two devices.

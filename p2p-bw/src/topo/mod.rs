@@ -4,8 +4,8 @@
 mod args;
 mod card;
 mod cards;
+mod cell;
 mod document;
-mod json;
 mod read;
 mod run;
 

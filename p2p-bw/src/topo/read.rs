@@ -61,15 +61,6 @@ pub(crate) enum Origin {
     Soft(String),
 }
 
-impl Origin {
-    fn simulated(&self) -> Option<String> {
-        match self {
-            Self::Soft(name) => Some(name.clone()),
-            Self::Machine | Self::Copy(_) => None,
-        }
-    }
-}
-
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,7 +98,10 @@ impl Shown {
         let mut shown = Self {
             schema: 1,
             source: origin.to_string(),
-            simulated: origin.simulated(),
+            simulated: match origin {
+                Origin::Soft(name) => Some(name),
+                Origin::Machine | Origin::Copy(_) => None,
+            },
             platform,
             matrix: empty(),
             nccl: empty(),

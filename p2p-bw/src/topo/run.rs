@@ -6,11 +6,13 @@ use inventory::played;
 use program::outputs;
 use program::show::Show;
 use program::{Stop, passing_folder, sim};
-use topology::Sysfs;
+use serde::Serialize;
+use topology::captured::Captured;
+use topology::{Matrix, Sysfs};
 
 use super::args::TopoArgs;
+use super::document;
 use super::read::{Origin, Shown, Wanted};
-use super::{document, json};
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &TopoArgs, show: Show) -> Result<u8, Stop> {
         ));
     }
     Ok(match args.json {
-        true => outputs::print(&json::of(&shown).map_err(Stop::Internal)?),
+        true => outputs::json(&shown)?,
         false => show.print(&document::of_machine(&shown)),
     })
 }
@@ -58,23 +60,29 @@ fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
 fn from(path: &Path, as_json: bool, show: Show) -> Result<u8, Stop> {
     let text = text_of(path)?;
     let captured = topology::captured::read(&text)
-        .map_err(|error| Stop::Usage(format!("{}: {error}", named(path))))?;
+        .map_err(|error| Stop::Usage(format!("{}: {error}", path.display())))?;
     Ok(match as_json {
-        true => outputs::print(&json::of_captured(&captured).map_err(Stop::Internal)?),
+        true => outputs::json(&OfText {
+            schema: 1,
+            source: captured.sources.join(", "),
+            matrix: captured.matrix.as_ref(),
+            captured: &captured,
+        })?,
         false => show.print(&document::of_captured(&captured)),
     })
 }
 
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
+/// A captured text: the same key for the matrix as of a machine, the rest as its reader gives it.
+#[derive(Serialize)]
+struct OfText<'a> {
+    schema: u32,
+    source: String,
+    matrix: Option<&'a Matrix>,
+    captured: &'a Captured,
 }
 
-/// A text's place, as an error names it.
-fn named(path: &Path) -> String {
-    match is_standard_input(path) {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    }
+fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// The text of a file, or of standard input for `-`; bytes that are no UTF-8 are marked.
@@ -87,7 +95,7 @@ fn text_of(path: &Path) -> Result<String, Stop> {
     let bytes = read.map_err(|error| {
         Stop::Usage(format!(
             "cannot read {}: {error}; name a file with the output of a tool",
-            named(path)
+            path.display()
         ))
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -56,39 +56,6 @@ fn eight_of_sixteen_lanes_are_bad_on_the_box_that_shares_them() {
 }
 
 #[test]
-fn mig_instances_have_no_peer_access() {
-    let (code, shown) = on("rtxpro6000-mig", &["--only", "peer-access-forbidden,guest"]);
-    assert_eq!(code, 1);
-    let found: Vec<_> = of(&shown, "peer-access-forbidden");
-    assert_eq!(found.len(), 2);
-    assert_eq!((found[0].0, found[0].1), ("MIG0", "bad"));
-    assert_eq!(of(&shown, "guest")[0].1, "warn");
-}
-
-#[test]
-fn four_gpus_on_amds_cpus_are_farther_than_nccl_goes_and_two_are_not() {
-    // The box's pairs are NODE and SYS; NCCL goes up to PXB with more than two GPUs on AMD's processors, to SYS with two.
-    let (_, four) = on("l40x4", &["--only", "nccl-p2p-level"]);
-    let pairs = of(&four, "nccl-p2p-level");
-    assert_eq!(pairs.len(), 6);
-    assert!(
-        pairs.iter().all(|(_, verdict, _)| *verdict == "warn"),
-        "{pairs:?}"
-    );
-    // An engine on two of the four makes a communicator of two, which goes the other way.
-    for (pair, _, evidence) in &pairs {
-        assert!(
-            evidence.contains("direct, level SYS") && evidence.contains("host memory, level PXB"),
-            "{pair}: {evidence}"
-        );
-    }
-    let (code, two) = on("l40x4", &["--only", "nccl-p2p-level", "--gpus", "0,3"]);
-    assert_eq!(code, 0);
-    let pairs = of(&two, "nccl-p2p-level");
-    assert_eq!((pairs[0].0, pairs[0].1), ("GPU0-GPU3", "ok"));
-}
-
-#[test]
 fn limits_of_this_machine_are_not_those_of_a_soft_box() {
     let (code, shown) = on(
         "l40x4",

@@ -4,7 +4,7 @@ use boxfile::{AllocSite, Direction, Fault, HangOp};
 use record::caveat::Caveat;
 use record::{Endpoint, FailureKind, Outcome, PeerVerdict, Status, Verification};
 
-use super::common::{HOST, Kept, Scratch, gen4, gpu, two_gpus, with};
+use super::common::{HOST, Kept, Scratch, gpu, with};
 
 /// Seconds without progress that count as a hang: soft copies of 64 KiB take microseconds.
 const DEADLINE: [&str; 2] = ["--deadline", "2"];
@@ -54,39 +54,6 @@ fn an_allocation_of_device_memory_that_fails_costs_one_point() {
     assert_eq!(kept.ran.code, 3);
     assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(1)));
     assert!(kept.is_measured("host_bidir_pinned_ce", HOST, gpu(1)));
-}
-
-#[test]
-fn a_probe_that_cannot_allocate_leaves_its_pair_to_the_staged_path() {
-    let fault = Fault::AllocFailure {
-        on: AllocSite::Device,
-        nth: 1,
-    };
-    let kept = run(fault, &["--cases", "d2d_write_ce,d2d_staged_ce"]);
-    // Each probe is a process of its own, so each meets its first allocation.
-    for (from, to) in [(0, 1), (1, 0)] {
-        let probe = kept.probe(from, to);
-        assert_eq!(probe.verdict, PeerVerdict::Failed);
-        assert!(
-            probe.rests_on.contains("out of memory"),
-            "{}",
-            probe.rests_on
-        );
-        let direct = kept.outcome("d2d_write_ce", gpu(from), gpu(to));
-        assert!(
-            matches!(direct, Outcome::NotApplicable { .. }),
-            "{direct:?}"
-        );
-    }
-    // The staged copies are tried, and each meets the first allocation of its worker: a failure is followed by a fresh one.
-    for (from, to) in [(0, 1), (1, 0)] {
-        let staged = kept.outcome("d2d_staged_ce", gpu(from), gpu(to));
-        let Outcome::Failed { reason } = staged else {
-            panic!("{staged:?}");
-        };
-        assert!(reason.contains("out of memory"), "{reason}");
-    }
-    assert_eq!(kept.ran.code, 3);
 }
 
 #[test]
@@ -265,29 +232,6 @@ fn a_link_that_retrains_is_read_under_load_and_said() {
     };
     assert!(
         kept.links().caveats.contains(&narrowed),
-        "{:?}",
-        kept.links().caveats
-    );
-}
-
-#[test]
-fn a_link_that_is_narrow_from_the_start_is_said() {
-    let mut described = two_gpus();
-    for port in &mut described.port {
-        if port.address == described.device[1].parent {
-            port.link = Some(gen4(8));
-        }
-    }
-    described.device[1].link = Some(gen4(8));
-    let kept = Scratch::new().soft(&described, &["--no-peer", "--cases", "h2d_pinned_ce"]);
-    // The card could do Gen4 x16 and the slot Gen5 x16.
-    let below = Caveat::LinkBelowMaximum {
-        device: "GPU1".to_owned(),
-        now: "Gen4 x8".to_owned(),
-        maximum: "Gen4 x16".to_owned(),
-    };
-    assert!(
-        kept.links().caveats.contains(&below),
         "{:?}",
         kept.links().caveats
     );

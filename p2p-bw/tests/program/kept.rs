@@ -4,23 +4,6 @@ use std::process::{Command, Stdio};
 
 use super::common::{Ran, Scratch, skip, two_gpus};
 
-#[test]
-fn a_json_file_that_cannot_be_written_is_exit_4_and_the_tables_are_printed() {
-    let scratch = Scratch::new();
-    for flag in ["--json", "--csv"] {
-        let kept = scratch.run(&with_box(&scratch, &[flag, "/dev/full"]));
-        assert_eq!(kept.code, 4, "{}", kept.stderr);
-        for part in ["/dev/full", "No space left"] {
-            assert!(kept.stderr.contains(part), "{}", kept.stderr);
-        }
-        std::fs::remove_dir_all(scratch.join("out")).unwrap();
-        // What is known to fail before anything is measured is a wrong command line.
-        let refused = scratch.run(&with_box(&scratch, &[flag, "absent/r"]));
-        refused.is_wrong_usage("there is no folder absent");
-        assert!(!scratch.join("out").exists());
-    }
-}
-
 fn with_box<'a>(scratch: &Scratch, more: &[&'a str]) -> Vec<&'a str> {
     scratch.write_box(&two_gpus());
     let run = ["--sim", "box.toml", "--out", "out", "--state-dir", "state"];
@@ -56,17 +39,6 @@ fn standard_output_that_is_full_is_exit_4_and_the_record_is_kept() {
         ran.stderr
     );
     assert!(scratch.join("out/record.json").exists());
-}
-
-#[test]
-fn a_result_folder_that_cannot_be_made_is_exit_2() {
-    let scratch = Scratch::new();
-    std::fs::write(scratch.join("out"), "a file").unwrap();
-    for backend in [&["--backend", "host"][..], &["--sim", "l40x4"]] {
-        let ran = scratch.run(&[backend, &["--out", "out/below"]].concat());
-        ran.is_wrong_usage("--out out/below: ");
-        assert!(ran.stderr.contains("out is a file"), "{}", ran.stderr);
-    }
 }
 
 #[test]

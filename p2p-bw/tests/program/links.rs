@@ -1,6 +1,6 @@
 //! Links: one that falls under load, what a pair's ceiling is made of, and what becomes of a monitor that dies.
 
-use boxfile::{BoxFile, Fault, Link, Port};
+use boxfile::{BoxFile, Fault, Link};
 use record::caveat::Caveat;
 use record::{Endpoint, LinkUse, Outcome};
 use rustix::process::{Pid, Signal, kill_process};
@@ -132,13 +132,6 @@ fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
 }
 
 #[test]
-fn a_soft_box_has_no_reservation_about_its_payload_size() {
-    let kept = Scratch::new().soft(&two_gpus(), &["--cases", "h2d_pinned_ce"]);
-    let mut caveats = kept.links().caveats.iter();
-    assert!(!caveats.any(|caveat| caveat.code() == "payload-assumed"));
-}
-
-#[test]
 fn a_host_copy_above_its_ceiling_stays_a_doubt() {
     let mut described = behind_a_narrow_switch();
     described.device[0].h2d_pinned = figure(50.0);
@@ -163,37 +156,6 @@ fn neighbours_below_one_switch_are_not_limited_by_its_link_upwards() {
         assert!(is_near(link.ceiling_gb_per_s, ceiling), "{case}: {link:?}");
         assert!(!is_above(kept, case));
     }
-}
-
-#[test]
-fn a_pair_with_several_switches_between_has_no_ceiling() {
-    let mut described = behind_a_narrow_switch();
-    // Another switch below the second port of the first one; the second device hangs on it.
-    for (address, parent) in [
-        ("0000:1a:00.0", "0000:17:01.0"),
-        ("0000:1b:00.0", "0000:1a:00.0"),
-    ] {
-        described.port.push(Port {
-            address: address.to_owned(),
-            parent: parent.to_owned(),
-            pci_id: "1000:c030".to_owned(),
-            node: Some(0),
-            link: Some(gen5(16)),
-            maximum: Some(gen5(16)),
-            acs_redirect: None,
-        });
-    }
-    described.device[1].parent = "0000:1b:00.0".to_owned();
-    described.device[1].address = "0000:1c:00.0".to_owned();
-    let kept = Scratch::new().soft(&described, &["--cases", "d2d_write_ce"]);
-    let direct = link(&kept, "d2d_write_ce", gpu(0), gpu(1));
-    assert_eq!(
-        (direct.ceiling_gb_per_s, direct.basis.as_str()),
-        (
-            None,
-            "several switches between them, each link's state is not told apart yet"
-        )
-    );
 }
 
 /// The monitors of one run, by process id.

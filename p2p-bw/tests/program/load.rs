@@ -191,13 +191,6 @@ fn host_memory_is_loaded_by_copies_and_a_small_size_is_refused() {
 }
 
 #[test]
-fn a_device_that_is_not_there_is_told_with_those_that_are() {
-    let absent = ["load", "--sim", "l40x4", "--gpus", "9"];
-    let ran = Scratch::new().run(&absent);
-    ran.is_wrong_usage("0 to 3; there are 0 (0000:21:00.0), 1 (");
-}
-
-#[test]
 fn a_worker_that_was_stopped_and_went_on_has_no_figures_and_the_other_has() {
     let scratch = Scratch::new();
     let file = scratch.write_box(&two_gpus());

@@ -2,12 +2,12 @@
 //!
 //! Numbers are `known_answers`' concern; here it is what may be said of where they were taken.
 
-use record::{HostMemoryOutcome, Numa, Outcome, Payload, Placement, load};
+use record::{Numa, Outcome, Payload, Placement, load};
 
 use super::common::{Scratch, skip};
 
 /// Runs on host memory with calls refused; what it keeps, its exit code and what it prints.
-fn ran(refused: &str, more: &[&str]) -> (Numa, i32, String) {
+fn ran(refused: &str) -> (Numa, i32, String) {
     let scratch = Scratch::new();
     let out = scratch.text("out");
     let start = [
@@ -21,7 +21,7 @@ fn ran(refused: &str, more: &[&str]) -> (Numa, i32, String) {
     ];
     let size = ["--size", "1M", "--samples", "6"];
     let rest = ["--budget", "0.1", "--out", &out, "--refuse", refused];
-    let ran = scratch.run(&[&start[..], &size, &rest, more].concat());
+    let ran = scratch.run(&[&start[..], &size, &rest].concat());
     let record = load(&scratch.join("out").join("record.json"))
         .unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
     scratch.nobody_is_left();
@@ -31,17 +31,13 @@ fn ran(refused: &str, more: &[&str]) -> (Numa, i32, String) {
     (*numa, ran.code, ran.stdout)
 }
 
-/// The memory of every copy that was measured, and of what CPUs measured.
+/// The memory of every copy that was measured.
 fn places(numa: &Numa) -> Vec<&Placement> {
     let copies = numa.points.iter().map(|point| match &point.outcome {
         Outcome::Measured { placement, .. } => placement.as_ref().unwrap(),
         other => panic!("not measured: {other:?}"),
     });
-    let by_cpus = numa.host.iter().map(|point| match &point.outcome {
-        HostMemoryOutcome::Measured { placement, .. } => placement,
-        HostMemoryOutcome::Failed { reason } => panic!("not measured: {reason}"),
-    });
-    copies.chain(by_cpus).collect()
+    copies.collect()
 }
 
 /// Whether this test can tell anything; a skip is noted where not.
@@ -70,7 +66,7 @@ fn where_move_pages_alone_is_refused_places_are_proven_and_the_other_call_is_nam
     if !is_told() {
         return;
     }
-    let (numa, code, text) = ran("move_pages", &[]);
+    let (numa, code, text) = ran("move_pages");
     assert_eq!(code, 0, "{text}");
     // The form of `numa exec` that starts something where there is no GPU.
     assert!(text.contains("numa exec --node 0"), "{text}");
@@ -87,7 +83,7 @@ fn where_both_are_refused_nothing_is_proven_and_no_number_stands_for_a_node() {
     if !is_told() {
         return;
     }
-    let (numa, code, text) = ran("move_pages,get_mempolicy", &["--no-host"]);
+    let (numa, code, text) = ran("move_pages,get_mempolicy");
     assert_eq!(code, 3, "{text}");
     for place in places(&numa) {
         assert_eq!(place.proven, None, "{place:?}");

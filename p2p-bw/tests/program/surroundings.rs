@@ -3,9 +3,7 @@
 
 use boxfile::{BoxFile, sysfs};
 use record::MonitorLine;
-use topology::{
-    Machine, PathType, PciAddress, PcieLink, PeerSurroundings, Sysfs, peer_surroundings,
-};
+use topology::{Machine, PathType, PciAddress, PcieLink, Sysfs};
 
 use super::common::Scratch;
 
@@ -16,12 +14,6 @@ fn tree(scratch: &Scratch, described: &BoxFile) -> (Sysfs, Machine, Vec<PciAddre
     let machine = Machine::read(&sysfs).unwrap();
     let gpus = machine.gpus.iter().map(|gpu| gpu.address).collect();
     (sysfs, machine, gpus)
-}
-
-fn between(described: &BoxFile, a: usize, b: usize) -> PeerSurroundings {
-    let scratch = Scratch::new();
-    let (sysfs, machine, gpus) = tree(&scratch, described);
-    peer_surroundings(&machine, &sysfs, gpus[a], gpus[b])
 }
 
 #[test]
@@ -68,28 +60,4 @@ fn the_monitor_tells_x8_from_x16_at_the_slot_though_both_cards_say_x16() {
             "{name}: {samples:?}"
         );
     }
-}
-
-#[test]
-fn a_window_smaller_than_the_memory_is_told_on_amd_with_both_sizes() {
-    let mut described = BoxFile::builtin("r9700-x16").unwrap();
-    described.device[1].bar_mib = Some(256);
-    let pair = between(&described, 0, 1);
-    let shown: Vec<String> = pair.bars.iter().map(ToString::to_string).collect();
-    assert_eq!(
-        shown,
-        [
-            "large (32624 MiB of 32624 MiB)",
-            "small (256 MiB of 32624 MiB)"
-        ]
-    );
-    let mut nvidia = BoxFile::builtin("l40x4").unwrap();
-    nvidia.device[1].bar_mib = Some(256);
-    let shown: Vec<String> = between(&nvidia, 0, 1)
-        .bars
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    // The window is a power of two: 64 GiB for 46068 MiB.
-    assert_eq!(shown, ["large (65536 MiB)", "small (256 MiB)"]);
 }

@@ -1,10 +1,8 @@
 //! `tplens topo`: simulated machines, copied trees, captured texts, and what is refused.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Stdio;
 
 use boxfile::BoxFile;
 use serde_json::Value;
@@ -193,26 +191,6 @@ fn a_copied_tree_is_read_with_functions_that_are_no_gpu() {
     assert_eq!(found["tree"]["functions"].as_array().unwrap().len(), 10);
     let shown = scratch.run(&["topo", "--root", "copy", "--also", "0000:46:00.0"]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
-}
-
-#[test]
-fn a_text_is_also_taken_from_standard_input() {
-    let scratch = Scratch::new();
-    let mut command = scratch.program(["topo", "--from", "-"]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(L40.as_bytes())
-        .unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 #[test]

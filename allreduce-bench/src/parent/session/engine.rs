@@ -5,75 +5,16 @@
 use std::collections::BTreeSet;
 
 use program::Break;
-use record::{
-    BufferPlacement, CallMode, CollectiveKind, CollectivesEvent, ElementType, EngineRunFacts,
-    LibraryFacts,
-};
+use record::{BufferPlacement, CallMode, CollectiveKind, CollectivesEvent, ElementType};
 
 use super::super::arms::Variant;
 use super::super::group::Group;
 use super::super::wanted::Wanted;
-use super::{Launch, Pace, Ranks, Session};
-use crate::engine_probe::Probe;
-use crate::messages::Described;
+use super::Session;
+use super::launch::{Engine, EngineCalls, Launch, Pace, Ranks, Said};
 
 /// The types that engines reduce themselves.
 const ELEMENTS: [ElementType; 3] = [ElementType::Bf16, ElementType::F16, ElementType::F32];
-
-/// The engine of one launch.
-pub(super) struct Engine {
-    pub(super) probe: Probe,
-    /// Its name and version, as far as it told them.
-    name: String,
-    /// What it said of the point before it is kept.
-    said: Option<Said>,
-}
-
-/// What an engine said of a point.
-struct Said {
-    by: String,
-    facts: EngineRunFacts,
-}
-
-impl Engine {
-    fn new(probe: &Probe) -> Self {
-        Self {
-            probe: probe.clone(),
-            name: probe.name().to_owned(),
-            said: None,
-        }
-    }
-
-    /// Takes what its ranks said of the calls that were timed last.
-    pub(super) fn hear(&mut self, library: &LibraryFacts, described: Described) {
-        self.name = match &library.version {
-            Some(version) => format!("{} {version}", library.name),
-            None => library.name.clone(),
-        };
-        let Described { by, device, notes } = described;
-        let facts = EngineRunFacts {
-            name: library.name.clone(),
-            version: library.version.clone(),
-            python: self.probe.python.display().to_string(),
-            device,
-            notes,
-        };
-        self.said = Some(Said { by, facts });
-    }
-}
-
-/// What is measured of an engine.
-pub(super) struct EngineCalls {
-    calls: Vec<Wanted>,
-    modes: Vec<CallMode>,
-}
-
-impl EngineCalls {
-    /// How many points that are in one launch of one arm.
-    pub(super) fn points(&self) -> usize {
-        self.calls.len() * self.modes.len()
-    }
-}
 
 impl<'a> Session<'a> {
     /// The calls of the run that an engine does itself, each size and type once: where the result lies is its own matter.
@@ -106,11 +47,10 @@ impl<'a> Session<'a> {
         let Some(probe) = self.probe.clone().filter(|_| calls.points() > 0) else {
             return Ok(());
         };
-        let label = format!(", {}{}", probe.name(), self.label(variant, number));
         let mut launch = Launch {
             variant,
             number,
-            label,
+            of: self.args.launches,
             engine: Some(Engine::new(&probe)),
         };
         let mut ranks = Ranks::None;
@@ -136,7 +76,7 @@ impl<'a> Session<'a> {
 
     /// Who did the point of an engine; what the engine said besides goes into the record where it is new. `None` for a library.
     pub(super) fn engine_of(&mut self, launch: &mut Launch<'_>) -> Result<Option<String>, Break> {
-        let arm = launch.variant.name();
+        let arm = launch.variant.name().map(str::to_owned);
         let Some(engine) = &mut launch.engine else {
             return Ok(None);
         };

@@ -8,7 +8,8 @@ use record::{CallMode, CollectiveOutcome, Failure, FailureKind};
 use super::super::group::{Group, Trouble};
 use super::super::sampling::{SYNCED_SAMPLES, measure};
 use super::super::wanted::Wanted;
-use super::{Launch, Pace, Ranks, Session};
+use super::Session;
+use super::launch::{Launch, Pace, Ranks};
 use crate::messages::Job;
 
 impl<'a> Session<'a> {
@@ -31,9 +32,9 @@ impl<'a> Session<'a> {
                 let (outcome, for_good) = told(trouble)?;
                 let why = reason_of(&outcome);
                 let bytes = ByteCount(wanted.bytes_per_rank);
-                let (kind, label) = (wanted.kind, &launch.label);
+                let kind = wanted.kind;
                 pace.progress
-                    .note(&format!("{kind} {bytes} {mode}{label}: {why}"));
+                    .note(&format!("{kind} {bytes} {mode}{launch}: {why}"));
                 // An engine that does not start would not start again, and that takes minutes.
                 let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
                 launch.variant.losses.lose(wanted, why, for_good);

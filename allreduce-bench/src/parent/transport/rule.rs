@@ -3,6 +3,8 @@
 //! Rules as in NCCL 2.30 (src/transport/p2p.cc `p2pCanConnect`, and those of [`doctor::p2p`]), which RCCL and MetaX's library descend
 //! from. A rule explains; whether a path works is measured elsewhere.
 
+use std::fmt;
+
 use doctor::p2p;
 use record::{Channel, TransportReason};
 use topology::{Cpus, Fact, PathType, PeerSurroundings};
@@ -104,7 +106,7 @@ impl Known {
             .pairs
             .iter()
             .filter(is_beyond)
-            .map(Pair::name)
+            .map(Pair::to_string)
             .collect();
         (!pairs.is_empty()).then(|| TransportReason::BeyondLevel {
             level: match level {
@@ -124,16 +126,16 @@ impl Known {
             Fact::Known(ports) => ports.iter().any(|port| port.redirects() == Some(true)),
             Fact::Unknown(_) => false,
         };
-        let pair = self.pairs.iter().find(redirects)?.name();
+        let pair = self.pairs.iter().find(redirects)?.to_string();
         Some(TransportReason::AcsRedirects { pair })
     }
 }
 
-impl Pair {
-    /// `0-1 (NODE)`.
-    fn name(&self) -> String {
+/// `0-1 (NODE)`.
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = self.ranks;
-        format!("{a}-{b} ({})", self.path)
+        write!(f, "{a}-{b} ({})", self.path)
     }
 }
 

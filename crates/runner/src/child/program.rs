@@ -200,16 +200,6 @@ pub fn last_error(text: &str) -> String {
     said.unwrap_or("it printed nothing").to_owned()
 }
 
-/// The last line that is not empty: what a crashed child printed.
-#[must_use]
-pub fn last_line(text: &str) -> String {
-    text.lines()
-        .map(str::trim)
-        .rfind(|line| !line.is_empty())
-        .unwrap_or("it printed nothing")
-        .to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,6 +29,16 @@ impl Tail {
     }
 }
 
+/// The last line that is not empty: what a crashed child printed.
+#[must_use]
+pub fn last_line(text: &str) -> String {
+    text.lines()
+        .map(str::trim)
+        .rfind(|line| !line.is_empty())
+        .unwrap_or("it printed nothing")
+        .to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

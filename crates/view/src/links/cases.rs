@@ -1,7 +1,8 @@
 //! The table of a case: a row for each number, with what stands behind it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use record::quantity::Quantity;
 use record::unit::ByteCount;
 use record::{Links, Outcome, Point, Verification};
 
@@ -49,12 +50,35 @@ pub(super) fn section(key: &str, links: &Links) -> Section {
             table.row(row(point, name, links));
         }
     }
+    for sum in sums(&points) {
+        table.row(sum);
+    }
     let mut blocks = Vec::new();
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
     }
     blocks.extend(reasons.into_iter().map(Block::Paragraph));
     Section::detail(key, blocks)
+}
+
+/// What nvbandwidth prints below a matrix: the sum of its numbers, of each size that has several.
+fn sums(points: &[&Point]) -> Vec<[String; 10]> {
+    let mut sizes: BTreeMap<u64, Vec<&Quantity>> = BTreeMap::new();
+    for point in points {
+        let bandwidth = number(point, "bandwidth");
+        sizes.entry(point.bytes).or_default().extend(bandwidth);
+    }
+    sizes.retain(|_, of_size| of_size.len() > 1);
+    let row = |(bytes, of_size): (u64, Vec<&Quantity>)| {
+        let mut row = std::array::from_fn(|_| ABSENT.to_owned());
+        row[0] = "SUM".to_owned();
+        row[1] = ByteCount(bytes).to_string();
+        row[2] = significant(of_size.iter().map(|one| one.value).sum());
+        row[3] = of_size[0].unit.to_string();
+        row[9] = format!("of {}", of_size.len());
+        row
+    };
+    sizes.into_iter().map(row).collect()
 }
 
 fn row(point: &Point, name: &str, links: &Links) -> [String; 10] {

@@ -4,26 +4,13 @@
 use std::rc::Rc;
 
 use device::pattern::Pattern;
-use device::{Backend, Device, Result, Stream, TimeSource};
+use device::{Backend, Device, Result, Stream};
 use kernels::{Kernels, Place};
 use record::StepOutcome;
 
 use super::super::bench::{Bench, End};
+use super::super::effort::Effort;
 use super::quiet;
-
-/// Bytes of a checked copy: AMD's runtime copies up to 1 MiB by kernel, so more.
-const CHECKED_BYTES: usize = 4 << 20;
-
-/// The same where time is arithmetic and only the moving of bytes is real.
-const VIRTUAL_CHECKED_BYTES: usize = 1 << 20;
-
-/// Bytes of a checked copy, by the clock.
-pub(super) fn checked_bytes(clock: TimeSource) -> usize {
-    match clock {
-        TimeSource::VirtualClock => VIRTUAL_CHECKED_BYTES,
-        TimeSource::DeviceEvent | TimeSource::HostMonotonic => CHECKED_BYTES,
-    }
-}
 
 /// Times that a graph is launched: some paths are right the first time only.
 const REPLAYS: u32 = 3;
@@ -86,7 +73,7 @@ pub(super) fn copy<B: Backend>(
         Way::Read => (to, from),
         Way::Write | Way::Replay => (from, to),
     };
-    let bytes = checked_bytes(bench.backend.time_source());
+    let bytes = Effort::of(bench.backend.time_source()).checked_bytes;
     let pattern = Pattern::of(owner as u64 + 1, other as u64 + 1, bytes as u64);
     let (source, target) = (
         bench.device_end(owner, 0, &mut quiet)?,

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use device::pattern::Pattern;
-use device::{Backend, Result, TimeSource};
+use device::{Backend, Result};
 use inventory::time_source;
 use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, Timing, Unit};
@@ -26,22 +26,8 @@ const SMALL_BYTES: usize = 16;
 const SMALL_COPIES: u32 = 100;
 const SMALL_SAMPLES: usize = 10;
 
-/// Bytes of a copy whose rate is asked for: 0.6 ms at 26 GB/s, far above the cost of a launch.
-const RATE_BYTES: usize = 16 << 20;
-
-/// The same where time is arithmetic and only the moving of bytes is real.
-const VIRTUAL_RATE_BYTES: usize = 2 << 20;
-
 /// Copies whose rate is taken, each a sample.
 const RATE_SAMPLES: usize = 6;
-
-/// Bytes of a copy whose rate is asked for, by the clock that tells it.
-pub(super) fn rate_bytes(clock: TimeSource) -> usize {
-    match clock {
-        TimeSource::VirtualClock => VIRTUAL_RATE_BYTES,
-        TimeSource::DeviceEvent | TimeSource::HostMonotonic => RATE_BYTES,
-    }
-}
 
 /// One direction of a pair, or a device and itself.
 #[derive(Clone, Copy)]

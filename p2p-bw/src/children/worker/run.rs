@@ -17,19 +17,11 @@ use super::readings::Readings;
 use super::verdicts::{SOFT, bind, kernel, partly_alone, placement, thread_place};
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
+use crate::children::effort::Effort;
 use crate::children::lanes::{Lanes, Sample};
 use crate::children::tell::{Tell, doing};
 use crate::children::transfers::{self, Making, Work};
 use crate::messages::{Job, JobOutcome, WorkerReply};
-
-/// A sample lasts about this long, so that marks of half a microsecond and the start do not matter.
-const WINDOW: Duration = Duration::from_millis(20);
-
-/// A virtual clock is exact at any length, and real bytes are moved for every copy.
-const VIRTUAL_WINDOW: Duration = Duration::from_millis(1);
-
-/// Copies in one sample of a simulated machine at most.
-const MAX_VIRTUAL_COPIES: u32 = 4;
 
 /// Small copies in one sample: as many as the field's tools take.
 const SMALL_COPIES: u32 = 100;
@@ -281,18 +273,13 @@ impl<'a, B: Backend> Run<'a, B> {
 
     /// How many copies, or steps of a chase, fill the window, from one timed copy or lap.
     fn calibrate(&self, lanes: &Lanes<B>, chain: Option<&Chain>) -> device::Result<u32> {
-        let is_virtual = self.bench.backend.time_source() == device::TimeSource::VirtualClock;
-        let window = if is_virtual { VIRTUAL_WINDOW } else { WINDOW };
+        let effort = Effort::of(self.bench.backend.time_source());
         let one = lanes.run(chain.map_or(1, |chain| chain.steps(1)))?;
+        let most = lanes.most_copies();
         Ok(match (chain, self.case.measures) {
-            (Some(chain), _) => chain.steps(fill(window, one.total, MAX_LAPS)),
-            (None, Measures::SmallCopies) => SMALL_COPIES.min(lanes.most_copies()),
-            (None, _) if is_virtual => fill(
-                window,
-                one.total,
-                MAX_VIRTUAL_COPIES.min(lanes.most_copies()),
-            ),
-            (None, _) => fill(window, one.total, lanes.most_copies()),
+            (Some(chain), _) => chain.steps(fill(effort.window, one.total, MAX_LAPS)),
+            (None, Measures::SmallCopies) => SMALL_COPIES.min(most),
+            (None, _) => fill(effort.window, one.total, most.min(effort.most_copies)),
         })
     }
 
@@ -357,6 +344,7 @@ mod tests {
 
     #[test]
     fn copies_fill_the_window_within_bounds() {
+        const WINDOW: Duration = Duration::from_millis(20);
         // 20 ms of 3 ms each are 6.7; one of 50 ms; 2 us each would be 10,000.
         assert_eq!(fill(WINDOW, 3e6, 256), 7);
         assert_eq!(fill(WINDOW, 50e6, 256), 1);

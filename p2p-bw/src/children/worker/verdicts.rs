@@ -75,11 +75,7 @@ pub(super) fn placement(
 }
 
 /// Where the issuing thread was: proven where it may run on the wanted node's CPUs alone, or where a simulated driver has put it there.
-pub(in crate::children) fn thread_place(
-    wanted: u32,
-    cpus: &[usize],
-    soft: Option<u32>,
-) -> Placement {
+pub(super) fn thread_place(wanted: u32, cpus: &[usize], soft: Option<u32>) -> Placement {
     let (proven, basis) = match soft {
         Some(node) => (Some(node), SOFT.to_owned()),
         None => thread_node(cpus),

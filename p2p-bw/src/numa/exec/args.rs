@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ::numa::MemoryPolicy;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use inventory::BackendArg;
 
 use crate::numa::refuse::Refuse;
@@ -28,10 +27,6 @@ pub(crate) struct ExecArgs {
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = node, conflicts_with_all = ["gpus", "backend", "sim"])]
     pub(super) node: Vec<u32>,
-
-    /// What the nodes mean for memory.
-    #[arg(long, value_enum, default_value_t = Memory::Bind)]
-    pub(super) memory: Memory,
 
     /// Move each process that opens a GPU to the nodes of the GPUs it opened, with the memory that it has by then.
     #[arg(long)]
@@ -66,43 +61,4 @@ fn node(text: &str) -> Result<u32, String> {
     text.trim()
         .parse()
         .map_err(|_| format!("`{text}` is not a node number"))
-}
-
-/// What the nodes mean for memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Memory {
-    /// These nodes and no other; a program that fills them is killed.
-    Bind,
-    /// These nodes, others when they are full.
-    Preferred,
-    /// These nodes in turn, page by page.
-    Interleave,
-    /// As the kernel does by itself: the node that a thread runs on.
-    Local,
-}
-
-impl Memory {
-    /// The kernel's policy for nodes.
-    pub(super) fn policy(self, nodes: &[u32]) -> MemoryPolicy {
-        match (self, nodes) {
-            (Self::Bind, _) => MemoryPolicy::Bind(nodes.to_vec()),
-            (Self::Preferred, [one]) => MemoryPolicy::Preferred(*one),
-            (Self::Preferred, _) => MemoryPolicy::PreferredMany(nodes.to_vec()),
-            (Self::Interleave, _) => MemoryPolicy::Interleave(nodes.to_vec()),
-            (Self::Local, _) => MemoryPolicy::Default,
-        }
-    }
-
-    /// The option of numactl(8) that means the same.
-    pub(super) fn option(self, nodes: &[u32]) -> String {
-        let list: Vec<String> = nodes.iter().map(u32::to_string).collect();
-        let list = list.join(",");
-        match self {
-            Self::Bind => format!("--membind={list}"),
-            Self::Preferred if nodes.len() == 1 => format!("--preferred={list}"),
-            Self::Preferred => format!("--preferred-many={list}"),
-            Self::Interleave => format!("--interleave={list}"),
-            Self::Local => "--localalloc".to_owned(),
-        }
-    }
 }

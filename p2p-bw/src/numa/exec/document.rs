@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use record::unit::ByteCount;
 use view::{Block, Document, Item, Section, Table, Tone};
@@ -103,18 +104,23 @@ fn row(process: &ProcessReport) -> [String; 7] {
             false => list(&process.gpus),
         },
         process.cpus_allowed.to_string(),
-        by_node(&process.threads_on, |threads| threads.to_string()),
+        by_node(&process.threads_on),
         memory.map_or_else(absent, |memory| {
-            by_node(&memory.own_bytes, |bytes| ByteCount(*bytes).to_string())
+            let bytes = memory.own_bytes.iter();
+            by_node(
+                &bytes
+                    .map(|(node, bytes)| (*node, ByteCount(*bytes)))
+                    .collect(),
+            )
         }),
         fraction.map_or_else(absent, |part| format!("{:.1}%", part * 100.0)),
     ]
 }
 
-fn by_node<V>(values: &BTreeMap<u32, V>, shown: impl Fn(&V) -> String) -> String {
+fn by_node<V: Display>(values: &BTreeMap<u32, V>) -> String {
     let parts = values
         .iter()
-        .map(|(node, value)| format!("{node}: {}", shown(value)));
+        .map(|(node, value)| format!("{node}: {value}"));
     let parts: Vec<String> = parts.collect();
     match parts.is_empty() {
         true => ABSENT.to_owned(),

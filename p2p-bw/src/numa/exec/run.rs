@@ -89,7 +89,7 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
             say!("not whole: what may be a secret is printed as <redacted>");
         }
         let words = shown.iter().map(|word| quoted(word.as_ref()));
-        let command = std::iter::once(target.numactl()).chain(words);
+        let command = std::iter::once(target.nodes.numactl.clone()).chain(words);
         let command = command.collect::<Vec<_>>().join(" ");
         return Ok(outputs::print(&format!("{command}\n")));
     }
@@ -111,13 +111,17 @@ fn bound(args: &ExecArgs, target: &Target) -> Result<Report, Stop> {
             .into(),
         ));
     }
-    say!("numa exec: as {}: {}", target.numactl(), target.nodes.basis);
+    say!(
+        "numa exec: as {}: {}",
+        target.nodes.numactl,
+        target.nodes.basis
+    );
     for refusal in &not_bound {
         say!("numa exec: NOT BOUND: {refusal}");
     }
     Ok(Report {
         schema: SCHEMA,
-        numactl: target.numactl(),
+        numactl: target.nodes.numactl.clone(),
         not_bound,
         processes: Vec::new(),
         ended_after_s: None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::numa::Binding;
+use ::numa::{Binding, MemoryPolicy};
 use anyhow::Context;
 use inventory::{BackendArg, Built, choose, played};
 use program::{Stop, passing_folder, sim};
@@ -10,9 +10,8 @@ use record::NumaBinding;
 use runner::Interrupt;
 use topology::{CpuSet, Machine, Sysfs};
 
-use super::args::{ExecArgs, Memory};
+use super::args::ExecArgs;
 use crate::numa::binding;
-use crate::selection::selected;
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -23,7 +22,6 @@ pub(super) struct Target {
     pub(super) nodes: NumaBinding,
     /// CPUs of the nodes.
     pub(super) cpus: CpuSet,
-    pub(super) memory: Memory,
     /// What the search for a driver told.
     pub(super) said: Vec<String>,
 }
@@ -46,7 +44,7 @@ impl Target {
                 )));
             }
             let nodes: Vec<Option<u32>> = args.node.iter().copied().map(Some).collect();
-            let mut target = Self::of(machine, &nodes, args.memory, Vec::new())?;
+            let mut target = Self::of(machine, &nodes, Vec::new())?;
             let named: Vec<String> = args.node.iter().map(u32::to_string).collect();
             target.nodes.basis = format!("--node names {}", named.join(", "));
             return Ok(target);
@@ -65,18 +63,14 @@ impl Target {
                 .into(),
             ));
         }
-        let found = selected(args.gpus.as_deref(), &chosen)?;
+        let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
+            .map_err(Stop::Usage)?;
         let node = |found| inventory::describe(found, chosen.backend, &sysfs, &machine).node;
         let nodes: Vec<Option<u32>> = found.iter().map(node).collect();
-        Self::of(machine, &nodes, args.memory, chosen.said)
+        Self::of(machine, &nodes, chosen.said)
     }
 
-    fn of(
-        machine: Machine,
-        nodes: &[Option<u32>],
-        memory: Memory,
-        mut said: Vec<String>,
-    ) -> Result<Self, Stop> {
+    fn of(machine: Machine, nodes: &[Option<u32>], mut said: Vec<String>) -> Result<Self, Stop> {
         let mut nodes = nodes.to_vec();
         // The one node of a machine holds everything, whether or not the device says so.
         if let [only] = &machine.nodes[..]
@@ -100,23 +94,15 @@ impl Target {
             cpus,
             machine,
             nodes: binding,
-            memory,
             said,
         })
-    }
-
-    /// The command that binds the same way.
-    pub(super) fn numactl(&self) -> String {
-        let cpu_nodes: Vec<String> = self.nodes.cpu_nodes.iter().map(u32::to_string).collect();
-        let memory = self.memory.option(&self.nodes.memory_nodes);
-        format!("numactl --cpunodebind={} {memory}", cpu_nodes.join(","))
     }
 
     /// In the kernel's terms.
     pub(super) fn binding(&self) -> Binding {
         Binding {
             cpus: self.cpus.as_slice().to_vec(),
-            memory: self.memory.policy(&self.nodes.memory_nodes),
+            memory: MemoryPolicy::Bind(self.nodes.memory_nodes.clone()),
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use inventory::BackendArg;
 use program::command_line::seconds;
 use program::outputs::Outputs;
 use record::unit::{ByteCount, parse_sizes};
 
+use crate::device_args::DeviceArgs;
 use crate::numa::refuse::Refuse;
 
 /// A kind of host memory.
@@ -32,14 +32,8 @@ impl Kind {
 /// What to measure and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MeasureArgs {
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host backend
-    /// `0,1`.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(crate) gpus: Option<String>,
-
-    /// Whose driver to use. `auto` takes the first that answers; host memory only on a machine that shows no GPU at all.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    pub(crate) backend: BackendArg,
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
 
     /// Kinds of host memory.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "KINDS", default_values_t = [Kind::Pageable, Kind::Pinned])]
@@ -53,10 +47,6 @@ pub(crate) struct MeasureArgs {
     /// last-level cache, 64M to 1G; on a simulated machine 16M.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<ByteCount>,
-
-    /// Leave out host memory as CPUs see it.
-    #[arg(long)]
-    pub(crate) no_host: bool,
 
     /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -73,11 +63,6 @@ pub(crate) struct MeasureArgs {
     /// Seconds without progress after which a measurement counts as hung and its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
-
-    /// Run on a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are arithmetic, never
-    /// measurements.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) sim: Option<String>,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,

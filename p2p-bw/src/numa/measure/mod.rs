@@ -1,7 +1,6 @@
-//! `tplens numa`: bandwidth and latency of every GPU, node, kind of memory and direction, and host memory by node.
+//! `tplens numa`: bandwidth and latency of every GPU, node, kind of memory and direction.
 
 mod args;
-mod host;
 mod plan;
 mod run;
 mod session;

@@ -6,7 +6,7 @@ use inventory::Built;
 use program::{Ended, Stop, result_folder};
 use record::exit;
 use record::unit::ByteCount;
-use record::{HostMemoryOutcome, NUMA_PROGRAM, Numa, Outcome};
+use record::{NUMA_PROGRAM, Numa, Outcome};
 use runner::Interrupt;
 use topology::Machine;
 
@@ -16,7 +16,6 @@ use super::session::{BUFFERS, Session};
 use crate::begun::{self, Begun};
 use crate::numa::free;
 use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes, of_outcome};
-use crate::selection::selected;
 
 /// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
 const DEFAULT_BYTES: u64 = 64 << 20;
@@ -33,8 +32,7 @@ pub(super) fn run(
     args.refuse.apply()?;
     let folder = result_folder(args.outputs.out.as_deref(), "numa");
     let place = begun::Asked {
-        sim: args.sim.as_deref(),
-        backend: args.backend,
+        on: &args.on,
         deadline: args.deadline,
         folder: &folder,
         program: NUMA_PROGRAM,
@@ -56,7 +54,8 @@ fn run_in(
     };
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let soft = &chosen.inventory.soft_box;
-    let found = selected(args.gpus.as_deref(), chosen)?;
+    let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
+        .map_err(Stop::Usage)?;
     let devices = begun.describe(&found);
     let bytes = match (args.size, soft, chosen.backend) {
         (Some(size), ..) => size.0,
@@ -142,12 +141,8 @@ fn exit_code(numa: &Numa) -> u8 {
     let is_proven = |point: &record::NumaPoint| {
         !matches!(point.outcome, Outcome::Measured { .. }) || point.is_proven()
     };
-    let host_failed = numa
-        .host
-        .iter()
-        .any(|point| matches!(point.outcome, HostMemoryOutcome::Failed { .. }));
     let nothing = !numa.points.iter().any(|point| point.is_proven());
     let unproven = !numa.points.iter().all(is_proven);
     let points = numa.points.iter().map(|point| of_outcome(&point.outcome));
-    exit::fold(points.chain((nothing || unproven || host_failed).then_some(exit::INCONCLUSIVE)))
+    exit::fold(points.chain((nothing || unproven).then_some(exit::INCONCLUSIVE)))
 }

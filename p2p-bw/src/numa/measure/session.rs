@@ -1,4 +1,4 @@
-//! The measuring part of `tplens numa`: one point after another, each kept before the next begins, then host memory by CPUs.
+//! The measuring part of `tplens numa`: one point after another, each kept before the next begins.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,12 +8,11 @@ use program::{Break, Budget, Progress, Recorder};
 use record::caveat::Caveat;
 use record::plan::Plan;
 use record::unit::ByteCount;
-use record::{LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome};
+use record::{Failure, LinkDevice, LinkUse, Numa, NumaEvent, NumaPoint, Outcome};
 use runner::Interrupt;
 use topology::Machine;
 
 use super::args::MeasureArgs;
-use super::host;
 use super::plan::Planned;
 use crate::messages::{Job, Member};
 use crate::numa::{binding, free};
@@ -62,7 +61,7 @@ impl Session<'_> {
         }
         let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
         self.points(planned, &mut measurer, say)?;
-        self.host(&mut measurer, say)?;
+        measurer.finish();
         Ok(())
     }
 
@@ -83,9 +82,7 @@ impl Session<'_> {
             progress.begin(&self.words(point), point.case.key);
             let began = Instant::now();
             let found = match self.refusal(point, &health) {
-                Some(reason) => Finding::without_numbers(Outcome::Skipped {
-                    reason: reason.into(),
-                }),
+                Some(reason) => Finding::without_numbers(Outcome::Skipped { reason }),
                 None => {
                     let job = self.job(point, &budget);
                     self.point(point, &job, measurer, &mut health)?
@@ -147,11 +144,9 @@ impl Session<'_> {
     }
 
     /// Why a point is not measured: its device failed too often, or its node has too little memory free.
-    fn refusal(&self, point: &Planned, health: &Health) -> Option<String> {
-        let name = |_| "the device".to_owned();
-        let given_up = health.refusal(&[Suspect::Device(point.device)], name);
-        if given_up.is_some() {
-            return given_up;
+    fn refusal(&self, point: &Planned, health: &Health) -> Option<Failure> {
+        if let Some((_, why)) = health.left_alone(&[Suspect::Device(point.device)]) {
+            return Some(Health::refusal("the device", why));
         }
         let node = point.place.memory?;
         let free = self.free.get(&node)?;
@@ -186,26 +181,5 @@ impl Session<'_> {
                 .unwrap_or_default(),
             thread_node: point.place.thread,
         }
-    }
-
-    /// Host memory as the CPUs of each node see it.
-    fn host(&mut self, measurer: &mut Measurer<'_>, say: &dyn Fn(&str)) -> Result<(), Break> {
-        let left_out = match (self.chosen.inventory.soft_box.is_some(), self.args.no_host) {
-            (true, _) => Some("a simulated machine has no CPUs"),
-            (_, true) => Some("--no-host"),
-            _ => None,
-        };
-        if let Some(reason) = left_out {
-            let reason = reason.to_owned();
-            self.recorder.add(NumaEvent::HostLeftOut { reason })?;
-            return Ok(());
-        }
-        let recorder = &mut self.recorder;
-        let mut keep = |point| {
-            let point = Box::new(point);
-            recorder.add(NumaEvent::Host { point }).map_err(Break::from)
-        };
-        let samples = self.args.samples as usize;
-        host::measure(self.machine, samples, measurer, say, &mut keep)
     }
 }
