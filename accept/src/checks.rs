@@ -94,7 +94,7 @@ kinds! {
         "Reseat the card; check riser, cable, slot and bifurcation in the BIOS.";
     "link_transitions", Watch, "link changes",
         "Look for AER errors in dmesg; reseat the card or try another slot.";
-    "nvlink", PeerLinks, "NVLink",
+    "nvlink", Inventory, "NVLink",
         "Reset the GPU; nvidia-smi nvlink -s; look for Xid 74; check bridge or baseboard.";
     "h2d_pinned", HostLinks, "host->device",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";

@@ -104,12 +104,11 @@ fn time_that_does_not_suffice_is_told_and_the_box_is_not_accepted() {
             .any(|came| *came == self::came("inconclusive", "not-measured")),
         "{found:?}"
     );
-    // Copies to the host take longer than what there is, copies between the two devices do not.
+    // Copies to the host take longer than what there is.
     assert_eq!(
         found["h2d_pinned box"],
         came("inconclusive", "not-measured")
     );
-    assert_eq!(found["p2p GPU0->GPU1"].0, "pass");
     // 15 s and 30 s to end what is under way.
     assert!(report["took_s"].as_f64().unwrap() < 45.0);
 }
