@@ -132,6 +132,12 @@ pub(crate) struct Forms {
     /// Write the page here, too; it always stands in the result folder.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Write JUnit XML here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a text file for Prometheus's node_exporter here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
     /// Write OCP Test & Validation output 2.0 here: JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) ocp: Option<PathBuf>,

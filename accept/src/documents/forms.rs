@@ -8,7 +8,7 @@ use record::exit;
 use program::show::Show;
 
 use super::shared::redacted;
-use super::{ocp, verdict};
+use super::{junit, ocp, prometheus, verdict};
 use crate::cli::Forms;
 use crate::report::{REPORT_FILE, Report};
 use crate::run::JOURNAL_FILE;
@@ -54,7 +54,9 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
         .map(|(flag, path)| {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
-                _ => ocp::ocp(&handed_on),
+                "--junit" => junit::junit(&handed_on),
+                "--ocp" => ocp::ocp(&handed_on),
+                _ => prometheus::prometheus(&handed_on),
             };
             files::write(path, Ok(form))
         })
@@ -68,7 +70,12 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
 
 /// The files that are asked for, by their flags.
 fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
-    let all = [("--html", &forms.html), ("--ocp", &forms.ocp)];
+    let all = [
+        ("--html", &forms.html),
+        ("--junit", &forms.junit),
+        ("--prometheus", &forms.prometheus),
+        ("--ocp", &forms.ocp),
+    ];
     all.into_iter()
         .filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
 }

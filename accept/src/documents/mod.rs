@@ -1,11 +1,13 @@
-//! What comes out: each result as one document of the crate `view`, and a report as OCP's lines and JSON, without
+//! What comes out: each result as one document of the crate `view`, and a report as JUnit, Prometheus's text file, OCP's lines and JSON, without
 //! identities unless they were asked for. Nothing is judged here.
 
 mod fleet;
 mod forms;
+mod junit;
 mod ocp;
 mod plan;
 mod profile;
+mod prometheus;
 mod shared;
 mod tables;
 #[cfg(test)]

@@ -53,6 +53,17 @@ fn an_accepted_machine_fits_on_a_screen_and_a_page() {
 }
 
 #[test]
+fn junit_and_prometheus_have_the_verdict_and_each_check() {
+    let report = rejected();
+    let xml = super::junit::junit(&report);
+    assert_eq!(xml.matches("<failure").count(), 3);
+    assert_eq!(xml.matches("<testcase").count(), 5);
+    let text = super::prometheus::prometheus(&report);
+    assert!(text.contains("verdict=\"rejected\"} 1\n"));
+    assert!(text.contains("accept_check_bytes_per_second"));
+}
+
+#[test]
 fn nothing_of_others_and_no_identity_is_handed_on() {
     let mut report = rejected();
     report
