@@ -94,13 +94,15 @@ impl Baseline {
                 continue;
             };
             compared.count += comparison.rows.len();
-            let worst = match is_copies {
-                true => 1.0 - threshold.0,
-                false => 1.0 + threshold.0,
-            };
             let rows = comparison.rows.into_iter();
             let worse = rows.filter(|row| row.verdict == Verdict::Regression);
-            compared.worse.extend(worse.map(|row| (row, worst)));
+            compared.worse.extend(worse.map(|row| {
+                let worst = match row.unit.more_is_better() {
+                    true => 1.0 - threshold.0,
+                    false => 1.0 + threshold.0,
+                };
+                (row, worst)
+            }));
         }
         compared
     }

@@ -44,7 +44,7 @@ fn of_device(judging: &Judging<'_>, label: String, own: &[&NvlinkReading]) -> Ch
         use FabricState::{Failed, NotStarted};
         matches!(reading.fabric, Some(NotStarted | Failed))
     });
-    let up = |active: usize| format!("{active} of {links} up");
+    let up = |active: usize| format!("{active} of {} up", links.max(wanted));
     let share = (100 * wanted.saturating_sub(active) + wanted / 2) / wanted.max(1);
     let (came, first) = match () {
         () if active < wanted => {

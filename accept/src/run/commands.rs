@@ -90,7 +90,7 @@ impl Bench<'_> {
         let points = devices.len() * nodes * nodes * 2;
         let budget = (points as f64 * SAMPLES_S).max(1.0);
         let mut words = self.common(devices);
-        words.extend(["--kinds", "pinned", "--no-host", "--budget"].map(str::to_owned));
+        words.extend(["--kinds", "pinned", "--budget"].map(str::to_owned));
         words.push(budget.to_string());
         let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S);
         ("numa", words, seconds)

@@ -160,12 +160,17 @@ impl Run<'_> {
                 &self.args.on,
                 Some(self.backend()),
                 session.folder,
+                scene::LOOKING,
                 self.interrupt,
-            )?;
-            session.findings.links.push(Found {
-                it: again.record,
-                source: again.source,
-            });
+            );
+            match again {
+                Ok(again) => session.findings.links.push(Found {
+                    it: again.record,
+                    source: again.source,
+                }),
+                // What was measured is judged all the same.
+                Err(stop) => outcome = Err(stop),
+            }
         }
         let mut counters = before.until(&scene.counters_after()?);
         // What the kernel shows of a device's own memory counts once, unless the monitor saw more: a reset takes the kernel's back.

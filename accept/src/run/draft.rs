@@ -15,7 +15,13 @@ use crate::cli::On;
 /// Prints the profile.
 pub(crate) fn draft(on: &On, interrupt: &Interrupt) -> Result<u8, Stop> {
     let folder = Folder::passing(passing_folder("accept-draft"));
-    let drafted = scene::look(on, on.backend.as_deref(), &folder, interrupt);
+    let drafted = scene::look(
+        on,
+        on.backend.as_deref(),
+        &folder,
+        scene::LOOKING,
+        interrupt,
+    );
     let text = drafted.and_then(|scene| text(&scene));
     folder.forget();
     Ok(print(&text?))

@@ -33,7 +33,7 @@ pub(crate) struct Scene {
 }
 
 /// How long the programs that only look may take: each has a deadline of its own for a driver that hangs.
-const LOOKING: Duration = Duration::from_secs(120);
+pub(super) const LOOKING: Duration = Duration::from_secs(120);
 
 /// Asks the driver for its devices.
 ///
@@ -43,6 +43,7 @@ pub(crate) fn look(
     on: &On,
     backend: Option<&str>,
     folder: &Folder,
+    limit: Duration,
     interrupt: &Interrupt,
 ) -> Result<Scene, Stop> {
     let place = folder.free(|number| format!("groups/inventory-{number}"));
@@ -51,7 +52,7 @@ pub(crate) fn look(
     let mut words = vec!["--list".to_owned(), "--json".to_owned()];
     words.push(folder.join(&source).display().to_string());
     words.extend(chosen(on, backend));
-    list(&folder.join(&place), &words, interrupt)?;
+    list(&folder.join(&place), &words, limit, interrupt)?;
     let record = load(&folder.join(&source)).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
@@ -145,7 +146,12 @@ impl Scene {
 }
 
 /// Lets `tplens p2p` list the devices.
-fn list(place: &Path, words: &[String], interrupt: &Interrupt) -> Result<(), Stop> {
+fn list(
+    place: &Path,
+    words: &[String],
+    limit: Duration,
+    interrupt: &Interrupt,
+) -> Result<(), Stop> {
     let log = place.join("devices.log");
     let program = Program {
         name: "devices",
@@ -155,7 +161,7 @@ fn list(place: &Path, words: &[String], interrupt: &Interrupt) -> Result<(), Sto
         log: &log,
         is_kept: |_| true,
         grows: &log,
-        deadline: LOOKING,
+        deadline: limit,
     };
     let (code, why) = match child::run(&program, interrupt)? {
         Ended::Exit { code: 0, .. } => return Ok(()),

@@ -1,6 +1,6 @@
 //! How a run begins: what was asked for is checked, its folder is made or opened, and the machine is looked at.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use boxfile::BoxFile;
 use program::show::Show;
@@ -9,7 +9,7 @@ use record::exit;
 use runner::Interrupt;
 use serde::Serialize;
 
-use super::asked::{check, loaded, matches};
+use super::asked::{check, loaded, matches, time_budget};
 use super::commands::GRAPHS_FROM;
 use super::folder::Folder;
 use super::{journal, matching, scene, write};
@@ -23,6 +23,9 @@ use crate::profile::{Loaded, Match};
 use crate::report::{
     BoxVerdict, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
 };
+
+/// What listing the devices may take beyond the budget.
+const LISTING: Duration = Duration::from_secs(20);
 
 /// What no run looks at.
 const NOT_COVERED: [&str; 3] = [
@@ -130,7 +133,14 @@ impl Run<'_> {
     }
 
     fn of(&self, folder: Folder) -> Result<u8, Stop> {
-        let looked = scene::look(&self.args.on, Some(self.backend()), &folder, self.interrupt);
+        let budget = time_budget(self.args, &self.loaded.profile);
+        let looked = scene::look(
+            &self.args.on,
+            Some(self.backend()),
+            &folder,
+            scene::LOOKING.min(budget + LISTING),
+            self.interrupt,
+        );
         let matched = looked.and_then(|scene| {
             matching::check(&self.loaded.profile.name, self.matches, &scene.links)?;
             Ok(scene)

@@ -42,7 +42,6 @@ fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Ran
             } else {
                 "the library"
             };
-            // As --mode takes it.
             let mode = mode.to_string().replace('_', "-");
             format!("{what} was not timed by {by} in mode {mode}")
         })?;

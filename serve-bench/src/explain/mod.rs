@@ -112,8 +112,17 @@ fn deliver<T: Serialize>(
         write(&folder.join(EXPLANATION), &json(found)?)?;
         write(&folder.join(PAGE), &document.html())?;
     }
+    let json_file = wanted
+        .json
+        .as_deref()
+        .filter(|file| *file != Path::new("-"));
     let printed = match wanted.html.as_deref() {
-        Some(file) if file == Path::new("-") => outputs::print(&document.html()),
+        Some(file) if file == Path::new("-") => {
+            if let Some(file) = json_file {
+                write(file, &json(found)?)?;
+            }
+            outputs::print(&document.html())
+        }
         file => exit::fold([
             outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
             crate::show::page(file, document),

@@ -53,9 +53,9 @@ pub(crate) fn run(args: &Args, show: Show, interrupt: &Interrupt) -> Result<u8, 
     }
     let folder = std::env::temp_dir().join(format!("tplens-selftest-{}", std::process::id()));
     let lines = measured(args, &folder, interrupt);
-    // What is left of it is in nobody's way.
-    drop(std::fs::remove_dir_all(&folder));
     let lines = lines?;
+    // What is left of it is in nobody's way; a failure names it.
+    drop(std::fs::remove_dir_all(&folder));
     let exit_code = match lines.iter().all(|line| line.beyond.is_empty()) {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use import::serve::read_all;
+use program::command_line::quoted;
 use program::show::Show;
 use program::{Stop, outputs, result_folder, say_progress};
 use record::{exit, write_whole};
@@ -228,7 +229,12 @@ impl Sweep {
     fn listed(&self, cells: &[Cell], steps: &[Step]) -> Document {
         let server = |group: Group| {
             let command = match self.server(&group) {
-                Needs::Started(spec) => shell(&spec.words),
+                Needs::Started(spec) => {
+                    let variables = spec.environment.iter().map(|(name, value)| {
+                        format!("{}={} ", name.to_string_lossy(), quoted(value))
+                    });
+                    variables.collect::<String>() + &shell(&spec.words)
+                }
                 Needs::Running { url, .. } => url,
             };
             let of_group = cells
