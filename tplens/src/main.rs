@@ -13,7 +13,8 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use program::show::Show;
-use program::{command_line, outputs};
+use program::{command_line, outputs, say};
+use record::exit;
 
 use crate::cli::{OWNERS, Own};
 use crate::kind::Kind;
@@ -52,6 +53,13 @@ fn run(words: &[OsString]) -> u8 {
 fn own(command: Own, show: Show) -> u8 {
     match command {
         Own::Completions { shell } => cli::completions(shell),
+        Own::Show { path, .. } if path.join("study.json").is_file() => {
+            let folder = path.display();
+            say!(
+                "error: {folder} is the folder of a study: open {folder}/report.html, or name a part, such as {folder}/serve-tp1"
+            );
+            exit::USAGE
+        }
         Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),
         Own::Compare { a, b, more } => handed_on(Kind::of(&a).compare(), &[&a, &b], &more, show),
     }

@@ -154,7 +154,7 @@ fn of_ordered(report: &Report) -> Option<String> {
     ))
 }
 
-/// `15 of 17 required checks passed, 2 failed.`
+/// `9 of 17 required checks passed, 6 warn, 2 failed.`
 fn counts(report: &Report) -> String {
     let required = || report.checks.iter().filter(|check| check.required);
     let applies = |check: &&Check| check.reason.code != ReasonCode::NotApplicable;
@@ -163,12 +163,22 @@ fn counts(report: &Report) -> String {
         .filter(|check| check.verdict == Verdict::Fail)
         .count();
     let open = required().filter(|check| check.is_open()).count();
-    let passed = all.saturating_sub(failed + open);
-    match (failed, open) {
-        (0, 0) => format!("all {all} required checks passed."),
-        (_, 0) => format!("{passed} of {all} required checks passed, {failed} failed."),
-        _ => format!("{passed} of {all} required checks passed, {failed} failed, {open} open."),
+    let warn = required()
+        .filter(|check| check.verdict == Verdict::Warn)
+        .count();
+    let passed = all.saturating_sub(failed + open + warn);
+    if passed == all {
+        return format!("all {all} required checks passed.");
     }
+    let others = [(warn, "warn"), (failed, "failed"), (open, "open")];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others: Vec<String> = others
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!(
+        "{passed} of {all} required checks passed, {}.",
+        others.join(", ")
+    )
 }
 
 fn how_it_ended(report: &Report) -> Option<String> {

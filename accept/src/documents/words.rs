@@ -141,7 +141,12 @@ pub(super) fn came_to(check: &Check) -> String {
     let of_limit = match (evidence, &check.limit) {
         (Evidence::Measured { value, .. }, Some(limit)) => match (limit.ceiling, &limit.link) {
             (Some(ceiling), Some(link)) => {
-                Some(format!("{:.0}% of {link}", value / ceiling * 100.0))
+                let ordered = limit.ordered.as_ref().map(|ordered| {
+                    let part = value / ordered.ceiling * 100.0;
+                    format!(", {part:.0}% of {}", ordered.link)
+                });
+                let of = format!("{:.0}% of {link}", value / ceiling * 100.0);
+                Some(of + &ordered.unwrap_or_default())
             }
             (Some(ceiling), None) => Some(format!("{:.0}% of the link", value / ceiling * 100.0)),
             (None, _) if check.verdict != Verdict::Pass => Some(self::limit(limit)),

@@ -79,7 +79,9 @@ fn answer(
         format!("{} {version}", library.name.to_uppercase())
     });
     let library = library.unwrap_or_else(|| "The library".to_owned());
+    let backend = collectives.backend.as_ref();
     let is_normal = match tone {
+        _ if backend.is_some_and(|one| one.name == "host") => "Host memory, no GPU",
         Tone::Bad => "Collectives not normal",
         Tone::Warning => "Collectives not over P2P",
         Tone::Good | Tone::Open => "Collectives normal",

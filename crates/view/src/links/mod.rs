@@ -52,14 +52,23 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
         simulated: record.soft_box(),
         tone,
         answer: answer(links, tone),
-        next: next(tone, is_slow, is_busy),
+        next: next(links, tone, is_slow, is_busy),
         findings,
         sections,
         made_by: crate::run::made_by(record),
     }
 }
 
-fn next(tone: Tone, is_slow: bool, is_busy: bool) -> Vec<Next> {
+fn is_host(links: &Links) -> bool {
+    let backend = links.backend.as_ref();
+    backend.is_some_and(|one| one.name == "host")
+}
+
+fn next(links: &Links, tone: Tone, is_slow: bool, is_busy: bool) -> Vec<Next> {
+    if is_host(links) {
+        let text = "See why no GPU driver answers, where there is a GPU:";
+        return vec![Next::by(text, "tplens doctor -v")];
+    }
     if is_busy {
         return vec![Next::plain("Stop the other work and measure again.")];
     }
@@ -120,9 +129,13 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
         })
         .collect();
     if !between.is_empty() {
-        parts.push(format!("P2P {}", between.join(", ")));
+        let what = match is_host(links) {
+            true => "between its halves",
+            false => "P2P",
+        };
+        parts.push(format!("{what} {}", between.join(", ")));
     }
-    let is_host = links.backend.as_ref().is_some_and(|one| one.name == "host");
+    let is_host = is_host(links);
     let head = match tone {
         _ if is_host => "Host memory, no GPU",
         _ if parts.is_empty() => return vec!["Measured; the numbers are above.".to_owned()],

@@ -40,8 +40,8 @@ pub(crate) fn run(record: &Record, serve: &Serve) -> Document {
         simulated,
         tone: tone(record, &found, summary.is_some()),
         answer: answer(record, serve, summary.as_ref(), &found),
+        next: next(serve, summary.is_some(), &found),
         findings: found,
-        next: next(serve, summary.is_some()),
         sections,
         made_by: format!(
             "{} {}, {}{}",
@@ -150,7 +150,7 @@ fn lengths_asked(serve: &Serve) -> Option<String> {
     Some(format!(" of {input} tokens in, {output} out"))
 }
 
-fn next(serve: &Serve, has_numbers: bool) -> Vec<Next> {
+fn next(serve: &Serve, has_numbers: bool, found: &[Item]) -> Vec<Next> {
     let failed = serve.requests.iter().any(|one| one.error.is_some());
     let is_invalid = serve
         .client
@@ -162,6 +162,11 @@ fn next(serve: &Serve, has_numbers: bool) -> Vec<Next> {
         )]
     } else if failed || !has_numbers {
         vec![Next::plain("Fix what made requests fail, and run again.")]
+    } else if let Some(code) = found.iter().find_map(|item| item.code) {
+        vec![Next::by(
+            "See what the first warning means and what to do:",
+            format!("tplens help {code}"),
+        )]
     } else {
         vec![Next::by(
             "Compare it with another run.",

@@ -132,7 +132,7 @@ fn communication(attribution: &Attribution, digits: usize) -> String {
                 range(free, 2)
             ),
             None => {
-                format!("All-reduce at most {most:.digits$} ms, not distinguishable from zero.")
+                format!("Communication at most {most:.digits$} ms, not distinguishable from zero.")
             }
         },
         (Some(bar), _) if attribution.is_measured() => {
@@ -152,11 +152,11 @@ fn communication(attribution: &Attribution, digits: usize) -> String {
                 None => "the times given",
             };
             format!(
-                "All-reduce at most {most:.digits$} ms, about {:.digits$} by {by}.",
+                "Communication at most {most:.digits$} ms, about {:.digits$} by {by}.",
                 bar.ms.mid
             )
         }
-        (None, _) => format!("All-reduce at most {most:.digits$} ms. Not measured here."),
+        (None, _) => format!("Communication at most {most:.digits$} ms. Not measured here."),
     }
 }
 
@@ -182,11 +182,17 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
             "Not all explained: {} ms have no known cause.",
             range(&unexplained, digits)
         ),
-        (false, false) => "Normal: the parts add up to the step within their intervals.".to_owned(),
+        (false, false) => match attribution.is_measured() {
+            true => "Normal: the parts add up to the step within their intervals.".to_owned(),
+            false => "Normal by published times, grade D: the parts add up to the step.".to_owned(),
+        },
     };
     let is_normal = !is_bound && unexplained.low <= 0.0;
     Some(match (is_normal, path.is_empty()) {
-        (true, false) => format!("Normal here. {path}"),
+        (true, false) => match attribution.is_measured() {
+            true => format!("Normal here. {path}"),
+            false => format!("Normal by published times, grade D. {path}"),
+        },
         (_, true) => verdict,
         (false, false) => format!("{verdict} {path}"),
     })
