@@ -1,4 +1,4 @@
-//! What to measure next: what would leave the interval of communication as it is reported narrowest, the narrowest first and of those alike the quickest; then
+//! What to measure next: what narrows the interval of communication as it is reported by the most ms a minute first; then
 //! what would give communication a figure of its own whose width nothing tells beforehand.
 //!
 //! Reported is the bar of communication where there is one, whatever its grade, else all that the other causes leave. A
@@ -12,8 +12,8 @@ use super::step::{Narrowing, NextStep};
 use crate::attribute::Attribution;
 use crate::inputs::Inputs;
 
-/// Measurements by the width of the reported interval that they leave, of those that leave about as much the quickest first; behind them those that would give communication a figure
-/// of its own, the cheapest first.
+/// Measurements by how much they narrow the reported interval a minute; behind them those that would give communication a figure of its
+/// own, the cheapest first.
 #[must_use]
 pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let reported = Reported::of(attribution);
@@ -46,14 +46,15 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         .filter_map(step)
         .collect();
     steps.sort_by(|a, b| {
-        let by_width = left(a).total_cmp(&left(b));
-        by_width.then(minutes(a).total_cmp(&minutes(b)))
+        let by_pace = pace(b).total_cmp(&pace(a));
+        by_pace.then(minutes(a).total_cmp(&minutes(b)))
     });
     steps
 }
 
-fn left(step: &NextStep) -> f64 {
-    step.narrows.map_or(f64::MAX, |narrows| narrows.after_ms)
+fn pace(step: &NextStep) -> f64 {
+    let narrowed = |of: Narrowing| (of.now_ms - of.after_ms) / minutes(step);
+    step.narrows.map_or(0.0, narrowed)
 }
 
 fn minutes(step: &NextStep) -> f64 {

@@ -116,17 +116,14 @@ fn every_step_says_what_it_takes_and_none_claims_to_widen() {
         assert!(steps.iter().all(|step| step.minutes.is_some()));
         let narrows: Vec<_> = steps.iter().filter_map(|step| step.narrows).collect();
         assert!(narrows.iter().all(|of| of.after_ms <= of.now_ms));
-        // The narrowest comes first; of those within a twentieth of today's width the quickest.
-        let told: Vec<_> = steps.iter().filter(|step| step.narrows.is_some()).collect();
-        for pair in told.windows(2) {
-            let [a, b] = [pair[0], pair[1]].map(|step| step.narrows.unwrap());
-            let is_quicker = pair[0].minutes <= pair[1].minutes;
-            let alike = a.after_ms - b.after_ms <= 0.05 * a.now_ms;
-            assert!(
-                a.after_ms <= b.after_ms || (alike && is_quicker),
-                "{steps:?}"
-            );
-        }
+        // What narrows by the most a minute comes first.
+        let pace = |step: &NextStep| {
+            let of = step.narrows.unwrap();
+            (of.now_ms - of.after_ms) / step.minutes.unwrap()
+        };
+        let told = steps.iter().filter(|step| step.narrows.is_some());
+        let paces: Vec<f64> = told.map(pace).collect();
+        assert!(paces.is_sorted_by(|a, b| a >= b), "{steps:?}");
         // Those without a share stand behind those with one.
         let first = steps.iter().position(|step| step.narrows.is_none());
         assert!(
