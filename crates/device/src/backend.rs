@@ -107,7 +107,7 @@ pub trait Device: Clone {
     /// a simulated one, else of this machine.
     ///
     /// # Errors
-    /// Out of memory, a refused binding, huge pages that are not given, or a kind that the backend does not have.
+    /// Out of memory, or a refused binding.
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer>;
 
     /// Tells a simulated driver on which node of its box the calling thread runs from now on, for what it allocates and copies;

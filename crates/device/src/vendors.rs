@@ -94,8 +94,6 @@ impl Vendor for Amd {
             // which kernels may read stale words, and NumaUser makes it fine-grained (ROCm's clr, hip_memory.cpp): with
             // Coherent it is fine-grained with a node and without.
             pinned: 1 | 0x4000_0000,
-            // And hipHostMallocWriteCombined.
-            write_combined: 1 | 4 | 0x4000_0000,
             // hipHostMallocNumaUser: without it the runtime chooses a node near the GPU, whatever the thread's policy.
             on_node: 0x2000_0000,
             // hipHostMallocCoherent: whatever HIP_HOST_COHERENT says, host and kernel see each other's words.
@@ -142,8 +140,6 @@ impl Vendor for MetaX {
         version: Version::File("Version.txt"),
         host_flags: HostFlags {
             pinned: 0, // mcMallocHostDefault
-            // mcMallocHostWriteCombined: its number is assumed to be CUDA's and HIP's, as the names are the same.
-            write_combined: 4,
             on_node: 0,
             coherent: 0,
         },

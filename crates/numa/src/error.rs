@@ -135,27 +135,6 @@ pub enum NumaError {
         /// The reason.
         errno: Errno,
     },
-    /// There are no huge pages for a region.
-    #[error(
-        "{pages} huge pages of {} were refused{}: {errno}; {}",
-        size(*page_bytes),
-        on(*node),
-        more_huge_pages(*pages, *free, path.as_deref())
-    )]
-    HugePages {
-        /// How many are needed.
-        pages: usize,
-        /// The size of one in bytes.
-        page_bytes: usize,
-        /// The node that was asked for.
-        node: Option<u32>,
-        /// How many are free there, where the kernel says.
-        free: Option<u64>,
-        /// The file that sets how many there are; `None` for transparent ones, which no count limits.
-        path: Option<String>,
-        /// The reason.
-        errno: Errno,
-    },
     /// Another process was not bound, or its memory not moved.
     #[error("{call} of process {pid} was refused: {errno}; {}", process_hint(*errno))]
     Process {
@@ -209,7 +188,6 @@ impl NumaError {
             | Self::Lock { errno, .. }
             | Self::Query { errno, .. }
             | Self::Move { errno, .. }
-            | Self::HugePages { errno, .. }
             | Self::Process { errno, .. }
             | Self::Filter { errno } => Some(*errno),
         }
@@ -222,7 +200,7 @@ impl NumaError {
             Self::Pin { .. } => "sched_setaffinity",
             Self::Policy { .. } => "set_mempolicy",
             Self::Bind { .. } => "mbind",
-            Self::Map { .. } | Self::HugePages { .. } => "mmap",
+            Self::Map { .. } => "mmap",
             Self::Lock { .. } => "mlock",
             Self::Query { .. } | Self::Move { .. } => "move_pages",
             Self::Thread { call, .. } | Self::Process { call, .. } => call,
@@ -252,21 +230,6 @@ fn also(instead: Option<(&'static str, Errno)>) -> String {
     instead.map_or_else(String::new, |(asked, errno)| {
         format!(", and {asked}: {errno}")
     })
-}
-
-/// ` on NUMA node 1`, or nothing.
-fn on(node: Option<u32>) -> String {
-    node.map_or_else(String::new, |node| format!(" on NUMA node {node}"))
-}
-
-/// How to get more huge pages.
-fn more_huge_pages(pages: usize, free: Option<u64>, path: Option<&str>) -> String {
-    let Some(path) = path else {
-        return "see /sys/kernel/mm/transparent_hugepage/enabled, which `never` switches off"
-            .to_owned();
-    };
-    let free = free.map_or_else(String::new, |free| format!("{free} are free; "));
-    format!("{free}as root, write a number that leaves {pages} free to {path}")
 }
 
 /// What to try after a refusal to change another process.
@@ -321,33 +284,6 @@ mod tests {
         assert!(
             said.contains("cpuset") && !said.contains("SYS_NICE"),
             "{said}"
-        );
-    }
-
-    #[test]
-    fn refused_huge_pages_name_the_file_and_the_number() {
-        let mut error = NumaError::HugePages {
-            pages: 8,
-            page_bytes: 2 << 20,
-            node: Some(1),
-            free: Some(3),
-            path: Some("/sys/x/nr_hugepages".into()),
-            errno: Errno(libc::ENOMEM),
-        };
-        assert_eq!(
-            error.to_string(),
-            "8 huge pages of 2 MiB were refused on NUMA node 1: Cannot allocate memory (os error 12); 3 are free; \
-             as root, write a number that leaves 8 free to /sys/x/nr_hugepages"
-        );
-        assert_eq!(error.call(), Some("mmap"));
-        assert_eq!(error.errno().and_then(Errno::name), Some("ENOMEM"));
-        if let NumaError::HugePages { node, path, .. } = &mut error {
-            (*node, *path) = (None, None);
-        }
-        let text = error.to_string();
-        assert!(
-            text.contains("were refused: ") && text.contains("transparent_hugepage"),
-            "{text}"
         );
     }
 

@@ -245,12 +245,9 @@ pub(crate) fn lock_limit() -> Result<Option<u64>, Errno> {
 
 /// A private anonymous region of memory, unmapped when it is dropped.
 ///
-/// It owns `mapped` bytes from `base` on, that nothing else of this process uses; of these, the `bytes` bytes from `start` on,
-/// page aligned, readable and writable, are the region.
+/// It owns `bytes` bytes from `start` on, page aligned, readable and writable, that nothing else of this process uses.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    base: NonNull<u8>,
-    mapped: usize,
     start: NonNull<u8>,
     bytes: usize,
 }
@@ -263,50 +260,15 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps whole pages, all zero and not yet backed by memory; mmap(2). `bytes` is above 0.
     pub(crate) fn new(bytes: usize) -> Result<Self, Errno> {
-        Self::map(bytes, 0)
-    }
-
-    /// The same of huge pages that the administrator has reserved; `bytes` is a multiple of their size.
-    pub(crate) fn of_huge_pages(bytes: usize) -> Result<Self, Errno> {
-        Self::map(bytes, libc::MAP_HUGETLB)
-    }
-
-    /// The same of ordinary pages, with a first address that is a multiple of `alignment`, a power of two.
-    pub(crate) fn aligned(bytes: usize, alignment: usize) -> Result<Self, Errno> {
-        let more = bytes.checked_add(alignment).ok_or(Errno(libc::ENOMEM))?;
-        let mut mapping = Self::map(more, 0)?;
-        let skipped = mapping.base.as_ptr().align_offset(alignment);
-        if skipped > alignment {
-            return Err(Errno(libc::EINVAL));
-        }
-        // SAFETY: `skipped` is at most `alignment`, which the mapping is longer than by `bytes`.
-        mapping.start = unsafe { mapping.base.add(skipped) };
-        mapping.bytes = bytes;
-        Ok(mapping)
-    }
-
-    fn map(bytes: usize, more_flags: c_int) -> Result<Self, Errno> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | more_flags;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: without MAP_FIXED the kernel picks a range that is free; the mapping is ours and unmapped in `drop`.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(Errno::last());
         }
         let start = NonNull::new(start.cast()).ok_or(Errno(libc::ENOMEM))?;
-        Ok(Self {
-            base: start,
-            mapped: bytes,
-            start,
-            bytes,
-        })
-    }
-
-    /// Asks for transparent huge pages, or for memory now (`MADV_HUGEPAGE`, `MADV_POPULATE_WRITE`); madvise(2).
-    pub(crate) fn advise(&self, advice: c_int) -> Result<(), Errno> {
-        // SAFETY: the range is our own mapping, and neither advice changes what it holds.
-        let answer = unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, advice) };
-        check(c_long::from(answer))
+        Ok(Self { start, bytes })
     }
 
     /// Binds the region to nodes before it is touched; mbind(2) with MPOL_BIND.
@@ -360,8 +322,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped in `map`, is unmapped only here, and no slice of it outlives `self`.
-        let answer = unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
+        // SAFETY: the range was mapped in `new`, is unmapped only here, and no slice of it outlives `self`.
+        let answer = unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
         debug_assert_eq!(answer, 0, "munmap of our own mapping");
     }
 }

@@ -13,7 +13,6 @@
 mod binding;
 mod error;
 mod ffi;
-mod huge;
 mod list;
 mod pages;
 mod placement;
@@ -25,7 +24,6 @@ mod thread;
 
 pub use binding::{Applied, Binding, move_process_memory, pin_process};
 pub use error::{Errno, NumaError};
-pub use huge::{HugePages, PageSizes, huge_page_bytes};
 pub use pages::{HostPages, Placement};
 pub use placement::{PagePlacement, SAMPLE_PAGES, answering_call, placement, placement_of_all};
 pub use policy::{MemoryPolicy, PolicyGuard};

@@ -1,11 +1,10 @@
 //! [`HostPages`]: memory of a node of one's choice, touched, locked where asked, and proven.
 //!
-//! It is anonymous memory of ordinary or huge pages: a GPU's library has to register it before the GPU can copy from it at full
+//! It is anonymous memory of ordinary pages: a GPU's library has to register it before the GPU can copy from it at full
 //! rate.
 
 use crate::error::{Errno, NumaError, size};
 use crate::ffi::{self, Mapping};
-use crate::huge::{self, HugePages, PageSizes, huge_page_bytes};
 use crate::placement::{self, PagePlacement, placement, placement_of_all};
 
 /// Where and how memory is wanted.
@@ -15,8 +14,6 @@ pub struct Placement {
     pub node: Option<u32>,
     /// Whether to keep the pages in memory (mlock(2)).
     pub lock: bool,
-    /// Which pages it is made of.
-    pub huge: HugePages,
 }
 
 /// A region of host memory whose pages are all there, freed when it is dropped.
@@ -34,20 +31,16 @@ pub struct HostPages {
 impl HostPages {
     /// Maps `bytes` bytes, binds them to the node, touches every page, locks them, and asks where they are.
     ///
-    /// A refused bind or lock is an error, and so are reserved huge pages of which there are too few. A refused query is kept
-    /// in [`HostPages::proof`], because the memory can be used all the same, and advised huge pages that are not given are
-    /// ordinary ones: see [`HostPages::page_sizes`]. Compare the node's free memory before: the kernel kills a process that
+    /// A refused bind or lock is an error. A refused query is kept in [`HostPages::proof`], because the memory can be used all the same.
+    /// Compare the node's free memory before: the kernel kills a process that
     /// touches more bound memory than the node has. Every byte is 0; a `bytes` of 0 is an error.
     pub fn allocate(bytes: usize, asked: &Placement) -> Result<Self, NumaError> {
         let page_bytes = ffi::page_bytes();
-        let mut mapping = map(bytes, asked.huge, page_bytes)?;
+        let mut mapping = map(bytes, page_bytes)?;
         if let Some(node) = asked.node {
             ffi::node_mask(&[node])
                 .and_then(|mask| mapping.bind(&mask))
                 .map_err(|errno| NumaError::Bind { node, bytes, errno })?;
-        }
-        if asked.huge == HugePages::Reserved {
-            populate(&mapping, asked.node)?;
         }
         mapping.touch(page_bytes);
         if asked.lock {
@@ -64,11 +57,6 @@ impl HostPages {
             asked: *asked,
             proof,
         })
-    }
-
-    /// What pages the region really has.
-    pub fn page_sizes(&self) -> Result<PageSizes, NumaError> {
-        huge::sizes_of(&self.mapping)
     }
 
     /// Moves every page to a node and gives where they are then, asked anew.
@@ -142,74 +130,15 @@ impl HostPages {
     }
 }
 
-/// Whole pages of the kind that is wanted.
-fn map(bytes: usize, kind: HugePages, page_bytes: usize) -> Result<Mapping, NumaError> {
+/// Whole pages.
+fn map(bytes: usize, page_bytes: usize) -> Result<Mapping, NumaError> {
     let refuse = |errno| NumaError::Map { bytes, errno };
+    let whole = bytes.checked_next_multiple_of(page_bytes);
     // 0 bytes cannot be mapped, and what rounds up beyond the address space neither.
-    let whole = |page: usize| {
-        let whole = bytes
-            .checked_next_multiple_of(page)
-            .filter(|&whole| whole > 0);
-        whole.ok_or_else(|| {
-            let zero = if bytes == 0 {
-                libc::EINVAL
-            } else {
-                libc::ENOMEM
-            };
-            refuse(Errno(zero))
-        })
-    };
-    let Some(huge_bytes) = huge_page_bytes(kind) else {
-        return match kind {
-            HugePages::No => Mapping::new(whole(page_bytes)?).map_err(refuse),
-            HugePages::Advised | HugePages::Reserved => Err(no_such_pages(bytes, kind, page_bytes)),
-        };
-    };
-    match kind {
-        HugePages::Reserved => Mapping::of_huge_pages(whole(huge_bytes)?)
-            .map_err(|errno| huge::refused(bytes, huge_bytes, None, errno)),
-        HugePages::No | HugePages::Advised => {
-            let mapping = Mapping::aligned(whole(page_bytes)?, huge_bytes).map_err(refuse)?;
-            mapping
-                .advise(libc::MADV_HUGEPAGE)
-                .map_err(|errno| NumaError::HugePages {
-                    pages: bytes.div_ceil(huge_bytes),
-                    page_bytes: huge_bytes,
-                    node: None,
-                    free: None,
-                    path: None,
-                    errno,
-                })?;
-            Ok(mapping)
-        }
-    }
-}
-
-/// The kernel was built without pages of this kind, or hides their size.
-fn no_such_pages(bytes: usize, kind: HugePages, page_bytes: usize) -> NumaError {
-    let reserved = kind == HugePages::Reserved;
-    NumaError::HugePages {
-        pages: bytes.div_ceil(page_bytes),
-        page_bytes,
-        node: None,
-        free: None,
-        path: reserved.then(|| "/proc/sys/vm/nr_hugepages".to_owned()),
-        errno: Errno(libc::ENOSYS),
-    }
-}
-
-/// Takes the reserved pages now. Too few on the bound node are an error here; touching them would end the process (SIGBUS).
-fn populate(mapping: &Mapping, node: Option<u32>) -> Result<(), NumaError> {
-    let bytes = mapping.as_slice().len();
-    let page_bytes = huge_page_bytes(HugePages::Reserved).unwrap_or(bytes);
-    let refuse = |errno| huge::refused(bytes, page_bytes, node, errno);
-    if node.is_some_and(|node| !huge::enough_free(bytes, page_bytes, node)) {
-        return Err(refuse(Errno(libc::ENOMEM)));
-    }
-    match mapping.advise(libc::MADV_POPULATE_WRITE) {
-        // Linux before 5.14 does not know it; the count of free pages has to do.
-        Ok(()) | Err(Errno(libc::EINVAL)) => Ok(()),
-        Err(_) => Err(refuse(Errno(libc::ENOMEM))),
+    match whole.filter(|whole| *whole > 0) {
+        Some(whole) => Mapping::new(whole).map_err(refuse),
+        None if bytes == 0 => Err(refuse(Errno(libc::EINVAL))),
+        None => Err(refuse(Errno(libc::ENOMEM))),
     }
 }
 

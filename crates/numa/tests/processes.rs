@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use numa::{
-    Binding, HostPages, HugePages, MemoryPolicy, NumaError, Placement, allowed_cpus, allowed_nodes,
-    huge_page_bytes, move_process_memory, pin_process, process_memory, threads,
+    Binding, HostPages, MemoryPolicy, NumaError, Placement, allowed_cpus, allowed_nodes,
+    move_process_memory, pin_process, process_memory, threads,
 };
 
 const MIB: usize = 1 << 20;
@@ -198,56 +198,4 @@ fn pages_move_to_a_node_and_are_proven_there() {
     );
     assert_eq!(pages.proven_node(), Some(0));
     assert!(pages.as_slice().iter().all(|&byte| byte == 9));
-}
-
-#[test]
-fn advised_huge_pages_are_given_whole_or_said_not_to_be() {
-    let Some(huge) = huge_page_bytes(HugePages::Advised) else {
-        return skip("no transparent huge pages");
-    };
-    let asked = Placement {
-        huge: HugePages::Advised,
-        ..Placement::default()
-    };
-    let bytes = 4 * huge;
-    let pages = HostPages::allocate(bytes, &asked).unwrap();
-    assert_eq!(pages.as_ptr() as usize % huge, 0);
-    assert_eq!(pages.len(), bytes);
-    let sizes = pages.page_sizes().unwrap();
-    assert_eq!(sizes.bytes, bytes as u64);
-    // However many there are, the kernel counts them in whole huge pages.
-    assert_eq!(sizes.transparent_bytes % huge as u64, 0);
-    assert!(sizes.transparent_bytes <= sizes.bytes);
-}
-
-#[test]
-fn reserved_huge_pages_are_given_or_the_file_that_sets_their_number_is_named() {
-    let Some(huge) = huge_page_bytes(HugePages::Reserved) else {
-        return skip("no huge pages");
-    };
-    let asked = Placement {
-        node: Some(0),
-        huge: HugePages::Reserved,
-        ..Placement::default()
-    };
-    match HostPages::allocate(huge + 1, &asked) {
-        Ok(pages) => {
-            let sizes = pages.page_sizes().unwrap();
-            // One byte more than a page takes two.
-            assert_eq!(
-                (sizes.page_bytes, sizes.bytes),
-                (huge as u64, 2 * huge as u64)
-            );
-            assert_eq!(sizes.huge_bytes(4096), 2 * huge as u64);
-            assert_eq!(pages.len(), huge + 1);
-        }
-        Err(error @ NumaError::HugePages { pages: 2, .. }) => {
-            let said = error.to_string();
-            assert!(
-                said.contains("nr_hugepages") && said.contains("leaves 2 free"),
-                "{said}"
-            );
-        }
-        Err(error) => assert!(error.is_forbidden(), "{error}"),
-    }
 }

@@ -16,7 +16,7 @@ use process::{Facts, facts};
 fn of_one() -> impl Facts {
     facts![
         facts::a_copy_moves_what_it_should_and_nothing_else,
-        facts::a_copy_reaches_every_kind_of_locked_host_memory,
+        facts::a_copy_reaches_locked_host_memory,
         facts::a_fill_writes_the_pattern_of_the_host_or_its_complement,
         facts::a_check_finds_the_first_wrong_word,
         facts::a_burn_of_any_length_has_the_sums_that_it_must_have,

@@ -173,13 +173,10 @@ impl backend::Device for Device {
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
         match kind {
             HostKind::Pageable => HostBuffer::from_pages_of(self.nodes, kind, bytes, node),
-            HostKind::Registered | HostKind::HugePages => {
-                memory::registered(&self.context, (self.nodes, kind), bytes, node)
-            }
-            HostKind::Pinned | HostKind::WriteCombined => {
+            HostKind::Pinned => {
                 // The driver allocates the pages in this thread, so the thread's policy decides on the node.
                 let policy = self.nodes.policy(node)?;
-                let memory = memory::pinned(&self.context, bytes, kind == HostKind::WriteCombined)?;
+                let memory = memory::pinned(&self.context, bytes)?;
                 drop(policy);
                 HostBuffer::placed(memory, kind, node, self.nodes)
             }
@@ -223,7 +220,7 @@ impl backend::Device for Device {
     }
 
     fn flag(&self) -> Result<HostFlag> {
-        memory::pinned(&self.context, FLAG_BYTES, false).map(HostFlag::new)
+        memory::pinned(&self.context, FLAG_BYTES).map(HostFlag::new)
     }
 
     fn try_module(&self, image: &CStr) -> Result<()> {

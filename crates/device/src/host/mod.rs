@@ -172,15 +172,7 @@ impl backend::Device for Device {
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
-        match kind {
-            HostKind::Pageable | HostKind::Pinned | HostKind::HugePages => {
-                HostBuffer::from_pages(kind, bytes, node)
-            }
-            HostKind::WriteCombined | HostKind::Registered => Err(DeviceError::Unsupported {
-                what: "write-combined or registered memory",
-                why: "the host backend has no driver to map it".to_owned(),
-            }),
-        }
+        HostBuffer::from_pages(kind, bytes, node)
     }
 
     /// A stream works on that CPU of the node which has the fewest, the device's own one first.

@@ -21,7 +21,7 @@ pub struct KernelCode {
 pub enum Argument<'a, M> {
     /// The address of device memory at an offset, of the stream's device or of a peer whose access was enabled.
     Device(&'a M, usize),
-    /// The device's address of pinned, write-combined or registered host memory at an offset.
+    /// The device's address of pinned host memory at an offset.
     Host(&'a HostBuffer, usize),
     /// The device's address of a flag's word that the host writes.
     Flag(&'a HostFlag),

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use super::access::{Access, Held};
 use super::kind::HostKind;
-use super::pages;
 use crate::error::Result;
 use crate::nodes::Nodes;
 
@@ -113,7 +112,7 @@ impl HostBuffer {
         Self::from_pages_of(Nodes::Machine, kind, bytes, node)
     }
 
-    /// Pages from the kernel; a simulated driver is told where they are on its box, and that they are huge.
+    /// Pages from the kernel; a simulated driver is told where they are on its box.
     pub(crate) fn from_pages_of(
         nodes: Nodes,
         kind: HostKind,
@@ -121,38 +120,18 @@ impl HostBuffer {
         node: Option<u32>,
     ) -> Result<Self> {
         let (mut pages, soft) = match nodes {
-            Nodes::Machine => (pages::of_machine(kind, bytes, node)?, None),
+            Nodes::Machine => (of_machine(kind, bytes, node)?, None),
             Nodes::Soft(soft) => {
                 let pages = numa::HostPages::allocate(bytes, &numa::Placement::default())?;
                 (pages, Some(soft))
             }
         };
         let start = NonNull::from(pages.as_mut_slice()).cast();
-        let huge = kind == HostKind::HugePages;
-        let told = soft.map(|soft| soft.tell(start, bytes, node, huge));
+        let told = soft.map(|soft| soft.tell(start, bytes, node));
         // The fields of a tuple are dropped in order: what was told of the pages is forgotten before they go.
         let owner = Box::new((told.transpose()?, pages));
         // SAFETY: `pages` maps `bytes` zeroed bytes at `start` for as long as it lives, wherever it is moved; the owner is
         // the only one that has it from here on, and uses it in Drop only.
-        let memory = unsafe { HostMemory::new(start, bytes, owner) };
-        Ok(Self::of(memory, kind, nodes))
-    }
-
-    /// Pages of a registered kind that `register` gives to a driver; dropping what it returned takes them back, which is done
-    /// before the pages go.
-    pub(crate) fn registered<G: Any + Send + Sync>(
-        (nodes, kind): (Nodes, HostKind),
-        bytes: usize,
-        node: Option<u32>,
-        register: impl FnOnce(NonNull<u8>, usize) -> Result<G>,
-    ) -> Result<Self> {
-        let pages = Self::from_pages_of(nodes, kind, bytes, node)?;
-        let start = pages.memory.pointer();
-        let guard = register(start, bytes)?;
-        // The fields of a tuple are dropped in order.
-        let owner = Box::new((guard, pages));
-        // SAFETY: `pages` holds `bytes` initialised bytes at `start` for as long as it lives, nobody else has a clone of it,
-        // and the owner does not touch them.
         let memory = unsafe { HostMemory::new(start, bytes, owner) };
         Ok(Self::of(memory, kind, nodes))
     }
@@ -211,13 +190,24 @@ impl HostBuffer {
     }
 }
 
+/// Pages on a node of this machine.
+fn of_machine(
+    kind: HostKind,
+    bytes: usize,
+    node: Option<u32>,
+) -> std::result::Result<numa::HostPages, numa::NumaError> {
+    let placement = numa::Placement {
+        node,
+        lock: kind == HostKind::Pinned,
+    };
+    numa::HostPages::allocate(bytes, &placement)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::DeviceError;
     use crate::memory::InFlight;
-
-    const REGISTERED: (Nodes, HostKind) = (Nodes::Machine, HostKind::Registered);
 
     fn buffer(bytes: usize) -> HostBuffer {
         HostBuffer::from_pages(HostKind::Pageable, bytes, None).unwrap()
@@ -294,36 +284,6 @@ mod tests {
             buffer.proven_node().ok(),
             "{answer:?}"
         );
-    }
-
-    #[test]
-    fn registered_pages_are_taken_back_before_they_go() {
-        struct Registration(usize, Arc<std::sync::Mutex<Vec<u8>>>);
-        impl Drop for Registration {
-            fn drop(&mut self) {
-                // SAFETY: the address of the buffer's first byte, whose pages must still be there: else this faults.
-                let first = unsafe { *(self.0 as *const u8) };
-                self.1.lock().unwrap().push(first);
-            }
-        }
-        let seen = Arc::default();
-        let buffer = HostBuffer::registered(REGISTERED, 4096, None, |start, bytes| {
-            assert_eq!(bytes, 4096);
-            Ok(Registration(start.as_ptr() as usize, Arc::clone(&seen)))
-        });
-        let buffer = buffer.unwrap();
-        assert_eq!(buffer.kind(), HostKind::Registered);
-        buffer.with_bytes(|bytes| bytes[0] = 42).unwrap();
-        drop(buffer);
-        assert_eq!(*seen.lock().unwrap(), [42]);
-    }
-
-    #[test]
-    fn pages_that_are_not_registered_are_an_error() {
-        let refused = HostBuffer::registered(REGISTERED, 64, None, |_, _| -> Result<()> {
-            Err(DeviceError::EventNotReady)
-        });
-        assert!(matches!(refused, Err(DeviceError::EventNotReady)));
     }
 
     #[test]

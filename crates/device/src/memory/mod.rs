@@ -4,7 +4,6 @@ mod access;
 mod ffi;
 mod holding;
 mod kind;
-mod pages;
 
 pub(crate) use access::{Access, Held, InFlight};
 pub use ffi::HostBuffer;

@@ -18,7 +18,6 @@ const NOWHERE: c_int = -1;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SoftNodes {
     place: PlaceCall,
-    huge: RangeCall,
     node_of: RangeCall,
     run_on: RunCall,
 }
@@ -28,14 +27,11 @@ impl SoftNodes {
     pub(super) fn find(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Option<Self> {
         let address = |name| address(name).filter(|address| !address.is_null());
         let place = address(b"tplens_soft_place")?;
-        let huge = address(b"tplens_soft_huge")?;
         let node_of = address(b"tplens_soft_node_of")?;
         let run_on = address(b"tplens_soft_run_on")?;
         Some(Self {
             // SAFETY: only our simulated drivers export this name, as `int (void *, size_t, int)`; it is not null.
             place: unsafe { transmute::<*const c_void, PlaceCall>(place) },
-            // SAFETY: as above, as `int (void *, size_t)`.
-            huge: unsafe { transmute::<*const c_void, RangeCall>(huge) },
             // SAFETY: as above, as `int (void *, size_t)`.
             node_of: unsafe { transmute::<*const c_void, RangeCall>(node_of) },
             // SAFETY: as above, as `int (int)`.
@@ -52,12 +48,6 @@ impl SoftNodes {
     ) -> Result<(), Errno> {
         // SAFETY: it notes the range and does not touch its bytes; any node that is none is an error number.
         answer(unsafe { (self.place)(start.as_ptr().cast(), bytes, number(node)) })
-    }
-
-    /// Says that a range of memory is huge pages.
-    pub(super) fn huge_raw(self, start: NonNull<u8>, bytes: usize) -> Result<(), Errno> {
-        // SAFETY: it notes the range and does not touch its bytes.
-        answer(unsafe { (self.huge)(start.as_ptr().cast(), bytes) })
     }
 
     /// Where a range of memory is; `None` where it was put on no node.

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 pub(crate) use ffi::SoftNodes;
 use ffi::Told;
-use numa::{Errno, MemoryPolicy, NumaError, PolicyGuard};
+use numa::{MemoryPolicy, NumaError, PolicyGuard};
 
 use crate::error::{DeviceError, Result};
 
@@ -93,21 +93,8 @@ impl SoftNodes {
     }
 
     /// Tells of pages that the driver has not made; it forgets them when the answer is dropped, which is before they go.
-    pub(crate) fn tell(
-        self,
-        start: NonNull<u8>,
-        bytes: usize,
-        node: Option<u32>,
-        huge: bool,
-    ) -> Result<Told> {
+    pub(crate) fn tell(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<Told> {
         let told = Told::new(self, start);
-        if huge {
-            let refused = |errno: Errno| DeviceError::Unsupported {
-                what: "memory of huge pages",
-                why: format!("the simulated driver refused it: {errno}"),
-            };
-            self.huge_raw(start, bytes).map_err(refused)?;
-        }
         if let Some(node) = node {
             self.place(start, bytes, node)?;
         }

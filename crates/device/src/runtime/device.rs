@@ -169,11 +169,7 @@ impl<V: Vendor> backend::Device for Device<V> {
         let nodes = self.context.library.nodes;
         let wish = match kind {
             HostKind::Pageable => return HostBuffer::from_pages_of(nodes, kind, bytes, node),
-            HostKind::Registered | HostKind::HugePages => {
-                return memory::registered(&self.context, kind, bytes, node);
-            }
             HostKind::Pinned => HostWish::Pinned,
-            HostKind::WriteCombined => HostWish::WriteCombined,
         };
         // The runtime allocates the pages in this thread, so the thread's policy decides on the node where the runtime
         // heeds it.

@@ -55,8 +55,6 @@ pub(crate) enum Version {
 pub(crate) struct HostFlags {
     /// Page-locked and usable by all devices.
     pub(crate) pinned: u32,
-    /// The same, not cached by the host.
-    pub(crate) write_combined: u32,
     /// Added where a NUMA node is asked for.
     pub(crate) on_node: u32,
     /// Added where host and kernel use words at the same time.

@@ -1,32 +1,13 @@
 //! Facts about copies between the host and a device and within a device.
 #![expect(clippy::unwrap_used, reason = "facts are tests")]
 
-use device::host::Host;
 use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Stream};
 
 use crate::bed::{Bed, LARGE, touch};
 
 /// Every kind of host memory.
-pub(crate) const KINDS: [HostKind; 5] = [
-    HostKind::Pageable,
-    HostKind::Pinned,
-    HostKind::WriteCombined,
-    HostKind::Registered,
-    HostKind::HugePages,
-];
-
-fn needs_a_driver(kind: HostKind) -> bool {
-    matches!(kind, HostKind::WriteCombined | HostKind::Registered)
-}
-
-/// Whether an error says that this machine gave no huge pages.
-pub(crate) fn lacks_huge_pages(error: &DeviceError) -> bool {
-    matches!(
-        error,
-        DeviceError::HostMemory(numa::NumaError::HugePages { .. })
-    )
-}
+pub(crate) const KINDS: [HostKind; 2] = [HostKind::Pageable, HostKind::Pinned];
 
 pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
@@ -40,18 +21,6 @@ pub(crate) fn every_kind_of_host_memory_goes_both_ways<B: Backend>(backend: &B) 
                 (Err(DeviceError::HostMemory(numa::NumaError::Lock { .. })), _)
                 | (_, Err(DeviceError::HostMemory(numa::NumaError::Lock { .. })))
                     if kind == HostKind::Pinned =>
-                {
-                    continue;
-                }
-                // Nobody is there to map it.
-                (Err(DeviceError::Unsupported { .. }), Err(DeviceError::Unsupported { .. }))
-                    if B::NAME == Host::NAME && needs_a_driver(kind) =>
-                {
-                    continue;
-                }
-                // A machine may have no huge page free; nothing else may be given in its stead.
-                (Err(refused), _) | (_, Err(refused))
-                    if kind == HostKind::HugePages && lacks_huge_pages(&refused) =>
                 {
                     continue;
                 }

@@ -118,35 +118,33 @@ fn add(file: &mut LinkFile, point: &Point, links: &Links) {
     if let Some((why, seen)) = point.outcome.unmeasured() {
         return trouble(why.into(), seen);
     }
-    match &point.outcome {
-        Outcome::Measured {
-            quantities,
-            placement,
-            ..
-        } => {
-            let all = quantities.iter().filter(|named| {
-                let value = named.quantity.value;
-                value.is_finite() && value > 0.0
-            });
-            file.values.extend(all.map(|named| {
-                LinkValue {
-                    ends: LinkEnds {
-                        test: test.clone(),
-                        from,
-                        to,
-                        name: name_of(point, &named.name, links),
-                    },
-                    is_judged: judged(quantities).any(|judged| judged.name == named.name),
-                    bytes: Some(point.bytes),
-                    node: placement
-                        .as_ref()
-                        .and_then(|placement: &Placement| placement.proven),
-                    source: test.clone(),
-                    ..of_quantity(named)
-                }
-            }));
-        }
-        _ => {}
+    if let Outcome::Measured {
+        quantities,
+        placement,
+        ..
+    } = &point.outcome
+    {
+        let all = quantities.iter().filter(|named| {
+            let value = named.quantity.value;
+            value.is_finite() && value > 0.0
+        });
+        file.values.extend(all.map(|named| {
+            LinkValue {
+                ends: LinkEnds {
+                    test: test.clone(),
+                    from,
+                    to,
+                    name: name_of(point, &named.name, links),
+                },
+                is_judged: judged(quantities).any(|judged| judged.name == named.name),
+                bytes: Some(point.bytes),
+                node: placement
+                    .as_ref()
+                    .and_then(|placement: &Placement| placement.proven),
+                source: test.clone(),
+                ..of_quantity(named)
+            }
+        }));
     }
 }
 

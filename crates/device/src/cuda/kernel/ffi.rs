@@ -155,8 +155,7 @@ fn resolve(
         Argument::Host(buffer, _) if buffer.kind() == HostKind::Pageable => {
             return Err(DeviceError::Argument {
                 what: "pageable host memory",
-                why: "no kernel reaches it; allocate it pinned, write-combined or registered"
-                    .to_owned(),
+                why: "no kernel reaches it; allocate it pinned".to_owned(),
             });
         }
         Argument::Host(buffer, offset) => (

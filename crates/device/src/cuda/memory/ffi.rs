@@ -8,11 +8,9 @@ use std::sync::Arc;
 use crate::cuda::raw as sys;
 
 use crate::cuda::context::Context;
-use crate::cuda::library::{check, check_memory, require};
+use crate::cuda::library::{check, check_memory};
 use crate::error::{DeviceError, Result};
-use crate::memory::HostKind;
-use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
-use crate::nodes::Nodes;
+use crate::memory::{Access, Held, HostMemory, check_range};
 
 /// Memory on a device.
 #[derive(Debug)]
@@ -72,19 +70,13 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// Page-locked host memory that every context may use, all zero; not cached by the host where it is write-combined.
-pub(in crate::cuda) fn pinned(
-    context: &Arc<Context>,
-    bytes: usize,
-    write_combined: bool,
-) -> Result<HostMemory> {
+/// Page-locked host memory that every context may use, all zero.
+pub(in crate::cuda) fn pinned(context: &Arc<Context>, bytes: usize) -> Result<HostMemory> {
     const MAPPED: u32 = 1 | 2; // CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
-    const WRITE_COMBINED: u32 = 4; // CU_MEMHOSTALLOC_WRITECOMBINED
-    let flags = MAPPED | if write_combined { WRITE_COMBINED } else { 0 };
     context.bind()?;
     let mut pointer: *mut c_void = ptr::null_mut();
     // SAFETY: cuda.h: `cuMemHostAlloc(void **, size_t, unsigned int)` writes one pointer; freed by `Pinned`.
-    let code = unsafe { sys::cuMemHostAlloc(&raw mut pointer, bytes, flags) };
+    let code = unsafe { sys::cuMemHostAlloc(&raw mut pointer, bytes, MAPPED) };
     check_memory("cuMemHostAlloc", code, bytes, "pinned host memory")?;
     let Some(start) = NonNull::new(pointer.cast::<u8>()) else {
         return Err(DeviceError::Vendor {
@@ -119,50 +111,7 @@ impl Drop for Pinned {
     }
 }
 
-/// Pages of a registered kind that the driver locked and mapped for every context.
-pub(in crate::cuda) fn registered(
-    context: &Arc<Context>,
-    what: (Nodes, HostKind),
-    bytes: usize,
-    node: Option<u32>,
-) -> Result<HostBuffer> {
-    const FLAGS: u32 = 1 | 2; // CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP
-    require(&["cuMemHostRegister_v2", "cuMemHostUnregister"])?;
-    HostBuffer::registered(what, bytes, node, |start, bytes| {
-        context.bind()?;
-        // SAFETY: cuda.h: `cuMemHostRegister(void *, size_t, unsigned int)`; the pages are there until `Registration`, which
-        // unregisters them, was dropped.
-        let code = unsafe { sys::cuMemHostRegister_v2(start.as_ptr().cast(), bytes, FLAGS) };
-        check_memory(
-            "cuMemHostRegister_v2",
-            code,
-            bytes,
-            "registered host memory",
-        )?;
-        Ok(Registration {
-            address: start.as_ptr() as usize,
-            context: Arc::clone(context),
-        })
-    })
-}
-
-/// Takes registered pages back from the driver.
-struct Registration {
-    address: usize,
-    context: Arc<Context>,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        if self.context.bind().is_ok() {
-            // SAFETY: cuda.h: `cuMemHostUnregister(void *)`; registered by cuMemHostRegister in `registered`, taken back
-            // once. Streams hold what they use until they were waited for, and `HostMemory` keeps this value until then.
-            let _ = unsafe { sys::cuMemHostUnregister(self.address as *mut c_void) };
-        }
-    }
-}
-
-/// The address at which kernels reach pinned, write-combined or registered host memory from an offset on.
+/// The address at which kernels reach pinned host memory from an offset on.
 ///
 /// It is the host's own for pinned memory only (CUDA driver API, unified addressing), so the driver is asked.
 pub(in crate::cuda) fn address_on_device(

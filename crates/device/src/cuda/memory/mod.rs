@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::{DeviceMemory, address_on_device, pinned, registered};
+pub(super) use ffi::{DeviceMemory, address_on_device, pinned};

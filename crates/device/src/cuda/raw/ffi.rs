@@ -142,8 +142,6 @@ functions! {
     cuMemFree_v2(address: CUdeviceptr);
     cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: c_uint);
     cuMemFreeHost(address: *mut c_void);
-    cuMemHostRegister_v2(address: *mut c_void, bytes: usize, flags: c_uint);
-    cuMemHostUnregister(address: *mut c_void);
     cuMemHostGetDevicePointer_v2(device: *mut CUdeviceptr, host: *mut c_void, flags: c_uint);
     cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);

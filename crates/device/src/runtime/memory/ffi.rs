@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::super::context::Context;
 use crate::error::{DeviceError, Result};
-use crate::memory::HostKind;
-use crate::memory::{Access, Held, HostBuffer, HostMemory, check_range};
+use crate::memory::{Access, Held, HostMemory, check_range};
 
 /// Memory on a device.
 pub(crate) struct DeviceMemory {
@@ -98,8 +97,6 @@ fn not_null(pointer: *mut c_void, call: &'static str) -> Result<NonNull<u8>> {
 pub(in crate::runtime) enum HostWish {
     /// Copies.
     Pinned,
-    /// Copies, not cached by the host.
-    WriteCombined,
     /// Words that host and kernels use at the same time.
     Shared,
 }
@@ -118,7 +115,6 @@ pub(in crate::runtime) fn host(
     let flags = &library.table.host_flags;
     let wished = match wish {
         HostWish::Pinned => flags.pinned,
-        HostWish::WriteCombined => flags.write_combined,
         HostWish::Shared => flags.pinned | flags.coherent,
     };
     let node = if on_node { flags.on_node } else { 0 };
@@ -151,49 +147,6 @@ impl Drop for Allocated {
         if let (Some(call), Ok(())) = (free, self.context.bind()) {
             // SAFETY: hip_runtime_api.h: `hipHostFree(void *)`; from hipHostMalloc in `host`, freed once. Streams hold what
             // they copy until they were waited for, and `HostMemory` keeps this value until then.
-            let _ = unsafe { call(self.address as *mut c_void) };
-        }
-    }
-}
-
-/// Pages of a registered kind on a node, given to the runtime to lock and map.
-pub(in crate::runtime) fn registered(
-    context: &Arc<Context>,
-    kind: HostKind,
-    bytes: usize,
-    node: Option<u32>,
-) -> Result<HostBuffer> {
-    const DEFAULT: u32 = 0; // hipHostRegisterDefault: mapped and portable on AMD's runtime
-    let library = context.library;
-    let function = &library.functions.host_register;
-    let call = library.need(function)?;
-    // What cannot be given back must not be taken.
-    library.need(&library.functions.host_unregister)?;
-    HostBuffer::registered((library.nodes, kind), bytes, node, |start, bytes| {
-        context.bind()?;
-        // SAFETY: hip_runtime_api.h: `hipHostRegister(void *, size_t, unsigned int)`; the pages are there until `Registration`,
-        // which gives them back, was dropped.
-        let code = unsafe { call(start.as_ptr().cast(), bytes, DEFAULT) };
-        library.check_memory(function.name, code, bytes, "registered host memory")?;
-        Ok(Registration {
-            address: start.as_ptr() as usize,
-            context: Arc::clone(context),
-        })
-    })
-}
-
-/// Takes registered memory back from the runtime.
-struct Registration {
-    address: usize,
-    context: Arc<Context>,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        let unregister = self.context.library.functions.host_unregister.call;
-        if let (Some(call), Ok(())) = (unregister, self.context.bind()) {
-            // SAFETY: hip_runtime_api.h: `hipHostUnregister(void *)`; registered in `registered`, once. No queued work uses it, as
-            // `HostMemory` keeps this value until its streams were waited for.
             let _ = unsafe { call(self.address as *mut c_void) };
         }
     }

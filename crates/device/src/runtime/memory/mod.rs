@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::{DeviceMemory, HostWish, device_address, host, registered};
+pub(super) use ffi::{DeviceMemory, HostWish, device_address, host};

@@ -56,8 +56,6 @@ symbols! {
     free: "Free" => unsafe extern "C" fn(*mut c_void) -> Code;
     host_alloc: "HostMalloc" => unsafe extern "C" fn(*mut *mut c_void, usize, c_uint) -> Code;
     host_free: "HostFree" => unsafe extern "C" fn(*mut c_void) -> Code;
-    host_register: "HostRegister" => unsafe extern "C" fn(*mut c_void, usize, c_uint) -> Code;
-    host_unregister: "HostUnregister" => unsafe extern "C" fn(*mut c_void) -> Code;
     host_address: "HostGetDevicePointer" => unsafe extern "C" fn(*mut *mut c_void, *mut c_void, c_uint) -> Code;
     copy: "MemcpyAsync" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, c_uint, Handle) -> Code;
     copy_peer: "MemcpyPeerAsync" => unsafe extern "C" fn(*mut c_void, c_int, *const c_void, c_int, usize, Handle) -> Code;
