@@ -8,8 +8,9 @@ use program::Stop;
 use super::arm::Arm;
 use super::launch::SHIM_LOG;
 use super::plan::Plan;
+use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::study::embedded;
-use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
+use crate::study::engines::ServerCommand;
 use crate::study::steps::{first, visible};
 
 impl Plan<'_> {

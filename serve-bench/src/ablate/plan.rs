@@ -13,7 +13,8 @@ use super::arm::{Arm, Row, Soft};
 use super::place::Place;
 use super::soft;
 use super::table::ROWS;
-use crate::study::engines::{NO_OWN_ALL_REDUCE, ServerCommand};
+use crate::explain::NO_OWN_ALL_REDUCE;
+use crate::study::engines::ServerCommand;
 use crate::study::room::no_room;
 
 /// Below this part a simulated machine's arm changes nothing that the box's noise leaves to be seen.

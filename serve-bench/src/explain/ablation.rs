@@ -10,7 +10,8 @@ use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
-use super::{documents, json, write};
+use super::deliver::{json, write};
+use super::documents;
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";

@@ -7,9 +7,10 @@ use clap::{Args, ValueEnum};
 use import::serve::accepted_keys;
 use tp_plan::Engine;
 
+use super::engine_flags::EngineFlags;
 use super::logs::EngineLogFile;
 use super::pair_args::PairArgs;
-use super::sources::{EngineFlags, EvidenceFiles, Sources};
+use super::sources::{EvidenceFiles, Sources};
 
 /// Explains from result files why several GPUs give what they give against one, against fewer, or over another link: ours,
 /// vLLM's, and those of other clients.

@@ -9,9 +9,10 @@ use record::exit;
 use record::{Links, Payload, load};
 
 use super::args::ExplainArgs;
+use super::deliver::{SEED, Wanted, deliver};
+use super::documents;
 use super::pair_args::{PairArgs, Peer, physical};
 use super::sources::once_each;
-use super::{SEED, Wanted, deliver, documents};
 
 /// What the command line says of one side.
 struct Said<'a> {

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::boxes::{measured, of_file, of_gpu};
+use super::engine_flags::EngineFlags;
 use super::logs::{self, EngineLogFile};
-use crate::study::engines::NO_OWN_ALL_REDUCE;
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
 use import::serve::{Samples, Throttle};
@@ -12,7 +12,7 @@ use import::{ServeRun, collectives, serve, trace};
 use program::say;
 use record::{Payload, load};
 use topology::PcieLink;
-use tp_plan::{Engine, EngineFacts, ModelFacts, Surroundings, Vendor};
+use tp_plan::{ModelFacts, Surroundings, Vendor};
 
 /// What the user named.
 #[derive(Debug, Clone, Default)]
@@ -52,46 +52,6 @@ pub(crate) struct EvidenceFiles {
     pub(crate) half: Vec<PathBuf>,
     /// Kernel sums of traced steps.
     pub(crate) trace: Option<PathBuf>,
-}
-
-/// How an engine was started, as far as its flags say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct EngineFlags {
-    /// Whose rules hold; vLLM's where nobody says.
-    pub(crate) engine: Option<Engine>,
-    /// Whether the user named it.
-    pub(crate) stated: bool,
-    /// Without graphs.
-    pub(crate) eager: bool,
-    /// Limit of sequences.
-    pub(crate) max_num_seqs: Option<u32>,
-    /// Limit of tokens a step.
-    pub(crate) max_batched_tokens: Option<u32>,
-    /// Told to leave every all-reduce to the library.
-    pub(crate) library_only: bool,
-    /// Bytes of an element of the cache, where they are set.
-    pub(crate) kv_cache_bytes: Option<u32>,
-}
-
-impl EngineFlags {
-    /// What they make of the engine's rules at a size.
-    pub(crate) fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
-        let engine = self.engine.unwrap_or(Engine::Vllm);
-        let mut facts = EngineFacts::of(engine, tp, around);
-        if let Some(tokens) = self.max_batched_tokens {
-            facts = facts.with_max_batched_tokens(tokens);
-        }
-        if let Some(sequences) = self.max_num_seqs {
-            facts = facts.with_max_num_seqs(sequences);
-        }
-        if self.eager {
-            facts = facts.with_eager();
-        }
-        if self.library_only {
-            facts = facts.with_library_only(NO_OWN_ALL_REDUCE);
-        }
-        facts
-    }
 }
 
 impl Sources {

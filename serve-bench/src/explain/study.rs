@@ -10,9 +10,11 @@ use program::show::Show;
 use record::exit;
 use view::{Document, Section};
 
+use super::deliver::{PAGE, code, json, write};
+use super::documents;
+use super::explained::explained;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
-use super::{PAGE, code, documents, explained, json, write};
 
 /// One size of a study, with what was measured of it.
 #[derive(Debug, Clone)]

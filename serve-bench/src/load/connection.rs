@@ -20,6 +20,7 @@ use nix::sys::socket::{
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use super::arrival::Arrival;
 use super::clock::Clock;
 use super::tls::{Filter, Trust};
 
@@ -37,22 +38,6 @@ pub(super) struct Connection {
     stamping: bool,
     /// Of a server at an `https://` address.
     tls: Option<Box<RefCell<Filter>>>,
-}
-
-/// When bytes came.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Arrival {
-    /// After the read.
-    pub(super) read: Instant,
-    /// When the kernel received the last of them, not after the read; `None` where it did not say.
-    pub(super) received: Option<Instant>,
-}
-
-impl Arrival {
-    /// The kernel's instant, and without one that of the read.
-    pub(super) fn at(&self) -> Instant {
-        self.received.unwrap_or(self.read)
-    }
 }
 
 /// How far a request was written.

@@ -10,7 +10,7 @@ use openai::{Carries, Event, LineTooLong, MAX_LINE_BYTES, Reader, Seen, Usage, l
 use record::RequestErrorKind;
 
 use super::MAX_MODEL_BYTES;
-use super::reply::Broke;
+use super::broke::Broke;
 
 /// Bytes that are kept of what may not be a stream.
 const OPENING_BYTES: usize = 4 << 10;

@@ -4,7 +4,7 @@ use std::io;
 
 use openai::{Body, Head, NotHttp, words};
 
-use super::reply::Broke;
+use super::broke::Broke;
 
 /// No reply of a serving engine is larger; one that is, is given up.
 const MAX_REPLY_BYTES: u64 = 1 << 30;

@@ -1,6 +1,8 @@
 //! `tplens serve run`: the load generator.
 
 mod args;
+mod arrival;
+mod broke;
 mod budget;
 mod client;
 mod clock;

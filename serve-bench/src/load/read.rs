@@ -9,8 +9,9 @@ use std::time::Instant;
 use openai::words;
 use record::{RequestError, RequestErrorKind, ServeRequest, TokenCount};
 
+use super::broke::Broke;
 use super::content::Failure;
-use super::reply::{Broke, Reply};
+use super::reply::Reply;
 
 /// A request as it is recorded, and what else its reply told.
 #[derive(Debug, PartialEq)]

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 
-use super::connection::Arrival;
+use super::arrival::Arrival;
+use super::broke::Broke;
 use super::content::Content;
 
 /// What came of one request.
@@ -54,25 +55,6 @@ impl Reads {
             u32::try_from(lag.as_nanos()).unwrap_or(u32::MAX)
         }));
     }
-}
-
-/// What broke an exchange below the level of its content.
-#[derive(Debug)]
-pub(super) enum Broke {
-    /// Nothing listens there.
-    Refused(String),
-    /// No connection could be made for another reason.
-    Connect(String),
-    /// It took longer than this.
-    TimedOut(Duration),
-    /// The connection ended.
-    Cut(String),
-    /// What came was not HTTP.
-    NotHttp(String),
-    /// More came than any reply can be; what is larger than what.
-    TooLarge(&'static str),
-    /// More chunks with tokens came than these.
-    TooLong(usize),
 }
 
 impl Reply {

@@ -13,10 +13,11 @@ use hyper::{Method, StatusCode, Uri};
 use openai::words;
 
 use super::SOFT_BOX_HEADER;
+use super::broke::Broke;
 use super::budget::Budget;
 use super::connection::{Connection, Written};
 use super::intake::{End, Intake, broken};
-use super::reply::{Broke, Reply};
+use super::reply::Reply;
 use super::request::Request;
 use super::tls::Trust;
 

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::SOFT_BOX_HEADER;
 use super::args::Args;
+use super::broke::Broke;
 use super::connection::Connection;
 use super::intake::{Intake, broken};
 use super::key::authorization;
-use super::reply::Broke;
 use super::slot::head;
 use super::tls::Trust;
 

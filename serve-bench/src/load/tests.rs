@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use hyper::StatusCode;
 use record::{RequestErrorKind, TokenCount};
 
+use super::broke::Broke;
 use super::read::{AskedFor, Read, read};
-use super::reply::{Broke, Reply};
+use super::reply::Reply;
 
 /// A reply whose parts were read 10, 20, 30 ms and so on after it was sent.
 fn reply(start: Instant, parts: &[&[u8]]) -> Reply {

@@ -14,9 +14,9 @@ use runner::Interrupt;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
 
-use super::engines::NO_OWN_ALL_REDUCE;
 use super::load::LoadArgs;
 use super::{Extras, Study, StudyArgs, embedded};
+use crate::explain::NO_OWN_ALL_REDUCE;
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
 /// when started again with the same --box and --out.

@@ -2,13 +2,9 @@
 //!
 //! A row a known engine; any other command works where it says `{tp}` and `{port}` itself.
 
-use crate::explain::EngineFlags;
+use crate::explain::{EngineFlags, NO_OWN_ALL_REDUCE};
 use crate::flags;
 use tp_plan::Engine;
-
-/// The flag by which an engine leaves all-reduces to the library: of vLLM 0.13.0 (`engine/arg_utils.py`), of SGLang 0.5.6
-/// (`srt/server_args.py`), and of the embedded engine.
-pub(crate) const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
 
 /// An engine whose flags are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

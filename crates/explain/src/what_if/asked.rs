@@ -3,6 +3,7 @@
 use import::CurvePoint;
 use tp_plan::Surroundings;
 
+use super::error::WhatIfError;
 use super::rate::LinkRate;
 
 /// Something to put in place of the collectives.
@@ -43,11 +44,6 @@ pub enum By {
     /// Each collective takes so many times as long.
     CommunicationTimes(f64),
 }
-
-/// Something that cannot be asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct WhatIfError(pub String);
 
 /// What may be asked without a file, for messages.
 const FORMS: &str =

@@ -2,12 +2,14 @@
 
 mod answer;
 mod asked;
+mod error;
 #[cfg(test)]
 mod published;
 mod rate;
 mod work;
 
 pub use answer::{Answer, Substituted, WhatIf};
-pub use asked::{By, Substitution, WhatIfError};
+pub use asked::{By, Substitution};
+pub use error::WhatIfError;
 pub use rate::LinkRate;
 pub use work::what_if;

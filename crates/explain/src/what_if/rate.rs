@@ -2,7 +2,7 @@
 
 use topology::PcieLink;
 
-use super::asked::WhatIfError;
+use super::error::WhatIfError;
 
 /// A GPU's link with the rate of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]

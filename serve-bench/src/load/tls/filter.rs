@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustls::{CertificateError, ClientConnection, Error};
 
 use super::Trust;
-use crate::load::connection::Arrival;
+use crate::load::arrival::Arrival;
 
 /// The TLS of one connection.
 pub(in crate::load) struct Filter {

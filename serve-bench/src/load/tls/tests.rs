@@ -11,7 +11,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection};
 
 use super::{Filter, Trust};
-use crate::load::connection::Arrival;
+use crate::load::arrival::Arrival;
 
 fn server() -> ServerConnection {
     let CertifiedKey { cert, signing_key } =

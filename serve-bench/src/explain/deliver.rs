@@ -1,0 +1,81 @@
+//! Where an explanation goes: the screen, JSON and a page.
+
+use std::path::{Path, PathBuf};
+
+use ::explain::{Explanation, Outcome, Slope};
+use program::show::Show;
+use program::{Stop, outputs};
+use record::{exit, write_whole};
+use serde::Serialize;
+use view::Document;
+
+/// The page's file name in a folder.
+pub(crate) const PAGE: &str = "report.html";
+
+/// The explanation's file name in a folder.
+pub(super) const EXPLANATION: &str = "explanation.json";
+
+/// Seed of the draws, so that the same files give the same explanation.
+pub(super) const SEED: u64 = 0x0074_706c_656e_7331;
+
+/// What an explanation is written to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// JSON, beside the screen; `-` in place of it.
+    pub(super) json: Option<PathBuf>,
+    /// Folder of both.
+    pub(super) out: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
+    pub(super) show: Show,
+    pub(super) slope: Option<Slope>,
+}
+
+/// Writes JSON and pages, and prints what was wanted.
+pub(super) fn deliver<T: Serialize>(
+    wanted: &Wanted,
+    found: &T,
+    document: &Document,
+    code: u8,
+) -> Result<u8, Stop> {
+    if let Some(folder) = &wanted.out {
+        write(&folder.join(EXPLANATION), &json(found)?)?;
+        write(&folder.join(PAGE), &document.html())?;
+    }
+    let json_file = wanted
+        .json
+        .as_deref()
+        .filter(|file| *file != Path::new("-"));
+    let printed = match wanted.html.as_deref() {
+        Some(file) if file == Path::new("-") => {
+            if let Some(file) = json_file {
+                write(file, &json(found)?)?;
+            }
+            outputs::print(&document.html())
+        }
+        file => exit::fold([
+            outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
+            crate::show::page(file, document),
+        ]),
+    };
+    Ok(exit::fold([printed, code]))
+}
+
+pub(super) fn code(explanation: &Explanation) -> u8 {
+    match &explanation.outcome {
+        // Times that do not fit attribute no communication.
+        Outcome::Attributed { attribution, .. } if attribution.misfit.is_some() => {
+            exit::INCONCLUSIVE
+        }
+        Outcome::Attributed { .. } => exit::DONE,
+        Outcome::Refused { .. } => exit::INCONCLUSIVE,
+    }
+}
+
+pub(super) fn json<T: Serialize>(found: &T) -> Result<String, Stop> {
+    let text = serde_json::to_string_pretty(found).map_err(anyhow::Error::from)?;
+    Ok(text + "\n")
+}
+
+pub(super) fn write(file: &Path, text: &str) -> Result<(), Stop> {
+    write_whole(file, text.as_bytes()).map_err(|error| Stop::Internal(error.into()))
+}
