@@ -3,13 +3,18 @@
 use boxfile::{BoxFile, Busy, Fault, Iommu, Link, Sensors, builtin_names, sysfs};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A folder of this test's own, removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("boxfile-{name}-{}", std::process::id()));
+        // Two tests may want one box at once.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("boxfile-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("temporary folder");
         Self(path)
