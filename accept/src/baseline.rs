@@ -90,8 +90,10 @@ impl Baseline {
                 worse_peers: 0,
             };
             let [a, b] = sides;
+            // The one reason for which two sides are not compared.
             let Ok(comparison) = compare(a, b, &rules) else {
-                continue;
+                compared.differences = vec!["machine: one of the runs is simulated"];
+                return compared;
             };
             compared.count += comparison.rows.len();
             let rows = comparison.rows.into_iter();

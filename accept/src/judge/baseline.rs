@@ -12,7 +12,10 @@ pub(super) fn baseline(judging: &Judging<'_>) -> Vec<Check> {
         return Vec::new();
     };
     if !compared.differences.is_empty() || compared.count == 0 {
-        let detail = format!("other {}", compared.differences.join(", "));
+        let detail = match compared.differences.is_empty() {
+            true => "no figure is in both runs".to_owned(),
+            false => format!("other {}", compared.differences.join(", ")),
+        };
         let subject = Subject::new(KIND, ["box".to_owned()], true);
         return vec![subject.open(ReasonCode::Unreadable, &detail, None, vec![])];
     }

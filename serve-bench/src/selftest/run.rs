@@ -115,8 +115,15 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
             deadline: LOAD_DEADLINE,
         };
         let end = on(cpus.client(), || run.step(&step))?;
-        if let Some(Payload::Serve(serve)) = complete(&end.folder).map(|record| record.payload) {
-            lines.push(Line::of(offered, &serve));
+        match complete(&end.folder).map(|record| record.payload) {
+            Some(Payload::Serve(serve)) => lines.push(Line::of(offered, &serve)),
+            // A line that is missing must not pass.
+            _ => {
+                let folder = end.folder.display();
+                return Err(Stop::Refused(
+                    format!("{folder} has no whole run: the load broke off").into(),
+                ));
+            }
         }
     }
     Ok(lines)
