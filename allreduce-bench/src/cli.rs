@@ -17,7 +17,6 @@ pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
-use crate::formats::Forms;
 use crate::launch::LaunchArgs;
 
 /// What can be done with collectives.
@@ -45,10 +44,8 @@ pub(crate) enum AllreduceCommand {
         /// A result folder, a journal.jsonl or a record.json, or an output of nccl-tests or rccl-tests.
         path: PathBuf,
         /// Print CSV instead of tables.
-        #[arg(long, conflicts_with = "format")]
+        #[arg(long)]
         csv: bool,
-        #[command(flatten)]
-        forms: Forms,
     },
     /// Compares two files of collective times, the first being the baseline.
     ///
@@ -225,9 +222,6 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
-
-    #[command(flatten)]
-    pub(crate) forms: Forms,
 }
 
 impl RunArgs {

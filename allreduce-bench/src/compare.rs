@@ -14,7 +14,9 @@ use record::CollectiveKind;
 use record::calls::Series;
 use record::quantity::{TimeSource, Unit};
 
-use crate::formats::NO_FILE;
+/// What is said of a path where there is nothing.
+pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \
+                                  allreduce, or what nccl-tests wrote";
 
 /// What is compared.
 #[derive(Debug, Args)]

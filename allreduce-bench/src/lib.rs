@@ -6,7 +6,6 @@
 mod cli;
 mod compare;
 mod engine_probe;
-mod formats;
 mod launch;
 mod messages;
 mod parent;
@@ -19,12 +18,11 @@ use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{self, interruptible};
 use program::show::Show;
 use program::{forms, say};
-use record::Record;
 use record::exit;
 use view::{Document, csv};
 
 use crate::cli::{AllreduceCommand, Command, RunArgs};
-use crate::formats::NO_FILE;
+use crate::compare::NO_FILE;
 use crate::launch::Place;
 use crate::parent::Outcome;
 
@@ -50,11 +48,9 @@ pub fn commands(line: clap::Command) -> clap::Command {
 pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
     let Command::Allreduce(args) = Command::from_arg_matches(matches)?;
     Ok(match args.command {
-        Some(AllreduceCommand::Show {
-            path,
-            csv,
-            forms: form,
-        }) => forms::saved(&path, (csv, csv::record), form.export(), foreign, show),
+        Some(AllreduceCommand::Show { path, csv }) => {
+            forms::saved(&path, (csv, csv::record), foreign, show)
+        }
         Some(AllreduceCommand::Compare(args)) => {
             forms::compared(&args.flags, || compare::run(&args, show))
         }
@@ -95,10 +91,7 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
         };
         Ok(match parent::run(args, place, interrupt, &say)? {
             Outcome::Listed(text) => outputs::print(&text),
-            Outcome::Ended(ended) => {
-                let print = |record: &Record| forms::shown(record, args.forms.export(), show);
-                args.outputs.finish_with(&ended, csv::record, &print)
-            }
+            Outcome::Ended(ended) => args.outputs.finish(&ended, csv::record, show),
         })
     })
 }

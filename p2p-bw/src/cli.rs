@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -11,7 +11,6 @@ use crate::cases;
 use crate::compare::CompareArgs;
 use crate::device_args::DeviceArgs;
 use crate::doctor::DoctorArgs;
-use crate::formats::{Format, Forms};
 use crate::load::LoadArgs;
 use crate::monitor::MonitorArgs;
 use crate::numa::NumaArgs;
@@ -62,10 +61,8 @@ pub(crate) enum P2pCommand {
         /// A result folder, a journal.jsonl or a record.json, or an output of nvbandwidth.
         path: PathBuf,
         /// Print CSV instead of tables.
-        #[arg(long, conflicts_with = "format")]
+        #[arg(long)]
         csv: bool,
-        #[command(flatten)]
-        forms: Forms,
     },
     /// Compares two runs, also those of nvbandwidth: which numbers are worse, the worst first.
     ///
@@ -127,9 +124,6 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) outputs: Outputs,
 
-    #[command(flatten)]
-    pub(crate) forms: Forms,
-
     /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
     /// $XDG_STATE_HOME or ~/.local/state, and without a home in /var/tmp.
     #[arg(long, value_name = "DIR")]
@@ -142,15 +136,7 @@ impl RunArgs {
     /// # Errors
     /// Says which output cannot be written, or which two want standard output.
     pub(crate) fn check(&self) -> Result<(), String> {
-        self.outputs.check()?;
-        let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-        let taken = [("--json", &self.outputs.json), ("--csv", &self.outputs.csv)];
-        match taken.into_iter().find(|(_, path)| is_stdout(path)) {
-            Some((flag, _)) if self.forms.format != Format::Text => Err(format!(
-                "{flag} - and --format both want standard output; give {flag} a file"
-            )),
-            _ => Ok(()),
-        }
+        self.outputs.check()
     }
 }
 

@@ -10,7 +10,6 @@ mod cli;
 mod compare;
 mod device_args;
 mod doctor;
-mod formats;
 mod load;
 mod messages;
 mod monitor;
@@ -24,7 +23,6 @@ use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
 use program::outputs::{self, ended, interruptible};
 use program::show::Show;
 use program::{forms, say};
-use record::Record;
 use record::exit;
 use view::{Document, csv};
 
@@ -45,11 +43,9 @@ pub fn commands(line: clap::Command) -> clap::Command {
 pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
     Ok(match Command::from_arg_matches(matches)? {
         Command::P2p(args) => match args.command {
-            Some(P2pCommand::Show {
-                path,
-                csv,
-                forms: form,
-            }) => forms::saved(&path, (csv, csv::links), form.export(), foreign, show),
+            Some(P2pCommand::Show { path, csv }) => {
+                forms::saved(&path, (csv, csv::links), foreign, show)
+            }
             Some(P2pCommand::Compare(args)) => {
                 forms::compared(&args.flags, || compare::run(&args, show))
             }
@@ -81,10 +77,7 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
         Ok(match outcome {
             Outcome::Listed(text) => outputs::print(&text),
             Outcome::ListedAsJson(record) => args.outputs.only_json(&record),
-            Outcome::Ended(ended) => {
-                let print = |record: &Record| forms::shown(record, args.forms.export(), show);
-                args.outputs.finish_with(&ended, csv::links, &print)
-            }
+            Outcome::Ended(ended) => args.outputs.finish(&ended, csv::links, show),
         })
     })
 }

@@ -1,5 +1,7 @@
-//! The built program: links of old names, and `show` and `compare` by the kind of the file.
+//! The built program: links of old names, `show` and `compare` by the kind of the file, and hurtful files for every reader.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod fuzz;
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -68,8 +70,9 @@ fn a_file_is_shown_by_the_command_that_knows_it() {
 #[test]
 fn a_code_has_its_page_and_a_shell_its_completions() {
     let page = ran("tplens", &["help", "device-busy"]);
+    let class = ran("tplens", &["help", "PIX"]);
     let shell = ran("tplens", &["completions", "bash"]);
-    for output in [page, shell] {
+    for output in [page, class, shell] {
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stdout.len() > 100);
     }

@@ -100,7 +100,7 @@ impl Built {
 
     /// Builds the packages in release for a target and a version of its C library, with cargo-zigbuild and zig in `path`.
     pub(crate) fn by_zig(packages: &[&str], target: &str, path: &OsStr) -> Result<Built> {
-        let mut arguments = vec!["--release", "--locked", "--target", target];
+        let mut arguments = vec!["--profile", "dist", "--locked", "--target", target];
         for package in packages {
             arguments.extend(["--package", package]);
         }

@@ -8,7 +8,6 @@ mod cargo;
 mod counts;
 mod dist;
 mod engine;
-mod fuzz;
 mod golden;
 mod kernels;
 mod parallel;
@@ -41,12 +40,6 @@ fn main() -> ExitCode {
         (Some("golden"), rest) => match golden::Options::parse(rest) {
             Some(options) => {
                 verdict(golden::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
-            }
-            None => misused(),
-        },
-        (Some("fuzz"), rest) => match fuzz::Options::parse(rest) {
-            Some(options) => {
-                verdict(fuzz::run(&mut stdout(), &options).map(|counted| counted.failed == 0))
             }
             None => misused(),
         },
@@ -100,12 +93,11 @@ fn usage() -> String {
     ));
     text.push_str(
         "  dist               make one archive that runs on a machine without Rust: programs, simulated libraries, profiles; --out FOLDER\n  \
-           fuzz               give every reader hurtful files; --full for 3,000 each, --built, --only READER or READER:INDEX\n  \
            golden             compare the programs' numbers and codes with golden/values; --full, --write, --built, PREFIX of cases\n  \
            kernels [--check]  make the PTX that is kept, or compare it; assemble and compile all kernels\n  \
            shim [--release]   build the delay shims into target/shim, under the names of the libraries before which they stand\n  \
            soft [--release]   build the simulated vendor libraries into target/soft\n  \
-           test [--full]      format, lints, all tests, golden corpus, a few hostile files, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
+           test [--full]      format, lints, all tests, golden corpus, tidy; ends with the counts; --full: every seed, kill and mutation\n  \
            tidy [--tighten]   check the rules that no compiler checks; lower the ceilings to today's values\n",
     );
     text

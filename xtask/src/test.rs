@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 
 use crate::cargo::Built;
 use crate::counts::Counts;
-use crate::{cargo, engine, fuzz, golden, soft, tidy};
+use crate::{cargo, engine, golden, soft, tidy};
 
 /// The variable that names the file of skipped tests.
 const SKIP_LOG: &str = "TPLENS_SKIP_LOG";
@@ -63,9 +63,6 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     })?);
     total.add(step(out, "golden", |out| {
         golden::run(out, &golden::Options::built(full))
-    })?);
-    total.add(step(out, "fuzz", |out| {
-        fuzz::run(out, &fuzz::Options::all(full))
     })?);
     total.add(step(out, "tidy", |out| {
         tidy::run(out, tidy::Mode::Check).map(Counts::one)

@@ -15,9 +15,7 @@ const PROGRAM: &str = "tplens";
 const ALIAS: &str = "cargo xtask ";
 
 /// Commands of `cargo xtask` that are not those of the program.
-const NOT_ALIASES: [&str; 8] = [
-    "dist", "fuzz", "golden", "kernels", "shim", "soft", "test", "tidy",
-];
+const NOT_ALIASES: [&str; 7] = ["dist", "golden", "kernels", "shim", "soft", "test", "tidy"];
 
 /// A command of a page.
 struct Example {

@@ -46,7 +46,6 @@ fn a_secret_of_the_environment_is_in_no_output() {
     for arguments in [
         &["show", "out"][..],
         &["show", "--csv", "out"],
-        &["show", "--format", "nccl-tests", "out"],
         &["compare", "r.json", "r.json", "--json", "compared.json"],
         // What goes wrong is reported, too.
         &["--sim", "no-such-box", "--out", "none"],

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::grade::Grade;
 
 /// One thing that was found of the files, the runs or the curves. `run` names one of the runs, such as `TP2` or `TP1 run 2`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 #[expect(
     missing_docs,
     reason = "fields are named by what they hold: ms, us, bytes, counts, names"
 )]
+#[strum(serialize_all = "kebab-case")]
 pub enum Finding {
     /// The files are of different models, or of another than was asked about.
     ModelDiffers { names: Vec<String> },
@@ -264,65 +265,7 @@ impl Finding {
     /// Its stable code, as it stands in JSON.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::ModelDiffers { .. } => "model-differs",
-            Self::BatchDiffers { .. } => "batch-differs",
-            Self::RequestsFailed { .. } => "requests-failed",
-            Self::SimulatedMixed { .. } => "simulated-mixed",
-            Self::SizeMissing { .. } => "size-missing",
-            Self::SameResult { .. } => "same-result",
-            Self::NoStepTime => "no-step-time",
-            Self::EstimatesExceedStep => "estimates-exceed-step",
-            Self::EngineMissing { .. } => "engine-missing",
-            Self::NoCurve { .. } => "no-curve",
-            Self::FirstTokenNotAlone { .. } => "first-token-not-alone",
-            Self::CurveUnit { .. } => "curve-unit",
-            Self::ConditionsDiffer { .. } => "conditions-differ",
-            Self::OpenLoop { .. } => "open-loop",
-            Self::InFlightOff { .. } => "in-flight-off",
-            Self::SeveralTokens { .. } => "several-tokens",
-            Self::PrefillInSteps { .. } => "prefill-in-steps",
-            Self::LengthsDiffer { .. } => "lengths-differ",
-            Self::OutputVaries { .. } => "output-varies",
-            Self::TimesDisagree { .. } => "times-disagree",
-            Self::FileDoubtful { .. } => "file-doubtful",
-            Self::Throttled { .. } => "throttled",
-            Self::ClocksDiffer { .. } => "clocks-differ",
-            Self::ClocksNotWatched { .. } => "clocks-not-watched",
-            Self::TransportUnknown => "transport-unknown",
-            Self::TransportDisagrees { .. } => "transport-disagrees",
-            Self::WeightsTooLarge { .. } => "weights-too-large",
-            Self::StepTooShort { .. } => "step-too-short",
-            Self::EngineDiffers { .. } => "engine-differs",
-            Self::ShardOutOfBounds { .. } => "shard-out-of-bounds",
-            Self::ShardDisagrees { .. } => "shard-disagrees",
-            Self::CollectiveTrouble { .. } => "collective-trouble",
-            Self::CurveDisagrees { .. } => "curve-disagrees",
-            Self::CurveLeftOut { .. } => "curve-left-out",
-            Self::CurveTooFar { .. } => "curve-too-far",
-            Self::CurveSizeRead { .. } => "curve-size-read",
-            Self::CurveMode { .. } => "curve-mode",
-            Self::CurvePublished => "curve-published",
-            Self::CurveByFormula { .. } => "curve-by-formula",
-            Self::CurveTooSlow { .. } => "curve-too-slow",
-            Self::EstimatesOvershoot { .. } => "estimates-overshoot",
-            Self::TraceDoubtful { .. } => "trace-doubtful",
-            Self::NotStreamed => "not-streamed",
-            Self::PromptLengthUnknown => "prompt-length-unknown",
-            Self::StepHoldsPrompts { .. } => "step-holds-prompts",
-            Self::StepByMedian { .. } => "step-by-median",
-            Self::SingleStart => "single-start",
-            Self::LaunchesDiffer { .. } => "launches-differ",
-            Self::OverlapPossible { .. } => "overlap-possible",
-            Self::PromptCollectivesAssumed { .. } => "prompt-collectives-assumed",
-            Self::Assumed { .. } => "assumed",
-            Self::NoPrefixCacheAssumed => "no-prefix-cache-assumed",
-            Self::MachineDescribed { .. } => "machine-described",
-            Self::ModelNotNamed { .. } => "model-not-named",
-            Self::CacheTight { .. } => "cache-tight",
-            Self::ShardOfOtherSize { .. } => "shard-of-other-size",
-            Self::AblationNotUsed { .. } => "ablation-not-used",
-        }
+        self.into()
     }
 
     /// Whether nothing can be said with it: another model, another batch, failed requests, simulated against measured, or nothing

@@ -111,6 +111,12 @@ impl Outputs {
 
     /// Writes the files that were asked for, shows the record, says where the rest is, and gives the exit code.
     #[must_use]
+    pub fn finish(&self, ended: &Ended, csv: Csv, show: Show) -> u8 {
+        self.finish_with(ended, csv, &|record| show.print(&view::record(record)))
+    }
+
+    /// The same, with a way of its own to show it.
+    #[must_use]
     pub fn finish_with(&self, ended: &Ended, csv: Csv, show: &dyn Fn(&Record) -> u8) -> u8 {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];

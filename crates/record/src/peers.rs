@@ -6,8 +6,9 @@ use topology::PeerSurroundings;
 use crate::quantity::Quantity;
 
 /// What a peer path turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum PeerVerdict {
     /// The devices reach each other's memory, and the data is right.
     Direct,
@@ -16,30 +17,18 @@ pub enum PeerVerdict {
     /// The driver refuses access.
     Denied,
     /// A copy reported success and the owner found other data.
+    #[strum(serialize = "wrong-data")]
     WrongData,
     /// A step did not end within its deadline.
     Hang,
     /// The machine went down during an earlier probe of this pair; it was not tried again.
+    #[strum(serialize = "host_lost")]
     HostLost,
     /// Not tried, for the reason given.
+    #[strum(serialize = "not tried")]
     NotTried,
     /// The probe itself failed, for the reason given.
     Failed,
-}
-
-impl std::fmt::Display for PeerVerdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Direct => "direct",
-            Self::Staged => "staged",
-            Self::Denied => "denied",
-            Self::WrongData => "wrong-data",
-            Self::Hang => "hang",
-            Self::HostLost => "host_lost",
-            Self::NotTried => "not tried",
-            Self::Failed => "failed",
-        })
-    }
 }
 
 /// The probe of one ordered pair: `from` accesses memory of `to`.

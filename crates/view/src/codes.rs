@@ -11,9 +11,14 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The page of a code; `None` where there is no such code.
+/// The page of a code, or of a class of paths, in any case; `None` where there is none.
 #[must_use]
 pub fn page(code: &str) -> Option<&'static str> {
+    let code = code.to_ascii_lowercase();
+    let code = match code.as_str() {
+        "node" | "phb" | "pxb" | "pix" => "sys",
+        code => code,
+    };
     all()
         .find(|(known, _)| *known == code)
         .map(|(_, page)| page)

@@ -68,7 +68,7 @@ impl Document {
             list(&mut html, &self.findings);
         }
         if !self.next.is_empty() {
-            html.push_str("<ul class=\"next\">");
+            html.push_str("<h2 class=\"next\">Next</h2><ul class=\"next\">");
             for next in &self.next {
                 let _ = write!(html, "<li>{}", escape(&next.text));
                 if let Some(command) = &next.command {

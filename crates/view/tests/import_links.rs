@@ -1,4 +1,4 @@
-//! Links of other tools and of ours: every fixture is taken, and what is written in nvbandwidth's form reads back.
+//! Links of other tools and of ours: every fixture is taken.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -8,7 +8,6 @@ use import::links::{LinkFile, LinkValue, TroubleKind, of_text, read};
 use record::Endpoint::{self, All, Device, Host};
 use record::Record;
 use record::quantity::Unit;
-use view::export::{NvbandwidthJson, nvbandwidth_json};
 
 fn text_of(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/fixtures");
@@ -320,10 +319,6 @@ fn of_record(record: &Record, ordinal: usize) -> LinkFile {
     of_text(&value.to_string(), "f").unwrap()
 }
 
-fn exported(record: &Record) -> NvbandwidthJson {
-    nvbandwidth_json(record).unwrap()
-}
-
 #[test]
 fn a_time_of_this_machine_beside_a_virtual_clock_is_not_judged() {
     let record = record(
@@ -381,133 +376,4 @@ fn what_was_found_of_peers_is_told_by_the_backends_numbers() {
     assert!(!of_text(&value.to_string(), "f").unwrap().without_peers);
     value["payload"]["links"]["probes"] = serde_json::json!([]);
     assert!(of_text(&value.to_string(), "f").unwrap().without_peers);
-}
-
-#[test]
-fn what_is_written_in_nvbandwidths_form_reads_back() {
-    let pair = (Device(0), Device(1));
-    let record = record(
-        &[
-            ("h2d_pinned_ce", Host, Device(0), "bandwidth", 26.345_678),
-            ("d2d_write_ce", pair.0, pair.1, "bandwidth", 21.5),
-            ("d2d_read_ce", pair.0, pair.1, "bandwidth", 22.0),
-            ("d2d_bidir_read_ce", pair.0, pair.1, "forward", 18.0),
-            ("all_to_one_read_ce", All, Device(1), "total", 30.0),
-            ("host_to_all_ce", Host, All, "share_1", 12.0),
-            ("d2d_chase_sm", pair.0, pair.1, "latency", 1300.0),
-            ("d2d_staged_ce", pair.0, pair.1, "bandwidth", 9.0),
-        ],
-        None,
-    );
-    let NvbandwidthJson { text, left_out } = exported(&record);
-    assert_eq!(left_out, ["nvbandwidth has no test of d2d_staged_ce"]);
-    let file = of_text(&text, "f").unwrap();
-    let number = |test, from, to, name| number(&file, test, from, to, name);
-    // Six digits are left.
-    assert_eq!(
-        number("h2d_pinned_ce", Host, Device(0), "bandwidth"),
-        Some(26.3457)
-    );
-    assert_eq!(
-        number("d2d_write_ce", pair.0, pair.1, "bandwidth"),
-        Some(21.5)
-    );
-    assert_eq!(
-        number("d2d_read_ce", pair.0, pair.1, "bandwidth"),
-        Some(22.0)
-    );
-    assert_eq!(
-        number("d2d_bidir_read_ce", pair.0, pair.1, "forward"),
-        Some(18.0)
-    );
-    // The same number seen from the other device.
-    assert_eq!(
-        number("d2d_bidir_read_ce", pair.1, pair.0, "back"),
-        Some(18.0)
-    );
-    assert_eq!(
-        number("all_to_one_read_ce", All, Device(1), "total"),
-        Some(30.0)
-    );
-    assert_eq!(number("host_to_all_ce", Host, All, "share_1"), Some(12.0));
-    assert_eq!(
-        number("d2d_chase_sm", pair.0, pair.1, "latency"),
-        Some(1300.0)
-    );
-    // Data from 0 to 1 fetched by 1 stands in row 1, column 0 of a read.
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let tests = json["nvbandwidth"]["testcases"].as_array().unwrap();
-    let test = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap();
-    let matrix = |name: &str| test(name)["bandwidth_matrix"].to_string();
-    assert_eq!(
-        matrix("device_to_device_memcpy_read_ce"),
-        r#"[["N/A","N/A"],["22","N/A"]]"#
-    );
-    assert_eq!(
-        matrix("device_to_device_memcpy_write_ce"),
-        r#"[["N/A","21.5"],["N/A","N/A"]]"#
-    );
-    // Every matrix has one row or two; the parts that have no number are waived.
-    assert_eq!(
-        test("device_to_device_bidirectional_memcpy_read_ce_total")["status"],
-        "Waived"
-    );
-    assert_eq!(json["nvbandwidth"]["CUDA Runtime Version"], 13_000);
-}
-
-#[test]
-fn a_soft_run_is_marked_in_nvbandwidths_form() {
-    let point = ("local_ce", Device(0), Device(0), "bandwidth", 300.0);
-    let text = exported(&record(&[point], Some("l40x4"))).text;
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let said = |key: &str| json["nvbandwidth"][key].as_str().unwrap().to_owned();
-    assert!(said("warning").contains("SIMULATED on l40x4"));
-    assert_eq!(said("version"), "p2p-bw 0.1.0, SIMULATED on l40x4");
-    assert_eq!(
-        of_text(&text, "f").unwrap().simulated.as_deref(),
-        Some("l40x4")
-    );
-}
-
-#[test]
-fn a_reader_of_nvbandwidths_json_finds_all_that_it_asks_for() {
-    // What the reader of NVIDIA's DCGM refuses a file without (NVBandwidthResult.cpp): these members of these types, a status of
-    // these four in every test, and no empty matrix or row.
-    let point = ("d2d_write_ce", Device(0), Device(1), "bandwidth", 20.0);
-    let text = exported(&record(&[point], None)).text;
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let root = &json["nvbandwidth"];
-    assert!(root["CUDA Runtime Version"].is_i64());
-    assert!(root["Driver Version"].is_string() && root["git_version"].is_string());
-    for test in root["testcases"].as_array().unwrap() {
-        let status = test["status"].as_str().unwrap().to_lowercase();
-        assert!(["error", "waived", "not found", "passed"].contains(&status.as_str()));
-        assert!(test["name"].is_string());
-        let rows = test.get("bandwidth_matrix").map(|m| m.as_array().unwrap());
-        for row in rows.into_iter().flatten() {
-            let cells = row.as_array().unwrap();
-            let is_cell = |cell: &serde_json::Value| {
-                let text = cell.as_str().unwrap();
-                text == "N/A" || text.parse::<f32>().is_ok()
-            };
-            assert!(!cells.is_empty() && cells.iter().all(is_cell));
-        }
-    }
-}
-
-#[test]
-fn the_json_is_styled_as_nvbandwidth_styles_it() {
-    // Two devices, `N/A` beside a number, a test without numbers: the brackets, tabs and blanks of the fixture.
-    let point = ("d2d_write_ce", Device(0), Device(1), "bandwidth", 20.0);
-    let text = exported(&record(&[point], None)).text;
-    let theirs = text_of("links/nvbandwidth-0.8.json");
-    let matrix = "\t\t\t\t\"bandwidth_matrix\" : \n\t\t\t\t[\n\t\t\t\t\t[\n\t\t\t\t\t\t\"N/A\",\n\t\t\t\t\t\t\"20\"\n\t\t\t\t\t],\n";
-    assert!(theirs.contains(matrix) && text.contains(matrix), "{text}");
-    let begin = "{\n\t\"nvbandwidth\" : \n\t{\n\t\t\"CUDA Runtime Version\" : ";
-    assert!(
-        theirs.starts_with(begin) && text.starts_with(begin),
-        "{text}"
-    );
-    let end = "\t\t\t\t\"status\" : \"Passed\",\n\t\t\t\t\"sum\" : 20.0\n\t\t\t}\n\t\t],\n\t\t\"version\" : \"p2p-bw 0.1.0\"\n\t}\n}\n";
-    assert!(text.ends_with(end), "{text}");
 }

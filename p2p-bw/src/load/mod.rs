@@ -7,7 +7,6 @@ mod run;
 
 use program::show::Show;
 use program::{Stop, say};
-use record::Record;
 use runner::Interrupt;
 use view::csv;
 
@@ -17,6 +16,5 @@ pub(crate) use args::LoadArgs;
 pub(crate) fn run(args: &LoadArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     args.outputs.check().map_err(Stop::Usage)?;
     let ended = run::run(args, interrupt, &|line| say!("{line}"))?;
-    let print = |record: &Record| show.print(&view::record(record));
-    Ok(args.outputs.finish_with(&ended, csv::links, &print))
+    Ok(args.outputs.finish(&ended, csv::links, show))
 }

@@ -12,7 +12,6 @@ mod doctor;
 mod emulated;
 mod faults;
 mod files;
-mod formats;
 mod interrupted;
 mod kept;
 mod links;

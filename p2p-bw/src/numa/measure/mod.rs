@@ -11,13 +11,11 @@ use runner::Interrupt;
 
 pub(crate) use args::MeasureArgs;
 
-use record::Record;
 use view::csv;
 
 /// Measures and prints; gives the exit code.
 pub(crate) fn run(args: &MeasureArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     args.check().map_err(Stop::Usage)?;
     let ended = run::run(args, interrupt, &|line| say!("{line}"))?;
-    let print = |record: &Record| show.print(&view::record(record));
-    Ok(args.outputs.finish_with(&ended, csv::links, &print))
+    Ok(args.outputs.finish(&ended, csv::links, show))
 }

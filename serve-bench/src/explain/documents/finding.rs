@@ -48,7 +48,7 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
             format!("{} notes", rest.len())
         };
         shown.push(Item::plain(format!(
-            "{notes} on inputs and assumptions stand under -v."
+            "{notes} on inputs and assumptions (-v)."
         )));
     }
     (

@@ -184,35 +184,3 @@ fn swap_lines(file: &mut Vec<u8>, random: &mut Random) {
     }
     *file = lines.concat();
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_index_makes_the_same_file_again_and_others_differ() {
-        let make = |index| {
-            mutated(
-                b"{\"a\": 1.5}\n{\"b\": [2, 3]}\n",
-                &mut Random::of("r", index),
-            )
-        };
-        let files: std::collections::BTreeSet<Vec<u8>> = (0..100).map(make).collect();
-        assert!((0..100).all(|index| files.contains(&make(index))));
-        assert!(files.len() > 80, "{}", files.len());
-        // Nothing of a file that is empty can be changed.
-        assert!(
-            (0..1000).all(|index| mutated(b"", &mut Random::of("r", index)).len() <= MOST_BYTES)
-        );
-    }
-
-    #[test]
-    fn pieces_and_lines_are_found_where_they_are() {
-        assert_eq!(
-            pieces(b"a 12 3", |byte| byte.is_ascii_digit()),
-            [2..4, 5..6]
-        );
-        assert_eq!(line_at(b"ab\ncd\n", 4), 3..6);
-        assert_eq!(line_at(b"ab", 1), 0..2);
-    }
-}
