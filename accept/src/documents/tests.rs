@@ -13,6 +13,7 @@ fn link(about: &str) -> Check {
         value: "Gen4 x8".to_owned(),
         expected: Some("Gen4 x16".to_owned()),
         n: 300,
+        own: true,
         source: "monitor".to_owned(),
     };
     Subject::new("link", [about.to_owned()], true).judged(

@@ -2,7 +2,7 @@
 
 use record::MonitorValues;
 
-use super::judging::{Judging, Piece, seen};
+use super::judging::{Judging, Piece, quoted, seen};
 use super::readings::Readings;
 use crate::checks::Group;
 use crate::findings::{Counter, Counters};
@@ -198,7 +198,7 @@ fn of_lines(judging: &Judging<'_>, about: &str, lines: &[String], is_before: boo
     let of = |count: usize| format!("{count} of {} lines", lines.len());
     let count = seen("lines of faults", of(events.len()), Some(of(0)), SOURCE);
     let shown = events.iter().take(SHOWN);
-    let shown = shown.map(|(_, means, line)| seen(means, (*line).clone(), None, SOURCE));
+    let shown = shown.map(|(_, means, line)| quoted(means, line, None, SOURCE));
     let came = match events.first() {
         Some((worst, means, _)) => (*worst, ReasonCode::ErrorsCounted, means.clone()),
         None => (Verdict::Pass, ReasonCode::AsExpected, String::new()),

@@ -56,6 +56,19 @@ pub(super) fn seen_times(
         value: value.into(),
         expected,
         n,
+        own: true,
+        source: source.to_owned(),
+    }
+}
+
+/// Evidence in words of drivers, kernels or other programs.
+pub(super) fn quoted(what: &str, value: &str, expected: Option<&str>, source: &str) -> Evidence {
+    Evidence::Seen {
+        what: what.to_owned(),
+        value: value.to_owned(),
+        expected: expected.map(str::to_owned),
+        n: 1,
+        own: false,
         source: source.to_owned(),
     }
 }
