@@ -160,47 +160,6 @@ fn a_call_that_blocks_in_the_middle_was_not_watched_and_what_the_device_counts_m
 }
 
 #[test]
-fn repairs_that_are_told_no_more_are_open() {
-    let lost = "device fell off the bus";
-    let of = |told: u64| {
-        let mut findings = with(|number, sample| {
-            if number >= told {
-                sample.values.row_remaps = None;
-                let missing = ("row_remaps".to_owned(), lost.to_owned());
-                sample.missing.extend([missing]);
-            }
-            true
-        });
-        findings.monitor.push(end(5_000));
-        judged(&findings)
-    };
-    // Readings 0 to 19, the last at 1901 ms.
-    let checks = of(20);
-    assert_eq!(came(&checks, "memory_repairs", "GPU1"), LOST);
-    // What else it tells, it told to the end.
-    assert_eq!(came(&checks, "throttle", "GPU1").0, Verdict::Pass);
-    // The last reading alone is no end of the telling: 4801 ms of 5000.
-    assert_eq!(came(&of(49), "memory_repairs", "GPU1").0, Verdict::Pass);
-}
-
-#[test]
-fn a_lost_monitor_clears_no_box_whose_memory_was_repaired_before() {
-    let mut findings = with(|_, sample| {
-        sample.values.row_remaps = Some(RowRemaps {
-            uncorrected: 2,
-            ..RowRemaps::default()
-        });
-        true
-    });
-    let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
-    let missing = Missing::of(R::Unreadable, text);
-    findings.missing.insert(Group::Watch, missing);
-    let checks = judged(&findings);
-    assert_eq!(came(&checks, "memory_repairs", "GPU1"), LOST);
-    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
-}
-
-#[test]
 fn a_watch_ends_after_ten_seconds_or_a_tenth_of_the_run_and_two_seconds() {
     use std::time::Duration;
     let ended = |silent: u64, whole: u64| {
@@ -244,19 +203,4 @@ fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
     assert_eq!(rows(4, 4, true), (Some(3), Some(4)));
     assert_eq!(rows(5, 0, false), (Some(3), Some(5)));
     assert_eq!(rows(3, 3, true), (Some(3), None));
-}
-
-#[test]
-fn a_counter_that_was_not_read_at_the_end_clears_no_device() {
-    let mut findings = Played::new(BOX, 1, &[]).idle().findings(20);
-    let counters = findings.counters.as_mut().unwrap();
-    let row = counters.rows.iter_mut().find(|row| row.key == "aer_fatal");
-    let row = row.unwrap();
-    row.after = None;
-    let label = row.devices[0].clone();
-    let checks = judged(&findings);
-    assert_eq!(
-        came(&checks, "counters", &label),
-        (Verdict::Inconclusive, R::Unreadable)
-    );
 }
