@@ -135,9 +135,6 @@ pub(crate) struct Forms {
     /// Write JUnit XML here.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write a text file for Prometheus's node_exporter here.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prometheus: Option<PathBuf>,
     /// Write OCP Test & Validation output 2.0 here: JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) ocp: Option<PathBuf>,
@@ -178,12 +175,9 @@ pub(crate) enum ProfileCommand {
     List,
     /// Prints a profile for the machine at hand, to be checked against the order: `tplens accept profile draft > mine.toml`.
     Draft(On),
-    /// Reads a profile and says what it asks for; a fault is named with its line.
+    /// Reads a profile and says what it asks for, with -v in full; a fault is named with its line.
     Check {
         /// Name or TOML file.
         profile: String,
-        /// Print it as it is after what it extends was put below it.
-        #[arg(long)]
-        whole: bool,
     },
 }

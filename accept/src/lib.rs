@@ -20,7 +20,7 @@ mod run;
 mod tests;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
-use program::outputs::{ended, interruptible, print};
+use program::outputs::{ended, interruptible};
 use program::say;
 use program::show::Show;
 
@@ -44,7 +44,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
         Command::Profile { command } => profile(&command, show),
         Command::Report(args) => report_again(&args, show),
         Command::Compare(args) => compare::run(&args, show).unwrap_or_else(|error| usage(&error)),
-        Command::Fleet(args) => fleet::run(&args, show),
+        Command::Fleet(args) => ended(fleet::run(&args, show)),
     })
 }
 
@@ -53,11 +53,7 @@ fn profile(command: &ProfileCommand, show: Show) -> u8 {
     let shown = match command {
         ProfileCommand::Draft(on) => return interruptible(|interrupt| run::draft(on, interrupt)),
         ProfileCommand::List => Ok(show.print(&documents::profiles())),
-        ProfileCommand::Check {
-            profile,
-            whole: true,
-        } => profile::whole(profile).map(|text| print(&text)),
-        ProfileCommand::Check { profile, .. } => {
+        ProfileCommand::Check { profile } => {
             profile::load(profile).map(|loaded| show.print(&documents::asks_for(&loaded)))
         }
     };
@@ -67,17 +63,8 @@ fn profile(command: &ProfileCommand, show: Show) -> u8 {
 /// A run's report in other forms, also of a run that was killed. The exit code says whether they were written.
 fn report_again(args: &ReportArgs, show: Show) -> u8 {
     let file = report::file_of(&args.run);
-    let folder = file
-        .parent()
-        .filter(|folder| folder.join(run::JOURNAL_FILE).exists());
-    let checked = documents::check(&args.forms, &[("the report that is read", &file)])
-        .and_then(|()| {
-            folder.map_or(Ok(()), |folder| {
-                documents::check_not_read(&args.forms, folder)
-            })
-        })
-        .and_then(|()| run::told(&args.run));
-    match checked {
+    let checked = documents::check(&args.forms, file.parent());
+    match checked.and_then(|()| run::told(&args.run)) {
         Err(error) => usage(&error),
         Ok(report) => documents::write(&report, &args.forms, show),
     }

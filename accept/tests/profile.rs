@@ -51,13 +51,3 @@ fn a_profile_that_is_not_there_or_has_a_fault_ends_with_exit_code_2() {
         "{said}"
     );
 }
-
-#[test]
-fn a_profile_is_printed_whole_as_toml() {
-    let (code, whole, _) = profile(&["check", "l40x4", "--whole"]);
-    assert_eq!(code, Some(0));
-    // A line of its own, and one of what it extends.
-    for line in ["count = 4", "max_repeats = 60"] {
-        assert!(whole.lines().any(|own| own == line), "{line}\n{whole}");
-    }
-}

@@ -1,49 +1,32 @@
 //! The forms of a report that a command line asks for: whether they can be written, and writing them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use program::outputs::{self as files, check_apart, check_file};
+use program::outputs::{self as files, check_file};
+use program::show::Show;
 use record::exit;
 
-use program::show::Show;
-
 use super::shared::redacted;
-use super::{junit, ocp, prometheus, verdict};
+use super::{junit, ocp, verdict};
 use crate::cli::Forms;
 use crate::report::{REPORT_FILE, Report};
 use crate::run::JOURNAL_FILE;
 
 /// The report as `report.json` has it.
-pub(crate) fn json(report: &Report) -> Result<String, String> {
-    serde_json::to_string_pretty(report)
-        .map(|text| text + "\n")
-        .map_err(|error| format!("cannot encode the report: {error}"))
+pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(report)? + "\n")
 }
 
-/// Whether the files that are asked for can be written, and nothing of them would replace another one or what stands in `kept`.
-pub(crate) fn check(forms: &Forms, kept: &[(&str, &Path)]) -> Result<(), String> {
-    let mut places: Vec<(&str, std::path::PathBuf)> = Vec::new();
-    for (name, path) in kept {
-        places.push((name, path.to_path_buf()));
-    }
-    for (flag, path) in files_of(forms) {
+/// Whether the files that are asked for can be written, and none would replace what the run in this folder reads.
+pub(crate) fn check(forms: &Forms, folder: Option<&Path>) -> Result<(), String> {
+    let read = folder.map(|folder| {
+        let files = [REPORT_FILE, JOURNAL_FILE, "run.json", "groups", "sim"];
+        files.map(|name| ("the run", folder.join(name)))
+    });
+    files_of(forms).try_for_each(|(flag, path)| {
         check_file(flag, path)?;
-        places.push((flag, path.to_owned()));
-    }
-    check_apart(&places, &[])
-}
-
-/// Whether nothing that is asked for would replace what the run in this folder reads: its report, its journal, what the monitor saw, and
-/// the records of its steps.
-pub(crate) fn check_not_read(forms: &Forms, folder: &Path) -> Result<(), String> {
-    let mut read: Vec<PathBuf> = [REPORT_FILE, JOURNAL_FILE, "run.json", "groups", "sim"]
-        .map(|name| folder.join(name))
-        .to_vec();
-    let monitors = (1..).map(|number| folder.join(crate::run::monitor_file(number)));
-    read.extend(monitors.take_while(|path| path.exists()));
-    let name = format!("the run in {}", folder.display());
-    let read: Vec<_> = read.into_iter().map(|path| (name.as_str(), path)).collect();
-    files_of(forms).try_for_each(|(flag, path)| files::check_not_read(flag, path, &read))
+        files::check_not_read(flag, path, read.as_ref().map_or(&[], |read| read))
+    })
 }
 
 /// Writes the files that are asked for, without identities unless they are to stay, prints the document or the JSON, and gives the exit code of
@@ -55,14 +38,13 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
                 "--junit" => junit::junit(&handed_on),
-                "--ocp" => ocp::ocp(&handed_on),
-                _ => prometheus::prometheus(&handed_on),
+                _ => ocp::ocp(&handed_on),
             };
             files::write(path, Ok(form))
         })
         .collect();
     codes.push(match forms.json {
-        true => json(&handed_on).map_or(exit::INTERNAL, |json| files::print(&json)),
+        true => files::ended(files::json(&handed_on)),
         false => show.print(&verdict::document(report)),
     });
     exit::fold(codes)
@@ -73,7 +55,6 @@ fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
     let all = [
         ("--html", &forms.html),
         ("--junit", &forms.junit),
-        ("--prometheus", &forms.prometheus),
         ("--ocp", &forms.ocp),
     ];
     all.into_iter()

@@ -1,5 +1,5 @@
-//! What comes out: each result as one document of the crate `view`, and a report as JUnit, Prometheus's text file, OCP's lines and JSON, without
-//! identities unless they were asked for. Nothing is judged here.
+//! What comes out: each result as one document of the crate `view`, and a report as JUnit, OCP's lines and JSON, without identities
+//! unless they were asked for. Nothing is judged here.
 
 mod fleet;
 mod forms;
@@ -7,7 +7,6 @@ mod junit;
 mod ocp;
 mod plan;
 mod profile;
-mod prometheus;
 mod shared;
 mod tables;
 #[cfg(test)]
@@ -16,7 +15,7 @@ mod verdict;
 mod words;
 
 pub(crate) use fleet::document as fleet;
-pub(crate) use forms::{check, check_not_read, json, write};
+pub(crate) use forms::{check, json, write};
 pub(crate) use plan::document as planned;
 pub(crate) use profile::{document as asks_for, list as profiles};
 pub(crate) use shared::{NODE_WITHHELD, redacted};

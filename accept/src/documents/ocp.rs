@@ -3,7 +3,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::shared::WITHHELD;
 use super::tables::grouped;
@@ -90,23 +90,23 @@ fn ended(report: &Report) -> String {
     )
 }
 
-/// An object of what is known.
-fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
-    let known = fields.into_iter();
-    let known = known.filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    Value::Object(known.collect::<Map<String, Value>>())
+/// The same without what is not known.
+fn known(mut value: Value) -> Value {
+    if let Value::Object(fields) = &mut value {
+        fields.retain(|_, field| !field.is_null());
+    }
+    value
 }
 
 fn start(report: &Report) -> Value {
-    let text = |text: &Option<String>| text.clone().map(Value::from);
     let hardware = report.devices.iter().map(|device| {
-        object([
-            ("hardwareInfoId", Some(device.label.as_str().into())),
-            ("name", Some(device.name.as_str().into())),
-            ("partType", Some("GPU".into())),
-            ("location", text(&device.slot)),
-            ("serialNumber", text(&device.identity)),
-        ])
+        known(json!({
+            "hardwareInfoId": device.label,
+            "name": device.name,
+            "partType": "GPU",
+            "location": device.slot,
+            "serialNumber": device.identity,
+        }))
     });
     let of = &report.node.fingerprint;
     let software = [
@@ -115,18 +115,11 @@ fn start(report: &Report) -> Value {
         ("collective library", &of.collectives),
         ("kernel", &of.kernel),
     ];
-    let software = software.map(|(name, version)| {
-        let (id, kind) = (Some(name.into()), Some("SYSTEM".into()));
-        let fields = [
-            ("softwareInfoId", id.clone()),
-            ("name", id),
-            ("softwareType", kind),
-        ];
-        let [id, name, kind] = fields;
-        version.as_ref()?;
-        Some(object([id, name, kind, ("version", text(version))]))
+    let software = software.into_iter().filter_map(|(name, version)| {
+        let version = version.as_ref()?;
+        let (id, kind) = (name, "SYSTEM");
+        Some(json!({"softwareInfoId": id, "name": name, "softwareType": kind, "version": version}))
     });
-    let software = software.into_iter().flatten();
     let platform = of.cpu.iter().map(|cpu| json!({"info": cpu}));
     let (profile, level) = (&report.profile.name, &report.level);
     let soft = report.simulated.as_ref().map(|soft| soft.box_name.as_str());
@@ -146,52 +139,46 @@ fn start(report: &Report) -> Value {
 }
 
 /// The device that a check is about, and the pair, direction or part of it.
-fn place(report: &Report, check: &Check) -> (Option<Value>, Option<Value>) {
+fn place<'a>(report: &'a Report, check: &Check) -> (Option<&'a str>, Value) {
     let labels = report.devices.iter().map(|device| device.label.as_str());
     let about = check.about.join(" ");
     let ends = |label: &&str| about.split([' ', ',', '>', '-']).any(|end| end == *label);
     let of: Vec<&str> = labels.filter(ends).collect();
-    let is_pair = of.len() > 1 || !of.contains(&about.as_str());
-    let kind = if of.len() > 1 { "BUS" } else { "UNSPECIFIED" };
-    let part = is_pair.then(|| json!({"type": kind, "name": about}));
-    (of.first().map(|label| (*label).into()), part)
+    let part = match of[..] {
+        [one] if one == about => Value::Null,
+        [_, _, ..] => json!({"type": "BUS", "name": about}),
+        _ => json!({"type": "UNSPECIFIED", "name": about}),
+    };
+    (of.first().copied(), part)
 }
 
-/// What was measured, counted or seen; words that are withheld are none.
+/// What was measured, counted or seen, with the limit of the figure that a check is read by; words that are withheld are none.
 fn measurement(report: &Report, check: &Check, evidence: &Evidence) -> Option<Value> {
     let is_main = main_evidence(check) == Some(evidence);
-    let limit = check.limit.as_ref().filter(|_| is_main);
-    let (value, unit) = match evidence {
-        Evidence::Measured { value, unit, .. } => (json!(value), unit.as_str()),
-        Evidence::Counted { before, after, .. } => (
-            json!(after.zip(*before)?.0.checked_sub((*before)?)?),
-            "events",
-        ),
+    let (value, unit, expected) = match evidence {
+        Evidence::Measured { value, unit, .. } => (json!(value), Some(unit.as_str()), None),
+        Evidence::Counted { before, after, .. } => {
+            let events = after.zip(*before)?.0.checked_sub((*before)?)?;
+            (json!(events), Some("events"), None)
+        }
         Evidence::Seen { value, .. } if value == WITHHELD => return None,
-        Evidence::Seen { value, .. } => (json!(value), ""),
+        Evidence::Seen {
+            value, expected, ..
+        } => (json!(value), None, expected.as_ref()),
     };
-    let limited = limit.filter(|limit| limit.unit == unit).map(validators);
-    let expected = match evidence {
-        Evidence::Seen { expected, .. } if is_main => expected.as_ref(),
-        _ => None,
-    };
+    let limit = check.limit.as_ref();
+    let limit = limit.filter(|limit| Some(limit.unit.as_str()) == unit);
     let expected = expected.map(|expected| json!([{"type": "EQUAL", "value": expected}]));
     let (hardware, part) = place(report, check);
-    Some(object([
-        (
-            "name",
-            Some(format!("{}: {}", check.id, what(evidence)).into()),
-        ),
-        ("value", Some(value)),
-        (
-            "unit",
-            Some(unit).filter(|unit| !unit.is_empty()).map(Value::from),
-        ),
-        ("validators", limited.or(expected)),
-        ("hardwareInfoId", hardware),
-        ("subcomponent", part),
-        ("metadata", Some(json!(evidence))),
-    ]))
+    Some(known(json!({
+        "name": format!("{}: {}", check.id, what(evidence)),
+        "value": value,
+        "unit": unit,
+        "validators": limit.map(validators).or(expected).filter(|_| is_main),
+        "hardwareInfoId": hardware,
+        "subcomponent": part,
+        "metadata": evidence,
+    })))
 }
 
 /// The line that fails, with the one that warns and the source beside it.
@@ -216,17 +203,13 @@ fn diagnosis(report: &Report, check: &Check) -> Value {
         Verdict::Fail if check.required => "FAIL",
         Verdict::Fail | Verdict::Inconclusive | Verdict::Skip => "UNKNOWN",
     };
-    let verdict = format!("{}-{}", check.kind, check.reason.code.code());
     let advice = check.advice.as_ref();
     let advice = advice.map_or_else(String::new, |advice| format!(". Do: {advice}"));
-    object([
-        ("verdict", Some(verdict.into())),
-        ("type", Some(kind.into())),
-        (
-            "message",
-            Some(format!("{}{advice}", came_to(check)).into()),
-        ),
-        ("hardwareInfoId", hardware),
-        ("subcomponent", part),
-    ])
+    known(json!({
+        "verdict": format!("{}-{}", check.kind, check.reason.code.code()),
+        "type": kind,
+        "message": came_to(check) + &advice,
+        "hardwareInfoId": hardware,
+        "subcomponent": part,
+    }))
 }

@@ -3,7 +3,7 @@
 use view::{Block, Document, Section, Table};
 
 use super::words::plural;
-use crate::profile::{Loaded, shipped, text};
+use crate::profile::{Loaded, Profile, shipped};
 
 /// The profiles that came with the program.
 pub(crate) fn list() -> Document {
@@ -26,7 +26,11 @@ pub(crate) fn list() -> Document {
 pub(crate) fn document(loaded: &Loaded) -> Document {
     let profile = &loaded.profile;
     let limits = plural(profile.limit.len(), "limit");
-    let lines = text(profile).unwrap_or_default();
+    let merged = Profile {
+        extends: None,
+        ..profile.clone()
+    };
+    let lines = toml::to_string(&merged).unwrap_or_default();
     let lines = lines.lines().map(str::to_owned).collect();
     Document {
         title: format!("{}: {}", profile.name, profile.title),

@@ -1,46 +1,19 @@
 //! What of a report may be handed on, by an allow-list: figures, codes, and the states and details that this program composes of numbers,
 //! labels and links. Words of drivers, kernels, servers and libraries stay in the run's own folder. Names of the machine, UUIDs and serials
-//! become stand-ins, the same wherever the same thing is named, so that a fleet's reports still tell nodes and cards apart.
+//! become stand-ins, the same in every report of a machine, so that a fleet's reports still tell nodes and cards apart.
 //!
 //! The structs are taken apart in full, so that a field that is added and not named here does not compile. PCI addresses stay: they name a
 //! slot of a board of which there are many.
 
 use sha2::{Digest, Sha256};
 
-use crate::report::{Check, Evidence, Reason, ReasonCode, Report, ReportDevice, RunStatus, hex};
+use crate::report::{Check, Evidence, Reason, ReasonCode, Report, RunStatus, hex};
 
 /// A machine whose name can only be withheld.
 pub(crate) const NODE_WITHHELD: &str = "node-withheld";
 
 /// In place of words that are not handed on.
 pub(super) const WITHHELD: &str = "(withheld)";
-
-/// States that are composed here of labels, links, nodes and counts; those of devices by their labels are allowed, too.
-const OWN_STATES: [&str; 23] = [
-    "NVLinks",
-    "nvlink-inactive",
-    "fabric-manager",
-    "figures compared",
-    "devices",
-    "answers",
-    "NUMA node",
-    "node of the host memory",
-    "link at the slot under load",
-    "slowest link under load",
-    "link as the device reports it",
-    "the best that slot and card can do",
-    "peer access",
-    "changes of the link",
-    "clock throttle reasons",
-    "temperature",
-    "repairs that failed or wait",
-    "loads compared",
-    "points whose data was compared",
-    "completed requests",
-    "requests",
-    "lines of faults",
-    "outcome",
-];
 
 /// Codes whose details are composed here, of numbers and labels.
 const OWN_DETAILS: [ReasonCode; 5] = [
@@ -56,8 +29,6 @@ pub(crate) fn redacted(mut report: Report, identify: bool) -> Report {
     if identify || !report.node.identified {
         return report;
     }
-    let stand_ins = StandIns::of(&report.node.name, &report.devices);
-    let labels: Vec<String> = report.devices.iter().map(|one| one.label.clone()).collect();
     // Taken apart in full: what is added has to be named here.
     let Report {
         schema: _,
@@ -85,18 +56,26 @@ pub(crate) fn redacted(mut report: Report, identify: bool) -> Report {
     if !profile.shipped {
         profile.title.clear();
     }
-    node.name = stand_ins.node.clone();
+    // A machine's name, of which there are few likely ones, is hashed together with the UUIDs of its devices.
+    let all = devices.iter();
+    let mut all: Vec<&str> = all.filter_map(|one| one.identity.as_deref()).collect();
+    all.sort_unstable();
+    let key = hash(&[&node.name, &all.join(" ")]);
+    node.name = match all.is_empty() {
+        true => NODE_WITHHELD.to_owned(),
+        false => format!("node-{key}"),
+    };
     node.identified = false;
     for identity in devices.iter_mut().filter_map(|one| one.identity.as_mut()) {
-        *identity = stand_ins.identity(identity);
+        *identity = format!("id-{}", hash(&[&key, identity]));
     }
     for check in checks {
-        of_check(check, &labels, profile.shipped);
+        of_check(check, profile.shipped);
     }
     report
 }
 
-fn of_check(check: &mut Check, labels: &[String], is_shipped: bool) {
+fn of_check(check: &mut Check, is_shipped: bool) {
     let Check {
         id: _,
         kind,
@@ -115,54 +94,17 @@ fn of_check(check: &mut Check, labels: &[String], is_shipped: bool) {
         WITHHELD.clone_into(&mut limit.source);
     }
     for piece in evidence {
-        if let Evidence::Seen { what, value, .. } = piece
-            && !OWN_STATES.contains(&what.as_str())
-            && !labels.contains(what)
-            && value != "free"
+        if let Evidence::Seen {
+            what,
+            value,
+            own: false,
+            ..
+        } = piece
         {
             WITHHELD.clone_into(what);
             WITHHELD.clone_into(value);
         }
     }
-}
-
-/// What stands for the identities of one report.
-struct StandIns {
-    node: String,
-    /// Hash of all that an outsider does not know.
-    key: String,
-}
-
-impl StandIns {
-    /// A machine's name, of which there are few likely ones, is hashed together with the UUIDs of its devices; without one it is withheld.
-    fn of(name: &str, devices: &[ReportDevice]) -> Self {
-        let devices = devices.iter();
-        let mut identities: Vec<&str> = devices
-            .filter_map(|device| device.identity.as_deref())
-            .collect();
-        identities.sort_unstable();
-        let key = hash(&["key", name, &identities.join(" ")]);
-        identities.retain(|identity| is_strong(identity));
-        let node = match identities.is_empty() {
-            true => NODE_WITHHELD.to_owned(),
-            false => format!("node-{}", hash(&["node", name, &identities.join(" ")])),
-        };
-        Self { node, key }
-    }
-
-    /// A UUID that nobody guesses has the same stand-in in every report; a serial is hashed together with the rest of the machine.
-    fn identity(&self, identity: &str) -> String {
-        match is_strong(identity) {
-            true => format!("id-{}", hash(&["id", identity])),
-            false => format!("id-{}", hash(&["id", &self.key, identity])),
-        }
-    }
-}
-
-/// Whether an identity has so many hexadecimal digits that nobody guesses it.
-fn is_strong(identity: &str) -> bool {
-    let digits = identity.chars().filter(char::is_ascii_hexdigit).count();
-    digits >= 16
 }
 
 /// The beginning of a hash over some texts, 40 bits: a fleet of a thousand has two alike once in two million times.

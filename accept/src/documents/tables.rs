@@ -40,13 +40,8 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
 fn groups(report: &Report) -> Table {
     let mut table = Table::under(["", "verdict", "checks", "found"]);
     for (heading, checks) in grouped(report) {
-        let severity = |check: &&&Check| match check.verdict {
-            Verdict::Fail => 3,
-            Verdict::Inconclusive => 2,
-            Verdict::Warn => 1,
-            Verdict::Pass | Verdict::Skip => 0,
-        };
-        let Some(worst) = checks.iter().max_by_key(severity) else {
+        let worst = checks.iter().max_by_key(|check| check.verdict.severity());
+        let Some(worst) = worst else {
             continue;
         };
         let spans = KINDS.iter().filter_map(|kind| span(kind, &checks));

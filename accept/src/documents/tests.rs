@@ -3,7 +3,7 @@
 use view::Screen;
 
 use super::{redacted, verdict};
-use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, Seen, Subject, Verdict};
+use crate::report::{Check, Evidence, ReasonCode, Report, Seen, Subject, Verdict};
 use crate::tests::made::{bandwidth, measured, report, samples};
 
 /// A link that is narrower than expected.
@@ -13,6 +13,7 @@ fn link(about: &str) -> Check {
         value: "Gen4 x8".to_owned(),
         expected: Some("Gen4 x16".to_owned()),
         n: 300,
+        own: true,
         source: "monitor".to_owned(),
     };
     Subject::new("link", [about.to_owned()], true).judged(
@@ -53,14 +54,10 @@ fn an_accepted_machine_fits_on_a_screen_and_a_page() {
 }
 
 #[test]
-fn junit_and_prometheus_have_the_verdict_and_each_check() {
-    let report = rejected();
-    let xml = super::junit::junit(&report);
+fn junit_has_the_verdict_and_each_check() {
+    let xml = super::junit::junit(&rejected());
     assert_eq!(xml.matches("<failure").count(), 3);
     assert_eq!(xml.matches("<testcase").count(), 5);
-    let text = super::prometheus::prometheus(&report);
-    assert!(text.contains("verdict=\"rejected\"} 1\n"));
-    assert!(text.contains("accept_check_bytes_per_second"));
 }
 
 #[test]
@@ -231,19 +228,4 @@ fn a_label_names_the_machine_everywhere_and_its_host_stays_on_the_screen() {
             .unwrap()
             .contains("canary-host")
     );
-}
-
-#[test]
-fn a_report_that_contradicts_itself_is_refused() {
-    let good = report("n1", vec![bandwidth("p2p", "GPU0->GPU1", 20.0)]);
-    let json = super::json(&good).unwrap();
-    let read = |json: &str| crate::report::parse(json.as_bytes(), std::path::Path::new("r.json"));
-    assert_eq!(read(&json).unwrap().verdict, BoxVerdict::Accepted);
-    let forged = Report {
-        verdict: BoxVerdict::Accepted,
-        ..rejected()
-    };
-    assert!(read(&serde_json::to_string(&forged).unwrap()).is_err());
-    assert!(read("{").is_err());
-    assert!(read(&"[".repeat(1000)).is_err());
 }

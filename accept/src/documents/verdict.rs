@@ -7,7 +7,7 @@ use view::{Document, Item, Next, Tone};
 use super::tables::sections;
 use super::words::{came_to, cut, devices, main_evidence, number, title, what};
 use crate::profile::shipped;
-use crate::report::{BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Verdict};
+use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Verdict};
 
 /// Causes on a screen, and what follows from each.
 const CAUSES: usize = 4;
@@ -43,7 +43,6 @@ pub(crate) fn document(report: &Report) -> Document {
     };
     let headline = headline(report, &causes);
     let mut answer = vec![headline.clone()];
-    answer.extend(of_ordered(report));
     answer.push(format!("{}: {}", machine(report), counts(report)));
     answer.extend(how_it_ended(report));
     Document {
@@ -100,20 +99,15 @@ fn machine(report: &Report) -> String {
     format!("{on}, {whose} {}, {}", report.profile.name, report.level)
 }
 
-/// The slowest figure of a kind, with its check.
-fn slowest<'a>(report: &'a Report, kind: &str) -> Option<(f64, &'a Check)> {
-    let checks = report.checks.iter().filter(|check| check.kind == kind);
-    let values = checks.filter_map(|check| match main_evidence(check) {
-        Some(Evidence::Measured { value, .. }) => Some((*value, check)),
-        _ => None,
-    });
-    values.min_by(|one, other| one.0.total_cmp(&other.0))
-}
-
-/// The figures of an accepted machine's links.
+/// The slowest figures of an accepted machine's links.
 fn links(report: &Report) -> String {
     let of = |kind: &&str| {
-        let (least, check) = slowest(report, kind)?;
+        let checks = report.checks.iter().filter(|check| check.kind == **kind);
+        let values = checks.filter_map(|check| match main_evidence(check) {
+            Some(Evidence::Measured { value, .. }) => Some((*value, check)),
+            _ => None,
+        });
+        let (least, check) = values.min_by(|one, other| one.0.total_cmp(&other.0))?;
         let part = check.limit.as_ref().and_then(|limit| limit.ceiling);
         let part = part.map_or_else(String::new, |ceiling| {
             format!(" ({:.0}%)", least / ceiling * 100.0)
@@ -125,33 +119,6 @@ fn links(report: &Report) -> String {
         true => "all required checks passed".to_owned(),
         false => all.join(", "),
     }
-}
-
-/// What copies reach of the link in use, where it is less than the one that was ordered.
-fn of_ordered(report: &Report) -> Option<String> {
-    let (value, check) = slowest(report, "h2d_pinned")?;
-    let Some(Limit {
-        ceiling: Some(ceiling),
-        link: Some(link),
-        ordered: Some(ordered),
-        ..
-    }) = &check.limit
-    else {
-        return None;
-    };
-    let part = ceiling / ordered.ceiling;
-    let part = match () {
-        () if part > 0.95 => return None,
-        () if (part - 0.5).abs() < 0.02 => "half".to_owned(),
-        () => format!("{:.0}%", part * 100.0),
-    };
-    Some(format!(
-        "{} is {} GB/s, {:.0}% of {link}, which is {part} of {}.",
-        title(&check.kind),
-        number(value),
-        value / ceiling * 100.0,
-        ordered.link
-    ))
 }
 
 /// `9 of 17 required checks passed, 6 warn, 2 failed.`

@@ -140,15 +140,23 @@ pub(super) fn came_to(check: &Check) -> String {
     }
     let of_limit = match (evidence, &check.limit) {
         (Evidence::Measured { value, .. }, Some(limit)) => match (limit.ceiling, &limit.link) {
-            (Some(ceiling), Some(link)) => {
-                let ordered = limit.ordered.as_ref().map(|ordered| {
-                    let part = value / ordered.ceiling * 100.0;
-                    format!(", {part:.0}% of {}", ordered.link)
+            (Some(ceiling), link) => {
+                let link = link.as_deref().unwrap_or("the link");
+                let part = |of: f64| format!("{:.0}%", value / of * 100.0);
+                let ordered = limit.ordered.as_ref();
+                let ordered = ordered.filter(|ordered| ordered.link != link);
+                let ordered = ordered.map_or_else(String::new, |ordered| {
+                    format!(", {} of {}", part(ordered.ceiling), ordered.link)
                 });
-                let of = format!("{:.0}% of {link}", value / ceiling * 100.0);
-                Some(of + &ordered.unwrap_or_default())
+                let line = match check.verdict {
+                    Verdict::Pass => None,
+                    Verdict::Fail => limit.fail,
+                    _ => limit.warn.or(limit.fail),
+                };
+                let line = line.map(|line| line / ceiling * 100.0);
+                let line = line.map_or_else(String::new, |line| format!(" ({line:.0}% expected)"));
+                Some(format!("{} of {link}{line}{ordered}", part(ceiling)))
             }
-            (Some(ceiling), None) => Some(format!("{:.0}% of the link", value / ceiling * 100.0)),
             (None, _) if check.verdict != Verdict::Pass => Some(self::limit(limit)),
             (None, _) => None,
         },

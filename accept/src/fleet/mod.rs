@@ -8,8 +8,8 @@ pub(crate) mod outliers;
 #[cfg(test)]
 mod tests;
 
-use program::outputs::{check_file, print, write};
-use program::say;
+use program::Stop;
+use program::outputs::{check_file, json, write};
 use program::show::Show;
 use record::exit;
 
@@ -17,31 +17,16 @@ use crate::cli::FleetArgs;
 use crate::documents;
 
 /// `tplens accept fleet`.
-pub(crate) fn run(args: &FleetArgs, show: Show) -> u8 {
-    let checked = args.html.as_ref().map(|path| check_file("--html", path));
-    let gathered = checked
-        .unwrap_or(Ok(()))
-        .and_then(|()| gather::gather(&args.reports));
-    let fleet = match gathered {
-        Ok(gathered) => judge::judge(gathered, args.expect),
-        Err(error) => {
-            say!("error: {error}");
-            return exit::USAGE;
-        }
-    };
-    let page = args
-        .html
-        .as_ref()
-        .map(|path| write(path, Ok(documents::fleet(&fleet).html())));
+pub(crate) fn run(args: &FleetArgs, show: Show) -> Result<u8, Stop> {
+    let page = args.html.as_deref();
+    let checked = page.map_or(Ok(()), |path| check_file("--html", path));
+    let gathered = checked.and_then(|()| gather::gather(&args.reports));
+    let fleet = judge::judge(gathered.map_err(Stop::Usage)?, args.expect);
+    let document = documents::fleet(&fleet);
+    let page = page.map_or(exit::DONE, |path| write(path, Ok(document.html())));
     let printed = match args.json {
-        false => show.print(&documents::fleet(&fleet)),
-        true => match serde_json::to_string_pretty(&fleet) {
-            Ok(json) => print(&(json + "\n")),
-            Err(error) => {
-                say!("error: {error}");
-                exit::INTERNAL
-            }
-        },
+        false => show.print(&document),
+        true => json(&fleet)?,
     };
-    exit::fold([page.unwrap_or(exit::DONE), printed, fleet.exit_code])
+    Ok(exit::fold([page, printed, fleet.exit_code]))
 }

@@ -24,7 +24,6 @@ const PATTERNS: &[(&str, &str, &str, &str)] = &[
     ("host_to_all", "host_to_all_ce", HOST, "all"),
     ("all_to_host", "all_to_host_ce", "all", HOST),
     ("ring", "ring_ce", "all", "all"),
-    ("all_pairs", "all_pairs_ce", "all", "all"),
 ];
 
 /// Ends of an ordered pair.
@@ -301,13 +300,7 @@ pub(super) fn concurrent(judging: &Judging<'_>) -> Vec<Check> {
         let alone = |(label, next): (&String, &String)| match *name {
             "host_to_all" => Some(host_figure(judging, "h2d_pinned", label)?.0),
             "all_to_host" => Some(host_figure(judging, "d2h_pinned", label)?.0),
-            "ring" => pair_figure(judging, &(label.clone(), next.clone())),
-            // Every device sends to all others over one link of its own, so that one pair's rate for each device is what there is.
-            _ => {
-                let pairs = judging.pool.pairs().into_iter();
-                let own = pairs.filter(|(from, _)| from == label);
-                slower(own.filter_map(|pair| pair_figure(judging, &pair)))
-            }
+            _ => pair_figure(judging, &(label.clone(), next.clone())),
         };
         let alone: Option<Vec<Figure>> = labels.iter().zip(next).map(alone).collect();
         let alone = alone.and_then(|alone| Figure::sum(&alone));

@@ -1,6 +1,10 @@
 //! Error counters before and after the run, and the lines of the kernel's log.
 
-use super::judging::{Judging, seen};
+use record::MonitorValues;
+
+use super::judging::{Judging, Piece, quoted, seen};
+use super::readings::Readings;
+use crate::checks::Group;
 use crate::findings::{Counter, Counters};
 use crate::profile::LimitUnit;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
@@ -12,97 +16,123 @@ const UNCORRECTABLE: &str = "ecc_uncorrectable";
 /// Lines of the kernel's log in a report.
 const SHOWN: usize = 8;
 
+/// A value of a monitor's samples.
+type Value = fn(&MonitorValues) -> Option<u64>;
+
+/// What the monitor reads of counters: the counter's key, and how it is got.
+const MONITORED: [(&str, Value); 3] = [
+    ("pcie_replays", |values| values.pcie_replays.map(u64::from)),
+    ("ecc_correctable", |values| values.ecc_corrected),
+    (UNCORRECTABLE, |values| values.ecc_uncorrected),
+];
+
 /// One check for each set of devices that share a link.
 pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
-    let Some(counters) = &judging.findings.counters else {
+    let Some(Counters { over_s, rows }) = &judging.findings.counters else {
         return Vec::new();
     };
+    let mut rows = rows.clone();
+    // What the kernel shows of a device's own memory counts once, unless the monitor saw more: a reset takes the kernel's back.
+    for one in monitored(judging) {
+        let is_same = |row: &&Counter| (&row.place, &row.key) == (&one.place, &one.key);
+        if !rows
+            .iter()
+            .filter(is_same)
+            .any(|row| row.rise() >= one.rise())
+        {
+            rows.push(one);
+        }
+    }
     let mut abouts: Vec<&[String]> = Vec::new();
-    for row in &counters.rows {
+    for row in &rows {
         if !abouts.contains(&row.devices.as_slice()) {
             abouts.push(&row.devices);
         }
     }
-    let abouts = abouts.into_iter();
-    abouts
-        .map(|about| of_devices(judging, counters, about))
-        .collect()
-}
-
-/// What a counter came to.
-struct Counted {
-    /// Its place among the evidence.
-    at: usize,
-    verdict: Verdict,
-    code: ReasonCode,
-    detail: String,
-    limit: Option<Limit>,
-}
-
-fn of_devices(judging: &Judging<'_>, counters: &Counters, about: &[String]) -> Check {
-    let rows = counters.rows.iter().filter(|row| row.devices == about);
-    let rows: Vec<&Counter> = rows.collect();
-    let evidence = rows.iter().map(|row| Evidence::Counted {
-        what: format!("{} of {}", row.key, row.place),
-        before: row.before,
-        after: row.after,
-        over_s: counters.over_s,
-        source: "counters before and after".to_owned(),
-    });
-    let mut evidence: Vec<Evidence> = evidence.collect();
-    let subject = || judging.subject(KIND, about.to_vec());
-    let came = rows.iter().enumerate();
-    let came = came.filter_map(|(at, row)| counted(judging, at, row, counters.over_s));
-    let came: Vec<Counted> = came.collect();
-    let worst = came.iter().max_by_key(|counted| match counted.verdict {
-        Verdict::Fail => 3,
-        Verdict::Inconclusive => 2,
-        Verdict::Warn => 1,
-        _ => 0,
-    });
-    let Some(worst) = worst else {
-        return match judging.is_guest() {
-            true => subject().skipped(ReasonCode::Unreadable, ""),
-            false => subject().open(ReasonCode::Unreadable, "", None, evidence),
-        };
-    };
-
-    // What decides stands first, as the figure beside its limit.
-    evidence[..=worst.at].rotate_right(1);
-    let bad = came
-        .iter()
-        .filter(|counted| counted.verdict != Verdict::Pass);
-    let detail: Vec<&str> = bad.map(|counted| counted.detail.as_str()).collect();
-    let (detail, limit) = (detail.join("; "), worst.limit.clone());
-    match (worst.verdict, &evidence[..]) {
-        (Verdict::Inconclusive, _) | (_, []) => {
-            subject().open(worst.code, &detail, limit, evidence)
+    let check = |about: &[String]| {
+        let own = rows.iter().filter(|row| row.devices == about);
+        let mut pieces: Vec<_> = own.map(|row| counted(judging, row, *over_s)).collect();
+        pieces.sort_by_key(|(is_judged, _)| !is_judged);
+        let about = about.to_vec();
+        match pieces.iter().any(|(is_judged, _)| *is_judged) {
+            true => {
+                let pieces = pieces.into_iter().map(|(_, piece)| piece).collect();
+                judging.worst(KIND, about, pieces)
+            }
+            false if judging.is_guest() => {
+                let subject = judging.subject(KIND, about);
+                subject.skipped(ReasonCode::Unreadable, "")
+            }
+            false => {
+                let evidence = pieces.into_iter().map(|(_, piece)| piece.evidence);
+                let subject = judging.subject(KIND, about);
+                subject.open(ReasonCode::Unreadable, "", None, evidence.collect())
+            }
         }
-        (verdict, [first, rest @ ..]) => {
-            let came = (verdict, worst.code, detail);
-            let seen = Seen::new(first.clone(), rest.to_vec());
-            judging.judged(KIND, about.to_vec(), came, limit, seen)
+    };
+    abouts.into_iter().map(check).collect()
+}
+
+/// What each device's counters rose by between the first and the last of the monitor's readings. A rise that was seen is one whatever came
+/// of the monitor; that nothing rose is not known where it was lost, or told no more at the end.
+pub(super) fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
+    let findings = judging.findings;
+    let is_lost = findings.missing.contains_key(&Group::Watch);
+    let mut all = Vec::new();
+    for label in judging.pool.labels() {
+        for (key, value) in MONITORED {
+            let is_told = |values: &MonitorValues| value(values).is_some();
+            let readings = Readings::of(&findings.monitor, &label, &[&is_told]);
+            let counts = readings.samples.iter();
+            let counts = counts.filter_map(|sample| value(&sample.values));
+            let counts: Vec<u64> = counts.collect();
+            let (Some(first), Some(last)) = (counts.first(), counts.last()) else {
+                continue;
+            };
+            let rises = counts.windows(2).map(|two| two[1].saturating_sub(two[0]));
+            all.push(Counter {
+                devices: vec![label.clone()],
+                place: label.clone(),
+                key: key.to_owned(),
+                before: Some(*first),
+                after: match rises.sum::<u64>() {
+                    0 => Some(*last).filter(|_| !is_lost && !readings.has_ended),
+                    risen => Some(first + risen),
+                },
+            });
         }
     }
+    all
 }
 
-/// A counter with a limit, where it was read at the start. What is not read at the end, or fell, is open.
-fn counted(judging: &Judging<'_>, at: usize, row: &Counter, over_s: f64) -> Option<Counted> {
-    let limits = judging.row_of(KIND, &row.key)?;
-    let before = row.before?;
+/// A counter, and whether it is judged: it has a limit, and was read at the start. What is not read at the end, or fell, is open.
+fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
     let name = format!("{} of {}", row.key, row.place);
-    let open = |detail: String| Counted {
-        at,
-        verdict: Verdict::Inconclusive,
-        code: ReasonCode::Unreadable,
+    let limits = judging.row_of(KIND, &row.key);
+    let evidence = Evidence::Counted {
+        what: name.clone(),
+        before: row.before,
+        after: row.after,
+        over_s,
+        source: "counters before and after".to_owned(),
+    };
+    let piece = |came, detail, limit| Piece {
+        came,
         detail,
-        limit: None,
+        limit,
+        evidence,
     };
-    let Some(after) = row.after else {
-        return Some(open(format!("{name} not read at the end")));
+    let good = (Verdict::Pass, ReasonCode::AsExpected);
+    let Some((limits, before)) = limits.zip(row.before) else {
+        return (false, piece(good, String::new(), None));
     };
-    let Some(events) = after.checked_sub(before) else {
-        return Some(open(format!("{name} fell from {before} to {after}")));
+    let Some(events) = row.rise() else {
+        let detail = match row.after {
+            None => format!("{name} not read at the end"),
+            Some(after) => format!("{name} fell from {before} to {after}"),
+        };
+        let open = (Verdict::Inconclusive, ReasonCode::Unreadable);
+        return (true, piece(open, detail, None));
     };
     #[expect(clippy::cast_precision_loss, reason = "errors are far below 2^53")]
     let events = events as f64;
@@ -115,24 +145,19 @@ fn counted(judging: &Judging<'_>, at: usize, row: &Counter, over_s: f64) -> Opti
     };
     let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
     let has_stood = row.key == UNCORRECTABLE && before > 0;
-    let is_warned = beyond(value, limits.warn.or(limits.fail)) || has_stood;
-    let (verdict, code) = match () {
+    let came = match () {
         () if beyond(certain, limits.fail) => (Verdict::Fail, ReasonCode::ErrorsCounted),
-        () if is_warned => (Verdict::Warn, ReasonCode::ErrorsCounted),
-        () => (Verdict::Pass, ReasonCode::AsExpected),
+        () if beyond(value, limits.warn.or(limits.fail)) || has_stood => {
+            (Verdict::Warn, ReasonCode::ErrorsCounted)
+        }
+        () => good,
     };
     let detail = match is_rate {
         _ if has_stood => format!("{name}: {before} before the run"),
         true => format!("{name}: {value:.0} an hour"),
         false => name,
     };
-    Some(Counted {
-        at,
-        verdict,
-        code,
-        detail,
-        limit: Some(Limit::of(limits, &row.key)),
-    })
+    (true, piece(came, detail, Some(Limit::of(limits, &row.key))))
 }
 
 /// The lower end of the 95% interval of a count, by Byar's approximation of Garwood's exact one.
@@ -173,7 +198,7 @@ fn of_lines(judging: &Judging<'_>, about: &str, lines: &[String], is_before: boo
     let of = |count: usize| format!("{count} of {} lines", lines.len());
     let count = seen("lines of faults", of(events.len()), Some(of(0)), SOURCE);
     let shown = events.iter().take(SHOWN);
-    let shown = shown.map(|(_, means, line)| seen(means, (*line).clone(), None, SOURCE));
+    let shown = shown.map(|(_, means, line)| quoted(means, line, None, SOURCE));
     let came = match events.first() {
         Some((worst, means, _)) => (*worst, ReasonCode::ErrorsCounted, means.clone()),
         None => (Verdict::Pass, ReasonCode::AsExpected, String::new()),

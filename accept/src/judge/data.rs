@@ -3,7 +3,7 @@
 use record::{CollectiveOutcome, Outcome, Payload, PeerVerdict, Verification};
 
 use super::copies::arrow;
-use super::judging::{Judging, seen, seen_times};
+use super::judging::{Judging, quoted, seen_times};
 use crate::report::{Check, ReasonCode};
 
 const KIND: &str = "data";
@@ -52,7 +52,7 @@ pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
     wrong.dedup_by(|later, first| later.0 == first.0);
     if !wrong.is_empty() {
         let check = |(about, what, source): &Wrong| {
-            let evidence = seen("data", what.as_str(), Some("as sent".to_owned()), source);
+            let evidence = quoted("data", what, Some("as sent"), source);
             judging.fail(KIND, about, ReasonCode::WrongData, evidence)
         };
         return wrong.iter().map(check).collect();

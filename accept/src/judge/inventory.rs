@@ -2,7 +2,7 @@
 
 use record::unit::ByteCount;
 
-use super::judging::{Judging, in_use, seen};
+use super::judging::{Judging, in_use, quoted, seen};
 use super::pool::Device;
 use crate::profile::Match;
 use crate::report::{Check, ReasonCode, Seen, Verdict};
@@ -112,13 +112,15 @@ pub(super) fn idle(judging: &Judging<'_>) -> Vec<Check> {
         let Some(busy) = &device.it.busy else {
             return judging.skip("idle", label, ReasonCode::Unreadable);
         };
-        let by = in_use(busy);
-        let value = by.clone().unwrap_or_else(|| "free".to_owned());
-        let expected = Some("free".to_owned());
-        let evidence = seen("use by others", value, expected, &device.source);
-        match by {
-            None => judging.pass("idle", label, evidence),
-            Some(_) => {
+        let what = "use by others";
+        match in_use(busy) {
+            None => {
+                let expected = Some("free".to_owned());
+                let evidence = seen(what, "free", expected, &device.source);
+                judging.pass("idle", label, evidence)
+            }
+            Some(by) => {
+                let evidence = quoted(what, &by, Some("free"), &device.source);
                 let subject = judging.subject("idle", [label.clone()]);
                 subject.open(ReasonCode::DeviceBusy, "", None, vec![evidence])
             }

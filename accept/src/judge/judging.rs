@@ -25,6 +25,14 @@ pub(super) struct Judging<'a> {
     pub(super) pool: Pool,
 }
 
+/// One of several figures of a check.
+pub(super) struct Piece {
+    pub(super) came: (Verdict, ReasonCode),
+    pub(super) detail: String,
+    pub(super) limit: Option<Limit>,
+    pub(super) evidence: Evidence,
+}
+
 /// Evidence of something that was looked at once.
 pub(super) fn seen(
     what: &str,
@@ -48,6 +56,19 @@ pub(super) fn seen_times(
         value: value.into(),
         expected,
         n,
+        own: true,
+        source: source.to_owned(),
+    }
+}
+
+/// Evidence in words of drivers, kernels or other programs.
+pub(super) fn quoted(what: &str, value: &str, expected: Option<&str>, source: &str) -> Evidence {
+    Evidence::Seen {
+        what: what.to_owned(),
+        value: value.to_owned(),
+        expected: expected.map(str::to_owned),
+        n: 1,
+        own: false,
         source: source.to_owned(),
     }
 }
@@ -88,6 +109,29 @@ impl<'a> Judging<'a> {
         let sees_faults = verdict == Verdict::Fail && checks::sees_faults(kind);
         let required = self.is_required(kind) || sees_faults;
         Subject::new(kind, about, required).judged(verdict, code, detail, limit, seen)
+    }
+
+    /// A check of several figures, one at least: the worst decides and stands first, with its limit and the details of all that are not good.
+    pub(super) fn worst(&self, kind: &str, about: Vec<String>, mut pieces: Vec<Piece>) -> Check {
+        pieces.sort_by_key(|piece| std::cmp::Reverse(piece.came.0.severity()));
+        let bad = pieces.iter().filter(|piece| piece.came.0 != Verdict::Pass);
+        let details = bad.map(|piece| piece.detail.as_str());
+        let details: Vec<&str> = details.filter(|detail| !detail.is_empty()).collect();
+        let detail = details.join("; ");
+        let mut pieces = pieces.into_iter();
+        let Some(first) = pieces.next() else {
+            return self.lacking(kind, about);
+        };
+        let (verdict, code) = first.came;
+        let seen = Seen::new(first.evidence, pieces.map(|piece| piece.evidence));
+        match verdict {
+            Verdict::Pass | Verdict::Warn | Verdict::Fail => {
+                self.judged(kind, about, (verdict, code, detail), first.limit, seen)
+            }
+            _ => self
+                .subject(kind, about)
+                .open(code, &detail, first.limit, seen.into()),
+        }
     }
 
     /// A check that found what was expected.

@@ -4,7 +4,7 @@ use record::quantity::Unit;
 use record::{FailureKind, KernelAccess, PeerProbe, PeerVerdict, StepOutcome};
 
 use super::copies::arrow;
-use super::judging::{Judging, seen_times};
+use super::judging::{Judging, quoted, seen_times};
 use super::pool::Probed;
 use super::trouble::Trouble;
 use crate::profile::Expected;
@@ -42,7 +42,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
     let wanted = expected.map(|expected| expected.word().to_owned());
     let n = times(probe);
     let evidence = seen_times(n, "peer access", probe.verdict.to_string(), wanted, source);
-    let rests_on = seen_times(n, "what it rests on", probe.rests_on.as_str(), None, source);
+    let rests_on = quoted("what it rests on", &probe.rests_on, None, source);
     let judged = |came| {
         judging.judged(
             KIND,

@@ -5,7 +5,7 @@
 use record::{MonitorSample, MonitorValues};
 use topology::PcieLink;
 
-use super::judging::{Judging, seen, seen_times};
+use super::judging::{Judging, Piece, seen, seen_times};
 use super::readings::{Readings, Value};
 use crate::checks::Group;
 use crate::plural::plural;
@@ -31,7 +31,7 @@ const REPAIRS: &str = "memory_repairs";
 fn of_devices(
     judging: &Judging<'_>,
     kind: &str,
-    values: &[Value],
+    values: &[Value<'_>],
     judge: impl Fn(&str, &Readings<'_>) -> Check,
 ) -> Vec<Check> {
     if judging.findings.monitor.is_empty() {
@@ -63,13 +63,12 @@ fn unwatched(judging: &Judging<'_>, readings: &Readings<'_>, check: &Check) -> O
     if let Some(lost) = missing.filter(|missing| missing.code == ReasonCode::Unreadable) {
         return Some(lost.text.clone());
     }
-    let counted = readings.counted();
-    if counted < 2 {
-        return Some(format!("{}, too few", plural(counted, "reading")));
+    if readings.counted < 2 {
+        return Some(format!("{}, too few", plural(readings.counted, "reading")));
     }
-    let part = readings.part();
-    (readings.ended_early() || part < WATCHED && !is_kept)
-        .then(|| format!("watched for {:.0}% of the time", part * 100.0))
+    let is_seldom = readings.watched < WATCHED && !is_kept;
+    (readings.has_ended || is_seldom)
+        .then(|| format!("watched for {:.0}% of the time", readings.watched * 100.0))
 }
 
 /// Changes of width at any time, and of speed under load.
@@ -78,7 +77,7 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
     if judging.is_host() {
         return vec![judging.skip(KIND, "box", ReasonCode::NotApplicable)];
     }
-    let value: Value = |values| values.slot_link.is_some();
+    let value: Value<'_> = &|values| values.slot_link.is_some();
     of_devices(judging, KIND, &[value], |label, readings| {
         let samples = readings.samples.iter();
         let read: Vec<(&MonitorSample, PcieLink)> = samples
@@ -142,7 +141,7 @@ fn is_transition(a: (&MonitorSample, PcieLink), b: (&MonitorSample, PcieLink)) -
 /// Clocks that heat or power held down.
 pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "throttle";
-    let value: Value = |values| values.throttle.is_some();
+    let value: Value<'_> = &|values| values.throttle.is_some();
     of_devices(judging, KIND, &[value], |label, readings| {
         let samples = readings.samples.iter();
         let told: Vec<&Vec<String>> = samples
@@ -180,7 +179,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
 /// The least margin below the temperature that a device slows down at.
 pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
     const KIND: &str = "temperature";
-    let value: Value = |values| values.temperature_margin_c.is_some();
+    let value: Value<'_> = &|values| values.temperature_margin_c.is_some();
     of_devices(judging, KIND, &[value], |label, readings| {
         let values = readings.samples.iter().map(|sample| &sample.values);
         let margins = values.filter_map(|values| Some((values.temperature_margin_c?, values)));
@@ -232,63 +231,29 @@ const FIGURES: [(&str, Count); 3] = [
 
 /// Repairs of memory: those that failed or wait, those of this run, and those of before.
 pub(super) fn repairs(judging: &Judging<'_>) -> Vec<Check> {
-    let values: [Value; 2] = [
-        |values| values.row_remaps.is_some(),
-        |values| values.retired_pages.is_some(),
-    ];
+    let values: [Value<'_>; 2] = [&|values| values.row_remaps.is_some(), &|values| {
+        values.retired_pages.is_some()
+    }];
     of_devices(judging, REPAIRS, &values, |label, readings| {
         let figures = FIGURES.iter();
-        let mut all: Vec<Repaired> = figures
-            .filter_map(|(key, count)| repaired(judging, label, readings, key, *count))
-            .collect();
-        if all.is_empty() {
+        let counts = figures.filter_map(|figure| repaired(judging, label, readings, figure));
+        let mut pieces: Vec<Piece> = counts.collect();
+        if pieces.is_empty() {
             // Where a driver does not report it, there is nothing to require.
             let subject = Subject::new(REPAIRS, [label.to_owned()], false);
             return subject.skipped(ReasonCode::Unreadable, "");
         }
-        all.push(state(readings));
-        // The worst decides, and stands first; of equals a figure that is not zero.
-        all.sort_by_key(|one| match (one.came.0, &one.evidence) {
-            (Verdict::Fail, _) => 0,
-            (Verdict::Inconclusive, _) => 1,
-            (Verdict::Warn, _) => 2,
-            (
-                _,
-                Evidence::Counted {
-                    after: Some(1..), ..
-                },
-            ) => 3,
-            _ => 4,
-        });
-        let first = all.remove(0);
-        let seen = Seen::new(first.evidence, all.into_iter().map(|one| one.evidence));
-        match first.came {
-            (Verdict::Inconclusive, code) => {
-                let subject = judging.subject(REPAIRS, [label.to_owned()]);
-                subject.open(code, "", None, seen.into())
-            }
-            (verdict, code) => {
-                let came = (verdict, code, String::new());
-                judging.judged(REPAIRS, [label.to_owned()], came, first.limit, seen)
-            }
-        }
+        pieces.push(state(readings));
+        judging.worst(REPAIRS, vec![label.to_owned()], pieces)
     })
-}
-
-/// What one count or the state of repairs came to.
-struct Repaired {
-    came: (Verdict, ReasonCode),
-    limit: Option<Limit>,
-    evidence: Evidence,
 }
 
 fn repaired(
     judging: &Judging<'_>,
     label: &str,
     readings: &Readings<'_>,
-    key: &str,
-    count: Count,
-) -> Option<Repaired> {
+    (key, count): &(&str, Count),
+) -> Option<Piece> {
     let samples = readings.samples.iter();
     let mut counts = samples.filter_map(|sample| count(&sample.values));
     let before = counts.next()?;
@@ -304,20 +269,21 @@ fn repaired(
         _ => (Verdict::Pass, ReasonCode::AsExpected),
     };
     let row = row.filter(|_| after == before && after > 0);
-    Some(Repaired {
+    Some(Piece {
         came,
+        detail: String::new(),
         limit: row.map(|row| Limit::of(row, "over the life of the device")),
         evidence: Evidence::Counted {
             what: format!("{key} of {label}"),
             before: Some(before),
             after: Some(after),
-            over_s: readings.over_s(|values| count(values).is_some()),
+            over_s: readings.over_s,
             source: SOURCE.to_owned(),
         },
     })
 }
 
-fn state(readings: &Readings<'_>) -> Repaired {
+fn state(readings: &Readings<'_>) -> Piece {
     let last = readings.samples.iter().rev();
     let rows = last.clone().find_map(|sample| sample.values.row_remaps);
     let pages = last.clone().find_map(|sample| sample.values.retired_pages);
@@ -333,8 +299,9 @@ fn state(readings: &Readings<'_>) -> Repaired {
         () => ((Verdict::Pass, ReasonCode::AsExpected), "none"),
     };
     let expected = Some("none".to_owned());
-    Repaired {
+    Piece {
         came,
+        detail: String::new(),
         limit: None,
         evidence: seen("repairs that failed or wait", value, expected, SOURCE),
     }

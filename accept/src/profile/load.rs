@@ -1,6 +1,6 @@
 //! Profiles by name or file: each stands on the one that it extends.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use program::command_line::nearest;
@@ -8,7 +8,7 @@ use serde::Deserialize as _;
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
-use super::model::{PROFILE_SCHEMA, Profile};
+use super::model::Profile;
 use super::shipped::{self, SHIPPED};
 use super::valid;
 use crate::report::hex;
@@ -49,173 +49,106 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<String>,
 }
 
-/// Where a profile stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Origin {
-    Shipped(&'static str),
-    File(PathBuf),
-}
-
-impl Origin {
-    /// What a name or path means; beside another file where one extends it.
-    fn of(name: &str, beside: Option<&Path>) -> Option<Self> {
-        if let Some((shipped, _)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
-            return Some(Self::Shipped(shipped));
-        }
-        let path = match beside {
-            None => PathBuf::from(name),
-            Some(own) => {
-                let is_plain = Path::new(name)
-                    .file_name()
-                    .is_some_and(|plain| plain == name);
-                own.with_file_name(name)
-                    .exists()
-                    .then_some(())
-                    .filter(|()| is_plain)?;
-                own.with_file_name(name)
-            }
-        };
-        path.exists().then_some(Self::File(path))
-    }
-
-    fn shown(&self) -> String {
-        match self {
-            Self::Shipped(name) => format!("the shipped profile {name}"),
-            Self::File(path) => path.display().to_string(),
-        }
-    }
-
-    fn text(&self) -> Result<String, ProfileError> {
-        match self {
-            Self::Shipped(name) => Ok(shipped::text(name).unwrap_or_default().to_owned()),
-            Self::File(path) => bounded::regular(path, bounded::SETTINGS)
-                .and_then(bounded::decoded)
-                .map_err(|source| ProfileError::Io {
-                    origin: self.shown(),
-                    source,
-                }),
-        }
-    }
-
-    fn invalid(&self, problem: impl Into<String>) -> ProfileError {
-        ProfileError::Invalid {
-            origin: self.shown(),
-            problem: problem.into(),
-        }
-    }
-}
+/// The files of a profile, its own first: what each is called, and its text.
+type Files = Vec<(String, String)>;
 
 /// Reads a profile by the name of one that came with the program, or by the path of a file.
 ///
 /// # Errors
 /// Says which file is wrong, and where that can be known, in which line.
 pub(crate) fn load(name_or_path: &str) -> Result<Loaded, ProfileError> {
-    let first = Origin::of(name_or_path, None).ok_or_else(|| {
-        let near = nearest(name_or_path, SHIPPED.iter().map(|(name, _)| *name));
-        ProfileError::Unknown {
-            name: name_or_path.to_owned(),
-            next: near.map_or_else(
-                || "give a name or the path of a TOML file".to_owned(),
-                |near| format!("did you mean `{near}`"),
-            ),
-        }
-    })?;
-    let mut hash = Sha256::new();
-    let mut origins = vec![first.clone()];
-    let mut tables: Vec<Table> = Vec::new();
-    let mut own_text = String::new();
-    while tables.len() < origins.len() {
-        let origin = &origins[tables.len()];
-        let text = origin.text()?;
-        hash.update(text.as_bytes());
-        let table = parsed(&text, origin)?;
-        if tables.is_empty() {
-            own_text = text;
-        }
-        let base = table
-            .get("extends")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        tables.push(table);
-        if let Some(base) = base {
-            let beside = match origin {
-                Origin::File(path) => path.as_path(),
-                Origin::Shipped(_) => Path::new(""),
-            };
-            let Some(next) = Origin::of(&base, Some(beside)) else {
-                return Err(origin.invalid(format!(
-                    "`extends` names `{base}`, which is no shipped profile and no file beside this one"
-                )));
-            };
-            if origins.contains(&next) {
-                return Err(origin.invalid("a profile cannot extend itself"));
-            }
-            if origins.len() == DEEPEST {
-                return Err(origin.invalid(format!("`extends` makes more than {DEEPEST} files")));
-            }
-            origins.push(next);
-        }
-    }
-    let whole = tables.into_iter().rev().reduce(over).unwrap_or_default();
-    let profile = Profile::deserialize(whole).map_err(|error| {
+    let mut files = Files::new();
+    let table = joined(name_or_path, Path::new(""), &mut files)?;
+    let (origin, text) = &files[0];
+    let invalid = |problem: String| ProfileError::Invalid {
+        origin: origin.clone(),
+        problem,
+    };
+    let profile = Profile::deserialize(table).map_err(|error| {
         let problem = error.message().trim_end().replace('\n', "; ");
         // The line of the word that is wrong, where it stands in the profile's own file.
         let word = problem.split('`').nth(1).unwrap_or_default();
         let is_it =
             |line: &str| !word.is_empty() && line.trim_start_matches([' ', '[']).starts_with(word);
-        match own_text.lines().position(is_it) {
+        match text.lines().position(is_it) {
             Some(line) => ProfileError::At {
-                origin: first.shown(),
+                origin: origin.clone(),
                 line: line + 1,
                 problem,
             },
-            None => first.invalid(problem),
+            None => invalid(problem),
         }
     })?;
-    valid::whole(&profile).map_err(|problem| first.invalid(problem))?;
+    valid::whole(&profile).map_err(invalid)?;
+    let mut hash = Sha256::new();
+    files.iter().for_each(|(_, text)| hash.update(text));
     Ok(Loaded {
         profile,
         sha256: hex(&hash.finalize()),
-        shipped: matches!(first, Origin::Shipped(_)),
-        files: origins.iter().map(Origin::shown).collect(),
+        shipped: shipped::text(name_or_path).is_some(),
+        files: files.into_iter().map(|(origin, _)| origin).collect(),
     })
 }
 
-/// One file, checked for what the merged profile does not show any more.
-fn parsed(text: &str, origin: &Origin) -> Result<Table, ProfileError> {
-    let table: Table = toml::from_str(text).map_err(|error| {
+/// A profile over the one that it extends: one that came with the program, or a file beside it.
+fn joined(name: &str, folder: &Path, files: &mut Files) -> Result<Table, ProfileError> {
+    let path = folder.join(name);
+    let (origin, text) = match shipped::text(name) {
+        Some(text) => (format!("the shipped profile {name}"), text.to_owned()),
+        None => read(name, &path)?,
+    };
+    let table: Table = toml::from_str(&text).map_err(|error| {
         let before = error.span().map_or(0, |span| span.start);
         let before = text.as_bytes().iter().take(before);
         ProfileError::At {
-            origin: origin.shown(),
+            origin: origin.clone(),
             line: 1 + before.filter(|byte| **byte == b'\n').count(),
             problem: error.message().trim_end().replace('\n', "; "),
         }
     })?;
-    let schema = table
-        .get("schema")
-        .and_then(Value::as_str)
-        .unwrap_or("missing");
-    if schema != PROFILE_SCHEMA {
-        let problem = format!("schema is `{schema}`, this program reads `{PROFILE_SCHEMA}`");
-        return Err(origin.invalid(problem));
+    files.push((origin.clone(), text));
+    let Some(base) = table.get("extends").and_then(Value::as_str) else {
+        return Ok(table);
+    };
+    if files.len() == DEEPEST {
+        let problem = format!("`extends` makes more than {DEEPEST} files, or a circle");
+        return Err(ProfileError::Invalid { origin, problem });
     }
-    if let Some(missing) = ["name", "title"]
-        .iter()
-        .find(|key| !table.contains_key(**key))
-    {
-        return Err(origin.invalid(format!("{missing} is missing")));
-    }
-    valid::file(&table).map_err(|problem| origin.invalid(problem))?;
-    Ok(table)
+    let folder = path.parent().unwrap_or(folder);
+    Ok(over(joined(base, folder, files)?, table))
 }
 
-/// A file over the one that it extends: keys of tables replace keys, limits those of the same check.
+fn read(name: &str, path: &Path) -> Result<(String, String), ProfileError> {
+    let origin = path.display().to_string();
+    if !path.exists() {
+        let near = nearest(name, SHIPPED.iter().map(|(name, _)| *name));
+        let next = near.map_or_else(
+            || "give a name or the path of a TOML file".to_owned(),
+            |near| format!("did you mean `{near}`"),
+        );
+        let name = name.to_owned();
+        return Err(ProfileError::Unknown { name, next });
+    }
+    let read = bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded);
+    match read {
+        Ok(text) => Ok((origin, text)),
+        Err(source) => Err(ProfileError::Io { origin, source }),
+    }
+}
+
+/// A file over the one that it extends: keys of tables replace keys, limits those of the same check. Neither a profile's name nor where an
+/// expectation comes from is inherited by one that changes it.
 fn over(mut base: Table, own: Table) -> Table {
     let names = |row: &Value| (row.get("check").cloned(), row.get("of").cloned());
+    for key in ["schema", "name", "title"] {
+        base.remove(key);
+    }
     for (key, value) in own {
         match (base.get_mut(&key), value) {
-            (Some(Value::Table(base)), Value::Table(own)) => base.extend(own),
+            (Some(Value::Table(base)), Value::Table(own)) => {
+                base.remove("source");
+                base.extend(own);
+            }
             (Some(Value::Array(base)), Value::Array(own)) if key == "limit" => {
                 base.retain(|row| own.iter().all(|other| names(other) != names(row)));
                 base.extend(own);
@@ -233,34 +166,6 @@ pub(crate) fn shipped() -> impl Iterator<Item = &'static Loaded> {
         names.filter_map(|name| load(name).ok()).collect()
     });
     ALL.iter()
-}
-
-/// A profile as one file, with all that it extends.
-///
-/// # Errors
-/// It cannot be read, or written as one.
-pub(crate) fn whole(name_or_path: &str) -> Result<String, ProfileError> {
-    text(&load(name_or_path)?.profile)
-}
-
-/// The lines of a profile without what it extends, which is in it.
-pub(crate) fn text(profile: &Profile) -> Result<String, ProfileError> {
-    let merged = Profile {
-        extends: None,
-        ..profile.clone()
-    };
-    toml::to_string(&merged).map_err(|error| ProfileError::Invalid {
-        origin: profile.name.clone(),
-        problem: format!("it cannot be written as one file ({error})"),
-    })
-}
-
-/// Checks the text of a profile that is in no file.
-///
-/// # Errors
-/// It is none.
-pub(crate) fn parsed_text(text: &str) -> Result<(), ProfileError> {
-    parsed(text, &Origin::File(PathBuf::from("draft"))).map(drop)
 }
 
 #[cfg(test)]

@@ -5,5 +5,5 @@ mod model;
 mod shipped;
 mod valid;
 
-pub(crate) use load::{Loaded, load, parsed_text, shipped, text, whole};
+pub(crate) use load::{Loaded, load, shipped};
 pub(crate) use model::{Expected, LimitRow, LimitUnit, Match, Profile};

@@ -2,19 +2,25 @@
 //!
 //! Every table refuses keys that it does not know. What a file extends is joined in `load`, and what its values must be is checked there.
 
-use serde::{Deserialize, Serialize};
+use program::command_line::nearest;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::checks;
 use crate::cli::Level;
 
 /// The word that a profile begins with.
-pub(crate) const PROFILE_SCHEMA: &str = "accept-profile/1";
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Schema {
+    #[serde(rename = "accept-profile/1")]
+    First,
+}
 
 /// A whole profile, after what it extends was put below it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// [`PROFILE_SCHEMA`].
-    pub(crate) schema: String,
+    pub(crate) schema: Schema,
     /// Its name.
     pub(crate) name: String,
     /// What box it is for, in words.
@@ -47,9 +53,25 @@ pub(crate) struct Profile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Required {
+    #[serde(deserialize_with = "kinds")]
     pub(crate) quick: Vec<String>,
+    #[serde(deserialize_with = "kinds")]
     pub(crate) standard: Vec<String>,
+    #[serde(deserialize_with = "kinds")]
     pub(crate) soak: Vec<String>,
+}
+
+/// Keys of kinds of checks that there are.
+fn kinds<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let keys = Vec::<String>::deserialize(from)?;
+    match keys.iter().find(|key| checks::kind(key).is_none()) {
+        None => Ok(keys),
+        Some(key) => {
+            let near = nearest(key, checks::KINDS.iter().map(|kind| kind.key));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            Err(D::Error::custom(format!("there is no check `{key}`{near}")))
+        }
+    }
 }
 
 impl Required {

@@ -143,6 +143,9 @@ pub(crate) enum Evidence {
         expected: Option<String>,
         /// How often it was read; 1 for a setting.
         n: usize,
+        /// Whether its words are composed here; those of drivers and kernels are not handed on.
+        #[serde(default)]
+        own: bool,
         /// Where it comes from.
         source: String,
     },

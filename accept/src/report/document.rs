@@ -53,6 +53,14 @@ pub(crate) struct Report {
     pub(crate) journal_sha256: Option<String>,
 }
 
+impl Report {
+    /// Whether it is accepted and its checks, or how its run ended, say otherwise.
+    pub(super) fn is_unsound(&self) -> bool {
+        self.verdict.exit_code() == record::exit::DONE
+            && (BoxVerdict::of(&self.checks) != self.verdict || self.status != RunStatus::Complete)
+    }
+}
+
 impl Node {
     /// What it is called: by its label, else by its name.
     pub(crate) fn called(&self) -> &str {

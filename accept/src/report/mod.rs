@@ -11,7 +11,5 @@ pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
 };
 pub(crate) use machine::BoxVerdict;
-#[cfg(test)]
-pub(crate) use read::parse;
 pub(crate) use read::{REPORT_FILE, file_of, read};
 pub(crate) use verdict::{ReasonCode, Verdict};

@@ -21,6 +21,16 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
+    /// How bad it is, for the worst of several.
+    pub(crate) fn severity(self) -> u8 {
+        match self {
+            Self::Fail => 3,
+            Self::Inconclusive => 2,
+            Self::Warn => 1,
+            Self::Pass | Self::Skip => 0,
+        }
+    }
+
     /// As it is written in files and tables.
     pub(crate) fn word(self) -> &'static str {
         match self {

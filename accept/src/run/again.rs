@@ -1,5 +1,7 @@
 //! More samples for the checks whose interval lies across a limit: the same cases on the same devices, as long as the profile allows.
 
+use std::collections::BTreeMap;
+
 use program::Stop;
 use record::Payload;
 
@@ -8,7 +10,7 @@ use super::steps::{Again, Step, more_of};
 use crate::checks::Group;
 use crate::judge::undecided;
 
-/// The cases that a check of a kind rests on; none where it rests on all of its group, or on all of its devices.
+/// The group and the cases that a check of a kind rests on; none where it rests on all of its group.
 const CASES: &[(&str, Group, &[&str])] = &[
     ("h2d_pinned", Group::HostLinks, &["h2d_pinned_ce"]),
     ("d2h_pinned", Group::HostLinks, &["d2h_pinned_ce"]),
@@ -45,7 +47,7 @@ impl Session<'_> {
         let mut samples = 2 * sampling.repeats;
         for round in 1.. {
             let open = undecided(&self.report.checks);
-            let steps = joined(open.iter().filter_map(|(kind, about)| again(kind, about)));
+            let steps = again(&open);
             if steps.is_empty() || samples > sampling.max_repeats {
                 break;
             }
@@ -85,45 +87,38 @@ impl Session<'_> {
     }
 }
 
-/// What measures a check again; `None` where more samples say nothing more.
-fn again(kind: &str, about: &[String]) -> Option<Again> {
-    let is_of_pairs = kind == "spread" && about.iter().any(|about| about == "p2p");
-    let key = if is_of_pairs { "spread p2p" } else { kind };
-    let (_, group, cases) = CASES.iter().find(|(known, ..)| *known == key)?;
-    // A class is compared with itself, and an all-reduce is of all devices.
-    let of_all = matches!(kind, "spread" | "concurrent" | "allreduce");
-    let ends = about.iter().flat_map(|about| about.split("->"));
-    let devices = ends.filter(|_| !of_all).map(str::to_owned);
-    Some(Again {
-        group: *group,
-        cases: cases.to_vec(),
-        devices: devices.collect(),
-    })
-}
-
-/// One for each group, with the cases and devices of all; none named is all of them.
-fn joined(all: impl Iterator<Item = Again>) -> Vec<Again> {
-    fn join<T: Ord>(known: &mut Vec<T>, more: Vec<T>) {
-        if known.is_empty() || more.is_empty() {
-            known.clear();
-            return;
-        }
-        known.extend(more);
-        known.sort();
-        known.dedup();
+/// What measures these checks again, a step a group; a check that is not here gets no other verdict by more samples.
+fn again(open: &[(String, Vec<String>)]) -> Vec<Again> {
+    let mut groups: BTreeMap<Group, (Again, bool)> = BTreeMap::new();
+    for (kind, about) in open {
+        let is_of_pairs = kind == "spread" && about.iter().any(|about| about == "p2p");
+        let key = if is_of_pairs { "spread p2p" } else { kind };
+        let Some((_, group, cases)) = CASES.iter().find(|(known, ..)| *known == key) else {
+            continue;
+        };
+        let group_again = || Again {
+            group: *group,
+            cases: Vec::new(),
+            devices: Vec::new(),
+        };
+        let (again, is_of_all) = groups
+            .entry(*group)
+            .or_insert_with(|| (group_again(), false));
+        again.cases.extend(*cases);
+        // A class is compared with itself, and an all-reduce is of all devices.
+        *is_of_all |= matches!(kind.as_str(), "spread" | "concurrent" | "allreduce");
+        let ends = about.iter().flat_map(|about| about.split("->"));
+        again.devices.extend(ends.map(str::to_owned));
     }
-    let mut joined: Vec<Again> = Vec::new();
-    for one in all {
-        match joined.iter_mut().find(|known| known.group == one.group) {
-            None => joined.push(one),
-            Some(known) => {
-                join(&mut known.cases, one.cases);
-                join(&mut known.devices, one.devices);
-            }
+    let step = |(mut again, is_of_all): (Again, bool)| {
+        again.cases.sort_unstable();
+        again.cases.dedup();
+        if is_of_all {
+            again.devices.clear();
         }
-    }
-    joined.sort_by_key(|again| again.group);
-    joined
+        again
+    };
+    groups.into_values().map(step).collect()
 }
 
 #[cfg(test)]
@@ -139,13 +134,11 @@ mod tests {
             ("p2p", "GPU2->GPU0"),
             ("inventory", "devices"),
         ];
-        let joined = joined(
-            open.iter()
-                .filter_map(|(kind, about)| again(kind, &[(*about).to_owned()])),
-        );
+        let open = open.map(|(kind, about)| (kind.to_owned(), vec![about.to_owned()]));
+        let joined = again(&open);
         assert_eq!(joined.len(), 3);
         assert_eq!(joined[0].cases, ["d2h_pinned_ce", "h2d_pinned_ce"]);
-        assert_eq!(joined[0].devices, ["GPU0", "GPU1"]);
+        assert_eq!(joined[0].devices, ["GPU1", "GPU0"]);
         assert_eq!(joined[1].devices, ["GPU2", "GPU0"]);
         assert_eq!(
             (joined[2].group, joined[2].devices.len()),

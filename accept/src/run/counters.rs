@@ -1,19 +1,18 @@
 //! Counters of errors, read before the first load and after the last: of every device, every bridge above it, and the memory
 //! controllers.
 //!
-//! What the kernel does not show is a row with the reason, never a zero. Counters that only a vendor's management library has are those
+//! What the kernel does not show is a row without a count, never a zero. Counters that only a vendor's management library has are those
 //! of the monitor, which asks it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{LinkDevice, MonitorLine, MonitorValues};
+use record::LinkDevice;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
-use crate::judge::has_ended;
 
 /// One reading of all counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,69 +155,6 @@ fn memory(sysfs: &Sysfs) -> Vec<Row> {
         }
     }
     rows
-}
-
-/// A value of a monitor's samples.
-type Value = fn(&MonitorValues) -> Option<u64>;
-
-/// What a monitor reads of counters: the counter's key, and how it is got.
-const MONITORED: [(&str, Value); 3] = [
-    ("pcie_replays", |values| values.pcie_replays.map(u64::from)),
-    ("ecc_correctable", |values| values.ecc_corrected),
-    ("ecc_uncorrectable", |values| values.ecc_uncorrected),
-];
-
-/// A counter of a monitor: first, last, and what it rose by; and the monitor and instant of the last.
-type Told = ([u64; 3], (usize, u64));
-
-/// What each device's counters rose by between the first and the last of a monitor's readings that say so. A rise that was seen is one
-/// whatever came of the monitor; that nothing rose is not known where it was lost, or told no more at
-/// the end. Packets that were sent again are known where they can
-/// be read alone: AER counts them, too.
-pub(crate) fn monitored(lines: &[MonitorLine], is_lost: bool) -> Vec<Counter> {
-    let mut labels: Vec<&str> = Vec::new();
-    // By device and row of the table: the first and the last value, what they rose by, and when the last came.
-    let mut seen: BTreeMap<(&str, usize), Told> = BTreeMap::new();
-    // Which monitor it is, and its last line's instant.
-    let (mut monitor, mut until_ns) = (0, 0);
-    for line in lines {
-        until_ns = line.written_ns().max(until_ns);
-        match line {
-            MonitorLine::Header(header) => {
-                (monitor, until_ns) = (monitor + 1, 0);
-                labels = header.devices.iter().map(|one| &*one.label).collect();
-            }
-            MonitorLine::Sample(sample) => {
-                let Some(label) = labels.get(sample.device) else {
-                    continue;
-                };
-                for (row, (_, value)) in MONITORED.iter().enumerate() {
-                    if let Some(now) = value(&sample.values) {
-                        let begun = ([now, now, 0], (0, 0));
-                        let (told, at) = seen.entry((label, row)).or_insert(begun);
-                        *told = [told[0], now, told[2] + now.saturating_sub(told[1])];
-                        *at = (monitor, sample.answered_ns);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    let is_over = |(by, at_ns): (usize, u64)| {
-        let silent = Duration::from_nanos(until_ns.saturating_sub(at_ns));
-        is_lost || by < monitor || has_ended(silent, Duration::from_nanos(until_ns))
-    };
-    let counter = |((label, row), ([first, last, risen], at)): ((&str, usize), Told)| Counter {
-        devices: vec![label.to_owned()],
-        place: label.to_owned(),
-        key: MONITORED[row].0.to_owned(),
-        before: Some(first),
-        after: match risen {
-            0 => Some(last).filter(|_| !is_over(at)),
-            risen => Some(first + risen),
-        },
-    };
-    seen.into_iter().map(counter).collect()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::start::Run;
 use super::steps::Bench;
 use super::{counters, environment, machine, write};
 use crate::checks::{self, Group};
-use crate::findings::{Counter, Findings, Found};
+use crate::findings::{Findings, Found};
 use crate::plural::plural;
 use crate::report::{BoxVerdict, RunStatus};
 
@@ -172,22 +172,12 @@ impl Run<'_> {
                 Err(stop) => outcome = Err(stop),
             }
         }
-        let mut counters = before.until(&scene.counters_after()?);
-        // What the kernel shows of a device's own memory counts once, unless the monitor saw more: a reset takes the kernel's back.
-        let is_lost = session.findings.missing.contains_key(&Group::Watch);
-        let mut monitored = counters::monitored(&session.findings.monitor, is_lost);
-        monitored.retain(|one| {
-            let is_same = |row: &&Counter| (&row.place, &row.key) == (&one.place, &one.key);
-            let mut same = counters.rows.iter().filter(is_same);
-            !same.any(|row| row.rise() >= one.rise())
-        });
-        counters.rows.extend(monitored);
+        session.findings.counters = Some(before.until(&scene.counters_after()?));
         session.findings.kernel_log = Some(match log.as_mut() {
             None => Ok(Vec::new()),
             Some(Ok(log)) => log.lines().map(|lines| [met, lines].concat()),
             Some(Err(why)) => Err(why.clone()),
         });
-        session.findings.counters = Some(counters);
         session.findings.missing.remove(&Group::Counters);
         if let (Some(baseline), Ok(())) = (self.baseline, &outcome) {
             session.judge()?;

@@ -105,30 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machine_is_refused() {
-        for (backend, names) in [
-            ("hip", &["NVIDIA L40"; 4][..]),
-            ("cuda", &["NVIDIA H200"; 4]),
-            ("cuda", &[]),
-            ("cuda", &["NVIDIA L40"; 8]),
-        ] {
-            assert!(check("l40x4", &four(), &links(backend, names)).is_err());
-        }
-    }
-
-    #[test]
-    fn too_few_of_the_right_kind_or_one_other_is_for_the_inventory_to_judge() {
-        for names in [
-            &["NVIDIA L40"; 4][..],
-            &["NVIDIA L40"; 3],
-            &["NVIDIA L40", "NVIDIA L40", "NVIDIA L40", "NVIDIA A10"],
-        ] {
-            assert!(check("l40x4", &four(), &links("cuda", names)).is_ok());
-        }
-    }
-
-    #[test]
-    fn a_name_may_end_in_a_star_and_more_devices_may_do() {
+    fn another_machine_is_refused_and_too_few_or_one_other_are_for_the_inventory_to_judge() {
         let host = Match {
             backend: "host".to_owned(),
             names: vec!["host memory*".to_owned()],
@@ -137,22 +114,28 @@ mod tests {
             mig: None,
             ..four()
         };
-        let names = [
-            "host memory, CPU 0",
-            "host memory, CPU 1",
-            "host memory, CPU 2",
-        ];
-        assert!(check("host", &host, &links("host", &names)).is_ok());
-        assert!(check("host", &host, &links("host", &["memory"])).is_err());
-    }
-
-    #[test]
-    fn instances_are_no_whole_gpus() {
+        let cpus = ["host memory, CPU 0"; 3];
+        for (matches, backend, names, is_it) in [
+            (four(), "hip", &["NVIDIA L40"; 4][..], false),
+            (four(), "cuda", &["NVIDIA H200"; 4], false),
+            (four(), "cuda", &[], false),
+            (four(), "cuda", &["NVIDIA L40"; 8], false),
+            (four(), "cuda", &["NVIDIA L40"; 4], true),
+            (four(), "cuda", &["NVIDIA L40"; 3], true),
+            (four(), "cuda", &["NVIDIA L40", "NVIDIA A10"], true),
+            // A name may end in a star, and more devices may do.
+            (host.clone(), "host", &cpus, true),
+            (host, "host", &["memory"], false),
+        ] {
+            let checked = check("p", &matches, &links(backend, names));
+            assert_eq!(checked.is_ok(), is_it, "{backend} {names:?}");
+        }
+        // Instances are no whole GPUs.
         let mut shown = links("cuda", &["NVIDIA L40"; 4]);
         shown.devices[0].mig = Some(record::Mig {
             profile: None,
             parent_uuid: None,
         });
-        assert!(check("l40x4", &four(), &shown).is_err());
+        assert!(check("p", &four(), &shown).is_err());
     }
 }

@@ -4,7 +4,7 @@
 mod again;
 mod asked;
 mod commands;
-pub(crate) mod counters;
+mod counters;
 mod course;
 mod draft;
 mod environment;
@@ -26,7 +26,6 @@ mod write;
 use asked::{loaded, matches, time_budget};
 pub(crate) use draft::draft;
 pub(crate) use journal::FILE as JOURNAL_FILE;
-pub(crate) use monitor::monitor_file;
 pub(crate) use plan::plan;
 pub(crate) use start::run;
 pub(crate) use steps::Plan;

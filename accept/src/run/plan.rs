@@ -1,6 +1,5 @@
 //! `tplens accept plan`: the steps of a run with their commands and times, and what it would decide. Nothing is looked at.
 
-use anyhow::Context;
 use program::show::Show;
 use program::{Stop, outputs};
 
@@ -18,10 +17,7 @@ pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
     let matches = matches(&loaded.profile)?;
     let plan = planned(args, &loaded.profile, matches);
     Ok(match args.forms.json {
-        true => {
-            let json = serde_json::to_string_pretty(&plan).context("writing the plan as JSON")?;
-            outputs::print(&(json + "\n"))
-        }
+        true => outputs::json(&plan)?,
         false => show.print(&documents::planned(&plan)),
     })
 }

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     let baseline = args.baseline.as_deref();
     let baseline = baseline.map(|path| Baseline::of(path, simulated.as_deref()));
     let baseline = baseline.transpose().map_err(Stop::Usage)?;
-    documents::check(&args.forms, &[]).map_err(Stop::Usage)?;
+    documents::check(&args.forms, args.resume.as_deref()).map_err(Stop::Usage)?;
     let settings = Settings {
         profile: &loaded.sha256,
         level: args.level.word(),
@@ -76,10 +76,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
         serve_url: args.serve_url.as_deref(),
     };
     let path = match &args.resume {
-        Some(path) => {
-            documents::check_not_read(&args.forms, path).map_err(Stop::Usage)?;
-            path.clone()
-        }
+        Some(path) => path.clone(),
         None => result_folder(args.out.as_deref(), "accept"),
     };
     let (folder, _held) = Folder::open(&path, args.resume.is_some(), &settings, interrupt)?;

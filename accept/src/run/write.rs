@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use program::Stop;
 use program::show::Show;
 use record::write_whole;
@@ -24,9 +24,12 @@ pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(),
         journal_sha256: journal_sum(folder),
         ..report.clone()
     };
-    write(folder, FULL, documents::json(&report))?;
-    let handed_on = documents::redacted(report, identify);
-    write(folder, REPORT_FILE, documents::json(&handed_on))
+    write(folder, FULL, &json(&report)?)?;
+    write(
+        folder,
+        REPORT_FILE,
+        &json(&documents::redacted(report, identify))?,
+    )
 }
 
 /// The sha256 of a run's journal.
@@ -35,8 +38,11 @@ fn journal_sum(folder: &Path) -> Option<String> {
     Some(hex(&Sha256::digest(bytes)))
 }
 
-fn write(folder: &Path, name: &str, text: Result<String, String>) -> Result<(), Stop> {
-    let text = text.map_err(|why| anyhow!(why))?;
+fn json(report: &Report) -> Result<String, Stop> {
+    Ok(documents::json(report).context("writing the report")?)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Stop> {
     let written = write_whole(&folder.join(name), text.as_bytes());
     Ok(written.context("make room, then use --resume")?)
 }
@@ -55,7 +61,7 @@ pub(super) fn finish(
 ) -> Result<u8, Stop> {
     keep(report, folder, forms.identify)?;
     let handed_on = documents::redacted(report.clone(), forms.identify);
-    write(folder, PAGE, Ok(documents::verdict(&handed_on).html()))?;
+    write(folder, PAGE, &documents::verdict(&handed_on).html())?;
     Ok(documents::write(report, forms, show))
 }
 

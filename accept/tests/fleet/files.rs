@@ -16,8 +16,6 @@ pub(crate) struct Shape {
     pub(crate) boxes: usize,
     /// GPUs of each.
     pub(crate) gpus: usize,
-    /// Points of each time series; 3 series a GPU.
-    pub(crate) points: usize,
 }
 
 /// Writes a fleet into a folder and gives how many bytes that are. GPU1 of box 7 has 0.95 of the others' bandwidth from the host.
@@ -59,7 +57,7 @@ fn report(index: usize, shape: Shape) -> Value {
         "node": {"name": format!("n{index:04}"), "identified": true, "fingerprint": {
             "backend": "cuda", "devices": vec!["NVIDIA L40"; shape.gpus], "driver": "570.133.07", "interface": "12.8",
             "collectives": "NCCL 2.26.2", "kernel": "6.8.0", "cpu": "EPYC", "topology": "0123", "max_payload_bytes": vec![256; shape.gpus]}},
-        "devices": devices, "checks": checks, "settings": [], "series": series(shape), "not_covered": [], "notes": [],
+        "devices": devices, "checks": checks, "not_covered": [], "notes": [],
     })
 }
 
@@ -76,24 +74,6 @@ fn check(kind: &str, about: &str, median: f64) -> Value {
                       "low": samples[3], "high": samples[11], "samples": samples, "source": "links/record.json"}],
         "advice": null,
     })
-}
-
-fn series(shape: Shape) -> Vec<Value> {
-    let keys = [
-        ("temperature_c", "C"),
-        ("power_w", "W"),
-        ("sm_clock_mhz", "MHz"),
-    ];
-    let of = |gpu: usize, key: &str, unit: &str| {
-        #[expect(clippy::cast_precision_loss, reason = "some thousand points")]
-        let points: Vec<(f64, f64)> = (0..shape.points)
-            .map(|point| (point as f64 * 0.1, 60.0 + (point % 7) as f64))
-            .collect();
-        json!({"device": format!("GPU{gpu}"), "key": key, "unit": unit, "points": points, "states": []})
-    };
-    (0..shape.gpus)
-        .flat_map(|gpu| keys.map(|(key, unit)| of(gpu, key, unit)))
-        .collect()
 }
 
 /// Waits for a process and gives how it ended, and the most memory that it was seen to hold, in bytes.

@@ -1,6 +1,6 @@
 //! `tplens accept fleet` as a user meets it, on a thousand reports: what it finds, what it needs of memory, and its exit codes.
 //!
-//! How long it takes is reported by the bench `fleet`; a test on a busy machine cannot say that.
+//! How long it takes is printed; a test on a busy machine cannot say more.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod files;
@@ -31,7 +31,6 @@ fn one_slow_gpu_of_two_thousand_is_named_within_300_mb() {
         Shape {
             boxes: 1000,
             gpus: 2,
-            points: 100,
         },
     );
     let (json, page) = (folder.join("fleet.out"), folder.join("fleet.html"));
@@ -44,7 +43,13 @@ fn one_slow_gpu_of_two_thousand_is_named_within_300_mb() {
         .stdout(out)
         .stderr(Stdio::null())
         .spawn();
+    let begun = std::time::Instant::now();
     let (ended, most) = watched(started.unwrap());
+    println!(
+        "1000 reports: {:.2?}, {} MB",
+        begun.elapsed(),
+        most / 1_000_000
+    );
     assert_eq!(ended.code(), Some(1));
     assert!(most > 0 && most < 300_000_000, "{most} bytes");
     let outcome: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
@@ -85,24 +90,10 @@ fn the_exit_code_says_what_came_out() {
     };
     // Nothing there, then three boxes of one GPU, which are too few to be judged, then four, then a torn report.
     assert_eq!(code(&[]).0, Some(2));
-    write(
-        &folder,
-        Shape {
-            boxes: 3,
-            gpus: 1,
-            points: 0,
-        },
-    );
+    write(&folder, Shape { boxes: 3, gpus: 1 });
     let (few, said) = code(&[]);
     assert_eq!(few, Some(3), "{said}");
-    write(
-        &folder,
-        Shape {
-            boxes: 4,
-            gpus: 1,
-            points: 0,
-        },
-    );
+    write(&folder, Shape { boxes: 4, gpus: 1 });
     assert_eq!(code(&[]).0, Some(0));
     fs::create_dir(folder.join("torn")).unwrap();
     fs::write(folder.join("torn/report.json"), "{\"schema\": 1, \"pro").unwrap();

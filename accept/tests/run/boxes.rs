@@ -156,18 +156,6 @@ fn a_soak_measures_round_after_round_and_tells_drift() {
     ] {
         assert_eq!(found[id], came("pass", "as-expected"));
     }
-    assert!(
-        scratch
-            .join("out/groups/soak-links-1-1/record.json")
-            .is_file()
-    );
-    assert!(
-        report["not_covered"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|line| line.as_str().unwrap().contains("DCGM"))
-    );
 }
 
 #[test]

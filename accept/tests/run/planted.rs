@@ -125,13 +125,6 @@ pub(crate) fn not_repaired(described: &mut BoxFile, device: usize) {
     });
 }
 
-/// A device that slows down three degrees above what it has.
-pub(crate) fn near_slowdown(described: &mut BoxFile, device: usize) {
-    let sensors = described.device[device].sensors.get_or_insert_default();
-    sensors.temperature_c = Some(89);
-    sensors.slowdown_c = Some(92);
-}
-
 /// Lets the bridge above a device count errors while there is load.
 pub(crate) fn link_errors(described: &mut BoxFile, device: usize, correctable: u64, nonfatal: u64) {
     described.fault.push(Fault::LinkErrors {

@@ -131,7 +131,7 @@ fn a_profile_is_drafted_of_what_is_there_and_is_one() {
     scratch.two(vec![]);
     let drafted = scratch.run(&["profile", "draft", "--sim", TWO.1]);
     std::fs::write(scratch.join("mine.toml"), &drafted.expect(0).stdout).unwrap();
-    let whole = ["profile", "check", "mine.toml", "--whole"];
+    let whole = ["-v", "profile", "check", "mine.toml"];
     let whole = scratch.run(&whole).expect(0).stdout.clone();
     // Two L40 of 48 GiB on Gen4 x16, both on node 0, whose limits are those of base.
     for line in [

@@ -74,18 +74,6 @@ fn a_graph_is_held_against_the_limits_of_the_other_calls() {
 }
 
 #[test]
-fn a_backend_without_graphs_is_not_covered_and_lacks_nothing() {
-    let checks = judged(CallMode::Graph, |_| CollectiveOutcome::NotApplicable {
-        reason: "the maca backend has no graphs".into(),
-    });
-    assert_eq!(
-        came(&checks, "allreduce large graph"),
-        (Verdict::Skip, R::NotApplicable)
-    );
-    assert!(is_accepted(&checks));
-}
-
-#[test]
 fn a_hang_of_any_mode_rejects_and_starved_ranks_do_not() {
     let only_large = |outcome: CollectiveOutcome| {
         move |point: &CollectivePoint| match point.bytes_per_rank {

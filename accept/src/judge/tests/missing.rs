@@ -1,8 +1,8 @@
 //! What is missing is never a pass: parts that were not measured, could not be read, or are of another box.
 
-use record::{MonitorLine, Payload};
+use record::Payload;
 
-use super::{Plant, Played, profile, told, verdict};
+use super::{Played, profile, told, verdict};
 use crate::checks::{Group, KINDS};
 use crate::cli::Level;
 use crate::findings::{Findings, Missing};
@@ -55,11 +55,6 @@ fn nothing_found_leaves_a_box_open_with_no_pass() {
 #[test]
 fn a_group_without_evidence_gives_its_checks_its_reason() {
     for (code, expected, of_box) in [
-        (
-            R::NotMeasured,
-            Verdict::Inconclusive,
-            BoxVerdict::Inconclusive,
-        ),
         (
             R::NotMeasured,
             Verdict::Inconclusive,
@@ -123,36 +118,6 @@ fn what_is_left_out_on_the_command_line_leaves_a_box_open_where_it_was_demanded(
     let checks = judge(&profile("l40x4"), Level::Standard, &findings(), &excluded);
     assert_eq!(of(&checks, "p2p")[0].reason.code, R::LeftOut);
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
-}
-
-#[test]
-fn a_monitor_that_was_blocked_sees_nothing_and_what_it_saw_stands() {
-    let half_blind = |findings: &mut Findings| {
-        for line in &mut findings.monitor {
-            if let MonitorLine::Sample(sample) = line
-                && sample.asked_ns > 2_000_000_000
-            {
-                sample.asked_ns += 8_000_000_000;
-                sample.answered_ns += 8_000_000_000;
-            }
-        }
-    };
-    // Readings until 2.0 s and from 10.1 s to 12.9 s: 8.1 of 12.9 s are blind.
-    let mut good = findings();
-    half_blind(&mut good);
-    assert!(told(&judged(&good), "throttle", "GPU1", R::Unreadable));
-    let mut hot = Played::new("l40x4", 1, &[Plant::Hot { device: 1 }])
-        .idle()
-        .findings(20);
-    half_blind(&mut hot);
-    assert!(told(&judged(&hot), "throttle", "GPU1", R::Throttled));
-    let mut none = findings();
-    none.monitor.clear();
-    assert!(
-        of(&judged(&none), "throttle")
-            .iter()
-            .all(|check| check.verdict == Verdict::Skip)
-    );
 }
 
 #[test]

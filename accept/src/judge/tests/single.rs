@@ -86,17 +86,6 @@ fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
 }
 
 #[test]
-fn a_link_that_was_read_idle_only_says_nothing() {
-    let mut findings = good();
-    let device = &mut links(&mut findings).devices[3];
-    device.idle = device.loaded.take();
-    assert_eq!(
-        one(&judged("l40x4", &findings), "link GPU3").reason.code,
-        R::Unreadable
-    );
-}
-
-#[test]
 fn a_link_that_is_not_stated_leaves_the_box_open_until_a_profile_states_it() {
     let checks = run(
         &profile("mxc500x4"),
@@ -109,30 +98,6 @@ fn a_link_that_is_not_stated_leaves_the_box_open_until_a_profile_states_it() {
     (stated.link.generation, stated.link.width) = (Some(5), Some(16));
     for seed in 0..20 {
         let checks = run(&stated, &mut Played::new("mxc500x4", seed, &[]), None);
-        let bad: Vec<_> = checks
-            .iter()
-            .filter(|check| {
-                check.verdict == Verdict::Fail || check.verdict == Verdict::Inconclusive
-            })
-            .collect();
-        assert!(
-            matches!(
-                verdict(&checks),
-                BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings
-            ),
-            "{bad:#?}"
-        );
-    }
-}
-
-#[test]
-fn eight_devices_with_a_fabric_are_accepted_by_their_profile() {
-    for seed in 0..5 {
-        let checks = run(
-            &profile("h200x8"),
-            &mut Played::new("h200x8", seed, &[]),
-            None,
-        );
         let bad: Vec<_> = checks
             .iter()
             .filter(|check| {
@@ -179,73 +144,21 @@ fn what_a_busy_device_does_slowly_is_open_and_what_is_broken_fails() {
 
 #[test]
 fn peer_access_is_judged_as_the_profile_expects_it() {
+    use Expected::{Direct, Forbidden, Staged};
+    use PeerVerdict as P;
+    use Verdict::{Fail, Inconclusive, Pass, Warn};
     for (expected, found, verdict, code) in [
-        (
-            Some(Expected::Direct),
-            PeerVerdict::Direct,
-            Verdict::Pass,
-            R::AsExpected,
-        ),
-        (
-            Some(Expected::Direct),
-            PeerVerdict::Staged,
-            Verdict::Fail,
-            R::ConfigMismatch,
-        ),
-        (
-            Some(Expected::Direct),
-            PeerVerdict::Denied,
-            Verdict::Fail,
-            R::ConfigMismatch,
-        ),
-        (
-            Some(Expected::Direct),
-            PeerVerdict::HostLost,
-            Verdict::Fail,
-            R::DeviceLost,
-        ),
-        (
-            Some(Expected::Direct),
-            PeerVerdict::Failed,
-            Verdict::Inconclusive,
-            R::NotMeasured,
-        ),
-        (
-            Some(Expected::Staged),
-            PeerVerdict::Staged,
-            Verdict::Pass,
-            R::AsExpected,
-        ),
-        (
-            Some(Expected::Staged),
-            PeerVerdict::Direct,
-            Verdict::Warn,
-            R::ConfigMismatch,
-        ),
-        (
-            Some(Expected::Forbidden),
-            PeerVerdict::Denied,
-            Verdict::Pass,
-            R::AsExpected,
-        ),
-        (
-            Some(Expected::Forbidden),
-            PeerVerdict::Direct,
-            Verdict::Warn,
-            R::ConfigMismatch,
-        ),
-        (
-            Some(Expected::Forbidden),
-            PeerVerdict::WrongData,
-            Verdict::Fail,
-            R::WrongData,
-        ),
-        (
-            None,
-            PeerVerdict::Direct,
-            Verdict::Inconclusive,
-            R::Unreadable,
-        ),
+        (Some(Direct), P::Direct, Pass, R::AsExpected),
+        (Some(Direct), P::Staged, Fail, R::ConfigMismatch),
+        (Some(Direct), P::Denied, Fail, R::ConfigMismatch),
+        (Some(Direct), P::HostLost, Fail, R::DeviceLost),
+        (Some(Direct), P::Failed, Inconclusive, R::NotMeasured),
+        (Some(Staged), P::Staged, Pass, R::AsExpected),
+        (Some(Staged), P::Direct, Warn, R::ConfigMismatch),
+        (Some(Forbidden), P::Denied, Pass, R::AsExpected),
+        (Some(Forbidden), P::Direct, Warn, R::ConfigMismatch),
+        (Some(Forbidden), P::WrongData, Fail, R::WrongData),
+        (None, P::Direct, Inconclusive, R::Unreadable),
     ] {
         let mut findings = good();
         links(&mut findings).probes[0].verdict = found;
@@ -365,10 +278,6 @@ fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     let checks = judged("l40x4", &findings);
     assert!(told(&checks, "kernel_log", "Xid 79", R::ErrorsCounted));
     assert_eq!(verdict(&checks), BoxVerdict::Rejected);
-    let mended = "pcieport 0000:20:01.1: AER: Corrected error received: 0000:21:00.0";
-    let lost = "pcieport 0000:20:01.1: AER: Uncorrected (Non-Fatal) error received: 0000:21:00.0";
-    let lines = [mended, lost, fell_off, lost].map(str::to_owned);
-    findings.kernel_log = Some(Ok(lines.to_vec()));
     findings.kernel_log = Some(Err("permission denied".to_owned()));
     let checks = judged("l40x4", &findings);
     assert_eq!(one(&checks, "kernel_log box").reason.code, R::Unreadable);
@@ -414,30 +323,28 @@ fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_o
         errors,
         fabric: Some(fabric),
     };
+    let good = || reading(18, 0, Completed);
+    let (fail, errors) = (Verdict::Fail, R::ErrorsCounted);
     for (readings, came, named) in [
-        (
-            vec![reading(18, 0, Completed)],
-            (Verdict::Pass, R::AsExpected),
-            "NVLinks",
-        ),
+        (vec![good()], (Verdict::Pass, R::AsExpected), "NVLinks"),
         (
             vec![reading(17, 0, Completed)],
-            (Verdict::Fail, R::LinkDegraded),
+            (fail, R::LinkDegraded),
             "nvlink-inactive",
         ),
         (
             vec![reading(18, 0, NotStarted)],
-            (Verdict::Fail, R::ConfigMismatch),
+            (fail, R::ConfigMismatch),
             "fabric-manager",
         ),
         (
             vec![reading(18, 3, Completed); 2],
-            (Verdict::Warn, R::ErrorsCounted),
+            (Verdict::Warn, errors),
             "nvlink-errors",
         ),
         (
             vec![reading(18, 3, Completed), reading(18, 5, Completed)],
-            (Verdict::Fail, R::ErrorsCounted),
+            (fail, errors),
             "nvlink-errors",
         ),
     ] {

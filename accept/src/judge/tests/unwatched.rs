@@ -4,11 +4,11 @@ use record::{MonitorEnd, MonitorLate, MonitorLine, MonitorSample};
 use topology::RowRemaps;
 
 use super::{Played, profile, verdict};
+use crate::checks::Group;
 use crate::cli::Level;
 use crate::findings::{Findings, Missing};
 use crate::judge::{has_ended, judge};
 use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
-use crate::run::counters::monitored;
 
 const BOX: &str = "l40x4";
 
@@ -160,59 +160,6 @@ fn a_call_that_blocks_in_the_middle_was_not_watched_and_what_the_device_counts_m
 }
 
 #[test]
-fn repairs_that_are_told_no_more_are_open_and_their_span_is_that_of_what_was_told() {
-    let lost = "device fell off the bus";
-    let of = |told: u64| {
-        let mut findings = with(|number, sample| {
-            if number >= told {
-                sample.values.row_remaps = None;
-                let missing = ("row_remaps".to_owned(), lost.to_owned());
-                sample.missing.extend([missing]);
-            }
-            true
-        });
-        findings.monitor.push(end(5_000));
-        judged(&findings)
-    };
-    // Readings 0 to 19, the last at 1901 ms.
-    let checks = of(20);
-    let check = one(&checks, "memory_repairs", "GPU1");
-    assert_eq!((check.verdict, check.reason.code), LOST);
-    let spans: Vec<f64> = check
-        .evidence
-        .iter()
-        .filter_map(|evidence| match evidence {
-            Evidence::Counted { over_s, .. } => Some(*over_s),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(spans, [1.901, 1.901]);
-    // What else it tells, it told to the end.
-    assert_eq!(came(&checks, "throttle", "GPU1").0, Verdict::Pass);
-    // The last reading alone is no end of the telling: 4801 ms of 5000.
-    assert_eq!(came(&of(49), "memory_repairs", "GPU1").0, Verdict::Pass);
-}
-
-#[test]
-fn a_lost_monitor_clears_no_box_whose_memory_was_repaired_before() {
-    let mut findings = with(|_, sample| {
-        sample.values.row_remaps = Some(RowRemaps {
-            uncorrected: 2,
-            ..RowRemaps::default()
-        });
-        true
-    });
-    let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
-    let missing = Missing::of(R::Unreadable, text);
-    findings
-        .missing
-        .insert(crate::checks::Group::Watch, missing);
-    let checks = judged(&findings);
-    assert_eq!(came(&checks, "memory_repairs", "GPU1"), LOST);
-    assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
-}
-
-#[test]
 fn a_watch_ends_after_ten_seconds_or_a_tenth_of_the_run_and_two_seconds() {
     use std::time::Duration;
     let ended = |silent: u64, whole: u64| {
@@ -227,7 +174,7 @@ fn a_watch_ends_after_ten_seconds_or_a_tenth_of_the_run_and_two_seconds() {
 fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
     // Replays of the second device: 3, then so many from the tenth reading on, and 0 behind a reset.
     let rows = |most: u32, last: u32, is_lost: bool| {
-        let findings = with(|number, sample| {
+        let mut findings = with(|number, sample| {
             sample.values.pcie_replays = Some(match number {
                 ..10 => 3,
                 10..30 => most,
@@ -235,27 +182,25 @@ fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
             });
             true
         });
-        let mut rows = monitored(&findings.monitor, is_lost);
-        rows.retain(|row| row.key == "pcie_replays" && row.place == "GPU1");
-        (rows[0].before, rows[0].after)
+        if is_lost {
+            let missing = Missing::of(R::Unreadable, "lost");
+            findings.missing.insert(Group::Watch, missing);
+        }
+        let checks = judged(&findings);
+        let check = one(&checks, "counters", "GPU1");
+        let replays = |evidence: &Evidence| match evidence {
+            Evidence::Counted {
+                what,
+                before,
+                after,
+                ..
+            } if what.starts_with("pcie_replays") => Some((*before, *after)),
+            _ => None,
+        };
+        check.evidence.iter().find_map(replays).unwrap()
     };
     assert_eq!(rows(3, 3, false), (Some(3), Some(3)));
     assert_eq!(rows(4, 4, true), (Some(3), Some(4)));
     assert_eq!(rows(5, 0, false), (Some(3), Some(5)));
     assert_eq!(rows(3, 3, true), (Some(3), None));
-}
-
-#[test]
-fn a_counter_that_was_not_read_at_the_end_clears_no_device() {
-    let mut findings = Played::new(BOX, 1, &[]).idle().findings(20);
-    let counters = findings.counters.as_mut().unwrap();
-    let row = counters.rows.iter_mut().find(|row| row.key == "aer_fatal");
-    let row = row.unwrap();
-    row.after = None;
-    let label = row.devices[0].clone();
-    let checks = judged(&findings);
-    assert_eq!(
-        came(&checks, "counters", &label),
-        (Verdict::Inconclusive, R::Unreadable)
-    );
 }
