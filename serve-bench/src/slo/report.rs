@@ -102,12 +102,3 @@ pub(super) struct Answer {
     /// Every run with its verdict.
     pub(super) runs: Vec<Decision>,
 }
-
-impl Answer {
-    /// As JSON text.
-    pub(super) fn json(&self) -> Result<String, String> {
-        serde_json::to_string_pretty(self)
-            .map(|text| text + "\n")
-            .map_err(|error| error.to_string())
-    }
-}

@@ -76,8 +76,8 @@ fn a_trace_is_played_at_its_instants_and_its_blocks_are_shared() {
         "mooncake",
         "--dataset-path",
         path,
-        "--prompt",
-        "token-ids",
+        "--dataset-name",
+        "random-ids",
     ];
     let ran = ran(
         &scratch,
