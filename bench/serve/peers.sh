@@ -58,7 +58,7 @@ run() {
     case $1 in
     bare) set -- "$programs/examples/bare_hyper" "${url#http://}" "$2" "$3" "$4" ;;
     ours) set -- "$programs/tplens" serve run --base-url "$url" --endpoint completions --concurrency "$2" --requests "$3" \
-        --output-tokens "$4" --input-tokens 4 --warmups 0 --seed 1 --out "$work/out" --vllm-json "$work/said.json" ;;
+        --output-tokens "$4" --input-tokens 4 --warmups 0 --seed 1 --out "$work/out" --save-result --result-filename "$work/said.json" ;;
     vllm) set -- "$TPLENS_VLLM_RS" bench serve --backend openai --base-url "$url" --endpoint /v1/completions \
         --model known-schedule --tokenizer "$TPLENS_TOKENIZER" --dataset-name random --random-input-len 4 \
         --random-output-len "$4" --max-concurrency "$2" --num-prompts "$3" --ignore-eos ;;

@@ -131,7 +131,7 @@ measured() {
 # load NAME PORT TP: the closed loop.
 load() {
     measured "$1" "$programs/tplens" serve run --base-url "http://127.0.0.1:$2" --tp "$3" --concurrency "$concurrency" \
-        --requests "$requests" --input-tokens "$input" --output-tokens "$output" --prompt token-ids --vocab "$vocab" --seed 1
+        --requests "$requests" --input-tokens "$input" --output-tokens "$output" --dataset-name random-ids --vocab "$vocab" --seed 1
 }
 
 # alone NAME TP CPUS [LINK]: the model behind one server.

@@ -4,8 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use program::show::Show;
 use program::{Stop, outputs};
 use tp_plan::EngineLog;
+use view::{Block, Document, Section, Table};
 
 /// Prints what the log of a vLLM or SGLang server says: version, sizes, graphs, its own all-reduce and why it is off, the
 /// library of collectives and its transports, each with the line that says it. Of several starts the last counts.
@@ -15,28 +17,33 @@ pub(crate) struct EngineLogArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Write what was found to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Prints the facts, and gives the exit code.
 ///
 /// # Errors
 /// The file cannot be read, or says nothing.
-pub(crate) fn run(args: &EngineLogArgs) -> Result<u8, Stop> {
+pub(crate) fn run(args: &EngineLogArgs, show: Show) -> Result<u8, Stop> {
     let log = read(&args.file).map_err(Stop::Usage)?;
-    let text = if args.json {
-        serde_json::to_string_pretty(&log).map_err(anyhow::Error::from)? + "\n"
-    } else {
-        let heads = ["fact", "value", "line", "said"].map(str::to_owned);
-        let rows = [heads].into_iter().chain(log.rows());
-        let lines = rows
-            .map(|[fact, value, line, said]| format!("{fact:<24} {value:<36} {line:>6}  {said}\n"));
-        let notes = log.notes.iter().map(|note| format!("note: {note}\n"));
-        lines.chain(notes).collect()
+    let mut table = Table::under(["fact", "value", "line", "said"]);
+    log.rows().into_iter().for_each(|row| table.row(row));
+    let document = Document {
+        title: format!("What {} says", args.file.display()),
+        sections: vec![
+            Section::new("Facts", vec![Block::Table(table)]),
+            Section::new("Notes", vec![Block::list(log.notes.iter().cloned())]),
+        ],
+        ..Document::default()
     };
-    Ok(outputs::print(&text))
+    Ok(outputs::with_json(
+        show,
+        &document,
+        &log,
+        args.json.as_deref(),
+    ))
 }
 
 /// Reads a log that says which engine it is of.

@@ -10,6 +10,7 @@ mod engine_log;
 mod explain;
 mod flags;
 mod half;
+mod json;
 mod kv;
 mod load;
 mod open_files;
@@ -69,7 +70,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))
         }
-        ServeCommand::EngineLog(args) => ended(engine_log::run(&args)),
+        ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),
         ServeCommand::Slo(args) => {
             interruptible(|interrupt| slo::run(&args, show, interrupt, &say))
         }

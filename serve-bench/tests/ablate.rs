@@ -38,14 +38,15 @@ impl Scratch {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Launches that are whole, by their folders.
+    /// Launches that are whole, by their folders; one that a busy machine played late is set aside.
     fn whole(&self) -> BTreeSet<PathBuf> {
         let Ok(launches) = self.0.join("a/launches").read_dir() else {
             return BTreeSet::new();
         };
         let files = launches
             .flatten()
-            .map(|entry| entry.path().join("launch.json"));
+            .map(|entry| entry.path().join("launch.json"))
+            .filter(|file| !file.to_string_lossy().contains(".broken-"));
         files.filter(|file| file.exists()).collect()
     }
 }

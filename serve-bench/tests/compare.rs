@@ -139,7 +139,7 @@ fn raw_values_of_both_give_intervals() {
     );
     let (code, both) = json(&["compare", &a, &format!("{b}#2")]);
     assert_eq!(code, 1);
-    for metric in ["TPOT mean", "ITL mean", "TPOT median"] {
+    for metric in ["TPOT mean", "ITL mean"] {
         // 30 / 20 in every resample of equal requests.
         let interval = &row(&both, metric)["interval"];
         for end in ["low", "high"] {

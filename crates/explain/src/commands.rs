@@ -206,7 +206,7 @@ impl<'a> Commands<'a> {
             .with("--base-url", URL)
             .with("--tp", tp)
             .all(self.lengths(concurrency))
-            .and("--prompt token-ids")
+            .and("--dataset-name random-ids")
             .with("--vocab", vocab);
         [server.with(size, tp).and("--port 8000"), load]
     }

@@ -1,10 +1,9 @@
-//! What a streamed token costs to read: events and chunks as they are read here, with the full look at each chunk, and the way
-//! that owns every line and every object.
+//! What a streamed token costs to read: events and chunks as they are read here, and the way that owns every line and every object.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openai::{Carries, Reader, look, look_fully};
+use openai::{Carries, Reader, look};
 
 /// Chunks in a stream.
 const CHUNKS: usize = 100;
@@ -46,17 +45,10 @@ fn sse(criterion: &mut Criterion) {
     let stream = stream();
     let mut group = criterion.benchmark_group("100 chunks");
     group.throughput(Throughput::Elements(CHUNKS as u64));
-    group.bench_function("quick look", |b| {
+    group.bench_function("look", |b| {
         b.iter(|| {
             tokens(black_box(&stream), |data| {
                 look(data).map_or(Carries::Nothing, |seen| seen.carries)
-            })
-        })
-    });
-    group.bench_function("full look", |b| {
-        b.iter(|| {
-            tokens(black_box(&stream), |data| {
-                look_fully(data).map_or(Carries::Nothing, |seen| seen.carries)
             })
         })
     });

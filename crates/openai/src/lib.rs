@@ -8,16 +8,13 @@ mod body;
 mod chunk;
 mod head;
 mod look;
-mod scan;
 mod sse;
-mod whole;
 
 pub use body::{Body, Framing};
 pub use chunk::{Carries, Seen, Usage, words};
 pub use head::Head;
 pub use look::look;
 pub use sse::{Event, LineTooLong, Reader};
-pub use whole::look_fully;
 
 /// Bytes of the heads before a reply's body, and of the trailer behind it, that are read at most.
 pub const MAX_HEAD_BYTES: usize = 64 << 10;

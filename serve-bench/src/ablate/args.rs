@@ -12,7 +12,8 @@ use crate::study::backends;
 use crate::study::load::LoadArgs;
 
 /// Whether the step follows the link: starts the server again and again, each time with one thing changed, and times its
-/// collectives in the same environment. Goes on where it was broken off when started again with the same settings and folder.
+/// collectives in the same environment. The engine is told to leave every all-reduce to the library. Goes on where it was broken
+/// off when started again with the same settings and folder.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AblateArgs {
     /// Model that is served, whose message sizes are measured: a shipped name, a config.json, or a folder that holds one.
@@ -66,11 +67,6 @@ pub(crate) struct AblateArgs {
     /// The collective library that is timed, as tplens allreduce takes it; it must be the one that the engine loads.
     #[arg(long, value_name = "PATH")]
     pub(super) ccl: Option<PathBuf>,
-
-    /// The engine's Python, to time the engine's own all-reduce. Without it the engine is told to leave every all-reduce to the
-    /// library, in all arms.
-    #[arg(long, value_name = "PATH", conflicts_with = "sim")]
-    pub(super) engine_python: Option<PathBuf>,
 
     /// Run on a simulated machine with the embedded engine: a built-in name or a box file. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX")]
@@ -133,7 +129,6 @@ impl AblateArgs {
             "seed": self.seed,
             "ccl": self.ccl,
             "shim": self.shim,
-            "engine_python": self.engine_python,
             "sim": self.sim,
             // Kept without the values of flags that name a secret.
             "server": redacted_arguments(self.server.iter().cloned()),

@@ -1,6 +1,6 @@
-//! What can be changed, and one arm: a row of the table with what the command line fills in.
+//! What can be changed, a row each, and one arm: a row with what the command line fills in.
 
-use boxfile::Limits;
+use boxfile::{Limits, Protocol, Transport};
 use explain::Change;
 
 use super::args::AblateArgs;
@@ -17,29 +17,92 @@ pub(super) struct Row {
     /// What it changes.
     pub(super) change: Change,
     /// What it is, for the help.
-    pub(super) about: &'static str,
-    /// Variables of the collective library, without the prefix that is the vendor's.
-    pub(super) variables: &'static [(&'static str, &'static str)],
-    /// Whether it says something only where the engine leaves all-reduces to the library.
-    pub(super) library_only: bool,
-    /// What it is on a simulated machine.
-    pub(super) soft: Soft,
-    /// What speaks against it, the first being told.
-    pub(super) checks: &'static [Check],
-    /// The arms that the command line makes of it.
-    pub(super) arms: fn(&'static Row, &AblateArgs) -> Vec<Arm>,
+    about: &'static str,
+    /// A variable of the collective library, without the prefix that is the vendor's.
+    pub(super) variable: Option<(&'static str, &'static str)>,
+    /// What it leaves of the times of a simulated machine.
+    pub(super) limits: fn() -> Limits,
 }
 
-/// Why an arm cannot be run here; `None` where it can.
-pub(super) type Check = fn(&AblateArgs, &Place) -> Option<String>;
+/// All of them, the baseline first.
+pub(super) static ROWS: [Row; 4] = [
+    Row {
+        name: "baseline",
+        change: Change::Baseline,
+        about: "the box as it is",
+        variable: None,
+        limits: Limits::default,
+    },
+    Row {
+        name: "p2p-off",
+        change: Change::Link,
+        about: "everything between GPUs goes through host memory",
+        variable: Some(("P2P_DISABLE", "1")),
+        limits: || Limits {
+            transport: Some(Transport::Shm),
+            ..Limits::default()
+        },
+    },
+    Row {
+        name: "proto-simple",
+        change: Change::Link,
+        about: "the library's protocol Simple alone",
+        variable: Some(("PROTO", "Simple")),
+        limits: || Limits {
+            protocols: vec![Protocol::Simple],
+            ..Limits::default()
+        },
+    },
+    Row {
+        name: "delay",
+        change: Change::Delay,
+        about: "each all-reduce takes --delays us longer: the positive control",
+        variable: None,
+        limits: Limits::default,
+    },
+];
 
-/// What an arm is on a simulated machine.
-#[derive(Debug)]
-pub(super) enum Soft {
-    /// The box as it is, or with other times of collectives.
-    Limited(fn() -> Limits),
-    /// Nothing, with the reason.
-    Not(&'static str),
+/// The names with what they mean, for the long help.
+pub(crate) fn help() -> String {
+    let rows = ROWS
+        .iter()
+        .map(|row| format!("  {:<13} {}\n", row.name, row.about));
+    let rows: String = rows.collect();
+    format!(
+        "Names for --arms:\n{rows}Arms of delay have names of their own, such as delay-20, which may be given, too.\n"
+    )
+}
+
+impl Row {
+    /// The arms that the command line makes of it.
+    pub(super) fn arms(&'static self, args: &AblateArgs) -> Vec<Arm> {
+        let delayed = |us: &u32| Arm {
+            name: format!("{}-{us}", self.name),
+            delay_us: Some(*us),
+            ..Arm::of(self, args.tp)
+        };
+        match self.change {
+            Change::Delay => args.delays.iter().map(delayed).collect(),
+            _ => vec![Arm::of(self, args.tp)],
+        }
+    }
+
+    /// Why it cannot be run on these devices; `None` where it can.
+    pub(super) fn lacks(&self, args: &AblateArgs, place: &Place) -> Option<&'static str> {
+        match self.change {
+            Change::Baseline => None,
+            _ if place.names.is_none() => {
+                Some("no collective library whose variables are known does the collectives here")
+            }
+            Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
+                "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
+            ),
+            _ if self.name == "p2p-off" && place.around.peer_access == Some(false) => {
+                Some("there is no peer access: everything goes through host memory already")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Launches that are started alike.
@@ -76,8 +139,8 @@ impl Arm {
     }
 
     /// The arm that it is the control of; `None` where it is none.
-    pub(super) fn controlled(&self) -> Option<String> {
-        self.name.strip_prefix(CONTROL).map(str::to_owned)
+    pub(super) fn controlled(&self) -> Option<&str> {
+        self.name.strip_prefix(CONTROL)
     }
 
     /// What it changes against the baseline.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use explain::Range;
 use import::{CurvePoint, ServeRun, Spread, collectives, serve};
-use record::{CallMode, CollectiveKind, CollectivePath, Payload, PlannedStep, Serve, load};
+use record::{CallMode, CollectiveKind, Payload, PlannedStep, Serve, load};
 
 /// From half a 95% interval to the distance of the 5% and 95% quantiles, of a normal distribution: 1.645 over 1.960.
 const TO_QUANTILE: f64 = 1.644_85 / 1.959_96;
@@ -29,21 +29,15 @@ pub(super) fn collective_us(
 fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Range, String> {
     let (mut low, mut mid, mut high, mut count) = (0.0, 0.0, 0.0, 0);
     for planned in &step.collectives {
-        let is_own = planned.path == CollectivePath::Custom;
         let point = points.iter().find(|point| {
             (point.kind, point.bytes_per_rank, point.ranks, point.mode)
                 == (planned.kind, planned.bytes_per_rank, step.tp, Some(mode))
-                && point.engine.is_some() == is_own
+                && point.engine.is_none()
         });
         let what = format!("the {} of {} B", planned.role, planned.bytes_per_rank);
         let point = point.ok_or_else(|| {
-            let by = if is_own {
-                "the engine's own code"
-            } else {
-                "the library"
-            };
             let mode = mode.to_string().replace('_', "-");
-            format!("{what} was not timed by {by} in mode {mode}")
+            format!("{what} was not timed by the library in mode {mode}")
         })?;
         let (Some(from), Some(to)) = (point.low, point.high) else {
             return Err(format!("{what} has no interval: raise --budget"));
@@ -162,7 +156,7 @@ mod tests {
             role: "attention output".to_owned(),
             count,
             bytes_per_rank: bytes,
-            path: CollectivePath::Library,
+            path: record::CollectivePath::Library,
             rule: String::new(),
         }
     }

@@ -29,7 +29,7 @@ impl Plan<'_> {
         };
         let mut all: Vec<(String, String)> = arm
             .row
-            .variables
+            .variable
             .iter()
             .map(|(name, value)| (format!("{}_{name}", names.collectives), (*value).to_owned()))
             .collect();
@@ -43,10 +43,7 @@ impl Plan<'_> {
             all.push((names.visible.to_owned(), shown));
         }
         let is_sglang = self.place.engine.engine == Some(Engine::Sglang);
-        if let Some(variable) = names
-            .no_symmetric
-            .filter(|_| !is_sglang && self.library_only(arm))
-        {
+        if let Some(variable) = names.no_symmetric.filter(|_| !is_sglang) {
             all.push((variable.to_owned(), "0".to_owned()));
         }
         if let (Some(us), Some(shim)) = (arm.delay_us, &args.shim) {
@@ -104,13 +101,6 @@ impl Plan<'_> {
         if engine.engine == Some(Engine::Sglang) {
             all.extend(["--engine", "sglang"].map(str::to_owned));
         }
-        if let Some(python) = args
-            .engine_python
-            .as_ref()
-            .filter(|_| !self.library_only(arm))
-        {
-            all.extend(["--engine-python".to_owned(), python.display().to_string()]);
-        }
         let shim = args.shim.as_ref().filter(|_| arm.delay_us.is_some());
         if let Some(library) = shim.or(args.ccl.as_ref()) {
             all.extend(["--ccl".to_owned(), library.display().to_string()]);
@@ -136,19 +126,16 @@ impl Plan<'_> {
             }
         };
         let mut all = command.for_size(arm.tp);
-        if self.is_told_to_leave(arm) && !command.says(NO_OWN_ALL_REDUCE) {
+        if self.is_told_to_leave() && !command.says(NO_OWN_ALL_REDUCE) {
             all.push(NO_OWN_ALL_REDUCE.to_owned());
         }
         Ok(all)
     }
 
-    /// Whether the server of an arm is told to leave every all-reduce to the library: by the user, or here.
-    fn is_told_to_leave(&self, arm: &Arm) -> bool {
-        let command = self.command.as_ref();
-        let by_user = command.is_some_and(|command| command.says(NO_OWN_ALL_REDUCE));
-        // The embedded engine knows the flag.
-        let takes_it = command.is_none_or(ServerCommand::is_known);
-        by_user || (self.library_only(arm) && takes_it)
+    /// Whether the server is told to leave every all-reduce to the library: by the user, or here. The embedded engine knows the flag.
+    pub(super) fn is_told_to_leave(&self) -> bool {
+        let knows = |command: &ServerCommand| command.is_known() || command.says(NO_OWN_ALL_REDUCE);
+        self.command.as_ref().is_none_or(knows)
     }
 
     /// What an arm is, in words: its variables, flags, devices and binding.
@@ -161,7 +148,7 @@ impl Plan<'_> {
                 .iter()
                 .map(|(name, value)| format!("{name}={value}")),
         );
-        if self.is_told_to_leave(arm) {
+        if self.is_told_to_leave() {
             parts.push(NO_OWN_ALL_REDUCE.to_owned());
         }
         parts.extend(

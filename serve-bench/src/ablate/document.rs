@@ -25,7 +25,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Document {
     }
     let mut refused = Table::under(["not possible here", "why"]);
     for (name, reason) in &plan.refused {
-        refused.row([name.clone(), reason.clone()]);
+        refused.row([(*name).to_owned(), (*reason).to_owned()]);
     }
     let mut findings = Vec::new();
     if (args.launches as usize) < LEAST_LAUNCHES {
@@ -35,7 +35,7 @@ pub(super) fn plan(plan: &Plan<'_>) -> Document {
         );
         findings.push(Item::of(Tone::Warning, text).coded("too-few-launches"));
     }
-    if args.engine_python.is_none() && plan.place.own_is_off(args.tp).is_none() {
+    if plan.place.reduces_itself(args.tp) {
         let text = "The engine's own all-reduce is off in every arm";
         findings.push(Item::of(Tone::Open, text).coded("own-all-reduce-off"));
     }

@@ -14,9 +14,10 @@ use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd, set_aside};
 use runner::server::ServerSpec;
 use tp_plan::Execution;
 
-use super::arm::{Arm, Soft};
+use super::arm::Arm;
 use super::plan::Plan;
 use super::{collect, delays, soft};
+use crate::json;
 use crate::study::engines::ServerCommand;
 use crate::study::load::LOAD_DEADLINE;
 use crate::study::steps::DEADLINE;
@@ -117,9 +118,7 @@ impl Plan<'_> {
             })
         });
         if let Ok(measured) = &measured {
-            let text = serde_json::to_string_pretty(measured).map_err(anyhow::Error::from)?;
-            write_whole(&folder.join(FILE), (text + "\n").as_bytes())
-                .map_err(anyhow::Error::from)?;
+            json::write(&folder.join(FILE), measured)?;
         }
         Ok(measured)
     }
@@ -200,10 +199,7 @@ impl Plan<'_> {
             return Ok(None);
         };
         let bench = soft::delayed(described, arm.delay_us.unwrap_or(0), order);
-        let engine = match arm.row.soft {
-            Soft::Limited(limits) => soft::limited(&bench, &limits()),
-            Soft::Not(_) => bench.clone(),
-        };
+        let engine = soft::limited(&bench, &(arm.row.limits)());
         let write = |name: &str, described: &boxfile::BoxFile| -> Result<PathBuf, Stop> {
             let file = folder.join(name);
             let text = described.to_toml().map_err(anyhow::Error::from)?;

@@ -15,12 +15,11 @@ mod place;
 mod plan;
 mod run;
 mod soft;
-mod table;
 mod vendor;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::args::AblateArgs;
+pub(crate) use self::arm::help as arms_help;
 pub(crate) use self::run::run;
-pub(crate) use self::table::help as arms_help;

@@ -104,11 +104,8 @@ impl Place {
         self.engine.facts(tp, &self.around)
     }
 
-    /// Why the engine has no all-reduce of its own here; `None` where it has one.
-    pub(super) fn own_is_off(&self, tp: u32) -> Option<String> {
-        match self.facts(tp).custom_all_reduce {
-            CustomAllReduce::Active => None,
-            CustomAllReduce::Off { reason, .. } => Some(reason),
-        }
+    /// Whether the engine has an all-reduce of its own here.
+    pub(super) fn reduces_itself(&self, tp: u32) -> bool {
+        self.facts(tp).custom_all_reduce == CustomAllReduce::Active
     }
 }

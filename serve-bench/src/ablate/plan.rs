@@ -9,10 +9,9 @@ use stats::rounds;
 use tp_plan::{EngineFacts, Execution, ModelFacts, plan};
 
 use super::args::AblateArgs;
-use super::arm::{Arm, Row, Soft};
+use super::arm::{Arm, ROWS, Row};
 use super::place::Place;
 use super::soft;
-use super::table::ROWS;
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::study::engines::ServerCommand;
 use crate::study::room::no_room;
@@ -31,7 +30,7 @@ pub(super) struct Plan<'a> {
     /// The arms, controls last.
     pub(super) arms: Vec<Arm>,
     /// Arms that cannot be run here, with the reason.
-    pub(super) refused: Vec<(String, String)>,
+    pub(super) refused: Vec<(&'static str, &'static str)>,
     /// The arm of each launch, in their order.
     pub(super) order: Vec<usize>,
     /// How timed calls follow each other.
@@ -78,14 +77,9 @@ impl<'a> Plan<'a> {
 
     /// An engine whose own all-reduce would run beside a benchmark of the library makes every number of an arm wrong.
     fn check_engine(&self) -> Result<(), Stop> {
-        let is_told = match &self.command {
-            None => true,
-            Some(command) => command.is_known() || command.says(NO_OWN_ALL_REDUCE),
-        };
-        let is_known = self.args.engine_python.is_some() || is_told;
-        if !is_known && self.place.own_is_off(self.args.tp).is_none() {
+        if !self.is_told_to_leave() && self.place.reduces_itself(self.args.tp) {
             return Err(Stop::Usage(format!(
-                "the engine may do all-reduces by code of its own, and how to tell this command to leave them to the library is not known: write {NO_OWN_ALL_REDUCE}, or what it calls that, into the command, or give --engine-python to time its own"
+                "the engine may do all-reduces by code of its own, and how to tell this command to leave them to the library is not known: write {NO_OWN_ALL_REDUCE}, or what it calls that, into the command"
             )));
         }
         let step = self.planned(&Arm::of(&ROWS[0], self.args.tp));
@@ -120,7 +114,7 @@ impl<'a> Plan<'a> {
         let mut known: Vec<String> = Vec::new();
         let mut wanted = Vec::new();
         for row in &ROWS {
-            let arms = (row.arms)(row, args);
+            let arms = row.arms(args);
             let is_named = |name: &str| args.arms.iter().any(|named| named == name);
             let by_row = is_named(row.name);
             known.push(row.name.to_owned());
@@ -135,7 +129,7 @@ impl<'a> Plan<'a> {
                         format!("--arms {}: {reason}; leave it out", row.name).into(),
                     ));
                 }
-                Some(reason) => self.refused.push((row.name.to_owned(), reason)),
+                Some(reason) => self.refused.push((row.name, reason)),
                 None => wanted.extend(chosen),
             }
         }
@@ -156,54 +150,32 @@ impl<'a> Plan<'a> {
     }
 
     /// Why a row cannot be run here.
-    pub(super) fn why_not(&self, row: &Row) -> Option<String> {
-        let mut reasons = row
-            .checks
-            .iter()
-            .filter_map(|check| check(self.args, &self.place));
-        let (Some(described), soft) = (&self.place.soft, &row.soft) else {
-            return reasons.next();
-        };
-        match soft {
-            Soft::Not(reason) => Some((*reason).to_owned()),
-            Soft::Limited(limits) => reasons
-                .next()
-                .or_else(|| self.unchanged(described, &limits())),
-        }
+    fn why_not(&self, row: &Row) -> Option<&'static str> {
+        let soft = self.place.soft.as_ref();
+        row.lacks(self.args, &self.place)
+            .or_else(|| soft.and_then(|described| self.unchanged(described, &(row.limits)())))
     }
 
     /// Why limits change nothing on a simulated machine.
-    fn unchanged(&self, described: &BoxFile, limits: &Limits) -> Option<String> {
+    fn unchanged(&self, described: &BoxFile, limits: &Limits) -> Option<&'static str> {
         if *limits == Limits::default() {
             return None;
         }
         let step = self.planned(&Arm::of(&ROWS[0], self.args.tp));
         let whole = soft::collectives_us(described, &step)?;
         match soft::collectives_us(&soft::limited(described, limits), &step) {
-            None => Some(format!(
-                "the box file {} has no times for it",
-                described.name
-            )),
-            Some(us) if (us / whole - 1.0).abs() < LEAST => Some(format!(
-                "by the box file {} it changes nothing at the sizes of this batch",
-                described.name
-            )),
+            None => Some("the machine file has no times for it"),
+            Some(us) if (us / whole - 1.0).abs() < LEAST => {
+                Some("by the machine file it changes nothing at the sizes of this batch")
+            }
             Some(_) => None,
         }
     }
 
-    /// Whether the engine of an arm leaves every all-reduce to the library.
-    pub(super) fn library_only(&self, arm: &Arm) -> bool {
-        arm.row.library_only || self.args.engine_python.is_none()
-    }
-
-    /// The rules of an arm's engine.
+    /// The rules of an arm's engine, which leaves every all-reduce to the library.
     pub(super) fn facts(&self, arm: &Arm) -> EngineFacts {
         let facts = self.place.facts(arm.tp);
-        match self.library_only(arm) {
-            true => facts.with_library_only(NO_OWN_ALL_REDUCE),
-            false => facts,
-        }
+        facts.with_library_only(NO_OWN_ALL_REDUCE)
     }
 
     /// The collectives of an arm's decode step.

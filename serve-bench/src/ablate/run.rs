@@ -5,14 +5,12 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use boxfile::BoxFile;
 use explain::{Ablation, Arm as Kept, Launch};
 use program::command_line::resumes_by;
 use program::show::Show;
 use program::{Stop, outputs, passing_folder, result_folder, say_progress};
 use record::exit;
-use record::write_whole;
 use runner::Interrupt;
 use runner::run::{Progress, Run};
 use tp_plan::ModelFacts;
@@ -23,6 +21,7 @@ use super::document::{self, Done, is_late, launched};
 use super::launch;
 use super::place::Place;
 use super::plan::Plan;
+use crate::json;
 use crate::study::engines::ServerCommand;
 use crate::study::shell::missing;
 
@@ -207,7 +206,7 @@ impl Ablate<'_> {
                     name: arm.name.clone(),
                     change: arm.change(),
                     how: plan.how(arm),
-                    control_of: arm.controlled(),
+                    control_of: arm.controlled().map(str::to_owned),
                     launches: vec![launch],
                 }),
             }
@@ -230,9 +229,7 @@ impl Ablate<'_> {
             step_from: Some(explain::StepFrom::DecodeGap),
             arms,
         };
-        let text = serde_json::to_string_pretty(&ablation).context("writing the ablation")?;
-        let file = folder.join(FILE);
-        write_whole(&file, (text + "\n").as_bytes()).context("keeping the ablation")?;
+        json::write(&folder.join(FILE), &ablation)?;
         Ok(ablation)
     }
 }

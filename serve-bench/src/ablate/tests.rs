@@ -59,10 +59,10 @@ fn names(plan: &Plan<'_>) -> Vec<String> {
 }
 
 fn why(plan: &Plan<'_>, name: &str) -> String {
-    let row = plan.refused.iter().find(|(refused, _)| refused == name);
+    let row = plan.refused.iter().find(|(refused, _)| *refused == name);
     row.unwrap_or_else(|| panic!("{name} is not refused: {:?}", plan.refused))
         .1
-        .clone()
+        .to_owned()
 }
 
 fn arm<'a>(plan: &'a Plan<'_>, name: &str) -> &'a Arm {
@@ -101,11 +101,7 @@ fn each_soft_box_runs_what_its_tables_tell_apart() {
             ("p2p-off", "changes nothing"),
         ),
         // MIG has no peers to switch off.
-        (
-            "rtxpro6000-mig",
-            &[],
-            ("p2p-off", "host memory already: MIG"),
-        ),
+        ("rtxpro6000-mig", &[], ("p2p-off", "host memory already")),
         ("mxc500x4", &[], ("p2p-off", "changes nothing")),
         ("h200x8", &[], ("p2p-off", "changes nothing")),
     ] {
@@ -117,8 +113,6 @@ fn each_soft_box_runs_what_its_tables_tell_apart() {
             "{sim}: {}",
             why(&plan, refused.0)
         );
-        let custom = why(&plan, "custom-off");
-        assert!(custom.contains("not timed"), "{sim}: {custom}");
         // One embedding and two in each of 32 layers, by the library in every arm.
         assert_eq!(plan.count(), 65, "{sim}");
     }
@@ -160,7 +154,6 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
         names(&plan),
         ["baseline", "p2p-off", "proto-simple", "delay-20"]
     );
-    assert!(why(&plan, "custom-off").contains("--engine-python"));
     let own = ["CUDA_VISIBLE_DEVICES=0,1", "VLLM_ALLREDUCE_USE_SYMM_MEM=0"];
     assert_eq!(variables(&plan, "baseline"), own);
     assert_eq!(
@@ -188,30 +181,6 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
         bench,
         "--gpus 0,1 --model qwen2.5-72b --tp 2 --batches 16 --modes graph --budget 10 --ccl s/libnccl.so.2 --backend auto"
     );
-}
-
-#[test]
-fn with_the_engines_python_its_own_all_reduce_is_an_arm_of_its_own() {
-    let args = args("--model qwen2.5-72b --engine-python /env -- vllm serve m");
-    let plan = real(&args, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
-    assert_eq!(names(&plan)[..3], ["baseline", "custom-off", "p2p-off"]);
-    let has = |name: &str| {
-        let arm = arm(&plan, name);
-        let server = plan.server(arm, None).unwrap_or_default();
-        let bench = plan.bench(arm, None);
-        let says = |words: &[String], flag: &str| words.iter().any(|word| word == flag);
-        (
-            says(&server, "--disable-custom-all-reduce"),
-            says(&bench, "--engine-python"),
-        )
-    };
-    assert_eq!(has("baseline"), (false, true));
-    assert_eq!(has("custom-off"), (true, false));
-    assert_eq!(has("p2p-off"), (true, false));
-    // Over PCIe the kernel is for two GPUs, so there is nothing to switch off for four.
-    let four = self::args("--model qwen2.5-72b --tp 4 --engine-python /env -- vllm serve m");
-    let plan = real(&four, Vendor::Nvidia, "NVIDIA L40", true).unwrap();
-    assert!(why(&plan, "custom-off").contains("over PCIe it is for two"));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use import::serve::{Finding, Latency, ServeFormat, ServeResult};
 use program::compare::both_simulated;
 use serde::Serialize;
-use stats::{Interval, blocks, ratio_of_medians};
+use stats::{Interval, blocks};
 use stats::{Threshold, Verdict, judge_by};
 
 use super::differences::Difference;
-use super::{humps, ratio};
+use super::ratio;
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 2;
@@ -339,14 +339,12 @@ fn independent(one: &ServeResult, latency: Latency) -> Option<Vec<Vec<f64>>> {
     }
 }
 
-/// Mean, median and 99th percentile of a latency.
+/// Mean, median and 99th percentile of a latency; only the mean has an interval: a median may fall between two groups of requests,
+/// into the one or the other by what varies from run to run.
 fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
     let (spread_a, spread_b) = (a.spread(latency), b.spread(latency));
     let (values_a, values_b) = (independent(a, latency), independent(b, latency));
     let both = values_a.as_deref().zip(values_b.as_deref());
-    let is_open_loop = [a, b]
-        .iter()
-        .any(|one| one.run.request_rate_asked.is_some());
     let number = |statistic: &str, a, b, interval| Number {
         metric: format!("{} {statistic}", latency.name()),
         unit: "ms",
@@ -355,13 +353,6 @@ fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
         b,
         interval,
     };
-    // Gaps of one request resemble each other, and a median over them has no interval of this kind; nor has one between two
-    // groups of requests, which falls into the one or the other by what varies from run to run.
-    let of_medians = both
-        .filter(|_| latency != Latency::Itl && !is_open_loop)
-        .map(|(a, b)| (a.concat(), b.concat()))
-        .filter(|(a, b)| !humps::at_median(a) && !humps::at_median(b))
-        .and_then(|(a, b)| ratio_of_medians(&b, &a));
     [
         number(
             "mean",
@@ -373,7 +364,7 @@ fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
             "median",
             spread_a.and_then(|of| of.median),
             spread_b.and_then(|of| of.median),
-            of_medians.map(|ratio| ratio.interval),
+            None,
         ),
         number(
             "p99",

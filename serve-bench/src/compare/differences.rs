@@ -13,8 +13,9 @@ const SAME_BATCH: f64 = 0.10;
 const FEW_FAILURES: f64 = 0.01;
 
 /// A difference of what was asked, or of how it was measured.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, strum::IntoStaticStr)]
 #[serde(tag = "code", rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Difference {
     /// The load generator was the limit of one of them.
     ClientLimited {
@@ -67,17 +68,7 @@ impl Difference {
 
     /// Its code.
     pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::ClientLimited { .. } => "client-limited",
-            Self::ModelDiffers { .. } => "model-differs",
-            Self::FailuresDiffer { .. } => "failures-differ",
-            Self::BatchDiffers { .. } => "batch-differs",
-            Self::StreamingDiffers => "streaming-differs",
-            Self::PromptsDiffer { .. } => "prompts-differ",
-            Self::OutputsDiffer { .. } => "outputs-differ",
-            Self::ArrivalsDiffer => "arrivals-differ",
-            Self::NotTold { .. } => "not-told",
-        }
+        self.into()
     }
 
     /// All differences of two results, those that refuse first.

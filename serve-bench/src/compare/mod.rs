@@ -5,7 +5,6 @@ mod cells;
 mod comparison;
 mod differences;
 mod document;
-mod humps;
 pub(crate) mod ratio;
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@ use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
-use super::deliver::{json, write};
 use super::documents;
+use crate::json;
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
@@ -86,7 +86,7 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, S
     }
     if let Some(folder) = &args.out {
         outputs::make_folder("--out", folder)?;
-        write(&folder.join(SLOPE), &json(&slope)?)?;
+        json::write(&folder.join(SLOPE), &slope)?;
     }
     let document = documents::slope(&slope);
     let printed = outputs::with_json(show, &document, &slope, args.json.as_deref());

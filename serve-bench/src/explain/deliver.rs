@@ -9,6 +9,8 @@ use record::{exit, write_whole};
 use serde::Serialize;
 use view::Document;
 
+use crate::json;
+
 /// The page's file name in a folder.
 pub(crate) const PAGE: &str = "report.html";
 
@@ -38,7 +40,7 @@ pub(super) fn deliver<T: Serialize>(
     code: u8,
 ) -> Result<u8, Stop> {
     if let Some(folder) = &wanted.out {
-        write(&folder.join(EXPLANATION), &json(found)?)?;
+        json::write(&folder.join(EXPLANATION), found)?;
         write(&folder.join(PAGE), &document.html())?;
     }
     let json_file = wanted
@@ -48,7 +50,7 @@ pub(super) fn deliver<T: Serialize>(
     let printed = match wanted.html.as_deref() {
         Some(file) if file == Path::new("-") => {
             if let Some(file) = json_file {
-                write(file, &json(found)?)?;
+                json::write(file, found)?;
             }
             outputs::print(&document.html())
         }
@@ -69,11 +71,6 @@ pub(super) fn code(explanation: &Explanation) -> u8 {
         Outcome::Attributed { .. } => exit::DONE,
         Outcome::Refused { .. } => exit::INCONCLUSIVE,
     }
-}
-
-pub(super) fn json<T: Serialize>(found: &T) -> Result<String, Stop> {
-    let text = serde_json::to_string_pretty(found).map_err(anyhow::Error::from)?;
-    Ok(text + "\n")
 }
 
 pub(super) fn write(file: &Path, text: &str) -> Result<(), Stop> {

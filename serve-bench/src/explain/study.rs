@@ -10,11 +10,12 @@ use program::show::Show;
 use record::exit;
 use view::{Document, Section};
 
-use super::deliver::{PAGE, code, json, write};
+use super::deliver::{PAGE, code, write};
 use super::documents;
 use super::explained::explained;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
+use crate::json;
 
 /// One size of a study, with what was measured of it.
 #[derive(Debug, Clone)]
@@ -137,7 +138,7 @@ fn keep<T: serde::Serialize>(
     found: &T,
     document: &Document,
 ) -> Result<(), Stop> {
-    write(&folder.join(format!("{name}.json")), &json(found)?)?;
+    json::write(&folder.join(format!("{name}.json")), found)?;
     write(&folder.join(format!("{name}.html")), &document.html())
 }
 

@@ -89,24 +89,23 @@ fn printed(record: &Record, form: &VllmForm) -> u8 {
     }
 }
 
-/// Writes the files in vLLM's form that were asked for.
+/// Writes the file in vLLM's form, where it was asked for.
 fn exported(args: &Args, record: &Record) -> u8 {
     let form = form(args);
-    let mut codes = Vec::new();
-    if let Some(path) = &args.results.vllm_json {
-        codes.push(export(path, record, &form));
+    if !args.results.save_result {
+        return exit::DONE;
     }
-    // A run that began none has no name either; that there is nothing to write is said by what refused it.
-    if args.results.save_result && has_summary(record) {
-        codes.push(match saved(args, record, &form) {
-            Ok(path) => export(&path, record, &form),
-            Err(reason) => {
-                say!("error: {reason}");
-                exit::INTERNAL
-            }
-        });
+    if !has_summary(record) {
+        say!("no file is saved: the run has no figures; `tplens serve show` has what there is");
+        return exit::DONE;
     }
-    exit::fold(codes)
+    match saved(args, record, &form) {
+        Ok(path) => export(&path, record, &form),
+        Err(reason) => {
+            say!("error: {reason}");
+            exit::INTERNAL
+        }
+    }
 }
 
 /// Where `--save-result` writes to; the folder is made.
@@ -128,15 +127,8 @@ fn saved(args: &Args, record: &Record, form: &VllmForm) -> Result<PathBuf, Strin
     Ok(folder.join(name))
 }
 
-/// Writes vLLM's keys, where there is a result to write.
+/// Writes vLLM's keys.
 fn export(path: &Path, record: &Record, form: &VllmForm) -> u8 {
-    if !has_summary(record) {
-        let path = path.display();
-        say!(
-            "{path} is not written: the run has no figures; `tplens serve show` has what there is"
-        );
-        return exit::DONE;
-    }
     let text = vllm_json(record, form)
         .map_err(|error| error.to_string())
         .and_then(|mut json| {

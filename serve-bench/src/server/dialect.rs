@@ -6,7 +6,6 @@
 use clap::ValueEnum;
 use hyper::header::HeaderValue;
 
-use super::metrics::Metrics;
 use super::reply::{Endpoint, Head, Usage, fingerprint, quoted, text};
 
 /// Content type of streams.
@@ -47,14 +46,6 @@ pub(super) struct Chunks {
 }
 
 impl Dialect {
-    /// What /metrics tells.
-    pub(super) fn metrics(self) -> Metrics {
-        match self {
-            Self::Vllm => Metrics::Vllm,
-            Self::Sglang => Metrics::Sglang,
-        }
-    }
-
     /// The chunks of one stream.
     pub(super) fn chunks(self, head: &Head, tells_cached: bool) -> Chunks {
         let fields = match head.endpoint {

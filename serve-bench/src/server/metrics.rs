@@ -7,15 +7,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::counters::{Counters, Times};
-
-/// Whose names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Metrics {
-    /// vLLM's.
-    Vllm,
-    /// SGLang's.
-    Sglang,
-}
+use super::dialect::Dialect;
 
 /// A metric's value.
 enum Value<'a> {
@@ -29,26 +21,24 @@ use Value::{Counter, Gauge, Histogram};
 /// Name and value.
 type Row<'a> = (&'static str, Value<'a>);
 
-impl Metrics {
-    /// The text.
-    pub(super) fn text(self, counters: &Counters, model: &str, soft_box: &str) -> String {
-        let (rows, own) = match self {
-            Self::Vllm => (vllm(counters), "engine=\"0\""),
-            Self::Sglang => (sglang(counters), "engine_type=\"unified\""),
-        };
-        let (model, soft_box) = (escaped(model), escaped(soft_box));
-        let labels = format!("{own},model_name=\"{model}\",tplens_soft_box=\"{soft_box}\"");
-        let only_here = [
-            ("tplens:steps_total", Counter(number(&counters.steps))),
-            // Wall time by which steps took longer than the box's because this machine was late, one a step.
-            ("tplens:step_lost_seconds", Histogram(&counters.lost)),
-        ];
-        let mut text = String::new();
-        for row in rows.iter().chain(&only_here) {
-            write_row(&mut text, row, &labels);
-        }
-        text
+/// The text under the names of a dialect.
+pub(super) fn text(dialect: Dialect, counters: &Counters, model: &str, soft_box: &str) -> String {
+    let (rows, own) = match dialect {
+        Dialect::Vllm => (vllm(counters), "engine=\"0\""),
+        Dialect::Sglang => (sglang(counters), "engine_type=\"unified\""),
+    };
+    let (model, soft_box) = (escaped(model), escaped(soft_box));
+    let labels = format!("{own},model_name=\"{model}\",tplens_soft_box=\"{soft_box}\"");
+    let only_here = [
+        ("tplens:steps_total", Counter(number(&counters.steps))),
+        // Wall time by which steps took longer than the box's because this machine was late, one a step.
+        ("tplens:step_lost_seconds", Histogram(&counters.lost)),
+    ];
+    let mut text = String::new();
+    for row in rows.iter().chain(&only_here) {
+        write_row(&mut text, row, &labels);
     }
+    text
 }
 
 /// Writing to a String does not fail.

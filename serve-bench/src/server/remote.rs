@@ -28,11 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An engine's part in serving with others.
 pub(super) struct Remote {
-    role: Role,
-    law: LinkLaw,
-    shape: KvShape,
-    tp: u32,
-    speed: f64,
+    settings: Settings,
     /// Such as `127.0.0.1:8100`.
     address: String,
     held: Mutex<HashMap<String, Held>>,
@@ -101,19 +97,8 @@ struct Handed<'a> {
 impl Remote {
     /// A part in a role, at an address.
     pub(super) fn new(settings: Settings, address: String, counters: Arc<Counters>) -> Self {
-        let Settings {
-            role,
-            law,
-            shape,
-            tp,
-            speed,
-        } = settings;
         Self {
-            role,
-            law,
-            shape,
-            tp,
-            speed,
+            settings,
             address,
             held: Mutex::default(),
             changed: Notify::new(),
@@ -129,7 +114,7 @@ impl Remote {
         };
         let room = wanted.bootstrap_room.map(|room| format!("room-{room}"));
         let params = wanted.kv_transfer_params;
-        match self.role {
+        match self.settings.role {
             Role::Prefill => {
                 let asks = |params: &Params| params.do_remote_decode == Some(true);
                 let own = params.filter(asks).map(|params| {
@@ -172,12 +157,12 @@ impl Remote {
         let handed = Handed {
             do_remote_prefill: true,
             do_remote_decode: false,
-            remote_block_ids: [(0..self.shape.blocks(tokens)).collect()],
+            remote_block_ids: [(0..self.settings.shape.blocks(tokens)).collect()],
             remote_engine_id: &self.address,
             remote_request_id: key,
             remote_host: host,
             remote_port: port.parse().unwrap_or(0),
-            tp_size: self.tp,
+            tp_size: self.settings.tp,
             remote_num_tokens: tokens,
             transfer_mode: "pull",
         };
@@ -231,11 +216,11 @@ impl Remote {
             self.counters.kv_failed.fetch_add(1, Relaxed);
             return Err(ApiError::no_kv());
         };
-        let bytes = self.shape.sent_bytes(tokens, self.tp);
+        let bytes = self.settings.shape.sent_bytes(tokens, self.settings.tp);
         #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
-        let pieces = self.shape.descriptors(tokens, true) as f64;
-        let seconds = self.law.seconds(bytes, pieces);
-        let time = Duration::from_secs_f64(seconds / self.speed);
+        let pieces = self.settings.shape.descriptors(tokens, true) as f64;
+        let seconds = self.settings.law.seconds(bytes, pieces);
+        let time = Duration::from_secs_f64(seconds / self.settings.speed);
         // A timer takes a millisecond at least.
         if time > Duration::ZERO {
             let _link = self.link.lock().await;
@@ -281,7 +266,7 @@ impl Remote {
 
     /// Which mode an engine says that it is in.
     pub(super) fn mode(&self) -> &'static str {
-        match self.role {
+        match self.settings.role {
             Role::Prefill => "prefill",
             Role::Decode => "decode",
         }

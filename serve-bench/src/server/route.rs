@@ -15,12 +15,13 @@ use super::counters::Counters;
 use super::dialect::{Dialect, EVENTS};
 use super::error::ApiError;
 use super::ledger::Arrived;
+use super::metrics;
 use super::pacer::{Pacer, Tokens};
 use super::prompt::Asked;
 use super::remote::{FETCH, Part, Remote};
 use super::reply::{Endpoint, Head};
 use super::setup::{Setup, Speaking};
-use super::stream::{Manner, Progress, Stream};
+use super::stream::{Progress, Stream};
 
 /// The largest request body, bytes: some millions of token ids.
 const LARGEST_BODY: usize = 32 << 20;
@@ -124,8 +125,8 @@ impl Shared {
                 if let Some(remote) = &self.remote {
                     self.counters.kv_held.store(remote.held() as u64, Relaxed);
                 }
-                let metrics = dialect.metrics();
-                answer::metrics(metrics.text(&self.counters, &self.model, &self.soft_box))
+                let (model, soft_box) = (&self.model, &self.soft_box);
+                answer::metrics(metrics::text(dialect, &self.counters, model, soft_box))
             }
             "/v1/completions" if post => self.generate(Endpoint::Completions, request).await,
             "/v1/chat/completions" if post => self.generate(Endpoint::Chat, request).await,
@@ -268,12 +269,14 @@ impl Shared {
             tokens_per_chunk,
             tells_cached,
         } = self.speaking;
-        let manner = Manner {
+        let stream = Stream {
+            tokens,
+            chunks: dialect.chunks(head, tells_cached),
+            prompt_tokens: asked.prompt_tokens,
             counts: asked.usage,
             tokens_per_chunk,
+            progress: Progress::default(),
         };
-        let chunks = dialect.chunks(head, tells_cached);
-        let stream = Stream::new(tokens, chunks, asked.prompt_tokens, manner);
         answer::bit_by_bit(stream.boxed_unsync(), EVENTS)
     }
 

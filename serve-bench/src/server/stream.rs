@@ -12,20 +12,15 @@ use super::error::ApiError;
 use super::pacer::{Token, Tokens};
 use super::reply::Usage;
 
-/// How a stream is sent.
-#[derive(Debug)]
-pub(super) struct Manner {
-    /// Whether the count is told at the end.
-    pub(super) counts: bool,
-    /// Tokens in an event; the first one comes alone, as with vLLM's `--stream-interval`.
-    pub(super) tokens_per_chunk: u32,
-}
-
 /// What is known of a reply while its tokens come.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     given: u32,
     cached: u32,
+    /// Tokens at the end of those given that are in no event yet.
+    held: u32,
+    /// Whether the reply is whole.
+    is_ended: bool,
 }
 
 impl Progress {
@@ -47,53 +42,39 @@ impl Progress {
 
 /// Server-sent events of one reply. Dropping it early, as when the client has gone, cancels the request.
 pub(super) struct Stream {
-    tokens: Tokens,
-    chunks: Chunks,
-    prompt_tokens: u32,
-    manner: Manner,
-    progress: Progress,
-    /// Tokens at the end of those given that are in no event yet.
-    held: u32,
-    /// Whether the reply is whole.
-    is_ended: bool,
+    pub(super) tokens: Tokens,
+    pub(super) chunks: Chunks,
+    pub(super) prompt_tokens: u32,
+    /// Whether the count is told at the end.
+    pub(super) counts: bool,
+    /// Tokens in an event; the first one comes alone, as with vLLM's `--stream-interval`.
+    pub(super) tokens_per_chunk: u32,
+    pub(super) progress: Progress,
 }
 
 impl Stream {
-    /// A stream of these tokens.
-    pub(super) fn new(tokens: Tokens, chunks: Chunks, prompt_tokens: u32, manner: Manner) -> Self {
-        Self {
-            tokens,
-            chunks,
-            prompt_tokens,
-            progress: Progress::default(),
-            held: 0,
-            is_ended: false,
-            manner,
-        }
-    }
-
     /// Waits for tokens until there is an event.
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<String> {
         loop {
             let Some(token) = ready!(self.tokens.poll_next(context)) else {
                 // As vLLM ends a stream whose engine has died: status 200 went out long ago.
-                self.is_ended = true;
+                self.progress.is_ended = true;
                 let gone = ApiError::engine_gone().json();
                 return Poll::Ready(format!("data: {gone}\n\n{DONE}"));
             };
             self.progress.add(&token);
-            self.held += 1;
-            let is_full = self.progress.given == 1 || self.held >= self.manner.tokens_per_chunk;
+            self.progress.held += 1;
+            let is_full = self.progress.given == 1 || self.progress.held >= self.tokens_per_chunk;
             if !(is_full || token.last) {
                 continue;
             }
-            let held = std::mem::take(&mut self.held);
+            let held = std::mem::take(&mut self.progress.held);
             let first = self.progress.given - held;
             let mut events = self.chunks.tokens(first, held, token.last);
             if token.last {
-                self.is_ended = true;
+                self.progress.is_ended = true;
                 let usage = self.progress.usage(self.prompt_tokens);
-                events.push_str(&self.chunks.tail(usage, self.manner.counts));
+                events.push_str(&self.chunks.tail(usage, self.counts));
             }
             return Poll::Ready(events);
         }
@@ -108,7 +89,7 @@ impl Body for Stream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.is_ended {
+        if self.progress.is_ended {
             return Poll::Ready(None);
         }
         let events = ready!(self.poll_events(context));
@@ -116,6 +97,6 @@ impl Body for Stream {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.is_ended
+        self.progress.is_ended
     }
 }

@@ -12,7 +12,11 @@ use super::search::{Outcome, Verdict};
 /// The document of a search that ended.
 pub(super) fn document(answer: &Answer) -> Document {
     let outcome = answer.found.map(|found| found.outcome);
+    let is_cached = answer.runs.iter().any(|run| run.prefix_cache.is_some());
     let next = match outcome {
+        _ if is_cached => vec![Next::plain(
+            "search without --seed and with prompts that share nothing: none is in a cache then.",
+        )],
         Some(Outcome::ClientLimit) => vec![Next::by(
             "give the load generator a CPU of its own, and search into another folder.",
             "taskset -c N tplens serve slo ...",
@@ -125,6 +129,20 @@ fn findings(answer: &Answer) -> Vec<Item> {
             run.at, answer.unit
         );
         findings.push(Item::of(Tone::Warning, text).coded("rate-not-sustained"));
+    }
+    let cached: Vec<f64> = answer
+        .runs
+        .iter()
+        .filter_map(|run| run.prefix_cache)
+        .collect();
+    if let Some(most) = cached.iter().copied().reduce(f64::max) {
+        let text = format!(
+            "up to {:.0}% of the prompt tokens came from a prefix cache, in {} of {} runs",
+            most * 100.0,
+            cached.len(),
+            answer.runs.len()
+        );
+        findings.push(Item::of(Tone::Warning, text).coded("prefix-cache-hit"));
     }
     let limited = answer
         .runs

@@ -28,6 +28,27 @@ pub(super) enum Limit {
     Client,
 }
 
+/// What a run was found to be.
+fn findings(serve: &Serve) -> impl Iterator<Item = &ServeFinding> {
+    serve.caveats.iter().filter_map(|caveat| match caveat {
+        Caveat::Serve { finding } => Some(finding),
+        _ => None,
+    })
+}
+
+/// The part of a run's prompt tokens that came from a prefix cache, where that was not meant.
+pub(super) fn cached(serve: &Serve) -> Option<f64> {
+    findings(serve).find_map(|finding| match finding {
+        ServeFinding::PrefixCacheHits {
+            cached,
+            of,
+            expected: false,
+            ..
+        } => Some(*cached as f64 / *of as f64),
+        _ => None,
+    })
+}
+
 impl Limit {
     /// Of a load that is not met, by its last run; `None` where it is met or not decided.
     pub(super) fn of(serve: &Serve, judged: &Judged) -> Option<Self> {
@@ -41,11 +62,7 @@ impl Limit {
         let waiting = change.and_then(|change| change.waiting_most);
         let running = change.and_then(|change| change.running_most);
         let used = change.and_then(|change| change.kv_used_most);
-        let mut found = serve.caveats.iter().filter_map(|caveat| match caveat {
-            Caveat::Serve { finding } => Some(finding),
-            _ => None,
-        });
-        let slots = found.find_map(|finding| match finding {
+        let slots = findings(serve).find_map(|finding| match finding {
             ServeFinding::MoreRequestsThanSlots {
                 running, waiting, ..
             } => Some((*running, *waiting)),

@@ -4,7 +4,7 @@ use record::Serve;
 use serde::Serialize;
 
 use super::judge::Judged;
-use super::limit::Limit;
+use super::limit::{Limit, cached};
 use super::objective::Objective;
 use super::search::{Found, Trial};
 
@@ -33,6 +33,8 @@ pub(super) struct Decision {
     pub(super) output_tokens_per_s: Option<f64>,
     /// Part of the run's requests that keep every limit, 0 to 1; failed ones keep none.
     pub(super) attained: Option<f64>,
+    /// Part of the run's prompt tokens that came from a prefix cache, 0 to 1, where it is a finding.
+    pub(super) prefix_cache: Option<f64>,
     /// What kept the server from more, where the load is not met.
     pub(super) limit: Option<Limit>,
     /// The verdict.
@@ -58,6 +60,7 @@ impl Decision {
             requests_per_s: summary.map_or(0.0, |summary| summary.requests_per_s),
             output_tokens_per_s: summary.and_then(|summary| summary.output_tokens_per_s),
             attained: serve.and_then(|serve| attained(objectives, serve)),
+            prefix_cache: serve.and_then(cached),
             limit: serve.and_then(|serve| Limit::of(serve, &judged)),
             judged,
         }
@@ -101,13 +104,4 @@ pub(super) struct Answer {
     pub(super) found: Option<Found>,
     /// Every run with its verdict.
     pub(super) runs: Vec<Decision>,
-}
-
-impl Answer {
-    /// As JSON text.
-    pub(super) fn json(&self) -> Result<String, String> {
-        serde_json::to_string_pretty(self)
-            .map(|text| text + "\n")
-            .map_err(|error| error.to_string())
-    }
 }

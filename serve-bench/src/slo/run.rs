@@ -3,11 +3,11 @@
 //! What the search knows is in the records of those folders. A search that was broken off reads them again, comes to the same
 //! decisions, and resumes the run that is missing.
 
-use anyhow::{Context as _, anyhow};
+use anyhow::Context as _;
 use program::show::Show;
 use program::{Stop, outputs, result_folder, say_progress};
 use record::exit;
-use record::{Payload, Record, Serve, write_whole};
+use record::{Payload, Record, Serve};
 use runner::Interrupt;
 use runner::run::{Leaves, Progress, Run, Step, complete};
 
@@ -16,6 +16,7 @@ use super::document::{document, why, word};
 use super::judge::judge;
 use super::report::{Answer, Decision, SCHEMA, SETTINGS};
 use super::search::{Bounds, Found, Next, Outcome, Trial};
+use crate::json;
 use crate::study::load::LOAD_DEADLINE;
 
 /// The answer and every decision, as JSON.
@@ -184,9 +185,7 @@ impl Search<'_> {
 
     /// Writes the answer so far.
     fn keep(&self, answer: &Answer) -> Result<(), Stop> {
-        let text = answer.json().map_err(|error| anyhow!(error))?;
-        let file = self.run.folder().join(ANSWER);
-        write_whole(&file, text.as_bytes()).map_err(|error| anyhow!(error).into())
+        json::write(&self.run.folder().join(ANSWER), answer)
     }
 }
 

@@ -65,7 +65,7 @@ impl LoadArgs {
             ("--requests", self.requests().to_string()),
             ("--input-tokens", self.input_tokens.to_string()),
             ("--output-tokens", self.output_tokens.to_string()),
-            ("--prompt", "token-ids".to_owned()),
+            ("--dataset-name", "random-ids".to_owned()),
             ("--vocab", ids.to_string()),
             ("--seed", SEED.to_owned()),
         ] {

@@ -7,8 +7,8 @@ use crate::engine::served::Served;
 const SHARED: [&str; 6] = [
     "--requests",
     "4",
-    "--prompt",
-    "token-ids",
+    "--dataset-name",
+    "random-ids",
     "--random-prefix-len",
     "64",
 ];
@@ -56,7 +56,7 @@ fn without_the_flag_every_prompt_is_computed() {
 fn prompts_of_each_run_are_new_unless_a_seed_repeats_them() {
     let engine = Served::start(100, &["--enable-prefix-caching"]);
     let hits = |more: &[&str]| {
-        let length = ["--prompt", "token-ids", "--input-tokens", "160"];
+        let length = ["--dataset-name", "random-ids", "--input-tokens", "160"];
         let ran = Scratch::new().run(&engine.url, &[&length, more].concat());
         ran.expect(0);
         let cached = ran.serve().requests.iter().map(|one| one.cached_tokens);

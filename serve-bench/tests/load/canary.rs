@@ -108,11 +108,9 @@ fn assert_without(what: &str, bytes: &[u8]) {
 }
 
 /// All files that a run can write.
-const FILES: [&str; 10] = [
+const FILES: [&str; 8] = [
     "--json",
     "j.json",
-    "--vllm-json",
-    "v.json",
     "--save-result",
     "--save-detailed",
     "--html",

@@ -148,7 +148,13 @@ fn an_interrupt_drops_what_is_in_flight_and_keeps_what_ended() {
         _ => vec![head(), part(text("a")), Step::Stall],
     });
     let scratch = Scratch::new();
-    let more = ["--requests", "9", "--vllm-json", "v.json"];
+    let more = [
+        "--requests",
+        "9",
+        "--save-result",
+        "--result-filename",
+        "v.json",
+    ];
     let mut command = scratch.load(&mock.url, &more);
     let child = command
         .stdout(Stdio::piped())

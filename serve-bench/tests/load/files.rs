@@ -75,7 +75,8 @@ fn the_files_that_were_asked_for_hold_the_run() {
         "-",
         "--csv",
         "x.csv",
-        "--vllm-json",
+        "--save-result",
+        "--result-filename",
         "v.json",
         "--detailed",
     ];

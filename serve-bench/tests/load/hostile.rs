@@ -85,7 +85,7 @@ fn a_model_id_that_is_too_long_is_refused_before_anything_is_measured() {
 #[test]
 fn one_event_of_millions_of_values_takes_no_more_than_its_bytes() {
     // 12 MiB each; kept as a tree, they were more than the client may have.
-    // The number in `message` is nothing that an engine sends, so that the full look is taken.
+    // The number in `message` is nothing that an engine sends.
     let cases = [
         (r#"{"message":1,"choices":[{}"#, ",{}", "]}", Kind::CutShort),
         (r#"{"error":[[]"#, ",[]", "]}", Kind::InStream),

@@ -51,6 +51,8 @@ pub(crate) struct Manner {
     pub(crate) version: Option<&'static str>,
     /// A header line for every answer to a GET, with its line end.
     pub(crate) header: &'static str,
+    /// What to do with `GET /metrics` after so many requests for tokens.
+    pub(crate) metrics: Box<dyn Fn(usize) -> Vec<Step> + Send + Sync>,
     /// What to do with a request for tokens.
     pub(crate) script: Box<Script>,
 }
@@ -61,6 +63,7 @@ impl Manner {
             models: Some(r#"{"data":[{"id":"mock-model","owned_by":"mock"}]}"#),
             version: None,
             header: "",
+            metrics: Box::new(|_| vec![whole("404 Not Found", "")]),
             script: Box::new(script),
         }
     }
@@ -70,6 +73,7 @@ impl Manner {
 pub(crate) struct Mock {
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Asked>>>,
+    scraped: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     arrived: Receiver<usize>,
 }
@@ -87,11 +91,13 @@ impl Mock {
         let shared = Shared {
             manner: Arc::new(manner),
             asked: Arc::default(),
+            scraped: Arc::default(),
             in_flight: Arc::default(),
             most: Arc::default(),
             tell,
         };
         let (asked, most) = (Arc::clone(&shared.asked), Arc::clone(&shared.most));
+        let scraped = Arc::clone(&shared.scraped);
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 let (shared, stream) = (shared.clone(), stream.unwrap());
@@ -102,6 +108,7 @@ impl Mock {
         Self {
             url,
             asked,
+            scraped,
             most,
             arrived,
         }
@@ -110,6 +117,11 @@ impl Mock {
     /// The requests for tokens so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
+    }
+
+    /// How often its counters were asked for.
+    pub(crate) fn scraped(&self) -> usize {
+        self.scraped.load(Ordering::SeqCst)
     }
 
     /// The connections that requests for tokens came over, one entry a request.
@@ -132,6 +144,7 @@ impl Mock {
 struct Shared {
     manner: Arc<Manner>,
     asked: Arc<Mutex<Vec<Asked>>>,
+    scraped: Arc<AtomicUsize>,
     in_flight: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     tell: Sender<usize>,
@@ -142,6 +155,15 @@ impl Shared {
         stream.set_nodelay(true)?;
         let mut reader = BufReader::new(stream);
         while let Some((method, path, headers, body)) = request(&mut reader)? {
+            if path == "/metrics" {
+                self.scraped.fetch_add(1, Ordering::SeqCst);
+                let asked = self.asked.lock().unwrap().len();
+                self.in_flight.fetch_add(1, Ordering::SeqCst);
+                if !self.play(stream, (self.manner.metrics)(asked))? {
+                    return Ok(());
+                }
+                continue;
+            }
             if method == "GET" {
                 let answer = match path.as_str() {
                     "/v1/models" => self.manner.models,

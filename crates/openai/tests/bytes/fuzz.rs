@@ -3,7 +3,7 @@
 //!
 //! Inputs are numbered, and a number makes its input again. See `docs/fuzzing.md`.
 
-use openai::{Body, Carries, Head, Reader, look, look_fully};
+use openai::{Body, Carries, Head, Reader, look};
 
 use crate::random::Random;
 
@@ -93,14 +93,11 @@ fn mangled_replies_neither_panic_nor_depend_on_cuts() {
         }
         http += u64::from(whole.head.is_some());
         for (data, _, _) in &whole.events {
-            let (quick, full) = (look(data), look_fully(data));
-            assert_eq!(quick.is_ok(), full.is_ok(), "input {seed}");
-            if let (Ok(quick), Ok(full)) = (quick, full) {
+            if let Ok(seen) = look(data) {
                 chunks += 1;
-                tokens += u64::from(full.carries == Carries::Tokens);
-                let words = full.error.as_deref().unwrap_or_default();
+                tokens += u64::from(seen.carries == Carries::Tokens);
+                let words = seen.error.as_deref().unwrap_or_default();
                 assert!(!words.chars().any(char::is_control), "input {seed}");
-                assert_eq!(quick, full, "input {seed}");
             }
         }
     }

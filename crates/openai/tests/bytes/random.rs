@@ -21,11 +21,6 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    /// True once in so many times.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
-    }
-
     pub(crate) fn one_of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }

@@ -234,7 +234,7 @@ fn widths(model: &ModelFacts, share: &ModelFacts, row: &FamilyRow, keys: &mut Ma
 
 fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: &FamilyRow) -> Vec<String> {
     let mut notes = vec![format!(
-        "prompts must be token ids below {}: tplens serve run --prompt token-ids --vocab {}",
+        "prompts must be token ids below {}: tplens serve run --dataset-name random-ids --vocab {}",
         model.vocab.next_multiple_of(crate::plan::VOCAB_MULTIPLE) / tp,
         model.vocab.next_multiple_of(crate::plan::VOCAB_MULTIPLE) / tp,
     )];

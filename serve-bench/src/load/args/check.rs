@@ -3,7 +3,7 @@
 use program::outputs::check_file;
 use record::Arrivals;
 
-use super::{Args, Backend, DatasetName, Endpoint, PromptArg};
+use super::{Args, Backend, DatasetName, Endpoint};
 use crate::load::{MAX_MODEL_BYTES, budget};
 
 impl Args {
@@ -47,13 +47,10 @@ impl Args {
             );
         }
         if chat && self.data.has_ids() {
-            let flag = match self.data.prompt {
-                Some(PromptArg::TokenIds) => "--prompt token-ids",
-                _ => "--dataset-name random-ids",
-            };
-            return Err(format!(
-                "{flag} goes with --endpoint completions: chat takes text only"
-            ));
+            return Err(
+                "--dataset-name random-ids goes with --endpoint completions: chat takes text only"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
@@ -122,7 +119,6 @@ impl Args {
         let results = &self.results;
         results.outputs.check()?;
         let files = [
-            ("--vllm-json", &results.vllm_json),
             ("--request-csv", &results.request_csv),
             ("--html", &results.html),
         ];
@@ -131,14 +127,17 @@ impl Args {
                 check_file(flag, path)?;
             }
         }
-        if results.save_detailed && !results.save_result && results.vllm_json.is_none() {
+        if results.save_detailed && !results.save_result {
             return Err(
-                "--save-detailed says what the saved file holds; give --save-result or --vllm-json, too"
+                "--save-detailed says what the saved file holds; give --save-result, too"
                     .to_owned(),
             );
         }
-        if let Some(folder) = results.result_dir.as_ref().filter(|_| results.save_result) {
-            program::outputs::check_folder("--result-dir", folder)?;
+        match (&results.result_dir, &results.result_filename) {
+            _ if !results.save_result => {}
+            (Some(folder), _) => program::outputs::check_folder("--result-dir", folder)?,
+            (None, Some(file)) => check_file("--result-filename", file)?,
+            (None, None) => {}
         }
         Ok(())
     }

@@ -57,11 +57,7 @@ pub(in crate::load) struct DataArgs {
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(in crate::load) custom_output_len: Option<u32>,
 
-    /// random: of words, or of token ids as random-ids has them.
-    #[arg(long, hide_short_help = true, value_enum)]
-    pub(in crate::load) prompt: Option<PromptArg>,
-
-    /// Token ids are drawn below this number.
+    /// random-ids: token ids are drawn below this number.
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(2..), allow_negative_numbers = true)]
     pub(in crate::load) vocab: u32,
 
@@ -126,15 +122,6 @@ pub(in crate::load) enum PrefixCache {
     Expect,
 }
 
-/// What random prompts are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::load) enum PromptArg {
-    /// Words.
-    Words,
-    /// Token ids.
-    TokenIds,
-}
-
 impl DataArgs {
     /// Whether the end of sequence is to be ignored.
     pub(in crate::load) fn ignores_eos(&self) -> bool {
@@ -152,11 +139,7 @@ impl DataArgs {
 
     /// Whether prompts are token ids.
     pub(in crate::load) fn has_ids(&self) -> bool {
-        match self.dataset_name {
-            DatasetName::Random | DatasetName::Trace => self.prompt == Some(PromptArg::TokenIds),
-            DatasetName::RandomIds => true,
-            _ => false,
-        }
+        self.dataset_name == DatasetName::RandomIds
     }
 
     /// Prompt tokens of random prompts, without those that all share.

@@ -2,55 +2,15 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-/// Flags without an effect: no tokenizer of Python is loaded, requests carry no id, and nothing is drawn.
-const ACCEPTED: [&str; 8] = [
-    "trust-remote-code",
-    "tokenizer-mode",
-    "skip-tokenizer-init",
-    "skip-chat-template",
-    "request-id-prefix",
-    "plot-timeline",
-    "timeline-itl-thresholds",
-    "plot-dataset-stats",
-];
+/// Each flag and what it is here. `one line`: no tokenizer of Python is loaded, requests carry no id, and nothing is drawn.
+/// `refused`: it changes what is asked for or measured.
+const TABLE: &str = include_str!("../../../data/vllm-flags.tsv");
 
-/// Flags that change what is asked for or measured.
-const REFUSED: [&str; 34] = [
-    "append-result",
-    "blazedit-max-distance",
-    "blazedit-min-distance",
-    "common-prefix-len",
-    "disable-shuffle",
-    "enable-multimodal-chat",
-    "hf-name",
-    "hf-output-len",
-    "hf-split",
-    "hf-subset",
-    "logprobs",
-    "lora-assignment",
-    "lora-modules",
-    "no-oversample",
-    "no-reranker",
-    "prefix-repetition-num-prefixes",
-    "prefix-repetition-output-len",
-    "prefix-repetition-prefix-len",
-    "prefix-repetition-suffix-len",
-    "profile",
-    "profile-batch-size",
-    "random-batch-size",
-    "random-mm-base-items-per-request",
-    "random-mm-bucket-config",
-    "random-mm-limit-mm-per-prompt",
-    "random-mm-num-mm-items-range-ratio",
-    "sonnet-input-len",
-    "sonnet-output-len",
-    "sonnet-prefix-len",
-    "spec-bench-category",
-    "spec-bench-output-len",
-    "speed-bench-category",
-    "speed-bench-dataset-subset",
-    "use-beam-search",
-];
+/// The flags that are this here.
+fn flags(here: &str) -> impl Iterator<Item = &'static str> {
+    let rows = TABLE.lines().filter_map(|line| line.split_once('\t'));
+    rows.filter_map(move |(flag, is)| (is == here).then_some(flag))
+}
 
 /// The flags of the other client that were given.
 #[derive(Debug, Clone, Default)]
@@ -86,13 +46,10 @@ fn named(flags: &[&str]) -> String {
 
 impl FromArgMatches for Foreign {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = |flags: &[&'static str]| {
-            let flags = flags.iter().copied();
-            flags.filter(|flag| matches.contains_id(flag)).collect()
-        };
+        let given = |here| flags(here).filter(|flag| matches.contains_id(flag));
         Ok(Self {
-            accepted: given(&ACCEPTED),
-            refused: given(&REFUSED),
+            accepted: given("one line").collect(),
+            refused: given("refused").collect(),
         })
     }
 
@@ -104,14 +61,12 @@ impl FromArgMatches for Foreign {
 
 impl Args for Foreign {
     fn augment_args(line: Command) -> Command {
-        let flag = |name: &&'static str| {
-            let flag = Arg::new(*name).long(*name).hide(true);
+        let flag = |name: &'static str| {
+            let flag = Arg::new(name).long(name).hide(true);
             flag.num_args(0..).action(ArgAction::Append)
         };
-        ACCEPTED
-            .iter()
-            .chain(&REFUSED)
-            .fold(line, |line, name| line.arg(flag(name)))
+        let foreign = flags("one line").chain(flags("refused"));
+        foreign.fold(line, |line, name| line.arg(flag(name)))
     }
 
     fn augment_args_for_update(line: Command) -> Command {
@@ -144,5 +99,35 @@ mod tests {
         );
         assert_eq!(of(&["--logprobs", "5"]), (vec![], false));
         assert_eq!(of(&[]), (vec![], true));
+    }
+
+    #[test]
+    fn the_table_of_the_page_is_that_of_the_program() {
+        #[derive(Parser)]
+        struct Run {
+            #[command(flatten)]
+            args: crate::load::Args,
+        }
+        // What works is a flag of ours, and what has no effect or is refused none that helps.
+        let line = <Run as clap::CommandFactory>::command();
+        let own: Vec<&str> = line
+            .get_arguments()
+            .filter(|arg| !arg.is_hide_set())
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        for flag in flags("works").chain(flags("other meaning")) {
+            assert!(own.contains(&flag), "--{flag}");
+        }
+        let page = include_str!("../../../../docs/serve.md");
+        let mut all = 0;
+        for here in ["works", "one line", "refused", "other meaning"] {
+            all += flags(here).count();
+            let flags: Vec<String> = flags(here).map(|flag| format!("`--{flag}`")).collect();
+            let (begins, ends) = (format!("| {here}"), format!(" | {} |", flags.join(", ")));
+            let is_row = |line: &str| line.starts_with(&begins) && line.ends_with(&ends);
+            assert!(page.lines().any(is_row), "not in the page: {begins}{ends}");
+        }
+        // A row of another kind would be in neither.
+        assert_eq!(all, TABLE.lines().count() - 1);
     }
 }

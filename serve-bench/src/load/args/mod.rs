@@ -13,7 +13,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-pub(super) use self::data::{DataArgs, DatasetName, PromptArg};
+pub(super) use self::data::{DataArgs, DatasetName};
 pub(super) use self::results::{Format, Results};
 pub(super) use self::traffic::Traffic;
 

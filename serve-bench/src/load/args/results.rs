@@ -19,10 +19,6 @@ pub(in crate::load) struct Results {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(in crate::load) format: Format,
 
-    /// Write the result to this file with the keys of `vllm bench serve --save-result`, too.
-    #[arg(long, hide_short_help = true, value_name = "FILE")]
-    pub(in crate::load) vllm_json: Option<PathBuf>,
-
     /// Write the JSON file of `vllm bench serve`.
     ///
     /// Under the name that it would give it.

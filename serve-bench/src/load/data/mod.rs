@@ -55,8 +55,8 @@ enum Source {
     Kept(Vec<Item>),
     /// Turns of conversations in the order of the seed, and whether each goes on with the one before.
     Talks(Vec<Item>, Vec<bool>),
-    /// A trace; token ids below the number, or words.
-    Trace(Vec<trace::Entry>, Option<u32>),
+    /// A trace.
+    Trace(Vec<trace::Entry>),
 }
 
 /// Random prompts.
@@ -96,8 +96,7 @@ impl Data {
             DatasetName::Trace => {
                 let path = args.dataset_path.as_deref().unwrap_or(Path::new(""));
                 let entries = trace::trace(path, args.trace_speed)?;
-                let vocabulary = args.has_ids().then_some(args.vocab);
-                (Source::Trace(entries, vocabulary), "a trace".to_owned())
+                (Source::Trace(entries), "a trace".to_owned())
             }
             DatasetName::Sharegpt if args.multi_turn => {
                 let talks = shuffled(files::talks(args)?, seed);
@@ -142,33 +141,22 @@ impl Data {
             Source::Kept(items) | Source::Talks(items, _) => {
                 items[(number % items.len() as u64) as usize].clone()
             }
-            Source::Trace(entries, vocabulary) => {
-                let entry = &entries[(number % entries.len() as u64) as usize];
-                self.traced(entry, *vocabulary, number)
+            Source::Trace(entries) => {
+                self.traced(&entries[(number % entries.len() as u64) as usize], number)
             }
         }
     }
 
     /// The request of a trace's entry: what its blocks hold is the same wherever they stand.
-    fn traced(&self, entry: &trace::Entry, vocabulary: Option<u32>, number: u64) -> Item {
+    fn traced(&self, entry: &trace::Entry, number: u64) -> Item {
         let random = |block: Option<u64>| match block {
             Some(block) => random(self.seed, Purpose::Prefix, block),
             None => random(self.seed, Purpose::Prompt, number),
         };
         let parts = entry.parts().into_iter();
-        let prompt = match vocabulary {
-            Some(vocabulary) => {
-                let ids =
-                    parts.flat_map(|(of, tokens)| words::ids(&mut random(of), tokens, vocabulary));
-                Prompt::Ids(ids.collect())
-            }
-            None => {
-                let words = parts.map(|(of, tokens)| words::words(&mut random(of), tokens));
-                Prompt::Text(words.collect::<Vec<String>>().join(" "))
-            }
-        };
+        let words = parts.map(|(of, tokens)| words::words(&mut random(of), tokens));
         Item {
-            prompt,
+            prompt: Prompt::Text(words.collect::<Vec<String>>().join(" ")),
             output_tokens: entry.output,
         }
     }
@@ -184,7 +172,7 @@ impl Data {
     /// The instants of a trace.
     pub(super) fn instants(&self) -> Option<Vec<Duration>> {
         match &self.source {
-            Source::Trace(entries, _) => Some(entries.iter().map(|entry| entry.at).collect()),
+            Source::Trace(entries) => Some(entries.iter().map(|entry| entry.at).collect()),
             _ => None,
         }
     }

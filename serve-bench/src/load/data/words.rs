@@ -39,9 +39,10 @@ pub(in crate::load) enum Purpose {
 
 /// The random numbers of a run's seed for one purpose and number.
 pub(in crate::load) fn random(seed: u64, purpose: Purpose, number: u64) -> SplitMix {
-    // Streams of neighbouring numbers must not overlap, so each part is mixed before it meets the others.
+    // One after the other: where parts are only put together, number 4 of seed 3 can be number 2 of seed 5.
     let mixed = |value: u64| SplitMix::new(value).next();
-    SplitMix::new(mixed(seed) ^ mixed(number.wrapping_add(1)) ^ mixed(!(purpose as u64)))
+    let of_number = mixed(mixed(seed).wrapping_add(number));
+    SplitMix::new(mixed(of_number.wrapping_add(purpose as u64)))
 }
 
 /// So many words.
@@ -80,12 +81,14 @@ mod tests {
     #[test]
     fn prompts_have_the_length_asked_for_and_do_not_begin_alike() {
         let mut begins = HashSet::new();
-        for number in 0..1000 {
-            let text = words(&mut random(7, Purpose::Prompt, number), 40);
+        // Of neighbouring seeds too: a search takes one after the other.
+        for (seed, number) in (0..10).flat_map(|seed| (0..100).map(move |number| (seed, number))) {
+            let text = words(&mut random(seed, Purpose::Prompt, number), 40);
             let words: Vec<&str> = text.split(' ').collect();
             assert_eq!(words.len(), 40);
             // A prefix cache shares blocks of 16 tokens.
-            assert!(begins.insert(words[..16].join(" ")), "prompt {number}");
+            let is_new = begins.insert(words[..16].join(" "));
+            assert!(is_new, "prompt {number} of seed {seed}");
         }
     }
 

@@ -25,6 +25,7 @@ use super::own::{CpuTime, Own};
 use super::reply::Reply;
 use super::request::{Bodies, Request};
 use super::slot::{Destination, Slot};
+use crate::open_files::raise_open_files;
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -153,7 +154,7 @@ pub(super) fn run(
     go: oneshot::Receiver<()>,
     tell: &Sender<Told>,
 ) -> std::io::Result<Ending> {
-    allow_files();
+    raise_open_files();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())?;
@@ -179,19 +180,6 @@ pub(super) fn run(
             },
         }
     }))
-}
-
-/// Raises the number of open files to what the system allows: each request in flight is one.
-fn allow_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    // Where this is refused, a connection that cannot be made says so.
-    let _ = setrlimit(Resource::Nofile, raised);
 }
 
 async fn phases(

@@ -1,0 +1,17 @@
+//! Files of JSON, written whole or not at all.
+
+use std::path::Path;
+
+use program::Stop;
+use record::write_whole;
+use serde::Serialize;
+
+/// Writes a value over several lines.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn write<T: Serialize>(file: &Path, value: &T) -> Result<(), Stop> {
+    let text = serde_json::to_string_pretty(value).map_err(anyhow::Error::from)?;
+    let written = write_whole(file, (text + "\n").as_bytes());
+    written.map_err(|error| Stop::Internal(error.into()))
+}
