@@ -1,10 +1,10 @@
 //! How many prefill and decode engines a machine's GPUs should run, who limits them, and whether to split at all.
 
 /// Of a prefill engine's measured rate this much is planned with; as aiconfigurator 0.12 does (picking.py).
-const PREFILL_SHARE: f64 = 0.9;
+pub(crate) const PREFILL_SHARE: f64 = 0.9;
 
 /// Of a decode engine's.
-const DECODE_SHARE: f64 = 0.92;
+pub(crate) const DECODE_SHARE: f64 = 0.92;
 
 /// Below this ratio to the aggregated run nothing is gained: engines differ by as much from run to run.
 const WORTH: f64 = 1.05;
@@ -144,6 +144,19 @@ impl Capacity {
         let least = rates.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         least.unwrap_or((0.0, Limit::Prefill))
     }
+
+    /// So many engines of each kind.
+    #[must_use]
+    pub fn plan(&self, prefill: u32, decode: u32, is_exact: bool) -> Plan {
+        let (per_s, limit) = self.of(prefill, decode, is_exact);
+        Plan {
+            prefill,
+            decode,
+            gpus: prefill * self.prefill_gpus + decode * self.decode_gpus,
+            per_s,
+            limit,
+        }
+    }
 }
 
 /// The numbers of engines that serve the most requests on these GPUs, of equals those with the fewest GPUs. `None` where there is no
@@ -154,20 +167,13 @@ pub fn solve(capacity: &Capacity, limits: &Limits) -> Option<Plan> {
     let (p, d) = (capacity.prefill_gpus.max(1), capacity.decode_gpus.max(1));
     for prefill in 1..=limits.gpus / p {
         for decode in 1..=(limits.gpus - prefill * p) / d {
-            let (per_s, limit) = capacity.of(prefill, decode, limits.is_exact);
-            let gpus = prefill * p + decode * d;
+            let plan = capacity.plan(prefill, decode, limits.is_exact);
             let is_better = |best: &Plan| {
-                per_s > best.per_s * (1.0 + 1e-9)
-                    || (per_s >= best.per_s * (1.0 - 1e-9) && gpus < best.gpus)
+                plan.per_s > best.per_s * (1.0 + 1e-9)
+                    || (plan.per_s >= best.per_s * (1.0 - 1e-9) && plan.gpus < best.gpus)
             };
             if best.as_ref().is_none_or(is_better) {
-                best = Some(Plan {
-                    prefill,
-                    decode,
-                    gpus,
-                    per_s,
-                    limit,
-                });
+                best = Some(plan);
             }
         }
     }

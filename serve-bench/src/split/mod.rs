@@ -1,7 +1,12 @@
 //! Whether to split prefill and decode, and what a result of engines that are split says of itself.
 
 mod check;
+mod link;
+mod paper;
+mod paper_document;
 mod plan;
 
 pub(crate) use check::{CheckArgs, check};
+pub(crate) use link::kv_link;
+pub(crate) use paper::{PaperArgs, on_paper};
 pub(crate) use plan::{SplitArgs, split};
