@@ -1,4 +1,4 @@
-//! `tplens serve check` on ten blocks that a client printed, and `tplens serve split`.
+//! `tplens serve check` on ten blocks that a client printed, and `tplens predict --split`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::Value;
@@ -66,32 +66,6 @@ fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
         let needed = results[index]["prefill_pflops"].as_f64().unwrap();
         assert!((low..high).contains(&needed), "{needed}");
     }
-}
-
-#[test]
-fn aggregated_engines_that_serve_more_are_not_split() {
-    let rates = [
-        "split",
-        "--gpus=8",
-        "--prefill-rate=10",
-        "--decode-rate=10",
-        "--prefill-gpus=4",
-        "--decode-gpus=4",
-        "--aggregated-gpus=4",
-    ];
-    // 0.9 * 10 of 8 GPUs beside 2 * 5.5.
-    let plan = json(&[&rates[..], &["--aggregated-rate=5.5"]].concat(), 0);
-    assert_eq!(
-        (&plan["verdict"], &plan["limit"]),
-        (&"do-not-split".into(), &"prefill".into())
-    );
-    let plan = json(&[&rates[..], &["--aggregated-rate=4"]].concat(), 0);
-    assert_eq!(plan["verdict"], "split");
-    // 32,768 tokens of 98,304 bytes over 25 GB/s are 7.8 a second (2 * 48 * 4 * 128 * 2, four ranks of four heads).
-    let link = ["--model=qwen3-30b-a3b", "--input-tokens=32768", "--link=25"];
-    let plan = json(&[&rates[..], &link[..]].concat(), 0);
-    assert_eq!(plan["limit"], "link");
-    assert!((plan["requests_per_s"].as_f64().unwrap() - 25e9 / (32768.0 * 98_304.0)).abs() < 1e-6);
 }
 
 #[test]

@@ -20,5 +20,5 @@ pub use dialect::{
 };
 pub use kv::KvShape;
 pub use link::{LinkLaw, Transfer};
-pub use paper::{Figures, Paper, StepAt, Targets, wait};
+pub use paper::{Figures, Paper, StepAt, wait};
 pub use ratio::{Aggregated, Arm, Capacity, Limit, Limits, Plan, Slo, Verdict, judge, solve};

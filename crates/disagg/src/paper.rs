@@ -3,7 +3,9 @@
 //! Whoever asks knows what a prompt and a decode step take. Prompts come at random and one after the other through a prefill engine, so
 //! that they wait as in a queue of one server with a fixed time of service; its tail is taken as exponential.
 
-use crate::ratio::{Aggregated, Capacity, DECODE_SHARE, Limit, Limits, PREFILL_SHARE, Plan, solve};
+use crate::ratio::{
+    Aggregated, Capacity, DECODE_SHARE, Limit, Limits, PREFILL_SHARE, Plan, Slo, solve,
+};
 
 /// The part of waiting times that a 99th percentile leaves out.
 const TAIL: f64 = 0.01;
@@ -43,17 +45,6 @@ pub struct Paper {
     pub prefill_gpus: u32,
     /// GPUs of a decode engine, and of an aggregated one.
     pub decode_gpus: u32,
-}
-
-/// Limits of latency, s; infinite where there is none.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Targets {
-    /// Of the 99th percentile of the time to first token.
-    pub ttft_p99_s: f64,
-    /// Of the time per output token.
-    pub tpot_s: f64,
-    /// Of the 99th percentile of the time between tokens.
-    pub itl_p99_s: f64,
 }
 
 /// What an arrangement does at its largest load within the limits. Seconds.
@@ -146,14 +137,14 @@ impl Paper {
 
     /// What one engine of each kind does within the limits.
     #[must_use]
-    pub fn capacity(&self, targets: &Targets) -> Capacity {
-        let limit = targets.tpot_s.min(targets.itl_p99_s);
+    pub fn capacity(&self, slo: &Slo) -> Capacity {
+        let limit = slo.tpot_s.min(slo.itl_p99_s);
         let alone = |batch: f64| self.step(batch, |step| step.alone_s);
         let batch = largest(self.most(), |batch| alone(batch) <= limit);
         let is_full = batch >= self.most();
         let fixed = self.prefill_s + self.transfer_s + alone(batch);
         let busy = largest(PREFILL_SHARE, |busy| {
-            fixed + wait(busy, self.prefill_s).1 <= targets.ttft_p99_s
+            fixed + wait(busy, self.prefill_s).1 <= slo.ttft_s
         });
         let full = |limit| (is_full && self.full == limit).then(|| self.decoded(batch));
         Capacity {
@@ -173,19 +164,19 @@ impl Paper {
 
     /// So many engines of each kind, with the latencies at their largest load.
     #[must_use]
-    pub fn split(&self, targets: &Targets, prefill: u32, decode: u32) -> (Plan, Figures) {
-        let plan = self.capacity(targets).plan(prefill, decode, false);
+    pub fn split(&self, slo: &Slo, prefill: u32, decode: u32) -> (Plan, Figures) {
+        let plan = self.capacity(slo).plan(prefill, decode, false);
         (plan, self.figures(&plan))
     }
 
     /// The numbers of engines that serve most on so many GPUs; `None` where there is no room for one of each.
     #[must_use]
-    pub fn best(&self, targets: &Targets, gpus: u32) -> Option<(Plan, Figures)> {
+    pub fn best(&self, slo: &Slo, gpus: u32) -> Option<(Plan, Figures)> {
         let limits = Limits {
             gpus,
             is_exact: false,
         };
-        let plan = solve(&self.capacity(targets), &limits)?;
+        let plan = solve(&self.capacity(slo), &limits)?;
         Some((plan, self.figures(&plan)))
     }
 
@@ -211,7 +202,7 @@ impl Paper {
 
     /// Aggregated engines with chunked prefill on so many GPUs at their largest load.
     #[must_use]
-    pub fn aggregated(&self, targets: &Targets, gpus: u32) -> (Aggregated, Figures) {
+    pub fn aggregated(&self, slo: &Slo, gpus: u32) -> (Aggregated, Figures) {
         let engines = f64::from(gpus / self.decode_gpus.max(1));
         let at = |batch: f64| {
             let tpot_s = self.step(batch, |step| step.mixed_s);
@@ -242,9 +233,9 @@ impl Paper {
         };
         let batch = largest(self.most(), |batch| {
             let figures = at(batch);
-            figures.tpot_s <= targets.tpot_s
-                && figures.itl_p99_s <= targets.itl_p99_s
-                && figures.ttft_p99_s() <= targets.ttft_p99_s
+            figures.tpot_s <= slo.tpot_s
+                && figures.itl_p99_s <= slo.itl_p99_s
+                && figures.ttft_p99_s() <= slo.ttft_s
         });
         let figures = at(batch);
         let one = Aggregated {

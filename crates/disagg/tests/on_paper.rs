@@ -1,10 +1,10 @@
 //! Engines on paper against queues in virtual time that share no code with them, and against arithmetic.
 
-use disagg::{Limit, Paper, StepAt, Targets, wait};
+use disagg::{Limit, Paper, Slo, StepAt, wait};
 use stats::SplitMix;
 
-const FREE: Targets = Targets {
-    ttft_p99_s: f64::INFINITY,
+const FREE: Slo = Slo {
+    ttft_s: f64::INFINITY,
     tpot_s: f64::INFINITY,
     itl_p99_s: f64::INFINITY,
 };
@@ -84,7 +84,7 @@ fn who_limits_and_what_it_serves_are_arithmetic() {
     let (best, _) = paper().best(&FREE, 8).unwrap();
     assert_eq!((best.prefill, best.decode), (6, 2));
     // A TPOT that no batch keeps.
-    let strict = Targets {
+    let strict = Slo {
         tpot_s: 0.005,
         ..FREE
     };
@@ -93,8 +93,8 @@ fn who_limits_and_what_it_serves_are_arithmetic() {
 
 #[test]
 fn a_limit_of_ttft_takes_load_off_prefill() {
-    let strict = Targets {
-        ttft_p99_s: 0.3,
+    let strict = Slo {
+        ttft_s: 0.3,
         ..FREE
     };
     let (plan, figures) = paper().split(&strict, 1, 4);
@@ -107,8 +107,8 @@ fn a_limit_of_ttft_takes_load_off_prefill() {
 fn aggregated_engines_win_on_rate_and_lose_on_the_tail_of_itl() {
     // 0.92 * 64 / (0.1 + 100 * 30 ms) = 19.0 a second would keep prompts busy for 19.0 * (0.1 + 20 ms) > 1: at most as many as
     // the limit of TTFT lets wait.
-    let limits = Targets {
-        ttft_p99_s: 2.0,
+    let limits = Slo {
+        ttft_s: 2.0,
         ..FREE
     };
     let (one, figures) = paper().aggregated(&limits, 2);
@@ -119,7 +119,7 @@ fn aggregated_engines_win_on_rate_and_lose_on_the_tail_of_itl() {
     let (plan, _) = paper().split(&limits, 1, 1);
     assert!(plan.verdict(&one, 2) != disagg::Verdict::Neither && 2.0 * one.per_s > plan.per_s);
     // A prompt of 100 ms stops all replies: with 50 ms between tokens hardly any may come.
-    let smooth = Targets {
+    let smooth = Slo {
         itl_p99_s: 0.05,
         ..limits
     };

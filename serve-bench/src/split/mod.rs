@@ -4,9 +4,10 @@ mod check;
 mod link;
 mod paper;
 mod paper_document;
-mod plan;
+pub(crate) mod study;
+mod study_document;
+mod words;
 
 pub(crate) use check::{CheckArgs, check};
 pub(crate) use link::kv_link;
 pub(crate) use paper::{PaperArgs, on_paper};
-pub(crate) use plan::{SplitArgs, split};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::explain::{PredictError, PredictInputs, Predicted, Range, predict};
-use disagg::{Figures, KvShape, Limit, LinkLaw, Paper, Plan, StepAt, Targets, Verdict};
+use disagg::{Figures, KvShape, Limit, LinkLaw, Paper, Plan, Slo, StepAt, Verdict};
 use program::command_line::time;
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ pub(super) struct Arrangement {
     /// Decode engines, or aggregated ones.
     pub(super) decode: u32,
     pub(super) gpus: u32,
-    pub(super) limit: Option<&'static str>,
+    pub(super) limit: &'static str,
     /// Requests a second, with their interval.
     pub(super) requests_per_s: Range,
     pub(super) ttft_s: f64,
@@ -83,6 +83,8 @@ pub(crate) struct OnPaper {
     /// Requests a second of what was asked over those of aggregated engines, where both keep the limits.
     pub(super) over_aggregated: Option<Range>,
     pub(super) draws: u32,
+    #[serde(skip)]
+    pub(super) decided: Verdict,
 }
 
 /// What a model takes at each size, before a quantile is chosen.
@@ -154,8 +156,8 @@ pub(crate) fn on_paper(
         output_tokens: inputs.output_tokens,
     };
     let limit = |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
-    let targets = Targets {
-        ttft_p99_s: limit(args.ttft),
+    let slo = Slo {
+        ttft_s: limit(args.ttft),
         tpot_s: limit(args.tpot),
         itl_p99_s: limit(args.itl),
     };
@@ -165,36 +167,26 @@ pub(crate) fn on_paper(
         predictions.paper(sizes, |range| range.mid),
         predictions.paper(sizes, |range| range.high),
     ];
-    let split = |paper: &Paper| paper.split(&targets, x, y);
-    let best = |paper: &Paper| paper.best(&targets, gpus).unwrap_or_else(|| split(paper));
+    let split = |paper: &Paper| paper.split(&slo, x, y);
+    let best = |paper: &Paper| paper.best(&slo, gpus).unwrap_or_else(|| split(paper));
     let apart = |(plan, figures): (Plan, Figures)| Arrangement {
         prefill: Some(plan.prefill),
         decode: plan.decode,
         gpus: plan.gpus,
-        limit: Some(plan.limit.code()),
+        limit: plan.limit.code(),
         requests_per_s: range(papers.each_ref().map(|paper| {
-            let (plan, _) = paper.split(&targets, plan.prefill, plan.decode);
+            let (plan, _) = paper.split(&slo, plan.prefill, plan.decode);
             plan.per_s
         })),
         ttft_s: figures.ttft_s(),
         ttft_p99_s: figures.ttft_p99_s(),
         figures,
     };
-    let together = papers
-        .each_ref()
-        .map(|paper| paper.aggregated(&targets, gpus));
+    let together = papers.each_ref().map(|paper| paper.aggregated(&slo, gpus));
     let [_, (aggregated, figures), _] = together;
     let (plan, _) = split(&papers[1]);
     let ratio = [0, 1, 2].map(|of| split(&papers[of]).0.per_s / together[of].1.requests_per_s);
-    let (verdict, over_aggregated) = match (plan.per_s > 0.0, aggregated.per_s > 0.0) {
-        (false, false) => ("neither", None),
-        (true, false) => ("split", None),
-        (false, true) => ("do-not-split", None),
-        (true, true) => match plan.verdict(&aggregated, gpus) {
-            Verdict::Split { .. } => ("split", Some(range(ratio))),
-            _ => ("do-not-split", Some(range(ratio))),
-        },
-    };
+    let verdict = plan.verdict(&aggregated, gpus);
     Ok(OnPaper {
         schema: 1,
         simulated,
@@ -210,14 +202,15 @@ pub(crate) fn on_paper(
             prefill: None,
             decode: gpus / decode_tp,
             gpus: gpus / decode_tp * decode_tp,
-            limit: None,
+            limit: "",
             requests_per_s: range(together.map(|(_, figures)| figures.requests_per_s)),
             ttft_s: figures.ttft_s(),
             ttft_p99_s: figures.ttft_p99_s(),
             figures,
         },
-        verdict,
-        over_aggregated,
+        verdict: verdict.code(),
+        over_aggregated: verdict.gain().map(|_| range(ratio)),
+        decided: verdict,
         draws: DRAWS,
     })
 }

@@ -2,69 +2,37 @@
 
 use std::fmt;
 
-use ::explain::Range;
 use view::serve::significant;
-use view::{Block, Document, Item, Section, Table, Tone};
+use view::{Block, Document, Item, Section, Table};
 
 use super::paper::{Arrangement, OnPaper};
+use super::words;
 use crate::explain::range;
-
-/// What stops more, in words.
-const LIMITS: [(&str, &str); 5] = [
-    ("prefill", "prefill"),
-    ("decode", "time of decode steps"),
-    ("decode-slots", "sequences of decode engines"),
-    ("decode-kv", "KV memory of decode engines"),
-    ("link", "the link"),
-];
 
 impl OnPaper {
     /// The document.
     pub(crate) fn document(&self) -> Document {
         let asked = &self.asked;
         let is_best = (self.best.prefill, self.best.decode) == (asked.prefill, asked.decode);
-        let (tone, code, verdict) = match (self.verdict, &self.over_aggregated) {
-            ("split", Some(gain)) => (
-                Tone::Good,
-                "split-pays",
-                format!(
-                    "Split{}: {}x what aggregated engines serve.",
-                    doubt(gain),
-                    range(gain, 2)
-                ),
-            ),
-            ("split", None) => (
-                Tone::Good,
-                "split-pays",
-                "Split: aggregated engines keep these limits at no load.".to_owned(),
-            ),
-            ("neither", _) => (
-                Tone::Bad,
-                "do-not-split",
-                "Neither keeps these limits at any load.".to_owned(),
-            ),
-            (_, Some(gain)) => (
-                Tone::Warning,
-                "do-not-split",
-                format!(
-                    "Do not split{}: {}x what aggregated engines serve.",
-                    doubt(gain),
-                    range(gain, 2)
-                ),
-            ),
-            (_, None) => (
-                Tone::Warning,
-                "do-not-split",
-                format!("Do not split: {asked} keeps these limits at no load."),
-            ),
-        };
+        let gain = self
+            .over_aggregated
+            .as_ref()
+            .map_or_else(String::new, |gain| {
+                let doubt = if gain.low < 1.0 && gain.high > 1.0 {
+                    "probably "
+                } else {
+                    ""
+                };
+                format!("{doubt}{}", range(gain, 2))
+            });
+        let (tone, code, verdict) = words::verdict(self.decided, &gain);
         let mut answer = vec![
             verdict,
             format!(
                 "{asked} serves {} req/s on {} GPUs; limited by {}.",
                 range(&asked.requests_per_s, 1),
                 asked.gpus,
-                limit(asked)
+                words::limit(asked.limit)
             ),
         ];
         answer.push(match is_best {
@@ -99,7 +67,7 @@ impl OnPaper {
                 ms(row.figures.tpot_s),
                 ms(row.figures.itl_p99_s),
                 format!("{:.0}", row.figures.batch),
-                limit(row).to_owned(),
+                words::limit(row.limit).to_owned(),
             ]);
         }
         let figures = &asked.figures;
@@ -119,7 +87,8 @@ impl OnPaper {
             figures.batch,
             self.sequences
         );
-        let item = Item::of(tone, busy).coded(code);
+        let item = Item::of(tone, busy);
+        let item = code.map_or(item.clone(), |code| item.coded(code));
         Document {
             title: format!(
                 "{} on {}, {} in and {} out: {} of TP{} and TP{} on paper",
@@ -145,14 +114,6 @@ impl OnPaper {
     }
 }
 
-/// A doubt, where the interval holds both answers.
-fn doubt(gain: &Range) -> &'static str {
-    match gain.low < 1.0 && gain.high > 1.0 {
-        true => ", probably",
-        false => "",
-    }
-}
-
 impl fmt::Display for Arrangement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.prefill {
@@ -160,9 +121,4 @@ impl fmt::Display for Arrangement {
             None => write!(f, "{} aggregated", self.decode),
         }
     }
-}
-
-fn limit(of: &Arrangement) -> &'static str {
-    let found = LIMITS.iter().find(|(code, _)| Some(*code) == of.limit);
-    found.map_or("—", |(_, words)| words)
 }

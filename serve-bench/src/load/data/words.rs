@@ -41,7 +41,7 @@ pub(in crate::load) enum Purpose {
 pub(in crate::load) fn random(seed: u64, purpose: Purpose, number: u64) -> SplitMix {
     // Streams of neighbouring numbers must not overlap, so each part is mixed before it meets the others.
     let mixed = |value: u64| SplitMix::new(value).next();
-    SplitMix::new(mixed(seed) ^ mixed(number.wrapping_add(1)) ^ mixed(!(purpose as u64)))
+    SplitMix::new(mixed(mixed(seed).wrapping_add(number)) ^ mixed(!(purpose as u64)))
 }
 
 /// So many words.
@@ -87,6 +87,17 @@ mod tests {
             // A prefix cache shares blocks of 16 tokens.
             assert!(begins.insert(words[..16].join(" ")), "prompt {number}");
         }
+    }
+
+    #[test]
+    fn neighbouring_seeds_share_no_prompt() {
+        let mut firsts = std::collections::BTreeSet::new();
+        for seed in 0..50 {
+            for number in 0..50 {
+                firsts.insert(random(seed, Purpose::Prompt, number).next());
+            }
+        }
+        assert_eq!(firsts.len(), 2500);
     }
 
     #[test]
