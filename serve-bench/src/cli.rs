@@ -70,8 +70,6 @@ pub(crate) enum ServeCommand {
     Route(Box<route::Args>),
     /// Prints the time to first token in parts, from a router's journal.
     Parts(route::PartsArgs),
-    /// Says how many prefill and decode engines to run, or not to split.
-    Split(split::SplitArgs),
     /// Checks what results claim: rates, slots, limits by the mean, prompts that were not computed.
     Check(split::CheckArgs),
     /// Measures this program's own error on this machine, against the embedded engine.

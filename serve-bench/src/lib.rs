@@ -65,7 +65,6 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Engine(args) => server::run(&args),
         ServeCommand::Route(args) => route::run(&args),
         ServeCommand::Check(args) => split::check(&args, show),
-        ServeCommand::Split(args) => split::split(&args, show),
         ServeCommand::Parts(args) => route::parts(&args, show),
         ServeCommand::Selftest(args) => {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))

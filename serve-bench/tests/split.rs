@@ -1,10 +1,14 @@
-//! `tplens serve check` on ten blocks that a client printed, and `tplens serve split`.
+//! `tplens serve check` on ten blocks that a client printed, and `tplens predict --split`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use serde_json::Value;
 
 fn json(arguments: &[&str], code: i32) -> Value {
-    let output = built::named("serve-bench")
+    said("serve-bench", arguments, code)
+}
+
+fn said(program: &str, arguments: &[&str], code: i32) -> Value {
+    let output = built::named(program)
         .args(arguments)
         .args(["--json", "-"])
         .output()
@@ -65,27 +69,52 @@ fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
 }
 
 #[test]
-fn aggregated_engines_that_serve_more_are_not_split() {
-    let rates = [
-        "split",
-        "--gpus=8",
-        "--prefill-rate=10",
-        "--decode-rate=10",
-        "--prefill-gpus=4",
-        "--decode-gpus=4",
-        "--aggregated-gpus=4",
-    ];
-    // 0.9 * 10 of 8 GPUs beside 2 * 5.5.
-    let plan = json(&[&rates[..], &["--aggregated-rate=5.5"]].concat(), 0);
+fn engines_on_paper_are_limited_by_what_is_short_and_split_for_the_tail_of_itl() {
+    let on_paper = |words: &str| {
+        let fixed = "predict --box h200x8 --model qwen3-30b-a3b --kv-cache-dtype fp8 --output-tokens 1024 --max-num-seqs 256";
+        let words: Vec<&str> = fixed.split(' ').chain(words.split(' ')).collect();
+        said("tplens", &words, 0)
+    };
+    let short = on_paper("--tp 8 --split 1P1D --input-tokens 1024 --ttft 5s --tpot 50ms");
     assert_eq!(
-        (&plan["verdict"], &plan["limit"]),
-        (&"do-not-split".into(), &"prefill".into())
+        (&short["verdict"], &short["asked"]["limit"]),
+        (&"do-not-split".into(), &"decode-slots".into())
     );
-    let plan = json(&[&rates[..], &["--aggregated-rate=4"]].concat(), 0);
-    assert_eq!(plan["verdict"], "split");
-    // 32,768 tokens of 98,304 bytes over 25 GB/s are 7.8 a second (2 * 48 * 4 * 128 * 2, four ranks of four heads).
-    let link = ["--model=qwen3-30b-a3b", "--input-tokens=32768", "--link=25"];
-    let plan = json(&[&rates[..], &link[..]].concat(), 0);
-    assert_eq!(plan["limit"], "link");
-    assert!((plan["requests_per_s"].as_f64().unwrap() - 25e9 / (32768.0 * 98_304.0)).abs() < 1e-6);
+    // 256 sequences of 1024 tokens of the step that is told, and the link's time.
+    let figures = &short["asked"]["figures"];
+    let of = |name: &str| figures[name].as_f64().unwrap();
+    let rate = 256.0 / (1024.0 * of("tpot_s") + of("transfer_s"));
+    assert!((of("requests_per_s") / rate - 1.0).abs() < 1e-6, "{short}");
+    // 98,304 bytes a token over 171 GB/s, and 1.8 ms.
+    assert!(
+        (of("transfer_s") - (1.8e-3 + 1024.0 * 98_304.0 / 171e9)).abs() < 1e-9,
+        "{short}"
+    );
+    // What was measured of such a system: 12.6 ms a token with 256 in flight, 15.0 requests a second with its ends.
+    let range = &short["asked"]["requests_per_s"];
+    assert!(
+        range["low"].as_f64().unwrap() > 15.0 && range["high"].as_f64().unwrap() < 35.0,
+        "{short}"
+    );
+
+    // 0.62 PF a prompt of 32,768 tokens: prefill limits, and 5 s of TTFT are kept.
+    let long = on_paper("--tp 8 --split 1P1D --input-tokens 32768 --ttft 5s --tpot 50ms");
+    assert_eq!(long["asked"]["limit"], "prefill");
+    assert!(
+        long["asked"]["ttft_p99_s"].as_f64().unwrap() <= 5.001,
+        "{long}"
+    );
+    assert!(
+        long["best"]["prefill"].as_u64() >= long["asked"]["prefill"].as_u64(),
+        "{long}"
+    );
+
+    // Chunks of prompts between tokens of replies are longer than 20 ms.
+    let smooth =
+        on_paper("--tp 2 --split 4P4D --input-tokens 8192 --ttft 5s --tpot 50ms --itl 20ms");
+    assert_eq!(smooth["verdict"], "split", "{smooth}");
+    assert!(
+        smooth["asked"]["figures"]["itl_p99_s"].as_f64().unwrap() <= 0.0201,
+        "{smooth}"
+    );
 }

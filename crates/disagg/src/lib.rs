@@ -10,6 +10,7 @@ mod check;
 mod dialect;
 mod kv;
 mod link;
+mod paper;
 mod ratio;
 
 pub use body::{Body, BodyError};
@@ -19,4 +20,5 @@ pub use dialect::{
 };
 pub use kv::KvShape;
 pub use link::{LinkLaw, Transfer};
+pub use paper::{Figures, Paper, StepAt, wait};
 pub use ratio::{Aggregated, Arm, Capacity, Limit, Limits, Plan, Slo, Verdict, judge, solve};

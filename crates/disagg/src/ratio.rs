@@ -1,10 +1,10 @@
 //! How many prefill and decode engines a machine's GPUs should run, who limits them, and whether to split at all.
 
 /// Of a prefill engine's measured rate this much is planned with; as aiconfigurator 0.12 does (picking.py).
-const PREFILL_SHARE: f64 = 0.9;
+pub(crate) const PREFILL_SHARE: f64 = 0.9;
 
 /// Of a decode engine's.
-const DECODE_SHARE: f64 = 0.92;
+pub(crate) const DECODE_SHARE: f64 = 0.92;
 
 /// Below this ratio to the aggregated run nothing is gained: engines differ by as much from run to run.
 const WORTH: f64 = 1.05;
@@ -86,7 +86,8 @@ pub struct Aggregated {
 }
 
 /// Whether to split.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Verdict {
     /// Split; the ratio of its requests a second and GPU to the aggregated ones, where those keep the limits.
     Split {
@@ -102,6 +103,23 @@ pub enum Verdict {
     Neither,
 }
 
+impl Verdict {
+    /// Its code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        self.into()
+    }
+
+    /// The ratio to aggregated engines, where both keep the limits.
+    #[must_use]
+    pub fn gain(self) -> Option<f64> {
+        match self {
+            Self::Split { gain } | Self::DoNotSplit { gain } => gain,
+            Self::Neither => None,
+        }
+    }
+}
+
 /// What was measured of one arrangement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arm {
@@ -109,19 +127,21 @@ pub struct Arm {
     pub per_s: f64,
     /// GPUs.
     pub gpus: u32,
-    /// Time to first token, ms.
-    pub ttft_ms: f64,
-    /// 99th percentile of the time between tokens, ms.
-    pub itl_p99_ms: f64,
+    /// Time to first token, s.
+    pub ttft_s: f64,
+    /// 99th percentile of the time between tokens, s.
+    pub itl_p99_s: f64,
 }
 
-/// Limits of latency.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// Limits of latency, s; infinite where there is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slo {
-    /// Of the time to first token, ms.
-    pub ttft_ms: Option<f64>,
-    /// Of the 99th percentile of the time between tokens, ms.
-    pub itl_p99_ms: Option<f64>,
+    /// Of the time to first token; of engines on paper of its 99th percentile.
+    pub ttft_s: f64,
+    /// Of the time per output token, of engines on paper.
+    pub tpot_s: f64,
+    /// Of the 99th percentile of the time between tokens.
+    pub itl_p99_s: f64,
 }
 
 impl Capacity {
@@ -144,6 +164,19 @@ impl Capacity {
         let least = rates.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         least.unwrap_or((0.0, Limit::Prefill))
     }
+
+    /// So many engines of each kind.
+    #[must_use]
+    pub fn plan(&self, prefill: u32, decode: u32, is_exact: bool) -> Plan {
+        let (per_s, limit) = self.of(prefill, decode, is_exact);
+        Plan {
+            prefill,
+            decode,
+            gpus: prefill * self.prefill_gpus + decode * self.decode_gpus,
+            per_s,
+            limit,
+        }
+    }
 }
 
 /// The numbers of engines that serve the most requests on these GPUs, of equals those with the fewest GPUs. `None` where there is no
@@ -154,20 +187,13 @@ pub fn solve(capacity: &Capacity, limits: &Limits) -> Option<Plan> {
     let (p, d) = (capacity.prefill_gpus.max(1), capacity.decode_gpus.max(1));
     for prefill in 1..=limits.gpus / p {
         for decode in 1..=(limits.gpus - prefill * p) / d {
-            let (per_s, limit) = capacity.of(prefill, decode, limits.is_exact);
-            let gpus = prefill * p + decode * d;
+            let plan = capacity.plan(prefill, decode, limits.is_exact);
             let is_better = |best: &Plan| {
-                per_s > best.per_s * (1.0 + 1e-9)
-                    || (per_s >= best.per_s * (1.0 - 1e-9) && gpus < best.gpus)
+                plan.per_s > best.per_s * (1.0 + 1e-9)
+                    || (plan.per_s >= best.per_s * (1.0 - 1e-9) && plan.gpus < best.gpus)
             };
             if best.as_ref().is_none_or(is_better) {
-                best = Some(Plan {
-                    prefill,
-                    decode,
-                    gpus,
-                    per_s,
-                    limit,
-                });
+                best = Some(plan);
             }
         }
     }
@@ -180,10 +206,12 @@ impl Plan {
     pub fn verdict(&self, aggregated: &Aggregated, gpus: u32) -> Verdict {
         let engines = f64::from(gpus / aggregated.gpus.max(1));
         let gain = self.per_s / (engines * aggregated.per_s);
-        if gain >= WORTH {
-            Verdict::Split { gain: Some(gain) }
-        } else {
-            Verdict::DoNotSplit { gain: Some(gain) }
+        match (self.per_s > 0.0, aggregated.per_s > 0.0) {
+            (false, false) => Verdict::Neither,
+            (true, false) => Verdict::Split { gain: None },
+            (false, true) => Verdict::DoNotSplit { gain: None },
+            (true, true) if gain >= WORTH => Verdict::Split { gain: Some(gain) },
+            (true, true) => Verdict::DoNotSplit { gain: Some(gain) },
         }
     }
 }
@@ -191,10 +219,7 @@ impl Plan {
 /// Whether to split, from runs of both at the same load: who keeps the limits, and of two that do who serves more a GPU.
 #[must_use]
 pub fn judge(split: &Arm, aggregated: &Arm, slo: &Slo) -> Verdict {
-    let keeps = |arm: &Arm| {
-        slo.ttft_ms.is_none_or(|limit| arm.ttft_ms <= limit)
-            && slo.itl_p99_ms.is_none_or(|limit| arm.itl_p99_ms <= limit)
-    };
+    let keeps = |arm: &Arm| arm.ttft_s <= slo.ttft_s && arm.itl_p99_s <= slo.itl_p99_s;
     let per_gpu = |arm: &Arm| arm.per_s / f64::from(arm.gpus.max(1));
     let gain = per_gpu(split) / per_gpu(aggregated);
     match (keeps(split), keeps(aggregated)) {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod checks;
+mod on_paper;
 mod published;
 mod ratios;
 mod transcripts;

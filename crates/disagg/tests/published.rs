@@ -19,11 +19,16 @@ const QWEN3_8B: [Row; 9] = [
     (32768, 4.50 * 1024.0, 31.65),
 ];
 
-/// Qwen3-235B-A22B in bf16 at TP8, two nodes of H20 with 8 ConnectX-7, SGLang; megabytes. Four of the nine published sizes.
-const QWEN3_235B: [Row; 4] = [
+/// Qwen3-235B-A22B in bf16 at TP8, two nodes of H20 with 8 ports of ConnectX-7, SGLang (sglang-benchmark-results-v1.md); megabytes.
+const QWEN3_235B: [Row; 9] = [
     (128, 49.0, 2.07),
+    (256, 99.0, 2.58),
+    (512, 197.0, 2.98),
     (1024, 394.0, 3.96),
+    (2048, 789.0, 6.43),
+    (4096, 1580.0, 10.95),
     (8192, 3150.0, 20.31),
+    (16384, 6310.0, 39.14),
     (32768, 12620.0, 76.78),
 ];
 

@@ -142,20 +142,20 @@ fn aggregated_engines_win_where_they_serve_more_on_all_gpus() {
 /// output tokens a second over 512.
 #[test]
 fn the_published_pair_trades_ttft_for_the_tail_of_itl() {
-    let arm = |tokens_per_s: f64, gpus, ttft_ms, itl_p99_ms| Arm {
+    let arm = |tokens_per_s: f64, gpus, ttft_ms: f64, itl_p99_ms: f64| Arm {
         per_s: tokens_per_s / 512.0,
         gpus,
-        ttft_ms,
-        itl_p99_ms,
+        ttft_s: ttft_ms * 1e-3,
+        itl_p99_s: itl_p99_ms * 1e-3,
     };
-    let ttft = |ttft_ms| Slo {
-        ttft_ms: Some(ttft_ms),
-        itl_p99_ms: None,
+    let none = f64::INFINITY;
+    let slo = |ttft_ms: f64, itl_p99_ms: f64| Slo {
+        ttft_s: ttft_ms * 1e-3,
+        tpot_s: none,
+        itl_p99_s: itl_p99_ms * 1e-3,
     };
-    let itl = |itl_p99_ms| Slo {
-        ttft_ms: None,
-        itl_p99_ms: Some(itl_p99_ms),
-    };
+    let ttft = |ttft_ms| slo(ttft_ms, none);
+    let itl = |itl_p99_ms| slo(none, itl_p99_ms);
     // 2048 in, TP2, 4 requests a second.
     let (split, regular) = (
         arm(1215.17, 4, 1111.94, 19.72),
@@ -170,12 +170,9 @@ fn the_published_pair_trades_ttft_for_the_tail_of_itl() {
         Verdict::Split { gain: None }
     ));
     // Nothing is gained in throughput: 1215.17 / 1223.03.
-    let free = judge(&split, &regular, &Slo::default());
+    let free = judge(&split, &regular, &slo(none, none));
     assert!(matches!(free, Verdict::DoNotSplit { gain: Some(g) } if (g - 0.9936).abs() < 1e-3));
-    let strict = Slo {
-        ttft_ms: Some(500.0),
-        itl_p99_ms: Some(50.0),
-    };
+    let strict = slo(500.0, 50.0);
     assert_eq!(judge(&split, &regular, &strict), Verdict::Neither);
     // 8192 in, TP4, 1 request a second: the tail of ITL is shorter, TTFT a little.
     let (split, regular) = (arm(407.59, 8, 732.54, 10.76), arm(427.65, 8, 767.18, 12.73));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::explain::EngineArgs;
+use crate::split::PaperArgs;
 
 /// Predicts a decode step, TPOT, TTFT and speed-up of a model on one GPU and on several, with intervals.
 ///
@@ -60,6 +61,9 @@ pub(crate) struct PredictArgs {
 
     #[command(flatten)]
     pub(super) engine: EngineArgs,
+
+    #[command(flatten)]
+    pub(super) paper: PaperArgs,
 
     /// Replaces something that is assumed, such as memory_efficiency=0.8..0.85; may be given several times. The long help
     /// of explain lists the names.

@@ -12,6 +12,7 @@ use program::{Stop, outputs, say};
 use record::exit;
 
 pub(crate) use self::args::PredictArgs;
+use crate::split::on_paper;
 
 /// Seed of the draws, so that the same files give the same prediction.
 const SEED: u64 = 0x0074_706c_656e_7332;
@@ -26,19 +27,23 @@ pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let inputs = sources::read(args).map_err(Stop::Usage)?;
-    let prediction = match predict(&inputs, SEED, DRAWS) {
-        Ok(prediction) => prediction,
+    let file = args.json.as_deref();
+    let shown = match args.paper.split {
+        Some(engines) => {
+            let sizes = [args.tp[0], args.tp[args.tp.len() - 1]];
+            on_paper(&args.paper, engines, sizes, &inputs, SEED)
+                .map(|paper| outputs::with_json(show, &paper.document(), &paper, file))
+        }
+        None => predict(&inputs, SEED, DRAWS).map(|prediction| {
+            let document = crate::explain::prediction(&prediction);
+            outputs::with_json(show, &document, &prediction, file)
+        }),
+    };
+    match shown {
         Err(error @ PredictError::Refused { .. }) => {
             say!("error: {error}");
-            return Ok(exit::INCONCLUSIVE);
+            Ok(exit::INCONCLUSIVE)
         }
-        Err(error) => return Err(Stop::Usage(error.to_string())),
-    };
-    let document = crate::explain::prediction(&prediction);
-    Ok(outputs::with_json(
-        show,
-        &document,
-        &prediction,
-        args.json.as_deref(),
-    ))
+        shown => shown.map_err(|error| Stop::Usage(error.to_string())),
+    }
 }

@@ -65,7 +65,9 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     };
     let first = |of: &dyn Fn(&ServeRun) -> Option<f64>| runs.iter().find_map(|run| of(run));
     let flight = first(&|run| run.concurrency_asked);
-    let batch = args.batch.or_else(|| flight.map(whole)).ok_or(
+    // Of engines that are split each batch is looked at.
+    let split = args.paper.split.map(|_| 1);
+    let batch = args.batch.or_else(|| flight.map(whole)).or(split).ok_or(
         "how many sequences decode at once is not known: give --batch N, or a result with a concurrency (--tp1)",
     )?;
     let input = args.input_tokens.map(f64::from);

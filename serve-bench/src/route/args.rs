@@ -22,16 +22,12 @@ together 1 GiB, a prefill engine's reply 16 MiB.";
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = MORE)]
 pub(crate) struct Args {
-    /// Prefill engines, such as `http://10.0.0.1:8100`; `#PORT` behind it is that of its bootstrap server, otherwise 8998.
-    #[arg(
-        long,
-        value_name = "URL[#PORT]",
-        required = true,
-        value_delimiter = ','
-    )]
+    /// Prefill engines, such as `http://10.0.0.1:8100`; `#PORT` behind it is that of its bootstrap server, otherwise 8998. Or the command
+    /// of one, with `{port}` where its port belongs, which is started and ended; several times for several.
+    #[arg(long, value_name = "URL[#PORT]|CMD", required = true)]
     pub(super) prefill: Vec<String>,
     /// Decode engines, or with llm-d their sidecars.
-    #[arg(long, value_name = "URL", required = true, value_delimiter = ',')]
+    #[arg(long, value_name = "URL|CMD", required = true)]
     pub(super) decode: Vec<String>,
     /// Protocol of the engines; auto asks the first prefill engine.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = dialects())]

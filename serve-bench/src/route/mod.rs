@@ -5,6 +5,7 @@ mod args;
 mod choose;
 mod counters;
 mod detect;
+mod engines;
 mod flow;
 mod journal;
 mod legs;
@@ -18,7 +19,9 @@ mod run;
 mod serve;
 
 pub(crate) use args::Args;
+pub(crate) use engines::{PORT, ROUTED_PORT, is_address, spec};
 pub(crate) use legs::{question, whole};
-pub(crate) use parts_document::{PartsArgs, parts};
+pub(crate) use parts::Parts;
+pub(crate) use parts_document::{PartsArgs, document, parts, read};
 pub(crate) use peer::Peer;
 pub(crate) use run::run;

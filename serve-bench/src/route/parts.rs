@@ -25,7 +25,7 @@ pub(super) struct Part {
 
 /// The time to first token from the head of the request at the router to the first part of the reply.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     pub(super) schema: u32,
     /// Requests that were served to their end.
     pub(super) n: usize,
@@ -64,19 +64,19 @@ fn mean(values: &[f64]) -> Option<(f64, Option<Interval>)> {
 
 /// By how much a histogram grew: mean in ms and number.
 fn grown(counters: &[Counters], is_prefill: bool, name: &str, unit_ms: f64) -> Option<(f64, f64)> {
-    let mut total: BTreeMap<bool, (f64, f64)> = BTreeMap::new();
-    let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
+    // The last line of each engine at the beginning and at the end.
+    let mut engines: BTreeMap<(&str, bool), (f64, f64)> = BTreeMap::new();
     for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
         let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
-        let (sum, count) = (value("_sum")?, value("_count")?);
-        let entry = total.entry(line.is_end).or_default();
-        entry.0 += sum;
-        entry.1 += count;
-        *engines.entry(line.engine.as_str()).or_default() += 1;
+        let both = (value("_sum")?, value("_count")?);
+        engines.insert((line.engine.as_str(), line.is_end), both);
     }
-    // An engine that was read once only tells nothing of these requests.
-    if engines.values().any(|times| *times != 2) {
-        return None;
+    let mut total: BTreeMap<bool, (f64, f64)> = BTreeMap::new();
+    for ((engine, is_end), (sum, count)) in &engines {
+        // An engine that was read once only tells nothing of these requests.
+        engines.get(&(engine, !is_end))?;
+        let entry = total.entry(*is_end).or_default();
+        *entry = (entry.0 + sum, entry.1 + count);
     }
     let (begin, end) = (total.get(&false)?, total.get(&true)?);
     let count = end.1 - begin.1;
@@ -84,6 +84,11 @@ fn grown(counters: &[Counters], is_prefill: bool, name: &str, unit_ms: f64) -> O
 }
 
 impl Parts {
+    /// The mean of a part, ms; `None` where nobody counted it.
+    pub(crate) fn mean_ms(&self, code: &str) -> Option<f64> {
+        self.parts.iter().find(|part| part.code == code)?.mean_ms
+    }
+
     /// From the lines of a journal; `None` where no request was served.
     #[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
     pub(super) fn of(rows: &[Row], counters: &[Counters]) -> Option<Self> {

@@ -1,6 +1,7 @@
 //! `tplens serve parts`: a router's journal as text, page and JSON.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use program::outputs;
 use program::say;
@@ -48,30 +49,44 @@ pub(crate) struct PartsArgs {
     html: Option<PathBuf>,
 }
 
-/// Prints the parts, and gives the exit code.
-pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
-    let text = match bounded::text(&args.journal, bounded::RECORD) {
-        Ok(text) => text,
-        Err(error) => {
-            say!("error: cannot read {}: {error}", args.journal.display());
-            return exit::USAGE;
-        }
-    };
-    let (mut rows, mut counters) = (Vec::new(), Vec::new());
+/// The parts of a journal, or of its requests since the router had none under way before; `None` where none was served.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read(journal: &Path, is_last_only: bool) -> io::Result<Option<Parts>> {
+    let text = bounded::text(journal, bounded::RECORD)?;
+    let (mut rows, mut counters) = (Vec::new(), Vec::<Counters>::new());
     for line in text.lines() {
         // The last line of a router that was killed may be half.
         if let Ok(row) = serde_json::from_str::<Row>(line) {
+            if is_last_only && counters.last().is_some_and(|line| line.is_end) {
+                rows.clear();
+                counters.retain(|line| line.is_end);
+                counters.iter_mut().for_each(|line| line.is_end = false);
+            }
             rows.push(row);
         } else if let Ok(line) = serde_json::from_str::<Counters>(line) {
             counters.push(line);
         }
     }
-    let Some(parts) = Parts::of(&rows, &counters) else {
-        say!(
-            "error: {} holds no request that was served",
-            args.journal.display()
-        );
-        return exit::INCONCLUSIVE;
+    Ok(Parts::of(&rows, &counters))
+}
+
+/// Prints the parts, and gives the exit code.
+pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
+    let parts = match read(&args.journal, false) {
+        Ok(Some(parts)) => parts,
+        Ok(None) => {
+            say!(
+                "error: {} holds no request that was served",
+                args.journal.display()
+            );
+            return exit::INCONCLUSIVE;
+        }
+        Err(error) => {
+            say!("error: cannot read {}: {error}", args.journal.display());
+            return exit::USAGE;
+        }
     };
     let document = document(&parts);
     exit::fold([
@@ -85,7 +100,8 @@ fn words(part: &Part) -> &'static str {
     found.map_or("", |(_, words)| words)
 }
 
-fn document(parts: &Parts) -> Document {
+/// The document of the parts.
+pub(crate) fn document(parts: &Parts) -> Document {
     let largest = parts.parts.iter().max_by(|a, b| {
         a.mean_ms
             .unwrap_or(0.0)

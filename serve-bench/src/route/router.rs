@@ -34,7 +34,8 @@ pub(super) struct Router {
     pub(super) prefills: Vec<Arc<Peer>>,
     pub(super) decodes: Vec<Arc<Peer>>,
     policy: Policy,
-    turn: AtomicUsize,
+    /// Requests that were given engines.
+    pub(super) turn: AtomicUsize,
     names: RandomState,
     named: AtomicU64,
     pub(super) metrics: Metrics,

@@ -13,16 +13,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::Args;
-use super::counters;
+use super::engines;
 use super::router::Router;
 use super::serve::connection;
+use super::{counters, detect};
 use crate::open_files::raise_open_files;
 
 /// How long nothing is accepted when the process has no file descriptor left.
 const OUT_OF_FILES: Duration = Duration::from_millis(20);
 
-/// How long engines' counters may take before the first request.
+/// How long engines' protocol and counters may take before the first request.
 const COUNTERS: Duration = Duration::from_secs(2);
+
+/// How often is looked whether no request is under way.
+const IDLE: Duration = Duration::from_millis(100);
 
 /// How often is looked whether all requests have ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -37,8 +41,12 @@ const ENDING: [(SignalKind, u8); 3] = [
 /// Routes until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input, 4 for a journal that
 /// could not be written.
 pub(crate) fn run(args: &Args) -> u8 {
-    let router = match Router::of(args) {
-        Ok(router) => Arc::new(router),
+    let begun = engines::started(args).and_then(|(args, servers)| {
+        let router = Router::of(&args)?;
+        Ok((Arc::new(router), servers))
+    });
+    let (router, _servers) = match begun {
+        Ok(begun) => begun,
         Err(error) => {
             say!("error: {error}");
             return exit::USAGE;
@@ -80,14 +88,19 @@ async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
     let address = listener.local_addr()?;
     // That nobody reads the line must not end the router.
     drop(printed(&format!("listening on http://{address}\n")));
-    if router.journal.is_kept() {
-        let read = counters::write(router, false);
-        let _ = tokio::time::timeout(COUNTERS, read).await;
-    }
+    // What can be asked now no request waits for; an engine that does not answer yet is asked by the first.
+    let asked = async {
+        let _ = detect::dialect(router).await;
+        if router.journal.is_kept() {
+            counters::write(router, false).await;
+        }
+    };
+    let _ = tokio::time::timeout(COUNTERS, asked).await;
     let (ending, heard) = watch::channel(false);
     let code = tokio::select! {
         code = first(&mut caught) => code,
         () = accept(&listener, router, &heard) => exit::INTERNAL,
+        () = look_when_idle(router) => exit::INTERNAL,
     };
     drop(listener);
     router.is_ending.store(true, Relaxed);
@@ -107,6 +120,20 @@ async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
         counters::write(router, true).await;
     }
     Ok(code)
+}
+
+/// Writes engines' counters whenever all requests have ended: engines may end before the router. Ends only when it is dropped.
+async fn look_when_idle(router: &Router) {
+    let mut written = 0;
+    loop {
+        tokio::time::sleep(IDLE).await;
+        let begun = router.turn.load(Relaxed);
+        let is_new = begun != written && router.journal.is_kept();
+        if is_new && router.metrics.in_flight.load(Relaxed) == 0 {
+            written = begun;
+            counters::write(router, true).await;
+        }
+    }
 }
 
 /// Waits for the first of the signals and gives its exit code.

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     pub(super) role: Option<Role>,
     /// With --role decode: the link from prefill engines, as bandwidth, start and, where pieces take longer, time per piece. The
     /// default is fitted to Mooncake's published times on 8 ConnectX-7.
-    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", value_parser = kv_link)]
+    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", value_parser = crate::split::kv_link)]
     pub(super) kv_link: LinkLaw,
 }
 
@@ -78,28 +78,6 @@ pub(super) enum Role {
     Prefill,
     /// Replies.
     Decode,
-}
-
-/// A link such as `171GB/s,1.8ms`, or `inf`.
-fn kv_link(text: &str) -> Result<LinkLaw, String> {
-    let wrong = || "must look like 171GB/s,1.8ms or 171GB/s,1.8ms,2us".to_owned();
-    let mut words = text.split(',').map(str::trim);
-    let rate = words.next().ok_or_else(wrong)?;
-    let rate: f64 = match rate.strip_suffix("GB/s") {
-        Some(number) => number.trim().parse().map_err(|_| wrong())?,
-        None if rate == "inf" => f64::INFINITY,
-        None => return Err(wrong()),
-    };
-    let mut time = || words.next().map(program::command_line::time).transpose();
-    let (start, post) = (time()?.unwrap_or_default(), time()?.unwrap_or_default());
-    if rate <= 0.0 || words.next().is_some() {
-        return Err(wrong());
-    }
-    Ok(LinkLaw {
-        start_s: start.as_secs_f64(),
-        bytes_per_s: rate * 1e9,
-        post_s: post.as_secs_f64(),
-    })
 }
 
 fn speed(text: &str) -> Result<f64, String> {

@@ -10,6 +10,7 @@ use record::redacted_arguments;
 use serde_json::{Value, json};
 
 use super::load::LoadArgs;
+use crate::split::study::ApartArgs;
 
 /// The whole chain on this box: links, collectives at the model's sizes, the server started once for each size, load, and why the
 /// second GPU gives what it gives. Goes on where it was broken off when started again with the same settings and folder.
@@ -57,6 +58,9 @@ pub(crate) struct StudyArgs {
     /// Print each step with its command and about how long it takes, and what this machine lacks for it; measure nothing.
     #[arg(long)]
     pub(crate) plan: bool,
+
+    #[command(flatten)]
+    pub(crate) apart: ApartArgs,
 
     /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve engine get their
     /// size and port added; in any other command write {tp} and {port} where the numbers belong. Not with --base-url.

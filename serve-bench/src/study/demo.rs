@@ -15,8 +15,10 @@ use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
 
 use super::load::LoadArgs;
+use super::shell::shell;
 use super::{Extras, Study, StudyArgs, embedded};
 use crate::explain::NO_OWN_ALL_REDUCE;
+use crate::split::study::{ApartArgs, ApartStudy};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
 /// when started again with the same --box and --out.
@@ -57,6 +59,21 @@ const LOAD: LoadArgs = LoadArgs {
 /// What the demonstration leaves out.
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
+/// Two nodes, one for prefill and one for decode, with the model and one of the lengths of prompts that were reported for them.
+const PAIR: &str = "h200x16-pd";
+const NODE: &str = "h200x8";
+const PAIR_MODEL: &str = "qwen3-30b-a3b";
+const PAIR_LOAD: LoadArgs = LoadArgs {
+    concurrency: 16,
+    requests: Some(128),
+    input_tokens: 4096,
+    output_tokens: 128,
+    ready_timeout: Duration::from_secs(60),
+};
+
+/// Seconds that it takes, about.
+const PAIR_S: u32 = 40;
+
 /// Seconds for the collectives of a size.
 const BUDGET: Duration = Duration::from_secs(10);
 
@@ -75,6 +92,9 @@ pub(crate) fn demo(
 ) -> Result<u8, Stop> {
     if args.list {
         return Ok(show.print(&list()?));
+    }
+    if args.box_name == PAIR {
+        return pair(args, show, interrupt, say);
     }
     let demo = Demo::new(&args.box_name, args.model.as_deref())?;
     let folder = args
@@ -109,6 +129,43 @@ pub(crate) fn demo(
     code
 }
 
+/// Prefill on one simulated node and decode on another, behind the router, beside an aggregated engine.
+fn pair(
+    args: &DemoArgs,
+    show: Show,
+    interrupt: &Interrupt,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
+    let model = args.model.as_deref().unwrap_or(PAIR_MODEL);
+    let engine = |role: &str| {
+        let mut words = embedded(NODE, model)?;
+        words.extend(["--tp", "8", "--port", "{port}"].map(str::to_owned));
+        if !role.is_empty() {
+            words.extend(["--role", role].map(str::to_owned));
+        }
+        Ok::<_, Stop>(shell(&words))
+    };
+    let apart = ApartArgs {
+        prefill: vec![engine("prefill")?],
+        decode: vec![engine("decode")?],
+        aggregated: Some(engine("")?),
+        ..ApartArgs::default()
+    };
+    let folder = args.out.clone();
+    let folder = folder.unwrap_or_else(|| result_folder(None, "demo"));
+    say(&format!(
+        "{PAIR}: two nodes of {NODE}, {model}, about {PAIR_S} s"
+    ));
+    let study = ApartStudy {
+        args: &apart,
+        model,
+        load: &PAIR_LOAD,
+        folder: &folder,
+        seconds: Some(f64::from(PAIR_S) / 4.0),
+    };
+    study.run(show, interrupt, say)
+}
+
 /// A demonstration on one simulated machine, before it is run.
 struct Demo {
     described: BoxFile,
@@ -137,6 +194,7 @@ impl Demo {
                 sim: Some(named.to_owned()),
                 out: None,
                 plan: false,
+                apart: ApartArgs::default(),
                 server: Vec::new(),
             },
             described,
@@ -195,6 +253,7 @@ fn list() -> Result<Document, Stop> {
             demo.expected()?.to_string(),
         ]);
     }
+    table.row([PAIR, "16", PAIR_MODEL, "8", &PAIR_S.to_string()].map(str::to_owned));
     Ok(Document {
         title: "Demonstrations".to_owned(),
         answer: vec![

@@ -18,6 +18,7 @@ use super::room::Sizes;
 use super::shell::missing;
 use super::steps::{LINKS, allreduce, serve, server_log};
 use crate::explain::{self, EngineFlags, EvidenceFiles, OfSize, Sources};
+use crate::split::study::ApartStudy;
 
 /// The settings of a study, in its folder.
 const FILE: &str = "study.json";
@@ -36,6 +37,17 @@ pub(crate) fn run(
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
+    if !args.apart.prefill.is_empty() {
+        let (model, load) = (args.model.as_str(), &args.load);
+        let apart = ApartStudy {
+            args: &args.apart,
+            model,
+            load,
+            folder: &folder,
+            seconds: None,
+        };
+        return apart.run(show, interrupt, say);
+    }
     let study = Study::new(args, folder.clone())?;
     if args.plan {
         return Ok(show.print(&plan::document(&study)?));

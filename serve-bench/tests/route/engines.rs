@@ -85,7 +85,7 @@ pub(super) fn body(prompt_tokens: usize, output_tokens: u32) -> String {
     format!(r#"{{"prompt":"{prompt}","max_tokens":{output_tokens},"stream":true}}"#)
 }
 
-fn routed(prefill: &Engine, decode: &Engine, dialect: &str) -> Router {
+pub(super) fn routed(prefill: &Engine, decode: &Engine, dialect: &str) -> Router {
     Router::start(&[
         format!("--prefill=http://127.0.0.1:{0}#{0}", prefill.port),
         format!("--decode=http://127.0.0.1:{}", decode.port),

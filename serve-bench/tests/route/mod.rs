@@ -5,4 +5,5 @@ mod engines;
 mod matrix;
 mod mock;
 pub(crate) mod router;
+mod searched;
 mod transcripts;

@@ -1,6 +1,7 @@
 //! The chain as its user runs it: real processes with files between them, on simulated machines and on a real engine.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod apart;
 mod common;
 mod demo;
 mod fieldcases;

@@ -1,0 +1,247 @@
+//! `tplens predict --split`: prefill and decode engines on paper, beside aggregated engines on as many GPUs.
+
+use std::time::Duration;
+
+use ::explain::{PredictError, PredictInputs, Predicted, Range, predict};
+use disagg::{Figures, KvShape, Limit, LinkLaw, Paper, Plan, Slo, StepAt, Verdict};
+use program::command_line::time;
+use serde::Serialize;
+
+/// Draws of each batch: the ends of intervals move by less than they differ from measurements.
+const DRAWS: u32 = 2000;
+
+/// Sequences where an engine has no limit of its own.
+const SEQUENCES: u32 = 1024;
+
+/// Tokens of a block of keys and values.
+const BLOCK_TOKENS: u32 = 16;
+
+/// What `--split` takes.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PaperArgs {
+    /// Prefill and decode engines of their own, such as 1P1D, beside aggregated engines on as many GPUs; --tp is the size of each, or
+    /// of prefill and of decode engines.
+    #[arg(long, value_name = "xPyD", requires = "tp", value_parser = engines)]
+    pub(crate) split: Option<(u32, u32)>,
+    /// With --split: limit of the 99th percentile of TTFT, such as 5s.
+    #[arg(long, value_name = "TIME", requires = "split", value_parser = time)]
+    pub(crate) ttft: Option<Duration>,
+    /// With --split: limit of TPOT.
+    #[arg(long, value_name = "TIME", requires = "split", value_parser = time)]
+    pub(crate) tpot: Option<Duration>,
+    /// With --split: limit of the 99th percentile of the time between tokens.
+    #[arg(long, value_name = "TIME", requires = "split", value_parser = time)]
+    pub(crate) itl: Option<Duration>,
+    /// With --split: an engine's link, as bandwidth, start and, where pieces take longer, time per piece. The default is fitted to
+    /// Mooncake's published times on 8 ConnectX-7.
+    #[arg(long, value_name = "GB/s,TIME[,TIME]", default_value = "171GB/s,1.8ms", requires = "split", value_parser = super::link::kv_link)]
+    pub(crate) kv_link: LinkLaw,
+}
+
+/// Numbers such as `2P1D`.
+fn engines(text: &str) -> Result<(u32, u32), String> {
+    let text = text.to_ascii_uppercase();
+    let both = text.strip_suffix('D').and_then(|text| text.split_once('P'));
+    let both = both.and_then(|(p, d)| Some((p.parse().ok()?, d.parse().ok()?)));
+    both.filter(|(p, d)| (1..=512).contains(p) && (1..=512).contains(d))
+        .ok_or_else(|| format!("`{text}` is not of the form 1P1D"))
+}
+
+/// An arrangement at its largest load within the limits.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Arrangement {
+    /// Prefill engines; `None` of aggregated ones.
+    pub(super) prefill: Option<u32>,
+    /// Decode engines, or aggregated ones.
+    pub(super) decode: u32,
+    pub(super) gpus: u32,
+    pub(super) limit: &'static str,
+    /// Requests a second, with their interval.
+    pub(super) requests_per_s: Range,
+    pub(super) ttft_s: f64,
+    pub(super) ttft_p99_s: f64,
+    pub(super) figures: Figures,
+}
+
+/// The answer, as it is written as JSON.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct OnPaper {
+    pub(super) schema: u32,
+    pub(super) simulated: Option<String>,
+    pub(super) model: String,
+    pub(super) gpu: Option<String>,
+    pub(super) tp: [u32; 2],
+    pub(super) input_tokens: f64,
+    pub(super) output_tokens: f64,
+    /// Sequences that a decode engine holds at most.
+    pub(super) sequences: f64,
+    pub(super) asked: Arrangement,
+    /// The numbers of engines that serve most on these GPUs.
+    pub(super) best: Arrangement,
+    pub(super) aggregated: Arrangement,
+    pub(super) verdict: &'static str,
+    /// Requests a second of what was asked over those of aggregated engines, where both keep the limits.
+    pub(super) over_aggregated: Option<Range>,
+    pub(super) draws: u32,
+    #[serde(skip)]
+    pub(super) decided: Verdict,
+}
+
+/// What a model takes at each size, before a quantile is chosen.
+struct Predictions {
+    prefill: Predicted,
+    /// At each batch.
+    decode: Vec<(u32, Predicted)>,
+    chunks: f64,
+    transfer_s: f64,
+    full: Limit,
+    output_tokens: f64,
+}
+
+/// Predicts prefill engines of the first size and decode engines of the last.
+///
+/// # Errors
+/// As [`predict`].
+pub(crate) fn on_paper(
+    args: &PaperArgs,
+    (x, y): (u32, u32),
+    sizes: [u32; 2],
+    inputs: &PredictInputs,
+    seed: u64,
+) -> Result<OnPaper, PredictError> {
+    let at = |tp: u32, batch: u32| {
+        let inputs = PredictInputs {
+            sizes: vec![tp],
+            batch,
+            ..inputs.clone()
+        };
+        let mut prediction = predict(&inputs, seed, DRAWS)?;
+        let size = prediction.sizes.pop();
+        let size = size.ok_or_else(|| PredictError::Lacks(format!("a prediction of TP{tp}")))?;
+        Ok::<_, PredictError>((prediction.simulated, size))
+    };
+    let [prefill_tp, decode_tp] = sizes;
+    let (simulated, prefill) = at(prefill_tp, 1)?;
+    let (_, one) = at(decode_tp, 1)?;
+    let engine = inputs.base.engines.iter().find(|of| of.tp == decode_tp);
+    let engine = engine.ok_or_else(|| PredictError::Lacks("the engine".to_owned()))?;
+    let slots = engine.max_num_seqs.unwrap_or(SEQUENCES);
+    let holds = one.cache_holds.unwrap_or(slots);
+    let most = slots.min(holds).max(1);
+    let mut decode = vec![(1, one)];
+    let batches = std::iter::successors(Some(2_u32), |batch| Some(batch * 2));
+    let batches = batches.take_while(|batch| *batch < most).chain([most]);
+    for batch in batches.filter(|batch| *batch > 1) {
+        decode.push((batch, at(decode_tp, batch)?.1));
+    }
+    let shape = KvShape::of(&inputs.base.model, BLOCK_TOKENS);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "tokens of a prompt"
+    )]
+    let tokens = inputs.input_tokens.ceil() as u32;
+    #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
+    let pieces = shape.descriptors(tokens, true) as f64;
+    let bytes = shape.sent_bytes(tokens, prefill_tp.max(decode_tp));
+    let predictions = Predictions {
+        prefill,
+        decode,
+        chunks: (inputs.input_tokens / f64::from(engine.max_batched_tokens)).ceil(),
+        transfer_s: args.kv_link.seconds(bytes, pieces),
+        full: match holds < slots {
+            true => Limit::DecodeKv,
+            false => Limit::DecodeSlots,
+        },
+        output_tokens: inputs.output_tokens,
+    };
+    let limit = |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+    let slo = Slo {
+        ttft_s: limit(args.ttft),
+        tpot_s: limit(args.tpot),
+        itl_p99_s: limit(args.itl),
+    };
+    let gpus = x * prefill_tp + y * decode_tp;
+    let papers = [
+        predictions.paper(sizes, |range| range.low),
+        predictions.paper(sizes, |range| range.mid),
+        predictions.paper(sizes, |range| range.high),
+    ];
+    let split = |paper: &Paper| paper.split(&slo, x, y);
+    let best = |paper: &Paper| paper.best(&slo, gpus).unwrap_or_else(|| split(paper));
+    let apart = |(plan, figures): (Plan, Figures)| Arrangement {
+        prefill: Some(plan.prefill),
+        decode: plan.decode,
+        gpus: plan.gpus,
+        limit: plan.limit.code(),
+        requests_per_s: range(papers.each_ref().map(|paper| {
+            let (plan, _) = paper.split(&slo, plan.prefill, plan.decode);
+            plan.per_s
+        })),
+        ttft_s: figures.ttft_s(),
+        ttft_p99_s: figures.ttft_p99_s(),
+        figures,
+    };
+    let together = papers.each_ref().map(|paper| paper.aggregated(&slo, gpus));
+    let [_, (aggregated, figures), _] = together;
+    let (plan, _) = split(&papers[1]);
+    let ratio = [0, 1, 2].map(|of| split(&papers[of]).0.per_s / together[of].1.requests_per_s);
+    let verdict = plan.verdict(&aggregated, gpus);
+    Ok(OnPaper {
+        schema: 1,
+        simulated,
+        model: inputs.base.model.name.clone(),
+        gpu: inputs.base.known.gpu.clone(),
+        tp: sizes,
+        input_tokens: inputs.input_tokens,
+        output_tokens: inputs.output_tokens,
+        sequences: f64::from(most),
+        asked: apart(split(&papers[1])),
+        best: apart(best(&papers[1])),
+        aggregated: Arrangement {
+            prefill: None,
+            decode: gpus / decode_tp,
+            gpus: gpus / decode_tp * decode_tp,
+            limit: "",
+            requests_per_s: range(together.map(|(_, figures)| figures.requests_per_s)),
+            ttft_s: figures.ttft_s(),
+            ttft_p99_s: figures.ttft_p99_s(),
+            figures,
+        },
+        verdict: verdict.code(),
+        over_aggregated: verdict.gain().map(|_| range(ratio)),
+        decided: verdict,
+        draws: DRAWS,
+    })
+}
+
+/// Of three values that fast, middling and slow steps give.
+fn range(of: [f64; 3]) -> Range {
+    Range {
+        low: of[0].min(of[1]).min(of[2]),
+        mid: of[1],
+        high: of[0].max(of[1]).max(of[2]),
+    }
+}
+
+impl Predictions {
+    /// With one quantile of all times.
+    fn paper(&self, [prefill_gpus, decode_gpus]: [u32; 2], of: fn(&Range) -> f64) -> Paper {
+        let steps = self.decode.iter().map(|(batch, size)| StepAt {
+            batch: f64::from(*batch),
+            alone_s: of(&size.step) * 1e-3,
+            mixed_s: of(&size.serving.tpot) * 1e-3,
+        });
+        Paper {
+            output_tokens: self.output_tokens,
+            prefill_s: of(&self.prefill.serving.ttft_alone) * 1e-3,
+            beside_s: of(&self.decode[0].1.serving.ttft_alone) * 1e-3,
+            chunks: self.chunks,
+            transfer_s: self.transfer_s,
+            steps: steps.collect(),
+            full: self.full,
+            prefill_gpus,
+            decode_gpus,
+        }
+    }
+}

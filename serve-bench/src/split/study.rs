@@ -1,0 +1,364 @@
+//! `tplens study --prefill --decode`: prefill and decode engines behind the router, the prefill engine alone, and an aggregated engine
+//! under the same load; whether to split, and who limits.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use disagg::{Arm, Slo, Verdict, judge};
+use import::serve;
+use program::command_line::time;
+use program::show::Show;
+use program::{Stop, outputs, say_progress};
+use record::{exit, redacted_arguments};
+use runner::Interrupt;
+use runner::run::{Leaves, Needs, Progress, Run, Step};
+use runner::server::ServerSpec;
+use serde::Serialize;
+use tp_plan::ModelFacts;
+
+use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
+use crate::study::load::{LOAD_DEADLINE, LoadArgs};
+
+/// The settings, the router's lines and the answer, in the folder.
+const SETTINGS: &str = "study.json";
+const JOURNAL: &str = "route.jsonl";
+const ANSWER: &str = "apart.json";
+
+/// The part of its own rate from which on an engine or a link is what limits.
+const FULL: f64 = 0.8;
+
+/// Flags by which an engine's command says its GPUs.
+const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
+
+/// Engines that are studied apart.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ApartArgs {
+    /// A prefill engine of its own: an address, or a command with `{port}` where its port belongs; several times for several. Studies
+    /// prefill and decode apart behind `tplens serve route`, in place of tensor parallel sizes.
+    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["base_url", "server", "plan", "sim"])]
+    pub(crate) prefill: Vec<String>,
+    /// A decode engine, as --prefill.
+    #[arg(long, value_name = "URL|CMD", requires = "prefill")]
+    pub(crate) decode: Vec<String>,
+    /// An engine that does both, to compare with: each of its GPUs gets as many requests in flight.
+    #[arg(long, value_name = "URL|CMD", requires = "prefill")]
+    pub(crate) aggregated: Option<String>,
+    /// GPUs of each prefill, decode and aggregated engine [default: as their commands say, else 1].
+    #[arg(
+        long,
+        value_name = "P,D,A",
+        value_delimiter = ',',
+        requires = "prefill"
+    )]
+    pub(crate) engine_gpus: Vec<u32>,
+    /// Limit of the 99th percentile of TTFT; of the mean below 200 requests.
+    #[arg(long, value_name = "TIME", requires = "prefill", value_parser = time)]
+    pub(crate) ttft: Option<Duration>,
+    /// Limit of the 99th percentile of the time between tokens.
+    #[arg(long, value_name = "TIME", requires = "prefill", value_parser = time)]
+    pub(crate) itl: Option<Duration>,
+}
+
+/// A study of engines apart.
+pub(crate) struct ApartStudy<'a> {
+    pub(crate) args: &'a ApartArgs,
+    pub(crate) model: &'a str,
+    pub(crate) load: &'a LoadArgs,
+    pub(crate) folder: &'a Path,
+    /// Seconds of each load, about, where they are known.
+    pub(crate) seconds: Option<f64>,
+}
+
+/// What a load on one arrangement showed.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    pub(super) gpus: u32,
+    pub(super) in_flight: u32,
+    pub(super) n: u64,
+    pub(super) requests_per_s: f64,
+    pub(super) ttft_ms: f64,
+    pub(super) ttft_p99_ms: Option<f64>,
+    pub(super) tpot_ms: Option<f64>,
+    pub(super) itl_p99_ms: Option<f64>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+pub(super) struct Apart {
+    pub(super) schema: u32,
+    pub(super) simulated: Option<String>,
+    pub(super) model: String,
+    pub(super) prefill: usize,
+    pub(super) decode: usize,
+    pub(super) split: Measured,
+    pub(super) prefill_alone: Measured,
+    pub(super) aggregated: Option<Measured>,
+    pub(super) parts: Parts,
+    /// Parts of the time in which prefill engines and a link work.
+    pub(super) prefill_busy: f64,
+    pub(super) link_busy: Option<f64>,
+    pub(super) limit: &'static str,
+    pub(super) verdict: &'static str,
+    /// Requests a second and GPU over those of the aggregated engine, where both keep the limits.
+    pub(super) over_aggregated: Option<f64>,
+    #[serde(skip)]
+    pub(super) decided: Option<Verdict>,
+    /// Loads that did not end well, such as one whose client was the limit.
+    pub(super) doubted: Vec<String>,
+}
+
+impl ApartStudy<'_> {
+    /// Measures what is not measured yet, and prints the answer.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub(crate) fn run(
+        &self,
+        show: Show,
+        interrupt: &Interrupt,
+        say: &dyn Fn(&str),
+    ) -> Result<u8, Stop> {
+        let steps = self.steps().map_err(Stop::Usage)?;
+        outputs::check_folder("--out", self.folder).map_err(Stop::Usage)?;
+        let tell = |progress: &Progress<'_>| say_progress(progress, say);
+        let args = self.args;
+        let split = args.prefill.iter().chain(&args.decode);
+        let engines = split.chain(&args.aggregated);
+        let load = self.load;
+        let settings = serde_json::json!({
+            "schema": 1, "model": self.model, "engines": redacted_arguments(engines.cloned()), "concurrency": load.concurrency,
+            "requests": load.requests(), "input_tokens": load.input_tokens, "output_tokens": load.output_tokens,
+        });
+        let what = ("a study", SETTINGS);
+        let mut run = Run::open(self.folder, what, &settings, interrupt, &tell)?;
+        if steps[1].done(self.folder).is_none() {
+            // Of a load that was broken off.
+            let _ = std::fs::remove_file(self.folder.join(JOURNAL));
+        }
+        run.expect(&steps);
+        let ends = run.all(&steps)?;
+        let of_ends = steps.iter().zip(&ends);
+        let doubted = of_ends.filter(|(_, end)| end.code != exit::DONE);
+        let doubted = doubted.map(|(step, _)| step.name.clone()).collect();
+        let apart = self.answer(doubted).map_err(Stop::Usage)?;
+        let document = apart.document();
+        let codes = [
+            outputs::write(
+                &self.folder.join(ANSWER),
+                serde_json::to_string_pretty(&apart).map_err(|error| error.to_string()),
+            ),
+            outputs::write(&self.folder.join("report.html"), Ok(document.html())),
+            show.print(&document),
+        ];
+        let of_steps = ends.iter().map(|end| end.code);
+        Ok(exit::fold(of_steps.chain(codes).collect::<Vec<u8>>()))
+    }
+
+    /// GPUs of an engine of a kind: as the flag says, else as its command does.
+    fn gpus(&self, kind: usize, engine: &str) -> u32 {
+        let words = shlex::split(engine).unwrap_or_default();
+        let told = crate::flags::value(&words, &GPUS).and_then(|value| value.parse().ok());
+        let given = self.args.engine_gpus.get(kind).copied();
+        given.or(told).unwrap_or(1).max(1)
+    }
+
+    /// GPUs of all prefill and decode engines.
+    fn split_gpus(&self) -> u32 {
+        let prefill = self.args.prefill.iter().map(|engine| self.gpus(0, engine));
+        let decode = self.args.decode.iter().map(|engine| self.gpus(1, engine));
+        prefill.chain(decode).sum()
+    }
+
+    fn aggregated_load(&self, engine: &str) -> LoadArgs {
+        let (own, all) = (self.gpus(2, engine), self.split_gpus());
+        let each = |count: u32| (count * own).div_ceil(all).max(1);
+        LoadArgs {
+            concurrency: each(self.load.concurrency),
+            requests: Some(each(self.load.requests())),
+            ..self.load.clone()
+        }
+    }
+
+    /// A warm-up and the load behind the router, a load on a prefill engine alone, and one on an aggregated engine.
+    fn steps(&self) -> Result<Vec<Step>, String> {
+        let args = self.args;
+        let own = runner::child::tplens().map_err(|error| error.to_string())?;
+        let mut words = vec![own.display().to_string()];
+        words.extend(["serve", "route", "--port", "{port}", "--journal"].map(str::to_owned));
+        words.push(self.folder.join(JOURNAL).display().to_string());
+        for (flag, engines) in [("--prefill", &args.prefill), ("--decode", &args.decode)] {
+            for engine in engines {
+                self.needs(flag, engine)?;
+                words.extend([flag.to_owned(), engine.replace(PORT, ROUTED_PORT)]);
+            }
+        }
+        let engines = args.prefill.len() + args.decode.len();
+        let router = ServerSpec {
+            name: "router".to_owned(),
+            words,
+            environment: Vec::new(),
+            port: None,
+            log: self.log("router"),
+            // Engines load their models one after the other.
+            ready: self.load.ready_timeout * u32::try_from(engines).unwrap_or(2),
+        };
+        let prompts = LoadArgs {
+            output_tokens: 1,
+            ..self.load.clone()
+        };
+        let router = Needs::Started(router);
+        let first = LoadArgs {
+            requests: Some(self.load.concurrency),
+            ..self.load.clone()
+        };
+        let alone = self.needs("prefill", &args.prefill[0])?;
+        let mut steps = vec![
+            self.step(
+                "warm-up",
+                "every pair of engines meets",
+                &first,
+                router.clone(),
+            )?,
+            self.step("split", "prefill and decode apart", self.load, router)?,
+            self.step("prefill", "a prefill engine alone", &prompts, alone)?,
+        ];
+        // Of requests that the router served at once, so that its parts are of those that are measured.
+        steps[1]
+            .arguments
+            .extend(["--num-warmups", "0"].map(str::to_owned));
+        if let Some(engine) = &args.aggregated {
+            let needs = self.needs("aggregated", engine)?;
+            steps.push(self.step(
+                "aggregated",
+                "an aggregated engine",
+                &self.aggregated_load(engine),
+                needs,
+            )?);
+        }
+        // Prompts of its own for each, so that none is in an engine's cache.
+        for (seed, step) in steps.iter_mut().enumerate() {
+            let at = step.arguments.iter().position(|word| word == "--seed");
+            if let Some(value) = at.and_then(|at| step.arguments.get_mut(at + 1)) {
+                *value = (seed + 1).to_string();
+            }
+        }
+        Ok(steps)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("server-{name}.log"))
+    }
+
+    fn needs(&self, name: &str, engine: &str) -> Result<Needs, String> {
+        let address = engine.split(['#', ',']).next().unwrap_or_default();
+        if is_address(engine) {
+            return Ok(Needs::Running {
+                url: address.to_owned(),
+                what: name.to_owned(),
+            });
+        }
+        spec(engine, name, self.log(name), self.load.ready_timeout).map(Needs::Started)
+    }
+
+    fn step(&self, name: &str, about: &str, load: &LoadArgs, needs: Needs) -> Result<Step, String> {
+        let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
+        Ok(Step {
+            name: name.to_owned(),
+            about: about.to_owned(),
+            command: "serve run",
+            arguments: load.words(model.vocab, 1),
+            environment: Vec::new(),
+            needs: Some(needs),
+            leaves: Leaves::Record,
+            seconds: self.seconds.unwrap_or_else(|| load.assumed_seconds()),
+            deadline: LOAD_DEADLINE,
+        })
+    }
+
+    fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {
+        let args = self.args;
+        let read = |name: &'static str, gpus: u32, in_flight: u32| {
+            let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
+            let ttft = run
+                .ttft_ms
+                .ok_or_else(|| format!("{name}: no time to first token"))?;
+            let measured = Measured {
+                name,
+                gpus,
+                in_flight,
+                n: run.completed,
+                requests_per_s: run.requests_per_s,
+                ttft_ms: ttft.mean,
+                ttft_p99_ms: ttft.p99,
+                tpot_ms: run.tpot_ms.map(|tpot| tpot.mean),
+                itl_p99_ms: run.itl_ms.and_then(|itl| itl.p99),
+            };
+            Ok::<_, String>((measured, run.simulated))
+        };
+        let gpus = self.split_gpus();
+        let (split, simulated) = read("split", gpus, self.load.concurrency)?;
+        let (prefill_alone, _) = read(
+            "prefill",
+            self.gpus(0, &args.prefill[0]),
+            self.load.concurrency,
+        )?;
+        let aggregated = args.aggregated.as_ref().map(|engine| {
+            read(
+                "aggregated",
+                self.gpus(2, engine),
+                self.aggregated_load(engine).concurrency,
+            )
+        });
+        let aggregated = aggregated.transpose()?.map(|(measured, _)| measured);
+        let journal: PathBuf = self.folder.join(JOURNAL);
+        let parts = route::read(&journal, true)
+            .map_err(|error| format!("{}: {error}", journal.display()))?;
+        let parts = parts.ok_or("the router served nothing")?;
+        let engines = |of: &[String]| u32::try_from(of.len()).unwrap_or(1);
+        let (x, y) = (engines(&args.prefill), engines(&args.decode));
+        let prefill_busy = split.requests_per_s / (f64::from(x) * prefill_alone.requests_per_s);
+        let sent_s = parts.mean_ms("kv-transfer").map(|ms| ms * 1e-3);
+        let link_busy = sent_s.map(|seconds| split.requests_per_s * seconds / f64::from(x.min(y)));
+        let limit = match (prefill_busy, link_busy.unwrap_or(0.0)) {
+            (prefill, link) if prefill >= FULL && prefill >= link => "prefill",
+            (_, link) if link >= FULL => "link",
+            _ => "decode",
+        };
+        let arm = |of: &Measured| Arm {
+            per_s: of.requests_per_s,
+            gpus: of.gpus,
+            ttft_s: of.ttft_p99_ms.unwrap_or(of.ttft_ms) * 1e-3,
+            itl_p99_s: of.itl_p99_ms.unwrap_or(0.0) * 1e-3,
+        };
+        let limit_of =
+            |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
+        let slo = Slo {
+            ttft_s: limit_of(args.ttft),
+            tpot_s: f64::INFINITY,
+            itl_p99_s: limit_of(args.itl),
+        };
+        let decided = aggregated
+            .as_ref()
+            .map(|of| judge(&arm(&split), &arm(of), &slo));
+        Ok(Apart {
+            schema: 1,
+            simulated,
+            model: self.model.to_owned(),
+            prefill: args.prefill.len(),
+            decode: args.decode.len(),
+            split,
+            prefill_alone,
+            aggregated,
+            parts,
+            prefill_busy,
+            link_busy,
+            limit,
+            verdict: decided.map_or("not-compared", Verdict::code),
+            over_aggregated: decided.and_then(Verdict::gain),
+            decided,
+            doubted,
+        })
+    }
+}

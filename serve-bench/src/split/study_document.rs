@@ -1,0 +1,101 @@
+//! A study of engines apart, as a document.
+
+use view::serve::significant;
+use view::{Block, Document, Item, Section, Table, Tone};
+
+use super::study::{Apart, Measured};
+use super::words;
+
+impl Apart {
+    /// The document.
+    pub(super) fn document(&self) -> Document {
+        let name = format!("{}P{}D", self.prefill, self.decode);
+        let gain = self.over_aggregated.map_or_else(String::new, significant);
+        let unknown = || format!("{name} beside nothing: --aggregated says whether to split.");
+        let (tone, code, verdict) = match self.decided {
+            Some(decided) => words::verdict(decided, &gain),
+            None => (Tone::Open, None, unknown()),
+        };
+        let of_parts = crate::route::document(&self.parts);
+        let limit = words::limit(self.limit);
+        let busy = format!(
+            "Prefill works {:.0}% of the time, the link {}%.",
+            self.prefill_busy * 100.0,
+            self.link_busy
+                .map_or_else(|| "—".to_owned(), |busy| format!("{:.0}", busy * 100.0))
+        );
+        let rate = significant(self.split.requests_per_s);
+        let mut answer = vec![
+            verdict,
+            format!("{name}: {rate} req/s; limited by {limit}."),
+        ];
+        answer.extend(of_parts.answer);
+        let mut findings = of_parts.findings;
+        findings.extend(code.map(|code| Item::of(tone, busy).coded(code)));
+        if !self.doubted.is_empty() {
+            let text = format!(
+                "Not to be relied on, tplens show says why: {}.",
+                self.doubted.join(", ")
+            );
+            findings.push(Item::of(Tone::Warning, text));
+        }
+        let mut table = Table::under([
+            "engines",
+            "GPUs",
+            "in flight",
+            "req/s",
+            "req/s and GPU",
+            "TTFT ms",
+            "p99",
+            "TPOT ms",
+            "ITL p99",
+            "n",
+        ]);
+        let rows = [
+            Some(&self.split),
+            self.aggregated.as_ref(),
+            Some(&self.prefill_alone),
+        ];
+        for row in rows.into_iter().flatten() {
+            let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
+            let Measured {
+                gpus,
+                in_flight,
+                n,
+                requests_per_s,
+                ..
+            } = row;
+            table.row([
+                if row.name == "split" {
+                    name.clone()
+                } else {
+                    row.name.to_owned()
+                },
+                gpus.to_string(),
+                in_flight.to_string(),
+                significant(*requests_per_s),
+                significant(requests_per_s / f64::from(*gpus)),
+                significant(row.ttft_ms),
+                cell(row.ttft_p99_ms),
+                cell(row.tpot_ms),
+                cell(row.itl_p99_ms),
+                n.to_string(),
+            ]);
+        }
+        let mut sections = vec![Section::new(
+            "Under the same load a GPU",
+            vec![Block::Table(table)],
+        )];
+        sections.extend(of_parts.sections);
+        Document {
+            title: format!("Prefill and decode apart, {}", self.model),
+            simulated: self.simulated.clone(),
+            tone,
+            answer,
+            findings,
+            sections,
+            made_by: format!("tplens study {}", env!("CARGO_PKG_VERSION")),
+            ..Document::default()
+        }
+    }
+}
