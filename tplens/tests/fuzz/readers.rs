@@ -98,5 +98,5 @@ readers! {
         "crates/tp-plan/models/gemma-3-27b.json",
     ];
     sweep_plan: &["serve", "sweep", "--list", "{}"], "plan.toml", &["serve-bench/examples/r9700.toml"];
-    accept_profile: &["accept", "profile", "check", "--whole", "{}"], "profile.toml", &["accept/profiles/base.toml", "accept/profiles/l40x4.toml"];
+    accept_profile: &["accept", "profile", "check", "-v", "{}"], "profile.toml", &["accept/profiles/base.toml", "accept/profiles/l40x4.toml"];
 }
