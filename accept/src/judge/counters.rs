@@ -157,7 +157,7 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
         true => format!("{name}: {value:.0} an hour"),
         false => name,
     };
-    (true, piece(came, detail, Some(Limit::of(limits, &row.key))))
+    (true, piece(came, detail, Some(Limit::of(limits))))
 }
 
 /// The lower end of the 95% interval of a count, by Byar's approximation of Garwood's exact one.
