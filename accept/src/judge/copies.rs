@@ -6,13 +6,10 @@ use topology::{PathType, PcieLink};
 
 use super::held::{ASSUMED_PAYLOAD_BYTES, Held};
 use super::judging::{Judging, seen};
-use super::pool::{Device, HOST, Pooled};
+use super::pool::{BANDWIDTH, Device, HOST, Pooled};
 use super::three_way::Figure;
 use crate::profile::Expected;
 use crate::report::{Check, ReasonCode};
-
-/// The number of a copy that is judged.
-const BANDWIDTH: &str = "bandwidth";
 
 /// A copy that is by so much faster than its link can carry shows that the reading of the link is wrong (our choice).
 const ABOVE: f64 = 1.05;
@@ -191,7 +188,7 @@ fn copy(
     };
     let held = Held::new(kind, about, figure, (what, "GB/s"), source);
     judging.hold(Held {
-        ceiling: judging.ceiling(pooled, BANDWIDTH, &devices),
+        ceiling: judging.ceiling(pooled, &devices),
         remark: remark.to_owned(),
         ..held.by(judging.row(kind, of), devices)
     })

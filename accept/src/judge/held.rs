@@ -122,8 +122,8 @@ impl Judging<'_> {
     }
 
     /// The ceiling of a copy: that of its record, else that of the devices' links.
-    pub(super) fn ceiling(&self, pooled: &Pooled, name: &str, labels: &[String]) -> Ceiling {
-        match pooled.ceiling(name).filter(|_| !self.is_host()) {
+    pub(super) fn ceiling(&self, pooled: &Pooled, labels: &[String]) -> Ceiling {
+        match pooled.ceiling.clone().filter(|_| !self.is_host()) {
             Some((ceiling, basis)) => Ceiling::Known(ceiling, basis),
             None => self.smallest_ceiling(labels),
         }
