@@ -1,10 +1,12 @@
 //! The command line.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use program::command_line::time;
+use serde::Serialize;
 
 /// What can be done with a machine that is to be accepted or rejected.
 #[derive(Debug, Subcommand)]
@@ -40,7 +42,8 @@ pub(crate) enum Command {
 }
 
 /// How deep a run looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Level {
     /// Devices, links under load, host copies, pairs, an all-reduce: within 5 minutes.
     Quick,
@@ -50,14 +53,9 @@ pub(crate) enum Level {
     Soak,
 }
 
-impl Level {
-    /// Its name in profiles, on the command line and in reports.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Standard => "standard",
-            Self::Soak => "soak",
-        }
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -146,7 +144,7 @@ pub(crate) struct Forms {
 /// Which reports to judge beside each other.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FleetArgs {
-    /// Folders and report.json files; folders are searched for report.json and *.json, three levels deep.
+    /// Reports, and folders that are searched for report.json, three levels deep.
     #[arg(required = true)]
     pub(crate) reports: Vec<PathBuf>,
     /// How many boxes there are: fewer reports than boxes are exit code 3, unless a box is rejected or slower than its like, which is 1.

@@ -61,7 +61,7 @@ fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<C
     let worse = of_a.iter().filter_map(|(check, (was, _))| {
         let (now, code) = of_b.get(check)?;
         let is_worse = is_good(*was) && *now == Verdict::Fail;
-        is_worse.then(|| format!("{check}: {} in A, {}", was.word(), code.code()))
+        is_worse.then(|| format!("{check}: {} in A, {}", was, code.code()))
     });
     comparison.worse = worse.collect();
     Ok(comparison)

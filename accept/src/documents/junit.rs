@@ -13,7 +13,7 @@ use crate::report::{BoxVerdict, Check, Report, Verdict};
 pub(super) fn junit(report: &Report) -> String {
     let document = verdict::document(report);
     let answer = document.answer.join(" ");
-    let (kind, message) = (report.verdict.key().to_owned(), answer.clone());
+    let (kind, message) = (report.verdict.words().to_owned(), answer.clone());
     let verdict = JunitCase {
         class: "accept".to_owned(),
         name: "verdict".to_owned(),
@@ -81,7 +81,7 @@ fn of_check(check: &Check) -> JunitCase {
         },
         output: vec![format!(
             "{} {}: {}; limit: {}",
-            check.verdict.word(),
+            check.verdict,
             check.reason.code.code(),
             came_to(check),
             compared_with(check)

@@ -134,7 +134,7 @@ fn start(report: &Report) -> Value {
             "softwareInfos": software.collect::<Vec<_>>(),
             "platformInfos": platform.collect::<Vec<_>>(),
         },
-        "metadata": {"simulated": soft, "status": report.status, "verdict": report.verdict.key()},
+        "metadata": {"simulated": soft, "status": report.status, "verdict": report.verdict},
     })
 }
 

@@ -52,12 +52,7 @@ fn groups(report: &Report) -> Table {
             (_, false) => spans.join(", "),
         };
         let count = checks.len().to_string();
-        table.row([
-            heading.to_owned(),
-            worst.verdict.word().to_owned(),
-            count,
-            found,
-        ]);
+        table.row([heading.to_owned(), worst.verdict.to_string(), count, found]);
     }
     table
 }
@@ -121,7 +116,7 @@ fn table(checks: &[&Check]) -> Table {
         };
         table.row([
             check.id.clone(),
-            check.verdict.word().to_owned(),
+            check.verdict.to_string(),
             evidence.map_or_else(|| ABSENT.to_owned(), figure),
             interval,
             n,

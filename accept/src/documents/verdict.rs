@@ -274,11 +274,11 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         });
         items.extend(follow.map(Item::plain));
         if let more @ 1.. = cause.follow.len().saturating_sub(FOLLOW) {
-            items.push(Item::plain(format!("follow: {more} more checks")));
+            items.push(Item::plain(format!("follow: {more} more")));
         }
     }
     if let more @ 1.. = causes.len().saturating_sub(CAUSES) {
-        items.push(Item::plain(format!("{more} more findings: -v shows all.")));
+        items.push(Item::plain(format!("{more} more: -v shows all.")));
     }
     items
 }

@@ -61,7 +61,9 @@ pub(super) fn figure(evidence: &Evidence) -> String {
             let count = |count: &Option<u64>| {
                 count.map_or_else(|| "not read".to_owned(), |count| count.to_string())
             };
-            format!("{} to {} in {over_s:.0} s", count(before), count(after))
+            let over = Some(over_s).filter(|over_s| **over_s > 0.0);
+            let over = over.map_or_else(String::new, |over_s| format!(" in {over_s:.0} s"));
+            format!("{} to {}{over}", count(before), count(after))
         }
         Evidence::Seen { value, .. } => cut(value),
     }
@@ -168,11 +170,14 @@ pub(super) fn came_to(check: &Check) -> String {
             },
             _,
         ) if expected != value => Some(format!("expected {}", cut(expected))),
-        (Evidence::Counted { what, .. }, _) if detail.is_none() => Some(what.clone()),
+        (Evidence::Counted { what, .. }, _) => Some(what.clone()),
         _ => None,
     };
-    let parts = [Some(figure(evidence)), of_limit, detail];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    // The detail of a counter says by how much it rose.
+    let own = Some([Some(figure(evidence)), of_limit]);
+    let own = own.filter(|_| detail.is_none() || !matches!(evidence, Evidence::Counted { .. }));
+    let parts = own.into_iter().flatten().chain([detail]);
+    parts.flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The labels of the devices that a check is about.

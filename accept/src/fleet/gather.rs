@@ -97,7 +97,6 @@ pub(super) fn gather(named: &[PathBuf]) -> Result<Gathered, String> {
     for file in files {
         match report::read(&file) {
             Ok(report) => add(&mut groups, &file, &report),
-            Err(_) if is_of_another_program(&file) => {}
             Err(error) => gathered.lack(&file, &error.to_string()),
         }
     }
@@ -125,7 +124,7 @@ impl Gathered {
     }
 }
 
-/// The reports of a folder: that of its own run, else all JSON files, and those of the folders below.
+/// The reports of a folder: that of its own run, else those of the folders below.
 fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, gathered: &mut Gathered) {
     let report = folder.join(REPORT_FILE);
     let has_journal = folder.join(JOURNAL_FILE).exists();
@@ -142,21 +141,13 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, gathered: &mut 
         Ok(entries) => entries,
         Err(error) => return gathered.lack(folder, &error.to_string()),
     };
-    for path in entries.iter().map(fs::DirEntry::path) {
-        match (path.is_dir(), depth) {
-            (true, 0) => gathered.lack(&path, "too deep to be searched: name it"),
-            (true, _) => search(&path, depth - 1, files, gathered),
-            (false, _) if path.extension().is_some_and(|end| end == "json") => files.push(path),
-            (false, _) => {}
+    let paths = entries.iter().map(fs::DirEntry::path);
+    for path in paths.filter(|path| path.is_dir()) {
+        match depth {
+            0 => gathered.lack(&path, "too deep to be searched: name it"),
+            _ => search(&path, depth - 1, files, gathered),
         }
     }
-}
-
-/// Whether a file is JSON that no accept wrote, such as the result of another program.
-fn is_of_another_program(file: &Path) -> bool {
-    let bytes = bounded::regular(file, bounded::RESULT).unwrap_or_default();
-    let json = serde_json::from_slice::<serde_json::Value>(&bytes);
-    json.is_ok_and(|json| json["program"] != "accept")
 }
 
 fn shown(path: &Path) -> String {

@@ -1,7 +1,8 @@
 //! The figures of a run beside those of a baseline.
 
 use super::judging::{Judging, seen_times};
-use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Subject, Verdict};
+use super::three_way::Figure;
+use crate::report::{Check, Limit, ReasonCode, Seen, Side, Subject, Verdict};
 
 const KIND: &str = "baseline";
 const SOURCE: &str = "the baseline";
@@ -21,19 +22,18 @@ pub(super) fn baseline(judging: &Judging<'_>) -> Vec<Check> {
     }
     let one = |(row, worst): &(program::compare::Row<crate::compare::Number>, f64)| {
         let interval = row.interval;
-        let evidence = Evidence::Measured {
-            what: format!(
-                "{} over the baseline's {:.2} {}",
-                row.number.1, row.a, row.unit
-            ),
+        let figure = Figure {
             value: row.ratio,
-            unit: "1".to_owned(),
+            ends: interval.map(|ends| (ends.low, ends.high)),
             n: row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX),
-            low: interval.map(|ends| ends.low),
-            high: interval.map(|ends| ends.high),
             samples: vec![],
-            source: SOURCE.to_owned(),
         };
+        let before = row.a;
+        let what = format!(
+            "{} over the baseline's {before:.2} {}",
+            row.number.1, row.unit
+        );
+        let evidence = figure.evidence(what, "1", SOURCE);
         let limit = Limit {
             good: if *worst < 1.0 {
                 Side::AtLeast

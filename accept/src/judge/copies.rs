@@ -6,13 +6,10 @@ use topology::{PathType, PcieLink};
 
 use super::held::{ASSUMED_PAYLOAD_BYTES, Held};
 use super::judging::{Judging, seen};
-use super::pool::{Device, HOST, Pooled};
+use super::pool::{BANDWIDTH, Device, HOST, Pooled};
 use super::three_way::Figure;
 use crate::profile::Expected;
 use crate::report::{Check, ReasonCode};
-
-/// The number of a copy that is judged.
-const BANDWIDTH: &str = "bandwidth";
 
 /// A copy that is by so much faster than its link can carry shows that the reading of the link is wrong (our choice).
 const ABOVE: f64 = 1.05;
@@ -191,7 +188,7 @@ fn copy(
     };
     let held = Held::new(kind, about, figure, (what, "GB/s"), source);
     judging.hold(Held {
-        ceiling: judging.ceiling(pooled, BANDWIDTH, &devices),
+        ceiling: judging.ceiling(pooled, &devices),
         remark: remark.to_owned(),
         ..held.by(judging.row(kind, of), devices)
     })
@@ -222,64 +219,53 @@ fn is_above(device: &Device, figure: &Figure) -> bool {
     low.is_some_and(|low| low > most * ABOVE)
 }
 
-/// A ratio with what it is made of.
-fn ratio(
+/// What copies reach at once over what they have alone.
+fn at_once(
     judging: &Judging<'_>,
     (kind, of): (&'static str, Option<&str>),
-    about: String,
-    devices: Vec<String>,
-    what: &str,
-    parts: [(&str, &Figure); 2],
-    source: String,
+    (about, devices): (&str, Vec<String>),
+    point: Option<&Pooled>,
+    alone: Option<Figure>,
 ) -> Check {
-    let about = vec![about];
-    let Some(figure) = parts[0].1.over(parts[1].1) else {
+    let about = vec![about.to_owned()];
+    if let Some((pooled, trouble)) = point.and_then(|own| Some((own, own.trouble.as_ref()?))) {
+        return judging.troubled(kind, about, trouble, &pooled.source());
+    }
+    let total = point.and_then(|own| Some((own.figure("total")?, own.source())));
+    let Some(((total, source), alone)) = total.zip(alone) else {
         return judging.lacking(kind, about);
     };
-    let evidence = parts.map(|(what, figure)| figure.evidence(what, "GB/s", &source));
-    let held = Held::new(kind, about, figure, (what, "1"), source);
+    let Some(figure) = total.over(&alone) else {
+        return judging.lacking(kind, about);
+    };
+    let parts = [("all at once", &total), ("alone", &alone)];
+    let parts = parts.map(|(what, figure)| figure.evidence(what, "GB/s", &source));
+    let held = Held::new(kind, about, figure, ("all at once over alone", "1"), source);
     judging.hold(Held {
-        more: evidence.to_vec(),
+        more: parts.to_vec(),
         ..held.by(judging.row(kind, of), devices)
     })
 }
 
 /// Both directions at once over the better single one.
 pub(super) fn bidirectional(judging: &Judging<'_>) -> Vec<Check> {
-    const KIND: &str = "bidirectional";
     const CASE: &str = "host_bidir_pinned_ce";
     if !judging.pool.has(CASE) {
         return Vec::new();
     }
     let one = |label: String| {
         let point = judging.pool.point(CASE, HOST, &label);
-        if let Some((trouble, pooled)) =
-            point.and_then(|(_, pooled)| Some((pooled.trouble.as_ref()?, pooled)))
-        {
-            return judging.troubled(KIND, vec![label], trouble, &pooled.source());
-        }
-        let ways = ["h2d_pinned", "d2h_pinned"];
-        let ways = ways
-            .iter()
-            .filter_map(|kind| Some(host_figure(judging, kind, &label)?.0));
+        let ways = ["h2d_pinned", "d2h_pinned"].into_iter();
+        let ways = ways.filter_map(|kind| Some(host_figure(judging, kind, &label)?.0));
         let better = ways.max_by(|a, b| a.value.total_cmp(&b.value));
-        let total = point.and_then(|(_, pooled)| Some((pooled.figure("total")?, pooled.source())));
-        let (Some((total, source)), Some(better)) = (total, better) else {
-            return judging.lacking(KIND, vec![label]);
-        };
-        let parts = [
-            ("both directions at once", &total),
-            ("the better single direction", &better),
-        ];
-        let what = "both directions at once over the better single one";
-        ratio(
+        let devices = vec![label.clone()];
+        let of = ("bidirectional", None);
+        at_once(
             judging,
-            (KIND, None),
-            label.clone(),
-            vec![label],
-            what,
-            parts,
-            source,
+            of,
+            (&label, devices),
+            point.map(|(_, own)| own),
+            better,
         )
     };
     judging.pool.labels().into_iter().map(one).collect()
@@ -287,14 +273,8 @@ pub(super) fn bidirectional(judging: &Judging<'_>) -> Vec<Check> {
 
 /// Several copies at once: what all together reach over the sum of what each has alone.
 pub(super) fn concurrent(judging: &Judging<'_>) -> Vec<Check> {
-    const KIND: &str = "concurrent";
     let one = |(name, case, from, to): &(&str, &str, &str, &str)| {
-        let (_, pooled) = judging.pool.point(case, from, to)?;
-        let source = pooled.source();
-        let about = || vec![(*name).to_owned()];
-        if let Some(trouble) = &pooled.trouble {
-            return Some(judging.troubled(KIND, about(), trouble, &source));
-        }
+        let (_, point) = judging.pool.point(case, from, to)?;
         let labels = judging.pool.labels();
         let next = labels.iter().cycle().skip(1);
         let alone = |(label, next): (&String, &String)| match *name {
@@ -304,21 +284,9 @@ pub(super) fn concurrent(judging: &Judging<'_>) -> Vec<Check> {
         };
         let alone: Option<Vec<Figure>> = labels.iter().zip(next).map(alone).collect();
         let alone = alone.and_then(|alone| Figure::sum(&alone));
-        let (Some(total), Some(alone)) = (pooled.figure("total"), alone) else {
-            return Some(judging.lacking(KIND, about()));
-        };
-        let parts = [("all at once", &total), ("sum of each alone", &alone)];
-        let what = "all at once over the sum of each alone";
-        let of = (KIND, Some(*name));
-        Some(ratio(
-            judging,
-            of,
-            (*name).to_owned(),
-            labels.clone(),
-            what,
-            parts,
-            source,
-        ))
+        let of = ("concurrent", Some(*name));
+        let about = (*name, labels.clone());
+        Some(at_once(judging, of, about, Some(point), alone))
     };
     PATTERNS.iter().filter_map(one).collect()
 }

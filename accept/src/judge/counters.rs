@@ -154,10 +154,10 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
     };
     let detail = match is_rate {
         _ if has_stood => format!("{name}: {before} before the run"),
-        true => format!("{name}: {value:.0} an hour"),
-        false => name,
+        true => format!("{name} rose by {events}, {value:.0} an hour"),
+        false => format!("{name} rose by {events}"),
     };
-    (true, piece(came, detail, Some(Limit::of(limits, &row.key))))
+    (true, piece(came, detail, Some(Limit::of(limits))))
 }
 
 /// The lower end of the 95% interval of a count, by Byar's approximation of Garwood's exact one.

@@ -122,8 +122,8 @@ impl Judging<'_> {
     }
 
     /// The ceiling of a copy: that of its record, else that of the devices' links.
-    pub(super) fn ceiling(&self, pooled: &Pooled, name: &str, labels: &[String]) -> Ceiling {
-        match pooled.ceiling(name).filter(|_| !self.is_host()) {
+    pub(super) fn ceiling(&self, pooled: &Pooled, labels: &[String]) -> Ceiling {
+        match pooled.ceiling.clone().filter(|_| !self.is_host()) {
             Some((ceiling, basis)) => Ceiling::Known(ceiling, basis),
             None => self.smallest_ceiling(labels),
         }
@@ -146,7 +146,7 @@ impl Judging<'_> {
             },
             Some(row) => Some(Limit {
                 unit: held.unit.to_owned(),
-                ..Limit::of(row, "")
+                ..Limit::of(row)
             }),
             None => None,
         };
@@ -182,20 +182,20 @@ impl Judging<'_> {
                 link: link.to_string(),
                 ceiling: carried(link, device).0,
             }),
-            ..Limit::of(row, basis)
+            basis: basis.to_owned(),
+            ..Limit::of(row)
         }
     }
 }
 
 impl Limit {
     /// A row of a profile as it stands.
-    pub(super) fn of(row: &LimitRow, basis: &str) -> Self {
+    pub(super) fn of(row: &LimitRow) -> Self {
         Self {
             good: row.good,
             fail: row.fail,
             warn: row.warn,
-            unit: row.unit.word().to_owned(),
-            basis: basis.to_owned(),
+            unit: row.unit.to_string(),
             source: row.source.clone(),
             ..Self::default()
         }

@@ -9,9 +9,6 @@ use crate::report::{Check, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "inventory";
 
-/// Memory of devices of one kind that differs by more is reported (our choice).
-const UNEQUAL: f64 = 0.01;
-
 /// The devices as the profile expects them, and those that were lost.
 pub(super) fn inventory(judging: &Judging<'_>) -> Vec<Check> {
     let first = judging.pool.devices.first();
@@ -54,7 +51,6 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
     let expected = Some(wanted(matches.count)).filter(|_| matches.more != Some(true));
     let (verdict, code) = match is_wrong {
         true => (Verdict::Fail, ReasonCode::ConfigMismatch),
-        false if are_unequal(found, matches) => (Verdict::Warn, ReasonCode::BeyondLimit),
         false => (Verdict::Pass, ReasonCode::AsExpected),
     };
     let evidence = Seen::new(
@@ -63,27 +59,6 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
     );
     let about = ["devices".to_owned()];
     judging.judged(KIND, about, (verdict, code, String::new()), None, evidence)
-}
-
-/// Whether devices of one kind have different memory, or devices are of several kinds that the profile takes.
-fn are_unequal(found: &[Device], matches: &Match) -> bool {
-    let profile = |device: &Device| device.it.mig.as_ref().map(|mig| mig.profile.clone());
-    #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 bytes")]
-    let is_less = |device: &Device, other: &Device| {
-        let both = device.it.memory_bytes.zip(other.it.memory_bytes);
-        both.is_some_and(|(own, other)| (own as f64) < other as f64 * (1.0 - UNEQUAL))
-    };
-    let listed = |device: &Device| {
-        let mut names = matches.names.iter();
-        names.position(|name| matches_name(&device.it.name, name))
-    };
-    let differ = |one: &Device, other: &Device| match one.it.name == other.it.name {
-        true => profile(one) == profile(other) && is_less(one, other),
-        false => listed(one) != listed(other),
-    };
-    found
-        .iter()
-        .any(|one| found.iter().any(|other| differ(one, other)))
 }
 
 /// Whether a device has the name that a profile gives, of which a star stands for any end.

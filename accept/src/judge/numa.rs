@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use record::{Numa, NumaPoint, Outcome, Payload};
+use record::{Numa, NumaPoint, Payload};
 
 use super::held::Held;
-use super::judging::{Judging, seen};
+use super::judging::Judging;
 use super::three_way::Figure;
 use super::trouble::{Trouble, of_copy};
 use crate::report::{Check, Evidence, ReasonCode};
@@ -27,7 +27,6 @@ type Places = BTreeMap<(String, u32), Vec<f64>>;
 struct OfDevice {
     home: Option<u32>,
     places: Places,
-    misplaced: Option<(u32, u32)>,
     trouble: Option<Trouble>,
     source: String,
 }
@@ -74,15 +73,6 @@ impl OfDevice {
             }
             return;
         }
-        if let Outcome::Measured {
-            placement: Some(place),
-            ..
-        } = &point.outcome
-            && let Some((wanted, proven)) = place.wanted.zip(place.proven)
-            && wanted != proven
-        {
-            self.misplaced = Some((wanted, proven));
-        }
         if let (Some(node), Some(quantity)) = (point.memory_node, point.proven("bandwidth")) {
             let samples = self.places.entry((point.case.clone(), node)).or_default();
             samples.extend(&quantity.samples);
@@ -91,12 +81,6 @@ impl OfDevice {
 
     fn judged(&self, judging: &Judging<'_>, label: String) -> Check {
         let about = vec![label.clone()];
-        if let Some((wanted, proven)) = &self.misplaced {
-            let expected = Some(wanted.to_string());
-            let what = "node of the host memory";
-            let evidence = seen(what, proven.to_string(), expected, &self.source);
-            return judging.fail(KIND, &label, ReasonCode::ConfigMismatch, evidence);
-        }
         if let Some(trouble) = self.trouble.as_ref().filter(|trouble| trouble.is_fault()) {
             return judging.troubled(KIND, about, trouble, &self.source);
         }

@@ -38,7 +38,7 @@ fn of_device(judging: &Judging<'_>, label: String, own: &[&NvlinkReading]) -> Ch
     let links = own.iter().map(|reading| reading.links).max().unwrap_or(0);
     let active = own.iter().map(|reading| reading.active).min().unwrap_or(0);
     let wanted = judging.profile.peer.nvlinks.unwrap_or(links);
-    let errors = |reading: Option<&&NvlinkReading>| reading.map(|reading| reading.errors);
+    let errors = |reading: Option<&&NvlinkReading>| reading.map_or(0, |reading| reading.errors);
     let (before, after) = (errors(own.first()), errors(own.last()));
     let has_failed = own.iter().any(|reading| {
         use FabricState::{Failed, NotStarted};
@@ -58,11 +58,11 @@ fn of_device(judging: &Judging<'_>, label: String, own: &[&NvlinkReading]) -> Ch
             let seen = seen_times(own.len(), "fabric-manager", "not started", expected, SOURCE);
             ((Verdict::Fail, ReasonCode::ConfigMismatch), seen)
         }
-        () if after > Some(0) => {
+        () if after > 0 => {
             let seen = Evidence::Counted {
                 what: "nvlink-errors".to_owned(),
-                before,
-                after,
+                before: Some(before),
+                after: Some(after),
                 over_s: 0.0,
                 source: SOURCE.to_owned(),
             };
@@ -77,6 +77,10 @@ fn of_device(judging: &Judging<'_>, label: String, own: &[&NvlinkReading]) -> Ch
             ((Verdict::Pass, ReasonCode::AsExpected), seen)
         }
     };
-    let came = (came.0, came.1, String::new());
+    let detail = match came.1 {
+        ReasonCode::ErrorsCounted => format!("errors such as CRC: {before} before, {after} after"),
+        _ => String::new(),
+    };
+    let came = (came.0, came.1, detail);
     judging.judged(KIND, [label], came, None, Seen::new(first, []))
 }

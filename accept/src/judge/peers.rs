@@ -39,7 +39,7 @@ fn of_pair(judging: &Judging<'_>, pair: &(String, String)) -> Check {
         return judging.lacking(KIND, about);
     };
     let expected = judging.profile.peer.expect;
-    let wanted = expected.map(|expected| expected.word().to_owned());
+    let wanted = expected.map(|expected| expected.to_string());
     let n = times(probe);
     let evidence = seen_times(n, "peer access", probe.verdict.to_string(), wanted, source);
     let rests_on = quoted("what it rests on", &probe.rests_on, None, source);

@@ -30,10 +30,8 @@ pub(super) struct Device {
 pub(super) struct Pooled {
     /// Samples by the number's name.
     samples: BTreeMap<String, Vec<f64>>,
-    /// Ceilings in GB/s by the number's name, the highest of the records'.
-    ceilings: BTreeMap<String, f64>,
-    /// What the ceilings rest on.
-    basis: String,
+    /// What the link carries in GB/s, the highest of the records', and what that rests on.
+    pub(super) ceiling: Option<(f64, String)>,
     /// Where it has no number, why; a fault of one record outweighs the numbers of others.
     pub(super) trouble: Option<Trouble>,
     /// Where host memory was, as the last record proved it.
@@ -73,6 +71,9 @@ pub(super) struct Pool {
     /// Whether the processor says that this is a guest.
     pub(super) is_guest: Option<bool>,
 }
+
+/// The number of a copy that is judged.
+pub(super) const BANDWIDTH: &str = "bandwidth";
 
 /// The name of host memory as an end.
 pub(super) const HOST: &str = "host";
@@ -247,12 +248,11 @@ impl Pooled {
             for named in judged(quantities) {
                 let samples = self.samples.entry(named.name.clone()).or_default();
                 samples.extend(&named.quantity.samples);
-                if let Some(ceiling) = link.ceiling(&named.name) {
-                    let known = self.ceilings.entry(named.name.clone()).or_insert(ceiling);
-                    *known = known.max(ceiling);
-                }
             }
-            self.basis.clone_from(&link.basis);
+            let known = self.ceiling.as_ref().map_or(0.0, |(known, _)| *known);
+            if let Some(ceiling) = link.ceiling(BANDWIDTH).filter(|ceiling| *ceiling >= known) {
+                self.ceiling = Some((ceiling, link.basis.clone()));
+            }
             self.placement.clone_from(placement);
             self.measured += 1;
             self.verified += usize::from(*verification == Verification::Passed);
@@ -270,12 +270,6 @@ impl Pooled {
     /// A number of it by name.
     pub(super) fn figure(&self, name: &str) -> Option<Figure> {
         Figure::of(self.samples.get(name)?.clone())
-    }
-
-    /// What the link in use carries for that number, in GB/s, and what that rests on.
-    pub(super) fn ceiling(&self, name: &str) -> Option<(f64, String)> {
-        let ceiling = self.ceilings.get(name)?;
-        Some((*ceiling, self.basis.clone()))
     }
 
     /// Where it comes from.

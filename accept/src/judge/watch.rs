@@ -7,6 +7,7 @@ use topology::PcieLink;
 
 use super::judging::{Judging, Piece, seen, seen_times};
 use super::readings::{Readings, Value};
+use super::three_way::Figure;
 use crate::checks::Group;
 use crate::plural::plural;
 use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Side, Subject, Verdict};
@@ -112,7 +113,6 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
             good: Side::AtMost,
             fail: Some(f64::from(allowed)),
             unit: "changes".to_owned(),
-            basis: "of width at any time, of speed at 1 GB/s or more".to_owned(),
             source: judging.profile.link.source.clone(),
             ..Limit::default()
         };
@@ -188,7 +188,7 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             return judging.skip(KIND, label, ReasonCode::Unreadable);
         };
         let limit = judging.row(KIND, None);
-        let limit = limit.map(|row| Limit::of(row, "below the temperature of slowdown"));
+        let limit = limit.map(Limit::of);
         let below = |line: Option<f64>| line.is_some_and(|line| f64::from(*least) < line);
         let (verdict, code) = match &limit {
             Some(limit) if below(limit.fail) => (Verdict::Fail, ReasonCode::BeyondLimit),
@@ -196,16 +196,14 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
             _ => (Verdict::Pass, ReasonCode::AsExpected),
         };
         // The least of all readings has no interval.
-        let evidence = Evidence::Measured {
-            what: "least margin below the temperature of slowdown".to_owned(),
+        let least = Figure {
             value: f64::from(*least),
-            unit: "degC".to_owned(),
+            ends: None,
             n: margins.len(),
-            low: None,
-            high: None,
             samples: vec![],
-            source: SOURCE.to_owned(),
         };
+        let what = "least margin below the temperature of slowdown";
+        let evidence = least.evidence(what, "degC", SOURCE);
         let at = nearest.temperature_c;
         let at = at.map(|at| seen("temperature", format!("{at} degC"), None, SOURCE));
         let came = (verdict, code, String::new());
@@ -272,7 +270,7 @@ fn repaired(
     Some(Piece {
         came,
         detail: String::new(),
-        limit: row.map(|row| Limit::of(row, "over the life of the device")),
+        limit: row.map(Limit::of),
         evidence: Evidence::Counted {
             what: format!("{key} of {label}"),
             before: Some(before),

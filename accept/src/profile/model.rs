@@ -2,6 +2,8 @@
 //!
 //! Every table refuses keys that it does not know. What a file extends is joined in `load`, and what its values must be is checked there.
 
+use std::fmt;
+
 use program::command_line::nearest;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -235,30 +237,14 @@ pub(crate) enum LimitUnit {
     Celsius,
 }
 
-impl Expected {
-    /// As in a profile.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Staged => "staged",
-            Self::Forbidden => "forbidden",
-        }
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
-impl LimitUnit {
-    /// As in a profile.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::OfCeiling => "of_ceiling",
-            Self::Ratio => "ratio",
-            Self::GbPerS => "GB/s",
-            Self::Microseconds => "us",
-            Self::Milliseconds => "ms",
-            Self::Events => "events",
-            Self::EventsPerHour => "events/h",
-            Self::Repairs => "repairs",
-            Self::Celsius => "degC",
-        }
+impl fmt::Display for LimitUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }

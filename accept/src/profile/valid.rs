@@ -116,7 +116,7 @@ fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
     match () {
         () if !figures.contains(&of) => Err(format!("`of` is one of {figures:?}")),
         () if !units.contains(&row.unit) => {
-            let words: Vec<&str> = units.iter().map(|unit| unit.word()).collect();
+            let words: Vec<String> = units.iter().map(ToString::to_string).collect();
             Err(format!("`unit` is one of {words:?}"))
         }
         () if row.good != good_side(row) => Err("good lies on the other side".to_owned()),

@@ -67,16 +67,6 @@ impl BoxVerdict {
         }
     }
 
-    /// As it is written in files.
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::AcceptedWithWarnings => "accepted_with_warnings",
-            Self::Rejected => "rejected",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-
     /// As a reader reads it.
     #[must_use]
     pub(crate) fn words(self) -> &'static str {

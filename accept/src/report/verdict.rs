@@ -2,6 +2,8 @@
 //!
 //! What is measured and where its limit lies is not known here.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// What a check came to.
@@ -30,16 +32,11 @@ impl Verdict {
             Self::Pass | Self::Skip => 0,
         }
     }
+}
 
-    /// As it is written in files and tables.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-            Self::Inconclusive => "inconclusive",
-            Self::Skip => "skip",
-        }
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

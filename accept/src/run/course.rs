@@ -27,7 +27,6 @@ impl Run<'_> {
         let key = Key::of(&scene.links, program.as_deref(), boot);
         let mut report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
         report.program_sha256 = program;
-        report.simulated.clone_from(&scene.record.header.simulated);
         report.devices = machine::devices(&scene.links.devices);
         report.notes = notes(scene.is_simulated());
         let (mut journal, entries) = Journal::open(folder.path())?;

@@ -55,7 +55,7 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
     Plan {
         schema: 2,
         profile: &profile.name,
-        level: args.level.word(),
+        level: args.level,
         simulated: args.on.sim.as_deref(),
         names: &matches.names,
         count: matches.count,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use boxfile::BoxFile;
 use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
-use record::exit;
+use record::{Simulated, exit};
 use runner::Interrupt;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::{journal, matching, scene, write};
 use crate::baseline::Baseline;
 use crate::checks::KINDS;
-use crate::cli::RunArgs;
+use crate::cli::{Level, RunArgs};
 use crate::documents;
 use crate::findings::{Findings, Missing};
 use crate::judge::judge;
@@ -41,7 +41,7 @@ const NO_GRAPHS: &str = "collectives inside captured graphs: --level standard";
 #[derive(Debug, Serialize)]
 struct Settings<'a> {
     profile: &'a str,
-    level: &'a str,
+    level: Level,
     duration: Option<f64>,
     gpus: &'a str,
     backend: Option<&'a str>,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     documents::check(&args.forms, args.resume.as_deref()).map_err(Stop::Usage)?;
     let settings = Settings {
         profile: &loaded.sha256,
-        level: args.level.word(),
+        level: args.level,
         duration: args.duration.map(|time| time.as_secs_f64()),
         gpus: &args.on.gpus,
         backend: args.on.backend.as_deref(),
@@ -85,6 +85,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
         show,
         loaded: &loaded,
         matches,
+        simulated: simulated.map(|box_name| Simulated { box_name }),
         baseline: baseline.as_ref(),
         interrupt,
         begun: Instant::now(),
@@ -116,6 +117,7 @@ pub(super) struct Run<'a> {
     pub(super) show: Show,
     pub(super) loaded: &'a Loaded,
     pub(super) matches: &'a Match,
+    simulated: Option<Simulated>,
     pub(super) baseline: Option<&'a Baseline>,
     pub(super) interrupt: &'a Interrupt,
     pub(super) begun: Instant,
@@ -208,7 +210,7 @@ impl Run<'_> {
             program: env!("CARGO_PKG_NAME").to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             program_sha256: None,
-            simulated: None,
+            simulated: self.simulated.clone(),
             started: self.started.clone(),
             took_s: 0.0,
             status: RunStatus::Broken,
@@ -221,7 +223,7 @@ impl Run<'_> {
                 shipped: self.loaded.shipped,
                 baseline_sha256: baseline,
             },
-            level: self.args.level.word().to_owned(),
+            level: self.args.level.to_string(),
             node: Node {
                 label: self.args.label.clone(),
                 ..node

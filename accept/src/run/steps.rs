@@ -61,7 +61,7 @@ const LOAD: &str = "soak-load-";
 pub(crate) struct Plan<'a> {
     pub(crate) schema: u32,
     pub(crate) profile: &'a str,
-    pub(crate) level: &'static str,
+    pub(crate) level: Level,
     pub(crate) simulated: Option<&'a str>,
     pub(crate) names: &'a [String],
     pub(crate) count: usize,
@@ -133,7 +133,9 @@ pub(crate) const INVENTORY_S: f64 = 6.0;
 /// Why a group has no step in this run; `None` where it has one.
 pub(crate) fn left_out(bench: &Bench<'_>, group: Group) -> Option<ReasonCode> {
     let args = bench.args;
-    let mut kinds = KINDS.iter().filter(|kind| kind.group == group);
+    // The data of all groups is compared, with or without one of them.
+    let kinds = KINDS.iter().filter(|kind| kind.group == group);
+    let mut kinds = kinds.filter(|kind| kind.key != "data");
     let is_excluded = kinds.all(|kind| args.exclude.iter().any(|key| key == kind.key));
     let is_left_out = match group {
         _ if is_excluded => true,
