@@ -6,8 +6,9 @@ use crate::plan::StopReason;
 use crate::serve_finding::ServeFinding;
 
 /// A caveat about a number or a whole record.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Caveat {
     /// Another process holds memory on a device or runs on it.
     DeviceBusy {
@@ -43,6 +44,7 @@ pub enum Caveat {
         n: usize,
     },
     /// The link got narrower or slower while it was measured.
+    #[strum(serialize = "link-downshifted")]
     LinkNarrowed {
         /// The device's label.
         device: String,
@@ -52,6 +54,7 @@ pub enum Caveat {
         to: String,
     },
     /// The link is narrower or slower than device and slot could be.
+    #[strum(serialize = "link-below-slot")]
     LinkBelowMaximum {
         /// The device's label.
         device: String,
@@ -61,6 +64,7 @@ pub enum Caveat {
         maximum: String,
     },
     /// The maximum payload size could not be read, so the ceiling assumes one.
+    #[strum(serialize = "payload-assumed")]
     PayloadSizeAssumed {
         /// Label of the device, or of several, with commas.
         device: String,
@@ -85,6 +89,7 @@ pub enum Caveat {
         overlapped: f64,
     },
     /// No GPU driver answered and no GPU was seen, so host memory was measured.
+    #[strum(serialize = "no-gpu-driver")]
     NoDriver {
         /// Why, for each backend: its name, a colon and the reason.
         reasons: Vec<String>,
@@ -228,26 +233,9 @@ impl Caveat {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::DeviceBusy { .. } => "device-busy",
-            Self::NoGate => "no-gate",
-            Self::CacheResident { .. } => "cache-resident",
-            Self::WideInterval { .. } => "wide-interval",
-            Self::Outliers { .. } => "outliers",
-            Self::LinkNarrowed { .. } => "link-downshifted",
-            Self::LinkBelowMaximum { .. } => "link-below-slot",
-            Self::PayloadSizeAssumed { .. } => "payload-assumed",
-            Self::PlacementUnproven { .. } => "placement-unproven",
-            Self::NotBound { .. } => "not-bound",
-            Self::PartlyAlone { .. } => "partly-alone",
-            Self::NoDriver { .. } => "no-gpu-driver",
-            Self::AboveCeiling { .. } => "above-ceiling",
-            Self::PeerSignature { .. } => "peer-signature",
-            Self::KernelsStaged { .. } => "kernels-staged",
-            Self::SharedCpu { .. } => "shared-cpu",
-            Self::RecordFull { .. } => "record-full",
             Self::Serve { finding } => finding.code(),
             Self::Condition { condition, .. } => condition.code(),
-            Self::Note { .. } => "note",
+            of => of.into(),
         }
     }
 }

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::request_error::RequestErrorKind;
 
 /// A thing to know before a number of a serving benchmark is believed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "found", rename_all = "snake_case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ServeFinding {
     /// Requests failed; they are in no latency.
     RequestsFailed {
@@ -69,6 +70,7 @@ pub enum ServeFinding {
         of: usize,
     },
     /// The server took prompts from its cache.
+    #[strum(serialize = "prefix-cache-hit")]
     PrefixCacheHits {
         /// Tokens from the cache.
         cached: u64,
@@ -186,6 +188,7 @@ pub enum ServeFinding {
         ours_ms: f64,
     },
     /// The server put requests back, its cache being full.
+    #[strum(serialize = "requests-preempted")]
     Preempted {
         /// How often.
         times: f64,
@@ -220,36 +223,6 @@ impl ServeFinding {
     /// Its stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::RequestsFailed { .. } => "requests-failed",
-            Self::WarmupFailed { .. } => "warmup-failed",
-            Self::BatchNotReached { .. } => "batch-not-reached",
-            Self::OutputLengthDiffers { .. } => "output-length-differs",
-            Self::PromptLengthDiffers { .. } => "prompt-length-differs",
-            Self::TokensByChunks { .. } => "tokens-by-chunks",
-            Self::SeveralTokensPerChunk { .. } => "several-tokens-per-chunk",
-            Self::FewerTokensThanChunks { .. } => "fewer-tokens-than-chunks",
-            Self::PrefixCacheHits { .. } => "prefix-cache-hit",
-            Self::ColdStart { .. } => "cold-start",
-            Self::MoreRequestsThanSlots { .. } => "more-requests-than-slots",
-            Self::ServerSimulated { .. } => "server-simulated",
-            Self::ModelDiffers { .. } => "model-differs",
-            Self::MixedSteps { .. } => "mixed-steps",
-            Self::RateNotSustained { .. } => "rate-not-sustained",
-            Self::ClientLate { .. } => "client-late",
-            Self::ClientStalled { .. } => "client-stalled",
-            Self::RequestsResent { .. } => "requests-resent",
-            Self::OthersPrompts { .. } => "others-prompts",
-            Self::CountersRestarted => "counters-restarted",
-            Self::CountersDropped => "counters-dropped",
-            Self::ServerShared { .. } => "server-shared",
-            Self::SeveralServers { .. } => "several-servers",
-            Self::TtftDiffers { .. } => "ttft-differs",
-            Self::ItlDiffers { .. } => "itl-differs",
-            Self::Preempted { .. } => "requests-preempted",
-            Self::TokenizerUnused => "tokenizer-unused",
-            Self::CertificateUnchecked => "certificate-unchecked",
-            Self::PromptsRepeat { .. } => "prompts-repeat",
-        }
+        self.into()
     }
 }
