@@ -21,4 +21,4 @@ pub use dialect::{
 pub use kv::KvShape;
 pub use link::{LinkLaw, Transfer};
 pub use paper::{Figures, Paper, StepAt, wait};
-pub use ratio::{Aggregated, Arm, Capacity, Limit, Limits, Plan, Slo, Verdict, judge, solve};
+pub use ratio::{Arm, Capacity, Limit, Plan, Slo, Verdict, judge, solve};

@@ -3,9 +3,7 @@
 //! Whoever asks knows what a prompt and a decode step take. Prompts come at random and one after the other through a prefill engine, so
 //! that they wait as in a queue of one server with a fixed time of service; its tail is taken as exponential.
 
-use crate::ratio::{
-    Aggregated, Capacity, DECODE_SHARE, Limit, Limits, PREFILL_SHARE, Plan, Slo, solve,
-};
+use crate::ratio::{Capacity, DECODE_SHARE, Limit, PREFILL_SHARE, Plan, Slo, solve};
 
 /// The part of waiting times that a 99th percentile leaves out.
 const TAIL: f64 = 0.01;
@@ -114,7 +112,8 @@ fn largest(most: f64, is_allowed: impl Fn(f64) -> bool) -> f64 {
 
 impl Paper {
     /// The most sequences that an engine holds.
-    fn most(&self) -> f64 {
+    #[must_use]
+    pub fn most(&self) -> f64 {
         self.steps.last().map_or(1.0, |step| step.batch)
     }
 
@@ -172,11 +171,7 @@ impl Paper {
     /// The numbers of engines that serve most on so many GPUs; `None` where there is no room for one of each.
     #[must_use]
     pub fn best(&self, slo: &Slo, gpus: u32) -> Option<(Plan, Figures)> {
-        let limits = Limits {
-            gpus,
-            is_exact: false,
-        };
-        let plan = solve(&self.capacity(slo), &limits)?;
+        let plan = solve(&self.capacity(slo), gpus, false)?;
         Some((plan, self.figures(&plan)))
     }
 
@@ -202,7 +197,7 @@ impl Paper {
 
     /// Aggregated engines with chunked prefill on so many GPUs at their largest load.
     #[must_use]
-    pub fn aggregated(&self, slo: &Slo, gpus: u32) -> (Aggregated, Figures) {
+    pub fn aggregated(&self, slo: &Slo, gpus: u32) -> Figures {
         let engines = f64::from(gpus / self.decode_gpus.max(1));
         let at = |batch: f64| {
             let tpot_s = self.step(batch, |step| step.mixed_s);
@@ -237,11 +232,6 @@ impl Paper {
                 && figures.itl_p99_s <= slo.itl_p99_s
                 && figures.ttft_p99_s() <= slo.ttft_s
         });
-        let figures = at(batch);
-        let one = Aggregated {
-            per_s: figures.requests_per_s / engines,
-            gpus: self.decode_gpus,
-        };
-        (one, figures)
+        at(batch)
     }
 }

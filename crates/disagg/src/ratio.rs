@@ -28,15 +28,6 @@ pub struct Capacity {
     pub decode_gpus: u32,
 }
 
-/// What there is to divide.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
-    /// GPUs at most.
-    pub gpus: u32,
-    /// Whether rates are taken as they are, without the shares that are kept back for uneven arrivals.
-    pub is_exact: bool,
-}
-
 /// So many engines of each kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
@@ -74,15 +65,6 @@ impl Limit {
     pub fn code(self) -> &'static str {
         self.into()
     }
-}
-
-/// An aggregated engine with chunked prefill, on the same kind of GPU.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Aggregated {
-    /// Requests a second of one engine within the limits of latency.
-    pub per_s: f64,
-    /// Its GPUs.
-    pub gpus: u32,
 }
 
 /// Whether to split.
@@ -180,14 +162,14 @@ impl Capacity {
 }
 
 /// The numbers of engines that serve the most requests on these GPUs, of equals those with the fewest GPUs. `None` where there is no
-/// room for one of each.
+/// room for one of each. Exact rates are taken as they are, without the shares that are kept back for uneven arrivals.
 #[must_use]
-pub fn solve(capacity: &Capacity, limits: &Limits) -> Option<Plan> {
+pub fn solve(capacity: &Capacity, gpus: u32, is_exact: bool) -> Option<Plan> {
     let mut best: Option<Plan> = None;
     let (p, d) = (capacity.prefill_gpus.max(1), capacity.decode_gpus.max(1));
-    for prefill in 1..=limits.gpus / p {
-        for decode in 1..=(limits.gpus - prefill * p) / d {
-            let plan = capacity.plan(prefill, decode, limits.is_exact);
+    for prefill in 1..=gpus / p {
+        for decode in 1..=(gpus - prefill * p) / d {
+            let plan = capacity.plan(prefill, decode, is_exact);
             let is_better = |best: &Plan| {
                 plan.per_s > best.per_s * (1.0 + 1e-9)
                     || (plan.per_s >= best.per_s * (1.0 - 1e-9) && plan.gpus < best.gpus)
@@ -201,12 +183,11 @@ pub fn solve(capacity: &Capacity, limits: &Limits) -> Option<Plan> {
 }
 
 impl Plan {
-    /// Whether this is worth more than aggregated engines on all of the GPUs that there are.
+    /// Whether this is worth more than aggregated engines that serve so many requests a second on as many GPUs.
     #[must_use]
-    pub fn verdict(&self, aggregated: &Aggregated, gpus: u32) -> Verdict {
-        let engines = f64::from(gpus / aggregated.gpus.max(1));
-        let gain = self.per_s / (engines * aggregated.per_s);
-        match (self.per_s > 0.0, aggregated.per_s > 0.0) {
+    pub fn verdict(&self, aggregated_per_s: f64) -> Verdict {
+        let gain = self.per_s / aggregated_per_s;
+        match (self.per_s > 0.0, aggregated_per_s > 0.0) {
             (false, false) => Verdict::Neither,
             (true, false) => Verdict::Split { gain: None },
             (false, true) => Verdict::DoNotSplit { gain: None },

@@ -5,7 +5,7 @@
     reason = "small whole numbers of a simulation"
 )]
 
-use disagg::{Aggregated, Arm, Capacity, Limits, Slo, Verdict, judge, solve};
+use disagg::{Arm, Capacity, Slo, Verdict, judge, solve};
 use stats::SplitMix;
 
 /// Requests a second of so many engines where requests are always waiting: each goes through a prefill engine, the links of both
@@ -75,11 +75,7 @@ fn the_chosen_ratio_is_within_5_percent_of_brute_force_in_virtual_time() {
             prefill_gpus: between(1.0, 4.9) as u32,
             decode_gpus: between(1.0, 4.9) as u32,
         };
-        let limits = Limits {
-            gpus,
-            is_exact: true,
-        };
-        let plan = solve(&capacity, &limits).unwrap();
+        let plan = solve(&capacity, gpus, true).unwrap();
         let mut best = 0.0_f64;
         for x in 1..=gpus {
             for y in 1..=gpus {
@@ -111,31 +107,19 @@ fn aggregated_engines_win_where_they_serve_more_on_all_gpus() {
         prefill_gpus: 4,
         decode_gpus: 4,
     };
-    let limits = Limits {
-        gpus: 8,
-        is_exact: false,
-    };
-    let plan = solve(&capacity, &limits).unwrap();
+    let plan = solve(&capacity, 8, false).unwrap();
     // min(0.9 * 10, 0.92 * 10).
     assert!((plan.per_s - 9.0).abs() < 1e-9 && plan.limit.code() == "prefill");
-    let one = |per_s| Aggregated { per_s, gpus: 4 };
     // Two of 5.5 are 11: 9 / 11 = 0.82. Two of 4 are 8: 9 / 8 = 1.125.
     assert!(
-        matches!(plan.verdict(&one(5.5), 8), Verdict::DoNotSplit { gain: Some(g) } if (g - 9.0 / 11.0).abs() < 1e-9)
+        matches!(plan.verdict(11.0), Verdict::DoNotSplit { gain: Some(g) } if (g - 9.0 / 11.0).abs() < 1e-9)
     );
     assert!(
-        matches!(plan.verdict(&one(4.0), 8), Verdict::Split { gain: Some(g) } if (g - 1.125).abs() < 1e-9)
+        matches!(plan.verdict(8.0), Verdict::Split { gain: Some(g) } if (g - 1.125).abs() < 1e-9)
     );
-    assert!(
-        solve(
-            &capacity,
-            &Limits {
-                gpus: 7,
-                is_exact: true
-            }
-        )
-        .is_none()
-    );
+    // Where one of them serves nothing within the limits there is no ratio.
+    assert_eq!(plan.verdict(0.0), Verdict::Split { gain: None });
+    assert!(solve(&capacity, 7, true).is_none());
 }
 
 /// Qwen2.5-7B-Instruct-GPTQ-Int4 on two servers of A10, SGLang with Mooncake (sglang-benchmark-results-v1.md): requests a second are

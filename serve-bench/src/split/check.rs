@@ -133,20 +133,11 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
 }
 
 fn document(checked: &[Checked]) -> Document {
-    const CODES: [(&str, &str); 4] = [
-        (
-            "rate-not-sustained",
-            "the rate was offered in a burst and not served",
-        ),
-        ("waited-for-slots", "requests waited until others had ended"),
-        (
-            "slo-by-mean",
-            "the mean keeps the limit of TTFT, the 99th percentile does not",
-        ),
-        (
-            "prefill-beyond-peak",
-            "prompts need more operations a second than the GPUs do",
-        ),
+    const CODES: [&str; 4] = [
+        "rate-not-sustained",
+        "waited-for-slots",
+        "slo-by-mean",
+        "prefill-beyond-peak",
     ];
     let having = |code| {
         checked
@@ -157,9 +148,9 @@ fn document(checked: &[Checked]) -> Document {
     let all = checked.len();
     let findings: Vec<Item> = CODES
         .into_iter()
-        .filter(|(code, _)| having(code) > 0)
-        .map(|(code, words)| {
-            let text = format!("{} of {all}: {words}", having(code));
+        .filter(|code| having(code) > 0)
+        .map(|code| {
+            let text = format!("{} of {all}: {}", having(code), view::codes::line(code));
             Item::of(Tone::Bad, text).coded(code)
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ::explain::{PredictError, PredictInputs, Predicted, Range, predict};
+use ::explain::{PredictError, PredictInputs, Range, predict};
 use disagg::{Figures, KvShape, Limit, LinkLaw, Paper, Plan, Slo, StepAt, Verdict};
 use program::command_line::time;
 use serde::Serialize;
@@ -21,7 +21,7 @@ const BLOCK_TOKENS: u32 = 16;
 pub(crate) struct PaperArgs {
     /// Prefill and decode engines of their own, such as 1P1D, beside aggregated engines on as many GPUs; --tp is the size of each, or
     /// of prefill and of decode engines.
-    #[arg(long, value_name = "xPyD", requires = "tp", value_parser = engines)]
+    #[arg(long, value_name = "xPyD", requires = "tp", conflicts_with_all = ["batch", "tp1", "half"], value_parser = engines)]
     pub(crate) split: Option<(u32, u32)>,
     /// With --split: limit of the 99th percentile of TTFT, such as 5s.
     #[arg(long, value_name = "TIME", requires = "split", value_parser = time)]
@@ -87,17 +87,6 @@ pub(crate) struct OnPaper {
     pub(super) decided: Verdict,
 }
 
-/// What a model takes at each size, before a quantile is chosen.
-struct Predictions {
-    prefill: Predicted,
-    /// At each batch.
-    decode: Vec<(u32, Predicted)>,
-    chunks: f64,
-    transfer_s: f64,
-    full: Limit,
-    output_tokens: f64,
-}
-
 /// Predicts prefill engines of the first size and decode engines of the last.
 ///
 /// # Errors
@@ -109,84 +98,37 @@ pub(crate) fn on_paper(
     inputs: &PredictInputs,
     seed: u64,
 ) -> Result<OnPaper, PredictError> {
-    let at = |tp: u32, batch: u32| {
-        let inputs = PredictInputs {
-            sizes: vec![tp],
-            batch,
-            ..inputs.clone()
-        };
-        let mut prediction = predict(&inputs, seed, DRAWS)?;
-        let size = prediction.sizes.pop();
-        let size = size.ok_or_else(|| PredictError::Lacks(format!("a prediction of TP{tp}")))?;
-        Ok::<_, PredictError>((prediction.simulated, size))
-    };
-    let [prefill_tp, decode_tp] = sizes;
-    let (simulated, prefill) = at(prefill_tp, 1)?;
-    let (_, one) = at(decode_tp, 1)?;
-    let engine = inputs.base.engines.iter().find(|of| of.tp == decode_tp);
-    let engine = engine.ok_or_else(|| PredictError::Lacks("the engine".to_owned()))?;
-    let slots = engine.max_num_seqs.unwrap_or(SEQUENCES);
-    let holds = one.cache_holds.unwrap_or(slots);
-    let most = slots.min(holds).max(1);
-    let mut decode = vec![(1, one)];
-    let batches = std::iter::successors(Some(2_u32), |batch| Some(batch * 2));
-    let batches = batches.take_while(|batch| *batch < most).chain([most]);
-    for batch in batches.filter(|batch| *batch > 1) {
-        decode.push((batch, at(decode_tp, batch)?.1));
-    }
-    let shape = KvShape::of(&inputs.base.model, BLOCK_TOKENS);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens of a prompt"
-    )]
-    let tokens = inputs.input_tokens.ceil() as u32;
-    #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
-    let pieces = shape.descriptors(tokens, true) as f64;
-    let bytes = shape.sent_bytes(tokens, prefill_tp.max(decode_tp));
-    let predictions = Predictions {
-        prefill,
-        decode,
-        chunks: (inputs.input_tokens / f64::from(engine.max_batched_tokens)).ceil(),
-        transfer_s: args.kv_link.seconds(bytes, pieces),
-        full: match holds < slots {
-            true => Limit::DecodeKv,
-            false => Limit::DecodeSlots,
-        },
-        output_tokens: inputs.output_tokens,
-    };
+    let (papers, simulated) = papers(args.kv_link, sizes, inputs, seed)?;
     let limit = |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
     let slo = Slo {
         ttft_s: limit(args.ttft),
         tpot_s: limit(args.tpot),
         itl_p99_s: limit(args.itl),
     };
-    let gpus = x * prefill_tp + y * decode_tp;
-    let papers = [
-        predictions.paper(sizes, |range| range.low),
-        predictions.paper(sizes, |range| range.mid),
-        predictions.paper(sizes, |range| range.high),
-    ];
+    let gpus = x * sizes[0] + y * sizes[1];
     let split = |paper: &Paper| paper.split(&slo, x, y);
     let best = |paper: &Paper| paper.best(&slo, gpus).unwrap_or_else(|| split(paper));
-    let apart = |(plan, figures): (Plan, Figures)| Arrangement {
-        prefill: Some(plan.prefill),
-        decode: plan.decode,
-        gpus: plan.gpus,
-        limit: plan.limit.code(),
-        requests_per_s: range(papers.each_ref().map(|paper| {
-            let (plan, _) = paper.split(&slo, plan.prefill, plan.decode);
-            plan.per_s
-        })),
+    let row = |prefill, decode, limit, rates, figures: Figures| Arrangement {
+        prefill,
+        decode,
+        gpus: prefill.unwrap_or(0) * sizes[0] + decode * sizes[1],
+        limit,
+        requests_per_s: range(rates),
         ttft_s: figures.ttft_s(),
         ttft_p99_s: figures.ttft_p99_s(),
         figures,
     };
+    let apart = |(plan, figures): (Plan, Figures)| {
+        let (x, y) = (plan.prefill, plan.decode);
+        let rates = papers
+            .each_ref()
+            .map(|paper| paper.split(&slo, x, y).0.per_s);
+        row(Some(x), y, plan.limit.code(), rates, figures)
+    };
     let together = papers.each_ref().map(|paper| paper.aggregated(&slo, gpus));
-    let [_, (aggregated, figures), _] = together;
-    let (plan, _) = split(&papers[1]);
-    let ratio = [0, 1, 2].map(|of| split(&papers[of]).0.per_s / together[of].1.requests_per_s);
-    let verdict = plan.verdict(&aggregated, gpus);
+    let rates = together.map(|figures| figures.requests_per_s);
+    let ratio = [0, 1, 2].map(|of| split(&papers[of]).0.per_s / rates[of]);
+    let decided = split(&papers[1]).0.verdict(rates[1]);
     Ok(OnPaper {
         schema: 1,
         simulated,
@@ -195,22 +137,13 @@ pub(crate) fn on_paper(
         tp: sizes,
         input_tokens: inputs.input_tokens,
         output_tokens: inputs.output_tokens,
-        sequences: f64::from(most),
+        sequences: papers[1].most(),
         asked: apart(split(&papers[1])),
         best: apart(best(&papers[1])),
-        aggregated: Arrangement {
-            prefill: None,
-            decode: gpus / decode_tp,
-            gpus: gpus / decode_tp * decode_tp,
-            limit: "",
-            requests_per_s: range(together.map(|(_, figures)| figures.requests_per_s)),
-            ttft_s: figures.ttft_s(),
-            ttft_p99_s: figures.ttft_p99_s(),
-            figures,
-        },
-        verdict: verdict.code(),
-        over_aggregated: verdict.gain().map(|_| range(ratio)),
-        decided: verdict,
+        aggregated: row(None, gpus / sizes[1], "", rates, together[1]),
+        verdict: decided.code(),
+        over_aggregated: decided.gain().map(|_| range(ratio)),
+        decided,
         draws: DRAWS,
     })
 }
@@ -224,24 +157,73 @@ fn range(of: [f64; 3]) -> Range {
     }
 }
 
-impl Predictions {
-    /// With one quantile of all times.
-    fn paper(&self, [prefill_gpus, decode_gpus]: [u32; 2], of: fn(&Range) -> f64) -> Paper {
-        let steps = self.decode.iter().map(|(batch, size)| StepAt {
+/// What requests take with fast, middling and slow steps, and the simulated machine.
+fn papers(
+    link: LinkLaw,
+    [prefill_gpus, decode_gpus]: [u32; 2],
+    inputs: &PredictInputs,
+    seed: u64,
+) -> Result<([Paper; 3], Option<String>), PredictError> {
+    let at = |tp: u32, batch: u32| {
+        let inputs = PredictInputs {
+            sizes: vec![tp],
+            batch,
+            ..inputs.clone()
+        };
+        let mut prediction = predict(&inputs, seed, DRAWS)?;
+        let size = prediction.sizes.pop();
+        let size = size.ok_or_else(|| PredictError::Lacks(format!("a prediction of TP{tp}")))?;
+        Ok::<_, PredictError>((prediction.simulated, size))
+    };
+    let (simulated, prefill) = at(prefill_gpus, 1)?;
+    let (_, one) = at(decode_gpus, 1)?;
+    let engine = inputs.base.engines.iter().find(|of| of.tp == decode_gpus);
+    let engine = engine.ok_or_else(|| PredictError::Lacks("the engine".to_owned()))?;
+    let slots = engine.max_num_seqs.unwrap_or(SEQUENCES);
+    let holds = one.cache_holds.unwrap_or(slots);
+    let most = slots.min(holds).max(1);
+    let mut decode = vec![(1, one)];
+    let batches = std::iter::successors(Some(2_u32), |batch| Some(batch * 2));
+    let batches = batches.take_while(|batch| *batch < most).chain([most]);
+    for batch in batches.filter(|batch| *batch > 1) {
+        decode.push((batch, at(decode_gpus, batch)?.1));
+    }
+    let shape = KvShape::of(&inputs.base.model, BLOCK_TOKENS);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "tokens of a prompt"
+    )]
+    let tokens = inputs.input_tokens.ceil() as u32;
+    #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
+    let pieces = shape.descriptors(tokens, true) as f64;
+    let bytes = shape.sent_bytes(tokens, prefill_gpus.max(decode_gpus));
+    let full = match holds < slots {
+        true => Limit::DecodeKv,
+        false => Limit::DecodeSlots,
+    };
+    let paper = |of: fn(&Range) -> f64| {
+        let steps = decode.iter().map(|(batch, size)| StepAt {
             batch: f64::from(*batch),
             alone_s: of(&size.step) * 1e-3,
             mixed_s: of(&size.serving.tpot) * 1e-3,
         });
         Paper {
-            output_tokens: self.output_tokens,
-            prefill_s: of(&self.prefill.serving.ttft_alone) * 1e-3,
-            beside_s: of(&self.decode[0].1.serving.ttft_alone) * 1e-3,
-            chunks: self.chunks,
-            transfer_s: self.transfer_s,
+            output_tokens: inputs.output_tokens,
+            prefill_s: of(&prefill.serving.ttft_alone) * 1e-3,
+            beside_s: of(&decode[0].1.serving.ttft_alone) * 1e-3,
+            chunks: (inputs.input_tokens / f64::from(engine.max_batched_tokens)).ceil(),
+            transfer_s: link.seconds(bytes, pieces),
             steps: steps.collect(),
-            full: self.full,
+            full,
             prefill_gpus,
             decode_gpus,
         }
-    }
+    };
+    let papers = [
+        paper(|range| range.low),
+        paper(|range| range.mid),
+        paper(|range| range.high),
+    ];
+    Ok((papers, simulated))
 }

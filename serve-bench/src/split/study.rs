@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use clap::Args;
 use disagg::{Arm, Slo, Verdict, judge};
-use import::serve;
+use import::ServeRun;
+use import::serve::{self, Spread};
 use program::command_line::time;
 use program::show::Show;
 use program::{Stop, outputs, say_progress};
@@ -76,12 +77,7 @@ pub(super) struct Measured {
     pub(super) name: &'static str,
     pub(super) gpus: u32,
     pub(super) in_flight: u32,
-    pub(super) n: u64,
-    pub(super) requests_per_s: f64,
-    pub(super) ttft_ms: f64,
-    pub(super) ttft_p99_ms: Option<f64>,
-    pub(super) tpot_ms: Option<f64>,
-    pub(super) itl_p99_ms: Option<f64>,
+    pub(super) run: ServeRun,
 }
 
 /// The answer.
@@ -281,25 +277,16 @@ impl ApartStudy<'_> {
         let args = self.args;
         let read = |name: &'static str, gpus: u32, in_flight: u32| {
             let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
-            let ttft = run
-                .ttft_ms
-                .ok_or_else(|| format!("{name}: no time to first token"))?;
-            let measured = Measured {
+            Ok::<_, String>(Measured {
                 name,
                 gpus,
                 in_flight,
-                n: run.completed,
-                requests_per_s: run.requests_per_s,
-                ttft_ms: ttft.mean,
-                ttft_p99_ms: ttft.p99,
-                tpot_ms: run.tpot_ms.map(|tpot| tpot.mean),
-                itl_p99_ms: run.itl_ms.and_then(|itl| itl.p99),
-            };
-            Ok::<_, String>((measured, run.simulated))
+                run,
+            })
         };
         let gpus = self.split_gpus();
-        let (split, simulated) = read("split", gpus, self.load.concurrency)?;
-        let (prefill_alone, _) = read(
+        let split = read("split", gpus, self.load.concurrency)?;
+        let prefill_alone = read(
             "prefill",
             self.gpus(0, &args.prefill[0]),
             self.load.concurrency,
@@ -311,26 +298,29 @@ impl ApartStudy<'_> {
                 self.aggregated_load(engine).concurrency,
             )
         });
-        let aggregated = aggregated.transpose()?.map(|(measured, _)| measured);
+        let aggregated = aggregated.transpose()?;
         let journal: PathBuf = self.folder.join(JOURNAL);
         let parts = route::read(&journal, true)
             .map_err(|error| format!("{}: {error}", journal.display()))?;
         let parts = parts.ok_or("the router served nothing")?;
         let engines = |of: &[String]| u32::try_from(of.len()).unwrap_or(1);
         let (x, y) = (engines(&args.prefill), engines(&args.decode));
-        let prefill_busy = split.requests_per_s / (f64::from(x) * prefill_alone.requests_per_s);
+        let prefill_busy =
+            split.run.requests_per_s / (f64::from(x) * prefill_alone.run.requests_per_s);
         let sent_s = parts.mean_ms("kv-transfer").map(|ms| ms * 1e-3);
-        let link_busy = sent_s.map(|seconds| split.requests_per_s * seconds / f64::from(x.min(y)));
+        let link_busy =
+            sent_s.map(|seconds| split.run.requests_per_s * seconds / f64::from(x.min(y)));
         let limit = match (prefill_busy, link_busy.unwrap_or(0.0)) {
             (prefill, link) if prefill >= FULL && prefill >= link => "prefill",
             (_, link) if link >= FULL => "link",
             _ => "decode",
         };
+        let high = |of: Option<Spread>| of.map_or(0.0, |of| of.p99.unwrap_or(of.mean) * 1e-3);
         let arm = |of: &Measured| Arm {
-            per_s: of.requests_per_s,
+            per_s: of.run.requests_per_s,
             gpus: of.gpus,
-            ttft_s: of.ttft_p99_ms.unwrap_or(of.ttft_ms) * 1e-3,
-            itl_p99_s: of.itl_p99_ms.unwrap_or(0.0) * 1e-3,
+            ttft_s: high(of.run.ttft_ms),
+            itl_p99_s: high(of.run.itl_ms),
         };
         let limit_of =
             |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
@@ -344,7 +334,7 @@ impl ApartStudy<'_> {
             .map(|of| judge(&arm(&split), &arm(of), &slo));
         Ok(Apart {
             schema: 1,
-            simulated,
+            simulated: split.run.simulated.clone(),
             model: self.model.to_owned(),
             prefill: args.prefill.len(),
             decode: args.decode.len(),

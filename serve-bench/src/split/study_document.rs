@@ -1,9 +1,10 @@
 //! A study of engines apart, as a document.
 
+use import::serve::Spread;
 use view::serve::significant;
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::study::{Apart, Measured};
+use super::study::Apart;
 use super::words;
 
 impl Apart {
@@ -24,7 +25,7 @@ impl Apart {
             self.link_busy
                 .map_or_else(|| "—".to_owned(), |busy| format!("{:.0}", busy * 100.0))
         );
-        let rate = significant(self.split.requests_per_s);
+        let rate = significant(self.split.run.requests_per_s);
         let mut answer = vec![
             verdict,
             format!("{name}: {rate} req/s; limited by {limit}."),
@@ -58,28 +59,20 @@ impl Apart {
         ];
         for row in rows.into_iter().flatten() {
             let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
-            let Measured {
-                gpus,
-                in_flight,
-                n,
-                requests_per_s,
-                ..
-            } = row;
+            let (run, is_split) = (&row.run, row.name == "split");
+            let mean = |of: Option<Spread>| cell(of.map(|of| of.mean));
+            let p99 = |of: Option<Spread>| cell(of.and_then(|of| of.p99));
             table.row([
-                if row.name == "split" {
-                    name.clone()
-                } else {
-                    row.name.to_owned()
-                },
-                gpus.to_string(),
-                in_flight.to_string(),
-                significant(*requests_per_s),
-                significant(requests_per_s / f64::from(*gpus)),
-                significant(row.ttft_ms),
-                cell(row.ttft_p99_ms),
-                cell(row.tpot_ms),
-                cell(row.itl_p99_ms),
-                n.to_string(),
+                if is_split { &name } else { row.name }.to_owned(),
+                row.gpus.to_string(),
+                row.in_flight.to_string(),
+                significant(run.requests_per_s),
+                significant(run.requests_per_s / f64::from(row.gpus)),
+                mean(run.ttft_ms),
+                p99(run.ttft_ms),
+                mean(run.tpot_ms),
+                p99(run.itl_ms),
+                run.completed.to_string(),
             ]);
         }
         let mut sections = vec![Section::new(

@@ -49,14 +49,17 @@ fn a_planted_link_limits_and_aggregated_engines_serve_more() {
         (&sent["n"], &part("prefill")["n"], &apart["parts"]["n"]),
         (&12.into(), &12.into(), &12.into())
     );
-    let rate = apart["split"]["requests_per_s"].as_f64().unwrap();
+    let rate = apart["split"]["run"]["requests_per_s"].as_f64().unwrap();
     assert!((2.0..3.3).contains(&rate), "{apart}");
     assert_eq!(
         (&apart["limit"], &apart["verdict"]),
         (&"link".into(), &"do-not-split".into())
     );
     // The client sees what the router sees.
-    let (client, router) = (&apart["split"]["ttft_ms"], &apart["parts"]["ttft_ms"]);
+    let (client, router) = (
+        &apart["split"]["run"]["ttft_ms"]["mean"],
+        &apart["parts"]["ttft_ms"],
+    );
     let ratio = client.as_f64().unwrap() / router.as_f64().unwrap();
     assert!((ratio - 1.0).abs() < 0.05, "{apart}");
     // Two GPUs with four in flight, one with two.
