@@ -133,6 +133,9 @@ pub(crate) struct Forms {
     /// Write JUnit XML here.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// Write a text file for Prometheus's node_exporter here.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus: Option<PathBuf>,
     /// Write OCP Test & Validation output 2.0 here: JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) ocp: Option<PathBuf>,

@@ -7,7 +7,7 @@ use program::show::Show;
 use record::exit;
 
 use super::shared::redacted;
-use super::{junit, ocp, verdict};
+use super::{junit, ocp, prometheus, verdict};
 use crate::cli::Forms;
 use crate::report::{REPORT_FILE, Report};
 use crate::run::JOURNAL_FILE;
@@ -38,6 +38,7 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
                 "--junit" => junit::junit(&handed_on),
+                "--prometheus" => prometheus::prometheus(&handed_on),
                 _ => ocp::ocp(&handed_on),
             };
             files::write(path, Ok(form))
@@ -55,6 +56,7 @@ fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
     let all = [
         ("--html", &forms.html),
         ("--junit", &forms.junit),
+        ("--prometheus", &forms.prometheus),
         ("--ocp", &forms.ocp),
     ];
     all.into_iter()

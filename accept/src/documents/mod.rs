@@ -1,4 +1,4 @@
-//! What comes out: each result as one document of the crate `view`, and a report as JUnit, OCP's lines and JSON, without identities
+//! What comes out: each result as one document of the crate `view`, and a report as JUnit, Prometheus's text, OCP's lines and JSON, without identities
 //! unless they were asked for. Nothing is judged here.
 
 mod fleet;
@@ -7,6 +7,7 @@ mod junit;
 mod ocp;
 mod plan;
 mod profile;
+mod prometheus;
 mod shared;
 mod tables;
 #[cfg(test)]

@@ -54,10 +54,12 @@ fn an_accepted_machine_fits_on_a_screen_and_a_page() {
 }
 
 #[test]
-fn junit_has_the_verdict_and_each_check() {
+fn junit_and_prometheus_have_the_verdict_and_each_check() {
     let xml = super::junit::junit(&rejected());
     assert_eq!(xml.matches("<failure").count(), 3);
     assert_eq!(xml.matches("<testcase").count(), 5);
+    let prometheus = super::prometheus::prometheus(&rejected());
+    assert_eq!(prometheus.matches("\naccept_check_verdict{").count(), 4);
 }
 
 #[test]

@@ -20,6 +20,12 @@ pub(crate) enum BoxVerdict {
     Inconclusive,
 }
 
+impl std::fmt::Display for BoxVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl BoxVerdict {
     /// The verdict on a box whose checks came to these.
     ///
