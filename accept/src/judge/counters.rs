@@ -51,6 +51,8 @@ pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
     }
     let check = |about: &[String]| {
         let own = rows.iter().filter(|row| row.devices == about);
+        // Of equals the last is the gravest.
+        let own = own.rev();
         let mut pieces: Vec<_> = own.map(|row| counted(judging, row, *over_s)).collect();
         pieces.sort_by_key(|(is_judged, _)| !is_judged);
         let about = about.to_vec();

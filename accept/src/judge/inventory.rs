@@ -57,8 +57,7 @@ fn devices(judging: &Judging<'_>, matches: &Match, first: &Device) -> Check {
         seen("devices", is, expected, &first.source),
         found.iter().map(one),
     );
-    let about = ["devices".to_owned()];
-    judging.judged(KIND, about, (verdict, code, String::new()), None, evidence)
+    judging.noted(KIND, "devices", (verdict, code), evidence)
 }
 
 /// Whether a device has the name that a profile gives, of which a star stands for any end.

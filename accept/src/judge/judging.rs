@@ -134,16 +134,22 @@ impl<'a> Judging<'a> {
         }
     }
 
+    /// A check of what was seen, which says all.
+    pub(super) fn noted(
+        &self,
+        kind: &str,
+        about: &str,
+        (verdict, code): (Verdict, ReasonCode),
+        seen: Seen,
+    ) -> Check {
+        let came = (verdict, code, String::new());
+        self.judged(kind, [about.to_owned()], came, None, seen)
+    }
+
     /// A check that found what was expected.
     pub(super) fn pass(&self, kind: &str, about: &str, evidence: Evidence) -> Check {
-        let came = (Verdict::Pass, ReasonCode::AsExpected, String::new());
-        self.judged(
-            kind,
-            [about.to_owned()],
-            came,
-            None,
-            Seen::new(evidence, []),
-        )
+        let came = (Verdict::Pass, ReasonCode::AsExpected);
+        self.noted(kind, about, came, Seen::new(evidence, []))
     }
 
     /// A check that found a fault.
@@ -154,14 +160,7 @@ impl<'a> Judging<'a> {
         code: ReasonCode,
         evidence: Evidence,
     ) -> Check {
-        let came = (Verdict::Fail, code, String::new());
-        self.judged(
-            kind,
-            [about.to_owned()],
-            came,
-            None,
-            Seen::new(evidence, []),
-        )
+        self.noted(kind, about, (Verdict::Fail, code), Seen::new(evidence, []))
     }
 
     /// A check that could not look.

@@ -70,8 +70,7 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
     match (verdict, &evidence[..]) {
         (Some((verdict, code)), [first, rest @ ..]) => {
             let seen = Seen::new(first.clone(), rest.to_vec());
-            let came = (verdict, code, String::new());
-            judging.judged(KIND, [label.clone()], came, None, seen)
+            judging.noted(KIND, label, (verdict, code), seen)
         }
         _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unreadable),
         _ => {

@@ -170,9 +170,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
             Some(verdict) => (verdict, ReasonCode::Throttled),
             None => (Verdict::Pass, ReasonCode::AsExpected),
         };
-        let came = (verdict, code, String::new());
-        let seen = Seen::new(evidence, []);
-        judging.judged(KIND, [label.to_owned()], came, None, seen)
+        judging.noted(KIND, label, (verdict, code), Seen::new(evidence, []))
     })
 }
 
