@@ -42,9 +42,6 @@ pub(super) struct Test {
     /// Ranks by the list of devices, or none.
     pub(super) ranks: Option<u32>,
     pub(super) mode: Option<CallMode>,
-    pub(super) rotates: bool,
-    pub(super) engine: Option<String>,
-    pub(super) arm: Option<String>,
     pub(super) rows: Vec<Row>,
 }
 
@@ -306,7 +303,7 @@ impl Test {
                 over_launches: false,
                 samples: Vec::new(),
                 clock: None,
-                library: Some("nccl".to_owned()).filter(|_| self.engine.is_none()),
+                library: Some("nccl".to_owned()),
             });
         }
     }
@@ -326,13 +323,9 @@ impl Test {
             ranks,
             mode: self.mode.or(Some(CallMode::BackToBack)),
             placement,
-            cache: if self.rotates {
-                BufferCache::Rotate
-            } else {
-                BufferCache::Hot
-            },
-            engine: self.engine.clone(),
-            arm: self.arm.clone(),
+            cache: BufferCache::Hot,
+            engine: None,
+            arm: None,
         }
     }
 }

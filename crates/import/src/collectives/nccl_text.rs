@@ -10,10 +10,7 @@ use record::CollectiveKind;
 use record::control;
 
 /// What stands where nothing was measured or compared.
-pub const ABSENT: &str = "N/A";
-
-/// How the lines begin in which our own text of this form says what nccl-tests has no word for.
-pub const OURS: &str = "# tplens ";
+const ABSENT: &str = "N/A";
 
 /// Whether a header row of nccl-tests is in the text.
 pub(super) fn is_one(text: &str) -> bool {
@@ -80,9 +77,7 @@ impl Reading {
     fn line(&mut self, line: &str, number: usize, is_last: bool) {
         let words: Vec<&str> = line.trim_start_matches('#').split_whitespace().collect();
         let bytes = |label: &str| after(line, label)?.parse().ok();
-        if let Some(said) = line.strip_prefix(OURS) {
-            self.ours(said);
-        } else if let Some(columns) = Columns::of(line) {
+        if let Some(columns) = Columns::of(line) {
             self.next_test();
             self.columns = Some(columns);
         } else if let Some(program) = after(line, "Collective test starting:") {
@@ -180,31 +175,6 @@ impl Reading {
             bytes_per_rank,
             detail,
         });
-    }
-
-    /// What a line of our own says, such as `mode: host_synced`.
-    fn ours(&mut self, said: &str) {
-        let Some((key, value)) = said.split_once(": ") else {
-            return;
-        };
-        let value = control::replaced(value.trim());
-        match key {
-            "made by" => self.file.made_by = value,
-            "simulated" => self.file.simulated = Some(value),
-            "library" => self.file.library = Some(value),
-            "mode" => {
-                self.test.mode = CallMode::ALL
-                    .into_iter()
-                    .find(|mode| mode.to_string() == value)
-            }
-            "cache" => self.test.rotates = value == "rotate",
-            "engine" => self.test.engine = Some(value),
-            "arm" => {
-                self.file.first_arm.get_or_insert_with(|| value.clone());
-                self.test.arm = Some(value);
-            }
-            _ => self.file.unused.push(format!("{OURS}{key}")),
-        }
     }
 }
 

@@ -19,8 +19,8 @@ const TITLE: &str = "nvbandwidth";
 
 /// Keys of it that are read.
 #[rustfmt::skip]
-const READ: [&str; 7] = [
-    "CUDA Runtime Version", "Driver Version", "GPU Device list", "error", "simulated", "testcases", "version",
+const READ: [&str; 6] = [
+    "CUDA Runtime Version", "Driver Version", "GPU Device list", "error", "testcases", "version",
 ];
 
 /// Whether a text is nvbandwidth's JSON, whole or cut off; lines of text may stand before it.
@@ -105,7 +105,7 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
     LinkFile {
         origin: origin.to_owned(),
         made_by: made_by(text_of(root, "version").as_deref()),
-        simulated: text_of(root, "simulated"),
+        simulated: None,
         host: lines().find_map(host),
         backend: Some("cuda".to_owned()),
         driver: text_of(root, "Driver Version"),
