@@ -161,7 +161,7 @@ fn facts(file: &CallFile) -> Vec<Fact> {
         .map(|clock| match clock {
             TimeSource::DeviceEvent => "device events",
             TimeSource::HostMonotonic => "host",
-            TimeSource::VirtualClock => "simulated",
+            TimeSource::Simulated => "simulated",
         })
         .collect();
     let clocks: Vec<&str> = clocks.into_iter().collect();

@@ -24,11 +24,6 @@ pub(crate) enum OpArg {
     /// Every rank ends with its part of the sum.
     #[value(name = "reduce_scatter", alias = "reduce-scatter")]
     ReduceScatter,
-    /// Every rank ends with what rank 0 had.
-    Broadcast,
-    /// Every rank sends to the next and receives from the one before.
-    #[value(name = "sendrecv")]
-    SendRecv,
     /// All of them.
     All,
 }
@@ -40,9 +35,11 @@ impl OpArg {
             Self::AllReduce => vec![CollectiveKind::AllReduce],
             Self::AllGather => vec![CollectiveKind::AllGather],
             Self::ReduceScatter => vec![CollectiveKind::ReduceScatter],
-            Self::Broadcast => vec![CollectiveKind::Broadcast],
-            Self::SendRecv => vec![CollectiveKind::SendRecv],
-            Self::All => CollectiveKind::ALL.to_vec(),
+            Self::All => vec![
+                CollectiveKind::AllReduce,
+                CollectiveKind::AllGather,
+                CollectiveKind::ReduceScatter,
+            ],
         }
     }
 }
@@ -56,12 +53,6 @@ pub(crate) enum DtypeArg {
     F16,
     /// IEEE 754 binary32.
     F32,
-    /// 8 bits, 4 of exponent and 3 of fraction.
-    #[value(name = "f8e4m3")]
-    F8E4m3,
-    /// 8 bits, 5 of exponent and 2 of fraction.
-    #[value(name = "f8e5m2")]
-    F8E5m2,
 }
 
 impl From<DtypeArg> for ElementType {
@@ -70,8 +61,6 @@ impl From<DtypeArg> for ElementType {
             DtypeArg::Bf16 => Self::Bf16,
             DtypeArg::F16 => Self::F16,
             DtypeArg::F32 => Self::F32,
-            DtypeArg::F8E4m3 => Self::F8E4m3,
-            DtypeArg::F8E5m2 => Self::F8E5m2,
         }
     }
 }

@@ -62,10 +62,6 @@ fn told(inspection: &Inspection) -> (Document, u8) {
         Ok(()) => "communicator of one rank: made".to_owned(),
         Err(words) => format!("communicator of one rank: not made: {words}"),
     });
-    for lack in &inspection.lacks {
-        let (operation, element) = (lack.operation.name(), lack.element.name());
-        lines.push(format!("lacks {operation} of {element}: {}", lack.why));
-    }
     let is_answer = code == exit::DONE;
     let document = Document {
         title: "Collective library".to_owned(),
@@ -94,7 +90,6 @@ mod tests {
                 file: Some("/env/libnccl.so.2".into()),
                 soft_box: None,
             },
-            lacks: Vec::new(),
             id,
             communicator: Err("unhandled cuda error".to_owned()),
         }

@@ -6,6 +6,7 @@
 
 mod series;
 
+use program::Effort;
 use record::clock::Monotonic;
 use record::plan::{Plan, Sampling, StopReason};
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
@@ -17,15 +18,6 @@ use series::{Round, Series, Taken};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
 const WINDOW_US: f64 = 200.0;
-
-/// The same of calls in a graph: a launch leaves the device idle for some us, which is 2 to 5% of 200 us.
-const GRAPH_WINDOW_US: f64 = 5000.0;
-
-/// Calls between two marks at least, and at most.
-const CALLS: (u32, u32) = (20, 2000);
-
-/// The same on a virtual clock, which is exact at any length while real bytes are moved for every call.
-const VIRTUAL_CALLS: (u32, u32) = (4, 20);
 
 /// Samples in one round at most: between rounds the budget and the interval are looked at.
 const ROUND: usize = 10;
@@ -66,7 +58,7 @@ pub(super) fn measure(
     }
     let first = match mode {
         CallMode::HostSynced => 1,
-        _ => calls_limits(opened.events).0,
+        _ => Effort::timed_by(opened.events).calls.0,
     };
     let once = match series.round(group, first, 1)? {
         Round::Timed(taken) => taken.slowest[0],
@@ -176,10 +168,10 @@ fn next_round(taken: usize, plan: &Plan) -> u32 {
 
 /// How many calls fill the window, from the time of one.
 fn calls_of(microseconds: f64, mode: CallMode, events: TimeSource) -> u32 {
-    let (least, most) = calls_limits(events);
-    let is_graph = matches!(mode, CallMode::Graph | CallMode::Interleaved);
-    let window = match events {
-        TimeSource::DeviceEvent | TimeSource::HostMonotonic if is_graph => GRAPH_WINDOW_US,
+    let effort = Effort::timed_by(events);
+    let (least, most) = effort.calls;
+    let window = match mode {
+        CallMode::Graph | CallMode::Interleaved => effort.graph_window_us,
         _ => WINDOW_US,
     };
     let wanted = (window / microseconds.max(1e-3)).ceil();
@@ -190,13 +182,6 @@ fn calls_of(microseconds: f64, mode: CallMode, events: TimeSource) -> u32 {
     )]
     let calls = wanted.clamp(f64::from(least), f64::from(most)) as u32;
     calls
-}
-
-fn calls_limits(events: TimeSource) -> (u32, u32) {
-    match events {
-        TimeSource::VirtualClock => VIRTUAL_CALLS,
-        TimeSource::DeviceEvent | TimeSource::HostMonotonic => CALLS,
-    }
 }
 
 /// Wrong data outranks all, and what was not asked for is not a pass.
@@ -236,8 +221,8 @@ mod tests {
             (of(5.0), of(64.0), of(300.0), of(1.0)),
             (1000, 79, 20, 2000)
         );
-        // On a virtual clock 4 at least and 20 at most.
-        let of = |us| calls_of(us, CallMode::BackToBack, TimeSource::VirtualClock);
+        // Simulated 4 at least and 20 at most.
+        let of = |us| calls_of(us, CallMode::BackToBack, TimeSource::Simulated);
         assert_eq!((of(64.0), of(1.0)), (4, 20));
     }
 

@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn every_operation_type_and_placement_is_measured_at_every_size_once() {
-        use CollectiveKind::{AllReduce, Broadcast};
+        use CollectiveKind::{AllGather, AllReduce};
         use ElementType::{Bf16, F32};
         let one = by_hand(&args(&["--sizes", "8K,4K,8K"])).unwrap();
         assert_eq!(
@@ -234,7 +234,7 @@ mod tests {
         );
         let more = [
             "--ops",
-            "broadcast,all_reduce,broadcast",
+            "all_gather,all_reduce,all_gather",
             "--dtype",
             "f32,bf16",
         ];
@@ -244,14 +244,14 @@ mod tests {
             [
                 wanted(AllReduce, F32, 4096),
                 wanted(AllReduce, Bf16, 4096),
-                wanted(Broadcast, F32, 4096),
-                wanted(Broadcast, Bf16, 4096)
+                wanted(AllGather, F32, 4096),
+                wanted(AllGather, Bf16, 4096)
             ]
         );
         let places = ["--placement", "in-place,out-of-place"];
         let all = [&["--sizes", "4K", "--ops", "all"], &places[..]].concat();
-        // 5 operations, 2 placements.
-        assert_eq!(by_hand(&args(&all)).unwrap().len(), 10);
+        // 3 operations, 2 placements.
+        assert_eq!(by_hand(&args(&all)).unwrap().len(), 6);
         // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
         assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
     }

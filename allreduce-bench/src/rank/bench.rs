@@ -6,13 +6,13 @@ use std::cell::Cell;
 use std::path::Path;
 
 use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
-use device::{Backend, Device, DeviceError, Result, Stream, TimeSource};
-use inventory::time_source;
+use device::{Backend, Device, DeviceError, Result, Stream};
+use program::Effort;
 use record::{CollectiveKind, ElementType, LibraryFacts, Verification};
 
 use super::buffers::Buffers;
 use super::gap::{Gap, pool_bytes};
-use super::kinds::{BufferOf, Captured, DeviceOf, EventOf, Say, Series, StreamOf};
+use super::kinds::{Captured, DeviceOf, EventOf, Say, Series, StreamOf};
 use super::sums::Sums;
 use crate::messages::{Job, RankReply};
 
@@ -28,7 +28,8 @@ pub(super) struct Bench<C: Collectives> {
     library: C,
     /// Bytes that no cache of the device holds.
     pub(super) pool: u64,
-    pub(super) is_virtual: bool,
+    /// How much is called.
+    pub(super) effort: &'static Effort,
 }
 
 /// This rank in its communicator.
@@ -36,8 +37,6 @@ pub(super) struct Member<C: Collectives> {
     pub(super) communicator: C::Communicator,
     ranks: u32,
     rank: u32,
-    /// What the small call reads and writes that ranks meet in where the call that is timed makes nobody wait.
-    tick: Option<[BufferOf<C>; 2]>,
 }
 
 /// The call that was prepared, with all that does not change from one call to the next.
@@ -69,11 +68,10 @@ impl<C: Collectives> Bench<C> {
                 transport: None,
             },
             soft_box: facts.soft_box.clone(),
-            events: time_source(backend.time_source()),
+            events: backend.time_source(),
         };
         let mut devices = backend.devices().iter();
         let described = devices.find(|described| described.ordinal == ordinal);
-        let is_virtual = backend.time_source() == TimeSource::VirtualClock;
         let bench = Self {
             work: None,
             gap: None,
@@ -83,8 +81,8 @@ impl<C: Collectives> Bench<C> {
             end: device.event()?,
             device,
             library,
-            pool: pool_bytes(described.and_then(|device| device.cache_bytes), is_virtual),
-            is_virtual,
+            pool: pool_bytes(described.and_then(|device| device.cache_bytes)),
+            effort: Effort::timed_by(backend.time_source()),
         };
         Ok((bench, opened))
     }
@@ -104,7 +102,6 @@ impl<C: Collectives> Bench<C> {
             communicator,
             ranks,
             rank,
-            tick: None,
         });
         Ok(())
     }
@@ -113,13 +110,13 @@ impl<C: Collectives> Bench<C> {
     pub(super) fn prepare(&mut self, job: Job, say: Say<'_>) -> Result<RankReply> {
         let member = self.member()?;
         let rank_of = (member.ranks, member.rank);
-        let (operation, element) = (operation(job.kind), element(job.element));
+        let (operation, element) = match operation(job.kind).zip(element(job.element)) {
+            Some(known) => known,
+            None => return not_there(out_of_turn("such a collective")),
+        };
         if self.work.as_ref().is_none_or(|work| work.job != job) {
             // The old buffers go before the new ones come.
             self.work = None;
-            if let Err(refused) = self.library.supports(operation, element) {
-                return not_there(refused);
-            }
             say("allocating");
             let buffers = match Buffers::of(&self.device, &job, rank_of) {
                 Ok(buffers) => buffers,
@@ -137,7 +134,6 @@ impl<C: Collectives> Bench<C> {
                 job,
             });
         }
-        self.make_tick(job.kind)?;
         self.lay(say)?;
         say("the first call");
         self.call()?;
@@ -171,38 +167,6 @@ impl<C: Collectives> Bench<C> {
             self.wait()?;
         }
         self.compare(say)
-    }
-
-    /// Allocates what the small call works on, for operations in which a rank does not wait for all others.
-    fn make_tick(&mut self, kind: CollectiveKind) -> Result<()> {
-        let waits = !matches!(kind, CollectiveKind::Broadcast | CollectiveKind::SendRecv);
-        if waits || self.member()?.tick.is_some() {
-            return Ok(());
-        }
-        let bytes = Element::F32.bytes();
-        let tick = [self.device.alloc(bytes)?, self.device.alloc(bytes)?];
-        if let Some(member) = &mut self.member {
-            member.tick = Some(tick);
-        }
-        Ok(())
-    }
-
-    /// Queues a call that is not timed and ends when all ranks have come to it: the call that is timed, as another one may take a
-    /// protocol that hangs where this one works; behind it a small all-reduce where a rank would not wait for all others.
-    pub(super) fn meet(&self) -> Result<()> {
-        self.call()?;
-        let member = self.member()?;
-        let kind = self.work()?.job.kind;
-        match &member.tick {
-            Some([from, to])
-                if matches!(kind, CollectiveKind::Broadcast | CollectiveKind::SendRecv) =>
-            {
-                let reduce = Operation::AllReduce;
-                let communicator = &member.communicator;
-                communicator.queue(reduce, (to, 0), (from, 0), 1, Element::F32, &self.stream)
-            }
-            _ => Ok(()),
-        }
     }
 
     fn lay(&self, say: Say<'_>) -> Result<()> {
@@ -272,22 +236,20 @@ fn not_there(refused: DeviceError) -> Result<RankReply> {
     }
 }
 
-fn element(element: ElementType) -> Element {
+fn element(element: ElementType) -> Option<Element> {
     match element {
-        ElementType::F32 => Element::F32,
-        ElementType::F16 => Element::F16,
-        ElementType::Bf16 => Element::Bf16,
-        ElementType::F8E4m3 => Element::F8E4m3,
-        ElementType::F8E5m2 => Element::F8E5m2,
+        ElementType::F32 => Some(Element::F32),
+        ElementType::F16 => Some(Element::F16),
+        ElementType::Bf16 => Some(Element::Bf16),
+        ElementType::F8E4m3 | ElementType::F8E5m2 => None,
     }
 }
 
-fn operation(kind: CollectiveKind) -> Operation {
+fn operation(kind: CollectiveKind) -> Option<Operation> {
     match kind {
-        CollectiveKind::AllReduce => Operation::AllReduce,
-        CollectiveKind::AllGather => Operation::AllGather,
-        CollectiveKind::ReduceScatter => Operation::ReduceScatter,
-        CollectiveKind::Broadcast => Operation::Broadcast,
-        CollectiveKind::SendRecv => Operation::SendRecv,
+        CollectiveKind::AllReduce => Some(Operation::AllReduce),
+        CollectiveKind::AllGather => Some(Operation::AllGather),
+        CollectiveKind::ReduceScatter => Some(Operation::ReduceScatter),
+        CollectiveKind::Broadcast | CollectiveKind::SendRecv => None,
     }
 }

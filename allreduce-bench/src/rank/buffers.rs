@@ -3,8 +3,8 @@
 mod layout;
 
 use device::collectives::Collectives;
-use device::{Device, DeviceError, HostBuffer, HostKind, Result, Stream};
-use record::{BufferPlacement, CollectiveKind};
+use device::{Device, HostBuffer, HostKind, Result, Stream};
+use record::CollectiveKind;
 
 use super::kinds::{BufferOf, DeviceOf, StreamOf};
 use super::sums::Sums;
@@ -31,15 +31,8 @@ impl<C: Collectives> Buffers<C> {
     /// Allocates; `pool` as [`pool_bytes`] says.
     ///
     /// # Errors
-    /// `Unsupported` for a send and receive in place, `OutOfMemory` where a pool that no cache holds would leave nothing to others,
-    /// and what allocating says.
+    /// What allocating says.
     pub(super) fn of(device: &DeviceOf<C>, job: &Job, (ranks, rank): (u32, u32)) -> Result<Self> {
-        if (job.kind, job.placement) == (CollectiveKind::SendRecv, BufferPlacement::InPlace) {
-            return Err(DeviceError::Unsupported {
-                what: "send/recv in place",
-                why: "what is received would overwrite what is being sent".to_owned(),
-            });
-        }
         let layout = Layout::of(job, ranks, rank);
         let from = match layout.in_place {
             true => None,
@@ -88,11 +81,9 @@ impl<C: Collectives> Buffers<C> {
             lengths,
             offsets,
         } = self.layout;
-        // Of a broadcast the first rank alone has an input, and the others' place for it is that of the result.
-        let reads = in_place && (self.kind != CollectiveKind::Broadcast || self.rank == 0);
         self.image.with_bytes(|image| {
             Sums::spoil(image);
-            if reads {
+            if in_place {
                 sums.fill(&mut image[offsets.read..][..lengths.read], self.rank);
             }
         })?;

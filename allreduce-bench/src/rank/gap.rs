@@ -16,13 +16,9 @@ const POOL: u64 = 256 << 20;
 /// At least as many where it names one: AMD's runtime names the L2 and not the Infinity Cache of 256 MiB behind it.
 const LEAST_POOL: u64 = 512 << 20;
 
-/// On a virtual clock, which knows no cache, while every byte is real memory of this machine.
-const VIRTUAL_POOL: u64 = 4 << 20;
-
 /// Bytes that no cache of the device holds, of which the driver names this one.
-pub(super) fn pool_bytes(cache_bytes: Option<u64>, is_virtual: bool) -> u64 {
+pub(super) fn pool_bytes(cache_bytes: Option<u64>) -> u64 {
     match cache_bytes {
-        _ if is_virtual => VIRTUAL_POOL,
         Some(cache) => cache.saturating_mul(2).max(LEAST_POOL),
         None => POOL,
     }
@@ -34,8 +30,8 @@ const GRAIN: usize = 4096;
 /// Copies of one gap at most.
 const MOST_COPIES: usize = 64;
 
-/// Bytes of a gap on a virtual clock at most: it is exact at any length, and real bytes are moved for every gap.
-const MOST_VIRTUAL: usize = 256 << 10;
+/// Bytes of the first gap that is tried.
+const FIRST: usize = 256 << 10;
 
 /// Added to the memory that the cache could hold.
 const BEYOND_CACHE: u64 = 4 << 20;
@@ -73,7 +69,7 @@ impl<D: Device> Gap<D> {
     pub(super) fn of(
         device: &D,
         asked_us: f64,
-        (pool, is_virtual): (u64, bool),
+        (pool, most): (u64, Option<usize>),
         say: Say<'_>,
         time: impl Fn(&Self) -> Result<f64>,
     ) -> Result<Self> {
@@ -86,22 +82,14 @@ impl<D: Device> Gap<D> {
         };
         say("finding out how long the work between calls takes");
         // What is read and what is written have half of it each; one lap touches all of it.
-        let beyond = if is_virtual {
-            2 * MOST_VIRTUAL as u64
-        } else {
-            pool / 2 + BEYOND_CACHE
-        };
+        let beyond = most.map_or(pool / 2 + BEYOND_CACHE, |most| 2 * most as u64);
         let half = usize::try_from(beyond / 2).unwrap_or(usize::MAX) / GRAIN * GRAIN;
-        let most = if is_virtual {
-            MOST_VIRTUAL
-        } else {
-            half.saturating_mul(MOST_COPIES)
-        };
+        let most = most.unwrap_or(half.saturating_mul(MOST_COPIES));
         let mut gap = Self {
             asked_us,
             kernels,
             memory: device.alloc(half.saturating_mul(2))?,
-            length: Length::of(MOST_VIRTUAL, half),
+            length: Length::of(FIRST, half),
             at: Cell::new(0),
         };
         for _ in 0..CORRECTIONS {
@@ -180,10 +168,9 @@ mod tests {
     #[test]
     fn a_pool_is_twice_the_cache_and_no_less_than_what_drivers_do_not_name() {
         // 50 MiB of an H100: 100 MiB, less than the least; 512 MiB twice are 1 GiB.
-        assert_eq!(pool_bytes(Some(50 << 20), false), 512 << 20);
-        assert_eq!(pool_bytes(Some(512 << 20), false), 1 << 30);
-        assert_eq!(pool_bytes(None, false), 256 << 20);
-        assert_eq!(pool_bytes(Some(50 << 20), true), 4 << 20);
+        assert_eq!(pool_bytes(Some(50 << 20)), 512 << 20);
+        assert_eq!(pool_bytes(Some(512 << 20)), 1 << 30);
+        assert_eq!(pool_bytes(None), 256 << 20);
     }
     use device::Backend;
     use device::host::Host;
@@ -211,7 +198,7 @@ mod tests {
         let device = Host::open().unwrap().device(0).unwrap();
         // 2 us and a microsecond for each 64 KiB: 50 us are 48 * 64 KiB = 3 MiB.
         let time = |gap: &Gap<_>| Ok(2.0 + gap.length.all() as f64 / 65536.0);
-        let gap = Gap::of(&device, 50.0, (16 << 20, false), &mut |_| (), time).unwrap();
+        let gap = Gap::of(&device, 50.0, (16 << 20, None), &mut |_| (), time).unwrap();
         let (all, wanted) = (gap.length.all() as f64, 3.0 * 1_048_576.0);
         assert!((all / wanted - 1.0).abs() < 0.06, "{all}");
         // The memory is that of half the pool and 4 MiB: 12 MiB.
@@ -229,7 +216,7 @@ mod tests {
             }
             Ok(gap.length.all() as f64 / 26_214.4)
         };
-        let gap = Gap::of(&device, 80.0, (0, false), &mut |_| (), time).unwrap();
+        let gap = Gap::of(&device, 80.0, (0, None), &mut |_| (), time).unwrap();
         assert_eq!(gap.length.all(), 2 << 20);
         stream.synchronize().unwrap();
     }
@@ -238,7 +225,7 @@ mod tests {
     fn copies_of_a_gap_walk_through_its_memory() {
         let device = Host::open().unwrap().device(0).unwrap();
         let stream = device.stream().unwrap();
-        let gap = Gap::of(&device, 1.0, (0, true), &mut |_| (), |_| Ok(1.0)).unwrap();
+        let gap = Gap::of(&device, 1.0, (0, Some(FIRST)), &mut |_| (), |_| Ok(1.0)).unwrap();
         // Half of the memory is 256 KiB, which one gap takes: every gap begins at the start.
         for _ in 0..3 {
             gap.queue(&stream).unwrap();

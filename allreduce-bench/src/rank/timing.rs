@@ -103,7 +103,7 @@ impl<C: Collectives> Bench<C> {
     /// One call by the host's clock, microseconds, from a state in which all ranks have just met.
     fn host_synced(&self) -> Result<f64> {
         self.work()?.replayed.set(None);
-        self.meet()?;
+        self.call()?;
         self.wait()?;
         let start = Instant::now();
         self.call()?;
@@ -116,7 +116,7 @@ impl<C: Collectives> Bench<C> {
     /// The mean of one batch.
     fn sample(&self, batch: Batch) -> Result<(f64, Gate)> {
         let (microseconds, gate) = self.between_marks(
-            || self.meet(),
+            || self.call(),
             || {
                 if batch.in_graph {
                     self.replay((batch.series, batch.calls))
@@ -210,7 +210,7 @@ impl<C: Collectives> Bench<C> {
             work.graphs.retain(|graph| graph.series == Series::Calls);
         }
         self.gap = None;
-        let size = (self.pool, self.is_virtual);
+        let size = (self.pool, self.effort.gap_bytes);
         let gap = Gap::of(&self.device, asked_us, size, say, |gap| {
             let queue = || (0..TRIAL_GAPS).try_for_each(|_| gap.queue(&self.stream));
             // The first ones touch the memory, and whatever the driver does once.

@@ -79,8 +79,7 @@ fn is_same(table: boxfile::CollectiveKind, point: CollectiveKind) -> bool {
         CollectiveKind::AllReduce => Table::AllReduce,
         CollectiveKind::AllGather => Table::AllGather,
         CollectiveKind::ReduceScatter => Table::ReduceScatter,
-        CollectiveKind::Broadcast => Table::Broadcast,
-        CollectiveKind::SendRecv => Table::SendRecv,
+        CollectiveKind::Broadcast | CollectiveKind::SendRecv => return false,
     };
     table == point
 }

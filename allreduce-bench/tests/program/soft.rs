@@ -41,7 +41,7 @@ fn modes_on_the_virtual_clock_give_the_time_of_the_boxs_points() {
     let CollectiveOutcome::Measured { time, .. } = kept.reduced(8 << 10, CallMode::Graph) else {
         panic!("not measured");
     };
-    assert_eq!(time.timing.source, TimeSource::VirtualClock);
+    assert_eq!(time.timing.source, TimeSource::Simulated);
 }
 
 #[test]

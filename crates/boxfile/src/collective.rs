@@ -21,7 +21,7 @@ pub struct Collective {
     pub protocol: Option<Protocol>,
     /// The transport whose time it is; `None` for whatever the library takes.
     pub transport: Option<Transport>,
-    /// Bytes of a rank (all-reduce, broadcast and sendrecv: its message; all-gather: what it brings; reduce-scatter: what it gets)
+    /// Bytes of a rank (all-reduce: its message; all-gather: what it brings; reduce-scatter: what it gets)
     /// with the time of one call on the device in microseconds; bytes ascend.
     pub points: Vec<(u64, f64)>,
     /// What one call costs the host in microseconds: calls that are issued one by one take no less. A graph's calls have none.
@@ -54,11 +54,6 @@ pub enum CollectiveKind {
     AllGather,
     /// Every rank ends with its part of the sum over all ranks.
     ReduceScatter,
-    /// Every rank ends with what one rank had.
-    Broadcast,
-    /// Every rank sends to the next one and receives from the one before.
-    #[serde(rename = "sendrecv")]
-    SendRecv,
 }
 
 /// A protocol of NCCL and its relatives: how data and flags go over a transport.

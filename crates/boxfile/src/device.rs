@@ -50,24 +50,6 @@ pub struct Device {
     pub h2d_pageable: Figure,
     /// Payload rate device to host into pageable memory, decimal GB/s.
     pub d2h_pageable: Figure,
-    /// Payload rate host to device from write-combined memory, decimal GB/s; absent: `h2d_pinned`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub h2d_write_combined: Option<Figure>,
-    /// Payload rate device to host into write-combined memory, decimal GB/s; absent: `d2h_pinned`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub d2h_write_combined: Option<Figure>,
-    /// Payload rate host to device from registered memory, decimal GB/s; absent: `h2d_pinned`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub h2d_registered: Option<Figure>,
-    /// Payload rate device to host into registered memory, decimal GB/s; absent: `d2h_pinned`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub d2h_registered: Option<Figure>,
-    /// Payload rate host to device from registered huge pages, decimal GB/s; absent: `h2d_registered`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub h2d_huge: Option<Figure>,
-    /// Payload rate device to host into registered huge pages, decimal GB/s; absent: `d2h_registered`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub d2h_huge: Option<Figure>,
     /// What smaller pageable copies reach, where the driver treats them in another way; absent: as larger ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pageable_up_to: Option<PageableUpTo>,

@@ -16,7 +16,7 @@ pub struct Far {
     /// The two nodes instead: of the device or the thread, then of the memory. Such a table comes before one by distance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<[u32; 2]>,
-    /// Part of the host to device rate from memory that devices reach: pinned, write-combined, registered, huge pages.
+    /// Part of the host to device rate from memory that devices reach: pinned.
     pub h2d: Figure,
     /// Part of the device to host rate into such memory.
     pub d2h: Figure,

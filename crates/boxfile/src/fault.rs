@@ -83,6 +83,9 @@ pub enum Fault {
         device: usize,
         /// Failed checks.
         errors: u64,
+        /// Whether as many more are counted in each tenth of a second.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rising: bool,
     },
     /// After this many matching operations, the next never ends.
     Hang {

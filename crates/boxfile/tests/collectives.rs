@@ -177,7 +177,7 @@ fn the_built_in_curves_say_what_was_published() {
 const CHOICES: &str = r#"
 [[collective]]
 library = "rccl"
-kind = "sendrecv"
+kind = "all_reduce"
 ranks = 2
 protocol = "LL"
 transport = "p2p"
@@ -186,7 +186,7 @@ assumed = "test"
 
 [[collective]]
 library = "rccl"
-kind = "sendrecv"
+kind = "all_reduce"
 ranks = 2
 protocol = "Simple"
 transport = "p2p"
@@ -195,7 +195,7 @@ assumed = "test"
 
 [[collective]]
 library = "rccl"
-kind = "sendrecv"
+kind = "all_reduce"
 ranks = 2
 transport = "shm"
 points = [[1000, 5.0], [10000, 90.0]]
@@ -203,7 +203,7 @@ assumed = "test"
 
 [[collective]]
 library = "mccl"
-kind = "broadcast"
+kind = "all_gather"
 ranks = 2
 transport = "shm"
 points = [[1000, 0], [2000, 0.0], [4000, 8.0]]
@@ -221,7 +221,7 @@ assumed = "test"
 #[test]
 fn a_library_takes_the_fastest_table_within_its_limits() {
     let described = with(CHOICES).expect("valid");
-    let (rccl, ring) = (CollectiveLibrary::Rccl, CollectiveKind::SendRecv);
+    let (rccl, ring) = (CollectiveLibrary::Rccl, CollectiveKind::AllReduce);
     let take = |bytes, transport, protocols: &[Protocol]| {
         let limits = Limits {
             transport,
@@ -255,7 +255,7 @@ fn host_memory_counts_where_there_is_nothing_else_and_no_transport_fits_both() {
         let taken = described.collective_of(CollectiveLibrary::Mccl, kind, 2, 1000, &limits);
         taken.map(|(_, us)| us)
     };
-    let (cast, scatter) = (CollectiveKind::Broadcast, CollectiveKind::ReduceScatter);
+    let (cast, scatter) = (CollectiveKind::AllGather, CollectiveKind::ReduceScatter);
     assert_eq!(take(cast, None), Some(0.0));
     assert_eq!(take(cast, Some(Transport::P2p)), None);
     assert_eq!(take(scatter, Some(Transport::P2p)), Some(7.0));
@@ -267,7 +267,7 @@ fn host_memory_counts_where_there_is_nothing_else_and_no_transport_fits_both() {
 fn a_time_may_be_zero_and_rises_from_there_with_the_logarithm_of_the_bytes() {
     let described = with(CHOICES).expect("valid");
     let us = |bytes| {
-        let (mccl, cast) = (CollectiveLibrary::Mccl, CollectiveKind::Broadcast);
+        let (mccl, cast) = (CollectiveLibrary::Mccl, CollectiveKind::AllGather);
         described.collective_us(mccl, cast, 2, bytes)
     };
     assert_eq!((us(1), us(1500)), (Some(0.0), Some(0.0)));
@@ -319,8 +319,6 @@ fn every_built_in_box_has_all_operations_of_its_vendors_library() {
                 CollectiveKind::AllReduce,
                 CollectiveKind::AllGather,
                 CollectiveKind::ReduceScatter,
-                CollectiveKind::Broadcast,
-                CollectiveKind::SendRecv,
             ] {
                 let us = described.collective_us(library, kind, *ranks, 8);
                 assert!(us.is_some(), "{name} {kind:?} {ranks}");

@@ -3,20 +3,11 @@
 use std::ffi::CStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+pub use record::quantity::TimeSource;
+
 use crate::error::Result;
 use crate::kernel::{HostFlag, KernelCode, Launch};
 use crate::memory::{HostBuffer, HostKind};
-
-/// Which clock a backend's events read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeSource {
-    /// The device stamps events in its stream.
-    DeviceEvent,
-    /// The host's monotonic clock, read by the worker that moves the bytes.
-    HostMonotonic,
-    /// A simulated machine's virtual clock.
-    VirtualClock,
-}
 
 /// What is known of the driver behind a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -96,11 +96,6 @@ impl<F: Copy> Function<F> {
         let call = unsafe { library.get::<F>(name) }.ok().map(|call| *call);
         Self { name, call }
     }
-
-    /// Its name, where the library lacks it.
-    pub(crate) fn missing(&self) -> Option<&'static str> {
-        self.call.is_none().then_some(self.name)
-    }
 }
 
 /// Declares the functions of a library: their names under a vendor's prefix, and a table of addresses that may be missing.

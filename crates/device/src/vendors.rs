@@ -3,7 +3,7 @@
 //! Sources: hip_runtime_api.h of ROCm 5.2 to 7.x for HIP; for MACA the calls of open projects that use `libmcruntime.so`, as
 //! its headers are not public. What is assumed there is marked.
 
-use crate::ccl::{self, Beside, Ccl, CclNames, Eight, Proof, ccl_names};
+use crate::ccl::{self, Beside, Ccl, CclNames, Proof, ccl_names};
 use crate::cuda::Cuda;
 use crate::management::{AMDGPU, MXSML, NVML};
 use crate::registry::{Copies, GpuVendor, PciVendor, registry};
@@ -176,9 +176,6 @@ impl ccl::Vendor for Nccl {
         packages: &["nvidia/nccl/lib"],
         install: "install NCCL, set TPLENS_NCCL to the file, or activate the Python environment of the engine",
         names: ccl_names!("nccl"),
-        // NCCL's release notes of 2.24.3, which add ncclFloat8e4m3 and ncclFloat8e5m2. It adds them up on devices of compute
-        // capability 9.0 and later only, and says so when it is called.
-        eight: Eight::From(22_403),
         proof: None,
     };
 }
@@ -201,9 +198,6 @@ impl ccl::Vendor for Rccl {
         packages: &["torch/lib", "_rocm_sdk_libraries*/lib"],
         install: "install RCCL, set TPLENS_RCCL to the file, or activate the Python environment of the engine",
         names: ccl_names!("nccl"),
-        // RCCL's change log, 2.20.5 for ROCm 6.2: the types of 8 bits under the numbers that NCCL gave them later. On gfx942 they
-        // are not OCP's but those without negative zero (rccl_float8.h), whose values are half.
-        eight: Eight::From(22_005),
         proof: None,
     };
 }
@@ -225,7 +219,6 @@ impl ccl::Vendor for Mccl {
         packages: &[],
         install: "install MetaX's MACA, or set TPLENS_MCCL to the file",
         names: ccl_names!("mccl"),
-        eight: Eight::Unknown,
         // Moore Threads has a library of this name too, with functions of the same names.
         proof: Some(Proof {
             symbol: "mcclCommMcDevice",

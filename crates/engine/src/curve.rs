@@ -33,8 +33,7 @@ impl Curve {
                 CollectiveKind::AllReduce => boxfile::CollectiveKind::AllReduce,
                 CollectiveKind::AllGather => boxfile::CollectiveKind::AllGather,
                 CollectiveKind::ReduceScatter => boxfile::CollectiveKind::ReduceScatter,
-                CollectiveKind::Broadcast => boxfile::CollectiveKind::Broadcast,
-                CollectiveKind::SendRecv => boxfile::CollectiveKind::SendRecv,
+                CollectiveKind::Broadcast | CollectiveKind::SendRecv => return None,
             };
             described.collective_us(library, kind, ranks, bytes)
         })

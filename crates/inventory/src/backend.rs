@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use device::Built;
-use record::quantity::TimeSource;
 
 /// A driver by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,16 +38,6 @@ fn meaning(built: Built) -> String {
         || "This machine's memory, one worker a device".to_owned(),
         |vendor| format!("GPUs of {}", vendor.name),
     )
-}
-
-/// The clock behind a backend's events, in the record's terms.
-#[must_use]
-pub fn time_source(source: device::TimeSource) -> TimeSource {
-    match source {
-        device::TimeSource::DeviceEvent => TimeSource::DeviceEvent,
-        device::TimeSource::HostMonotonic => TimeSource::HostMonotonic,
-        device::TimeSource::VirtualClock => TimeSource::VirtualClock,
-    }
 }
 
 #[cfg(test)]

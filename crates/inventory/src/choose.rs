@@ -86,36 +86,33 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
                 let shown = format!("{fails}; sysfs shows no GPU of {}", vendor.name);
                 failed.push(shown);
             }
-            Err((Absent::NotThere, reason)) => reasons.push(format!("{name}: {reason}")),
+            Err((Absent::NotThere, reason)) => reasons.push((backend, reason)),
         }
     }
     if !failed.is_empty() {
-        return Err(failing(machine, FailureKind::Internal, &failed.join("\n")));
+        return Err(failing(machine, FailureKind::Internal, &failed.join("; ")));
     }
-    let mut said = vec!["no GPU driver was found:".to_owned()];
-    said.extend(reasons.iter().map(|reason| format!("  {reason}")));
-    if let Some(refusal) = unanswered(machine, &said) {
+    if let Some(refusal) = unanswered(machine, &reasons) {
         return Err(refusal);
     }
     let backend = Built::Host;
     match ask(backend)? {
         Ok(inventory) => {
-            said.push(format!(
-                "and sysfs shows no GPU of {}: host memory is measured, one CPU core a device",
+            let why = format!(
+                "no GPU driver answers, and sysfs shows no GPU of {}: host memory is measured, one CPU core a device",
                 vendors()
-            ));
+            );
             Ok(Chosen {
                 backend,
                 inventory,
-                said,
-                absent: reasons,
+                said: vec![why],
+                absent: reasons
+                    .iter()
+                    .map(|(built, reason)| format!("{}: {reason}", built.name()))
+                    .collect(),
             })
         }
-        Err((_, reason)) => Err(Stop::Refused(reason.within(format_args!(
-            "{}\n  {}",
-            said.join("\n"),
-            backend.name()
-        )))),
+        Err((_, reason)) => Err(Stop::Refused(reason.within(backend.name()))),
     }
 }
 
@@ -134,13 +131,25 @@ fn shows(machine: &Machine, vendor: PciVendor) -> bool {
     machine.gpus.iter().any(|gpu| gpu.vendor == vendor.id)
 }
 
-/// The refusal to measure host memory instead of GPUs that the kernel shows; `None` where it shows none.
-fn unanswered(machine: &Machine, said: &[String]) -> Option<Stop> {
+/// The refusal to measure host memory instead of GPUs that the kernel shows, with the words of their own drivers; `None` where it
+/// shows none.
+fn unanswered(machine: &Machine, reasons: &[(Built, Failure)]) -> Option<Stop> {
     let shown = shown_gpus(machine)?;
-    Some(Stop::Refused(format!(
-        "{}\nbut this machine shows {shown}: install or load its driver, or measure host memory with --backend host",
-        said.join("\n")
-    ).into()))
+    let is_shown = |(built, _): &&(Built, Failure)| {
+        built
+            .pci_vendor()
+            .is_some_and(|vendor| shows(machine, vendor))
+    };
+    let own = reasons.iter().filter(is_shown);
+    let own: Vec<String> = own
+        .map(|(built, reason)| format!("; {}: {reason}", built.name()))
+        .collect();
+    Some(Stop::Refused(
+        FailureKind::LibraryMissing.of(format!(
+            "no driver answers for {shown}{}; load the driver, or measure host memory with --backend host",
+            own.concat()
+        )),
+    ))
 }
 
 /// The refusal to measure anything else instead of what a driver that fails has.
@@ -148,7 +157,7 @@ fn failing(machine: &Machine, kind: FailureKind, fails: &str) -> Stop {
     let shown = shown_gpus(machine)
         .map_or_else(String::new, |shown| format!("; this machine shows {shown}"));
     Stop::Refused(kind.of(format!(
-        "{fails}{shown}\nmend it, or measure host memory with --backend host"
+        "{fails}{shown}; or measure host memory with --backend host"
     )))
 }
 
@@ -158,12 +167,16 @@ fn shown_gpus(machine: &Machine) -> Option<String> {
         let built = Built::of_vendor(id).and_then(Built::pci_vendor);
         built.map_or("other", |vendor| vendor.name)
     };
-    let gpus: Vec<String> = machine
-        .gpus
-        .iter()
-        .map(|gpu| format!("{} ({})", gpu.address, vendor(gpu.vendor)))
-        .collect();
-    (!gpus.is_empty()).then(|| format!("{} GPU(s) at {}", gpus.len(), gpus.join(", ")))
+    let first = machine.gpus.first()?;
+    let more = match machine.gpus.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (count, at) = (machine.gpus.len(), first.address);
+    Some(format!(
+        "{count} GPU(s) at {at} ({}){more}",
+        vendor(first.vendor)
+    ))
 }
 
 /// So many times as long as a step may be silent, a driver may take to list its devices: eight GPUs without persistence mode
@@ -306,23 +319,22 @@ mod tests {
     #[test]
     fn gpus_without_a_driver_are_named_and_host_memory_is_not_measured_instead() {
         // The box files hold these addresses; l40x4 and mxc500x4 have four cards, r9700-x16 two.
-        for (name, count, shown) in [
-            ("l40x4", "4 GPU(s)", "0000:21:00.0 (NVIDIA)"),
-            ("r9700-x16", "2 GPU(s)", "0000:43:00.0 (AMD)"),
-            ("mxc500x4", "4 GPU(s)", "(MetaX)"),
+        for (name, count, shown, own) in [
+            (
+                "l40x4",
+                "4 GPU(s)",
+                "0000:21:00.0 (NVIDIA)",
+                "cuda: no cuda",
+            ),
+            ("r9700-x16", "2 GPU(s)", "0000:03:00.0 (AMD)", "hip: no hip"),
+            ("mxc500x4", "4 GPU(s)", "(MetaX)", "maca: no maca"),
         ] {
             let told = search(&BoxFile::builtin(name).unwrap(), &[]).unwrap_err();
-            for part in [
-                count,
-                shown,
-                "\n  cuda: no cuda library",
-                "\n  hip: no hip library",
-                "\n  maca: no maca library",
-                "--backend host",
-                "install or load its driver",
-            ] {
+            for part in [count, shown, own, "--backend host"] {
                 assert!(told.contains(part), "{name}: no `{part}` in {told}");
             }
+            // Of other vendors' drivers nothing is said.
+            assert_eq!(told.matches(" library").count(), 1, "{told}");
         }
     }
 
@@ -330,8 +342,7 @@ mod tests {
     fn a_machine_without_a_gpu_is_not_refused() {
         let chosen = search(&no_gpu("no-gpu"), &[]).unwrap();
         assert_eq!(chosen.backend, Built::Host);
-        let said = chosen.said.join("\n");
-        assert!(said.starts_with("no GPU driver was found:\n  cuda: no cuda library"));
+        assert_eq!(chosen.said.len(), 1, "{:?}", chosen.said);
         assert_eq!(
             chosen.absent,
             [
@@ -339,10 +350,6 @@ mod tests {
                 "hip: no hip library",
                 "maca: no maca library"
             ]
-        );
-        assert!(
-            said.contains("no GPU of NVIDIA, AMD") && said.contains(": host memory is measured"),
-            "{said}"
         );
     }
 
@@ -398,8 +405,8 @@ mod tests {
         let refused = search(&no_gpu("no-gpu-failing"), &[(Built::Maca, fails())]).unwrap_err();
         assert_eq!(
             refused,
-            "the maca driver is there and fails: its words; sysfs shows no GPU of MetaX\n\
-             mend it, or measure host memory with --backend host"
+            "the maca driver is there and fails: its words; sysfs shows no GPU of MetaX; or measure \
+             host memory with --backend host"
         );
     }
 }

@@ -16,7 +16,7 @@ mod messages;
 pub mod played;
 mod select;
 
-pub use backend::{BackendArg, time_source};
+pub use backend::BackendArg;
 pub use child::CHILD;
 pub use choose::{Chosen, choose, nvlinks};
 pub use describe::{backend, describe, listing, paths};

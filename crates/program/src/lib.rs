@@ -8,6 +8,7 @@ mod ask;
 mod budget;
 pub mod command_line;
 pub mod compare;
+mod effort;
 pub mod forms;
 mod judge;
 pub mod kernel_log;
@@ -24,6 +25,7 @@ mod stop;
 
 pub use ask::ask;
 pub use budget::Budget;
+pub use effort::Effort;
 pub use judge::reservations;
 pub use progress::Progress;
 pub use recorder::{Ended, Recorder, header, passing_folder, result_folder};

@@ -109,7 +109,8 @@ impl Outputs {
         }
     }
 
-    /// Writes the files that were asked for, shows the record, says where the rest is, and gives the exit code.
+    /// Writes the files that were asked for, shows the record, says where the rest is and last what went wrong, which a program that
+    /// started this one shows; and gives the exit code.
     #[must_use]
     pub fn finish(&self, ended: &Ended, csv: Csv, show: Show) -> u8 {
         self.finish_with(ended, csv, &|record| show.print(&view::record(record)))
@@ -120,8 +121,7 @@ impl Outputs {
     pub fn finish_with(&self, ended: &Ended, csv: Csv, show: &dyn Fn(&Record) -> u8) -> u8 {
         let record = &ended.record;
         let mut codes = vec![record.exit_code];
-        if let Some(error) = &ended.failed {
-            say!("error: {}", told(error));
+        if ended.failed.is_some() {
             codes.push(exit::INTERNAL);
         }
         if let Some(path) = file(&self.json) {
@@ -135,10 +135,7 @@ impl Outputs {
             ..record.clone()
         };
         codes.push(match &record.status {
-            Status::Refused { reason } => {
-                say!("nothing was measured: {reason}");
-                exit::DONE
-            }
+            Status::Refused { .. } => exit::DONE,
             _ if is_stdout(&self.json) => match record_text(record) {
                 Ok(text) => print(&text),
                 Err(error) => {
@@ -151,6 +148,12 @@ impl Outputs {
         });
         let folder = ended.folder.display();
         say!("result: {folder}; `tplens show {folder}` prints it again");
+        if let Status::Refused { reason } = &record.status {
+            say!("nothing was measured: {reason}");
+        }
+        if let Some(error) = &ended.failed {
+            say!("error: {}", told(error));
+        }
         exit::fold(codes)
     }
 }

@@ -167,6 +167,8 @@ pub enum Condition {
     NvlinkInactive,
     /// NVLinks of a device counted errors.
     NvlinkErrors,
+    /// NVLinks of a device counted more errors while it was measured.
+    NvlinkErrorsRise,
     /// The fabric of NVSwitches did not start.
     FabricManager,
     /// A device's link could not be read.

@@ -59,7 +59,7 @@ pub use folder::{
 pub use links::{Links, LinksEvent, NvlinkReading, PairPath};
 pub use monitor::{
     MONITOR_SCHEMA, MonitorCpu, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
-    MonitorLine, MonitorProcess, MonitorSample, MonitorValue, MonitorValues, NodeUse,
+    MonitorLine, MonitorProcess, MonitorSample, MonitorValues, NodeUse,
 };
 pub use numa::{
     HostMemoryOutcome, HostMemoryPoint, NUMA_PROGRAM, Numa, NumaBinding, NumaEvent, NumaPoint,

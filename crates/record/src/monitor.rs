@@ -85,8 +85,6 @@ pub struct MonitorHeader {
     pub devices: Vec<MonitorDevice>,
     /// The processes whose CPU use is reported.
     pub processes: Vec<MonitorProcess>,
-    /// What the values of a sample are.
-    pub values: Vec<MonitorValue>,
     /// Values that were not there when it started, with the reason; they are `null` in samples.
     pub unavailable: Vec<MonitorGap>,
 }
@@ -115,15 +113,6 @@ pub struct MonitorProcess {
     pub pid: u32,
     /// Its command's name, as the kernel has it.
     pub command: String,
-}
-
-/// A value of samples.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MonitorValue {
-    /// Its key.
-    pub key: String,
-    /// Unit, definition and source.
-    pub is: String,
 }
 
 /// A value that a device does not give.
@@ -253,117 +242,9 @@ pub struct MonitorEnd {
     pub skipped: u64,
 }
 
-/// Each value's key with unit, definition and source.
-const VALUES: [(&str, &str); 21] = [
-    (
-        "slot_link",
-        "generation and lanes of the narrowest link between root complex and card, from sysfs; idle links train down",
-    ),
-    (
-        "device_link",
-        "generation and lanes of the device's own link, from the management library",
-    ),
-    (
-        "pcie_rx_kb_per_s",
-        "KB/s that the device received over PCIe, counted by the management library for 20 ms during the reading",
-    ),
-    (
-        "pcie_tx_kb_per_s",
-        "KB/s that the device sent over PCIe, counted for another 20 ms during the reading",
-    ),
-    (
-        "pcie_replays",
-        "packets that the link had to send again since the driver was loaded",
-    ),
-    (
-        "ecc_corrected",
-        "errors that the device's memory corrected since the driver was loaded, over all its parts",
-    ),
-    (
-        "ecc_uncorrected",
-        "errors that it did not mend: data was lost",
-    ),
-    (
-        "row_remaps",
-        "rows of memory that the device replaced by spare ones over its life: for errors that were corrected, and that were not; whether one waits for a reset, and whether one could not be replaced",
-    ),
-    (
-        "retired_pages",
-        "pages of memory that were taken out of use over its life: all, those on which data was lost, whether one waits for a reset, those that could not be taken out",
-    ),
-    ("sm_clock_mhz", "MHz of the multiprocessors"),
-    ("memory_clock_mhz", "MHz of the device's memory"),
-    (
-        "power_w",
-        "W that the device draws, averaged by the device over a time that its vendor states",
-    ),
-    (
-        "temperature_sensor",
-        "the sensor that temperature_c, slowdown_c and shutdown_c are of: GPU on NVIDIA's; on AMD's edge, junction or mem, of those the one \
-         nearest to its slowdown",
-    ),
-    ("temperature_c", "degrees Celsius of that sensor"),
-    (
-        "temperature_margin_c",
-        "degrees Celsius between that and slowdown_c",
-    ),
-    (
-        "slowdown_c",
-        "degrees Celsius of that sensor at which the device lowers its clocks to protect itself",
-    ),
-    (
-        "shutdown_c",
-        "degrees Celsius of that sensor at which the device switches itself off",
-    ),
-    (
-        "most_operating_c",
-        "degrees Celsius of the chip that it is to work at, at most, and may go below its base clock at",
-    ),
-    (
-        "utilisation_percent",
-        "percent of the device's last sampling period in which a kernel ran",
-    ),
-    (
-        "memory_used_bytes",
-        "bytes of the device's memory in use by anybody",
-    ),
-    (
-        "throttle",
-        "what holds the clocks down; an empty list where nothing does",
-    ),
-];
-
-impl MonitorValues {
-    /// What the values of a sample are, as a header tells it.
-    #[must_use]
-    pub fn described() -> Vec<MonitorValue> {
-        let value = |(key, is): (&str, &str)| MonitorValue {
-            key: key.to_owned(),
-            is: is.to_owned(),
-        };
-        VALUES.map(value).into()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_value_is_described_under_its_key() {
-        let json = serde_json::to_value(MonitorValues::default()).unwrap();
-        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-        let described = MonitorValues::described();
-        let mut told: Vec<&String> = described.iter().map(|value| &value.key).collect();
-        told.sort();
-        assert_eq!(told, keys);
-        assert!(
-            json.as_object()
-                .unwrap()
-                .values()
-                .all(serde_json::Value::is_null)
-        );
-    }
 
     #[test]
     fn lines_are_told_apart_by_their_kind_and_read_back() {

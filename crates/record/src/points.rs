@@ -91,11 +91,11 @@ pub struct NamedQuantity {
     pub quantity: Quantity,
 }
 
-/// The quantities of a point that say something of its devices: beside a virtual clock, what this machine itself took does not.
+/// The quantities of a point that say something of its devices: beside a simulated one, what this machine itself took does not.
 pub fn judged(quantities: &[NamedQuantity]) -> impl Iterator<Item = &NamedQuantity> {
     let source = |named: &NamedQuantity| named.quantity.timing.source;
     let mut all = quantities.iter();
-    let is_simulated = all.any(|named| source(named) == TimeSource::VirtualClock);
+    let is_simulated = all.any(|named| source(named) == TimeSource::Simulated);
     quantities
         .iter()
         .filter(move |named| !(is_simulated && source(named) == TimeSource::HostMonotonic))

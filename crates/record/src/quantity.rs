@@ -49,8 +49,9 @@ pub enum TimeSource {
     DeviceEvent,
     /// The host's monotonic clock, read by the worker thread that moved the bytes.
     HostMonotonic,
-    /// The virtual clock of a simulated machine: arithmetic, not a measurement.
-    VirtualClock,
+    /// A simulated machine: arithmetic, not a measurement.
+    #[serde(rename = "virtual_clock")]
+    Simulated,
 }
 
 /// What held the streams back until all work was queued.

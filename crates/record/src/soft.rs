@@ -15,7 +15,7 @@ impl Record {
         let is_virtual = |outcome: &Outcome| match outcome {
             Outcome::Measured { quantities, .. } => quantities
                 .iter()
-                .any(|named| named.quantity.timing.source == TimeSource::VirtualClock),
+                .any(|named| named.quantity.timing.source == TimeSource::Simulated),
             _ => false,
         };
         let is_virtual = match &self.payload {
@@ -24,7 +24,7 @@ impl Record {
             Payload::Collectives(collectives) => {
                 collectives.points.iter().any(|point| match &point.outcome {
                     CollectiveOutcome::Measured { time, .. } => {
-                        time.timing.source == TimeSource::VirtualClock
+                        time.timing.source == TimeSource::Simulated
                     }
                     _ => false,
                 })

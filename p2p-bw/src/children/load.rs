@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use device::{Backend, Device, DeviceError};
-use inventory::time_source;
 use kernels::Kernels;
 use record::caveat::Condition;
 use record::plan::StopReason;
@@ -58,7 +57,7 @@ pub(super) fn run<B: Backend>(
     tell: Tell<'_>,
 ) -> device::Result<Vec<JobOutcome>> {
     let device = backend.device(request.ordinal)?;
-    let source = time_source(backend.time_source());
+    let source = backend.time_source();
     let pieces = Pieces::allocate(&device, request, tell)?;
     let count = pieces.all.len();
     let bytes = (count * pieces.bytes) as f64;

@@ -3,7 +3,6 @@
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
 mod bench;
-mod effort;
 mod hold;
 mod lanes;
 mod load;

@@ -19,7 +19,6 @@ use record::quantity::{Gate, Quantity};
 use runner::child::Line;
 
 use super::bench::Bench;
-use super::effort::Effort;
 use super::hold::Spin;
 use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
 use checked::{By, Checked, Way};
@@ -119,7 +118,7 @@ impl<B: Backend> Probe<B> {
             None => device_ok!(Bench::<B>::open()),
         };
         self.may_spin = false;
-        let bytes = Effort::of(bench.backend.time_source()).checked_bytes;
+        let bytes = program::Effort::timed_by(bench.backend.time_source()).checked_bytes;
         bench.begin(bytes, &[self.from, self.to]);
         device_ok!(self.steps(&mut bench)?);
         self.begin(ProbeStep::Disable)?;
@@ -191,7 +190,7 @@ impl<B: Backend> Probe<B> {
                 return Ok(Ok(()));
             }
         }
-        let bytes = Effort::of(bench.backend.time_source()).rate_bytes;
+        let bytes = program::Effort::timed_by(bench.backend.time_source()).rate_bytes;
         bench.begin(bytes, &[self.from, self.to]);
         let (from, to) = (self.from, self.to);
         for (step, by, source, target) in [

@@ -92,7 +92,7 @@ fn facts(file: &LinkFile, names: &Names<'_>) -> Vec<Fact> {
     let clocks = timings().map(|timing| match timing.source {
         TimeSource::DeviceEvent => "device events",
         TimeSource::HostMonotonic => "host",
-        TimeSource::VirtualClock => "simulated",
+        TimeSource::Simulated => "simulated",
     });
     let gates = timings().map(|timing| match timing.gate {
         Gate::HeldQueue => "held queue",

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use inventory::{Built, Chosen, Found, caveats};
-use program::{Break, Ended, Recorder, Stop, result_folder};
+use program::{Break, Effort, Ended, Recorder, Stop, result_folder};
 use record::caveat::{Caveat, Condition};
 use record::{
     Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity,
@@ -20,7 +20,6 @@ use crate::messages::LoadRequest;
 use crate::parent::{Finding, JobEnd, Measurer, exit_code};
 
 /// Memory that is host memory is not all loaded by default.
-const SOFT_BYTES: u64 = 16 << 20;
 const HOST_BYTES: u64 = 64 << 20;
 
 /// Bytes of a piece: of a GPU's memory, and of memory that is host memory.
@@ -188,10 +187,9 @@ impl Session<'_> {
     }
 
     fn request(&self, found: &Found) -> LoadRequest {
-        let by_default = match (&self.chosen.inventory.soft_box, self.chosen.backend) {
-            (Some(_), _) => Some(SOFT_BYTES),
-            (None, Built::Host) => Some(HOST_BYTES),
-            (None, _) => None,
+        let by_default = match self.chosen.backend {
+            Built::Host => Some(HOST_BYTES),
+            _ => Effort::of(self.chosen.inventory.soft_box.is_some()).load_bytes,
         };
         let bytes = self.args.memory.map(|size| size.0).or(by_default);
         let piece = by_default.map_or(PIECE, |_| HOST_PIECE);

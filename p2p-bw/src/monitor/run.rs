@@ -9,7 +9,7 @@ use program::{Stop, passing_folder, provenance, say, signal_name, sim};
 use record::exit;
 use record::{
     MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate, MonitorLine,
-    MonitorSample, MonitorValues,
+    MonitorSample,
 };
 use runner::{Interrupt, Signal};
 use rustix::param::clock_ticks_per_second;
@@ -126,7 +126,6 @@ fn header(
         backend: inventory::backend(chosen),
         devices,
         processes: processes.list(),
-        values: MonitorValues::described(),
         unavailable,
     }
 }

@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn this_machines_time_beside_a_virtual_clock_is_not_judged() {
         let of_host = named(Unit::Microseconds, TimeSource::HostMonotonic, wide());
-        let of_box = named(Unit::Microseconds, TimeSource::VirtualClock, vec![1.0; 6]);
+        let of_box = named(Unit::Microseconds, TimeSource::Simulated, vec![1.0; 6]);
         let link = LinkUse::default();
         let gate = Gate::SpinKernel;
         assert_ne!(judge(std::slice::from_ref(&of_host), &link, gate), []);

@@ -25,4 +25,4 @@ pub(crate) use finding::Finding;
 pub(crate) use health::{Health, Suspect};
 pub(crate) use measurer::{JobEnd, Measurer};
 pub(crate) use outputs::{exit_code, of_outcome};
-pub(crate) use run::{DEFAULT_SOFT_BYTES, Outcome, default_host_bytes, run};
+pub(crate) use run::{Outcome, default_host_bytes, run};

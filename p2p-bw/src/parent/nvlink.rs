@@ -3,7 +3,7 @@
 use inventory::Found;
 use record::caveat::{Caveat, Condition};
 use record::{LinkDevice, NvlinkReading, PairPath};
-use topology::{FabricState, PathType, nvlinks_between};
+use topology::{FabricState, NvLinks, PathType, PciAddress, nvlinks_between};
 
 /// Gives pairs that NVLinks join their class.
 pub(super) fn join(paths: &mut [PairPath], devices: &[LinkDevice], found: &[Found]) {
@@ -45,6 +45,25 @@ pub(super) fn readings(found: &[Found], devices: &[LinkDevice]) -> Vec<NvlinkRea
         })
     };
     found.iter().zip(devices).filter_map(reading).collect()
+}
+
+/// What to say of links that counted more errors by now than when the devices were listed.
+pub(super) fn risen(
+    found: &[Found],
+    devices: &[LinkDevice],
+    now: &[(PciAddress, NvLinks)],
+) -> Vec<Caveat> {
+    let rise = |(found, device): (&Found, &LinkDevice)| {
+        let before = found.nvlinks.as_ref()?.errors();
+        let (_, now) = now.iter().find(|(at, _)| Some(*at) == device.address)?;
+        let (now, label) = (now.errors(), &device.label);
+        let what = format!(
+            "{label}: {} more during this run, {now} in all",
+            now.saturating_sub(before)
+        );
+        (now > before).then(|| Condition::NvlinkErrorsRise.with(what))
+    };
+    found.iter().zip(devices).filter_map(rise).collect()
 }
 
 /// What to say of links that are down or fail, and of the fabric that joins them.

@@ -1,7 +1,7 @@
 //! A run from the command line to the record.
 
 use inventory::{Built, Chosen, Found};
-use program::{Ended, Stop, passing_folder, result_folder};
+use program::{Effort, Ended, Stop, passing_folder, result_folder};
 use record::exit;
 use record::unit::ByteCount;
 use record::{Links, Payload, Record, Status};
@@ -16,10 +16,6 @@ use super::{fabric, facts, nvlink, outputs};
 use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case};
 use crate::cli::RunArgs;
-
-/// Bytes of one copy where `--sizes` does not say: larger than any GPU's cache; a simulated machine has none to outgrow.
-const DEFAULT_BYTES: u64 = 256 << 20;
-pub(crate) const DEFAULT_SOFT_BYTES: u64 = 16 << 20;
 
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);
@@ -98,10 +94,9 @@ fn run_in(
                 .to_owned(),
         ));
     }
-    let default = match (soft, chosen.backend) {
-        (Some(_), _) => DEFAULT_SOFT_BYTES,
-        (None, Built::Host) => default_host_bytes(machine),
-        (None, _) => DEFAULT_BYTES,
+    let default = match chosen.backend {
+        Built::Host => default_host_bytes(machine),
+        _ => Effort::of(soft.is_some()).copy_bytes,
     };
     let device_is_host = soft.is_some() || chosen.backend == Built::Host;
     let memory = Memory::new(cases, found.len(), device_is_host);

@@ -94,6 +94,13 @@ impl<'a> Session<'a> {
         for caveat in link::caveats(&self.recorder.payload.devices) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
+        if !self.recorder.payload.nvlinks.is_empty() {
+            let now = inventory::nvlinks(self.chosen.backend, self.args.deadline, self.interrupt)?;
+            let devices = &self.recorder.payload.devices;
+            for caveat in nvlink::risen(self.found, devices, &now) {
+                self.recorder.add(LinksEvent::Caveat { caveat })?;
+            }
+        }
         if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
             self.recorder.add(LinksEvent::Caveat {
                 caveat: Condition::LinkReadingLost.with(reason),

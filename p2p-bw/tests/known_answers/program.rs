@@ -122,7 +122,7 @@ pub(crate) fn compared(described: &BoxFile, links: &Links) -> Vec<Comparison> {
         assert_eq!(names, wanted, "{question:?}");
         for (named, (name, expected)) in told.iter().zip(&expected) {
             let quantity = &named.quantity;
-            assert_eq!(quantity.timing.source, TimeSource::VirtualClock);
+            assert_eq!(quantity.timing.source, TimeSource::Simulated);
             assert_eq!(quantity.unit, unit(name), "{question:?}");
             all.push(Comparison {
                 what: format!("{} {question:?} {name} n={}", described.name, quantity.n),

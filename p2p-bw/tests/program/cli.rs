@@ -134,13 +134,7 @@ fn without_gpu_and_driver_host_memory_is_measured_and_it_is_said() {
     let ran = scratch.run(&arguments);
     let kept = scratch.left(ran);
     assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    for said in [
-        "no GPU driver was found",
-        "libcuda.so.1 not found",
-        "hip:",
-        "maca:",
-        "host memory is measured",
-    ] {
+    for said in ["no GPU driver answers", "host memory is measured"] {
         assert!(
             kept.ran.stderr.contains(said),
             "{said} in {}",

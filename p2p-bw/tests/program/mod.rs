@@ -23,6 +23,7 @@ mod monitored;
 mod numa_exec;
 mod numa_measure;
 mod numa_prove;
+mod nvlinks;
 mod patterns;
 mod peer_kernels;
 mod peers;

@@ -103,7 +103,7 @@ fn chases_and_small_copies_have_sizes_units_and_clocks_of_their_own() {
         told,
         [
             ("issue", Unit::Microseconds, TimeSource::HostMonotonic),
-            ("pace", Unit::Microseconds, TimeSource::VirtualClock)
+            ("pace", Unit::Microseconds, TimeSource::Simulated)
         ]
     );
 }

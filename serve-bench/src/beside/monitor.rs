@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::{MonitorHeader, MonitorLine, private};
-use runner::child::{PARENT_VARIABLE, TIED, last_error, tplens};
+use runner::child::{PARENT_VARIABLE, TIED, last_line, tplens};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Readings a second.
@@ -126,7 +126,7 @@ impl Monitor {
             }),
             _ => Err(format!(
                 "tplens monitor says `{}`",
-                last_error(&said.unwrap_or_default())
+                last_line(&said.unwrap_or_default())
             )),
         }
     }

@@ -24,7 +24,7 @@ pub(super) fn curve_of(described: &BoxFile) -> Vec<CurvePoint> {
         let kind = match table.kind {
             Kind::AllReduce => CollectiveKind::AllReduce,
             Kind::AllGather => CollectiveKind::AllGather,
-            Kind::ReduceScatter | Kind::Broadcast | Kind::SendRecv => continue,
+            Kind::ReduceScatter => continue,
         };
         let own = table.library == CollectiveLibrary::Custom;
         for (bytes, _) in &table.points {

@@ -1,4 +1,4 @@
-//! What the exports do: versions and texts, communicators, operations and groups. One function for each, of every library.
+//! What the exports do: versions and texts, communicators and operations. One function for each, of every library.
 #![expect(
     clippy::too_many_arguments,
     reason = "nccl.h has them, and the library is one more"
@@ -10,11 +10,10 @@ use crate::abi::{
 use crate::communicator::Communicator;
 use crate::driver::Driver;
 use crate::element::{Element, bytes_of};
-use crate::groups;
 use crate::membership::new_id;
-use crate::operation::{Message, Operation};
+use crate::operation::Operation;
 use crate::table::Library;
-use boxfile::CollectiveKind::{self, AllGather, AllReduce, Broadcast, ReduceScatter};
+use boxfile::CollectiveKind::{self, AllGather, AllReduce, ReduceScatter};
 use std::ffi::{CString, c_char, c_int};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -155,7 +154,7 @@ pub fn all_reduce(
     let queued = call(|| {
         idle()?;
         let element = Some(summed(library, "AllReduce", data_type, operation)?);
-        let what = (AllReduce, element, 0);
+        let what = (AllReduce, element);
         let elements = (count, data_type);
         queue(library, what, (to, from), elements, communicator, stream)
     });
@@ -175,7 +174,7 @@ pub fn reduce_scatter(
 ) -> Status {
     call(|| {
         let element = Some(summed(library, "ReduceScatter", data_type, operation)?);
-        let what = (ReduceScatter, element, 0);
+        let what = (ReduceScatter, element);
         let elements = (count, data_type);
         queue(library, what, (to, from), elements, communicator, stream)
     })
@@ -192,88 +191,9 @@ pub fn all_gather(
     stream: Handle,
 ) -> Status {
     call(|| {
-        let (what, elements) = ((AllGather, None, 0), (count, data_type));
+        let (what, elements) = ((AllGather, None), (count, data_type));
         queue(library, what, (to, from), elements, communicator, stream)
     })
-}
-
-pub fn broadcast(
-    library: &Library,
-    from: Address,
-    to: Address,
-    count: usize,
-    data_type: c_int,
-    root: c_int,
-    communicator: Handle,
-    stream: Handle,
-) -> Status {
-    call(|| {
-        let root = peer_of("Broadcast", "root", communicator, root)?;
-        let (what, elements) = ((Broadcast, None, root), (count, data_type));
-        queue(library, what, (to, from), elements, communicator, stream)
-    })
-}
-
-pub fn send(
-    library: &Library,
-    from: Address,
-    count: usize,
-    data_type: c_int,
-    peer: c_int,
-    communicator: Handle,
-    stream: Handle,
-) -> Status {
-    call(|| {
-        let peer = peer_of("Send", "peer", communicator, peer)?;
-        let bytes = bytes(library, "Send", count, data_type)?;
-        let message = Message {
-            is_send: true,
-            peer,
-            at: from.number(),
-            bytes,
-        };
-        add(communicator, stream, message)
-    })
-}
-
-pub fn receive(
-    library: &Library,
-    to: Address,
-    count: usize,
-    data_type: c_int,
-    peer: c_int,
-    communicator: Handle,
-    stream: Handle,
-) -> Status {
-    call(|| {
-        let peer = peer_of("Recv", "peer", communicator, peer)?;
-        let bytes = bytes(library, "Recv", count, data_type)?;
-        let message = Message {
-            is_send: false,
-            peer,
-            at: to.number(),
-            bytes,
-        };
-        add(communicator, stream, message)
-    })
-}
-
-pub fn group_start(_library: &Library) -> Status {
-    call(|| {
-        groups::enter();
-        Ok(())
-    })
-}
-
-pub fn group_end(library: &Library) -> Status {
-    call(|| groups::leave(library.prefix))
-}
-
-fn add(communicator: Handle, stream: Handle, message: Message) -> Outcome<()> {
-    if message.bytes == 0 {
-        return Ok(());
-    }
-    groups::add(Communicator::of(communicator)?, stream, message)
 }
 
 /// The type of a sum, refused where it is none.
@@ -295,19 +215,6 @@ fn summed(library: &Library, call: &str, data_type: c_int, operation: c_int) -> 
     )
 }
 
-/// A rank of the communicator that a caller names.
-fn peer_of(call: &str, name: &str, communicator: Handle, rank: c_int) -> Outcome<usize> {
-    let ranks = Communicator::of(communicator)?.ranks;
-    let found = usize::try_from(rank).ok().filter(|rank| *rank < ranks);
-    found.map_or_else(
-        || {
-            let words = format!("{call} : invalid {name} {rank} (there are {ranks} ranks)");
-            refuse(Status::INVALID_ARGUMENT, words)
-        },
-        Ok,
-    )
-}
-
 fn bytes(library: &Library, call: &str, count: usize, data_type: c_int) -> Outcome<usize> {
     let width = bytes_of(data_type).filter(|_| data_type < library.types);
     let bytes = width.and_then(|width| width.checked_mul(count));
@@ -322,19 +229,19 @@ fn bytes(library: &Library, call: &str, count: usize, data_type: c_int) -> Outco
 
 fn queue(
     library: &Library,
-    (kind, element, root): (CollectiveKind, Option<Element>, usize),
+    what: (CollectiveKind, Option<Element>),
     (to, from): (Address, Address),
     (count, data_type): (usize, c_int),
     communicator: Handle,
     stream: Handle,
 ) -> Outcome<()> {
     let communicator = Communicator::of(communicator)?;
-    let call = crate::log::name_of(kind);
+    let call = crate::log::name_of(what.0);
     let bytes = bytes(library, call, count, data_type)?;
     if bytes == 0 {
         return Ok(());
     }
     let places = (to.number(), from.number());
-    let operation = Operation::new(communicator, (kind, element, root), places, bytes)?;
+    let operation = Operation::new(communicator, what, places, bytes)?;
     operation.enqueue(call, stream)
 }

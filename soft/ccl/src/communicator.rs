@@ -4,7 +4,7 @@ use crate::abi::{Handle, Outcome, Status, refuse};
 use crate::choice::{Choice, Plan};
 use crate::log;
 use crate::membership::join;
-use crate::segment::{Place, Segment};
+use crate::segment::{Segment, Slot};
 use crate::table::Library;
 use boxfile::{BoxFile, CollectiveKind, Fault, Protocol};
 use std::cell::Cell;
@@ -58,8 +58,6 @@ pub(crate) struct Progress {
     brought: bool,
     /// Bytes of the present call that are done.
     pub(crate) done: usize,
-    /// Bytes of each message of the present exchange that are done.
-    pub(crate) exchanged: Vec<usize>,
 }
 
 /// What meeting the other ranks came to.
@@ -218,7 +216,7 @@ impl Communicator {
         stays_away: bool,
         what: u64,
         wait: bool,
-        bring: impl FnOnce(Place),
+        bring: impl FnOnce(Slot),
     ) -> Meeting {
         if self.is_aborted() {
             return Meeting::Aborted;
@@ -226,7 +224,7 @@ impl Communicator {
         if !progress.brought && !stays_away {
             progress.step += 1;
             let slot = (progress.step & 1) as usize;
-            bring(Place::Slot {
+            bring(Slot {
                 rank: self.rank,
                 slot,
             });

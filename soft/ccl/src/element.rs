@@ -1,15 +1,11 @@
 //! The element types that are summed, and their bytes as numbers.
 
-use crate::eight::{E4M3, E5M2};
-
 /// A floating type that can be summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Element {
     F16,
     F32,
     Bf16,
-    F8E4m3,
-    F8E5m2,
 }
 
 impl Element {
@@ -19,8 +15,6 @@ impl Element {
             6 => Some(Self::F16),
             7 => Some(Self::F32),
             9 => Some(Self::Bf16),
-            10 => Some(Self::F8E4m3),
-            11 => Some(Self::F8E5m2),
             _ => None,
         }
     }
@@ -30,7 +24,6 @@ impl Element {
         match self {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
-            Self::F8E4m3 | Self::F8E5m2 => 1,
         }
     }
 
@@ -72,8 +65,6 @@ impl Element {
                     )
                 });
             }
-            Self::F8E4m3 => update(bytes, sum, |sum, [byte]| next(sum, E4M3.read(byte))),
-            Self::F8E5m2 => update(bytes, sum, |sum, [byte]| next(sum, E5M2.read(byte))),
         }
     }
 
@@ -95,8 +86,6 @@ impl Element {
                     ((round_to_bf16(sum) >> 16) as u16).to_ne_bytes()
                 });
             }
-            Self::F8E4m3 => put(sum, bytes, |sum| [E4M3.round(sum)]),
-            Self::F8E5m2 => put(sum, bytes, |sum| [E5M2.round(sum)]),
         }
     }
 }

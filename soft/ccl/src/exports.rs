@@ -24,15 +24,6 @@ macro_rules! library {
                 communicator: Handle, stream: Handle);
             "AllGather" => all_gather(
                 from: Address, to: Address, count: usize, data_type: c_int, communicator: Handle, stream: Handle);
-            "Broadcast" => broadcast(
-                from: Address, to: Address, count: usize, data_type: c_int, root: c_int,
-                communicator: Handle, stream: Handle);
-            "Send" => send(
-                from: Address, count: usize, data_type: c_int, peer: c_int, communicator: Handle, stream: Handle);
-            "Recv" => receive(
-                to: Address, count: usize, data_type: c_int, peer: c_int, communicator: Handle, stream: Handle);
-            "GroupStart" => group_start();
-            "GroupEnd" => group_end();
         }
 
         const _: () = {

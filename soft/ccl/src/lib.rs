@@ -8,9 +8,8 @@
 //! of the box whose names begin with `collective_` are played here.
 //!
 //! Signatures are those of `nccl.h` 2.29, which RCCL and MCCL share; only what tplens calls is here. Each process has one rank of
-//! a communicator. Sums are of floating types of 8, 16 and 32 bits, added in binary32 in rank order and rounded once; all else
-//! moves elements of every type. Sends and receives of a group are one work that takes the time of the `sendrecv` table at the
-//! longest of them; other calls in a group are issued at once. A rank that never comes is waited for without end, as by NCCL;
+//! a communicator. Sums are of floating types of 16 and 32 bits, added in binary32 in rank order and rounded once; all else
+//! moves elements of every type. A rank that never comes is waited for without end, as by NCCL;
 //! aborting ends the wait. A rank takes part in a call when its process waits for the stream, polls it or frees memory, see
 //! `softbox`.
 //!
@@ -27,11 +26,8 @@ mod abi;
 mod choice;
 mod communicator;
 mod driver;
-mod eight;
 mod element;
-mod exchange;
 mod exports;
-mod groups;
 mod log;
 mod membership;
 mod operation;

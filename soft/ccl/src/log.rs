@@ -64,8 +64,6 @@ pub(crate) fn name_of(kind: CollectiveKind) -> &'static str {
         CollectiveKind::AllReduce => "AllReduce",
         CollectiveKind::AllGather => "AllGather",
         CollectiveKind::ReduceScatter => "ReduceScatter",
-        CollectiveKind::Broadcast => "Broadcast",
-        CollectiveKind::SendRecv => "SendRecv",
     }
 }
 
@@ -127,9 +125,9 @@ pub(crate) fn joined(own: &Communicator, handle: usize, choice: &Choice) {
     }
 }
 
-/// Writes what a call of a new size runs in. Sends and receives have no such line in NCCL.
+/// Writes what a call of a new size runs in.
 pub(crate) fn tuned(own: &Communicator, kind: CollectiveKind, bytes: usize, protocol: Protocol) {
-    if let (Some(written), true) = (written(own.library), kind != CollectiveKind::SendRecv) {
+    if let Some(written) = written(own.library) {
         let line = format!(
             "{}: {bytes} Bytes -> Algo RING proto {} channel{{Lo..Hi}}={{0..{}}}",
             name_of(kind),

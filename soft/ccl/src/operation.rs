@@ -1,5 +1,4 @@
-//! One collective operation: how long it takes, and what it does to the bytes when its time is over. What sends and receives do is
-//! in `exchange`.
+//! One collective operation: how long it takes, and what it does to the bytes when its time is over.
 #![expect(
     unsafe_code,
     reason = "reads and writes device memory, and is called by the simulated driver"
@@ -10,12 +9,11 @@ use crate::choice::Plan;
 use crate::communicator::{Communicator, Meeting, Progress};
 use crate::driver::{Driver, INVALID_VALUE};
 use crate::element::Element;
-use crate::segment::{Place, SLOT};
+use crate::segment::{SLOT, Slot};
 use crate::sum::add_up;
 use boxfile::CollectiveKind;
 use softbox::{ForeignCall, call_factor};
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,39 +24,23 @@ pub(crate) struct Operation {
     kind: CollectiveKind,
     /// What is summed; all else moves bytes.
     element: Option<Element>,
-    /// Who has what is broadcast.
-    root: usize,
     from: usize,
     to: usize,
     /// Bytes of a rank: what it brings to a gather, what it gets of a scattered sum, else all.
     bytes: usize,
-    /// Of an exchange.
-    pub(crate) messages: Vec<Message>,
     pub(crate) plan: Plan,
     /// Whether its present execution is one of a graph.
     captured: AtomicBool,
 }
 
-/// A send to another rank, or a receive from it; not of 0 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) is_send: bool,
-    pub(crate) peer: usize,
-    pub(crate) at: usize,
-    pub(crate) bytes: usize,
-}
-
 /// An address and the bytes there.
 type Region = (usize, usize);
-
-/// What is read and what is written.
-type Pair = (Region, Region);
 
 impl Operation {
     /// Checks an operation against the box.
     pub(crate) fn new(
         communicator: Arc<Communicator>,
-        (kind, element, root): (CollectiveKind, Option<Element>, usize),
+        (kind, element): (CollectiveKind, Option<Element>),
         (to, from): (usize, usize),
         bytes: usize,
     ) -> Outcome<Self> {
@@ -67,119 +49,56 @@ impl Operation {
             communicator,
             kind,
             element,
-            root,
             from,
             to,
             bytes,
-            messages: Vec::new(),
             captured: AtomicBool::new(false),
-        })
-    }
-
-    /// Sends and receives that are one work, which takes the time of the longest of them.
-    pub(crate) fn exchange(
-        communicator: Arc<Communicator>,
-        messages: Vec<Message>,
-    ) -> Outcome<Self> {
-        let longest = messages.iter().map(|message| message.bytes).max();
-        let what = (CollectiveKind::SendRecv, None, 0);
-        let operation = Self::new(communicator, what, (0, 0), longest.unwrap_or_default())?;
-        Ok(Self {
-            messages,
-            ..operation
         })
     }
 
     /// Puts it into a stream of the simulated driver.
     pub(crate) fn enqueue(self, call: &str, stream: Handle) -> Outcome<()> {
         let driver = Driver::get(self.communicator.library)?;
-        let Some((further, own)) = self.regions() else {
+        let Some((from, to)) = self.regions() else {
             return refuse(
                 Status::INVALID_ARGUMENT,
                 format!("{call} : more bytes than can be addressed"),
             );
         };
         let chain = self.communicator.number;
-        let work = |(from, to): Pair| ForeignCall {
+        let work = ForeignCall {
             chain,
             from: from.0 as u64,
             from_bytes: from.1,
             to: to.0 as u64,
             to_bytes: to.1,
-            issue: issue_nothing,
-            finish: finish_nothing,
-            release: release_nothing,
-            data: null_mut(),
-        };
-        let check = |work: &ForeignCall, code| {
-            if code == INVALID_VALUE {
-                let words = format!(
-                    "{call} : {:#x} or {:#x} is not a valid pointer to memory of the device",
-                    work.from, work.to
-                );
-                return refuse(Status::INVALID_ARGUMENT, words);
-            }
-            driver.check(code)
-        };
-        // A work names two regions to the driver; further ones are those of works that take no time and do nothing.
-        for regions in further {
-            let work = work(regions);
-            // SAFETY: the functions take null, and may be called by any thread; the stream is the driver's to refuse.
-            let code = unsafe { driver.enqueue(&work, stream) };
-            check(&work, code)?;
-        }
-        let Some(own) = own else {
-            return Ok(());
-        };
-        let work = ForeignCall {
             issue,
             finish,
             release,
             data: Box::into_raw(Box::new(self)).cast(),
-            ..work(own)
         };
         // SAFETY: the functions take the boxed operation until it is released, and may be called by any thread; the stream is the
         // driver's to refuse.
         let code = unsafe { driver.enqueue(&work, stream) };
-        check(&work, code)
+        if code == INVALID_VALUE {
+            let words = format!(
+                "{call} : {:#x} or {:#x} is not a valid pointer to memory of the device",
+                work.from, work.to
+            );
+            return refuse(Status::INVALID_ARGUMENT, words);
+        }
+        driver.check(code)
     }
 
-    /// What this rank reads and writes, in pairs, of which the last stands apart; `None` where that cannot be addressed.
-    fn regions(&self) -> Option<(Vec<Pair>, Option<Pair>)> {
-        let (ranks, own) = (self.communicator.ranks, self.communicator.rank);
-        let of_all = self.bytes.checked_mul(ranks)?;
+    /// What this rank reads and what it writes; `None` where that cannot be addressed.
+    fn regions(&self) -> Option<(Region, Region)> {
+        let of_all = self.bytes.checked_mul(self.communicator.ranks)?;
         let (read, write) = match self.kind {
-            CollectiveKind::AllReduce | CollectiveKind::Broadcast => (self.bytes, self.bytes),
+            CollectiveKind::AllReduce => (self.bytes, self.bytes),
             CollectiveKind::AllGather => (self.bytes, of_all),
             CollectiveKind::ReduceScatter => (of_all, self.bytes),
-            CollectiveKind::SendRecv => {
-                let mut regions = self.message_regions();
-                let last = regions.pop();
-                return Some((regions, last));
-            }
         };
-        let to = (self.to, write);
-        // What another rank than the root names as the source is not looked at.
-        let reads = self.kind != CollectiveKind::Broadcast || own == self.root;
-        let from = if reads { (self.from, read) } else { to };
-        Some((Vec::new(), Some((from, to))))
-    }
-
-    fn message_regions(&self) -> Vec<Pair> {
-        let of = |is_send: bool| {
-            let some = self
-                .messages
-                .iter()
-                .filter(move |one| one.is_send == is_send);
-            some.map(|one| (one.at, one.bytes)).collect::<Vec<Region>>()
-        };
-        let (sends, receives) = (of(true), of(false));
-        let pair = |number: usize| {
-            let (from, to) = (sends.get(number), receives.get(number));
-            // Where there is one of them only, it stands for both.
-            Some((*from.or(to)?, *to.or(from)?))
-        };
-        (0..).map_while(pair).collect()
+        Some(((self.from, read), (self.to, write)))
     }
 
     /// The virtual time of one execution in nanoseconds.
@@ -194,10 +113,7 @@ impl Operation {
         let communicator = &self.communicator;
         let mut progress = communicator.progress();
         let stays_away = communicator.stays_away(call, self.plan.protocol);
-        let is_done = match self.kind {
-            CollectiveKind::SendRecv => self.deliver(&mut progress, stays_away, wait),
-            _ => self.share(&mut progress, stays_away, wait),
-        };
+        let is_done = self.share(&mut progress, stays_away, wait);
         if is_done && communicator.spoils(call, self.captured.load(Relaxed)) {
             self.spoil();
         }
@@ -209,23 +125,19 @@ impl Operation {
         let communicator = &self.communicator;
         // What all ranks must agree on, besides the number of the step.
         let what = (self.bytes as u64) << 20
-            | (self.root as u64) << 12
             | (self.kind as u64) << 8
             | self.element.map_or(0xff, |element| element as u64);
-        let (brings, total) = match self.kind {
-            CollectiveKind::Broadcast => (communicator.rank == self.root, self.bytes),
-            CollectiveKind::ReduceScatter => (true, self.bytes * communicator.ranks),
-            _ => (true, self.bytes),
+        let total = match self.kind {
+            CollectiveKind::ReduceScatter => self.bytes * communicator.ranks,
+            _ => self.bytes,
         };
         while progress.done < total {
             let at = progress.done;
             let bytes = (total - at).min(SLOT);
             let bring = |place| {
-                if brings {
-                    let from = (self.from + at) as *const u8;
-                    // SAFETY: the driver has checked that the source is allocated; this rank reads the slot only.
-                    unsafe { communicator.segment.fill(place, from, bytes) };
-                }
+                let from = (self.from + at) as *const u8;
+                // SAFETY: the driver has checked that the source is allocated; this rank reads the slot only.
+                unsafe { communicator.segment.fill(place, from, bytes) };
             };
             match communicator.meet(progress, stays_away, what, wait, bring) {
                 Meeting::All { slot } => self.take(progress, slot, bytes),
@@ -248,7 +160,6 @@ impl Operation {
                     self.copy((rank, slot), bytes, self.to + at + rank * self.bytes);
                 }
             }
-            CollectiveKind::Broadcast => self.copy((self.root, slot), bytes, self.to + at),
             CollectiveKind::AllReduce => self.sum((slot, bytes), (0, bytes), self.to + at),
             CollectiveKind::ReduceScatter => {
                 // Of the piece the part that is this rank's, which may be nothing.
@@ -257,13 +168,12 @@ impl Operation {
                 let to = self.to + first.saturating_sub(own * self.bytes);
                 self.sum((slot, bytes), (first - at, last - first), to);
             }
-            CollectiveKind::SendRecv => {}
         }
     }
 
     /// Copies the piece of a rank.
     fn copy(&self, (rank, slot): (usize, usize), bytes: usize, to: usize) {
-        let piece = (Place::Slot { rank, slot }, bytes);
+        let piece = (Slot { rank, slot }, bytes);
         // SAFETY: the driver has checked that the target has room for what the operation writes; all ranks have arrived and none
         // fills this slot before this rank arrives at the next step.
         unsafe {
@@ -279,7 +189,7 @@ impl Operation {
             return;
         };
         let (segment, ranks) = (&self.communicator.segment, self.communicator.ranks);
-        let source = |rank| segment.part((Place::Slot { rank, slot }, whole), skip, bytes);
+        let source = |rank| segment.part((Slot { rank, slot }, whole), skip, bytes);
         let sources: Vec<*const u8> = (0..ranks).map(|rank| source(rank).cast_const()).collect();
         // SAFETY: the slots hold these parts, and the target has room and is no slot; nobody writes the slots now, as in `copy`.
         unsafe { add_up(element, &sources, to as *mut u8, bytes) };
@@ -287,16 +197,8 @@ impl Operation {
 
     /// Makes the first element of the result wrong: it changes a bit of its exponent, or of its last byte.
     fn spoil(&self) {
-        let received = self.messages.iter().find(|message| !message.is_send);
-        let to = match self.kind {
-            CollectiveKind::SendRecv => received.map(|message| message.at),
-            _ => Some(self.to),
-        };
-        let Some(to) = to else {
-            return;
-        };
         let width = self.element.map_or(1, Element::width);
-        let byte = (to + width - 1) as *mut u8;
+        let byte = (self.to + width - 1) as *mut u8;
         // SAFETY: the target has at least one element (0 bytes are never enqueued) and is allocated.
         let old = unsafe { byte.read() };
         // SAFETY: as above.
@@ -334,15 +236,3 @@ unsafe extern "C" fn release(data: *mut c_void) {
     // SAFETY: from Box::into_raw in `enqueue`; the driver releases it once.
     drop(unsafe { Box::from_raw(data.cast::<Operation>()) });
 }
-
-unsafe extern "C" fn issue_nothing(_data: *mut c_void, _captured: c_int, ns: *mut f64) -> u64 {
-    // SAFETY: the driver passes a place for one double.
-    unsafe { ns.write(0.0) };
-    0
-}
-
-extern "C" fn finish_nothing(_data: *mut c_void, _call: u64, _wait: c_int) -> c_int {
-    1
-}
-
-extern "C" fn release_nothing(_data: *mut c_void) {}

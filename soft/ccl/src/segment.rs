@@ -1,6 +1,6 @@
 //! Memory that the ranks of one communicator share: a file without a name, made with the unique id and mapped by each of them.
 //!
-//! Words are atomic and of 64 bits. Behind them each rank has two slots for bytes, and each ordered pair of ranks a mailbox. Few
+//! Words are atomic and of 64 bits. Behind them each rank has two slots for bytes. Few
 //! bytes lie beside the words that announce them, so that one line of the cache carries both. Who writes what when is decided
 //! elsewhere.
 #![expect(
@@ -36,12 +36,7 @@ const JOINING: usize = 3 * LINE;
 /// Words of a note: [`HEAD`] that announce a piece, then few bytes of it.
 const NOTE: usize = 2 * LINE;
 const HEAD: usize = 2;
-/// Words of a mailbox: [`MAIL_HEAD`], then few bytes.
-const MAIL: usize = LINE;
-const MAIL_HEAD: usize = 3;
 const PAGE: usize = 4096;
-/// Bytes of all mailboxes of a communicator, as far as each has a page and none more than a slot.
-const ALL_MAIL: usize = 4 << 20;
 /// How often a waiting rank looks whether it still shall wait.
 const LOOK: Duration = Duration::from_millis(2);
 /// Rounds that a rank spins where there is a processor for each: some microseconds. The scheduler may still leave two ranks on one,
@@ -61,18 +56,16 @@ pub(crate) struct Segment {
     pub(crate) spins: bool,
 }
 
-/// Where bytes lie.
+/// One of the two slots of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// One of the two slots of a rank.
-    Slot { rank: usize, slot: usize },
-    /// The mailbox of a pair.
-    Mail { from: usize, to: usize },
+pub(crate) struct Slot {
+    pub(crate) rank: usize,
+    pub(crate) slot: usize,
 }
 
 // SAFETY: a mapping belongs to the process and not to a thread.
 unsafe impl Send for Segment {}
-// SAFETY: words are reached as atomics; bytes are copied under the protocols of `communicator` and `exchange`, never borrowed.
+// SAFETY: words are reached as atomics; bytes are copied under the protocol of `communicator`, never borrowed.
 unsafe impl Sync for Segment {}
 
 /// Makes the memory of a new communicator, with its token: a file without a name, gone with the last process that has it open.
@@ -92,9 +85,9 @@ pub(crate) fn make(token: [u8; 16]) -> io::Result<File> {
 impl Segment {
     /// Maps the memory of a token for this many ranks, through the process that made it.
     pub(crate) fn open(path: &Path, token: [u8; 16], ranks: usize) -> io::Result<Self> {
-        let words = COMMON + OWN * ranks + MAIL * ranks * ranks;
+        let words = COMMON + OWN * ranks;
         let head = (8 * words).next_multiple_of(PAGE);
-        let bytes = head + 2 * SLOT * ranks + mail_bytes(ranks) * ranks * ranks;
+        let bytes = head + 2 * SLOT * ranks;
         let file = File::options().read(true).write(true).open(path)?;
         let mut found = [0; 16];
         file.read_exact_at(&mut found, TOKEN)?;
@@ -146,22 +139,10 @@ impl Segment {
         self.word(self.note(rank, slot) + number)
     }
 
-    /// A word of the mailbox of a pair.
-    pub(crate) fn of_mail(&self, from: usize, to: usize, number: usize) -> &AtomicU64 {
-        assert!(number < MAIL_HEAD, "no such word");
-        self.word(self.mailbox(from, to) + number)
-    }
-
     /// The first word of a note.
     fn note(&self, rank: usize, slot: usize) -> usize {
         assert!(rank < self.ranks && slot < 2, "no such slot");
         COMMON + rank * OWN + JOINING + slot * NOTE
-    }
-
-    /// The first word of a mailbox.
-    fn mailbox(&self, from: usize, to: usize) -> usize {
-        assert!(from < self.ranks && to < self.ranks, "no such mailbox");
-        COMMON + self.ranks * OWN + (from * self.ranks + to) * MAIL
     }
 
     fn word(&self, number: usize) -> &AtomicU64 {
@@ -252,7 +233,7 @@ impl Segment {
     ///
     /// # Safety
     /// `from` is valid for reading; no other rank reads the place meanwhile.
-    pub(crate) unsafe fn fill(&self, place: Place, from: *const u8, bytes: usize) {
+    pub(crate) unsafe fn fill(&self, place: Slot, from: *const u8, bytes: usize) {
         let to = self.place(place, bytes);
         // SAFETY: memcpy(3): the place has room (checked), the caller promises the source, and a mapping of ours does not
         // overlap the caller's memory.
@@ -265,7 +246,7 @@ impl Segment {
     /// `to` is valid for writing; nobody writes the place meanwhile.
     pub(crate) unsafe fn take(
         &self,
-        (place, whole): (Place, usize),
+        (place, whole): (Slot, usize),
         skip: usize,
         to: *mut u8,
         bytes: usize,
@@ -276,51 +257,22 @@ impl Segment {
     }
 
     /// Where a part of a piece of `whole` bytes lies: `bytes` of them from `skip` on.
-    pub(crate) fn part(
-        &self,
-        (place, whole): (Place, usize),
-        skip: usize,
-        bytes: usize,
-    ) -> *mut u8 {
+    pub(crate) fn part(&self, (place, whole): (Slot, usize), skip: usize, bytes: usize) -> *mut u8 {
         assert!(skip + bytes <= whole, "a part of a piece");
         self.place(place, whole).wrapping_add(skip)
     }
 
-    /// Bytes of the longest piece in a mailbox.
-    pub(crate) fn mail_bytes(&self) -> usize {
-        mail_bytes(self.ranks)
-    }
-
     /// Where a piece of so many bytes lies: beside its words where there is room.
-    fn place(&self, place: Place, bytes: usize) -> *mut u8 {
-        let mail = self.bytes - mail_bytes(self.ranks) * self.ranks * self.ranks;
-        let offset = match place {
-            Place::Slot { rank, slot } => {
-                let note = self.note(rank, slot);
-                assert!(bytes <= SLOT, "a piece fits its slot");
-                if bytes <= 8 * (NOTE - HEAD) {
-                    8 * (note + HEAD)
-                } else {
-                    mail - 2 * SLOT * self.ranks + (2 * rank + slot) * SLOT
-                }
-            }
-            Place::Mail { from, to } => {
-                let mailbox = self.mailbox(from, to);
-                assert!(bytes <= self.mail_bytes(), "a piece fits its mailbox");
-                if bytes <= 8 * (MAIL - MAIL_HEAD) {
-                    8 * (mailbox + MAIL_HEAD)
-                } else {
-                    mail + (from * self.ranks + to) * self.mail_bytes()
-                }
-            }
+    fn place(&self, Slot { rank, slot }: Slot, bytes: usize) -> *mut u8 {
+        let note = self.note(rank, slot);
+        assert!(bytes <= SLOT, "a piece fits its slot");
+        let offset = if bytes <= 8 * (NOTE - HEAD) {
+            8 * (note + HEAD)
+        } else {
+            self.bytes - 2 * SLOT * self.ranks + (2 * rank + slot) * SLOT
         };
         self.start.as_ptr().wrapping_add(offset)
     }
-}
-
-/// Bytes of one mailbox among so many ranks.
-fn mail_bytes(ranks: usize) -> usize {
-    (ALL_MAIL / (ranks * ranks)).clamp(PAGE, SLOT) / PAGE * PAGE
 }
 
 impl Drop for Segment {

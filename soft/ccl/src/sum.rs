@@ -56,8 +56,6 @@ impl Places<'_> {
             Element::F32 => self.add_lines::<16, 4>(Element::F32, bytes),
             Element::F16 => self.add_lines::<32, 2>(Element::F16, bytes),
             Element::Bf16 => self.add_lines::<32, 2>(Element::Bf16, bytes),
-            Element::F8E4m3 => self.add_lines::<64, 1>(Element::F8E4m3, bytes),
-            Element::F8E5m2 => self.add_lines::<64, 1>(Element::F8E5m2, bytes),
         }
     }
 

@@ -11,8 +11,6 @@ pub struct Library {
     pub(crate) tables: CollectiveLibrary,
     /// Its word there.
     pub(crate) word: &'static str,
-    /// What its functions begin with.
-    pub(crate) prefix: &'static str,
     /// Its name without "lib".
     pub(crate) name: &'static str,
     /// Its version as `NCCL_VERSION` codes it: major x 10000 + minor x 100 + patch.
@@ -115,7 +113,6 @@ macro_rules! runtime {
 pub static NCCL: Library = Library {
     tables: CollectiveLibrary::Nccl,
     word: "nccl",
-    prefix: "nccl",
     name: "nccl",
     version: 22902,
     variables: "NCCL",
@@ -142,7 +139,6 @@ pub static NCCL: Library = Library {
 pub static RCCL: Library = Library {
     tables: CollectiveLibrary::Rccl,
     word: "rccl",
-    prefix: "nccl",
     name: "rccl",
     version: 22707,
     variables: "NCCL",
@@ -176,7 +172,6 @@ pub static RCCL: Library = Library {
 pub static MCCL: Library = Library {
     tables: CollectiveLibrary::Mccl,
     word: "mccl",
-    prefix: "mccl",
     name: "mccl",
     version: 21605,
     variables: "MCCL",

@@ -1,6 +1,6 @@
-//! The simulated driver's calls on memory: of devices, pinned, write-combined and registered of the host.
+//! The simulated driver's calls on memory: of devices, and pinned of the host.
 
-use crate::memory::{HostAddress, HostMemory};
+use crate::memory::HostMemory;
 use crate::{Code, Outcome, SoftDriver};
 use boxfile::AllocSite;
 
@@ -64,23 +64,6 @@ impl SoftDriver {
     /// # Errors
     /// [`Code::INVALID_VALUE`] for 0 bytes, [`Code::OUT_OF_MEMORY`].
     pub fn allocate_host(&mut self, ordinal: usize, bytes: usize) -> Outcome<usize> {
-        self.allocate_mapped(ordinal, bytes, HostMemory::Pinned)
-    }
-
-    /// Allocates pinned host memory that counts as write-combined; for the host it is ordinary memory.
-    ///
-    /// # Errors
-    /// As [`SoftDriver::allocate_host`].
-    pub fn allocate_write_combined(&mut self, ordinal: usize, bytes: usize) -> Outcome<usize> {
-        self.allocate_mapped(ordinal, bytes, HostMemory::WriteCombined)
-    }
-
-    fn allocate_mapped(
-        &mut self,
-        ordinal: usize,
-        bytes: usize,
-        kind: HostMemory,
-    ) -> Outcome<usize> {
         self.usable(ordinal)?;
         if bytes == 0 {
             return Err(Code::INVALID_VALUE.into());
@@ -90,7 +73,7 @@ impl SoftDriver {
         }
         let address = self
             .memory
-            .allocate_pinned(bytes, kind)
+            .allocate_pinned(bytes)
             .ok_or(Code::OUT_OF_MEMORY)?;
         if let Some(node) = self.thread_node() {
             self.memory.put_on(address, bytes, node);
@@ -109,42 +92,6 @@ impl SoftDriver {
             Ok(())
         } else {
             Err(Code::INVALID_VALUE.into())
-        }
-    }
-
-    /// Makes a range of the caller's memory count as registered, which is pinned. Devices know it by the same address.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_VALUE`] for 0 bytes, [`Code::HOST_MEMORY_ALREADY_REGISTERED`].
-    pub fn register_host(
-        &mut self,
-        ordinal: usize,
-        address: HostAddress,
-        bytes: usize,
-    ) -> Outcome<()> {
-        self.usable(ordinal)?;
-        if bytes == 0 || address.get().checked_add(bytes).is_none() {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        let new = self.memory.register(address, bytes);
-        if new {
-            Ok(())
-        } else {
-            Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into())
-        }
-    }
-
-    /// Ends what [`SoftDriver::register_host`] began, after running everything that is pending.
-    ///
-    /// # Errors
-    /// [`Code::HOST_MEMORY_NOT_REGISTERED`].
-    pub fn unregister_host(&mut self, address: usize) -> Outcome<()> {
-        self.devices()?;
-        self.drain()?;
-        if self.memory.unregister(address) {
-            Ok(())
-        } else {
-            Err(Code::HOST_MEMORY_NOT_REGISTERED.into())
         }
     }
 
@@ -168,7 +115,7 @@ impl SoftDriver {
         Ok(ordinal)
     }
 
-    /// Whether the whole range is host memory that devices can reach: pinned, write-combined or registered.
+    /// Whether the whole range is host memory that devices can reach: pinned.
     #[must_use]
     pub fn is_mapped_host(&self, address: usize, bytes: usize) -> bool {
         self.memory.host_kind(address, bytes) != HostMemory::Pageable

@@ -51,10 +51,6 @@ impl Code {
     pub const PEER_ACCESS_ALREADY_ENABLED: Self = Self(704);
     /// Peer access was not enabled.
     pub const PEER_ACCESS_NOT_ENABLED: Self = Self(705);
-    /// The host memory is registered already.
-    pub const HOST_MEMORY_ALREADY_REGISTERED: Self = Self(712);
-    /// The host memory was not registered.
-    pub const HOST_MEMORY_NOT_REGISTERED: Self = Self(713);
     /// A kernel used an address that is not a multiple of what it loads or stores; every later call on the device fails too.
     pub const MISALIGNED_ADDRESS: Self = Self(716);
     /// The device failed; every later call on it fails too.

@@ -21,9 +21,7 @@
 //!   of the stream's device is free; engines are given in order of readiness, ties in order of issue. MIG instances have
 //!   `copy_engines` each. A copy first spends its latency, holding the engine and no bandwidth, then moves its bytes as a flow.
 //! - Rates are max-min fair (progressive filling) over all flows that are moving. Each flow has a cap and crosses segments:
-//!   - host to device: cap `h2d_pinned`, `h2d_pageable`, `h2d_write_combined`, `h2d_registered` or `h2d_huge`, by how all of the
-//!     host memory was come by (absent: huge as registered, others as pinned), and for pageable copies that are not larger than
-//!     `pageable_up_to.bytes` its rate; times the parts of "NUMA nodes" below; segments `devI.down` (capacity `h2d_pinned`) and the device's `host_segments`
+//!   - host to device: cap `h2d_pinned` or `h2d_pageable`, and for pageable copies that are not larger than `pageable_up_to.bytes` its rate; times the parts of "NUMA nodes" below; segments `devI.down` (capacity `h2d_pinned`) and the device's `host_segments`
 //!     downwards.
 //!   - device to host: cap `d2h_` and the same; segments `devI.up` (capacity `d2h_pinned`) and `host_segments` upwards.
 //!   - peer a to b, access enabled: cap and latency of the pair; segments `devA.up`, `devB.down` and the pair's segments
@@ -70,8 +68,8 @@
 //!
 //! - A kernel takes no copy engine: kernels of different streams run at once, in one stream in order. Each but a gate draws
 //!   one noise factor, which multiplies its latency and its bytes.
-//! - Memory: a device reaches its own, a peer's where its own access to that peer is enabled, and pinned, write-combined and
-//!   registered host memory, at the host's address. All else is an illegal address (700), and what is not aligned to the
+//! - Memory: a device reaches its own, a peer's where its own access to that peer is enabled, and pinned host memory, at the
+//!   host's address. All else is an illegal address (700), and what is not aligned to the
 //!   kernel's loads a misaligned one (716): the call that issues the kernel says so, and the device is lost.
 //! - copy: latency `launch_us`, then a flow as a copy's. One end at least is the device's own memory (else 801).
 //!   - own to own: cap `kernels.local`, no segments.
@@ -121,7 +119,7 @@ pub use foreign::{Foreign, ForeignCall, ForeignWork, Issued};
 pub use graphs::CaptureState;
 pub use kernels::{Kernel, KernelName};
 pub use memory::HostAddress;
-pub use nodes::{make_host_huge, node_of_host, place_host, run_thread_on};
+pub use nodes::{node_of_host, place_host, run_thread_on};
 pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};
 pub use sim::{EventTime, Flow, Simulation, Step};

@@ -36,10 +36,6 @@ impl HostAddress {
 pub(crate) enum HostMemory {
     Pageable,
     Pinned,
-    WriteCombined,
-    Registered,
-    /// Registered, of huge pages.
-    Huge,
 }
 
 /// One place of a transfer, checked when it was made.
@@ -96,11 +92,10 @@ impl Drop for Mapping {
 }
 
 /// What a program said of a range of host memory.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Told {
     bytes: usize,
-    node: Option<u32>,
-    huge: bool,
+    node: u32,
 }
 
 /// All memory of the process's driver.
@@ -108,10 +103,8 @@ struct Told {
 pub(crate) struct Memory {
     /// Allocations by address, with the ordinal that they belong to.
     device: BTreeMap<usize, (Mapping, usize)>,
-    /// Pinned host memory by address, write-combined or not.
-    pinned: BTreeMap<usize, (Mapping, HostMemory)>,
-    /// Registered host ranges: address and length.
-    registered: BTreeMap<usize, usize>,
+    /// Pinned host memory by address.
+    pinned: BTreeMap<usize, Mapping>,
     /// What was said of ranges that do not overlap, by address.
     told: BTreeMap<usize, Told>,
 }
@@ -138,10 +131,10 @@ impl Memory {
         inside(*start, mapping.bytes, address, bytes).then_some(*ordinal)
     }
 
-    pub(crate) fn allocate_pinned(&mut self, bytes: usize, kind: HostMemory) -> Option<usize> {
+    pub(crate) fn allocate_pinned(&mut self, bytes: usize) -> Option<usize> {
         let mapping = Mapping::new(bytes, true)?;
         let address = mapping.address;
-        self.pinned.insert(address, (mapping, kind));
+        self.pinned.insert(address, mapping);
         Some(address)
     }
 
@@ -156,15 +149,6 @@ impl Memory {
 
     /// Notes the node of a host range; `false` for no bytes, and where the range overlaps another one in part.
     pub(crate) fn put_on(&mut self, address: usize, bytes: usize, node: u32) -> bool {
-        self.tell(address, bytes, |told| told.node = Some(node))
-    }
-
-    /// Notes that a host range is huge pages, as [`Memory::put_on`].
-    pub(crate) fn make_huge(&mut self, address: usize, bytes: usize) -> bool {
-        self.tell(address, bytes, |told| told.huge = true)
-    }
-
-    fn tell(&mut self, address: usize, bytes: usize, say: impl FnOnce(&mut Told)) -> bool {
         let Some(end) = address.checked_add(bytes).filter(|_| bytes > 0) else {
             return false;
         };
@@ -174,10 +158,7 @@ impl Memory {
             start + told.bytes > address && (*start, told.bytes) != (address, bytes)
         });
         if !overlaps {
-            say(self.told.entry(address).or_insert(Told {
-                bytes,
-                ..Told::default()
-            }));
+            self.told.insert(address, Told { bytes, node });
         }
         !overlaps
     }
@@ -189,74 +170,32 @@ impl Memory {
 
     /// The node of a whole host range; `None` where it does not lie in one that was put on a node.
     pub(crate) fn node_of(&self, address: usize, bytes: usize) -> Option<u32> {
-        self.told_of(address, bytes)?.node
-    }
-
-    fn told_of(&self, address: usize, bytes: usize) -> Option<&Told> {
         let (start, told) = self.told.range(..=address).next_back()?;
-        inside(*start, told.bytes, address, bytes).then_some(told)
+        inside(*start, told.bytes, address, bytes).then_some(told.node)
     }
 
-    /// Notes a host range as pinned; false where part of it is pinned already.
-    pub(crate) fn register(&mut self, address: HostAddress, bytes: usize) -> bool {
-        let new = !self.overlaps_pinned(address.0, bytes);
-        if new {
-            self.registered.insert(address.0, bytes);
-        }
-        new
-    }
-
-    /// Forgets a registered range by its first address; false where it is none.
-    pub(crate) fn unregister(&mut self, address: usize) -> bool {
-        self.registered.remove(&address).is_some()
-    }
-
-    /// What the whole host range is; pageable where it does not lie in one pinned or registered range.
+    /// What the whole host range is; pageable where it does not lie in one pinned range.
     pub(crate) fn host_kind(&self, address: usize, bytes: usize) -> HostMemory {
         let pinned = self.pinned.range(..=address).next_back();
-        let registered = self.registered.range(..=address).next_back();
-        let pinned = pinned.map(|(start, (mapping, kind))| (*start, mapping.bytes, *kind));
-        let is_huge = || self.told_of(address, bytes).is_some_and(|told| told.huge);
-        let registered = registered.map(|(start, size)| {
-            let kind = if is_huge() {
-                HostMemory::Huge
-            } else {
-                HostMemory::Registered
-            };
-            (*start, *size, kind)
-        });
-        [pinned, registered]
-            .into_iter()
-            .flatten()
-            .find(|(start, size, _)| inside(*start, *size, address, bytes))
-            .map_or(HostMemory::Pageable, |(_, _, kind)| kind)
+        let holds =
+            |(start, mapping): (&usize, &Mapping)| inside(*start, mapping.bytes, address, bytes);
+        match pinned.is_some_and(holds) {
+            true => HostMemory::Pinned,
+            false => HostMemory::Pageable,
+        }
     }
 
-    /// Bytes from an address to the end of the allocation or registered range that it lies in.
+    /// Bytes from an address to the end of the allocation that it lies in.
     pub(crate) fn bytes_from(&self, address: usize) -> Option<usize> {
         let before = ..=address;
         let device = self.device.range(before).next_back();
         let pinned = self.pinned.range(before).next_back();
-        let registered = self.registered.range(before).next_back();
-        [
+        let ends = [
             device.map(|(start, (mapping, _))| start + mapping.bytes),
-            pinned.map(|(start, (mapping, _))| start + mapping.bytes),
-            registered.map(|(start, size)| start + size),
-        ]
-        .into_iter()
-        .flatten()
-        .find_map(|end| end.checked_sub(address).filter(|bytes| *bytes > 0))
-    }
-
-    fn overlaps_pinned(&self, address: usize, bytes: usize) -> bool {
-        let pinned = self
-            .pinned
-            .iter()
-            .map(|(start, (mapping, _))| (*start, mapping.bytes));
-        let registered = self.registered.iter().map(|(start, size)| (*start, *size));
-        pinned
-            .chain(registered)
-            .any(|(start, size)| start < address.saturating_add(bytes) && address < start + size)
+            pinned.map(|(start, mapping)| start + mapping.bytes),
+        ];
+        let left = |end: usize| end.checked_sub(address).filter(|bytes| *bytes > 0);
+        ends.into_iter().flatten().find_map(left)
     }
 
     /// Moves bytes, if what is device memory is still allocated.

@@ -36,15 +36,6 @@ impl SoftDriver {
         self.memory.forget(address);
     }
 
-    /// Says that a range of host memory is huge pages, which counts when it is registered.
-    ///
-    /// # Errors
-    /// `EINVAL` for no bytes, and for a range that overlaps another one in part.
-    pub fn make_huge(&mut self, address: usize, bytes: usize) -> Result<(), c_int> {
-        let made = self.memory.make_huge(address, bytes);
-        if made { Ok(()) } else { Err(libc::EINVAL) }
-    }
-
     /// The node of a whole range of host memory; `None` where it was placed nowhere.
     #[must_use]
     pub fn node_of(&self, address: usize, bytes: usize) -> Option<u32> {
@@ -117,12 +108,6 @@ pub fn place_host(address: usize, bytes: usize, node: c_int) -> c_int {
     })
 }
 
-/// What `tplens_soft_huge` answers, as [`place_host`]: [`SoftDriver::make_huge`].
-#[must_use]
-pub fn make_host_huge(address: usize, bytes: usize) -> c_int {
-    told(|driver| driver.make_huge(address, bytes))
-}
-
 /// What `tplens_soft_run_on` answers, as [`place_host`]: [`SoftDriver::run_on`], -1 being nowhere.
 #[must_use]
 pub fn run_thread_on(node: c_int) -> c_int {
@@ -161,8 +146,6 @@ fn on_described<T>(call: impl Fn(&mut SoftDriver) -> T) -> Option<T> {
 ///
 /// - `int tplens_soft_place(void *start, size_t bytes, int node)`: the range lies on that node; -1: nothing is to be known of it
 ///   any more. 0, or an error number as mbind(2)'s.
-/// - `int tplens_soft_huge(void *start, size_t bytes)`: the range is huge pages, which is said before it is registered. 0, or an
-///   error number.
 /// - `int tplens_soft_node_of(void *start, size_t bytes)`: the node of the whole range; -1 where that was not said.
 /// - `int tplens_soft_run_on(int node)`: the calling thread runs on that node; -1: on that of each device. 0, or an error number.
 #[macro_export]
@@ -178,11 +161,6 @@ macro_rules! nodes {
                 node: c_int,
             ) -> c_int {
                 $crate::place_host(start as usize, bytes, node)
-            }
-
-            #[unsafe(no_mangle)]
-            extern "C" fn tplens_soft_huge(start: *mut c_void, bytes: usize) -> c_int {
-                $crate::make_host_huge(start as usize, bytes)
             }
 
             #[unsafe(no_mangle)]

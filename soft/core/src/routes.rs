@@ -243,9 +243,6 @@ struct Rates<'a> {
     pageable: &'a Figure,
     /// The largest pageable copy that has a rate of its own, and that.
     small: Option<(u64, &'a Figure)>,
-    write_combined: Option<&'a Figure>,
-    registered: Option<&'a Figure>,
-    huge: Option<&'a Figure>,
 }
 
 impl<'a> Rates<'a> {
@@ -256,33 +253,23 @@ impl<'a> Rates<'a> {
                 pinned: &device.h2d_pinned,
                 pageable: &device.h2d_pageable,
                 small: small.map(|small| (small.bytes, &small.h2d)),
-                write_combined: device.h2d_write_combined.as_ref(),
-                registered: device.h2d_registered.as_ref(),
-                huge: device.h2d_huge.as_ref(),
             },
             Way::Up => Self {
                 pinned: &device.d2h_pinned,
                 pageable: &device.d2h_pageable,
                 small: small.map(|small| (small.bytes, &small.d2h)),
-                write_combined: device.d2h_write_combined.as_ref(),
-                registered: device.d2h_registered.as_ref(),
-                huge: device.d2h_huge.as_ref(),
             },
         }
     }
 
     /// The rate of a copy of so many bytes, all being near.
     fn near(&self, memory: HostMemory, bytes: usize) -> f64 {
-        let registered = self.registered.unwrap_or(self.pinned);
         let figure = match memory {
             HostMemory::Pinned => self.pinned,
             HostMemory::Pageable => match self.small {
                 Some((most, small)) if bytes as u64 <= most => small,
                 _ => self.pageable,
             },
-            HostMemory::WriteCombined => self.write_combined.unwrap_or(self.pinned),
-            HostMemory::Registered => registered,
-            HostMemory::Huge => self.huge.unwrap_or(registered),
         };
         figure.value
     }

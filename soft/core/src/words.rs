@@ -55,8 +55,7 @@ impl Memory {
         if self.host_kind(host, bytes) == HostMemory::Pageable {
             return None;
         }
-        // SAFETY: pinned and registered memory is valid until it is freed or unregistered, which runs what is pending
-        // first: `Mapping`'s invariant, and the promise that was given with the address that was registered.
+        // SAFETY: pinned memory is valid until it is freed, which runs what is pending first: `Mapping`'s invariant.
         Some(Place::Host(unsafe { HostAddress::new(host) }))
     }
 

@@ -179,11 +179,11 @@ fn attribute_of(driver: &SoftDriver, ordinal: usize, attribute: c_uint) -> Outco
         16 => device.multiprocessors.map(|count| count as c_int),  // MULTIPROCESSOR_COUNT
         31 => Some(c_int::from(device.kernels.is_some())),         // CONCURRENT_KERNELS
         18 | 20 | 35 | 83 | 115 => Some(0), // INTEGRATED, COMPUTE_MODE, TCC_DRIVER, MANAGED_MEMORY, MEMORY_POOLS_SUPPORTED
-        19 | 41 | 99 => Some(1), // CAN_MAP_HOST_MEMORY, UNIFIED_ADDRESSING, HOST_REGISTER_SUPPORTED
-        33 => address.get(1).copied(), // PCI_BUS_ID
-        34 => address.get(2).copied(), // PCI_DEVICE_ID
+        19 | 41 => Some(1),                 // CAN_MAP_HOST_MEMORY, UNIFIED_ADDRESSING
+        33 => address.get(1).copied(),      // PCI_BUS_ID
+        34 => address.get(2).copied(),      // PCI_DEVICE_ID
         40 => Some(device.copy_engines as c_int), // ASYNC_ENGINE_COUNT
-        50 => address.first().copied(), // PCI_DOMAIN_ID
+        50 => address.first().copied(),     // PCI_DOMAIN_ID
         75 => capability.map(|(major, _)| major), // COMPUTE_CAPABILITY_MAJOR
         76 => capability.map(|(_, minor)| minor), // COMPUTE_CAPABILITY_MINOR
         134 => Some(device.node.map_or(-1, |node| node as c_int)), // HOST_NUMA_ID

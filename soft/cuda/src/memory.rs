@@ -1,11 +1,11 @@
-//! Exports: device memory; pinned, write-combined and registered host memory. Managed memory and pools do not exist here.
+//! Exports: device memory; pinned host memory. Managed memory and pools do not exist here.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"
 )]
 
 use crate::abi::{Status, call, current, present, put, with};
-use softbox::{Code, HostAddress, SoftDriver};
+use softbox::Code;
 use std::collections::BTreeSet;
 use std::ffi::{c_uint, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -44,9 +44,6 @@ extern "C" fn cuMemFree_v2(pointer: u64) -> Status {
     })
 }
 
-/// `CU_MEMHOSTALLOC_WRITECOMBINED`.
-const WRITE_COMBINED: c_uint = 4;
-
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 const DEVICE_MAP: c_uint = 2;
 
@@ -57,7 +54,8 @@ fn unmapped() -> MutexGuard<'static, BTreeSet<usize>> {
     UNMAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Portable (bit 0) is taken and changes nothing here; without mapped (bit 1) a device has no address of the memory.
+/// Portable and write-combined (bits 0 and 2) are taken and change nothing here; without mapped (bit 1) a device has no address of
+/// the memory.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuMemHostAlloc(
     pointer: *mut *mut c_void,
@@ -69,11 +67,7 @@ unsafe extern "C" fn cuMemHostAlloc(
         if flags & !0x7 != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let allocate = match flags & WRITE_COMBINED {
-            0 => SoftDriver::allocate_host,
-            _ => SoftDriver::allocate_write_combined,
-        };
-        let address = with(|driver| allocate(driver, current()?, bytes))?;
+        let address = with(|driver| driver.allocate_host(current()?, bytes))?;
         if flags & DEVICE_MAP == 0 {
             unmapped().insert(address);
         } else {
@@ -108,27 +102,4 @@ unsafe extern "C" fn cuMemHostGetDevicePointer_v2(
         // SAFETY: cuda.h: the caller passes a place for one CUdeviceptr, 64 bits.
         unsafe { put(device_pointer, pointer as u64) }
     })
-}
-
-/// Portable and mapped (bits 0 and 1) are taken and change nothing here.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemHostRegister_v2(
-    pointer: *mut c_void,
-    bytes: usize,
-    flags: c_uint,
-) -> Status {
-    call(|| {
-        present(pointer)?;
-        if flags & !0x3 != 0 {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        // SAFETY: cuda.h: registered memory stays valid until it is unregistered, which runs what is pending first.
-        let address = unsafe { HostAddress::new(pointer as usize) };
-        with(|driver| driver.register_host(current()?, address, bytes))
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn cuMemHostUnregister(pointer: *mut c_void) -> Status {
-    call(|| with(|driver| driver.unregister_host(pointer as usize)))
 }

@@ -67,16 +67,6 @@ const NAMES: &[(c_int, &CStr, &CStr)] = &[
         c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
         c"peer access has not been enabled",
     ),
-    (
-        712,
-        c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-        c"part or all of the requested memory range is already mapped",
-    ),
-    (
-        713,
-        c"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-        c"pointer does not correspond to a registered memory region",
-    ),
     (716, c"CUDA_ERROR_MISALIGNED_ADDRESS", c"misaligned address"),
     (
         719,

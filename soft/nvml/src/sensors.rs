@@ -69,6 +69,9 @@ fn memory_bytes(target: &Target) -> (c_ulonglong, c_ulonglong) {
     }
 }
 
+/// What the driver keeps for itself, about as on an H200; version 1 counts it as used, version 2 apart (nvml.h).
+const RESERVED: u64 = 600 << 20;
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetMemoryInfo(handle: Handle, memory: *mut Memory) -> Status {
     call(|| {
@@ -79,8 +82,8 @@ unsafe extern "C" fn nvmlDeviceGetMemoryInfo(handle: Handle, memory: *mut Memory
                 memory,
                 Memory {
                     total,
-                    free: total - used,
-                    used,
+                    free: total - used - RESERVED,
+                    used: used + RESERVED,
                 },
             )
         }
@@ -104,8 +107,8 @@ unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(handle: Handle, memory: *mut Mem
                 MemoryV2 {
                     version,
                     total,
-                    reserved: 0,
-                    free: total - used,
+                    reserved: RESERVED,
+                    free: total - used - RESERVED,
                     used,
                 },
             )

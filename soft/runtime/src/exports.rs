@@ -67,8 +67,6 @@ macro_rules! runtime {
             "Free" => memory::free(pointer: Address);
             $allocate_host => memory::allocate_host(pointer: Out<Address>, bytes: usize, flags: c_uint);
             $free_host => memory::free_host(pointer: Address);
-            "HostRegister" => memory::register(pointer: Address, bytes: usize, flags: c_uint);
-            "HostUnregister" => memory::unregister(pointer: Address);
             "HostGetDevicePointer" => memory::device_pointer(pointer: Out<Address>, host: Address, flags: c_uint);
             "MemcpyAsync" => copies::copy(to: Address, from: Address, bytes: usize, kind: c_uint, stream: Handle);
             "MemcpyPeerAsync" => copies::copy_peer(

@@ -1,14 +1,8 @@
-//! Calls on device memory, and on pinned and registered host memory. Managed memory and pools do not exist here.
+//! Calls on device memory, and on pinned host memory. Managed memory and pools do not exist here.
 
 use crate::abi::{Address, Out, Runtime};
 use softbox::{Code, Outcome};
 use std::ffi::c_uint;
-
-/// `hipHostMallocWriteCombined`; MetaX's flags are taken to have CUDA's numbers, as HIP's do.
-const WRITE_COMBINED: c_uint = 4;
-
-/// `hipHostRegister`'s flags: portable, mapped, of a device's registers, read only. They change nothing here.
-const REGISTER_FLAGS: c_uint = 0xf;
 
 pub(crate) fn info(runtime: &Runtime, free: Out<usize>, total: Out<usize>) -> Outcome<()> {
     total.present()?;
@@ -35,7 +29,7 @@ pub(crate) fn free(runtime: &Runtime, pointer: Address) -> Outcome<()> {
     runtime.with(|driver| driver.free(pointer.device()))
 }
 
-/// Flags but write-combined change nothing here: memory lies where the calling thread's policy says.
+/// Flags change nothing here: memory lies where the calling thread's policy says.
 pub(crate) fn allocate_host(
     runtime: &Runtime,
     pointer: Out<Address>,
@@ -46,10 +40,7 @@ pub(crate) fn allocate_host(
     if flags & !runtime.host_flags != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let address = runtime.on_current(|driver, current| match flags & WRITE_COMBINED {
-        0 => driver.allocate_host(current, bytes),
-        _ => driver.allocate_write_combined(current, bytes),
-    })?;
+    let address = runtime.on_current(|driver, current| driver.allocate_host(current, bytes))?;
     pointer.put(Address::at(address))
 }
 
@@ -61,24 +52,7 @@ pub(crate) fn free_host(runtime: &Runtime, pointer: Address) -> Outcome<()> {
     runtime.with(|driver| driver.free_host(pointer.number()))
 }
 
-pub(crate) fn register(
-    runtime: &Runtime,
-    pointer: Address,
-    bytes: usize,
-    flags: c_uint,
-) -> Outcome<()> {
-    if flags & !REGISTER_FLAGS != 0 {
-        return Err(Code::INVALID_VALUE.into());
-    }
-    let address = pointer.host()?;
-    runtime.on_current(|driver, current| driver.register_host(current, address, bytes))
-}
-
-pub(crate) fn unregister(runtime: &Runtime, pointer: Address) -> Outcome<()> {
-    runtime.with(|driver| driver.unregister_host(pointer.number()))
-}
-
-/// Devices know host memory by the host's address. Memory that is neither pinned nor registered has none.
+/// Devices know host memory by the host's address. Memory that is not pinned has none.
 pub(crate) fn device_pointer(
     runtime: &Runtime,
     pointer: Out<Address>,

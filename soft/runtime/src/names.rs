@@ -121,18 +121,6 @@ const ROWS: &[Row] = &[
         c"peer access has not been enabled",
     ),
     row(
-        712,
-        "ErrorHostMemoryAlreadyRegistered",
-        "ErrorHostMemoryAlreadyRegistered",
-        c"part or all of the requested memory range is already mapped",
-    ),
-    row(
-        713,
-        "ErrorHostMemoryNotRegistered",
-        "ErrorHostMemoryNotRegistered",
-        c"pointer does not correspond to a registered memory region",
-    ),
-    row(
         719,
         "ErrorLaunchFailure",
         "ErrorLaunchFailure",

@@ -21,6 +21,28 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[
     ("shim/", ".rs"),
 ];
 
+/// Where what a simulated machine needs may be named: the simulator, what stands before libraries, and what describes a machine.
+const OF_SIMULATOR: &[&str] = &[
+    "soft/",
+    "shim/",
+    "xtask/",
+    "crates/boxfile/",
+    "crates/engine/",
+];
+
+/// Words of the simulator that product code does without: it knows `--sim`, the mark in the record, and how much to copy there
+/// (`program::Effort`).
+const SIMULATOR: &[&str] = &[
+    "VirtualClock",
+    "virtual clock",
+    "SoftNodes",
+    "VIRTUAL_POOL",
+    "VIRTUAL_CALLS",
+    "MOST_VIRTUAL",
+    "SOFT_BYTES",
+    "soft_thread",
+];
+
 /// Attributes that no source file may hold, with what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("[allow(", "use #[expect(lint, reason = \"...\")]"),
@@ -59,6 +81,17 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         let unlocks = line.starts_with("unsafe_code,") || line.starts_with("#![expect(unsafe_code");
         if unlocks && !allowed {
             findings.push(Finding::at(index, "unsafe has no place in this file"));
+        }
+        let is_product =
+            path.contains("src/") && !OF_SIMULATOR.iter().any(|at| path.starts_with(at));
+        for word in SIMULATOR
+            .iter()
+            .filter(|word| is_product && line.contains(**word))
+        {
+            findings.push(Finding::at(
+                index,
+                format!("`{word}` is the simulator's: product code takes a `program::Effort`"),
+            ));
         }
         for (found, instead) in FORBIDDEN {
             if line.starts_with('#') && line.contains(found) {
@@ -104,6 +137,13 @@ mod tests {
                 .1
                 .starts_with("begin with a //! head")
         );
+    }
+
+    #[test]
+    fn the_simulator_is_named_where_it_is() {
+        let text = "//! Head.\n\nconst VIRTUAL_POOL: u64 = 4;\n";
+        assert_eq!(first(PATH, text).unwrap().0, Some(3));
+        assert_eq!(check("soft/core/src/lib.rs", text), []);
     }
 
     #[test]

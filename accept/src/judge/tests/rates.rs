@@ -233,7 +233,7 @@ pub(super) fn quantity(name: &str, samples: Vec<f64>, unit: Unit) -> NamedQuanti
 
 pub(super) fn measured(samples: Vec<f64>, unit: Unit) -> Quantity {
     let timing = Timing {
-        source: TimeSource::VirtualClock,
+        source: TimeSource::Simulated,
         gate: Gate::HeldQueue,
         copies_per_sample: 1,
         warmup_copies: 2,

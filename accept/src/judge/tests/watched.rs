@@ -50,7 +50,6 @@ pub(crate) fn monitor(played: &Played) -> Vec<MonitorLine> {
             })
             .collect(),
         processes: vec![],
-        values: vec![],
         unavailable: vec![],
     };
     let mut lines = vec![MonitorLine::Header(Box::new(header))];

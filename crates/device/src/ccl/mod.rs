@@ -15,5 +15,5 @@ mod version;
 
 pub(crate) use carrier::Carrier;
 pub(crate) use symbols::{CclNames, ccl_names};
-pub(crate) use table::{Beside, Eight, Proof, Table, Vendor};
+pub(crate) use table::{Beside, Proof, Table, Vendor};
 pub(crate) use vendor::Ccl;

@@ -34,8 +34,6 @@ pub(crate) struct Table {
     pub(crate) install: &'static str,
     /// Its functions.
     pub(crate) names: CclNames,
-    /// Which versions add up floating point in 8 bits.
-    pub(crate) eight: Eight,
     /// What tells it from libraries of other vendors that have its file's name.
     pub(crate) proof: Option<Proof>,
 }
@@ -46,14 +44,6 @@ pub(crate) struct Beside {
     pub(crate) variable: Option<&'static str>,
     /// Usual ones; a `*` at the end stands for anything.
     pub(crate) folders: &'static [&'static str],
-}
-
-/// Which versions add up floating point in 8 bits. All of them move it, as bytes.
-pub(crate) enum Eight {
-    /// This one, as the library codes it, and later ones.
-    From(u32),
-    /// It is not public.
-    Unknown,
 }
 
 /// What the library has and another vendor's by the same file name does not: one of both is enough.

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::eight::{E4M3, E5M2};
-
 /// The type of the elements that are reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
@@ -15,15 +13,11 @@ pub enum Element {
     F16,
     /// bfloat16: the upper half of a binary32.
     Bf16,
-    /// 8 bits with 4 of exponent and 3 of fraction (OCP OFP8 E4M3: no infinity, the largest is 448).
-    F8E4m3,
-    /// 8 bits with 5 of exponent and 2 of fraction (OCP OFP8 E5M2).
-    F8E5m2,
 }
 
 impl Element {
     /// Every type.
-    pub const ALL: [Self; 5] = [Self::F32, Self::F16, Self::Bf16, Self::F8E4m3, Self::F8E5m2];
+    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Bf16];
 
     /// Bytes of one element.
     #[must_use]
@@ -31,7 +25,6 @@ impl Element {
         match self {
             Self::F32 => 4,
             Self::F16 | Self::Bf16 => 2,
-            Self::F8E4m3 | Self::F8E5m2 => 1,
         }
     }
 
@@ -48,8 +41,6 @@ impl Element {
             Self::F32 => put(values, bytes, |value| value.to_ne_bytes()),
             Self::F16 => put(values, bytes, |value| f16_bits(value).to_ne_bytes()),
             Self::Bf16 => put(values, bytes, |value| bf16_bits(value).to_ne_bytes()),
-            Self::F8E4m3 => put(values, bytes, |value| [E4M3.bits(value)]),
-            Self::F8E5m2 => put(values, bytes, |value| [E5M2.bits(value)]),
         }
     }
 
@@ -62,8 +53,6 @@ impl Element {
             Self::Bf16 => take(bytes, values, |_, word| {
                 bf16_value(u16::from_ne_bytes(word))
             }),
-            Self::F8E4m3 => take(bytes, values, |_, [byte]| E4M3.value(byte)),
-            Self::F8E5m2 => take(bytes, values, |_, [byte]| E5M2.value(byte)),
         }
     }
 
@@ -78,8 +67,6 @@ impl Element {
             Self::Bf16 => take(bytes, sums, |sum, word| {
                 sum + bf16_value(u16::from_ne_bytes(word))
             }),
-            Self::F8E4m3 => take(bytes, sums, |sum, [byte]| sum + E4M3.value(byte)),
-            Self::F8E5m2 => take(bytes, sums, |sum, [byte]| sum + E5M2.value(byte)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What a library of collectives says of itself where there may be no device: what it is, what it lacks, and how far a
-//! communicator comes.
+//! What a library of collectives says of itself where there may be no device: what it is, and how far a communicator
+//! comes.
 //!
 //! Whoever calls this with a vendor's library does so in a process of its own: what a library does without its driver is its
 //! own matter.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Collectives, CollectivesFacts, Element, IdShape, Operation};
+use super::{Collectives, CollectivesFacts, IdShape};
 use crate::error::Result;
 use crate::{Built, VisitCollectives};
 
@@ -17,23 +17,10 @@ use crate::{Built, VisitCollectives};
 pub struct Inspection {
     /// Its name, version and file.
     pub facts: CollectivesFacts,
-    /// What it does not do.
-    pub lacks: Vec<Lack>,
     /// An id that it made, or its words where it made none.
     pub id: std::result::Result<IdShape, String>,
     /// Whether it made a communicator of one rank and ended it, or its words, such as that there is no driver.
     pub communicator: std::result::Result<(), String>,
-}
-
-/// An operation on an element that a library does not do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lack {
-    /// The operation.
-    pub operation: Operation,
-    /// The element.
-    pub element: Element,
-    /// Why, in words.
-    pub why: String,
 }
 
 /// Asks the library of a backend's collectives: the given file or folder and no other, or the first that is found.
@@ -52,20 +39,8 @@ impl VisitCollectives for Inspect<'_> {
 
     fn visit<C: Collectives>(self) -> Result<Inspection> {
         let library = C::open(self.0)?;
-        let pairs = Operation::ALL
-            .iter()
-            .flat_map(|operation| Element::ALL.iter().map(|element| (*operation, *element)));
-        let lacks = pairs.filter_map(|(operation, element)| {
-            let error = library.supports(operation, element).err()?;
-            Some(Lack {
-                operation,
-                element,
-                why: error.to_string(),
-            })
-        });
         Ok(Inspection {
             facts: library.facts().clone(),
-            lacks: lacks.collect(),
             id: library
                 .unique_id()
                 .map(|id| id.shape())

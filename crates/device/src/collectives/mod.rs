@@ -4,7 +4,6 @@
 //! memory that processes share); [`crate::Built::visit_collectives`] gives a backend's. Which ranks there are, who starts them and how an
 //! id reaches them is not decided here, and nothing is measured.
 
-mod eight;
 mod element;
 mod id;
 mod inspect;
@@ -12,6 +11,6 @@ mod shape;
 
 pub use element::Element;
 pub use id::{IdShape, UniqueId};
-pub use inspect::{Inspection, Lack, inspect};
+pub use inspect::{Inspection, inspect};
 pub use shape::{Collectives, CollectivesFacts, Communicator, Operation};
 pub(crate) use shape::{Lengths, check_aliasing, check_membership};

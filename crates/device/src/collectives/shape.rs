@@ -41,12 +41,6 @@ pub trait Collectives: Sized {
     /// What is known of the library.
     fn facts(&self) -> &CollectivesFacts;
 
-    /// Why it does not do an operation on an element, in words.
-    ///
-    /// # Errors
-    /// `Unsupported` with the missing function, or with the version that has the element.
-    fn supports(&self, operation: Operation, element: Element) -> Result<()>;
-
     /// Makes the id of a new communicator, which one process makes and all ranks are given.
     ///
     /// This value must live until all ranks have joined: it answers for the id.
@@ -93,8 +87,7 @@ pub trait Communicator {
     /// In place where `from` is the place in `to` that this rank's part goes to, or `to` the place in `from` that it comes from.
     ///
     /// # Errors
-    /// A range outside a buffer, parts that overlap otherwise, an operation or element that [`Collectives::supports`] refuses, a
-    /// communicator that is broken, or the library's words.
+    /// A range outside a buffer, parts that overlap otherwise, a communicator that is broken, or the library's words.
     fn queue(
         &self,
         operation: Operation,
@@ -127,23 +120,11 @@ pub enum Operation {
     /// `to` of rank r becomes part r of the element-wise sum of all ranks' `from`: `to` has `elements`, and `from` as many for each
     /// rank.
     ReduceScatter,
-    /// `to` of every rank becomes `from` of rank 0; the others' `from` is not read.
-    Broadcast,
-    /// `to` of rank r becomes `from` of rank r - 1, that of rank 0 the last one's: every rank sends to the next and receives from
-    /// the one before, in one group.
-    #[strum(serialize = "send/recv")]
-    SendRecv,
 }
 
 impl Operation {
     /// Every operation.
-    pub const ALL: [Self; 5] = [
-        Self::AllReduce,
-        Self::AllGather,
-        Self::ReduceScatter,
-        Self::Broadcast,
-        Self::SendRecv,
-    ];
+    pub const ALL: [Self; 3] = [Self::AllReduce, Self::AllGather, Self::ReduceScatter];
 
     /// As the vendors' manuals call it.
     #[must_use]
@@ -151,17 +132,11 @@ impl Operation {
         self.into()
     }
 
-    /// Whether elements are added up, and not only moved.
-    #[must_use]
-    pub fn adds_up(self) -> bool {
-        matches!(self, Self::AllReduce | Self::ReduceScatter)
-    }
-
     /// How many times a rank's part each rank reads and writes, among so many ranks.
     #[must_use]
     pub fn parts(self, ranks: u32) -> (usize, usize) {
         match self {
-            Self::AllReduce | Self::Broadcast | Self::SendRecv => (1, 1),
+            Self::AllReduce => (1, 1),
             Self::AllGather => (1, ranks as usize),
             Self::ReduceScatter => (ranks as usize, 1),
         }
@@ -214,11 +189,9 @@ pub(crate) fn check_aliasing(
 ) -> Result<()> {
     let own = |start: usize, part: usize| start.saturating_add(part.saturating_mul(rank as usize));
     let in_place = match operation {
-        Operation::AllReduce | Operation::Broadcast => from == to,
+        Operation::AllReduce => from == to,
         Operation::AllGather => from == own(to, lengths.from),
         Operation::ReduceScatter => to == own(from, lengths.to),
-        // What is received would overwrite what is being sent.
-        Operation::SendRecv => false,
     };
     let end = |start: usize, bytes: usize| start.saturating_add(bytes);
     let (written, read): (Range<usize>, Range<usize>) =
@@ -315,7 +288,5 @@ mod tests {
             scatter(to, from).unwrap();
         }
         assert!(scatter(0, 0).is_err() && scatter(4, 0).is_err());
-        let same = Lengths { from: 8, to: 8 };
-        assert!(check_aliasing(Operation::SendRecv, same, 1, 0, 0).is_err());
     }
 }

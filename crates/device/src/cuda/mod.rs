@@ -74,7 +74,7 @@ impl Backend for Cuda {
 
     fn time_source(&self) -> TimeSource {
         if self.facts.soft_box.is_some() {
-            TimeSource::VirtualClock
+            TimeSource::Simulated
         } else {
             TimeSource::DeviceEvent
         }

@@ -119,15 +119,15 @@ impl HostBuffer {
         bytes: usize,
         node: Option<u32>,
     ) -> Result<Self> {
-        let (mut pages, soft) = match nodes {
+        let (mut pages, driver) = match nodes {
             Nodes::Machine => (of_machine(kind, bytes, node)?, None),
-            Nodes::Soft(soft) => {
+            Nodes::Driver(driver) => {
                 let pages = numa::HostPages::allocate(bytes, &numa::Placement::default())?;
-                (pages, Some(soft))
+                (pages, Some(driver))
             }
         };
         let start = NonNull::from(pages.as_mut_slice()).cast();
-        let told = soft.map(|soft| soft.tell(start, bytes, node));
+        let told = driver.map(|driver| driver.tell(start, bytes, node));
         // The fields of a tuple are dropped in order: what was told of the pages is forgotten before they go.
         let owner = Box::new((told.transpose()?, pages));
         // SAFETY: `pages` maps `bytes` zeroed bytes at `start` for as long as it lives, wherever it is moved; the owner is

@@ -16,13 +16,13 @@ const NOWHERE: c_int = -1;
 
 /// The functions of a loaded simulated driver, which stays loaded for the life of the process.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SoftNodes {
+pub(crate) struct DriverNodes {
     place: PlaceCall,
     node_of: RangeCall,
     run_on: RunCall,
 }
 
-impl SoftNodes {
+impl DriverNodes {
     /// `None` where the library lacks one of them.
     pub(super) fn find(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Option<Self> {
         let address = |name| address(name).filter(|address| !address.is_null());
@@ -79,15 +79,15 @@ fn answer(errno: c_int) -> Result<(), Errno> {
 
 /// Memory that a simulated driver was told of; it is told to forget it when this is dropped.
 pub(crate) struct Told {
-    soft: SoftNodes,
+    driver: DriverNodes,
     address: usize,
 }
 
 impl Told {
     /// For memory that begins here.
-    pub(super) fn new(soft: SoftNodes, start: NonNull<u8>) -> Self {
+    pub(super) fn new(driver: DriverNodes, start: NonNull<u8>) -> Self {
         Self {
-            soft,
+            driver,
             address: start.as_ptr() as usize,
         }
     }
@@ -97,7 +97,7 @@ impl Drop for Told {
     fn drop(&mut self) {
         if let Some(start) = NonNull::new(self.address as *mut u8) {
             // It cannot be refused: what the driver does not know it has nothing to forget of.
-            let _ = self.soft.place_raw(start, 0, None);
+            let _ = self.driver.place_raw(start, 0, None);
         }
     }
 }

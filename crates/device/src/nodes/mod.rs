@@ -7,7 +7,7 @@ mod ffi;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-pub(crate) use ffi::SoftNodes;
+pub(crate) use ffi::DriverNodes;
 use ffi::Told;
 use numa::{MemoryPolicy, NumaError, PolicyGuard};
 
@@ -19,13 +19,13 @@ pub(crate) enum Nodes {
     /// The kernel.
     Machine,
     /// The simulated driver, for its box.
-    Soft(SoftNodes),
+    Driver(DriverNodes),
 }
 
 impl Nodes {
     /// Those of a library whose functions `address` finds by name: only simulated drivers have the functions for it.
     pub(crate) fn of(address: impl Fn(&[u8]) -> Option<*const c_void>) -> Self {
-        SoftNodes::find(address).map_or(Self::Machine, Self::Soft)
+        DriverNodes::find(address).map_or(Self::Machine, Self::Driver)
     }
 
     /// Has a driver allocate on a node in this thread as long as the answer lives; for a simulated driver [`Nodes::place`] is called
@@ -42,7 +42,7 @@ impl Nodes {
     /// Places memory of a simulated driver that is there; what the kernel gives it has placed already.
     pub(crate) fn place(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<()> {
         match (self, node) {
-            (Self::Soft(soft), Some(node)) => soft.place(start, bytes, node),
+            (Self::Driver(driver), Some(node)) => driver.place(start, bytes, node),
             _ => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Nodes {
     ) -> std::result::Result<u32, String> {
         match self {
             Self::Machine => by_kernel(start, bytes),
-            Self::Soft(soft) => soft.node_of(start, bytes).ok_or_else(|| {
+            Self::Driver(driver) => driver.node_of(start, bytes).ok_or_else(|| {
                 "it was put on no node of the simulated machine; name one when it is allocated"
                     .to_owned()
             }),
@@ -66,12 +66,12 @@ impl Nodes {
     pub(crate) fn run_on(self, node: Option<u32>) -> Result<bool> {
         match self {
             Self::Machine => Ok(false),
-            Self::Soft(soft) => soft.run_on(node).map(|()| true),
+            Self::Driver(driver) => driver.run_on(node).map(|()| true),
         }
     }
 }
 
-impl SoftNodes {
+impl DriverNodes {
     fn place(self, start: NonNull<u8>, bytes: usize, node: u32) -> Result<()> {
         let refused = |errno| NumaError::Bind { node, bytes, errno };
         Ok(self.place_raw(start, bytes, Some(node)).map_err(refused)?)

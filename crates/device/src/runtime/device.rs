@@ -69,7 +69,7 @@ impl<V: Vendor> Backend for Runtime<V> {
 
     fn time_source(&self) -> TimeSource {
         if self.facts.soft_box.is_some() {
-            TimeSource::VirtualClock
+            TimeSource::Simulated
         } else {
             TimeSource::DeviceEvent
         }

@@ -37,7 +37,6 @@ impl VisitCollectives for Conform<'_> {
         let backend = C::Backend::open().unwrap();
         let rank = Rank::join(&library, &backend, self.seat);
         rank.does_every_operation_on_every_element(self.large);
-        rank.refuses_what_the_library_does_not_do();
         rank.keeps_the_order_of_a_thousand_calls();
         rank.repeats_captured_calls();
         rank.captures_every_operation();
@@ -88,7 +87,7 @@ impl<'a, C: Collectives> Rank<'a, C> {
     pub(crate) fn sum(&self, element: Element, indices: Range<usize>) -> Vec<u8> {
         let ranks = self.seat.ranks;
         bytes_at(element, indices, |index| {
-            (0..ranks).map(|rank| number(element, rank, index)).sum()
+            (0..ranks).map(|rank| number(rank, index)).sum()
         })
     }
 
@@ -109,8 +108,6 @@ impl<'a, C: Collectives> Rank<'a, C> {
                 let first = rank as usize * elements;
                 self.sum(element, first..first + elements)
             }
-            Operation::Broadcast => of_rank(element, 0, 0..elements),
-            Operation::SendRecv => of_rank(element, (rank + ranks - 1) % ranks, 0..elements),
         }
     }
 
@@ -174,10 +171,9 @@ impl<'a, C: Collectives> Rank<'a, C> {
         let mut bytes = vec![UNTOUCHED; offset + reads.max(writes) * part + 12];
         // Where it reads from and writes to.
         let (from, to) = match operation {
-            Operation::AllReduce | Operation::Broadcast => (offset, offset),
+            Operation::AllReduce => (offset, offset),
             Operation::AllGather => (offset + rank * part, offset),
             Operation::ReduceScatter => (offset, offset + rank * part),
-            Operation::SendRecv => return,
         };
         let own = self.own(element, 0..reads * elements);
         bytes[from..from + own.len()].copy_from_slice(&own);
@@ -205,12 +201,7 @@ impl<'a, C: Collectives> Rank<'a, C> {
     fn does_every_operation_on_every_element(&self, large: usize) {
         for operation in Operation::ALL {
             for element in Element::ALL {
-                if self.library.supports(operation, element).is_err()
-                    || self.is_refused_by_the_device(operation, element)
-                {
-                    continue;
-                }
-                let is_first = operation == Operation::AllReduce && element.bytes() > 1;
+                let is_first = operation == Operation::AllReduce;
                 let sizes: &[usize] = if is_first {
                     &[1, 2, 3, 1023, 2049, 131_071, 262_145]
                 } else {
@@ -227,45 +218,6 @@ impl<'a, C: Collectives> Rank<'a, C> {
                 }
             }
         }
-    }
-
-    /// Whether a real device is too old for sums in 8 bits, as NCCL says of those below compute capability 9.0.
-    fn is_refused_by_the_device(&self, operation: Operation, element: Element) -> bool {
-        if self.bed.is_slow || element.bytes() > 1 || !operation.adds_up() {
-            return false;
-        }
-        let ranks = self.seat.ranks as usize;
-        let (from, to) = (self.memory(&vec![0; ranks]), self.memory(&vec![0; ranks]));
-        let (target, source, stream) = ((&to, 0), (&from, 0), &self.bed.stream);
-        let tried = self
-            .communicator
-            .queue(operation, target, source, 1, element, stream);
-        stream.synchronize().unwrap();
-        matches!(tried, Err(DeviceError::Vendor { .. }))
-    }
-
-    /// A call is refused in the words in which the library says that it does not do it.
-    fn refuses_what_the_library_does_not_do(&self) {
-        let (from, to) = (self.memory(&[0; 64]), self.memory(&[0; 64]));
-        for operation in Operation::ALL {
-            for element in Element::ALL {
-                let Err(said) = self.library.supports(operation, element) else {
-                    continue;
-                };
-                assert!(matches!(said, DeviceError::Unsupported { .. }), "{said:?}");
-                let (target, source) = ((&to, 0), (&from, 0));
-                let refused = self.communicator.queue(
-                    operation,
-                    target,
-                    source,
-                    1,
-                    element,
-                    &self.bed.stream,
-                );
-                assert_eq!(refused.unwrap_err().to_string(), said.to_string());
-            }
-        }
-        self.bed.works();
     }
 
     /// Many calls, each with numbers of its own, queued one after another and waited for once.
@@ -305,7 +257,6 @@ impl<'a, C: Collectives> Rank<'a, C> {
             reduce(0, 0, 33),
             reduce(2, 2, 32),
             reduce(66, 66, 1),
-            call(Operation::Broadcast, 0, 0, 33),
             // Their place is right, and all ranks' parts are more than the 64 bytes.
             call(Operation::AllGather, 0, rank * 64, 32),
             call(Operation::ReduceScatter, rank * 64, 0, 32),
@@ -322,8 +273,6 @@ impl<'a, C: Collectives> Rank<'a, C> {
             reduce(1, 1, 1),
             reduce(0, 2, 8),
             reduce(0, 0, usize::MAX),
-            call(Operation::Broadcast, 2, 0, 2),
-            call(Operation::SendRecv, 0, 0, 2),
         ]
         .into_iter()
         .chain((ranks > 1).then(|| call(Operation::AllGather, 0, other, 2)))

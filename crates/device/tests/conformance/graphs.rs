@@ -38,7 +38,7 @@ impl<C: Collectives> Rank<'_, C> {
         let twice = bytes_at(element, 0..elements, |index| {
             ranks
                 * (0..self.seat.ranks)
-                    .map(|rank| number(element, rank, index))
+                    .map(|rank| number(rank, index))
                     .sum::<i32>()
         });
         for _ in 0..3 {

@@ -4,20 +4,13 @@ use std::ops::Range;
 
 use device::collectives::Element;
 
-/// Whole numbers from minus this to this are taken: the sums of four ranks, and for those of 16 bits and more four times those,
-/// have as many binary digits as a type holds (8 in bfloat16, 4 in E4M3, 3 in E5M2).
-fn reach(element: Element) -> i32 {
-    match element {
-        Element::F32 | Element::F16 | Element::Bf16 => 15,
-        Element::F8E4m3 => 4,
-        Element::F8E5m2 => 2,
-    }
-}
+/// Whole numbers from minus this to this are taken: the sums of four ranks, and four times those, have as many binary digits as a type
+/// holds (8 in bfloat16).
+const REACH: i32 = 15;
 
 /// The whole number of a rank at an index.
-pub(crate) fn number(element: Element, rank: u32, index: usize) -> i32 {
-    let reach = reach(element);
-    (index * 7 + rank as usize * 13) as i32 % (2 * reach + 1) - reach
+pub(crate) fn number(rank: u32, index: usize) -> i32 {
+    (index * 7 + rank as usize * 13) as i32 % (2 * REACH + 1) - REACH
 }
 
 /// The bytes of a whole number below 2048, after IEEE 754: sign, power of two of the first digit, the digits behind it.
@@ -36,8 +29,6 @@ fn bytes_of(element: Element, value: i32) -> Vec<u8> {
         Element::F32 => bits(8, 23).to_ne_bytes().to_vec(),
         Element::F16 => (bits(5, 10) as u16).to_ne_bytes().to_vec(),
         Element::Bf16 => (bits(8, 7) as u16).to_ne_bytes().to_vec(),
-        Element::F8E4m3 => vec![bits(4, 3) as u8],
-        Element::F8E5m2 => vec![bits(5, 2) as u8],
     }
 }
 
@@ -48,7 +39,7 @@ pub(crate) fn bytes_at(
     number: impl Fn(usize) -> i32,
 ) -> Vec<u8> {
     // Of four ranks, and of four times their sum.
-    let most = reach(element) * 16;
+    let most = REACH * 16;
     let known: Vec<Vec<u8>> = (-most..=most)
         .map(|value| bytes_of(element, value))
         .collect();
@@ -61,5 +52,5 @@ pub(crate) fn bytes_at(
 
 /// The bytes of one rank's numbers.
 pub(crate) fn of_rank(element: Element, rank: u32, indices: Range<usize>) -> Vec<u8> {
-    bytes_at(element, indices, |index| number(element, rank, index))
+    bytes_at(element, indices, |index| number(rank, index))
 }

@@ -105,7 +105,7 @@ impl<F: Facts> Visit for OnBox<'_, F> {
             Some(self.described.name.as_str()),
             "another driver was found"
         );
-        assert_eq!(backend.time_source(), TimeSource::VirtualClock);
+        assert_eq!(backend.time_source(), TimeSource::Simulated);
         self.facts.hold(&backend);
     }
 }

@@ -46,7 +46,6 @@ fn threads_on_a_node_without_the_gpus_are_told_to_move() {
             backend: BackendFacts::default(),
             devices: vec![],
             processes: vec![],
-            values: vec![],
             unavailable: vec![],
         };
         let by_node = cpus_by_node

@@ -13,7 +13,7 @@ use record::exit;
 use super::watcher::{LADDER, LADDER_AT_ONCE, STEP};
 use crate::deadline::{ProgressDeadline, Silence};
 use crate::interrupt::{Interrupt, Signal};
-use crate::worker::{Event, LineSink, Worker, WorkerError, WorkerSpec};
+use crate::worker::{Event, LineSink, Worker, WorkerError, WorkerSpec, last_line};
 
 /// How often it is looked whether a program makes progress.
 const LOOK: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ pub enum Ended {
     Exit {
         /// The code.
         code: u8,
-        /// The line that says why, or the last one.
+        /// The last line that it printed, which says why where there is something to say.
         last: String,
     },
     /// It made no progress and was ended.
@@ -141,7 +141,7 @@ pub fn run_within(
                     .unwrap_or(exit::INTERNAL);
                 return Ok(Some(Ended::Exit {
                     code,
-                    last: last_error(&worker.tail()),
+                    last: last_line(&worker.tail()),
                 }));
             }
             Event::Interrupted(signal) => {
@@ -182,33 +182,4 @@ pub(crate) fn into_log(log: &Path, is_kept: fn(&str) -> bool) -> Result<LineSink
             let _ = writeln!(file, "{line}");
         }
     }))
-}
-
-/// The line that says what went wrong, or else the last one.
-#[must_use]
-pub fn last_error(text: &str) -> String {
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .rev();
-    let is_error = |line: &&str| {
-        let begins = ["error:", "nothing was measured", "INVALID:"];
-        begins.iter().any(|begin| line.starts_with(begin))
-    };
-    let said = lines.clone().find(is_error).or_else(|| lines.next());
-    said.unwrap_or("it printed nothing").to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_line_with_the_error_is_told_and_not_the_one_after_it() {
-        assert_eq!(last_error("a\nerror: b\nresult: c\n"), "error: b");
-        assert_eq!(last_error("INVALID: a\ncomplete\n"), "INVALID: a");
-        assert_eq!(last_error("a\nb\n\n"), "b");
-        assert_eq!(last_error(""), "it printed nothing");
-    }
 }

@@ -18,6 +18,8 @@ pub(super) enum Transport {
     Direct(String),
     /// Through memory of the host.
     Host(String),
+    /// Device to device on a simulated machine where a real library would go through memory of the host.
+    Unlikely(String),
     /// It did not say.
     Unknown,
 }
@@ -37,8 +39,23 @@ pub(super) fn transport(collectives: &Collectives) -> Transport {
     match ways.as_slice() {
         [] => Transport::Unknown,
         ways if ways.contains(&"SHM") => Transport::Host(ways.join(" and ")),
+        ways if is_unlikely(&facts.reasons) => Transport::Unlikely(ways.join(" and ")),
         ways => Transport::Direct(ways.join(" and ")),
     }
+}
+
+/// Whether a real library would not have gone this way.
+fn is_unlikely(reasons: &[TransportReason]) -> bool {
+    let is_it = |reason: &TransportReason| {
+        matches!(
+            reason,
+            TransportReason::BeyondLevel {
+                simulated: true,
+                ..
+            }
+        )
+    };
+    reasons.iter().any(is_it)
 }
 
 /// The variable that lets the library go directly where its level forbids it.

@@ -21,7 +21,7 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
     let tone = match (is_bad, &transport) {
         (true, _) => Tone::Bad,
         (false, _) if record.status != Status::Complete => Tone::Warning,
-        (false, found::Transport::Host(_)) => Tone::Warning,
+        (false, found::Transport::Host(_) | found::Transport::Unlikely(_)) => Tone::Warning,
         (false, _) => Tone::Good,
     };
     findings.extend(found::of_transport(collectives));
@@ -83,7 +83,13 @@ fn answer(
     let is_normal = match tone {
         _ if backend.is_some_and(|one| one.name == "host") => "Host memory, no GPU",
         Tone::Bad => "Collectives not normal",
-        Tone::Warning => "Collectives not over P2P",
+        Tone::Warning => match transport {
+            found::Transport::Host(_) => "Collectives not over P2P",
+            found::Transport::Unlikely(_) => {
+                "Collectives by a way that no real library takes by default"
+            }
+            _ => "Collectives measured in part",
+        },
         Tone::Good | Tone::Open => "Collectives normal",
     };
     let ranks = collectives.devices.len();
@@ -91,7 +97,9 @@ fn answer(
         "{is_normal}: {} between {ranks} ranks{}.",
         library.trim(),
         match transport {
-            found::Transport::Direct(via) => format!(" over {via}"),
+            found::Transport::Direct(via) | found::Transport::Unlikely(via) => {
+                format!(" over {via}")
+            }
             found::Transport::Host(via) => format!(" through host memory ({via})"),
             found::Transport::Unknown => String::new(),
         }

@@ -168,7 +168,9 @@ fn row(
     let library = collectives.library.as_ref();
     let library = library.map_or_else(String::new, |library| library.name.to_uppercase());
     let via = match transport(collectives) {
-        Transport::Direct(via) | Transport::Host(via) => format!(", {via}"),
+        Transport::Direct(via) | Transport::Host(via) | Transport::Unlikely(via) => {
+            format!(", {via}")
+        }
         Transport::Unknown => String::new(),
     };
     let by = match (&row.series.engine, chosen(collectives, row)) {

@@ -5,15 +5,14 @@ use record::{
     Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point,
     Unmeasured, Verification,
 };
+use topology::PathType;
 
 use crate::cell::number;
 use crate::document::{Item, Tone};
 use crate::ends::direction;
 use crate::lines::first_of;
 
-/// Host copies of healthy links reach 85 to 93% of what packets leave of the link (nvbandwidth's published results);
-/// below this share something is wrong.
-const NORMAL: f64 = 0.8;
+use super::usual::{self, Over, Usual};
 
 /// Cases between two devices, the one that stands in the matrix first.
 pub(super) const BETWEEN: [&str; 5] = [
@@ -30,6 +29,16 @@ pub(super) struct Lowest {
     pub(super) gb_per_s: f64,
     /// Of the link's limit.
     pub(super) fraction: Option<f64>,
+    /// What such links usually reach.
+    usual: Option<Usual>,
+}
+
+impl Lowest {
+    /// Less than any healthy link of this kind reaches: the share, and what is usual.
+    pub(super) fn below_usual(&self) -> Option<(f64, Usual)> {
+        let (fraction, usual) = self.fraction.zip(self.usual)?;
+        (fraction < usual.least).then_some((fraction, usual))
+    }
 }
 
 /// The point of the largest size of a case that has these ends.
@@ -43,7 +52,7 @@ pub(super) fn largest<'a>(
     of_case.max_by_key(|point| point.bytes)
 }
 
-fn lowest(one: Option<Lowest>, point: &Point) -> Option<Lowest> {
+fn lowest(one: Option<Lowest>, point: &Point, usual: Option<Usual>) -> Option<Lowest> {
     let Outcome::Measured { link, .. } = &point.outcome else {
         return one;
     };
@@ -53,6 +62,7 @@ fn lowest(one: Option<Lowest>, point: &Point) -> Option<Lowest> {
     let found = Lowest {
         gb_per_s: quantity.value,
         fraction: link.fraction.get("bandwidth").copied(),
+        usual,
     };
     match one {
         Some(known) if known.gb_per_s <= found.gb_per_s => Some(known),
@@ -68,7 +78,8 @@ pub(super) fn host(links: &Links) -> Option<Lowest> {
         for case in ["h2d_pinned_ce", "d2h_pinned_ce"] {
             let is_it = |point: &Point| point.from == device || point.to == device;
             if let Some(point) = largest(links, case, is_it) {
-                one = lowest(one, point);
+                let link = reading(&links.devices[at]).and_then(LinkReading::limiting);
+                one = lowest(one, point, usual::of(Over::Host, link));
             }
         }
     }
@@ -88,10 +99,17 @@ pub(super) fn between(links: &Links) -> Vec<(String, Lowest)> {
         }) else {
             continue;
         };
-        let path = links.path(from, to).name().into_owned();
+        let class = links.path(from, to);
+        let over = match class {
+            PathType::Nv(_) => Over::NvLink,
+            _ => Over::Peer,
+        };
+        let link = reading(&links.devices[from]).and_then(LinkReading::limiting);
+        let usual = usual::of(over, link);
+        let path = class.name().into_owned();
         match all.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, one)) => *one = lowest(*one, point),
-            None => all.push((path, lowest(None, point))),
+            Some((_, one)) => *one = lowest(*one, point, usual),
+            None => all.push((path, lowest(None, point, usual))),
         }
     }
     all.into_iter()
@@ -99,10 +117,19 @@ pub(super) fn between(links: &Links) -> Vec<(String, Lowest)> {
         .collect()
 }
 
-/// Whether host copies stay below what a healthy link carries.
-pub(super) fn is_slow(links: &Links) -> bool {
-    let fraction = host(links).and_then(|host| host.fraction);
-    fraction.is_some_and(|fraction| fraction < NORMAL)
+/// What stays below what healthy links carry, each with its share and what is usual.
+pub(super) fn slow(links: &Links) -> Vec<(String, f64, Usual)> {
+    let host = host(links).map(|host| ("Host copies reach".to_owned(), host));
+    let between = between(links);
+    let peers = between
+        .into_iter()
+        .map(|(path, lowest)| (format!("P2P over {path} reaches"), lowest));
+    let all = host.into_iter().chain(peers);
+    all.filter_map(|(what, lowest)| {
+        let (fraction, usual) = lowest.below_usual()?;
+        Some((what, fraction, usual))
+    })
+    .collect()
 }
 
 /// The state of a device's link, read under load or else idle.
@@ -111,10 +138,11 @@ pub(super) fn reading(device: &LinkDevice) -> Option<&LinkReading> {
 }
 
 /// Codes of what is wrong with a link.
-const OF_LINKS: [&str; 6] = [
+const OF_LINKS: [&str; 7] = [
     "link-downshifted",
     "link-below-slot",
     "nvlink-inactive",
+    "nvlink-errors-rise",
     "fabric-manager",
     "above-ceiling",
     "kernels-staged",
@@ -145,8 +173,11 @@ pub(super) fn findings(links: &Links) -> Vec<Item> {
     let mut failed = because(Unmeasured::Failed, " failed");
     failed.extend(because(Unmeasured::Hang, " hung"));
     all.extend(first_of(Tone::Bad, "not-measured", &failed));
-    if is_slow(links) {
-        let text = "Host copies stay below 80% of the link's limit.";
+    for (what, fraction, usual) in slow(links) {
+        let [share, low, high] = [fraction, usual.range.0, usual.range.1].map(|part| part * 100.0);
+        let source = usual.source;
+        let text =
+            format!("{what} {share:.0}% of the limit; {low:.0}-{high:.0}% are usual ({source}).");
         all.push(Item::of(Tone::Warning, text).coded("link-slow"));
     }
     let skipped = because(Unmeasured::Skipped, " skipped");

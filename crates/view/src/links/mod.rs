@@ -3,6 +3,7 @@
 mod cases;
 mod found;
 mod peers;
+mod usual;
 
 use record::{Endpoint, LinkReading, Links, Outcome, PeerVerdict, Record, Status};
 
@@ -22,7 +23,7 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
     findings.extend(crate::run::ending(record));
     let is_bad = findings.iter().any(|item| item.tone == Tone::Bad);
     let is_whole = record.status == Status::Complete;
-    let is_slow = found::is_slow(links);
+    let is_slow = !found::slow(links).is_empty();
     let tone = match is_bad {
         true => Tone::Bad,
         false if is_slow || !is_whole => Tone::Warning,

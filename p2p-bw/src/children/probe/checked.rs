@@ -9,7 +9,6 @@ use kernels::{Kernels, Place};
 use record::StepOutcome;
 
 use super::super::bench::{Bench, End};
-use super::super::effort::Effort;
 use super::quiet;
 
 /// Times that a graph is launched: some paths are right the first time only.
@@ -73,7 +72,7 @@ pub(super) fn copy<B: Backend>(
         Way::Read => (to, from),
         Way::Write | Way::Replay => (from, to),
     };
-    let bytes = Effort::of(bench.backend.time_source()).checked_bytes;
+    let bytes = program::Effort::timed_by(bench.backend.time_source()).checked_bytes;
     let pattern = Pattern::of(owner as u64 + 1, other as u64 + 1, bytes as u64);
     let (source, target) = (
         bench.device_end(owner, 0, &mut quiet)?,

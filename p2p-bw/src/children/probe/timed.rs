@@ -8,7 +8,6 @@ use std::rc::Rc;
 
 use device::pattern::Pattern;
 use device::{Backend, Result};
-use inventory::time_source;
 use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, Timing, Unit};
 use record::unit::gb_per_s;
@@ -120,7 +119,7 @@ fn samples<B: Backend>(
         samples.push(sample.lanes.iter().copied().fold(0.0, f64::max));
     }
     let timing = Timing {
-        source: time_source(bench.backend.time_source()),
+        source: bench.backend.time_source(),
         gate,
         copies_per_sample: copies,
         warmup_copies: copies,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use device::{Backend, Device, DeviceError, HostBuffer};
-use inventory::time_source;
 use numa::NumaError;
 use record::caveat::{Caveat, Condition};
 use record::clock::Monotonic;
@@ -14,10 +13,9 @@ use record::{Placement, Verification};
 
 use super::chain::Chain;
 use super::readings::Readings;
-use super::verdicts::{SOFT, bind, kernel, partly_alone, placement, thread_place};
+use super::verdicts::{DRIVER, bind, kernel, partly_alone, placement, thread_place};
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
-use crate::children::effort::Effort;
 use crate::children::lanes::{Lanes, Sample};
 use crate::children::tell::{Tell, doing};
 use crate::children::transfers::{self, Making, Work};
@@ -38,7 +36,7 @@ pub(super) struct Run<'a, B: Backend> {
     /// CPUs that the worker could run on before it was bound to any.
     cpus_at_start: &'a [usize],
     /// Where the simulated driver has put this thread, if it did.
-    soft_thread: Option<u32>,
+    placed_thread: Option<u32>,
     caveats: Vec<Caveat>,
 }
 
@@ -55,7 +53,7 @@ impl<'a, B: Backend> Run<'a, B> {
             job,
             streams: job.streams(case),
             cpus_at_start,
-            soft_thread: None,
+            placed_thread: None,
             caveats: Vec::new(),
         }
     }
@@ -69,7 +67,7 @@ impl<'a, B: Backend> Run<'a, B> {
         let needs = self.case.needs(&self.streams);
         self.bench.keep(&needs, transfers::host_kind(self.case));
         self.bind();
-        self.soft_thread = self.run_on(&stations)?;
+        self.placed_thread = self.run_on(&stations)?;
         let lanes = self.allocate(bytes, &mut say)?;
         self.set_access(&mut say)?;
         self.tell_unbound(&stations)?;
@@ -85,7 +83,7 @@ impl<'a, B: Backend> Run<'a, B> {
             lanes.warm_up(chain.as_ref().map_or(1, |chain| chain.steps(1)))?;
         }
         let copies = self.calibrate(&lanes, chain.as_ref())?;
-        let source = time_source(self.bench.backend.time_source());
+        let source = self.bench.backend.time_source();
         let mut readings = Readings::new(self.case.measures, &lanes, self.job.bytes, source);
         let (mut overlaps, mut held) = (Vec::new(), None);
         let clock = Monotonic::start();
@@ -119,7 +117,7 @@ impl<'a, B: Backend> Run<'a, B> {
         nodes.extend(now(&host_memory));
         let thread = self.thread();
         let asked = match self.bench.backend.driver().soft_box {
-            Some(_) => SOFT,
+            Some(_) => DRIVER,
             None => kernel(),
         };
         let (placement, unproven) = placement(&nodes, asked);
@@ -168,7 +166,7 @@ impl<'a, B: Backend> Run<'a, B> {
     /// Where this thread was, where the job wants it on a node.
     fn thread(&self) -> Option<Placement> {
         let wanted = self.job.thread_node?;
-        Some(thread_place(wanted, &self.job.cpus, self.soft_thread))
+        Some(thread_place(wanted, &self.job.cpus, self.placed_thread))
     }
 
     /// Allocates on the wanted nodes; where the kernel refuses that, without, and says so.
@@ -273,7 +271,7 @@ impl<'a, B: Backend> Run<'a, B> {
 
     /// How many copies, or steps of a chase, fill the window, from one timed copy or lap.
     fn calibrate(&self, lanes: &Lanes<B>, chain: Option<&Chain>) -> device::Result<u32> {
-        let effort = Effort::of(self.bench.backend.time_source());
+        let effort = program::Effort::timed_by(self.bench.backend.time_source());
         let one = lanes.run(chain.map_or(1, |chain| chain.steps(1)))?;
         let most = lanes.most_copies();
         Ok(match (chain, self.case.measures) {

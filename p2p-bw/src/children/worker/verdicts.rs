@@ -14,7 +14,7 @@ pub(super) fn kernel() -> &'static str {
 }
 
 /// The same on a simulated machine.
-pub(super) const SOFT: &str = "the simulated driver";
+pub(super) const DRIVER: &str = "the simulated driver";
 
 /// Streams that were under way together for less than this part of the longest one's time are said to be so.
 const LEAST_OVERLAP: f64 = 0.95;
@@ -75,9 +75,9 @@ pub(super) fn placement(
 }
 
 /// Where the issuing thread was: proven where it may run on the wanted node's CPUs alone, or where a simulated driver has put it there.
-pub(super) fn thread_place(wanted: u32, cpus: &[usize], soft: Option<u32>) -> Placement {
-    let (proven, basis) = match soft {
-        Some(node) => (Some(node), SOFT.to_owned()),
+pub(super) fn thread_place(wanted: u32, cpus: &[usize], placed: Option<u32>) -> Placement {
+    let (proven, basis) = match placed {
+        Some(node) => (Some(node), DRIVER.to_owned()),
         None => thread_node(cpus),
     };
     Placement {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use inventory::Built;
-use program::{Ended, Stop, result_folder};
+use program::{Effort, Ended, Stop, result_folder};
 use record::exit;
 use record::unit::ByteCount;
 use record::{NUMA_PROGRAM, Numa, Outcome};
@@ -15,10 +15,10 @@ use super::plan::{Asked, left_out, plan};
 use super::session::{BUFFERS, Session};
 use crate::begun::{self, Begun};
 use crate::numa::free;
-use crate::parent::{DEFAULT_SOFT_BYTES, default_host_bytes, of_outcome};
+use crate::parent::{default_host_bytes, of_outcome};
 
 /// Bytes of one copy where `--size` does not say, with a GPU: larger than its caches.
-const DEFAULT_BYTES: u64 = 64 << 20;
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Measures what the command line asks for.
 ///
@@ -57,11 +57,10 @@ fn run_in(
     let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
         .map_err(Stop::Usage)?;
     let devices = begun.describe(&found);
-    let bytes = match (args.size, soft, chosen.backend) {
-        (Some(size), ..) => size.0,
-        (None, Some(_), _) => DEFAULT_SOFT_BYTES,
-        (None, None, Built::Host) => default_host_bytes(machine),
-        (None, None, _) => DEFAULT_BYTES,
+    let bytes = match (args.size, chosen.backend) {
+        (Some(size), _) => size.0,
+        (None, Built::Host) => default_host_bytes(machine),
+        (None, _) => Effort::of(soft.is_some()).copy_bytes.min(MOST_BYTES),
     };
     check_memory(bytes)?;
     let asked = Asked {

@@ -16,8 +16,6 @@ pub(crate) struct Tested {
     pub(crate) device: &'static str,
     /// Its version, as `NCCL_VERSION` codes it.
     pub(crate) version: i32,
-    /// Whether it has floating types of 8 bits.
-    pub(crate) has_eights: bool,
     /// The driver: the file that was built, the name under which it is loaded, and what its functions begin with.
     pub(crate) driver_built: &'static str,
     pub(crate) driver_file: &'static str,
@@ -36,7 +34,6 @@ pub(crate) const NCCL: Tested = Tested {
     device: "CommCuDevice",
     // 2.29.2: 2 x 10000 + 29 x 100 + 2.
     version: 22902,
-    has_eights: true,
     driver_built: "libsoft_cuda.so",
     driver_file: "libcuda.so.1",
     driver: "cu",
@@ -53,7 +50,6 @@ pub(crate) const RCCL: Tested = Tested {
     device: "CommCuDevice",
     // 2.27.7.
     version: 22707,
-    has_eights: true,
     driver_built: "libsoft_runtime.so",
     driver_file: "libamdhip64.so.7",
     driver: "hip",
@@ -70,7 +66,6 @@ pub(crate) const MCCL: Tested = Tested {
     device: "CommMcDevice",
     // 2.16.5.
     version: 21605,
-    has_eights: false,
     driver_built: "libsoft_runtime.so",
     driver_file: "libmcruntime.so",
     driver: "mc",

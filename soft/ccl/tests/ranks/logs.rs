@@ -5,7 +5,7 @@ use crate::processes::{Stage, is_child, plain};
 use crate::rank::{F16, Rank};
 use std::fs;
 
-/// Two sums of 16 KiB, one of 256 KiB, a gather of 16 KiB from each rank, and an exchange.
+/// Two sums of 16 KiB, one of 256 KiB and a gather of 16 KiB from each rank.
 fn calls() {
     let rank = Rank::join();
     let memory = rank.allocate(1 << 20);
@@ -13,8 +13,6 @@ fn calls() {
         rank.all_reduce(memory, memory, count, F16);
     }
     rank.all_gather(memory, memory + (rank.rank * 16384) as u64, 8192, F16);
-    let peer = 1 - rank.rank;
-    rank.exchange(&[("Send", memory, peer), ("Recv", memory, peer)], 8, F16);
     rank.synchronize();
 }
 

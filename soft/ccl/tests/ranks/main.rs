@@ -4,7 +4,6 @@
 
 mod choices;
 mod driver;
-mod exchanges;
 mod faults;
 mod graphs;
 mod joining;

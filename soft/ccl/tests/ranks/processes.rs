@@ -175,11 +175,11 @@ pub(crate) fn table(tested: Tested, kind: CollectiveKind, ranks: u32) -> Collect
 
 /// A box of the library's vendor without noise and faults, with tables of the test for every operation of this many ranks.
 pub(crate) fn of_ranks(tested: Tested, ranks: u32) -> BoxFile {
-    use CollectiveKind::{AllGather, AllReduce, Broadcast, ReduceScatter, SendRecv};
+    use CollectiveKind::{AllGather, AllReduce, ReduceScatter};
     let mut described = BoxFile::builtin(tested.in_box).expect("built in");
     described.noise = None;
     described.fault = Vec::new();
-    let kinds = [AllReduce, AllGather, ReduceScatter, Broadcast, SendRecv];
+    let kinds = [AllReduce, AllGather, ReduceScatter];
     described.collective = kinds.map(|kind| table(tested, kind, ranks)).to_vec();
     described
 }

@@ -19,7 +19,6 @@ pub(crate) const F32: c_int = 7;
 pub(crate) const F64: c_int = 8;
 pub(crate) const BF16: c_int = 9;
 pub(crate) const E4M3: c_int = 10;
-pub(crate) const E5M2: c_int = 11;
 
 /// A new id as hex digits, made by a process that has no driver.
 pub(crate) fn new_id(library: &Path, prefix: &str) -> String {
@@ -92,11 +91,6 @@ impl Ccl {
             0 => Ok(answer),
             code => Err(code),
         }
-    }
-
-    /// The code of opening or closing a group.
-    pub(crate) fn group(&self, name: &str) -> c_int {
-        call!(self.library, self.name(name))
     }
 }
 
@@ -205,37 +199,6 @@ impl Rank {
         let code = call!(self.ccl.library, name,
             from => u64, to => u64, count => usize, kind => c_int, self.comm => Pointer, self.stream => Pointer);
         self.passed(code);
-    }
-
-    pub(crate) fn broadcast(&self, to: u64, from: u64, count: usize, kind: c_int, root: usize) {
-        let (name, root) = (self.ccl.name("Broadcast"), root as c_int);
-        let code = call!(self.ccl.library, name,
-            from => u64, to => u64, count => usize, kind => c_int, root => c_int,
-            self.comm => Pointer, self.stream => Pointer);
-        self.passed(code);
-    }
-
-    /// The code of a send or a receive.
-    pub(crate) fn message(
-        &self,
-        name: &str,
-        at: u64,
-        count: usize,
-        kind: c_int,
-        peer: usize,
-    ) -> c_int {
-        call!(self.ccl.library, self.ccl.name(name),
-            at => u64, count => usize, kind => c_int, peer as c_int => c_int,
-            self.comm => Pointer, self.stream => Pointer)
-    }
-
-    /// Sends and receives in one group, each by name, address and peer.
-    pub(crate) fn exchange(&self, messages: &[(&str, u64, usize)], count: usize, kind: c_int) {
-        self.passed(self.ccl.group("GroupStart"));
-        for (name, at, peer) in messages {
-            self.passed(self.message(name, *at, count, kind, *peer));
-        }
-        self.passed(self.ccl.group("GroupEnd"));
     }
 
     fn passed(&self, code: c_int) {

@@ -43,10 +43,6 @@ fn calls_take_the_time_of_the_table() {
             rank.time_us(|| rank.reduce_scatter(part, memory, bytes / 2, F16)),
             alone,
         );
-        near(
-            rank.time_us(|| rank.broadcast(memory, memory, bytes / 2, F16, 0)),
-            alone,
-        );
     }
 }
 

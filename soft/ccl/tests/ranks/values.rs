@@ -1,15 +1,10 @@
 //! Small whole numbers as elements of every type, written by their definitions.
 
-use crate::rank::{BF16, E4M3, E5M2, F16, F32};
+use crate::rank::{BF16, F16, F32};
 
 /// What a rank brings at a place: whole numbers so small that every sum of up to 4 ranks is exact in every type.
-///
-/// E5M2 has 3 binary digits, so that there all whole numbers up to 8 are exact: 0, 1 and 2 of 4 ranks are 8 at most.
-pub(crate) fn brought(kind: i32, rank: usize, at: usize) -> f32 {
-    match kind {
-        E4M3 | E5M2 => ((at + rank) % 3) as f32 - f32::from(u8::from(at.is_multiple_of(7))),
-        _ => (at % 13) as f32 - 4.0 * rank as f32,
-    }
+pub(crate) fn brought(rank: usize, at: usize) -> f32 {
+    (at % 13) as f32 - 4.0 * rank as f32
 }
 
 /// A whole number by a sign, an exponent with its bias and the upper bits of the fraction.
@@ -31,8 +26,6 @@ pub(crate) fn bytes(kind: i32, values: impl Iterator<Item = f32>) -> Vec<u8> {
             F32 => value.to_ne_bytes().to_vec(),
             F16 => (written(value, 5, 10) as u16).to_ne_bytes().to_vec(),
             BF16 => (written(value, 8, 7) as u16).to_ne_bytes().to_vec(),
-            E4M3 => vec![written(value, 4, 3) as u8],
-            E5M2 => vec![written(value, 5, 2) as u8],
             other => panic!("no numbers of type {other} here"),
         })
         .collect()

@@ -42,34 +42,6 @@ fn pinned_and_pageable_copies_take_the_time_of_their_figures() {
 }
 
 #[test]
-fn registered_memory_counts_as_pinned() {
-    let mut driver = driver(&plain());
-    let device = driver.allocate(0, MIB).expect("allocates");
-    let mut buffer = vec![0; MIB];
-    let address = host(&mut buffer);
-    driver.register_host(0, address, MIB).expect("registers");
-    assert_eq!(
-        driver.register_host(0, address, 1),
-        Err(code(Code::HOST_MEMORY_ALREADY_REGISTERED))
-    );
-    let stream = driver.null_stream(0).expect("null stream");
-    let before = driver.now_ns();
-    driver
-        .copy_d2h(address, device, MIB, stream)
-        .expect("copies");
-    assert_eq!(
-        driver.now_ns(),
-        before,
-        "an asynchronous copy costs the issuer no time"
-    );
-    driver.unregister_host(address.get()).expect("unregisters");
-    assert_eq!(
-        driver.unregister_host(address.get()),
-        Err(code(Code::HOST_MEMORY_NOT_REGISTERED))
-    );
-}
-
-#[test]
 fn peer_copies_are_direct_only_where_the_issuing_device_has_access() {
     let mut driver = driver(&plain());
     let (a, b) = (

@@ -76,14 +76,12 @@ fn copy_kernels_take_the_time_of_their_figures_and_move_bytes() {
     let (a, b) = pair(&mut driver, BYTES);
     let own = driver.allocate(0, BYTES).expect("allocates");
     let host = driver.allocate_host(0, BYTES).expect("allocates") as u64;
-    let combined = driver.allocate_write_combined(0, BYTES).expect("allocates") as u64;
     let mut sent = pattern(BYTES);
     upload(&mut driver, a, &mut sent);
     // 5 us + 10 MB / 16 GB/s = 630 us; back 5 us + 10 MB / 20 GB/s = 505 us; within the device 5 + 10 MB / 50 GB/s = 205.
     near(kernel_us(&mut driver, copy(host, a, BYTES)), 630.0);
     near(kernel_us(&mut driver, copy(own, host, BYTES)), 505.0);
     assert!(download(&mut driver, own, BYTES) == sent);
-    near(kernel_us(&mut driver, copy(combined, own, BYTES)), 630.0);
     near(kernel_us(&mut driver, copy(own, a, BYTES)), 205.0);
     driver.enable_peer(0, 1).expect("enables");
     // 5 + 3 us + 10 MB / 20 GB/s = 508 us, the pair's rate as it gives none for kernels.
@@ -496,38 +494,4 @@ fn a_hung_copy_kernel_hangs_its_wait_and_nothing_else() {
     assert_eq!(driver.synchronize_stream(held), Err(Failure::Hang));
     driver.copy_d2d(memory, memory, MIB, free).expect("copies");
     assert_eq!(driver.synchronize_stream(free), Ok(()));
-}
-
-#[test]
-fn write_combined_and_registered_memory_have_figures_of_their_own() {
-    let mut described = plain();
-    let figure = |value| Some(Figure::assumed(value, "test"));
-    described.device[0].d2h_write_combined = figure(5.0);
-    described.device[0].h2d_registered = figure(20.0);
-    let mut driver = driver(&described);
-    let device = driver.allocate(0, BYTES).expect("allocates");
-    let combined = driver.allocate_write_combined(0, BYTES).expect("allocates");
-    let mut memory = vec![0; BYTES];
-    let registered = host(&mut memory);
-    driver
-        .register_host(0, registered, BYTES)
-        .expect("registers");
-    let stream = driver.open_stream(0).expect("stream");
-    let mut copy_us = |up: bool, at| {
-        time_us(&mut driver, 0, stream, |driver| {
-            match up {
-                true => driver.copy_d2h(at, device, BYTES, stream),
-                false => driver.copy_h2d(device, at, BYTES, stream),
-            }
-            .expect("copies");
-        })
-    };
-    // 2 us + 10 MB at 5, 25 (as pinned), 20 and 25 (as pinned) GB/s.
-    near(copy_us(true, pinned(combined)), 2002.0);
-    near(copy_us(false, pinned(combined)), 402.0);
-    near(copy_us(false, registered), 502.0);
-    near(copy_us(true, registered), 402.0);
-    driver
-        .unregister_host(registered.get())
-        .expect("unregisters");
 }

@@ -136,7 +136,7 @@ fn every_symbol_that_tplens_needs_is_exported() {
         cuDeviceTotalMem_v2 cuDeviceGetAttribute cuDeviceGetPCIBusId cuDeviceCanAccessPeer cuDeviceGetP2PAttribute \
         cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice \
         cuCtxSynchronize cuCtxEnablePeerAccess cuCtxDisablePeerAccess cuMemGetInfo_v2 cuMemAlloc_v2 cuMemFree_v2 \
-        cuMemHostAlloc cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 \
+        cuMemHostAlloc cuMemFreeHost cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 \
         cuMemcpyDtoDAsync_v2 cuMemcpyPeerAsync cuMemcpyAsync cuMemsetD8Async cuMemsetD32Async cuStreamCreate \
         cuStreamDestroy_v2 cuStreamSynchronize cuStreamQuery cuStreamWaitEvent cuEventCreate cuEventDestroy_v2 cuEventRecord \
         cuEventSynchronize cuEventQuery cuEventElapsedTime cuEventElapsedTime_v2 cuModuleLoadData cuModuleUnload \

@@ -173,7 +173,7 @@ fn everything_that_hip_programs_need_is_exported() {
                 hipDeviceGet hipDeviceGetName hipDeviceGetAttribute hipDeviceGetUuid hipDeviceTotalMem hipMemGetInfo \
                 hipDeviceGetPCIBusId hipDeviceSynchronize hipGetLastError hipGetErrorName hipGetErrorString \
                 hipDeviceCanAccessPeer hipDeviceEnablePeerAccess hipDeviceDisablePeerAccess hipDeviceGetP2PAttribute \
-                hipMalloc hipFree hipHostMalloc hipHostFree hipHostRegister hipHostUnregister hipHostGetDevicePointer \
+                hipMalloc hipFree hipHostMalloc hipHostFree hipHostGetDevicePointer \
                 hipMemcpyAsync hipMemcpyPeerAsync hipMemsetAsync hipStreamCreateWithFlags hipStreamDestroy \
                 hipStreamSynchronize hipStreamQuery hipStreamWaitEvent hipStreamBeginCapture hipStreamEndCapture \
                 hipStreamIsCapturing hipEventCreateWithFlags hipEventDestroy hipEventSynchronize hipEventQuery \

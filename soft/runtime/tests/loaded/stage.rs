@@ -91,8 +91,6 @@ pub(crate) fn plain(name: &str) -> BoxFile {
         device.d2h_pinned = figure(20.0);
         device.h2d_pageable = figure(10.0);
         device.d2h_pageable = figure(5.0);
-        device.h2d_write_combined = Some(figure(25.0));
-        device.d2h_write_combined = Some(figure(2.0));
         device.copy_latency_us = figure(2.0);
         device.kernels = device.kernels.as_ref().map(|_| KernelFigures {
             h2d: figure(16.0),

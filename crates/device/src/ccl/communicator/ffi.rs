@@ -16,19 +16,12 @@ use crate::memory::{Access, Held, InFlight};
 
 /// `ncclRedOp_t`: the sum.
 const SUM: u32 = 0;
-/// `ncclDataType_t`: a byte.
-const BYTE: u32 = 1;
-
-/// `ncclDataType_t`, which all libraries share. What is moved only goes as bytes where an element is one: the types of 8 bits are
-/// younger than the others, and NCCL up to 2.27 refuses them for any operation where a device's capability is below 9.0.
-fn data_type(operation: Operation, element: Element) -> u32 {
+/// `ncclDataType_t`, which all libraries share.
+fn data_type(element: Element) -> u32 {
     match element {
         Element::F16 => 6,
         Element::F32 => 7,
         Element::Bf16 => 9,
-        Element::F8E4m3 | Element::F8E5m2 if !operation.adds_up() => BYTE,
-        Element::F8E4m3 => 10,
-        Element::F8E5m2 => 11,
     }
 }
 
@@ -196,7 +189,7 @@ impl<B: Carrier> RawCommunicator<B> {
             source,
             target,
             elements,
-            data_type: data_type(operation, element),
+            data_type: data_type(element),
             comm: alive(&handle)?,
             stream: B::handle(stream),
         };
@@ -204,12 +197,6 @@ impl<B: Carrier> RawCommunicator<B> {
             Operation::AllReduce => call.all_reduce(),
             Operation::AllGather => call.all_gather(),
             Operation::ReduceScatter => call.reduce_scatter(),
-            Operation::Broadcast => call.broadcast(),
-            Operation::SendRecv => {
-                let next = (self.rank + 1) % self.ranks;
-                let before = (self.rank + self.ranks - 1) % self.ranks;
-                call.send_and_receive(number(next), number(before))
-            }
         })
     }
 
@@ -321,61 +308,5 @@ impl Call<'_> {
             )
         };
         settle(self.library, self.comm, function.name, code)
-    }
-
-    fn broadcast(&self) -> Result<()> {
-        const ROOT: c_int = 0;
-        let function = &self.library.functions.broadcast;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclBroadcast(const void *, void *, size_t, ncclDataType_t, int root, ncclComm_t, cudaStream_t)`;
-        // see the invariant.
-        let code = unsafe {
-            call(
-                source,
-                target,
-                self.elements,
-                self.data_type,
-                ROOT,
-                comm,
-                stream,
-            )
-        };
-        settle(self.library, self.comm, function.name, code)
-    }
-
-    /// Both in one group, which is why no order of the ranks can lock them up.
-    fn send_and_receive(&self, next: c_int, before: c_int) -> Result<()> {
-        let functions = &self.library.functions;
-        let start = self.library.need(&functions.group_start)?;
-        let end = self.library.need(&functions.group_end)?;
-        self.library.need(&functions.send)?;
-        self.library.need(&functions.recv)?;
-        // SAFETY: nccl.h: `ncclGroupStart(void)`; ended below, whatever lies between says.
-        let code = unsafe { start() };
-        self.library.check(functions.group_start.name, code)?;
-        let both = self.send(next).and_then(|()| self.receive(before));
-        // SAFETY: nccl.h: `ncclGroupEnd(void)`; the group was begun above, by this thread.
-        let code = unsafe { end() };
-        both.and_then(|()| settle(self.library, self.comm, functions.group_end.name, code))
-    }
-
-    fn send(&self, peer: c_int) -> Result<()> {
-        let function = &self.library.functions.send;
-        let call = self.library.need(function)?;
-        let (source, comm, stream) = (self.source, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclSend(const void *, size_t, ncclDataType_t, int peer, ncclComm_t, cudaStream_t)`; see the
-        // invariant.
-        let code = unsafe { call(source, self.elements, self.data_type, peer, comm, stream) };
-        self.library.check(function.name, code)
-    }
-
-    fn receive(&self, peer: c_int) -> Result<()> {
-        let function = &self.library.functions.recv;
-        let call = self.library.need(function)?;
-        let (target, comm, stream) = (self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclRecv(void *, size_t, ncclDataType_t, int peer, ncclComm_t, cudaStream_t)`; see the invariant.
-        let code = unsafe { call(target, self.elements, self.data_type, peer, comm, stream) };
-        self.library.check(function.name, code)
     }
 }

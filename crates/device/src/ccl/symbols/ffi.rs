@@ -44,10 +44,4 @@ symbols! {
     all_reduce: "AllReduce" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, u32, Comm, Stream) -> Code;
     all_gather: "AllGather" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, Comm, Stream) -> Code;
     reduce_scatter: "ReduceScatter" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, u32, Comm, Stream) -> Code;
-    broadcast: "Broadcast" => unsafe extern "C" fn(*const c_void, *mut c_void, usize, u32, c_int, Comm, Stream) -> Code;
-    // From NCCL 2.7 on.
-    send: "Send" => unsafe extern "C" fn(*const c_void, usize, u32, c_int, Comm, Stream) -> Code;
-    recv: "Recv" => unsafe extern "C" fn(*mut c_void, usize, u32, c_int, Comm, Stream) -> Code;
-    group_start: "GroupStart" => unsafe extern "C" fn() -> Code;
-    group_end: "GroupEnd" => unsafe extern "C" fn() -> Code;
 }

@@ -54,10 +54,6 @@ impl Collectives for SharedMemory {
     }
 
     /// All of them.
-    fn supports(&self, _operation: collectives::Operation, _element: Element) -> Result<()> {
-        Ok(())
-    }
-
     fn unique_id(&self) -> Result<UniqueId> {
         let segment = Segment::create()?;
         let id = segment.id().clone();

@@ -51,10 +51,8 @@ impl Operation {
                 membership.check()?;
                 *step += 1;
                 let piece = |of| membership.mapping.range(slot(of, *step), length);
-                if self.kind != Kind::Broadcast || rank == 0 {
-                    let own = self.from.range(part as usize * bytes + at, length)?;
-                    piece(rank)?.copy_from(&own)?;
-                }
+                let own = self.from.range(part as usize * bytes + at, length)?;
+                piece(rank)?.copy_from(&own)?;
                 membership.members().arrive(rank, *step, self.number(bytes));
                 self.await_all(*step, bytes)?;
                 let take = |of: u32, to: usize| {
@@ -76,8 +74,6 @@ impl Operation {
                             take(of, of as usize * bytes + at)?;
                         }
                     }
-                    Kind::Broadcast => take(0, at)?,
-                    Kind::SendRecv => take((rank + ranks - 1) % ranks, at)?,
                 }
             }
         }

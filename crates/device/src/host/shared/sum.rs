@@ -1,7 +1,7 @@
 //! Adding up what the ranks contributed: in f32, in the order given, rounded once.
 //!
 //! A line of the cache at a time, from where it lies to where it goes, so that nothing is copied on the way. The loops over a
-//! line have fixed lengths, and in f32, f16 and bf16 no branches: the compiler makes vectors of them.
+//! line have fixed lengths and no branches: the compiler makes vectors of them.
 
 use super::ffi::Range;
 use crate::collectives::Element;
@@ -18,8 +18,6 @@ pub(super) fn add_up(element: Element, sources: &[Range<'_>], target: &Range<'_>
         Element::F32 => lines::<16>(Element::F32, sources, target),
         Element::F16 => lines::<32>(Element::F16, sources, target),
         Element::Bf16 => lines::<32>(Element::Bf16, sources, target),
-        Element::F8E4m3 => lines::<64>(Element::F8E4m3, sources, target),
-        Element::F8E5m2 => lines::<64>(Element::F8E5m2, sources, target),
     }
 }
 
@@ -34,15 +32,13 @@ fn lines<const LANES: usize>(element: Element, sources: &[Range<'_>], target: &R
     for at in (0..whole).step_by(LINE) {
         piece::<LINE, LANES>(element, first, rest, target, at);
     }
-    // A type of 8 bits has 63 elements left at most.
     match element.bytes() {
         4 => (whole..bytes)
             .step_by(4)
             .for_each(|at| piece::<4, 1>(element, first, rest, target, at)),
-        2 => (whole..bytes)
+        _ => (whole..bytes)
             .step_by(2)
             .for_each(|at| piece::<2, 1>(element, first, rest, target, at)),
-        _ => (whole..bytes).for_each(|at| piece::<1, 1>(element, first, rest, target, at)),
     }
 }
 
