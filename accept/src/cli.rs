@@ -176,7 +176,7 @@ pub(crate) enum ProfileCommand {
     List,
     /// Prints a profile for the machine at hand, to be checked against the order: `tplens accept profile draft > mine.toml`.
     Draft(On),
-    /// Reads a profile and says what it asks for, with -v in full; a fault is named with its line.
+    /// Reads a profile and says what it asks for, with -v in full.
     Check {
         /// Name or TOML file.
         profile: String,

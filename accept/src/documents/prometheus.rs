@@ -1,4 +1,4 @@
-//! The report as Prometheus text: the exit code with the verdict, and each check with its code and its figures.
+//! The report as Prometheus text: the exit code with the verdict, and each check with its code and what was measured.
 
 use view::page::Prometheus;
 
@@ -43,7 +43,7 @@ pub(super) fn prometheus(report: &Report) -> String {
             {
                 let figure = [("figure", what.as_str()), ("unit", unit.as_str())];
                 all.add(
-                    &name("check_median"),
+                    &name("check_value"),
                     &[&labels[..], &figure].concat(),
                     *value,
                 );

@@ -20,7 +20,9 @@ pub(super) fn loaded(judging: &Judging<'_>, kind: &str, case: &str) -> Vec<Check
         let troubles = loads
             .iter()
             .filter_map(|load| Some((load.trouble.as_ref()?, load)));
-        if let Some((trouble, load)) = troubles.max_by_key(|(trouble, _)| trouble.weight()) {
+        if let Some((trouble, load)) =
+            troubles.max_by_key(|(trouble, _)| trouble.verdict.severity())
+        {
             return judging.troubled(kind, vec![label.clone()], trouble, &load.source());
         }
         let n = loads.iter().map(|load| load.measured).sum();

@@ -62,15 +62,6 @@ impl Trouble {
         Self::new(verdict, code, failure.detail.clone())
     }
 
-    /// How bad it is, for the worst of several.
-    pub(super) fn weight(&self) -> u8 {
-        match self.verdict {
-            Verdict::Fail => 2,
-            Verdict::Inconclusive => 1,
-            _ => 0,
-        }
-    }
-
     /// Whether it condemns what it is about, whatever other runs of the same gave.
     pub(super) fn is_fault(&self) -> bool {
         self.verdict == Verdict::Fail

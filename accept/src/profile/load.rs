@@ -55,30 +55,17 @@ type Files = Vec<(String, String)>;
 /// Reads a profile by the name of one that came with the program, or by the path of a file.
 ///
 /// # Errors
-/// Says which file is wrong, and where that can be known, in which line.
+/// Says which file is wrong, and of wrong TOML in which line.
 pub(crate) fn load(name_or_path: &str) -> Result<Loaded, ProfileError> {
     let mut files = Files::new();
     let table = joined(name_or_path, Path::new(""), &mut files)?;
-    let (origin, text) = &files[0];
+    let origin = &files[0].0;
     let invalid = |problem: String| ProfileError::Invalid {
         origin: origin.clone(),
         problem,
     };
-    let profile = Profile::deserialize(table).map_err(|error| {
-        let problem = error.message().trim_end().replace('\n', "; ");
-        // The line of the word that is wrong, where it stands in the profile's own file.
-        let word = problem.split('`').nth(1).unwrap_or_default();
-        let is_it =
-            |line: &str| !word.is_empty() && line.trim_start_matches([' ', '[']).starts_with(word);
-        match text.lines().position(is_it) {
-            Some(line) => ProfileError::At {
-                origin: origin.clone(),
-                line: line + 1,
-                problem,
-            },
-            None => invalid(problem),
-        }
-    })?;
+    let profile = Profile::deserialize(table)
+        .map_err(|error| invalid(error.message().trim_end().replace('\n', "; ")))?;
     valid::whole(&profile).map_err(invalid)?;
     let mut hash = Sha256::new();
     files.iter().for_each(|(_, text)| hash.update(text));

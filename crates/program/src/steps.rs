@@ -71,16 +71,3 @@ pub fn minutes(seconds: f64) -> String {
         s => format!("{:.1} h", s / 3600.0),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_told_in_the_unit_that_fits() {
-        assert_eq!(
-            [80.0, 600.0, 9000.0].map(minutes),
-            ["80 s", "10 min", "2.5 h"]
-        );
-    }
-}

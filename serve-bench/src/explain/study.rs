@@ -44,6 +44,8 @@ pub(crate) fn of_study(
         .iter()
         .map(|size| with_logs(size, &mut told))
         .collect();
+    // The log of the smallest size is read beside each other one.
+    told.sort();
     told.dedup();
     told.iter().for_each(|line| say(line));
     let mut shown: Vec<(String, Document)> = Vec::new();

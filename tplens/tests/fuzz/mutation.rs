@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use stats::SplitMix;
+
 /// Numbers that readers stumble over.
 const NUMBERS: [&str; 18] = [
     "0",
@@ -48,30 +50,20 @@ const OPENING: [&[u8]; 5] = [b"[", b"{\"a\":", b"(", b"[[", b"\""];
 /// Bytes of a file at most: limits on sizes have tests of their own.
 const MOST_BYTES: usize = 3 << 20;
 
-/// Random numbers; SplitMix64 (Steele, Lea and Flood, 2014).
-pub(super) struct Random(u64);
+/// Random numbers of one input of a reader.
+pub(super) struct Random(SplitMix);
 
 impl Random {
-    /// Those of one input of a reader.
     pub(super) fn of(reader: &str, index: u64) -> Self {
-        let name = reader.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        let name = reader.bytes().fold(0, |hash: u64, byte| {
+            hash.wrapping_mul(31).wrapping_add(byte.into())
         });
-        Self(name ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        Self(SplitMix::new(name ^ SplitMix::new(index).next()))
     }
 
     /// A number below another, 0 where that is 0.
     fn below(&mut self, end: usize) -> usize {
-        let end = u64::try_from(end).unwrap_or(1).max(1);
-        usize::try_from(self.next() % end).unwrap_or(0)
+        self.0.below(end.max(1))
     }
 
     fn one<T: Copy>(&mut self, of: &[T]) -> T {

@@ -46,7 +46,7 @@ readers! {
         "crates/import/tests/fixtures/records/links.json",
         "crates/import/tests/fixtures/records/numa.json",
     ];
-    p2p_journal: SHOW_LINKS, "journal.jsonl", &["xtask/samples/links.jsonl"];
+    p2p_journal: SHOW_LINKS, "journal.jsonl", &["tplens/tests/fuzz/samples/links.jsonl"];
     nvbandwidth_json: COMPARE_LINKS, "links.json", &["crates/import/tests/fixtures/links/nvbandwidth-0.8.json"];
     nvbandwidth_text: COMPARE_LINKS, "links.txt", &[
         "crates/import/tests/fixtures/links/nvbandwidth-0.8.txt",
@@ -71,7 +71,7 @@ readers! {
     ];
     nccl_tests_json: COMPARE_CALLS, "calls.json", &["crates/import/tests/fixtures/collectives/nccl-tests-2.19.6.json"];
     serve_record: &["serve", "show", "{}", "--html", "/dev/null"], "record.json", &["crates/import/tests/fixtures/records/serve.json"];
-    serve_journal: &["serve", "show", "{}", "--html", "/dev/null"], "journal.jsonl", &["xtask/samples/serve.jsonl"];
+    serve_journal: &["serve", "show", "{}", "--html", "/dev/null"], "journal.jsonl", &["tplens/tests/fuzz/samples/serve.jsonl"];
     serve_compare: &["serve", "compare", "{}", "{}"], "record.json", &[
         "crates/import/tests/fixtures/records/serve.json",
         "crates/import/tests/fixtures/serve/vllm-0.32-detailed.json",
@@ -91,7 +91,7 @@ readers! {
         "crates/import/tests/fixtures/serve/mxc500-node0-evalscope-0.5.txt",
         "crates/import/tests/fixtures/serve/r9700-c-8b-tp1-np1.json",
     ];
-    engine_log: &["serve", "engine-log", "{}"], "server.log", &["xtask/samples/vllm-0.13.log"];
+    engine_log: &["serve", "engine-log", "{}"], "server.log", &["tplens/tests/fuzz/samples/vllm-0.13.log"];
     model_config: &["predict", "--model", "{}", "--batch", "4", "--box", "l40x4"], "config.json", &[
         "crates/tp-plan/models/llama-3.1-8b.json",
         "crates/tp-plan/models/gpt-oss-20b.json",

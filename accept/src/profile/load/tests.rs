@@ -79,15 +79,15 @@ fn a_file_stands_on_what_it_extends_and_its_limits_replace_those() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_file_and_where_it_can_be_known_its_line() {
+fn what_is_wrong_is_refused_with_its_file_and_wrong_toml_with_its_line() {
     let row = |fields: &str| format!("[[limit]]\nsource = \"x\"\n{fields}\n");
     let twice = row("check = \"p2p\"\ngood = \"at_least\"\nfail = 1.0\nunit = \"GB/s\"");
     // The head has four lines.
     for (text, line) in [
-        ("[link]\ngeneraton = 5\nsource = \"x\"\n", 6),
-        ("[lnk]\nwidth = 8\n", 5),
+        ("[link]\ngeneraton = 5\nsource = \"x\"\n", 0),
+        ("[lnk]\nwidth = 8\n", 0),
         ("[link\n", 5),
-        ("[required]\nquik = []\n", 6),
+        ("[required]\nquik = []\n", 0),
         // What an expectation rests on is not inherited.
         ("[link]\nwidth = 8\n", 0),
         ("[peer]\nexpect = \"forbidden\"\n", 0),
