@@ -7,7 +7,7 @@ use clap::Args;
 use program::show::Show;
 use program::{Stop, outputs};
 use tp_plan::EngineLog;
-use view::{Block, Document, Section, Table};
+use view::{Block, Document, Next, Section, Table};
 
 /// Prints what the log of a vLLM or SGLang server says: version, sizes, graphs, its own all-reduce and why it is off, the
 /// library of collectives and its transports, each with the line that says it. Of several starts the last counts.
@@ -28,14 +28,20 @@ pub(crate) struct EngineLogArgs {
 /// The file cannot be read, or says nothing.
 pub(crate) fn run(args: &EngineLogArgs, show: Show) -> Result<u8, Stop> {
     let log = read(&args.file).map_err(Stop::Usage)?;
+    let file = args.file.display();
     let mut table = Table::under(["fact", "value", "line", "said"]);
     log.rows().into_iter().for_each(|row| table.row(row));
+    let mut sections = vec![Section::new("Facts", vec![Block::Table(table)])];
+    if !log.notes.is_empty() {
+        let notes = Block::list(log.notes.iter().cloned());
+        sections.push(Section::new("Notes", vec![notes]));
+    }
+    let command = format!("tplens explain --model M --tp1 A --tp2 B --engine-log {file}");
     let document = Document {
-        title: format!("What {} says", args.file.display()),
-        sections: vec![
-            Section::new("Facts", vec![Block::Table(table)]),
-            Section::new("Notes", vec![Block::list(log.notes.iter().cloned())]),
-        ],
+        title: format!("What {file} says"),
+        answer: vec![answer(&log)],
+        next: vec![Next::by("Explain a speed-up by what it says:", command)],
+        sections,
         ..Document::default()
     };
     Ok(outputs::with_json(
@@ -44,6 +50,22 @@ pub(crate) fn run(args: &EngineLogArgs, show: Show) -> Result<u8, Stop> {
         &log,
         args.json.as_deref(),
     ))
+}
+
+/// `vllm 0.13.0 at TP2. Custom all-reduce off: the GPUs have no peer access.`
+fn answer(log: &EngineLog) -> String {
+    let engine = log.engine.as_ref().map_or("", |of| of.value.name());
+    let version = log.version.as_ref().map(|of| format!(" {}", of.value));
+    let tp = log.tp.as_ref().map(|of| format!(" at TP{}", of.value));
+    let reduces = match &log.custom_all_reduce {
+        Some(of) => format!("Custom all-reduce {}", of.value),
+        None if log.tp.as_ref().is_some_and(|of| of.value == 1) => {
+            "One GPU reduces nothing".to_owned()
+        }
+        None => "No line says whether it reduces with a kernel of its own".to_owned(),
+    };
+    let [version, tp] = [version, tp].map(Option::unwrap_or_default);
+    format!("{engine}{version}{tp}. {reduces}.")
 }
 
 /// Reads a log that says which engine it is of.

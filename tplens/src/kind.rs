@@ -16,6 +16,10 @@ pub(crate) enum Kind {
     Links,
     Collectives,
     Report,
+    /// The output of a server.
+    EngineLog,
+    /// What a tool says of a machine's topology.
+    Topology,
     /// A load, or what is none of the others.
     Load,
 }
@@ -37,8 +41,24 @@ impl Kind {
             Self::Links
         } else if is_of_collectives(path) {
             Self::Collectives
+        } else if import::serve::read_all(path).is_err() {
+            Self::of_text(path)
         } else {
             Self::Load
+        }
+    }
+
+    /// What a text is that holds no numbers of a run.
+    fn of_text(path: &Path) -> Self {
+        let log = File::open(path).map(tp_plan::EngineLog::read_from);
+        if matches!(log, Ok(Ok(log)) if log.engine.is_some()) {
+            return Self::EngineLog;
+        }
+        match bounded::read(path, bounded::SETTINGS) {
+            Ok(text) if topology::captured::read(&String::from_utf8_lossy(&text)).is_ok() => {
+                Self::Topology
+            }
+            _ => Self::Load,
         }
     }
 
@@ -48,6 +68,8 @@ impl Kind {
             Self::Links => ["p2p", "show"],
             Self::Collectives => ["allreduce", "show"],
             Self::Report => ["accept", "report"],
+            Self::EngineLog => ["serve", "engine-log"],
+            Self::Topology => ["topo", "--from"],
             Self::Load => ["serve", "show"],
         }
     }
@@ -58,7 +80,7 @@ impl Kind {
             Self::Links => ["p2p", "compare"],
             Self::Collectives => ["allreduce", "compare"],
             Self::Report => ["accept", "compare"],
-            Self::Load => ["serve", "compare"],
+            Self::EngineLog | Self::Topology | Self::Load => ["serve", "compare"],
         }
     }
 }

@@ -20,7 +20,10 @@ pub(super) fn parse(text: &str) -> Option<Value> {
 /// # Errors
 /// Such a text, with the line.
 pub(super) fn refuse_broken(text: &str, origin: &str) -> Result<(), ImportError> {
-    if !text.trim_start().starts_with(['{', '[']) {
+    // Results are objects, or a list of them: `[2026-04-14 16:08:49` begins a line of a log.
+    let text = text.trim_start();
+    let list = text.strip_prefix('[').map(str::trim_start);
+    if !list.unwrap_or(text).starts_with('{') {
         return Ok(());
     }
     let Err(error) = serde_json::from_str::<Value>(&quoted(text)) else {

@@ -11,12 +11,13 @@ pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// The page of a code, or of a class of paths, in any case; `None` where there is none.
+/// The page of a code, of a class of paths or a grade, in any case; `None` where there is none.
 #[must_use]
 pub fn page(code: &str) -> Option<&'static str> {
     let code = code.to_ascii_lowercase();
     let code = match code.as_str() {
         "node" | "phb" | "pxb" | "pix" => "sys",
+        "a" | "b" | "c" | "d" => "grade",
         code => code,
     };
     all()

@@ -4,7 +4,6 @@ use record::unit::ByteCount;
 use stats::{Interval, Threshold, Verdict};
 
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
-use crate::lines::counted;
 
 /// Rows that stand on a screen without `-v`.
 const MOST: usize = 10;
@@ -145,11 +144,12 @@ impl Compared<'_> {
         let shown = self.rows.len().min(MOST);
         let mut sections = Vec::new();
         if shown > 0 {
-            let rest = match self.rows.len() - shown {
-                0 => String::new(),
-                rest => format!(" ({} more with -v)", counted(rest, "number")),
+            let heading = match self.rows.len() {
+                all if all > shown => {
+                    format!("A (baseline) and B, the worst {shown} of {all} numbers")
+                }
+                _ => "A (baseline) and B, the worst first".to_owned(),
             };
-            let heading = format!("A (baseline) and B, the worst first{rest}");
             let block = Block::Table(table(&self.rows[..shown]));
             sections.push(Section::new(heading, vec![block]));
         }

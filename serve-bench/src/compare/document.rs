@@ -1,5 +1,6 @@
 //! The document of a comparison: that of every program, with what makes two serving results another load.
 
+use import::serve::Finding;
 use stats::Verdict;
 use view::comparison::{Compared, ComparedRow, verdict};
 use view::serve::significant;
@@ -55,11 +56,29 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
             let worst = document.answer.drain(..).nth(1);
             document.answer = vec![headline(&comparison.headline), counted(comparison)];
             document.answer.extend(worst);
-            if grade == Grade::C {
+            let is_load = |one: &Difference| {
+                one.is_other_load() && !matches!(one, Difference::ClientLimited { .. })
+            };
+            let both_bursts = [&comparison.a, &comparison.b].iter().all(|side| {
+                let is_burst = |of: &Finding| matches!(of, Finding::BurstNotRate { .. });
+                side.findings.iter().any(is_burst)
+            });
+            if both_bursts {
+                let what = "Both were offered more than they served: bursts, no sustained rates.";
+                document.answer.push(what.to_owned());
+                next = "measure both at a rate that they keep up with, or with --max-concurrency.";
+            }
+            if comparison.differences.iter().any(is_load) {
                 document.answer.push(
                     "Grade C: the loads differ, so the ratio is of load and server.".to_owned(),
                 );
                 next = "measure both with the same lengths and load.";
+            } else if grade == Grade::C {
+                document.answer.push(
+                    "Grade C: a client was the limit, so the ratio is of client and server."
+                        .to_owned(),
+                );
+                next = "measure again with a client that keeps up: more cores, or a smaller load.";
             }
         }
         None => {

@@ -70,6 +70,25 @@ pub(super) fn variable(collectives: &Collectives) -> Option<&str> {
     })
 }
 
+/// Whether the GPUs are MIG instances, by the reason of the transport.
+pub(super) fn is_mig(collectives: &Collectives) -> bool {
+    let mut of_all = collectives.transports.iter().flat_map(|of| &of.reasons);
+    of_all.any(|reason| matches!(reason, TransportReason::Mig))
+}
+
+/// Whether the times can stand for those of an engine on GPUs.
+pub(super) fn is_curve(collectives: &Collectives, rows: &[Row<'_>]) -> bool {
+    let is_host = collectives
+        .backend
+        .as_ref()
+        .is_some_and(|of| of.name == "host");
+    let is_time = |row: &Row<'_>| row.time().is_some_and(|time| time.is_above_zero());
+    let mut reduces = rows
+        .iter()
+        .filter(|row| row.series.kind == CollectiveKind::AllReduce);
+    !is_host && reduces.any(is_time)
+}
+
 /// The mode whose times stand for a step, the one that predicts serving first.
 pub(super) fn headline_mode(rows: &[Row<'_>]) -> Option<CallMode> {
     let best = [CallMode::Interleaved, CallMode::Graph, CallMode::BackToBack];

@@ -47,7 +47,7 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
         simulated,
         tone,
         answer: answer(collectives, &rows, &transport, tone),
-        next: next(&transport, collectives),
+        next: next(&transport, collectives, &rows),
         findings,
         sections,
         made_by: crate::run::made_by(record),
@@ -108,23 +108,25 @@ fn answer(
     sentences
 }
 
-fn next(transport: &found::Transport, collectives: &Collectives) -> Vec<Next> {
-    match transport {
-        found::Transport::Host(_) => {
-            let arm = found::variable(collectives)
-                .map(|variable| format!("tplens allreduce --arm \"direct: {variable}\""));
-            let arm = arm.map(|command| Next::by("Compare with direct access allowed:", command));
-            let doctor = Next::by("Look for what forbids direct access:", "tplens doctor");
-            arm.into_iter().chain([doctor]).take(1).collect()
+/// What to do now; nothing forbids MIG instances direct access but MIG, and host memory stands for no GPU's times.
+fn next(transport: &found::Transport, collectives: &Collectives, rows: &[Row<'_>]) -> Vec<Next> {
+    let explain = "tplens explain --model M --tp1 A --tp2 B --allreduce RESULT";
+    match (transport, found::variable(collectives)) {
+        (found::Transport::Host(_), Some(variable)) => {
+            let arm = format!("tplens allreduce --arm \"direct: {variable}\"");
+            vec![Next::by("Compare with direct access allowed:", arm)]
         }
-        _ => found::variable(collectives)
-            .map(|variable| {
-                Next::by(
-                    "Let the pairs that go through host memory try P2P:",
-                    variable,
-                )
-            })
-            .into_iter()
-            .collect(),
+        (found::Transport::Host(_), None) if !found::is_mig(collectives) => {
+            let what = "Look for what forbids direct access:";
+            vec![Next::by(what, "tplens doctor")]
+        }
+        (_, Some(variable)) => {
+            let what = "Let the pairs that go through host memory try P2P:";
+            vec![Next::by(what, variable)]
+        }
+        _ if found::is_curve(collectives, rows) => {
+            vec![Next::by("Explain a speed-up by these times:", explain)]
+        }
+        _ => Vec::new(),
     }
 }

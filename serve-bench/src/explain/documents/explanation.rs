@@ -31,6 +31,7 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
         } => {
             document.tone = tone(attribution.is_measured());
             document.answer = answer(of, attribution);
+            document.answer.extend(what_if.iter().map(asked));
             let (findings, notes) = grouped(&attribution.caveats);
             document.findings = findings;
             document.next = advice::next(advice, next, !attribution.is_measured());
@@ -49,7 +50,6 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
                     .half
                     .as_ref()
                     .and_then(|half| shard(half, attribution)),
-                detail("What if", vec![Block::list(what_if.iter().map(asked))]),
                 explanation.slope.as_ref().map(slope::section),
                 notes,
                 priors(&attribution.priors),
@@ -103,6 +103,11 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
         true => vec![format!("{first} {what}")],
         false => vec![first, what],
     };
+    // Nothing but the flags says which file is of which size.
+    if gain < 1.0 && inputs.serve.iter().all(|(_, run)| run.tp.is_none()) {
+        let other = gain.recip();
+        answer.push(format!("If the two files are swapped, it is {other:.2}x."));
+    }
     answer.extend(
         attribution
             .sent_of_few
@@ -291,7 +296,9 @@ fn shard(half: &HalfModel, attribution: &Attribution) -> Option<Section> {
 fn asked(of: &WhatIf) -> String {
     let predicted = match &of.answer {
         Answer::Predicted { predicted } => predicted,
-        Answer::NotTold { reason } => return format!("{}: {}.", of.asked, substitute(*reason)),
+        Answer::NotTold { reason } => {
+            return format!("With {}: {}.", of.asked, substitute(*reason));
+        }
     };
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
@@ -303,7 +310,7 @@ fn asked(of: &WhatIf) -> String {
         None => String::new(),
     };
     format!(
-        "{}: a step of {step} ms, {factor} TP1{bound}{simulated}.",
+        "With {}: a step of {step} ms, {factor} TP1{bound}{simulated}.",
         of.asked
     )
 }

@@ -27,17 +27,15 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
             true => String::new(),
             false => format!("{}: ", runs.join(", ")),
         };
-        let is_weighty = finding.refuses() || finding.caps().is_some();
-        let tone = match is_weighty {
+        let tone = match is_weighty(finding) {
             true if finding.refuses() => Tone::Bad,
             true => Tone::Warning,
             false => Tone::Open,
         };
         Item::of(tone, format!("{of}{}", words(finding))).coded(finding.code())
     };
-    let (weighty, notes): (Vec<_>, Vec<_>) = kinds
-        .iter()
-        .partition(|(finding, _)| finding.refuses() || finding.caps().is_some());
+    let (weighty, notes): (Vec<_>, Vec<_>) =
+        kinds.iter().partition(|(finding, _)| is_weighty(finding));
     let mut shown: Vec<Item> = weighty.into_iter().map(item).collect();
     let mut rest = shown.split_off(shown.len().min(SHOWN));
     rest.extend(notes.into_iter().map(item));
@@ -55,6 +53,12 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
         shown,
         detail("Notes on inputs and assumptions", vec![Block::List(rest)]),
     )
+}
+
+/// Whether a finding stands on the screen: it refuses, lowers a grade, or says that nothing of a curve that was given counts.
+fn is_weighty(finding: &Finding) -> bool {
+    let is_whole = matches!(finding, Finding::CurveLeftOut { points, of, .. } if points == of);
+    is_whole || finding.refuses() || finding.caps().is_some()
 }
 
 /// Says with `why` before it what stands against an answer, and gives the section of the notes.
