@@ -46,8 +46,5 @@ fn a_profile_that_is_not_there_or_has_a_fault_ends_with_exit_code_2() {
     let (code, _, said) = profile(&["check", &path.display().to_string()]);
     std::fs::remove_file(&path).unwrap();
     assert_eq!(code, Some(2));
-    assert!(
-        said.contains("line 4: ") && said.contains("`fail`"),
-        "{said}"
-    );
+    assert!(said.contains("`fail`"), "{said}");
 }
