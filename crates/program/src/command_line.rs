@@ -71,12 +71,7 @@ pub fn one_line(refusal: &str) -> String {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .filter(|line| !line.is_empty())
         .collect();
-    let is_above = |line: &str| line.trim().starts_with("Usage:") && line.ends_with("<COMMAND>");
-    let tip = match refusal.lines().any(is_above) && refusal.contains("unexpected argument '-") {
-        true => "; tip: flags stand behind a command, such as `run`",
-        false => "",
-    };
-    format!("{}{tip}; see --help", said.join("; ").replace(":;", ":"))
+    format!("{}; see --help", said.join("; ").replace(":;", ":"))
 }
 
 /// A word as a shell reads it back. What a terminal must not get, and what is no text, is written as escapes, in the `$'...'` of
