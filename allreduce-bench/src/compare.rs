@@ -109,6 +109,11 @@ fn why_gone(value: &Value<Series>, file: &CallFile) -> Gone {
     };
     let of_file = |trouble: &&CallTrouble| trouble.series.is_none();
     let troubles = || file.troubles.iter();
+    let mut ranks = file.values.iter().map(|value| value.series.ranks);
+    let own = value.number.ranks;
+    if !file.values.is_empty() && ranks.all(|ranks| ranks != own) {
+        return Gone::Untried(format!("other number of ranks than {own}"));
+    }
     let Some(trouble) = troubles().find(is_its).or(troubles().find(of_file)) else {
         return Gone::NotAsked;
     };
@@ -165,11 +170,15 @@ fn facts(file: &CallFile) -> Vec<Fact> {
         })
         .collect();
     let clocks: Vec<&str> = clocks.into_iter().collect();
+    let ranks = file.values.iter().map(|value| value.series.ranks);
+    let ranks: BTreeSet<u32> = ranks.collect();
+    let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
     let known = |words: String| Some(words).filter(|words| !words.is_empty());
     [
         ("tool", Some(file.made_by.clone())),
         ("transport", file.transport.clone()),
         ("library", file.library.clone()),
+        ("number of ranks", known(ranks.join(", "))),
         ("devices", known(devices.join(", "))),
         ("driver", file.driver.clone()),
         ("backend", file.backend.clone()),

@@ -55,9 +55,15 @@ fn own(command: Own, show: Show) -> u8 {
         Own::Completions { shell } => cli::completions(shell),
         Own::Show { path, .. } if path.join("study.json").is_file() => {
             let folder = path.display();
-            say!(
-                "error: {folder} is the folder of a study: open {folder}/report.html, or name a part, such as {folder}/serve-tp1"
-            );
+            let parts = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            let parts = parts.map(|part| part.path());
+            let part = parts
+                .filter(|part| part.join("record.json").is_file())
+                .min();
+            let part = part.map_or_else(String::new, |part| {
+                format!(", or name a part, such as {}", part.display())
+            });
+            say!("error: {folder} is the folder of a study: open {folder}/report.html{part}");
             exit::USAGE
         }
         Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),

@@ -267,7 +267,10 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
             Verdict::Fail => Tone::Bad,
             _ => Tone::Warning,
         };
-        items.push(Item::of(tone, cause.line()).coded(code(first)));
+        let can = &first.reason.detail;
+        let can = degraded(first).and((!can.is_empty()).then(|| format!("; {}", cut(can))));
+        let line = cause.line() + &can.unwrap_or_default();
+        items.push(Item::of(tone, line).coded(code(first)));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
             let about = check.about.join(" ");
             format!("follows: {} {about} {}", title(&check.kind), came_to(check))
@@ -295,8 +298,19 @@ fn code(check: &Check) -> &'static str {
 
 fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     let mut next: Vec<Next> = Vec::new();
+    // One card has a fault of its own; all together have one in common.
+    let of_all = causes.first().is_some_and(|cause| {
+        let is_link = cause.checks.iter().all(|check| degraded(check).is_some());
+        is_link && cause.checks.len() == report.devices.len() && report.devices.len() > 1
+    });
+    if of_all {
+        next.push(Next::plain(
+            "All cards are slow alike: check bifurcation, shared lanes and link speed in the BIOS, and the slots; then risers.",
+        ));
+    }
     for first in causes.iter().filter_map(|cause| cause.checks.first()) {
         let advice = first.advice.as_ref();
+        let advice = advice.filter(|_| !(of_all && degraded(first).is_some()));
         if let Some(text) = advice.filter(|_| next.len() < 3)
             && next.iter().all(|one| one.text != *text)
         {
@@ -305,7 +319,12 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     }
     let Some(first) = causes.first().and_then(|cause| cause.checks.first()) else {
         if matches!(report.status, RunStatus::Failed { .. }) {
-            next.push(Next::by("What this machine shows:", "tplens doctor"));
+            let on = report.simulated.as_ref();
+            let on = on.map_or_else(String::new, |soft| format!(" --sim {}", soft.box_name));
+            next.push(Next::by(
+                "What this machine shows:",
+                format!("tplens doctor{on}"),
+            ));
         } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
             next.push(Next::by(
                 "Compare a later run with this one:",

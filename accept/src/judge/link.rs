@@ -70,7 +70,9 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> Check {
     match (verdict, &evidence[..]) {
         (Some((verdict, code)), [first, rest @ ..]) => {
             let seen = Seen::new(first.clone(), rest.to_vec());
-            judging.noted(KIND, label, (verdict, code), seen)
+            let best = slowest(|reading| reading.slot_maximum).filter(|_| short.is_some());
+            let best = best.map_or_else(String::new, |best| format!("slot and card can do {best}"));
+            judging.judged(KIND, [label.clone()], (verdict, code, best), None, seen)
         }
         _ if judging.is_guest() => judging.skip(KIND, label, ReasonCode::Unreadable),
         _ => {
@@ -86,12 +88,16 @@ fn evidence(device: &Device, wanted: Option<&String>) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     for (reading, source) in &device.loaded {
         let n = reading.readings as usize;
-        let best = "the best that slot and card can do";
         let links = [
             ("link at the slot under load", reading.slot, wanted, n),
             ("slowest link under load", reading.narrowed_to, wanted, n),
             ("link as the device reports it", reading.device, None, n),
-            (best, reading.slot_maximum, None, 1),
+            (
+                "the best that slot and card can do",
+                reading.slot_maximum,
+                None,
+                1,
+            ),
         ];
         evidence.extend(links.into_iter().filter_map(|(what, link, wanted, n)| {
             let value = link?.to_string();

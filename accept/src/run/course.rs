@@ -204,7 +204,6 @@ impl Run<'_> {
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
         let folder = session.folder.path();
         let written = write::finish(report, folder, &self.args.forms, self.show)?;
-        say!("result: {}", folder.display());
         if report.status != RunStatus::Complete || report.verdict == BoxVerdict::Inconclusive {
             let shown = folder.display();
             say!("to do the rest: the same command with --resume {shown}");

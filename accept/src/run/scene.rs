@@ -52,7 +52,13 @@ pub(crate) fn look(
     let mut words = vec!["--list".to_owned(), "--json".to_owned()];
     words.push(folder.join(&source).display().to_string());
     words.extend(chosen(on, backend));
-    list(&folder.join(&place), &words, limit, interrupt)?;
+    list(
+        &folder.join(&place),
+        &folder.join(&source),
+        &words,
+        limit,
+        interrupt,
+    )?;
     let record = load(&folder.join(&source)).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
@@ -148,10 +154,12 @@ impl Scene {
 /// Lets `tplens p2p` list the devices.
 fn list(
     place: &Path,
+    record: &Path,
     words: &[String],
     limit: Duration,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
+    // Its log would grow with every line that says that it still waits: only what it listed is progress.
     let log = place.join("devices.log");
     let program = Program {
         name: "devices",
@@ -160,7 +168,7 @@ fn list(
         environment: &[],
         log: &log,
         is_kept: |_| true,
-        grows: &log,
+        grows: record,
         deadline: limit,
     };
     let (code, why) = match child::run(&program, interrupt)? {

@@ -195,7 +195,6 @@ impl Run<'_> {
         report.took_s = self.begun.elapsed().as_secs_f64();
         report.status = status;
         let written = write::finish(&report, folder.path(), &args.forms, self.show)?;
-        say!("result: {}", folder.path().display());
         Ok(exit::fold([exit_code, written]))
     }
 

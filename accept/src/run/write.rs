@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Context;
-use program::Stop;
 use program::show::Show;
+use program::{Stop, say};
 use record::write_whole;
 
 use sha2::{Digest, Sha256};
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::journal;
 use crate::cli::Forms;
 use crate::documents;
-use crate::report::{self, REPORT_FILE, Report, RunStatus, hex};
+use crate::report::{self, BoxVerdict, REPORT_FILE, Report, RunStatus, hex};
 
 /// The report with identities and words of other programs.
 const FULL: &str = "run.json";
@@ -62,7 +62,15 @@ pub(super) fn finish(
     keep(report, folder, forms.identify)?;
     let handed_on = documents::redacted(report.clone(), forms.identify);
     write(folder, PAGE, &documents::verdict(&handed_on).html())?;
-    Ok(documents::write(report, forms, show))
+    let written = documents::write(report, forms, show);
+    let shown = folder.display();
+    say!("result: {shown}, page: {shown}/{PAGE}");
+    if report.verdict == BoxVerdict::Rejected {
+        say!(
+            "for the vendor, with serials: tplens accept report {shown} --identify --html vendor.html"
+        );
+    }
+    Ok(written)
 }
 
 /// The report of a run by its folder or its `report.json`, with everything where that is there.

@@ -51,7 +51,16 @@ pub fn choose(
                 said: Vec::new(),
                 absent: Vec::new(),
             }),
-            Err((_, reason)) => Err(Stop::Refused(reason.within(backend.name()))),
+            Err((_, reason)) => {
+                let mut reason = reason.within(backend.name());
+                let is_other = |vendor: &PciVendor| !shows(machine, *vendor);
+                if backend.pci_vendor().as_ref().is_some_and(is_other)
+                    && let Some(shown) = shown_gpus(machine)
+                {
+                    reason.detail = format!("this machine shows {shown}; {}", reason.detail);
+                }
+                Err(Stop::Refused(reason))
+            }
         },
     }
 }

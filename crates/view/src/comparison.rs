@@ -104,7 +104,7 @@ impl Compared<'_> {
         let mut next = Vec::new();
         if count(Verdict::Unclear) > 0 {
             next.push(Next::plain(
-                "Measure again with more --samples: some lie within noise.",
+                "Measure again with more samples: some lie within noise.",
             ));
         }
         Document {

@@ -101,6 +101,9 @@ impl Reading {
         } else if words.first() == Some(&"Rank") && line.contains(" on ") {
             self.next_test();
             self.device(line, &words);
+        } else if let Some((_, why)) = line.split_once("NCCL failure ") {
+            let why = self.test.failure.take().unwrap_or(control::shortened(why));
+            self.test.failure = Some(why);
         } else if line.contains("Out of bounds values") || line.contains("Avg bus bandwidth") {
             self.ended = true;
         } else if words
