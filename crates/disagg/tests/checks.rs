@@ -25,12 +25,15 @@ fn codes(block: &[f64; 6]) -> Vec<&'static str> {
         duration_s: duration,
         offered_per_s: Some(offered),
         slots: Some(256.0),
+        // 1024 tokens of 12.6 ms at least; all had come after 5 s.
+        decode_s: Some(12.9),
         ttft_mean_ms: mean,
         ttft_tail_ms: Some(p90),
         limit_ms: Some(5000.0),
         prompt_flops: Some(prompt_flops(&model, tokens)),
         // Eight H200 in FP8.
         peak_flops: Some(8.0 * 1.979e15),
+        ..Claim::default()
     };
     check(&claim).iter().map(disagg::Finding::code).collect()
 }
@@ -56,4 +59,40 @@ fn a_prompt_of_32768_tokens_takes_0_62_petaflop() {
     // 2 * 3.0e9 * 32768 = 0.20e15 and 2 * 32768^2 * 32 * 128 * 48 = 0.42e15.
     let flops = prompt_flops(&model, 32_768.0);
     assert!((flops / 1e15 - 0.62).abs() < 0.03, "{flops}");
+}
+
+fn found(claim: &Claim) -> Vec<&'static str> {
+    check(claim).iter().map(disagg::Finding::code).collect()
+}
+
+#[test]
+fn a_closed_loop_waits_for_slots_only_with_more_in_flight_than_there_are() {
+    let with = |in_flight| {
+        found(&Claim {
+            requests: 400.0,
+            duration_s: 100.0,
+            in_flight,
+            slots: Some(256.0),
+            ..Claim::default()
+        })
+    };
+    assert_eq!(with(Some(16.0)), [""; 0]);
+    assert_eq!(with(Some(300.0)), ["waited-for-slots"]);
+    assert_eq!(with(None), ["waited-for-slots"]);
+}
+
+#[test]
+fn long_replies_at_a_slow_rate_are_no_burst() {
+    // 60 at one a second of 20 s each end 20 s after the last: 0.75 a second.
+    let with = |duration_s| {
+        found(&Claim {
+            requests: 60.0,
+            duration_s,
+            offered_per_s: Some(1.0),
+            decode_s: Some(20.0),
+            ..Claim::default()
+        })
+    };
+    assert_eq!(with(80.0), [""; 0]);
+    assert_eq!(with(120.0), ["rate-not-sustained"]);
 }
