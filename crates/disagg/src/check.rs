@@ -6,6 +6,9 @@ use tp_plan::ModelFacts;
 /// A rate that is below this share of the one that was offered was not kept up.
 const SUSTAINED: f64 = 0.9;
 
+/// After the last arrival, engines that keep up take no longer than this many of one request's own length.
+const OWN_LENGTHS: f64 = 2.0;
+
 /// A result, with what is known of the engines.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Claim {
@@ -15,6 +18,10 @@ pub struct Claim {
     pub duration_s: f64,
     /// Requests a second that were offered.
     pub offered_per_s: Option<f64>,
+    /// Requests that were to be in flight at once; `None` without a limit.
+    pub in_flight: Option<f64>,
+    /// Seconds of a request after its first token.
+    pub decode_s: Option<f64>,
     /// Sequences that the engine runs at once (`--max-num-seqs`).
     pub slots: Option<f64>,
     /// Mean time to first token, ms.
@@ -80,6 +87,15 @@ pub fn prompt_flops(model: &ModelFacts, tokens: f64) -> f64 {
     2.0 * model.active_parameters() * tokens + 2.0 * tokens * tokens * width
 }
 
+impl Claim {
+    /// Whether requests came for at least as long as one lasts, and the last reply was no later than its own length explains.
+    fn ends_as_it_must(&self, offered_per_s: f64) -> bool {
+        let came_s = self.requests / offered_per_s;
+        self.decode_s
+            .is_some_and(|own_s| own_s <= came_s && self.duration_s - came_s <= OWN_LENGTHS * own_s)
+    }
+}
+
 /// What is wrong with a claim; empty where nothing is, or too little is known.
 #[must_use]
 pub fn check(claim: &Claim) -> Vec<Finding> {
@@ -87,11 +103,14 @@ pub fn check(claim: &Claim) -> Vec<Finding> {
     let served = claim.requests / claim.duration_s;
     if let Some(offered) = claim
         .offered_per_s
-        .filter(|offered| served < SUSTAINED * offered)
+        .filter(|offered| served < SUSTAINED * offered && !claim.ends_as_it_must(*offered))
     {
         findings.push(Finding::RateNotSustained { offered, served });
     }
-    if let Some(slots) = claim.slots.filter(|slots| claim.requests > *slots)
+    let at_once = claim
+        .in_flight
+        .map_or(claim.requests, |most| most.min(claim.requests));
+    if let Some(slots) = claim.slots.filter(|slots| at_once > *slots)
         // All requests had come before the first one ended.
         && claim.offered_per_s.is_none_or(|rate| claim.requests / rate < 0.5 * claim.duration_s)
     {

@@ -145,16 +145,13 @@ impl Paper {
         let busy = largest(PREFILL_SHARE, |busy| {
             fixed + wait(busy, self.prefill_s).1 <= slo.ttft_s
         });
-        let full = |limit| (is_full && self.full == limit).then(|| self.decoded(batch));
         Capacity {
-            // The share is kept back where the plan is made.
-            prefill_per_s: busy / PREFILL_SHARE / self.prefill_s,
-            decode_per_s: match is_full {
-                true => f64::INFINITY,
-                false => self.decoded(batch),
+            prefill_per_s: busy / self.prefill_s,
+            decode_per_s: DECODE_SHARE * self.decoded(batch),
+            decode_limit: match is_full {
+                true => self.full,
+                false => Limit::Decode,
             },
-            slots_per_s: full(Limit::DecodeSlots),
-            kv_per_s: full(Limit::DecodeKv),
             link_per_s: (self.transfer_s > 0.0).then(|| 1.0 / self.transfer_s),
             prefill_gpus: self.prefill_gpus,
             decode_gpus: self.decode_gpus,
@@ -164,14 +161,14 @@ impl Paper {
     /// So many engines of each kind, with the latencies at their largest load.
     #[must_use]
     pub fn split(&self, slo: &Slo, prefill: u32, decode: u32) -> (Plan, Figures) {
-        let plan = self.capacity(slo).plan(prefill, decode, false);
+        let plan = self.capacity(slo).plan(prefill, decode);
         (plan, self.figures(&plan))
     }
 
     /// The numbers of engines that serve most on so many GPUs; `None` where there is no room for one of each.
     #[must_use]
     pub fn best(&self, slo: &Slo, gpus: u32) -> Option<(Plan, Figures)> {
-        let plan = solve(&self.capacity(slo), gpus, false)?;
+        let plan = solve(&self.capacity(slo), gpus)?;
         Some((plan, self.figures(&plan)))
     }
 
@@ -195,10 +192,10 @@ impl Paper {
         }
     }
 
-    /// Aggregated engines with chunked prefill on so many GPUs at their largest load.
+    /// So many aggregated engines with chunked prefill at their largest load.
     #[must_use]
-    pub fn aggregated(&self, slo: &Slo, gpus: u32) -> Figures {
-        let engines = f64::from(gpus / self.decode_gpus.max(1));
+    pub fn aggregated(&self, slo: &Slo, engines: u32) -> Figures {
+        let engines = f64::from(engines);
         let at = |batch: f64| {
             let tpot_s = self.step(batch, |step| step.mixed_s);
             let step_s = self.step(batch, |step| step.alone_s);

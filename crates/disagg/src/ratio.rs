@@ -1,25 +1,23 @@
 //! How many prefill and decode engines a machine's GPUs should run, who limits them, and whether to split at all.
 
-/// Of a prefill engine's measured rate this much is planned with; as aiconfigurator 0.12 does (picking.py).
+/// Of a prefill engine's rate this much is planned with, as aiconfigurator 0.12 does (picking.py).
 pub(crate) const PREFILL_SHARE: f64 = 0.9;
 
-/// Of a decode engine's.
+/// Of a decode engine's, and of an aggregated engine's.
 pub(crate) const DECODE_SHARE: f64 = 0.92;
 
 /// Below this ratio to the aggregated run nothing is gained: engines differ by as much from run to run.
 const WORTH: f64 = 1.05;
 
-/// What one engine of each kind does alone within the limits of latency, in requests a second.
+/// What one engine of each kind is planned with within the limits of latency, in requests a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Capacity {
-    /// Prompts of a prefill engine at the limit of TTFT.
+    /// Prompts of a prefill engine.
     pub prefill_per_s: f64,
-    /// Requests of a decode engine at the limit of TPOT.
+    /// Requests of a decode engine.
     pub decode_per_s: f64,
-    /// Requests that a decode engine's sequences (`--max-num-seqs`) hold: sequences over seconds in decode.
-    pub slots_per_s: Option<f64>,
-    /// Requests that a decode engine's key-value memory holds.
-    pub kv_per_s: Option<f64>,
+    /// What stops a decode engine from more.
+    pub decode_limit: Limit,
     /// Prompts whose keys and values one engine's link carries.
     pub link_per_s: Option<f64>,
     /// GPUs of a prefill engine.
@@ -86,6 +84,19 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether split engines are worth more than aggregated ones. Requests a second and GPU, 0 where the limits are not kept.
+    #[must_use]
+    pub fn of(split: f64, aggregated: f64) -> Self {
+        let gain = split / aggregated;
+        match (split > 0.0, aggregated > 0.0) {
+            (false, false) => Self::Neither,
+            (true, false) => Self::Split { gain: None },
+            (false, true) => Self::DoNotSplit { gain: None },
+            (true, true) if gain >= WORTH => Self::Split { gain: Some(gain) },
+            (true, true) => Self::DoNotSplit { gain: Some(gain) },
+        }
+    }
+
     /// Its code.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -128,20 +139,14 @@ pub struct Slo {
 
 impl Capacity {
     /// What so many engines serve together, and what stops more.
-    fn of(&self, prefill: u32, decode: u32, is_exact: bool) -> (f64, Limit) {
-        let share = |share: f64| if is_exact { 1.0 } else { share };
+    fn of(&self, prefill: u32, decode: u32) -> (f64, Limit) {
         let (x, y) = (f64::from(prefill), f64::from(decode));
-        let each = |rate: Option<f64>, count: f64| rate.map_or(f64::INFINITY, |rate| rate * count);
+        // A prompt leaves through one link and comes in through another.
+        let link = self.link_per_s.map(|rate| rate * x.min(y));
         let rates = [
-            (
-                x * self.prefill_per_s * share(PREFILL_SHARE),
-                Limit::Prefill,
-            ),
-            (y * self.decode_per_s * share(DECODE_SHARE), Limit::Decode),
-            (each(self.slots_per_s, y), Limit::DecodeSlots),
-            (each(self.kv_per_s, y), Limit::DecodeKv),
-            // A prompt leaves through one link and comes in through another.
-            (each(self.link_per_s, x.min(y)), Limit::Link),
+            (x * self.prefill_per_s, Limit::Prefill),
+            (y * self.decode_per_s, self.decode_limit),
+            (link.unwrap_or(f64::INFINITY), Limit::Link),
         ];
         let least = rates.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         least.unwrap_or((0.0, Limit::Prefill))
@@ -149,8 +154,8 @@ impl Capacity {
 
     /// So many engines of each kind.
     #[must_use]
-    pub fn plan(&self, prefill: u32, decode: u32, is_exact: bool) -> Plan {
-        let (per_s, limit) = self.of(prefill, decode, is_exact);
+    pub fn plan(&self, prefill: u32, decode: u32) -> Plan {
+        let (per_s, limit) = self.of(prefill, decode);
         Plan {
             prefill,
             decode,
@@ -162,14 +167,14 @@ impl Capacity {
 }
 
 /// The numbers of engines that serve the most requests on these GPUs, of equals those with the fewest GPUs. `None` where there is no
-/// room for one of each. Exact rates are taken as they are, without the shares that are kept back for uneven arrivals.
+/// room for one of each.
 #[must_use]
-pub fn solve(capacity: &Capacity, gpus: u32, is_exact: bool) -> Option<Plan> {
+pub fn solve(capacity: &Capacity, gpus: u32) -> Option<Plan> {
     let mut best: Option<Plan> = None;
     let (p, d) = (capacity.prefill_gpus.max(1), capacity.decode_gpus.max(1));
     for prefill in 1..=gpus / p {
         for decode in 1..=(gpus - prefill * p) / d {
-            let plan = capacity.plan(prefill, decode, is_exact);
+            let plan = capacity.plan(prefill, decode);
             let is_better = |best: &Plan| {
                 plan.per_s > best.per_s * (1.0 + 1e-9)
                     || (plan.per_s >= best.per_s * (1.0 - 1e-9) && plan.gpus < best.gpus)
@@ -182,32 +187,13 @@ pub fn solve(capacity: &Capacity, gpus: u32, is_exact: bool) -> Option<Plan> {
     best
 }
 
-impl Plan {
-    /// Whether this is worth more than aggregated engines that serve so many requests a second on as many GPUs.
-    #[must_use]
-    pub fn verdict(&self, aggregated_per_s: f64) -> Verdict {
-        let gain = self.per_s / aggregated_per_s;
-        match (self.per_s > 0.0, aggregated_per_s > 0.0) {
-            (false, false) => Verdict::Neither,
-            (true, false) => Verdict::Split { gain: None },
-            (false, true) => Verdict::DoNotSplit { gain: None },
-            (true, true) if gain >= WORTH => Verdict::Split { gain: Some(gain) },
-            (true, true) => Verdict::DoNotSplit { gain: Some(gain) },
-        }
-    }
-}
-
 /// Whether to split, from runs of both at the same load: who keeps the limits, and of two that do who serves more a GPU.
 #[must_use]
 pub fn judge(split: &Arm, aggregated: &Arm, slo: &Slo) -> Verdict {
     let keeps = |arm: &Arm| arm.ttft_s <= slo.ttft_s && arm.itl_p99_s <= slo.itl_p99_s;
-    let per_gpu = |arm: &Arm| arm.per_s / f64::from(arm.gpus.max(1));
-    let gain = per_gpu(split) / per_gpu(aggregated);
-    match (keeps(split), keeps(aggregated)) {
-        (false, false) => Verdict::Neither,
-        (true, false) => Verdict::Split { gain: None },
-        (false, true) => Verdict::DoNotSplit { gain: None },
-        (true, true) if gain >= WORTH => Verdict::Split { gain: Some(gain) },
-        (true, true) => Verdict::DoNotSplit { gain: Some(gain) },
-    }
+    let per_gpu = |arm: &Arm| match keeps(arm) {
+        true => arm.per_s / f64::from(arm.gpus.max(1)),
+        false => 0.0,
+    };
+    Verdict::of(per_gpu(split), per_gpu(aggregated))
 }

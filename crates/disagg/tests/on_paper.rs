@@ -1,6 +1,6 @@
 //! Engines on paper against queues in virtual time that share no code with them, and against arithmetic.
 
-use disagg::{Limit, Paper, Slo, StepAt, wait};
+use disagg::{Limit, Paper, Slo, StepAt, Verdict, wait};
 use stats::SplitMix;
 
 const FREE: Slo = Slo {
@@ -69,7 +69,7 @@ fn paper() -> Paper {
 
 #[test]
 fn who_limits_and_what_it_serves_are_arithmetic() {
-    // 0.9 / 0.1 s = 9 prompts a second; 64 / (100 * 20 ms + 10 ms) = 31.8 replies.
+    // 0.9 / 0.1 s = 9 prompts a second; 0.92 * 64 / (100 * 20 ms + 10 ms) = 29.3 replies.
     let (plan, figures) = paper().split(&FREE, 1, 1);
     assert!(plan.limit == Limit::Prefill && (plan.per_s - 9.0).abs() < 1e-6);
     // 9 a second in 100 steps of 15 to 16 ms and 10 ms: 14 at once; mean wait 0.9 * 0.1 / 0.2.
@@ -79,8 +79,8 @@ fn who_limits_and_what_it_serves_are_arithmetic() {
     assert!((figures.ttft_s() - in_parts).abs() < 1e-12);
     let (plan, _) = paper().split(&FREE, 4, 1);
     assert!(plan.limit == Limit::DecodeSlots, "{plan:?}");
-    assert!((plan.per_s - 64.0 / 2.01).abs() < 1e-6, "{plan:?}");
-    // 8 GPUs: 6 * 9 = 54 and 2 * 31.8 = 63.7; 7 and 1 give 31.8, 5 and 3 give 45.
+    assert!((plan.per_s - 0.92 * 64.0 / 2.01).abs() < 1e-6, "{plan:?}");
+    // 8 GPUs: 6 * 9 = 54 and 2 * 29.3 = 58.6; 7 and 1 give 29.3, 5 and 3 give 45.
     let (best, _) = paper().best(&FREE, 8).unwrap();
     assert_eq!((best.prefill, best.decode), (6, 2));
     // A TPOT that no batch keeps.
@@ -118,7 +118,7 @@ fn aggregated_engines_win_on_rate_and_lose_on_the_tail_of_itl() {
         "{figures:?}"
     );
     let (plan, _) = paper().split(&limits, 1, 1);
-    assert_eq!(plan.verdict(rate).code(), "do-not-split");
+    assert_eq!(Verdict::of(plan.per_s, rate).code(), "do-not-split");
     // A prompt of 100 ms stops all replies: with 50 ms between tokens hardly any may come.
     let smooth = Slo {
         itl_p99_s: 0.05,
@@ -127,5 +127,27 @@ fn aggregated_engines_win_on_rate_and_lose_on_the_tail_of_itl() {
     let rate = paper().aggregated(&smooth, 2).requests_per_s;
     let (plan, _) = paper().split(&smooth, 1, 1);
     assert!(plan.per_s > 1.5 * rate, "{plan:?} {rate}");
-    assert_eq!(plan.verdict(rate).code(), "split");
+    assert_eq!(Verdict::of(plan.per_s, rate).code(), "split");
+}
+
+#[test]
+fn as_much_is_kept_back_of_full_engines_of_either_kind() {
+    // Prompts that cost nothing and steps that they do not slow: both kinds are limited by 64 sequences alone.
+    let mut free = paper();
+    (free.prefill_s, free.beside_s, free.transfer_s) = (1e-9, 1e-9, 0.0);
+    (free.chunks, free.steps) = (1e-9, [(1.0, 0.01), (64.0, 0.02)].map(alike).into());
+    let (plan, _) = free.split(&FREE, 1, 1);
+    let rate = free.aggregated(&FREE, 1).requests_per_s;
+    assert!(
+        plan.limit == Limit::DecodeSlots && (plan.per_s / rate - 1.0).abs() < 1e-6,
+        "{plan:?} {rate}"
+    );
+}
+
+fn alike((batch, alone_s): (f64, f64)) -> StepAt {
+    StepAt {
+        batch,
+        alone_s,
+        mixed_s: alone_s,
+    }
 }

@@ -5,7 +5,7 @@
     reason = "small whole numbers of a simulation"
 )]
 
-use disagg::{Arm, Capacity, Slo, Verdict, judge, solve};
+use disagg::{Arm, Capacity, Limit, Slo, Verdict, judge, solve};
 use stats::SplitMix;
 
 /// Requests a second of so many engines where requests are always waiting: each goes through a prefill engine, the links of both
@@ -18,16 +18,7 @@ fn simulated(capacity: &Capacity, prefill: u32, decode: u32) -> f64 {
     let mut decodes = vec![0.0_f64; decode as usize];
     let mut in_links = decodes.clone();
     let link = capacity.link_per_s.map_or(0.0, |rate| 1.0 / rate);
-    let rates = [
-        Some(capacity.decode_per_s),
-        capacity.slots_per_s,
-        capacity.kv_per_s,
-    ];
-    let decode_s = rates
-        .iter()
-        .flatten()
-        .map(|rate| 1.0 / rate)
-        .fold(0.0, f64::max);
+    let decode_s = 1.0 / capacity.decode_per_s;
     let earliest = |busy: &[f64]| {
         let first = busy.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
         first.map_or(0, |(index, _)| index)
@@ -69,13 +60,12 @@ fn the_chosen_ratio_is_within_5_percent_of_brute_force_in_virtual_time() {
         let capacity = Capacity {
             prefill_per_s: between(0.5, 40.0),
             decode_per_s: between(0.5, 40.0),
-            slots_per_s: (setting % 3 == 0).then(|| between(1.0, 20.0)),
-            kv_per_s: (setting % 5 == 0).then(|| between(1.0, 20.0)),
+            decode_limit: Limit::Decode,
             link_per_s: (setting % 2 == 0).then(|| between(2.0, 50.0)),
             prefill_gpus: between(1.0, 4.9) as u32,
             decode_gpus: between(1.0, 4.9) as u32,
         };
-        let plan = solve(&capacity, gpus, true).unwrap();
+        let plan = solve(&capacity, gpus).unwrap();
         let mut best = 0.0_f64;
         for x in 1..=gpus {
             for y in 1..=gpus {
@@ -99,27 +89,24 @@ fn the_chosen_ratio_is_within_5_percent_of_brute_force_in_virtual_time() {
 #[test]
 fn aggregated_engines_win_where_they_serve_more_on_all_gpus() {
     let capacity = Capacity {
-        prefill_per_s: 10.0,
-        decode_per_s: 10.0,
-        slots_per_s: None,
-        kv_per_s: None,
+        prefill_per_s: 9.0,
+        decode_per_s: 9.2,
+        decode_limit: Limit::Decode,
         link_per_s: None,
         prefill_gpus: 4,
         decode_gpus: 4,
     };
-    let plan = solve(&capacity, 8, false).unwrap();
-    // min(0.9 * 10, 0.92 * 10).
+    let plan = solve(&capacity, 8).unwrap();
+    let verdict = |aggregated_per_s: f64| Verdict::of(plan.per_s / 8.0, aggregated_per_s / 8.0);
     assert!((plan.per_s - 9.0).abs() < 1e-9 && plan.limit.code() == "prefill");
     // Two of 5.5 are 11: 9 / 11 = 0.82. Two of 4 are 8: 9 / 8 = 1.125.
     assert!(
-        matches!(plan.verdict(11.0), Verdict::DoNotSplit { gain: Some(g) } if (g - 9.0 / 11.0).abs() < 1e-9)
+        matches!(verdict(11.0), Verdict::DoNotSplit { gain: Some(g) } if (g - 9.0 / 11.0).abs() < 1e-9)
     );
-    assert!(
-        matches!(plan.verdict(8.0), Verdict::Split { gain: Some(g) } if (g - 1.125).abs() < 1e-9)
-    );
+    assert!(matches!(verdict(8.0), Verdict::Split { gain: Some(g) } if (g - 1.125).abs() < 1e-9));
     // Where one of them serves nothing within the limits there is no ratio.
-    assert_eq!(plan.verdict(0.0), Verdict::Split { gain: None });
-    assert!(solve(&capacity, 7, true).is_none());
+    assert_eq!(verdict(0.0), Verdict::Split { gain: None });
+    assert!(solve(&capacity, 7).is_none());
 }
 
 /// Qwen2.5-7B-Instruct-GPTQ-Int4 on two servers of A10, SGLang with Mooncake (sglang-benchmark-results-v1.md): requests a second are

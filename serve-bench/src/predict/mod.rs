@@ -29,6 +29,11 @@ pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
     let inputs = sources::read(args).map_err(Stop::Usage)?;
     let file = args.json.as_deref();
     let shown = match args.paper.split {
+        Some(_) if args.tp.len() > 2 => {
+            let why =
+                "--tp with --split takes one size, or that of prefill and that of decode engines";
+            return Err(Stop::Usage(why.to_owned()));
+        }
         Some(engines) => {
             let sizes = [args.tp[0], args.tp[args.tp.len() - 1]];
             on_paper(&args.paper, engines, sizes, &inputs, SEED)

@@ -63,8 +63,7 @@ pub(crate) fn spec(
     })
 }
 
-/// Starts the engines that are given as commands, one after the other, and puts their addresses in the place of these. Addresses
-/// behind commas become several.
+/// Starts the engines that are given as commands, one after the other, and puts their addresses in the place of these.
 ///
 /// # Errors
 /// In words: a command that cannot be read, or an engine that does not start.
@@ -77,7 +76,7 @@ pub(super) fn started(args: &Args) -> Result<(Args, Vec<Server>), String> {
         let mut addresses = Vec::new();
         for text in given.iter() {
             if is_address(text) {
-                addresses.extend(text.split(',').map(|text| text.trim().to_owned()));
+                addresses.push(text.clone());
                 continue;
             }
             let log = folder.join(format!("{role}-{}.log", servers.len()));

@@ -49,32 +49,39 @@ pub(crate) struct PartsArgs {
     html: Option<PathBuf>,
 }
 
-/// The parts of a journal, or of its requests since the router had none under way before; `None` where none was served.
+/// The parts of a journal, or of its last so many requests; `None` where none was served.
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn read(journal: &Path, is_last_only: bool) -> io::Result<Option<Parts>> {
-    let text = bounded::text(journal, bounded::RECORD)?;
-    let (mut rows, mut counters) = (Vec::new(), Vec::<Counters>::new());
+pub(crate) fn read(journal: &Path, last: Option<usize>) -> io::Result<Option<Parts>> {
+    Ok(of(&bounded::text(journal, bounded::RECORD)?, last))
+}
+
+fn of(text: &str, last: Option<usize>) -> Option<Parts> {
+    // Counters with the requests before them.
+    let (mut rows, mut counters) = (Vec::new(), Vec::<(usize, Counters)>::new());
     for line in text.lines() {
         // The last line of a router that was killed may be half.
         if let Ok(row) = serde_json::from_str::<Row>(line) {
-            if is_last_only && counters.last().is_some_and(|line| line.is_end) {
-                rows.clear();
-                counters.retain(|line| line.is_end);
-                counters.iter_mut().for_each(|line| line.is_end = false);
-            }
             rows.push(row);
         } else if let Ok(line) = serde_json::from_str::<Counters>(line) {
-            counters.push(line);
+            counters.push((rows.len(), line));
         }
     }
-    Ok(Parts::of(&rows, &counters))
+    let first = last.map_or(0, |last| rows.len().saturating_sub(last));
+    let counters: Vec<Counters> = counters
+        .into_iter()
+        .map(|(before, line)| Counters {
+            is_end: line.is_end && before > first,
+            ..line
+        })
+        .collect();
+    Parts::of(&rows[first..], &counters)
 }
 
 /// Prints the parts, and gives the exit code.
 pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
-    let parts = match read(&args.journal, false) {
+    let parts = match read(&args.journal, None) {
         Ok(Some(parts)) => parts,
         Ok(None) => {
             say!(
@@ -171,5 +178,53 @@ pub(crate) fn document(parts: &Parts) -> Document {
         )],
         made_by: format!("tplens serve parts {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_requests_are_those_of_a_load_that_had_pauses() {
+        let row = |us: u64| {
+            let row = Row {
+                outcome: "done".to_owned(),
+                decode_first_us: Some(us),
+                ..Row::default()
+            };
+            serde_json::to_string(&row).unwrap()
+        };
+        let queued = |is_end: bool, sum: f64, count: f64| {
+            let name = "vllm:request_queue_time_seconds";
+            let values = [
+                (format!("{name}_sum"), sum),
+                (format!("{name}_count"), count),
+            ];
+            let line = Counters {
+                schema: 1,
+                engine: "e".to_owned(),
+                is_prefill: true,
+                is_end,
+                simulated: None,
+                values: values.into(),
+            };
+            serde_json::to_string(&line).unwrap()
+        };
+        // A warm-up of 9 ms, then three of 2 ms with a pause after the first.
+        let lines = [
+            queued(false, 0.0, 0.0),
+            row(9000),
+            queued(true, 1.0, 1.0),
+            row(2000),
+            queued(true, 1.001, 2.0),
+            row(2000),
+            row(2000),
+            queued(true, 1.003, 4.0),
+        ];
+        let parts = of(&lines.join("\n"), Some(3)).unwrap();
+        assert_eq!((parts.n, parts.ttft_ms), (3, 2.0));
+        let queue = parts.mean_ms("prefill-queue").unwrap();
+        assert!((queue - 1.0).abs() < 1e-6, "{queue}");
     }
 }

@@ -101,6 +101,11 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
         requests,
         duration_s: run.duration_s,
         offered_per_s: offered,
+        in_flight: run.concurrency_asked,
+        decode_s: run
+            .tpot_ms
+            .zip(run.output_tokens)
+            .map(|(tpot, tokens)| tpot.mean * 1e-3 * (tokens as f64 / requests - 1.0)),
         slots: args.max_num_seqs.map(f64::from),
         ttft_mean_ms: ttft.map_or(0.0, |ttft| ttft.mean),
         ttft_tail_ms: ttft.and_then(|ttft| ttft.p99),

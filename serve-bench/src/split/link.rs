@@ -14,7 +14,7 @@ pub(crate) fn kv_link(text: &str) -> Result<LinkLaw, String> {
     };
     let mut time = || words.next().map(program::command_line::time).transpose();
     let (start, post) = (time()?.unwrap_or_default(), time()?.unwrap_or_default());
-    if rate <= 0.0 || words.next().is_some() {
+    if rate.is_nan() || rate <= 0.0 || words.next().is_some() {
         return Err(wrong());
     }
     Ok(LinkLaw {

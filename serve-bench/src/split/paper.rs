@@ -80,7 +80,7 @@ pub(crate) struct OnPaper {
     pub(super) best: Arrangement,
     pub(super) aggregated: Arrangement,
     pub(super) verdict: &'static str,
-    /// Requests a second of what was asked over those of aggregated engines, where both keep the limits.
+    /// Requests a second and GPU of what was asked over those of aggregated engines, where both keep the limits with any steps.
     pub(super) over_aggregated: Option<Range>,
     pub(super) draws: u32,
     #[serde(skip)]
@@ -125,10 +125,22 @@ pub(crate) fn on_paper(
             .map(|paper| paper.split(&slo, x, y).0.per_s);
         row(Some(x), y, plan.limit.code(), rates, figures)
     };
-    let together = papers.each_ref().map(|paper| paper.aggregated(&slo, gpus));
+    let engines = gpus / sizes[1];
+    let together = papers
+        .each_ref()
+        .map(|paper| paper.aggregated(&slo, engines));
     let rates = together.map(|figures| figures.requests_per_s);
-    let ratio = [0, 1, 2].map(|of| split(&papers[of]).0.per_s / rates[of]);
-    let decided = split(&papers[1]).0.verdict(rates[1]);
+    // Engines of one size may leave GPUs over that the others need: what counts is a GPU.
+    let of_split = papers
+        .each_ref()
+        .map(|paper| split(paper).0.per_s / f64::from(gpus));
+    let of_aggregated = rates.map(|rate| rate / f64::from(engines * sizes[1]));
+    let all_keep = of_split
+        .iter()
+        .chain(&of_aggregated)
+        .all(|rate| *rate > 0.0);
+    let ratio = [0, 1, 2].map(|of| of_split[of] / of_aggregated[of]);
+    let decided = Verdict::of(of_split[1], of_aggregated[1]);
     Ok(OnPaper {
         schema: 1,
         simulated,
@@ -140,9 +152,9 @@ pub(crate) fn on_paper(
         sequences: papers[1].most(),
         asked: apart(split(&papers[1])),
         best: apart(best(&papers[1])),
-        aggregated: row(None, gpus / sizes[1], "", rates, together[1]),
+        aggregated: row(None, engines, "", rates, together[1]),
         verdict: decided.code(),
-        over_aggregated: decided.gain().map(|_| range(ratio)),
+        over_aggregated: all_keep.then(|| range(ratio)),
         decided,
         draws: DRAWS,
     })

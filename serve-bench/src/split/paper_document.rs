@@ -45,6 +45,7 @@ impl OnPaper {
         });
         let mut table = Table::under([
             "engines",
+            "GPUs",
             "req/s",
             "TTFT ms",
             "p99",
@@ -61,6 +62,7 @@ impl OnPaper {
             let ms = |seconds: f64| significant(seconds * 1e3);
             table.row([
                 row.to_string(),
+                row.gpus.to_string(),
                 range(&row.requests_per_s, 1),
                 ms(row.ttft_s),
                 ms(row.ttft_p99_s),

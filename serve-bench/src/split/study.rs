@@ -13,11 +13,12 @@ use program::show::Show;
 use program::{Stop, outputs, say_progress};
 use record::{exit, redacted_arguments};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step};
+use runner::run::{Leaves, Needs, Progress, Run, Step, set_aside};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use tp_plan::ModelFacts;
 
+use crate::explain::PAGE;
 use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
 use crate::study::load::{LOAD_DEADLINE, LoadArgs};
 
@@ -37,7 +38,7 @@ const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 pub(crate) struct ApartArgs {
     /// A prefill engine of its own: an address, or a command with `{port}` where its port belongs; several times for several. Studies
     /// prefill and decode apart behind `tplens serve route`, in place of tensor parallel sizes.
-    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["base_url", "server", "plan", "sim"])]
+    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["base_url", "server", "plan", "sim", "tp", "gpus", "backend", "budget"])]
     pub(crate) prefill: Vec<String>,
     /// A decode engine, as --prefill.
     #[arg(long, value_name = "URL|CMD", requires = "prefill")]
@@ -56,7 +57,7 @@ pub(crate) struct ApartArgs {
     /// Limit of the 99th percentile of TTFT; of the mean below 200 requests.
     #[arg(long, value_name = "TIME", requires = "prefill", value_parser = time)]
     pub(crate) ttft: Option<Duration>,
-    /// Limit of the 99th percentile of the time between tokens.
+    /// Limit of the 99th percentile of the time between tokens; of the mean below 200 of these.
     #[arg(long, value_name = "TIME", requires = "prefill", value_parser = time)]
     pub(crate) itl: Option<Duration>,
 }
@@ -76,7 +77,6 @@ pub(crate) struct ApartStudy<'a> {
 pub(super) struct Measured {
     pub(super) name: &'static str,
     pub(super) gpus: u32,
-    pub(super) in_flight: u32,
     pub(super) run: ServeRun,
 }
 
@@ -101,6 +101,8 @@ pub(super) struct Apart {
     pub(super) over_aggregated: Option<f64>,
     #[serde(skip)]
     pub(super) decided: Option<Verdict>,
+    /// Metrics with a limit that are judged by their mean, because there are too few values for a 99th percentile.
+    pub(super) by_mean: Vec<&'static str>,
     /// Loads that did not end well, such as one whose client was the limit.
     pub(super) doubted: Vec<String>,
 }
@@ -130,8 +132,9 @@ impl ApartStudy<'_> {
         let what = ("a study", SETTINGS);
         let mut run = Run::open(self.folder, what, &settings, interrupt, &tell)?;
         if steps[1].done(self.folder).is_none() {
-            // Of a load that was broken off.
+            // Of a load that was broken off; engines that are started anew are cold.
             let _ = std::fs::remove_file(self.folder.join(JOURNAL));
+            set_aside(&self.folder.join(&steps[0].name))?;
         }
         run.expect(&steps);
         let ends = run.all(&steps)?;
@@ -145,9 +148,14 @@ impl ApartStudy<'_> {
                 &self.folder.join(ANSWER),
                 serde_json::to_string_pretty(&apart).map_err(|error| error.to_string()),
             ),
-            outputs::write(&self.folder.join("report.html"), Ok(document.html())),
+            outputs::write(&self.folder.join(PAGE), Ok(document.html())),
             show.print(&document),
         ];
+        say(&format!(
+            "study: everything is in {}, the page is {}",
+            self.folder.display(),
+            self.folder.join(PAGE).display()
+        ));
         let of_steps = ends.iter().map(|end| end.code);
         Ok(exit::fold(of_steps.chain(codes).collect::<Vec<u8>>()))
     }
@@ -248,7 +256,7 @@ impl ApartStudy<'_> {
     }
 
     fn needs(&self, name: &str, engine: &str) -> Result<Needs, String> {
-        let address = engine.split(['#', ',']).next().unwrap_or_default();
+        let address = engine.split('#').next().unwrap_or_default();
         if is_address(engine) {
             return Ok(Needs::Running {
                 url: address.to_owned(),
@@ -275,32 +283,20 @@ impl ApartStudy<'_> {
 
     fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {
         let args = self.args;
-        let read = |name: &'static str, gpus: u32, in_flight: u32| {
+        let read = |name: &'static str, gpus: u32| {
             let run = serve::read(&self.folder.join(name)).map_err(|error| error.to_string())?;
-            Ok::<_, String>(Measured {
-                name,
-                gpus,
-                in_flight,
-                run,
-            })
+            Ok::<_, String>(Measured { name, gpus, run })
         };
         let gpus = self.split_gpus();
-        let split = read("split", gpus, self.load.concurrency)?;
-        let prefill_alone = read(
-            "prefill",
-            self.gpus(0, &args.prefill[0]),
-            self.load.concurrency,
-        )?;
-        let aggregated = args.aggregated.as_ref().map(|engine| {
-            read(
-                "aggregated",
-                self.gpus(2, engine),
-                self.aggregated_load(engine).concurrency,
-            )
-        });
+        let split = read("split", gpus)?;
+        let prefill_alone = read("prefill", self.gpus(0, &args.prefill[0]))?;
+        let aggregated = args.aggregated.as_ref();
+        let aggregated = aggregated.map(|engine| read("aggregated", self.gpus(2, engine)));
         let aggregated = aggregated.transpose()?;
         let journal: PathBuf = self.folder.join(JOURNAL);
-        let parts = route::read(&journal, true)
+        // Behind those of the warm-up.
+        let requests = split.run.completed + split.run.failed.unwrap_or(0);
+        let parts = route::read(&journal, usize::try_from(requests).ok())
             .map_err(|error| format!("{}: {error}", journal.display()))?;
         let parts = parts.ok_or("the router served nothing")?;
         let engines = |of: &[String]| u32::try_from(of.len()).unwrap_or(1);
@@ -322,6 +318,17 @@ impl ApartStudy<'_> {
             ttft_s: high(of.run.ttft_ms),
             itl_p99_s: high(of.run.itl_ms),
         };
+        let arms = || [Some(&split), aggregated.as_ref()].into_iter().flatten();
+        let lacks = |limit: Option<Duration>, of: fn(&ServeRun) -> Option<Spread>| {
+            let has_none = |arm: &Measured| of(&arm.run).is_none_or(|of| of.p99.is_none());
+            limit.is_some() && arms().any(has_none)
+        };
+        let by_mean = [
+            ("TTFT", lacks(args.ttft, |run| run.ttft_ms)),
+            ("ITL", lacks(args.itl, |run| run.itl_ms)),
+        ];
+        let by_mean = by_mean.into_iter().filter(|(_, lacks)| *lacks);
+        let by_mean = by_mean.map(|(metric, _)| metric).collect();
         let limit_of =
             |limit: Option<Duration>| limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64());
         let slo = Slo {
@@ -348,6 +355,7 @@ impl ApartStudy<'_> {
             verdict: decided.map_or("not-compared", Verdict::code),
             over_aggregated: decided.and_then(Verdict::gain),
             decided,
+            by_mean,
             doubted,
         })
     }

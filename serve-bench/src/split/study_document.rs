@@ -40,6 +40,13 @@ impl Apart {
             );
             findings.push(Item::of(Tone::Warning, text));
         }
+        if !self.by_mean.is_empty() {
+            let text = format!(
+                "Judged by the mean, too few values for a p99: {}.",
+                self.by_mean.join(", ")
+            );
+            findings.push(Item::of(Tone::Warning, text));
+        }
         let mut table = Table::under([
             "engines",
             "GPUs",
@@ -65,7 +72,7 @@ impl Apart {
             table.row([
                 if is_split { &name } else { row.name }.to_owned(),
                 row.gpus.to_string(),
-                row.in_flight.to_string(),
+                cell(run.concurrency_asked),
                 significant(run.requests_per_s),
                 significant(run.requests_per_s / f64::from(row.gpus)),
                 mean(run.ttft_ms),

@@ -15,9 +15,13 @@ pub(super) fn limit(code: &str) -> &'static str {
     }
 }
 
-/// Whether to split: colour, code of the finding, and a sentence; `gain` is the ratio to aggregated engines in words.
+/// Whether to split: colour, code of the finding, and a sentence; `gain` is the ratio to aggregated engines in words, empty where slow
+/// steps have none.
 pub(super) fn verdict(of: Verdict, gain: &str) -> (Tone, Option<&'static str>, String) {
-    let of_ratio = |verdict| format!("{verdict}: {gain}x what aggregated engines serve.");
+    let of_ratio = |verdict| match gain {
+        "" => format!("{verdict}, but with slow steps these limits are not kept."),
+        gain => format!("{verdict}: {gain}x what aggregated engines serve a GPU."),
+    };
     let (pays, not) = (Some("split-pays"), Some("do-not-split"));
     match of {
         Verdict::Split { gain: Some(_) } => (Tone::Good, pays, of_ratio("Split")),

@@ -7,7 +7,6 @@ use boxfile::{BoxFile, builtin_names};
 use clap::Args;
 use engine::surroundings;
 use explain::Room;
-use program::command_line::resumes_by;
 use program::show::Show;
 use program::{Stop, result_folder};
 use runner::Interrupt;
@@ -16,7 +15,7 @@ use view::{Block, Document, Section, Table};
 
 use super::load::LoadArgs;
 use super::shell::shell;
-use super::{Extras, Study, StudyArgs, embedded};
+use super::{Extras, Study, StudyArgs, embedded, resumable};
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::split::study::{ApartArgs, ApartStudy};
 
@@ -116,17 +115,13 @@ pub(crate) fn demo(
     let begun = Instant::now();
     let study = Study::new(&demo.study, folder.clone())?;
     let code = study.run(&extras, show, interrupt, say);
-    match &code {
-        Ok(_) => say(&format!(
+    if code.is_ok() {
+        say(&format!(
             "Took {} s (expected {expected}).",
             begun.elapsed().as_secs()
-        )),
-        Err(Stop::Interrupted(_)) => {
-            say(&resumes_by(args.out.is_none().then_some(&*folder)));
-        }
-        Err(_) => {}
+        ));
     }
-    code
+    resumable(code, args.out.is_none().then_some(&*folder), say)
 }
 
 /// Prefill on one simulated node and decode on another, behind the router, beside an aggregated engine.
@@ -163,7 +158,8 @@ fn pair(
         folder: &folder,
         seconds: Some(f64::from(PAIR_S) / 4.0),
     };
-    study.run(show, interrupt, say)
+    let code = study.run(show, interrupt, say);
+    resumable(code, args.out.is_none().then_some(&*folder), say)
 }
 
 /// A demonstration on one simulated machine, before it is run.

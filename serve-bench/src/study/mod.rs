@@ -16,4 +16,4 @@ pub(crate) use self::args::{StudyArgs, backends};
 pub(crate) use self::demo::{DemoArgs, demo};
 pub(crate) use self::planner::embedded;
 pub(crate) use self::planner::run;
-use self::planner::{Extras, Study};
+use self::planner::{Extras, Study, resumable};

@@ -1,6 +1,6 @@
 //! A study from its command line to its exit code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use boxfile::BoxFile;
 use program::command_line::resumes_by;
@@ -37,7 +37,13 @@ pub(crate) fn run(
         .out
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
-    if !args.apart.prefill.is_empty() {
+    let code = if args.apart.prefill.is_empty() {
+        let study = Study::new(args, folder.clone())?;
+        if args.plan {
+            return Ok(show.print(&plan::document(&study)?));
+        }
+        study.run(&Extras::default(), show, interrupt, say)
+    } else {
         let (model, load) = (args.model.as_str(), &args.load);
         let apart = ApartStudy {
             args: &args.apart,
@@ -46,15 +52,19 @@ pub(crate) fn run(
             folder: &folder,
             seconds: None,
         };
-        return apart.run(show, interrupt, say);
-    }
-    let study = Study::new(args, folder.clone())?;
-    if args.plan {
-        return Ok(show.print(&plan::document(&study)?));
-    }
-    let code = study.run(&Extras::default(), show, interrupt, say);
+        apart.run(show, interrupt, say)
+    };
+    resumable(code, args.out.is_none().then_some(&*folder), say)
+}
+
+/// How it ended, having said how it is resumed where a signal ended it; `folder` where the command line does not name it.
+pub(super) fn resumable(
+    code: Result<u8, Stop>,
+    folder: Option<&Path>,
+    say: &dyn Fn(&str),
+) -> Result<u8, Stop> {
     if matches!(code, Err(Stop::Interrupted(_))) {
-        say(&resumes_by(args.out.is_none().then_some(&*folder)));
+        say(&resumes_by(folder));
     }
     code
 }

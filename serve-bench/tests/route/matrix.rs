@@ -311,15 +311,10 @@ fn another_engine_is_asked_before_the_first_byte_and_the_prompt_is_computed_once
         let full = Engine::start("full", &log, |_| Act::Reply(503, "{}".to_owned()));
         let d = Engine::start("D", &log, |_| Act::Stream(1, Then::End));
         let router = Router::start(&[
-            format!(
-                "--prefill=http://127.0.0.1:{},http://127.0.0.1:{}",
-                nobody(),
-                p.port
-            ),
-            format!(
-                "--decode=http://127.0.0.1:{},http://127.0.0.1:{}",
-                full.port, d.port
-            ),
+            format!("--prefill=http://127.0.0.1:{}", nobody()),
+            format!("--prefill=http://127.0.0.1:{}", p.port),
+            format!("--decode=http://127.0.0.1:{}", full.port),
+            format!("--decode=http://127.0.0.1:{}", d.port),
             format!("--dialect={dialect}"),
             "--policy=round-robin".to_owned(),
         ]);

@@ -64,8 +64,11 @@ fn a_planted_link_limits_and_aggregated_engines_serve_more() {
     assert!((ratio - 1.0).abs() < 0.05, "{apart}");
     // Two GPUs with four in flight, one with two.
     assert_eq!(
-        (&apart["split"]["gpus"], &apart["aggregated"]["in_flight"]),
-        (&2.into(), &2.into())
+        (
+            &apart["split"]["gpus"],
+            &apart["aggregated"]["run"]["concurrency_asked"]
+        ),
+        (&2.into(), &2.0.into())
     );
 
     let again = scratch.run(&study);
