@@ -1,5 +1,4 @@
 //! All tests of this crate that use it from outside.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod checks;
 mod on_paper;
