@@ -140,14 +140,17 @@ impl Paper {
         let limit = slo.tpot_s.min(slo.itl_p99_s);
         let alone = |batch: f64| self.step(batch, |step| step.alone_s);
         let batch = largest(self.most(), |batch| alone(batch) <= limit);
-        let is_full = batch >= self.most();
+        let per_s = DECODE_SHARE * self.decoded(batch);
+        // Where half the sequences decode as fast, more of them gain nothing: the steps are the limit.
+        let held = largest(batch, |batch| self.decoded(batch) <= per_s);
+        let is_full = batch >= self.most() && held >= batch / 2.0;
         let fixed = self.prefill_s + self.transfer_s + alone(batch);
         let busy = largest(PREFILL_SHARE, |busy| {
             fixed + wait(busy, self.prefill_s).1 <= slo.ttft_s
         });
         Capacity {
             prefill_per_s: busy / self.prefill_s,
-            decode_per_s: DECODE_SHARE * self.decoded(batch),
+            decode_per_s: per_s,
             decode_limit: match is_full {
                 true => self.full,
                 false => Limit::Decode,
@@ -228,6 +231,7 @@ impl Paper {
             figures.tpot_s <= slo.tpot_s
                 && figures.itl_p99_s <= slo.itl_p99_s
                 && figures.ttft_p99_s() <= slo.ttft_s
+                && figures.prefill_busy <= PREFILL_SHARE
         });
         at(batch)
     }

@@ -29,6 +29,11 @@ pub(super) fn verdict(of: Verdict, gain: &str) -> (Tone, Option<&'static str>, S
             let text = "Split: aggregated engines do not keep these limits.";
             (Tone::Good, pays, text.to_owned())
         }
+        Verdict::DoNotSplit { gain: Some(more) } if more >= 1.0 => (
+            Tone::Warning,
+            not,
+            of_ratio("Do not split, it gains too little"),
+        ),
         Verdict::DoNotSplit { gain: Some(_) } => (Tone::Warning, not, of_ratio("Do not split")),
         Verdict::DoNotSplit { gain: None } => {
             let text = "Do not split: engines that are split do not keep these limits.";
