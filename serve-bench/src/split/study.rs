@@ -142,7 +142,7 @@ impl ApartStudy<'_> {
         let doubted = of_ends.filter(|(_, end)| end.code != exit::DONE);
         let doubted = doubted.map(|(step, _)| step.name.clone()).collect();
         let apart = self.answer(doubted).map_err(Stop::Usage)?;
-        let document = apart.document();
+        let document = apart.document(self.folder);
         let codes = [
             outputs::write(
                 &self.folder.join(ANSWER),
@@ -218,15 +218,26 @@ impl ApartStudy<'_> {
             ..self.load.clone()
         };
         let alone = self.needs("prefill", &args.prefill[0])?;
+        let decode = self.gpus(1, &args.decode[0]);
         let mut steps = vec![
             self.step(
-                "warm-up",
-                "every pair of engines meets",
+                ("warm-up", "every pair of engines meets"),
                 &first,
                 router.clone(),
+                decode,
             )?,
-            self.step("split", "prefill and decode apart", self.load, router)?,
-            self.step("prefill", "a prefill engine alone", &prompts, alone)?,
+            self.step(
+                ("split", "prefill and decode apart"),
+                self.load,
+                router,
+                decode,
+            )?,
+            self.step(
+                ("prefill", "a prefill engine alone"),
+                &prompts,
+                alone,
+                self.gpus(0, &args.prefill[0]),
+            )?,
         ];
         // Of requests that the router served at once, so that its parts are of those that are measured.
         steps[1]
@@ -235,10 +246,10 @@ impl ApartStudy<'_> {
         if let Some(engine) = &args.aggregated {
             let needs = self.needs("aggregated", engine)?;
             steps.push(self.step(
-                "aggregated",
-                "an aggregated engine",
+                ("aggregated", "an aggregated engine"),
                 &self.aggregated_load(engine),
                 needs,
+                self.gpus(2, engine),
             )?);
         }
         // Prompts of its own for each, so that none is in an engine's cache.
@@ -266,13 +277,19 @@ impl ApartStudy<'_> {
         spec(engine, name, self.log(name), self.load.ready_timeout).map(Needs::Started)
     }
 
-    fn step(&self, name: &str, about: &str, load: &LoadArgs, needs: Needs) -> Result<Step, String> {
+    fn step(
+        &self,
+        (name, about): (&str, &str),
+        load: &LoadArgs,
+        needs: Needs,
+        gpus: u32,
+    ) -> Result<Step, String> {
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
         Ok(Step {
             name: name.to_owned(),
             about: about.to_owned(),
             command: "serve run",
-            arguments: load.words(model.vocab, 1),
+            arguments: load.words(model.vocab, gpus),
             environment: Vec::new(),
             needs: Some(needs),
             leaves: Leaves::Record,

@@ -1,5 +1,7 @@
 //! A study of engines apart, as a document.
 
+use std::path::Path;
+
 use import::serve::Spread;
 use view::serve::significant;
 use view::{Block, Document, Item, Section, Table, Tone};
@@ -9,7 +11,7 @@ use super::words;
 
 impl Apart {
     /// The document.
-    pub(super) fn document(&self) -> Document {
+    pub(super) fn document(&self, folder: &Path) -> Document {
         let name = format!("{}P{}D", self.prefill, self.decode);
         let gain = self.over_aggregated.map_or_else(String::new, significant);
         let unknown = || format!("{name} beside nothing: --aggregated says whether to split.");
@@ -30,16 +32,17 @@ impl Apart {
             verdict,
             format!("{name}: {rate} req/s; limited by {limit}."),
         ];
+        if let Some(first) = self.doubted.first() {
+            let (all, part) = (self.doubted.join(", "), folder.join(first));
+            let part = part.display();
+            answer.insert(
+                1,
+                format!("Not to be relied on ({all}): `tplens show {part}` says why."),
+            );
+        }
         answer.extend(of_parts.answer);
         let mut findings = of_parts.findings;
         findings.extend(code.map(|code| Item::of(tone, busy).coded(code)));
-        if !self.doubted.is_empty() {
-            let text = format!(
-                "Not to be relied on, tplens show says why: {}.",
-                self.doubted.join(", ")
-            );
-            findings.push(Item::of(Tone::Warning, text));
-        }
         if !self.by_mean.is_empty() {
             let text = format!(
                 "Judged by the mean, too few values for a p99: {}.",
