@@ -77,3 +77,30 @@ fn a_code_has_its_page_and_a_shell_its_completions() {
         assert!(output.stdout.len() > 100);
     }
 }
+
+#[test]
+fn results_that_say_their_size_are_explained_in_any_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let with_size = |tp: u32| {
+        let name = format!("case2-tp{tp}.json");
+        let text = std::fs::read_to_string(root.join("golden/inputs").join(&name)).unwrap();
+        let mut result: serde_json::Value = serde_json::from_str(&text).unwrap();
+        result["tp"] = tp.into();
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&file, result.to_string()).unwrap();
+        file.display().to_string()
+    };
+    let (one, two) = (with_size(1), with_size(2));
+    let more = ["--model", "qwen2.5-vl-72b-fp8", "--json", "-"];
+    let by_flags = ["explain", "--tp1", &one, "--tp2", &two];
+    let flagged = ran("tplens", &[&by_flags[..], &more].concat());
+    assert_eq!(flagged.status.code(), Some(0));
+    let sorted = ran("tplens", &[&["explain", &two, &one][..], &more].concat());
+    assert_eq!(flagged.stdout, sorted.stdout);
+    let unsized_file = "golden/inputs/case2-tp1.json";
+    let refused = ran(
+        "tplens",
+        &[&["explain", unsized_file, &two][..], &more].concat(),
+    );
+    assert_eq!(refused.status.code(), Some(2));
+}

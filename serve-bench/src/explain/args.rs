@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::explain::Priors;
 use clap::{Args, ValueEnum};
 use import::serve::accepted_keys;
-use tp_plan::Engine;
+use tp_plan::{Engine, ModelFacts};
 
 use super::engine_flags::EngineFlags;
 use super::logs::EngineLogFile;
@@ -17,6 +17,10 @@ use super::sources::{EvidenceFiles, Sources};
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = formats())]
 pub(crate) struct ExplainArgs {
+    /// Results that say their tensor parallel size themselves, as those of tplens do; of others --tp1, --tp2, --tp4 and --tp8 say it.
+    #[arg(value_name = "RESULT")]
+    results: Vec<PathBuf>,
+
     /// Result of the run on one GPU; as the others, may be given several times: repeats of the same load. Of several loads of one size, such
     /// as a sweep of the concurrency, only bounds are reported.
     #[arg(long, value_name = "FILE")]
@@ -34,8 +38,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     tp8: Vec<PathBuf>,
 
-    /// Model that was served: a shipped name, a config.json, or a folder that holds one.
-    #[arg(long, value_name = "MODEL", required_unless_present = "ablation")]
+    /// Model that was served: a shipped name, a config.json, or a folder that holds one [default: the one that the first RESULT names].
+    #[arg(long, value_name = "MODEL", required_unless_present_any = ["ablation", "results"])]
     pub(super) model: Option<String>,
 
     /// Arms of an ablation (ablation.json, or the folder that holds it): whether the step follows the link. Alone, or beside results
@@ -193,8 +197,31 @@ fn formats() -> String {
 impl ExplainArgs {
     /// Whether results of runs were named.
     pub(super) fn has_results(&self) -> bool {
-        let results = [&self.tp1, &self.tp2, &self.tp4, &self.tp8];
+        let results = [&self.results, &self.tp1, &self.tp2, &self.tp4, &self.tp8];
         results.iter().any(|files| !files.is_empty())
+    }
+
+    /// Results with their sizes, ascending.
+    fn sized(&self) -> Result<Vec<(u32, PathBuf)>, String> {
+        let given = [
+            (1, &self.tp1),
+            (2, &self.tp2),
+            (4, &self.tp4),
+            (8, &self.tp8),
+        ];
+        let given = given.into_iter();
+        let given = given.flat_map(|(tp, files)| files.iter().map(move |file| (tp, file.clone())));
+        let mut all: Vec<(u32, PathBuf)> = given.collect();
+        for file in &self.results {
+            let run = import::serve::read(file).map_err(|error| error.to_string())?;
+            let name = file.display();
+            let tp = run.tp.ok_or_else(|| {
+                format!("{name} does not say its tensor parallel size: give it as --tp1 {name}, or by --tp2, --tp4 or --tp8")
+            })?;
+            all.push((tp, file.clone()));
+        }
+        all.sort_by_key(|(tp, _)| *tp);
+        Ok(all)
     }
 
     /// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.
@@ -202,14 +229,7 @@ impl ExplainArgs {
     /// # Errors
     /// Such an option was given; in words.
     pub(super) fn check_used(&self) -> Result<(), String> {
-        let all = [
-            (1, &self.tp1),
-            (2, &self.tp2),
-            (4, &self.tp4),
-            (8, &self.tp8),
-        ];
-        let given = all.into_iter().filter(|(_, files)| !files.is_empty());
-        let sizes: Vec<u32> = given.map(|(tp, _)| tp).collect();
+        let sizes: Vec<u32> = self.sized()?.into_iter().map(|(tp, _)| tp).collect();
         let (compared, instead) = match (sizes.first(), sizes.last()) {
             _ if !self.pair.a.is_empty() => ("two links".to_owned(), ""),
             (Some(from), Some(to)) if *from > 1 && from < to => (
@@ -251,24 +271,18 @@ impl ExplainArgs {
     /// # Errors
     /// No result was named.
     pub(super) fn sources(&self) -> Result<Sources, String> {
-        let serving: Vec<(u32, PathBuf)> = [
-            (1, &self.tp1),
-            (2, &self.tp2),
-            (4, &self.tp4),
-            (8, &self.tp8),
-        ]
-        .into_iter()
-        .flat_map(|(tp, files)| files.iter().map(move |file| (tp, file.clone())))
-        .collect();
+        let serving = self.sized()?;
         if serving.is_empty() {
             return Err(
-                "no result to explain: give --tp1 FILE and --tp2 FILE (or --tp4, --tp8), or --a FILE and --b FILE of two links".to_owned(),
+                "no result to explain: give two results, or --tp1 FILE and --tp2 FILE (or --tp4, --tp8), or --a FILE and --b FILE of two links".to_owned(),
             );
         }
-        let model = self
-            .model
-            .clone()
-            .ok_or("name with --model what was served")?;
+        let named = || {
+            let run = import::serve::read(self.results.first()?).ok()?;
+            run.model.filter(|name| ModelFacts::resolve(name).is_ok())
+        };
+        let model = self.model.clone().or_else(named);
+        let model = model.ok_or("name with --model what was served")?;
         Ok(Sources {
             model,
             serving,
