@@ -32,7 +32,7 @@ fn times_of_nccl_tests_end_with_the_least_time_and_the_largest_rate() {
     sendrecv on 2 ranks: 17.9 us at 1 KiB, bus bandwidth 82.6 GB/s at 64 MiB.
     all_reduce of f32 on 2 ranks: 17.9 us at 1 KiB, bus bandwidth 82.6 GB/s at 64 MiB.
     ! not measured: alltoall_perf: not read here, its 3 rows are left out
-    ! failed: all_gather_perf: began and has no row
+    ! failed: all_gather_perf: common.cu:401 'remote process exited or there was a network error / '
     - Each time is a mean of one loop: no interval.
     Next: Explain a speed-up by these times.
           tplens explain --model M --tp1 A --tp2 B --allreduce nccl.txt

@@ -86,7 +86,11 @@ pub(super) fn is_curve(collectives: &Collectives, rows: &[Row<'_>]) -> bool {
     let mut reduces = rows
         .iter()
         .filter(|row| row.series.kind == CollectiveKind::AllReduce);
-    !is_host && reduces.any(is_time)
+    let is_wrong = |point: &CollectivePoint| {
+        let why = point.outcome.unmeasured();
+        why.is_some_and(|(why, _)| why == Unmeasured::WrongData)
+    };
+    !is_host && !collectives.points.iter().any(is_wrong) && reduces.any(is_time)
 }
 
 /// The mode whose times stand for a step, the one that predicts serving first.
