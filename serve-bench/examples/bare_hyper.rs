@@ -4,7 +4,7 @@
 //! counts bytes and events. It parses no event, keeps no instant of a token and judges nothing.
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const DATA: &[u8] = b"data:";
 struct Counted {
     bytes: Cell<usize>,
     events: Cell<usize>,
-    first: Cell<Duration>,
+    firsts: RefCell<Vec<Duration>>,
 }
 
 fn main() -> Result<()> {
@@ -77,11 +77,14 @@ async fn load(server: String, streams: u32, requests: u32, tokens: u32) -> Resul
     let seconds = start.elapsed().as_secs_f64();
     // The end mark is an event, and so is the usage.
     let events = counted.events.get() - 2 * requests as usize;
+    let mut firsts = counted.firsts.take();
+    firsts.sort_unstable();
     println!(
-        "{events} events, {} bytes, {seconds:.3} s, {:.0} events/s, mean time to the first event {:.2} ms",
+        "{events} events, {} bytes, {seconds:.3} s, {:.0} events/s, time to the first event: p99 {:.2} ms, mean {:.2} ms",
         counted.bytes.get(),
         events as f64 / seconds,
-        counted.first.get().as_secs_f64() * 1e3 / f64::from(requests)
+        firsts[(firsts.len() - 1) * 99 / 100].as_secs_f64() * 1e3,
+        firsts.iter().sum::<Duration>().as_secs_f64() * 1e3 / firsts.len() as f64
     );
     Ok(())
 }
@@ -117,7 +120,7 @@ async fn stream(
         while let Some(frame) = incoming.frame().await {
             if let Ok(data) = frame?.into_data() {
                 if std::mem::take(&mut is_first) {
-                    counted.first.set(counted.first.get() + sent.elapsed());
+                    counted.firsts.borrow_mut().push(sent.elapsed());
                 }
                 counted.bytes.set(counted.bytes.get() + data.len());
                 counted.events.set(counted.events.get() + events(&data));

@@ -27,17 +27,16 @@ impl ValueEnum for BackendArg {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match self {
             Self::Auto => ("auto", "The first that answers".to_owned()),
-            Self::Named(built) => (built.name(), meaning(*built)),
+            Self::Named(built) => {
+                let help = match built.pci_vendor() {
+                    Some(vendor) => format!("GPUs of {}", vendor.name),
+                    None => "This machine's memory, one worker a device".to_owned(),
+                };
+                (built.name(), help)
+            }
         };
         Some(PossibleValue::new(name).help(help))
     }
-}
-
-fn meaning(built: Built) -> String {
-    built.pci_vendor().map_or_else(
-        || "This machine's memory, one worker a device".to_owned(),
-        |vendor| format!("GPUs of {}", vendor.name),
-    )
 }
 
 #[cfg(test)]

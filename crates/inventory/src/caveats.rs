@@ -11,23 +11,21 @@ const BUSY_BYTES: u64 = 256 << 20;
 
 /// Devices that others use.
 pub fn busy(devices: &[LinkDevice]) -> impl Iterator<Item = Caveat> {
-    devices.iter().filter_map(|device| {
+    // A process of a simulated machine is none of this one.
+    let whose = match program::sim::box_name() {
+        Some(_) => " (simulated)",
+        None => "",
+    };
+    let named = move |process: &String| format!("{process}{whose}");
+    devices.iter().filter_map(move |device| {
         let busy = device.busy.as_ref()?;
         let in_use = busy.used_bytes > BUSY_BYTES || !busy.processes.is_empty();
         in_use.then(|| Caveat::DeviceBusy {
             device: device.label.clone(),
             used_mib: busy.used_bytes >> 20,
-            processes: busy.processes.iter().map(of_whom).collect(),
+            processes: busy.processes.iter().map(named).collect(),
         })
     })
-}
-
-/// A process, and that it is none of this machine where it is simulated.
-fn of_whom(process: &String) -> String {
-    match program::sim::box_name() {
-        Some(_) => format!("{process} (simulated)"),
-        None => process.clone(),
-    }
 }
 
 /// What was said when the backend was chosen.

@@ -131,12 +131,6 @@ impl Made {
         })
     }
 
-    /// What the restarted program is told in [`MADE`].
-    fn as_told(&self) -> String {
-        let results = if self.results { " results" } else { "" };
-        format!("{}{results}", std::process::id())
-    }
-
     /// What this process was reported.
     fn told() -> Option<Self> {
         let sim = PathBuf::from(std::env::var_os(FOLDER)?);
@@ -191,12 +185,13 @@ fn restarted(described: &BoxFile, soft: &Path, made: &Made) -> Result<Command, S
         path.push(before);
     }
     let program = std::env::current_exe().context("finding this program")?;
+    let results = if made.results { " results" } else { "" };
     let mut command = Command::new(program);
     command
         .args(command_line::words().into_iter().skip(1))
         .env("LD_LIBRARY_PATH", path)
         .env(FOLDER, folder)
-        .env(MADE, made.as_told())
+        .env(MADE, format!("{}{results}", std::process::id()))
         .env(BOX, &file)
         .env(SYSFS, &tree);
     // Which devices the real machine shows has no meaning on the box.

@@ -1,17 +1,25 @@
-//! The page of each code: a line, then what it means, why it matters, what to do, and a source. `help CODE` prints it.
+//! The page of each code: a line, then what it means, why it matters, what to do, and a source. `help CODE` prints it, and the
+//! meaning of a word of the field.
 
 /// All pages: a head of two number signs and the code, its line, and the page.
 const PAGES: &str = include_str!("codes.md");
 
+/// The field's words that screens use, in the same form.
+const WORDS: &str = include_str!("words.md");
+
 /// Every code with its page, in the order of the file.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
-    PAGES.split("\n## ").skip(1).map(|page| {
+    pages(PAGES)
+}
+
+fn pages(of: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    of.split("\n## ").skip(1).map(|page| {
         let (code, page) = page.split_once('\n').unwrap_or((page, ""));
         (code.trim(), page.trim())
     })
 }
 
-/// The page of a code, of a class of paths or a grade, in any case; `None` where there is none.
+/// The page of a code, of a class of paths, a grade or a word such as TPOT, in any case; `None` where there is none.
 #[must_use]
 pub fn page(code: &str) -> Option<&'static str> {
     let code = code.to_ascii_lowercase();
@@ -21,6 +29,7 @@ pub fn page(code: &str) -> Option<&'static str> {
         code => code,
     };
     all()
+        .chain(pages(WORDS))
         .find(|(known, _)| *known == code)
         .map(|(_, page)| page)
 }
@@ -47,6 +56,18 @@ pub fn todo(code: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_explained_and_hide_no_code() {
+        assert!(line("TPOT").starts_with("Time per output token, ms"));
+        for (word, page) in pages(WORDS) {
+            assert!(all().all(|(code, _)| code != word), "{word}");
+            assert!(
+                page.lines().all(|line| line.chars().count() <= 100),
+                "{word}"
+            );
+        }
+    }
 
     #[test]
     fn each_code_is_there_once_and_its_lines_fit() {
