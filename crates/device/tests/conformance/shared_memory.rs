@@ -1,4 +1,4 @@
-//! Facts that hold for the host's collectives besides: ranks that go, calls that differ, and files that stay behind.
+//! Facts that hold for the host's collectives besides: ranks that go, and ids of others.
 #![expect(clippy::unwrap_used, reason = "facts are tests")]
 
 use std::time::{Duration, Instant};
@@ -88,18 +88,6 @@ pub(crate) fn a_rank_that_leaves_is_named() {
         matches!(&told.0, Err(DeviceError::RankGone { rank: 1, reason }) if reason.contains("left")),
         "{told:?}"
     );
-}
-
-pub(crate) fn calls_that_differ_break_the_communicator_on_both_sides() {
-    let (eight, nine) = two(
-        |device, communicator| reduce(device, &communicator, 8),
-        |device, communicator| reduce(device, &communicator, 9),
-    );
-    assert_eq!(
-        eight.unwrap_err().to_string(),
-        "the communicator is broken: rank 1 called something else than this all-reduce of 32 bytes of f32"
-    );
-    assert!(matches!(nine, Err(DeviceError::CommunicatorBroken { .. })));
 }
 
 /// The other rank lives and does not call: only an abort ends the wait.

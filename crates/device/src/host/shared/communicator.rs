@@ -1,15 +1,13 @@
 //! [`SharedMemory`] and its communicators: joining, and turning calls into work of a stream.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::super::{Device, DeviceBuffer, Host, Stream};
-use super::ffi::{Mapping, Part, reserve};
-use super::members::Members;
-use super::membership::Membership;
+use super::ffi::Part;
+use super::member::Member;
 use super::operation::Operation;
-use super::patience::ProgressDeadline;
-use super::segment::{self, MAGIC, MAX_RANKS, ROOM, Segment};
+use super::segment::{self, MAX_RANKS, Segment};
 use crate::collectives::{
     self, Collectives, CollectivesFacts, Communicator, Element, Lengths, UniqueId, check_aliasing,
     check_membership,
@@ -56,7 +54,7 @@ impl Collectives for SharedMemory {
     /// All of them.
     fn unique_id(&self) -> Result<UniqueId> {
         let segment = Segment::create()?;
-        let id = segment.id().clone();
+        let id = segment.id.clone();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.push(segment);
         Ok(id)
@@ -65,7 +63,7 @@ impl Collectives for SharedMemory {
     /// Gives up where a rank ended after it came, or did not come for 60 s.
     fn join(
         &self,
-        device: &Device,
+        _device: &Device,
         id: &UniqueId,
         ranks: u32,
         rank: u32,
@@ -77,63 +75,13 @@ impl Collectives for SharedMemory {
                 why: format!("the host backend takes {MAX_RANKS} at most, and not {ranks}"),
             });
         }
-        let file = segment::open(id)?;
-        let mapping = Mapping::new(&file, segment::length(ranks))
-            .map_err(|error| segment::failed("mapping shared memory", error))?;
-        let rows = Members {
-            mapping: &mapping,
-            ranks,
-        };
-        if rows.magic() != MAGIC {
-            return Err(DeviceError::Argument {
-                what: "the unique id",
-                why: "its memory was not made by this version of the program".to_owned(),
-            });
-        }
-        let has_own_cpu = numa::allowed_cpus()?.len() >= ranks as usize;
-        rows.enter(rank)?;
-        // From here on the row is given back when the membership is dropped.
-        let membership = Membership {
-            mapping,
-            ranks,
-            rank,
-            has_own_cpu,
-            step: Mutex::new(0),
-            broken: OnceLock::new(),
-        };
-        {
-            // The slots of a rank lie on its device's node where the system has room and allows to ask for it.
-            let prefer = |node| numa::PolicyGuard::set(&numa::MemoryPolicy::Preferred(node)).ok();
-            let _near = device.node.and_then(prefer);
-            reserve(&file, segment::room(rank), ROOM)
-                .map_err(|error| segment::failed("taking room in shared memory", error))?;
-        }
-        let members = membership.members();
-        members.joined(rank);
-        await_members(&members)?;
+        let member = Member::join(segment::map(id)?, ranks, rank)?;
         // Every rank has it open: where the id was made here, it is used up.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.retain(|segment| segment.id() != id);
+        made.retain(|segment| segment.id != *id);
         drop(made);
-        Ok(HostCommunicator(Arc::new(membership)))
+        Ok(HostCommunicator(Arc::new(member)))
     }
-}
-
-/// Waits until all ranks have joined.
-fn await_members(members: &Members<'_>) -> Result<()> {
-    let mut patience = ProgressDeadline::new(false);
-    for rank in 0..members.ranks {
-        while !members.has_joined(rank) {
-            let reason = patience
-                .wait()
-                .and_then(|waited| members.will_not_join(rank, waited))
-                .filter(|_| !members.has_joined(rank));
-            if let Some(reason) = reason {
-                return Err(DeviceError::RankGone { rank, reason });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// One rank of a communicator over shared memory.
@@ -141,7 +89,7 @@ fn await_members(members: &Members<'_>) -> Result<()> {
 /// Its calls are done by the stream's worker, in the order of the stream. What goes wrong there is reported by
 /// [`Communicator::async_error`] and by the stream when it is waited for. A stream that waits for a rank which lives and
 /// does not call waits with it; [`Communicator::abort`] ends that.
-pub struct HostCommunicator(pub(super) Arc<Membership>);
+pub struct HostCommunicator(pub(super) Arc<Member>);
 
 impl Communicator for HostCommunicator {
     type Stream = Stream;
@@ -166,7 +114,7 @@ impl Communicator for HostCommunicator {
         let operation = Operation {
             to: Part::new(target, to.1, lengths.to)?,
             from: Part::new(source, from.1, lengths.from)?,
-            membership: Arc::clone(&self.0),
+            member: Arc::clone(&self.0),
             kind,
             element,
         };

@@ -26,20 +26,6 @@ pub(super) fn nameless(shown: &CStr) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
-/// Makes the file system set pages aside, so that writing to the mapping cannot fail for want of them (SIGBUS).
-pub(super) fn reserve(file: &File, at: usize, bytes: usize) -> io::Result<()> {
-    let invalid = |_| io::Error::from(io::ErrorKind::InvalidInput);
-    let at = libc::off_t::try_from(at).map_err(invalid)?;
-    let bytes = libc::off_t::try_from(bytes).map_err(invalid)?;
-    // SAFETY: posix_fallocate(3) takes a descriptor, which `file` keeps open, and two numbers.
-    let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), at, bytes) };
-    if code == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(code))
-    }
-}
-
 /// The first bytes of a file, shared with every process that maps it.
 ///
 /// No reference to its bytes is ever made but to words that are atomic: another process may write them at any time.

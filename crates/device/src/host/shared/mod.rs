@@ -4,11 +4,8 @@
 
 mod communicator;
 mod ffi;
-mod members;
-mod membership;
+mod member;
 mod operation;
-mod patience;
-mod process;
 mod segment;
 mod sum;
 
