@@ -1,7 +1,7 @@
 //! Devices behind one shape: memory, streams, events and copies, with every vendor's codes kept inside.
 //!
-//! [`Backend`] is implemented by [`cuda`] (the CUDA driver API), by [`runtime`] for AMD and MetaX (an interface that vendors
-//! share), all loaded at run time, and by [`host`] (real host memory, one worker a device; never called a GPU). Copies hold their buffers until the stream was
+//! [`Backend`] is implemented by [`runtime`] for NVIDIA's driver and the runtimes of AMD and MetaX (an interface that vendors share),
+//! all loaded at run time, and by [`host`] (real host memory, one worker a device; never called a GPU). Copies hold their buffers until the stream was
 //! waited for, so memory is never freed or read by the host while a device may still move it.
 //! This crate measures nothing and prints nothing. `unsafe` stands in `ffi.rs` files and in `library.rs` only.
 
@@ -9,7 +9,6 @@ mod backend;
 mod built;
 mod ccl;
 pub mod collectives;
-pub mod cuda;
 mod error;
 pub mod host;
 pub mod kernel;
@@ -30,3 +29,6 @@ pub use error::{DeviceError, Result};
 pub use memory::{HostBuffer, HostKind};
 pub use registry::{PciVendor, Visit, VisitCollectives};
 pub use vendors::Built;
+
+/// NVIDIA's driver.
+pub type Cuda = runtime::Runtime<vendors::Nvidia>;

@@ -1,20 +1,19 @@
-//! The vendors: tables of libraries that have the shape of CUDA's runtime, and a row of the registry for each backend.
+//! The vendors: tables of libraries that have the shape of CUDA, and a row of the registry for each backend.
 //!
-//! Sources: hip_runtime_api.h of ROCm 5.2 to 7.x for HIP; for MACA the calls of open projects that use `libmcruntime.so`, as
+//! Sources: cuda.h 13.0 for CUDA; hip_runtime_api.h of ROCm 5.2 to 7.x for HIP; for MACA the calls of open projects that use `libmcruntime.so`, as
 //! its headers are not public. What is assumed there is marked.
 
 use crate::ccl::{self, Beside, Ccl, CclNames, Proof, ccl_names};
-use crate::cuda::Cuda;
 use crate::management::{AMDGPU, MXSML, NVML};
 use crate::registry::{Copies, GpuVendor, PciVendor, registry};
 use crate::runtime::{
-    Attributes, Compiler, CompilerNames, HostFlags, Names, Runtime, Table, Vendor, Version,
-    compiler_names, names,
+    Attributes, Compiler, CompilerNames, DriverNames, HostFlags, Kernels, Names, Runtime, Table,
+    Vendor, Version, any_is_gone, compiler_names, driver_names, grouped_uuid, names, plain_uuid,
 };
 
 registry! {
     /// NVIDIA's driver.
-    Cuda: crate::cuda::Cuda, Ccl<Nccl>, Some(&GpuVendor {
+    Cuda: Runtime<Nvidia>, Ccl<Nccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x10de, name: "NVIDIA" },
         in_boxes: "nvidia",
         soft_libraries: &["libcuda.so.1", "libnvidia-ml.so.1"],
@@ -61,6 +60,10 @@ registry! {
     Host: crate::host::Host, crate::host::SharedMemory, None;
 }
 
+/// NVIDIA.
+#[derive(Debug, Clone, Copy)]
+pub enum Nvidia {}
+
 /// AMD.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Amd {}
@@ -68,6 +71,68 @@ pub(crate) enum Amd {}
 /// MetaX.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum MetaX {}
+
+impl Vendor for Nvidia {
+    const TABLE: &'static Table = &Table {
+        backend: "cuda",
+        interface: "CUDA",
+        library: "libcuda.so.1",
+        // The second is the toolkit's name of it.
+        files: &["libcuda.so.1", "libcuda.so"],
+        variable: "",
+        folders: &[],
+        install: "install NVIDIA's driver, or use --backend host",
+        visible: "CUDA_VISIBLE_DEVICES",
+        without_device: "where there is a GPU, see that nvidia-smi -L lists it",
+        names: Names {
+            runtime_version: "cuDriverGetVersion",
+            device_count: "cuDeviceGetCount",
+            error_name: "",
+            error_string: "",
+            device_uuid: "cuDeviceGetUuid_v2",
+            device_memory: "cuDeviceTotalMem_v2",
+            device_properties: "",
+            set_device: "",
+            enable_peer: "",
+            disable_peer: "",
+            memory_info: "cuMemGetInfo_v2",
+            alloc: "cuMemAlloc_v2",
+            free: "cuMemFree_v2",
+            host_alloc: "cuMemHostAlloc",
+            host_free: "cuMemFreeHost",
+            host_address: "cuMemHostGetDevicePointer_v2",
+            copy: "",
+            copy_peer: "",
+            stream_create: "cuStreamCreate",
+            stream_destroy: "cuStreamDestroy_v2",
+            event_create: "cuEventCreate",
+            event_destroy: "cuEventDestroy_v2",
+            event_elapsed: "cuEventElapsedTime_v2",
+            capture_begin: "cuStreamBeginCapture_v2",
+            graph_instantiate: "",
+            launch_kernel: "cuLaunchKernel",
+            ..names!("cu")
+        },
+        driver: Some(driver_names!("cu")),
+        // Uncorrectable link errors, a contained fault, and those of which cuda.h says that the process must be ended.
+        lost: &[220, 226, 714, 715, 716, 717, 718],
+        any_is_gone,
+        version: Version::Thousands,
+        uuid: grouped_uuid,
+        host_flags: HostFlags {
+            pinned: 1 | 2, // CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
+            on_node: 0,
+            coherent: 0,
+        },
+        // cuda.h, `CUdevice_attribute`.
+        attributes: Some(Attributes {
+            copy_engines: 40,
+            l2_bytes: 38,
+            multiprocessors: 16,
+        }),
+        kernels: Some(Kernels::Ptx),
+    };
+}
 
 impl Vendor for Amd {
     const TABLE: &'static Table = &Table {
@@ -87,8 +152,11 @@ impl Vendor for Amd {
         visible: "HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES",
         without_device: "where there is a GPU, see that this user may open /dev/kfd (groups render and video)",
         names: names!("hip"),
+        driver: None,
         lost: &[],
+        any_is_gone: || false,
         version: Version::Decimal,
+        uuid: plain_uuid,
         host_flags: HostFlags {
             // hipHostMallocPortable and hipHostMallocCoherent (hip_runtime_api.h). Portable alone is coarse-grained memory, of
             // which kernels may read stale words, and NumaUser makes it fine-grained (ROCm's clr, hip_memory.cpp): with
@@ -105,7 +173,7 @@ impl Vendor for Amd {
             l2_bytes: 19,
             multiprocessors: 63,
         }),
-        compiler: Some(Compiler {
+        kernels: Some(Kernels::Compiled(Compiler {
             source: |code| code.hip,
             names: compiler_names!("hiprtc"),
             prefix: "libhiprtc.so",
@@ -115,7 +183,7 @@ impl Vendor for Amd {
                 "libhiprtc.so.6",
                 "libhiprtc.so.5",
             ],
-        }),
+        })),
     };
 }
 
@@ -135,9 +203,12 @@ impl Vendor for MetaX {
             host_free: "mcFreeHost",
             ..names!("mc")
         },
+        driver: None,
         // The kernel's driver does not answer, a kernel ran too long.
         lost: &[10_014, 10_032],
+        any_is_gone: || false,
         version: Version::File("Version.txt"),
+        uuid: plain_uuid,
         host_flags: HostFlags {
             pinned: 0, // mcMallocHostDefault
             on_node: 0,
@@ -145,7 +216,7 @@ impl Vendor for MetaX {
         },
         // The numbers are neither CUDA's nor today's HIP's, and not public.
         attributes: None,
-        compiler: None,
+        kernels: None,
     };
 }
 
@@ -159,7 +230,7 @@ pub(crate) enum Rccl {}
 pub(crate) enum Mccl {}
 
 impl ccl::Vendor for Nccl {
-    type Backend = Cuda;
+    type Backend = Runtime<Nvidia>;
 
     const TABLE: &'static ccl::Table = &ccl::Table {
         name: "nccl",

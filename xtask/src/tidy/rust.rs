@@ -158,7 +158,7 @@ mod tests {
             Some(3)
         );
         for path in [
-            "crates/device/src/cuda/ffi.rs",
+            "crates/device/src/runtime/queue/ffi.rs",
             "crates/device/src/library.rs",
             "crates/numa/src/ffi.rs",
             "soft/cuda/src/lib.rs",

@@ -1,4 +1,4 @@
-//! What a vendor's numbers mean here (hip_runtime_api.h, `hipError_t`, whose numbers MACA shares as far as it has them).
+//! What a vendor's numbers mean here: those of cuda.h (`CUresult`), which HIP (`hipError_t`) and MACA share as far as they have them.
 //!
 //! The names of the numbers come from the library itself.
 
@@ -10,6 +10,9 @@ use crate::error::{DeviceError, Result};
 /// address, a kernel that ran too long, a destroyed context, a failed assertion, a failed launch.
 pub(in crate::runtime) const LOST: &[u32] = &[214, 700, 702, 709, 710, 719];
 
+/// Codes that a driver also returns for a device that fell off the bus: unavailable, and unknown.
+const LOST_WHERE_GONE: [u32; 2] = [46, 999];
+
 /// The error of a code that is not success.
 pub(in crate::runtime) fn failure(
     table: &Table,
@@ -18,7 +21,9 @@ pub(in crate::runtime) fn failure(
     name: String,
 ) -> DeviceError {
     let number = i64::from(code.0);
-    let is_lost = LOST.contains(&code.0) || table.lost.contains(&code.0);
+    let is_lost = LOST.contains(&code.0)
+        || table.lost.contains(&code.0)
+        || (LOST_WHERE_GONE.contains(&code.0) && (table.any_is_gone)());
     match code {
         Code::PEER_UNSUPPORTED => DeviceError::PeerRefused {
             call,
@@ -61,6 +66,15 @@ pub(in crate::runtime) fn at_open(
                 ),
             ))
         }
+        Code::STUB_LIBRARY => {
+            let reason =
+                "the library is the toolkit's stub; take its lib64/stubs out of LD_LIBRARY_PATH";
+            Err(no_device(table, reason.to_owned()))
+        }
+        Code::SYSTEM_NOT_READY => Err(DeviceError::FabricNotReady {
+            call,
+            code: i64::from(code.0),
+        }),
         _ => Err(failure(table, call, code, name())),
     }
 }

@@ -46,9 +46,8 @@ impl<V: Vendor> Backend for Runtime<V> {
             );
             return Err(codes::no_device(V::TABLE, reason));
         }
-        let contexts: Vec<_> = (0..count)
-            .map(|ordinal| Arc::new(Context::new(library, ordinal)))
-            .collect();
+        let contexts = (0..count).map(|ordinal| Context::new(library, ordinal).map(Arc::new));
+        let contexts = contexts.collect::<Result<Vec<_>>>()?;
         let devices = contexts.iter().enumerate();
         let devices = devices.map(|(ordinal, context)| describe(ordinal, context));
         Ok(Self {
@@ -98,10 +97,12 @@ fn describe(ordinal: usize, context: &Context) -> Result<DeviceDescription> {
     let (library, device) = (context.library, context.device);
     let numbers = library.table.attributes.as_ref();
     let attribute = |number: Option<u32>| library.device_attribute(device, number?);
+    let name = library.device_name(device)?;
+    let uuid = library.device_uuid(device);
     Ok(DeviceDescription {
         ordinal,
-        name: library.device_name(device)?,
-        uuid: library.device_uuid(device).and_then(uuid_text),
+        uuid: uuid.and_then(|bytes| (library.table.uuid)(&name, bytes)),
+        name,
         pci: library.device_pci(device),
         node: None,
         cpu: None,
@@ -113,7 +114,7 @@ fn describe(ordinal: usize, context: &Context) -> Result<DeviceDescription> {
 }
 
 /// `GPU-` and the bytes: AMD's 16 bytes are 16 digits as text, of which a card that has no number gives none.
-fn uuid_text(bytes: [u8; 16]) -> Option<String> {
+pub(crate) fn plain_uuid(_name: &str, bytes: [u8; 16]) -> Option<String> {
     if bytes.iter().all(|byte| *byte == 0) {
         return None;
     }
@@ -122,6 +123,20 @@ fn uuid_text(bytes: [u8; 16]) -> Option<String> {
     }
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Some(format!("GPU-{}", hex.concat()))
+}
+
+/// `GPU-` or `MIG-` and the five groups of a UUID; CUDA's driver gives the bytes only, and names a MIG instance in its name.
+pub(crate) fn grouped_uuid(name: &str, bytes: [u8; 16]) -> Option<String> {
+    let mut text = if name.contains(" MIG ") { "MIG" } else { "GPU" }.to_owned();
+    for (at, byte) in bytes.iter().enumerate() {
+        let dash = if [0, 4, 6, 8, 10].contains(&at) {
+            "-"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{dash}{byte:02x}"));
+    }
+    Some(text)
 }
 
 /// An opened device.
@@ -216,16 +231,12 @@ impl<V: Vendor> backend::Device for Device<V> {
     }
 
     fn flag(&self) -> Result<HostFlag> {
-        kernel::compiler_of(V::TABLE)?;
+        V::TABLE.takes()?;
         memory::host(&self.context, HostWish::Shared, FLAG_BYTES, false).map(HostFlag::new)
     }
 
-    /// Code objects are no text, and text is compiled by `load`.
-    fn try_module(&self, _image: &CStr) -> Result<()> {
-        Err(DeviceError::Unsupported {
-            what: "the module",
-            why: format!("{} takes no PTX", V::TABLE.interface),
-        })
+    fn try_module(&self, image: &CStr) -> Result<()> {
+        kernel::try_module(&self.context, image)
     }
 }
 
@@ -234,8 +245,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_uuid_is_written_as_nvidias_tools_write_it() {
+        let bytes = [
+            0x29, 0x27, 0xd0, 0x7e, 0x3f, 0xe9, 0x79, 0x04, 0x9e, 0x08, 0xb0, 0x8b, 0x82, 0xd9,
+            0xa3, 0x7d,
+        ];
+        // As `nvidia-smi -L` prints the first GPU of a public A100 listing.
+        assert_eq!(
+            grouped_uuid("NVIDIA A100", bytes).as_deref(),
+            Some("GPU-2927d07e-3fe9-7904-9e08-b08b82d9a37d")
+        );
+        let mig = grouped_uuid("NVIDIA A100 MIG 1g.10gb", bytes).unwrap();
+        assert!(mig.starts_with("MIG-"));
+    }
+
+    #[test]
     fn a_uuid_is_written_as_amds_tools_write_it() {
         // As `rocminfo` prints the Uuid of an RX 7900 XTX: GPU- and 16 digits.
+        let uuid_text = |bytes| plain_uuid("", bytes);
         assert_eq!(
             uuid_text(*b"d9b3a2c1f0e45678").as_deref(),
             Some("GPU-d9b3a2c1f0e45678")

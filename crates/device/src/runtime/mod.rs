@@ -1,4 +1,4 @@
-//! The backends of vendors that took over the interface of CUDA's runtime, such as `hip` and `maca`: one implementation.
+//! The backends of GPUs, `cuda`, `hip` and `maca`: one implementation, because vendors took over the interface of CUDA.
 //!
 //! A vendor is a [`Table`]: its library's files, the prefix of its functions, its flags and codes. Every function
 //! may be missing and is then named in an error; what cannot be done without is asked for when the library is loaded. There
@@ -13,6 +13,7 @@ mod graph;
 mod kernel;
 mod library;
 mod memory;
+mod opened;
 mod places;
 mod queue;
 mod symbols;
@@ -20,8 +21,10 @@ mod table;
 
 pub use buffer::{DeviceBuffer, Event};
 pub use device::{Device, Runtime};
+pub(crate) use device::{grouped_uuid, plain_uuid};
 pub use kernel::Kernel;
+pub(crate) use opened::any_is_gone;
 pub use queue::{Graph, Stream};
-pub(crate) use symbols::{CompilerNames, Names, compiler_names, names};
-pub(crate) use table::{Attributes, Compiler, HostFlags, Version};
+pub(crate) use symbols::{CompilerNames, DriverNames, Names, compiler_names, driver_names, names};
+pub(crate) use table::{Attributes, Compiler, HostFlags, Kernels, Version};
 pub use table::{Table, Vendor};

@@ -17,17 +17,14 @@ pub(in crate::runtime) fn candidates(table: &Table) -> Vec<PathBuf> {
 
 /// Where those are that cannot be found, in words.
 pub(in crate::runtime) fn looked(table: &Table) -> String {
-    let usual: Vec<String> = table
-        .folders
-        .iter()
-        .map(|folder| format!("{folder}/lib"))
-        .collect();
-    format!(
-        "in the loader's path as {}, in ${}/lib and in {}",
-        table.files.join(", "),
-        table.variable,
-        usual.join(", ")
-    )
+    let mut looked = format!("in the loader's path as {}", table.files.join(", "));
+    if !table.variable.is_empty() {
+        looked.push_str(&format!(", in ${}/lib", table.variable));
+        let usual = table.folders.iter().map(|folder| format!("{folder}/lib"));
+        let usual: Vec<String> = usual.collect();
+        looked.push_str(&format!(" and in {}", usual.join(", ")));
+    }
+    looked
 }
 
 /// The names, and then the files that begin with `prefix` in folders.

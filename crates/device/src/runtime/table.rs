@@ -1,6 +1,7 @@
 //! What differs between libraries that have the same interface: a table for each vendor. The tables stand in `vendors`.
 
-use super::symbols::{CompilerNames, Names};
+use super::symbols::{CompilerNames, DriverNames, Names};
+use crate::error::{DeviceError, Result};
 use crate::kernel::KernelCode;
 
 /// A vendor with a table.
@@ -19,7 +20,7 @@ pub struct Table {
     pub(crate) library: &'static str,
     /// Names for the loader to find, in this order.
     pub(crate) files: &'static [&'static str],
-    /// The variable that names the folder of an installation.
+    /// The variable that names the folder of an installation; empty where the loader alone finds it.
     pub(crate) variable: &'static str,
     /// Usual folders of installations; a `*` at the end stands for anything.
     pub(crate) folders: &'static [&'static str],
@@ -29,24 +30,52 @@ pub struct Table {
     pub(crate) visible: &'static str,
     /// What to look at where the library finds no device.
     pub(crate) without_device: &'static str,
-    /// Its functions.
+    /// Its functions; one that it lacks has an empty name.
     pub(crate) names: Names,
+    /// The functions of a driver that has contexts, which stand for those that [`Self::names`] leaves empty.
+    pub(crate) driver: Option<DriverNames>,
     /// Its own codes after which a device is of no more use, besides those that all vendors have.
     pub(crate) lost: &'static [u32],
+    /// Whether a device that this process opened fell off the bus: an unknown error is its loss then.
+    pub(crate) any_is_gone: fn() -> bool,
     /// Where its version is read.
     pub(crate) version: Version,
+    /// The text of a device's 16 bytes of UUID, by its name; `None` where it has none.
+    pub(crate) uuid: fn(&str, [u8; 16]) -> Option<String>,
     /// Flags of host memory.
     pub(crate) host_flags: HostFlags,
     /// Numbers of attributes, where they are known.
     pub(crate) attributes: Option<Attributes>,
-    /// The compiler of kernels at run time, where one is at hand.
-    pub(crate) compiler: Option<Compiler>,
+    /// In which form it takes kernels; none where no compiler is at hand.
+    pub(crate) kernels: Option<Kernels>,
+}
+
+impl Table {
+    /// In which form it takes kernels; `Unsupported` where it takes none of ours.
+    pub(in crate::runtime) fn takes(&self) -> Result<&Kernels> {
+        self.kernels
+            .as_ref()
+            .ok_or_else(|| DeviceError::Unsupported {
+                what: "a kernel",
+                why: format!("there is no compiler for {} here", self.interface),
+            })
+    }
+}
+
+/// In which form a vendor's library takes kernels.
+pub(crate) enum Kernels {
+    /// As PTX text.
+    Ptx,
+    /// Compiled at run time.
+    Compiled(Compiler),
 }
 
 /// How a vendor says its version.
 pub(crate) enum Version {
     /// As major * 10^7 + minor * 10^5 + patch from the library.
     Decimal,
+    /// As major * 1000 + minor * 10 from the library.
+    Thousands,
     /// As `Version:x` in a file of the installation's folder; how the library codes it is not public.
     File(&'static str),
 }

@@ -13,7 +13,9 @@ use std::process::Command;
 use crate::process::skip;
 
 const PACKAGES: &str = "TPLENS_HEADERS";
-const CUDA: &str = include_str!("../../src/cuda/raw/ffi.rs");
+/// The functions of cuda.h that are called, as C declares them; of addresses of memory the table has pointers.
+const CUDA: &str = include_str!("cuda_functions.h");
+const TABLE: &str = include_str!("../../src/vendors.rs");
 const CCL: &str = include_str!("../../src/ccl/symbols/ffi.rs");
 
 /// A type of the declarations here, as C spells it.
@@ -28,12 +30,9 @@ fn c_type(text: &str) -> String {
     match text {
         "c_int" => "int",
         "c_uint" | "u32" => "unsigned int",
-        "c_ulonglong" => "unsigned long long",
         "c_char" => "char",
         "c_void" => "void",
         "usize" => "size_t",
-        "f32" => "float",
-        "[u8; 16]" => "CUuuid",
         "Code" => "ncclResult_t",
         "Comm" => "ncclComm_t",
         "Id" => "ncclUniqueId",
@@ -43,23 +42,11 @@ fn c_type(text: &str) -> String {
     .to_owned()
 }
 
-/// Declarations of the CUDA driver's functions, one a line in the table.
-fn cuda() -> Vec<String> {
-    let table = CUDA.split_once("functions! {\n").unwrap().1;
-    let table = table.rsplit_once('}').unwrap().0;
-    let function = |line: &str| {
-        let (name, arguments) = line.trim().split_once('(')?;
-        let arguments = arguments.strip_suffix(");")?.split(", ");
-        let types = arguments.filter_map(|one| Some(c_type(one.split_once(": ")?.1)));
-        let types: Vec<String> = types.collect();
-        let types = if types.is_empty() {
-            "void".to_owned()
-        } else {
-            types.join(", ")
-        };
-        Some(format!("CUresult {name}({types});"))
-    };
-    table.lines().filter_map(function).collect()
+/// The names of the CUDA driver's functions in the vendor's table that differ from those of a runtime.
+fn named() -> impl Iterator<Item = &'static str> {
+    let (_, table) = TABLE.split_once("names: Names {").unwrap();
+    let (table, _) = table.split_once("..names!(\"cu\")").unwrap();
+    table.split('"').filter(|word| word.starts_with("cu"))
 }
 
 /// Declarations of the collective library's functions, one a line in the table.
@@ -125,7 +112,11 @@ fn declarations_sizes_and_numbers_are_those_of_the_vendors_headers() {
         fs::write(folder.join(empty), "").unwrap();
     }
     let include = |package: &str| packages.join("nvidia").join(package).join("include");
-    let (functions, calls) = (cuda(), nccl());
+    let functions: Vec<String> = CUDA.lines().map(str::to_owned).collect();
+    let calls = nccl();
+    for name in named() {
+        assert!(CUDA.contains(&format!(" {name}(")), "{name}");
+    }
     assert!(
         functions.len() > 40 && calls.len() > 8,
         "{functions:?} {calls:?}"

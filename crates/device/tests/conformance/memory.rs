@@ -3,9 +3,8 @@
 
 use std::fs;
 
-use device::cuda::Cuda;
 use device::host::Host;
-use device::{Backend, Device, DeviceError, HostKind, Stream};
+use device::{Backend, Built, Device, DeviceError, HostKind, Stream};
 
 use crate::bed::Bed;
 
@@ -127,7 +126,7 @@ pub(crate) fn code_is_taken_or_refused_in_words<B: Backend>(backend: &B) {
     let ptx = c"// nothing\n.version 6.4\n.target sm_75\n.address_size 64\n.visible .entry noop()\n{\n  ret;\n}\n";
     let bed = Bed::open(backend, 0);
     let taken = bed.device.try_module(ptx);
-    if B::NAME != Cuda::NAME {
+    if B::NAME != Built::Cuda.name() {
         // PTX is NVIDIA's.
         let Err(DeviceError::Unsupported { why, .. }) = taken else {
             panic!("{taken:?}");

@@ -132,7 +132,7 @@ pub(super) fn partly_alone(overlaps: &[f64]) -> Option<Caveat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use device::cuda::Cuda;
+    use device::Cuda;
     use numa::Errno;
 
     const CALL: &str = "get_mempolicy";

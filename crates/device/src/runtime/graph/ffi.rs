@@ -25,7 +25,10 @@ fn has_graphs(library: &Library) -> bool {
     let all = &library.functions;
     all.capture_begin.call.is_some()
         && all.capture_end.call.is_some()
-        && all.graph_instantiate.call.is_some()
+        && match &library.driver {
+            Some(driver) => driver.graph_instantiate.call.is_some(),
+            None => all.graph_instantiate.call.is_some(),
+        }
         && all.graph_launch.call.is_some()
         && all.graph_exec_destroy.call.is_some()
         && all.graph_destroy.call.is_some()
@@ -41,17 +44,27 @@ impl RawGraph {
         if !has_graphs(library) {
             return Ok(None);
         }
-        let function = &library.functions.graph_instantiate;
-        let call = library.need(function)?;
         let capture = Capture::begin(stream)?;
         record()?;
         let (graph, needs) = capture.end()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: hip_runtime_api.h: `hipGraphInstantiate(hipGraphExec_t *, hipGraph_t, hipGraphNode_t *, char *, size_t)`
-        // writes one handle, which is destroyed in Drop; the graph is alive; node and log may be null where the log has no
-        // bytes.
-        let code = unsafe { call(&raw mut raw, graph.raw, ptr::null_mut(), ptr::null_mut(), 0) };
-        library.check(function.name, code)?;
+        let (name, code) = if let Some(driver) = &library.driver {
+            let call = library.need(&driver.graph_instantiate)?;
+            // SAFETY: cuda.h: `cuGraphInstantiateWithFlags(CUgraphExec *, CUgraph, unsigned long long)` writes one handle, which
+            // is destroyed in Drop; the graph is alive. Flags 0: none of them is wanted.
+            let code = unsafe { call(&raw mut raw, graph.raw, 0) };
+            (driver.graph_instantiate.name, code)
+        } else {
+            let function = &library.functions.graph_instantiate;
+            let call = library.need(function)?;
+            // SAFETY: hip_runtime_api.h: `hipGraphInstantiate(hipGraphExec_t *, hipGraph_t, hipGraphNode_t *, char *, size_t)`
+            // writes one handle, which is destroyed in Drop; the graph is alive; node and log may be null where the log has
+            // no bytes.
+            let code =
+                unsafe { call(&raw mut raw, graph.raw, ptr::null_mut(), ptr::null_mut(), 0) };
+            (function.name, code)
+        };
+        library.check(name, code)?;
         Ok(Some(Self {
             raw,
             context: Arc::clone(stream.context()),

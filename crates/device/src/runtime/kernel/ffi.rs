@@ -1,7 +1,7 @@
 //! The calls that load and launch kernels, and the one that says for which architecture they are compiled.
 #![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::super::context::Context;
 use super::super::memory::device_address;
 use super::super::queue::Stream;
 use super::super::symbols::Handle;
-use super::super::table::Vendor;
-use super::compiler::{compile, compiler_of};
+use super::super::table::{Kernels, Vendor};
+use super::compiler::compile;
 use super::refusal;
 use crate::error::{DeviceError, Result};
 use crate::kernel::{ANSWER_AT, Argument, KernelCode, Launch};
-use crate::library::until_nul;
+use crate::library::{Function, until_nul};
 use crate::memory::HostKind;
 use crate::memory::{Access, Held, InFlight};
 
@@ -43,43 +43,86 @@ impl Held for Loaded {
     }
 }
 
-/// Compiles a kernel for the device and loads it, which makes it ready to be launched.
+/// Loads a kernel, compiled for the device where the vendor's library does not do that, and all of it: a first launch that had
+/// to load would wait for the device, and so for a kernel that holds another stream (CUDA C++ programming guide, lazy loading).
 pub(in crate::runtime) fn load<V: Vendor>(
     context: &Arc<Context>,
     code: &KernelCode,
 ) -> Result<Kernel<V>> {
     let library = context.library;
-    let compiler = compiler_of(library.table)?;
-    let source = (compiler.source)(code).ok_or_else(|| DeviceError::Unsupported {
+    let no_form = || DeviceError::Unsupported {
         what: "a kernel",
         why: format!(
-            "{} has no source for {}",
+            "{} has no form for {}",
             code.name.to_string_lossy(),
             library.table.interface
         ),
-    })?;
-    let load = library.need(&library.functions.module_load)?;
-    let find = library.need(&library.functions.module_function)?;
-    // What cannot be given back must not be taken.
-    library.need(&library.functions.module_unload)?;
-    let image = compile(library, compiler, source, &architecture(context)?)?;
-    context.bind()?;
-    let mut loaded = Loaded {
-        module: ptr::null_mut(),
-        function: ptr::null_mut(),
-        context: Arc::clone(context),
-        access: Access::default(),
     };
-    // SAFETY: hip_runtime_api.h: `hipModuleLoadData(hipModule_t *, const void *)` writes one handle, which `Loaded`
-    // unloads, and reads the code object that the compiler made, which holds its own length.
-    let code_of_load = unsafe { load(&raw mut loaded.module, image.as_ptr().cast()) };
-    let loading = library.check(library.functions.module_load.name, code_of_load);
-    loading.map_err(refusal)?;
+    let image = match library.table.takes()? {
+        Kernels::Ptx => code.ptx.ok_or_else(no_form)?.to_bytes_with_nul().to_vec(),
+        Kernels::Compiled(compiler) => {
+            let source = (compiler.source)(code).ok_or_else(no_form)?;
+            compile(library, compiler, source, &architecture(context)?)?
+        }
+    };
+    let find = library.need(&library.functions.module_function)?;
+    let mut loaded = Loaded::of(context, &image)?;
     // SAFETY: hip_runtime_api.h: `hipModuleGetFunction(hipFunction_t *, hipModule_t, const char *)` writes one handle,
     // which lives as long as the module; the name ends in NUL.
-    let code_of_find = unsafe { find(&raw mut loaded.function, loaded.module, code.name.as_ptr()) };
-    library.check(library.functions.module_function.name, code_of_find)?;
+    let found = unsafe { find(&raw mut loaded.function, loaded.module, code.name.as_ptr()) };
+    library.check(library.functions.module_function.name, found)?;
+    let driver = library.driver.as_ref();
+    if let Some(Function {
+        name,
+        call: Some(call),
+    }) = driver.map(|driver| &driver.load_function)
+    {
+        // SAFETY: cuda.h (12.4): `cuFuncLoad(CUfunction)` finishes loading; the handle was just given.
+        library.check(name, unsafe { call(loaded.function) })?;
+    }
     Ok(Kernel(Arc::new(loaded), PhantomData))
+}
+
+/// Loads and unloads a module, which must be PTX text.
+pub(in crate::runtime) fn try_module(context: &Arc<Context>, image: &CStr) -> Result<()> {
+    let unsupported = |why: String| DeviceError::Unsupported {
+        what: "the module",
+        why,
+    };
+    if !matches!(context.library.table.kernels, Some(Kernels::Ptx)) {
+        let interface = context.library.table.interface;
+        return Err(unsupported(format!("{interface} takes no PTX")));
+    }
+    // A binary has its length in its head, and the driver would read beyond the NUL: ELF begins with a control character, a
+    // fat binary with bytes that are not ASCII, and PTX is ASCII text (PTX ISA, source format).
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    if !image.to_bytes().iter().all(is_text) {
+        return Err(unsupported("it is not PTX text".to_owned()));
+    }
+    Loaded::of(context, image.to_bytes_with_nul()).map(drop)
+}
+
+impl Loaded {
+    /// A module without a function yet; the image is a code object, which holds its own length, or text that ends in NUL.
+    fn of(context: &Arc<Context>, image: &[u8]) -> Result<Self> {
+        let (library, functions) = (context.library, &context.library.functions);
+        let load = library.need(&functions.module_load)?;
+        // What cannot be given back must not be taken.
+        library.need(&functions.module_unload)?;
+        context.bind()?;
+        let mut loaded = Self {
+            module: ptr::null_mut(),
+            function: ptr::null_mut(),
+            context: Arc::clone(context),
+            access: Access::default(),
+        };
+        // SAFETY: hip_runtime_api.h: `hipModuleLoadData(hipModule_t *, const void *)` writes one handle, which Drop unloads,
+        // and reads the image.
+        let code = unsafe { load(&raw mut loaded.module, image.as_ptr().cast()) };
+        let loading = library.check(functions.module_load.name, code);
+        loading.map_err(refusal)?;
+        Ok(loaded)
+    }
 }
 
 impl Drop for Loaded {

@@ -3,24 +3,61 @@
 mod compiler;
 mod ffi;
 
-pub(super) use compiler::compiler_of;
 pub use ffi::Kernel;
-pub(super) use ffi::load;
+pub(super) use ffi::{load, try_module};
 
 use crate::error::DeviceError;
 
-/// The code of a device that takes no kernels (hip_runtime_api.h, `hipErrorNotSupported`).
-const NOT_SUPPORTED: i64 = 801;
+/// Codes of an installation that takes no such code (cuda.h, `CUresult`; hip_runtime_api.h, `hipError_t`), with what to do:
+/// kernels are then not there, and nothing is broken.
+const NOT_TAKEN: [(i64, &str); 4] = [
+    (
+        209,
+        "this code is not for this device; PTX is for sm_75 and newer",
+    ),
+    (
+        221,
+        "install libnvidia-ptxjitcompiler.so.1 of the same driver",
+    ),
+    (222, "install a driver of CUDA 10.1 or newer"),
+    (801, "this driver or device runs no code of ours"),
+];
 
 /// The error of a loading that failed, where it says that there are no kernels to be had.
 fn refusal(error: DeviceError) -> DeviceError {
-    match error {
-        DeviceError::Vendor { call, code, name } if code == NOT_SUPPORTED => {
-            DeviceError::Unsupported {
-                what: "a kernel",
-                why: format!("{call} returned {name} ({code}); this device runs no code of ours"),
-            }
+    let DeviceError::Vendor { call, code, name } = error else {
+        return error;
+    };
+    match NOT_TAKEN.iter().find(|(known, _)| *known == code) {
+        Some((_, next)) => DeviceError::Unsupported {
+            what: "a kernel",
+            why: format!("{call} returned {name} ({code}); {next}"),
+        },
+        None => DeviceError::Vendor { call, code, name },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_that_takes_no_ptx_is_told_from_a_failure() {
+        let error = |code| DeviceError::Vendor {
+            call: "cuModuleLoadData",
+            code,
+            name: "CUDA_ERROR_X".to_owned(),
+        };
+        assert_eq!(
+            refusal(error(222)).to_string(),
+            "a kernel is not supported: cuModuleLoadData returned CUDA_ERROR_X (222); install a driver of CUDA 10.1 or newer"
+        );
+        // 200 is an invalid image and 218 invalid PTX: faults of ours, which must be seen.
+        for code in [1, 200, 218, 500] {
+            assert!(
+                matches!(refusal(error(code)), DeviceError::Vendor { code: same, .. } if same == code),
+                "{code}"
+            );
         }
-        other => other,
     }
 }

@@ -7,11 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::codes::{at_open, failure};
 use super::super::places;
-use super::super::symbols::{Code, Functions};
+use super::super::symbols::{Code, DriverFunctions, Functions, Handle};
 use super::super::table::{Table, Version};
 use crate::error::{DeviceError, Result};
 use crate::library::{Function, file_of, first_of, text, until_nul};
 use crate::nodes::Nodes;
+
+/// The type of the call that gives the time between two events.
+type Elapsed = unsafe extern "C" fn(*mut f32, Handle, Handle) -> Code;
 
 type SoftBox = unsafe extern "C" fn() -> *const c_char;
 
@@ -24,6 +27,8 @@ pub(in crate::runtime) struct Library {
     pub(in crate::runtime) table: &'static Table,
     /// Its functions.
     pub(in crate::runtime) functions: Functions,
+    /// Those of a driver that has contexts.
+    pub(in crate::runtime) driver: Option<DriverFunctions>,
     /// The library itself, for the compiler that some releases have in it.
     pub(in crate::runtime) raw: libloading::Library,
     /// Told apart by threads that remember their current device.
@@ -42,6 +47,10 @@ impl Library {
         // mc_runtime_api.h (by the open projects that call it) under its prefix too; a library that answers by that name
         // and is another one is the user's to keep out of the path. It is leaked below and so never unloaded.
         let functions = unsafe { Functions::of(&library, &table.names) };
+        let driver = table.driver.as_ref().map(|names| {
+            // SAFETY: as above; cuda.h declares these.
+            unsafe { DriverFunctions::of(&library, names) }
+        });
         // SAFETY: only our simulated libraries export this name, and with this type.
         let soft_box = unsafe { library.get::<SoftBox>("tplens_soft_box") };
         let soft_box = soft_box.ok().map(|marker| *marker);
@@ -51,29 +60,58 @@ impl Library {
         let library: &'static Self = Box::leak(Box::new(Self {
             table,
             functions,
+            driver,
             raw: library,
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             soft_box,
             nodes,
         }));
-        library.has_what_it_takes().map(|()| library)
+        library.has_what_it_takes()?;
+        library.initialise()?;
+        Ok(library)
+    }
+
+    /// Starts a driver that is to be started.
+    fn initialise(&self) -> Result<()> {
+        let Some(driver) = &self.driver else {
+            return Ok(());
+        };
+        // SAFETY: cuda.h: `cuInit(unsigned int)`; flags must be 0, and calling it again is no error.
+        let code = unsafe { self.need(&driver.init)?(0) };
+        at_open(self.table, driver.init.name, code, || self.name_of(code))
     }
 
     /// Everything else may be missing: without these there is no copy and no time.
     fn has_what_it_takes(&self) -> Result<()> {
         let all = &self.functions;
         self.need(&all.device_count)?;
-        self.need(&all.set_device)?;
         self.need(&all.alloc)?;
         self.need(&all.free)?;
-        self.need(&all.copy)?;
         self.need(&all.stream_create)?;
         self.need(&all.stream_destroy)?;
         self.need(&all.stream_synchronize)?;
         self.need(&all.event_create)?;
         self.need(&all.event_record)?;
-        self.need(&all.event_elapsed)?;
-        Ok(())
+        let Some(driver) = &self.driver else {
+            self.need(&all.set_device)?;
+            self.need(&all.copy)?;
+            return self.need(&all.event_elapsed).map(drop);
+        };
+        self.need(&driver.device)?;
+        self.need(&driver.retain)?;
+        self.need(&driver.set_current)?;
+        self.need(&driver.copy_to_device)?;
+        self.need(&driver.copy_to_host)?;
+        self.need(&driver.copy_within)?;
+        self.elapsed().map(drop)
+    }
+
+    /// The call that gives the time between two events, and its name.
+    pub(in crate::runtime) fn elapsed(&self) -> Result<(&'static str, Elapsed)> {
+        let own = &self.functions.event_elapsed;
+        let older = self.driver.as_ref().map(|driver| &driver.event_elapsed);
+        let function = older.filter(|_| own.call.is_none()).unwrap_or(own);
+        Ok((function.name, self.need(function)?))
     }
 
     /// A function, or the error that it is missing.
@@ -95,19 +133,17 @@ impl Library {
 
     /// The file that the loader took.
     pub(in crate::runtime) fn file(&self) -> Option<PathBuf> {
-        let function = self.functions.set_device.call?;
+        let function = self.functions.alloc.call?;
         file_of(function as *const c_void)
     }
 
     /// The version as `HIP 6.4.43484`, where it is reported.
     pub(in crate::runtime) fn version(&self) -> Option<String> {
         let number = match self.table.version {
-            Version::Decimal => {
-                let call = self.functions.runtime_version.call?;
-                let mut version = 0;
-                // SAFETY: hip_runtime_api.h: `hipRuntimeGetVersion(int *)` writes one int.
-                let code = unsafe { call(&raw mut version) };
-                (code == Code::SUCCESS).then(|| decimal(version))?
+            Version::Decimal => decimal(self.version_number()?),
+            Version::Thousands => {
+                let version = self.version_number()?;
+                format!("{}.{}", version / 1000, version % 1000 / 10)
             }
             Version::File(name) => {
                 // The library lies in the folder `lib` of its installation.
@@ -117,6 +153,14 @@ impl Library {
             }
         };
         Some(format!("{} {number}", self.table.interface))
+    }
+
+    fn version_number(&self) -> Option<c_int> {
+        let call = self.functions.runtime_version.call?;
+        let mut version = 0;
+        // SAFETY: hip_runtime_api.h: `hipRuntimeGetVersion(int *)` writes one int; cuda.h: so does `cuDriverGetVersion`.
+        let code = unsafe { call(&raw mut version) };
+        (code == Code::SUCCESS).then_some(version)
     }
 
     /// Number of devices that this process sees.
@@ -181,6 +225,14 @@ impl Library {
 
     /// The library's name of a code.
     fn name_of(&self, code: Code) -> String {
+        let written = self.driver.as_ref().and_then(|driver| {
+            let call = driver.error_name.call?;
+            let mut name = std::ptr::null();
+            // SAFETY: cuda.h: `cuGetErrorName(CUresult, const char **)` writes one pointer, null for a code it does not know.
+            let code = unsafe { call(code, &raw mut name) };
+            // SAFETY: a constant of the library, or null.
+            (code == Code::SUCCESS).then(|| unsafe { text(name) })?
+        });
         let function = [&self.functions.error_name, &self.functions.error_string];
         let name = function.into_iter().find_map(|function| {
             let call = function.call?;
@@ -190,6 +242,7 @@ impl Library {
             // SAFETY: as it was returned.
             unsafe { text(name) }
         });
+        let name = written.or(name);
         name.unwrap_or_else(|| "an unknown error".to_owned())
     }
 

@@ -111,6 +111,16 @@ impl RawStream {
             return self.copy(target, source, bytes, Kind::DeviceToDevice, held);
         }
         let library = self.context.library;
+        if let Some(driver) = &library.driver {
+            let call = library.need(&driver.copy_peer)?;
+            let (to, from) = (to.primary()?, from.primary()?);
+            return self.queue(held, || {
+                // SAFETY: cuda.h: `cuMemcpyPeerAsync(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t, CUstream)`; both
+                // ranges lie inside buffers of these contexts that `queue` keeps until the stream was waited for.
+                let code = unsafe { call(target, to, source, from, bytes, self.raw) };
+                library.check(driver.copy_peer.name, code)
+            });
+        }
         let function = &library.functions.copy_peer;
         let call = library.need(function)?;
         self.queue(held, || {
@@ -131,6 +141,20 @@ impl RawStream {
         held: [InFlight; 2],
     ) -> Result<()> {
         let library = self.context.library;
+        if let Some(driver) = &library.driver {
+            let function = match kind {
+                Kind::HostToDevice => &driver.copy_to_device,
+                Kind::DeviceToHost => &driver.copy_to_host,
+                Kind::DeviceToDevice => &driver.copy_within,
+            };
+            let call = library.need(function)?;
+            return self.queue(held, || {
+                // SAFETY: cuda.h: `cuMemcpyHtoDAsync(CUdeviceptr, const void *, size_t, CUstream)` and its like; both ranges lie
+                // inside buffers that `queue` keeps until the stream was waited for, and the host cannot touch them meanwhile.
+                let code = unsafe { call(target, source, bytes, self.raw) };
+                library.check(function.name, code)
+            });
+        }
         let function = &library.functions.copy;
         let call = library.need(function)?;
         self.queue(held, || {
@@ -238,15 +262,14 @@ impl RawEvent {
     /// Milliseconds between two reached events of one device, as the library gives them.
     pub(in crate::runtime) fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
         let library = self.context.library;
-        let function = &library.functions.event_elapsed;
-        let call = library.need(function)?;
+        let (name, call) = library.elapsed()?;
         self.context.bind()?;
         let mut milliseconds = 0.0f32;
         // SAFETY: hip_runtime_api.h: `hipEventElapsedTime(float *, hipEvent_t, hipEvent_t)` writes one float; both are alive.
         let code = unsafe { call(&raw mut milliseconds, earlier.raw, self.raw) };
         match code {
             Code::INVALID_HANDLE | Code::NOT_READY => Err(DeviceError::EventNotReady),
-            _ => library.check(function.name, code).map(|()| milliseconds),
+            _ => library.check(name, code).map(|()| milliseconds),
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Signatures of hip_runtime_api.h and hiprtc.h; MACA's are the same under its prefix, as the open projects that call it show. ROCm 5 and
 //! 6 also have those of hiprtc in the runtime's own library.
+//!
+//! Most functions of cuda.h have the same signatures under names of their own: its addresses of memory are numbers as wide as a
+//! pointer, which are passed alike. What has another signature there stands in a table of its own.
 #![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use crate::library::symbols;
 
-/// `hipError_t` or `mcError_t`, whatever its value: a newer library has more of them than any header here.
+/// `hipError_t`, `mcError_t` or `CUresult`, whatever its value: a newer library has more of them than any header here.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::runtime) struct Code(pub(in crate::runtime) u32);
@@ -26,6 +29,10 @@ impl Code {
     pub(in crate::runtime) const NO_DEVICE: Self = Self(100);
     pub(in crate::runtime) const INVALID_DEVICE: Self = Self(101);
     pub(in crate::runtime) const PEER_UNSUPPORTED: Self = Self(217);
+    /// CUDA's library is the toolkit's, for linking only.
+    pub(in crate::runtime) const STUB_LIBRARY: Self = Self(34);
+    /// CUDA's Fabric Manager has not started the fabric of NVSwitches.
+    pub(in crate::runtime) const SYSTEM_NOT_READY: Self = Self(802);
 }
 
 /// A stream, event, graph, module or function of the library.
@@ -79,6 +86,27 @@ symbols! {
     launch_kernel: "ModuleLaunchKernel" => unsafe extern "C" fn(
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void
     ) -> Code;
+}
+
+symbols! {
+    $ DriverNames, DriverFunctions, driver_names;
+    init: "Init" => unsafe extern "C" fn(c_uint) -> Code;
+    error_name: "GetErrorName" => unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
+    device: "DeviceGet" => unsafe extern "C" fn(*mut c_int, c_int) -> Code;
+    retain: "DevicePrimaryCtxRetain" => unsafe extern "C" fn(*mut Handle, c_int) -> Code;
+    release: "DevicePrimaryCtxRelease_v2" => unsafe extern "C" fn(c_int) -> Code;
+    set_current: "CtxSetCurrent" => unsafe extern "C" fn(Handle) -> Code;
+    enable_peer: "CtxEnablePeerAccess" => unsafe extern "C" fn(Handle, c_uint) -> Code;
+    disable_peer: "CtxDisablePeerAccess" => unsafe extern "C" fn(Handle) -> Code;
+    copy_to_device: "MemcpyHtoDAsync_v2" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, Handle) -> Code;
+    copy_to_host: "MemcpyDtoHAsync_v2" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, Handle) -> Code;
+    copy_within: "MemcpyDtoDAsync_v2" => unsafe extern "C" fn(*mut c_void, *const c_void, usize, Handle) -> Code;
+    copy_peer: "MemcpyPeerAsync" => unsafe extern "C" fn(*mut c_void, Handle, *const c_void, Handle, usize, Handle) -> Code;
+    // Up to CUDA 12.7.
+    event_elapsed: "EventElapsedTime" => unsafe extern "C" fn(*mut f32, Handle, Handle) -> Code;
+    graph_instantiate: "GraphInstantiateWithFlags" => unsafe extern "C" fn(*mut Handle, Handle, c_ulonglong) -> Code;
+    // From CUDA 12.4 on.
+    load_function: "FuncLoad" => unsafe extern "C" fn(Handle) -> Code;
 }
 
 symbols! {

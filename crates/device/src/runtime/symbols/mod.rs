@@ -2,5 +2,5 @@
 
 mod ffi;
 
-pub(super) use ffi::{Code, CompilerFunctions, Functions, Handle};
-pub(crate) use ffi::{CompilerNames, Names, compiler_names, names};
+pub(super) use ffi::{Code, CompilerFunctions, DriverFunctions, Functions, Handle};
+pub(crate) use ffi::{CompilerNames, DriverNames, Names, compiler_names, driver_names, names};

@@ -8,20 +8,9 @@ use std::ptr;
 use super::super::super::library::Library;
 use super::super::super::places;
 use super::super::super::symbols::{Code, CompilerFunctions, Handle};
-use super::super::super::table::{Compiler, Table};
+use super::super::super::table::Compiler;
 use crate::error::{DeviceError, Result};
 use crate::library::{Function, first_of, text};
-
-/// The vendor's compiler.
-///
-/// # Errors
-/// There is none for this vendor.
-pub(in crate::runtime) fn compiler_of(table: &Table) -> Result<&Compiler> {
-    table
-        .compiler
-        .as_ref()
-        .ok_or_else(|| unsupported(format!("there is no compiler for {} here", table.interface)))
-}
 
 fn unsupported(why: String) -> DeviceError {
     DeviceError::Unsupported {

@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(in crate::runtime) use ffi::{compile, compiler_of};
+pub(in crate::runtime) use ffi::compile;

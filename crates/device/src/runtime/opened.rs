@@ -13,15 +13,15 @@ use crate::management::Nvml;
 static OPENED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Remembers a device.
-pub(super) fn remember(address: String) {
+pub(super) fn remember(address: Option<String>) {
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !opened.contains(&address) {
+    if let Some(address) = address.filter(|address| !opened.contains(address)) {
         opened.push(address);
     }
 }
 
-/// Whether a device that was opened fell off the bus: by the management library, and where it does not say, by the kernel.
-pub(super) fn any_is_gone() -> bool {
+/// Whether a device that was opened fell off the bus: by NVIDIA's management library, and where it does not say, by the kernel.
+pub(crate) fn any_is_gone() -> bool {
     let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     let nvml = Nvml::open().ok();
     opened.iter().any(|address| {
