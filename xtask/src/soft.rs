@@ -29,8 +29,8 @@ pub(crate) struct Library {
 pub(crate) const LIBRARIES: &[Library] = &[
     Library {
         folder: SOFT,
-        package: "soft-cuda",
-        target: "soft_cuda",
+        package: "soft-runtime",
+        target: "soft_runtime",
         names: &["libcuda.so.1", "libcuda.so"],
     },
     Library {

@@ -93,7 +93,7 @@ impl Driver {
                 TextOf::Answer(unsafe { symbol::<AnswerErrorText>(library, loaded, name) }?)
             }
         };
-        // SAFETY: soft/cuda and soft/runtime declare it so, and no other library has it.
+        // SAFETY: soft/runtime declares it so, and no other library has it.
         let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
         Ok(Self {
             word: names.word,

@@ -1,6 +1,6 @@
 //! The machine behind the simulated vendor libraries: a described box played over host memory with a virtual clock.
 //!
-//! A simulated library (`soft/cuda`, `soft/nvml`) exports a vendor's symbols and hands every call to this crate. Bytes are really
+//! A simulated library (`soft/runtime`, `soft/nvml`) exports a vendor's symbols and hands every call to this crate. Bytes are really
 //! moved; time is not really spent. This crate exports no symbols, knows no vendor's structures, and prints nothing.
 //!
 //! # The box

@@ -18,6 +18,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) struct Runtime {
     /// Whose boxes the library plays.
     pub(crate) vendor: Vendor,
+    /// Whether nothing begins by itself, as in CUDA's driver: it is initialised, and a thread has the device whose context it made
+    /// current.
+    pub(crate) contexts: bool,
     /// The vendor's names of result codes.
     pub(crate) names: Names,
     /// Flags of host allocations that the vendor has.
@@ -27,8 +30,8 @@ pub(crate) struct Runtime {
 }
 
 thread_local! {
-    /// The ordinal of this thread's device.
-    static CURRENT: Cell<usize> = const { Cell::new(0) };
+    /// The ordinal of this thread's device, as far as it chose one.
+    static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
     /// The last code of this thread that was an error.
     static LAST: Cell<Status> = const { Cell::new(0) };
 }
@@ -68,7 +71,7 @@ impl Runtime {
         mut call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
     ) -> Outcome<T> {
         softbox::with_driver(self.vendor, |driver| {
-            if driver.devices().is_err() {
+            if !self.contexts && driver.devices().is_err() {
                 driver.init()?;
             }
             call(driver)
@@ -80,9 +83,9 @@ impl Runtime {
         &self,
         mut call: impl FnMut(&mut SoftDriver, usize) -> Outcome<T>,
     ) -> Outcome<T> {
-        let current = current();
+        let current = self.current()?;
         self.with(|driver| {
-            if !driver.is_retained(current) {
+            if !self.contexts && !driver.is_retained(current) {
                 driver.retain(current)?;
             }
             call(driver, current)
@@ -95,22 +98,30 @@ impl Runtime {
         stream: Handle,
         mut call: impl FnMut(&mut SoftDriver, u64) -> Outcome<T>,
     ) -> Outcome<T> {
-        self.on_current(|driver, current| {
-            let stream = match stream.is_null() {
-                true => driver.null_stream(current)?,
-                false => stream.id(),
-            };
-            call(driver, stream)
-        })
+        if stream.is_null_stream() {
+            return self.on_current(|driver, current| {
+                let stream = driver.null_stream(current)?;
+                call(driver, stream)
+            });
+        }
+        self.with(|driver| call(driver, stream.id()))
+    }
+
+    /// The ordinal of this thread's device: of a runtime the first where it chose none.
+    pub(crate) fn current(&self) -> Outcome<usize> {
+        match CURRENT.get() {
+            None if self.contexts => Err(Code::INVALID_CONTEXT.into()),
+            chosen => Ok(chosen.unwrap_or_default()),
+        }
     }
 }
 
-/// The ordinal of this thread's device.
-pub(crate) fn current() -> usize {
+/// The ordinal of this thread's device, as far as it chose one.
+pub(crate) fn chosen() -> Option<usize> {
     CURRENT.get()
 }
 
-pub(crate) fn set_current(ordinal: usize) {
+pub(crate) fn set_current(ordinal: Option<usize>) {
     CURRENT.set(ordinal);
 }
 
@@ -151,6 +162,11 @@ impl Handle {
 
     pub(crate) fn is_null(self) -> bool {
         self.0.is_null()
+    }
+
+    /// Whether it names the null stream: null, or one of the two special handles of `cuda.h`.
+    pub(crate) fn is_null_stream(self) -> bool {
+        self.number() <= 2
     }
 }
 
@@ -319,7 +335,7 @@ impl Image {
                 return Ok(None);
             }
         }
-        // SAFETY: as above; only images of this library begin so, and they are texts.
+        // SAFETY: as above; what begins so and is read further is a text.
         let rest = unsafe { self.0.add(magic.len()) };
         Text(rest).read().map(Some)
     }

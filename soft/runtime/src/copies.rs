@@ -36,6 +36,36 @@ pub(crate) fn copy(
     })
 }
 
+pub(crate) fn to_device(
+    runtime: &Runtime,
+    to: Address,
+    from: Address,
+    bytes: usize,
+    stream: Handle,
+) -> Outcome<()> {
+    copy(runtime, to, from, bytes, 1, stream)
+}
+
+pub(crate) fn to_host(
+    runtime: &Runtime,
+    to: Address,
+    from: Address,
+    bytes: usize,
+    stream: Handle,
+) -> Outcome<()> {
+    copy(runtime, to, from, bytes, 2, stream)
+}
+
+pub(crate) fn within(
+    runtime: &Runtime,
+    to: Address,
+    from: Address,
+    bytes: usize,
+    stream: Handle,
+) -> Outcome<()> {
+    copy(runtime, to, from, bytes, 3, stream)
+}
+
 /// The devices must be those of the memory.
 pub(crate) fn copy_peer(
     runtime: &Runtime,

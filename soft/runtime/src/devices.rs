@@ -1,6 +1,6 @@
 //! Calls on the runtime itself and on devices: initialisation, versions, names, attributes and peer access.
 
-use crate::abi::{Out, OutText, Runtime, Text, current, ordinal, set_current};
+use crate::abi::{Out, OutText, Runtime, Text, ordinal, set_current};
 use boxfile::Device;
 use softbox::{Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
@@ -24,6 +24,39 @@ pub(crate) const HIP_ATTRIBUTES: &[(c_uint, Attribute)] = &[
     (10011, |device| Some(c_int::from(is_large_bar(device)))),
 ];
 
+/// Attributes by their numbers in cuda.h, enum `CUdevice_attribute`; what the box does not say is refused, never made up.
+pub(crate) const CUDA_ATTRIBUTES: &[(c_uint, Attribute)] = &[
+    // WARP_SIZE, MULTIPROCESSOR_COUNT, CONCURRENT_KERNELS
+    (10, |_| Some(WARP)),
+    (16, |device| device.multiprocessors?.try_into().ok()),
+    (31, |device| Some(c_int::from(device.kernels.is_some()))),
+    // CAN_MAP_HOST_MEMORY, UNIFIED_ADDRESSING, ASYNC_ENGINE_COUNT
+    (19, |_| Some(1)),
+    (41, |_| Some(1)),
+    (40, |device| c_int::try_from(device.copy_engines).ok()),
+    // PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID
+    (33, |device| pci_part(device, 1)),
+    (34, |device| pci_part(device, 2)),
+    (50, |device| pci_part(device, 0)),
+    // COMPUTE_CAPABILITY_MAJOR, MINOR
+    (75, |device| Some(capability(device)?.0)),
+    (76, |device| Some(capability(device)?.1)),
+    // HOST_NUMA_ID
+    (134, |device| {
+        Some(device.node.map_or(-1, |node| node as c_int))
+    }),
+];
+
+/// Compute capability of the GPUs of the built-in boxes (CUDA C programming guide).
+fn capability(device: &Device) -> Option<(c_int, c_int)> {
+    match device.pci_id.as_str() {
+        "10de:26b5" => Some((8, 9)),
+        "10de:2335" => Some((9, 0)),
+        "10de:2bb5" => Some((12, 0)),
+        _ => None,
+    }
+}
+
 /// Work items that go together on the GPUs of the built-in boxes (gfx12 in its usual mode).
 pub(crate) const WARP: c_int = 32;
 
@@ -45,10 +78,10 @@ pub(crate) fn described(driver: &SoftDriver, ordinal: usize) -> Outcome<&Device>
 }
 
 pub(crate) fn init(runtime: &Runtime, flags: c_uint) -> Outcome<()> {
-    if flags == 0 {
-        runtime.with(|_| Ok(()))
-    } else {
-        Err(Code::INVALID_VALUE.into())
+    match (flags, runtime.contexts) {
+        (0, true) => runtime.with(SoftDriver::init),
+        (0, false) => runtime.with(|_| Ok(())),
+        _ => Err(Code::INVALID_VALUE.into()),
     }
 }
 
@@ -84,7 +117,7 @@ pub(crate) fn by_address(runtime: &Runtime, device: Out<c_int>, address: Text) -
 
 pub(crate) fn get_current(runtime: &Runtime, device: Out<c_int>) -> Outcome<()> {
     runtime.with(|_| Ok(()))?;
-    device.put(current() as c_int)
+    device.put(runtime.current()? as c_int)
 }
 
 pub(crate) fn choose(runtime: &Runtime, device: c_int) -> Outcome<()> {
@@ -92,7 +125,7 @@ pub(crate) fn choose(runtime: &Runtime, device: c_int) -> Outcome<()> {
         let ordinal = ordinal(device)?;
         driver.device(ordinal).map(|_| ordinal)
     })?;
-    set_current(ordinal);
+    set_current(Some(ordinal));
     Ok(())
 }
 
@@ -109,6 +142,11 @@ pub(crate) fn name(runtime: &Runtime, name: OutText, room: c_int, device: c_int)
 pub(crate) fn uuid(runtime: &Runtime, uuid: Out<[u8; 16]>, device: c_int) -> Outcome<()> {
     let letters = runtime.with(|driver| letters_of(driver, ordinal(device)?))?;
     uuid.put(letters)
+}
+
+/// In CUDA the bytes of a number: of the MIG instance where the device is one.
+pub(crate) fn uuid_number(runtime: &Runtime, uuid: Out<[u8; 16]>, device: c_int) -> Outcome<()> {
+    uuid.put(runtime.with(|driver| Ok(driver.device(ordinal(device)?)?.uuid_bytes))?)
 }
 
 /// The 16 letters of a device's id; zeros where the box has none of that form.
@@ -147,8 +185,11 @@ pub(crate) fn pci_address(
     device: c_int,
 ) -> Outcome<()> {
     let address =
-        runtime.with(|driver| Ok(described(driver, ordinal(device)?)?.address.to_lowercase()))?;
-    text.put(room, &address)
+        runtime.with(|driver| Ok(described(driver, ordinal(device)?)?.address.clone()))?;
+    match runtime.contexts {
+        true => text.put(room, &address.to_uppercase()),
+        false => text.put(room, &address.to_lowercase()),
+    }
 }
 
 pub(crate) fn can_access_peer(

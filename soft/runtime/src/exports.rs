@@ -8,9 +8,9 @@ use crate::abi::{
     Address, Arguments, Handle, Image, Out, OutText, Runtime, Status, Text, call, take_last_error,
 };
 use crate::names::{self, Names, Spelling};
-use crate::{copies, devices, events, graphs, memory, modules, properties};
+use crate::{contexts, copies, devices, events, graphs, memory, modules, properties};
 use boxfile::Vendor;
-use std::ffi::{CString, c_char, c_int, c_uint};
+use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong};
 use std::sync::LazyLock;
 
 /// Exports of calls that answer a status: the name behind the vendor's prefix, the function, and the C parameters.
@@ -111,6 +111,7 @@ runtime!(
     "HostFree",
     Runtime {
         vendor: Vendor::AMD,
+        contexts: false,
         names: Names::of("hip", Spelling::Hip),
         host_flags: 0xf000_0007,
         attributes: devices::HIP_ATTRIBUTES,
@@ -124,6 +125,7 @@ runtime!(
     "FreeHost",
     Runtime {
         vendor: Vendor::METAX,
+        contexts: false,
         names: Names::of("mc", Spelling::Maca),
         host_flags: 0x7,
         attributes: &[],
@@ -139,6 +141,76 @@ exports! { HIP, "hip";
     "DeviceGetP2PAttribute" => devices::peer_attribute(value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int);
     "GetDevicePropertiesR0600" => properties::current(into: Out<[u8; 1472]>, device: c_int);
     "GetDeviceProperties" => properties::old(into: Out<[u8; 792]>, device: c_int);
+}
+
+const CUDA: &Runtime = &Runtime {
+    vendor: Vendor::NVIDIA,
+    contexts: true,
+    names: Names::of("CUDA", Spelling::Cuda),
+    // Portable, mapped, write-combined.
+    host_flags: 0x7,
+    attributes: devices::CUDA_ATTRIBUTES,
+};
+
+// Signatures are those of cuda.h, whose addresses of memory are numbers as wide as a pointer.
+exports! { CUDA, "cu";
+    "Init" => devices::init(flags: c_uint);
+    "GetErrorName" => names::write_name(code: Status, to: Out<*const c_char>);
+    "GetErrorString" => names::write_text(code: Status, to: Out<*const c_char>);
+    "DriverGetVersion" => devices::version(version: Out<c_int>);
+    "DeviceGetCount" => devices::count(count: Out<c_int>);
+    "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);
+    "DeviceGetName" => devices::name(name: OutText, room: c_int, device: c_int);
+    "DeviceGetUuid_v2" => devices::uuid_number(uuid: Out<[u8; 16]>, device: c_int);
+    "DeviceTotalMem_v2" => devices::total_memory(bytes: Out<usize>, device: c_int);
+    "DeviceGetAttribute" => devices::attribute(value: Out<c_int>, attribute: c_uint, device: c_int);
+    "DeviceGetPCIBusId" => devices::pci_address(text: OutText, room: c_int, device: c_int);
+    "DeviceCanAccessPeer" => devices::can_access_peer(can: Out<c_int>, device: c_int, peer: c_int);
+    "DevicePrimaryCtxRetain" => contexts::retain(context: Out<Handle>, device: c_int);
+    "DevicePrimaryCtxRelease_v2" => contexts::release(device: c_int);
+    "CtxSetCurrent" => contexts::choose(context: Handle);
+    "CtxGetDevice" => devices::get_current(device: Out<c_int>);
+    "CtxSynchronize" => devices::synchronize();
+    "CtxEnablePeerAccess" => contexts::enable_peer(peer: Handle, flags: c_uint);
+    "CtxDisablePeerAccess" => contexts::disable_peer(peer: Handle);
+    "MemGetInfo_v2" => memory::info(free: Out<usize>, total: Out<usize>);
+    "MemAlloc_v2" => memory::allocate(pointer: Out<Address>, bytes: usize);
+    "MemFree_v2" => memory::free(pointer: Address);
+    "MemHostAlloc" => memory::allocate_host(pointer: Out<Address>, bytes: usize, flags: c_uint);
+    "MemFreeHost" => memory::free_host(pointer: Address);
+    "MemHostGetDevicePointer_v2" => memory::device_pointer(pointer: Out<Address>, host: Address, flags: c_uint);
+    "MemcpyHtoDAsync_v2" => copies::to_device(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoHAsync_v2" => copies::to_host(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoDAsync_v2" => copies::within(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyPeerAsync" => contexts::copy_peer(
+        to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize, stream: Handle);
+    "StreamCreate" => events::open_stream(stream: Out<Handle>, flags: c_uint);
+    "StreamDestroy_v2" => events::close_stream(stream: Handle);
+    "StreamSynchronize" => events::synchronize_stream(stream: Handle);
+    "StreamQuery" => events::query_stream(stream: Handle);
+    "StreamIsCapturing" => graphs::is_capturing(stream: Handle, status: Out<c_int>);
+    "StreamWaitEvent" => events::wait_event(stream: Handle, event: Handle, flags: c_uint);
+    "EventCreate" => events::open_event(event: Out<Handle>, flags: c_uint);
+    "EventDestroy_v2" => events::close_event(event: Handle);
+    "EventRecord" => events::record(event: Handle, stream: Handle);
+    "EventSynchronize" => events::synchronize_event(event: Handle);
+    "EventElapsedTime" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
+    "EventElapsedTime_v2" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
+    "StreamBeginCapture_v2" => graphs::begin_capture(stream: Handle, mode: c_uint);
+    "StreamEndCapture" => graphs::end_capture(stream: Handle, graph: Out<Handle>);
+    "GraphInstantiateWithFlags" => graphs::instantiate_with(executable: Out<Handle>, graph: Handle, flags: c_ulonglong);
+    "GraphLaunch" => graphs::launch(executable: Handle, stream: Handle);
+    "GraphExecDestroy" => graphs::destroy_executable(executable: Handle);
+    "GraphDestroy" => graphs::destroy_graph(graph: Handle);
+    "ModuleLoadData" => modules::load_text(module: Out<Handle>, image: Text);
+    "ModuleUnload" => modules::unload(module: Handle);
+    "ModuleGetFunction" => modules::function(function: Out<Handle>, module: Handle, name: Text);
+    "FuncLoad" => modules::load_function(function: Handle);
+    "LaunchKernel" => modules::launch(
+        function: Handle,
+        blocks_x: c_uint, blocks_y: c_uint, blocks_z: c_uint,
+        threads_x: c_uint, threads_y: c_uint, threads_z: c_uint,
+        shared_bytes: c_uint, stream: Handle, arguments: Arguments, extra: Handle);
 }
 
 static BOX_NAME: LazyLock<CString> = LazyLock::new(|| {

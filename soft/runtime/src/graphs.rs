@@ -2,7 +2,7 @@
 
 use crate::abi::{Handle, Out, OutText, Runtime};
 use softbox::{CaptureState, Code, Outcome};
-use std::ffi::{c_int, c_uint};
+use std::ffi::{c_int, c_uint, c_ulonglong};
 
 /// The modes (0 to 2) differ in what they refuse of other streams and threads; nothing of that is refused here.
 pub(crate) fn begin_capture(runtime: &Runtime, stream: Handle, mode: c_uint) -> Outcome<()> {
@@ -39,6 +39,18 @@ pub(crate) fn instantiate(
 ) -> Outcome<()> {
     executable.present()?;
     node.put_if_present(Handle::NULL);
+    let id = runtime.on_current(|driver, current| driver.instantiate(graph.id(), current))?;
+    executable.put(Handle::of(id))
+}
+
+/// Flags are taken and change nothing here.
+pub(crate) fn instantiate_with(
+    runtime: &Runtime,
+    executable: Out<Handle>,
+    graph: Handle,
+    _flags: c_ulonglong,
+) -> Outcome<()> {
+    executable.present()?;
     let id = runtime.on_current(|driver, current| driver.instantiate(graph.id(), current))?;
     executable.put(Handle::of(id))
 }

@@ -1,6 +1,6 @@
-//! Calls on modules and kernels. A module is code that `compiler` made; a kernel is run by what its name says it does.
+//! Calls on modules and kernels. A module is code that `compiler` made, or PTX text; a kernel is run by what its name says it does.
 
-use crate::abi::{Arguments, Handle, Image, Out, Runtime, Text, current};
+use crate::abi::{Arguments, Handle, Image, Out, Runtime, Text};
 use crate::compiler::CodeObject;
 use crate::devices::described;
 use crate::properties::architecture;
@@ -49,11 +49,49 @@ pub(crate) fn load(runtime: &Runtime, module: Out<Handle>, image: Image) -> Outc
         let kernels = object.kernels.clone();
         Ok(Module { ordinal, kernels })
     })?;
+    keep(module, loaded)
+}
+
+/// Takes PTX text whose first directive is `.version`; none where the device takes no kernels.
+pub(crate) fn load_text(runtime: &Runtime, module: Out<Handle>, image: Text) -> Outcome<()> {
+    module.present()?;
+    let text = image.read()?;
+    let takes = runtime.on_current(|driver, ordinal| {
+        driver.null_stream(ordinal)?;
+        Ok((ordinal, driver.takes_kernels(ordinal)?))
+    })?;
+    let (ordinal, true) = takes else {
+        return Err(Code::NOT_SUPPORTED.into());
+    };
+    let mut lines = text.lines().map(str::trim);
+    match lines.find(|line| !line.is_empty() && !line.starts_with("//")) {
+        Some(line) if line.starts_with(".version") => {}
+        Some(_) => return Err(Code::INVALID_PTX.into()),
+        None => return Err(Code::INVALID_IMAGE.into()),
+    }
+    let names = text.split(".entry").skip(1).map(str::trim_start);
+    let ends = |next: char| next == '(' || next.is_whitespace();
+    let kernels = names.filter_map(|rest| Some(rest.split(ends).next()?.to_owned()));
+    keep(
+        module,
+        Module {
+            ordinal,
+            kernels: kernels.collect(),
+        },
+    )
+}
+
+fn keep(module: Out<Handle>, loaded: Module) -> Outcome<()> {
     let mut modules = modules();
     modules.0 += 1;
     let handle = MODULE_HANDLES + modules.0 * MODULE_STRIDE;
     modules.1.insert(handle, loaded);
     module.put(Handle::at(handle))
+}
+
+/// Everything is loaded as soon as its module is; this only looks at the handle.
+pub(crate) fn load_function(_runtime: &Runtime, function: Handle) -> Outcome<()> {
+    kernel_of(function).map(drop)
 }
 
 pub(crate) fn unload(runtime: &Runtime, module: Handle) -> Outcome<()> {
@@ -113,24 +151,28 @@ pub(crate) fn launch(
     extra: Handle,
 ) -> Outcome<()> {
     let (ordinal, name) = kernel_of(function)?;
-    // A code object can name a kernel that nobody here knows how to run.
-    let kernel = Kernel::named(&name).ok_or(Code::NOT_SUPPORTED)?;
     // Work items of a work group: hipDeviceAttributeMaxThreadsPerBlock is 1024 on all of AMD's GPUs.
     let threads = [threads_x, threads_y, threads_z].map(u64::from);
     let sizes = [
         blocks_x, blocks_y, blocks_z, threads_x, threads_y, threads_z,
     ];
     if sizes.contains(&0) || threads.iter().product::<u64>() > 1024 {
-        return Err(INVALID_CONFIGURATION.into());
+        let code = match runtime.contexts {
+            true => Code::INVALID_VALUE,
+            false => INVALID_CONFIGURATION,
+        };
+        return Err(code.into());
     }
     if !extra.is_null() {
         return Err(Code::INVALID_VALUE.into());
     }
-    if ordinal != current() {
-        return Err(Code::INVALID_HANDLE.into());
-    }
+    // A code object can name a kernel that nobody here knows how to run.
+    let kernel = Kernel::named(&name).ok_or(Code::NOT_SUPPORTED)?;
     let kernel = kernel.decode(&arguments.read(kernel.parameters())?)?;
     runtime.on_stream(stream, |driver, stream| {
+        if driver.device_of_stream(stream)? != ordinal {
+            return Err(Code::INVALID_HANDLE.into());
+        }
         driver.launch_kernel(kernel, stream)
     })
 }

@@ -1,6 +1,7 @@
 //! Names and texts of result codes. Only codes that this library can return have a row.
 
-use crate::abi::{Runtime, Status};
+use crate::abi::{Out, Runtime, Status};
+use softbox::{Code, Outcome};
 use std::ffi::{CStr, c_char};
 
 /// A result code: its number is the same for all vendors, its names are those of `hipError_t` and `mcError_t` without their
@@ -84,6 +85,12 @@ const ROWS: &[Row] = &[
         c"peer access is not supported between these two devices",
     ),
     row(
+        218,
+        "ErrorInvalidPtx",
+        "ErrorInvalidPtx",
+        c"a PTX JIT compilation failed",
+    ),
+    row(
         400,
         "ErrorInvalidHandle",
         "ErrorInvalidResourceHandle",
@@ -119,6 +126,12 @@ const ROWS: &[Row] = &[
         "ErrorPeerAccessNotEnabled",
         "ErrorPeerAccessNotEnabled",
         c"peer access has not been enabled",
+    ),
+    row(
+        716,
+        "ErrorMisalignedAddress",
+        "ErrorMisalignedAddress",
+        c"misaligned address",
     ),
     row(
         719,
@@ -157,6 +170,8 @@ pub(crate) enum Spelling {
     Hip,
     /// MACA's, which are those of CUDA's runtime.
     Maca,
+    /// CUDA's driver's: HIP's in capitals, a line before each word.
+    Cuda,
 }
 
 /// Bytes of a name with its NUL.
@@ -174,14 +189,28 @@ impl Names {
             let rest = match spelling {
                 Spelling::Hip => ROWS[at].hip,
                 Spelling::Maca => ROWS[at].maca,
+                Spelling::Cuda if ROWS[at].code == 719 => "ErrorLaunchFailed",
+                Spelling::Cuda => ROWS[at].hip,
             };
-            assert!(prefix.len() + rest.len() < ROOM);
-            let (first, second) = names[at].split_at_mut(prefix.len());
-            first.copy_from_slice(prefix.as_bytes());
-            second
-                .split_at_mut(rest.len())
+            let (mut to, mut from) = (prefix.len(), 0);
+            names[at]
+                .split_at_mut(to)
                 .0
-                .copy_from_slice(rest.as_bytes());
+                .copy_from_slice(prefix.as_bytes());
+            while from < rest.len() {
+                let letter = rest.as_bytes()[from];
+                if let Spelling::Cuda = spelling {
+                    if letter.is_ascii_uppercase() {
+                        names[at][to] = b'_';
+                        to += 1;
+                    }
+                    names[at][to] = letter.to_ascii_uppercase();
+                } else {
+                    names[at][to] = letter;
+                }
+                (to, from) = (to + 1, from + 1);
+            }
+            assert!(to < ROOM);
             at += 1;
         }
         Self(names)
@@ -197,6 +226,29 @@ fn of(code: Status) -> usize {
 /// The vendor's name of a code.
 pub(crate) fn name(runtime: &'static Runtime, code: Status) -> *const c_char {
     runtime.names.0[of(code)].as_ptr().cast()
+}
+
+/// The name of a code by CUDA's call, which writes it; a code that is not known has the null pointer as its name (cuda.h).
+pub(crate) fn write_name(
+    runtime: &'static Runtime,
+    code: Status,
+    to: Out<*const c_char>,
+) -> Outcome<()> {
+    let known = ROWS.iter().any(|row| row.code == code);
+    to.put(match known {
+        true => name(runtime, code),
+        false => std::ptr::null(),
+    })?;
+    known.then_some(()).ok_or(Code::INVALID_VALUE.into())
+}
+
+/// The text of a code by CUDA's call, which writes it.
+pub(crate) fn write_text(
+    _runtime: &'static Runtime,
+    code: Status,
+    to: Out<*const c_char>,
+) -> Outcome<()> {
+    to.put(text(code))
 }
 
 /// The text of a code.

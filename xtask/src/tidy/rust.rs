@@ -161,7 +161,7 @@ mod tests {
             "crates/device/src/runtime/queue/ffi.rs",
             "crates/device/src/library.rs",
             "crates/numa/src/ffi.rs",
-            "soft/cuda/src/lib.rs",
+            "soft/runtime/src/abi.rs",
         ] {
             assert_eq!(first(path, text), None, "{path}");
         }

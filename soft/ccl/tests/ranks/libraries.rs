@@ -34,7 +34,7 @@ pub(crate) const NCCL: Tested = Tested {
     device: "CommCuDevice",
     // 2.29.2: 2 x 10000 + 29 x 100 + 2.
     version: 22902,
-    driver_built: "libsoft_cuda.so",
+    driver_built: "libsoft_runtime.so",
     driver_file: "libcuda.so.1",
     driver: "cu",
     in_box: "l40x4",

@@ -4,7 +4,7 @@ use boxfile::{BoxFile, Figure, KernelFigures};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-const CHILD: &str = "SOFT_CUDA_TEST_CHILD";
+const CHILD: &str = "SOFT_CUDARC_CHILD";
 pub(crate) const BYTES: usize = 10_000_000;
 
 /// A folder with the library under its vendor's name, and a box file; removed when dropped.
@@ -18,7 +18,7 @@ impl Stage {
         let test = std::env::current_exe().expect("own path");
         let built = test
             .parent()
-            .map(|deps| deps.join("libsoft_cuda.so"))
+            .map(|deps| deps.join("libsoft_runtime.so"))
             .expect("a folder above");
         assert!(built.exists(), "{} was not built", built.display());
         std::os::unix::fs::symlink(&built, folder.join("libcuda.so.1")).expect("link");
