@@ -140,7 +140,6 @@ exports! { HIP, "hip";
     "DeviceTotalMem" => devices::total_memory(bytes: Out<usize>, device: c_int);
     "DeviceGetP2PAttribute" => devices::peer_attribute(value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int);
     "GetDevicePropertiesR0600" => properties::current(into: Out<[u8; 1472]>, device: c_int);
-    "GetDeviceProperties" => properties::old(into: Out<[u8; 792]>, device: c_int);
 }
 
 const CUDA: &Runtime = &Runtime {

@@ -26,6 +26,5 @@ mod memory;
 mod modules;
 mod names;
 mod properties;
-mod source;
 
 softbox::nodes!();
