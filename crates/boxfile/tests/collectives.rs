@@ -83,24 +83,20 @@ fn what_makes_no_sense_is_refused_with_its_key() {
         ),
         (
             refused("ranks = 2", "ranks = 3"),
-            ["collective[0].ranks = 3", "has 2 devices"],
+            ["collective[0].ranks = 3", "a device for each"],
         ),
         (
             refused("[[1024, 10], [65536, 40.0], [131072, 50.0]]", "[]"),
-            ["collective[0].points", "at least one"],
+            ["collective[0].points", "a curve has points"],
         ),
         (
             refused("65536", "1024"),
-            ["collective[0].points[1] = 1024", "ascend"],
+            ["collective[0].points", "ascend"],
         ),
-        (refused("1024", "0"), ["collective[0].points[0]", "ascend"]),
+        (refused("1024", "0"), ["collective[0].points", "ascend"]),
         (
             refused("40.0", "-1.0"),
-            ["collective[0].points[1] = -1", "0 or more"],
-        ),
-        (
-            refused("40.0", "inf"),
-            ["collective[0].points[1] = inf", "finite"],
+            ["collective[0].points", "0 or more"],
         ),
         (
             refused("value = 20.0", "value = 0.0"),
@@ -134,12 +130,7 @@ fn what_makes_no_sense_is_refused_with_its_key() {
         (
             with("[[fault]]\nkind = \"collective_hang\"\nrank = 2\nafter_calls = 0")
                 .expect_err("no such rank"),
-            ["fault[0].rank = 2", "ranks 0 to 1"],
-        ),
-        (
-            with("[[fault]]\nkind = \"collective_init_failure\"\nrank = 0\ncode = 7")
-                .expect_err("no failure"),
-            ["fault[0].code = 7", "1 to 6"],
+            ["fault[0].rank = 2", "no device for this rank"],
         ),
     ] {
         for part in parts {

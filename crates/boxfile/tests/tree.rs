@@ -229,29 +229,6 @@ fn an_amd_tree_has_the_files_of_its_driver() {
 }
 
 #[test]
-fn repairs_that_no_driver_would_tell_are_refused() {
-    let refused = |name: &str, fault: &str| {
-        let described = BoxFile::builtin(name).expect("built in");
-        let text = described.to_toml().expect("has a TOML form");
-        BoxFile::from_toml(&format!("{text}\n[[fault]]\ndevice = 0\n{fault}"), "box")
-            .map(|_| ())
-            .map_err(|error| error.to_string())
-    };
-    let rows = "kind = \"row_remaps\"\nuncorrected = 1";
-    assert_eq!(refused("l40x4", rows), Ok(()));
-    let error = refused("r9700-x16", rows).expect_err("AMD has none");
-    assert!(error.contains("NVIDIA"), "{error}");
-    let pages = "kind = \"retired_pages\"\nretired = 2";
-    assert_eq!(refused("r9700-x16", pages), Ok(()));
-    let later = format!("{pages}\nafter_readings = 3");
-    assert!(refused("r9700-x16", &later).is_err());
-    assert_eq!(refused("l40x4", &later), Ok(()));
-    let more = format!("{pages}\nafter_lost_data = 3");
-    let error = refused("l40x4", &more).expect_err("3 of 2");
-    assert!(error.contains("retired"), "{error}");
-}
-
-#[test]
 fn ports_show_access_control_and_functions_their_group() {
     let mut described = BoxFile::builtin("l40x4").expect("built in");
     described.iommu = Some(Iommu::Translated);
@@ -349,9 +326,6 @@ fn errors_of_links_are_shown_at_0_and_counted_where_the_box_says_so() {
         Some("TOTAL_ERR_NONFATAL 0\n")
     );
     assert_eq!(counted("fatal").as_deref(), Some("TOTAL_ERR_FATAL 2\n"));
-    described.fault = vec![fault("0000:ff:00.0", 1)];
-    let refused = described.validate("test").expect_err("no such function");
-    assert!(refused.to_string().contains("0000:ff:00.0"), "{refused}");
     let (guest, folder) = tree("rtxpro6000-mig");
     sysfs::show_link_errors(&guest, &folder.0).expect("written");
     let address = &guest.device[0].address;
