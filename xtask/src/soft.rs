@@ -81,12 +81,6 @@ pub(crate) const LIBRARIES: &[Library] = &[
         target: "shim_rccl",
         names: &["librccl.so.1"],
     },
-    Library {
-        folder: SHIM,
-        package: "shim-mccl",
-        target: "shim_mccl",
-        names: &["libmccl.so"],
-    },
 ];
 
 /// Builds the libraries of one folder and puts them into that folder of the target folder.

@@ -70,7 +70,6 @@ const CRATES: &[(&str, Place)] = &[
     ("shimcore", ShimCore),
     ("shim-nccl", Shim),
     ("shim-rccl", Shim),
-    ("shim-mccl", Shim),
     ("xtask", Builder),
 ];
 

@@ -89,10 +89,7 @@ fn what_makes_no_sense_is_refused_with_its_key() {
             refused("[[1024, 10], [65536, 40.0], [131072, 50.0]]", "[]"),
             ["collective[0].points", "a curve has points"],
         ),
-        (
-            refused("65536", "1024"),
-            ["collective[0].points", "ascend"],
-        ),
+        (refused("65536", "1024"), ["collective[0].points", "ascend"]),
         (refused("1024", "0"), ["collective[0].points", "ascend"]),
         (
             refused("40.0", "-1.0"),

@@ -2,11 +2,11 @@
 
 use crate::config::Config;
 use crate::driver::Driver;
-use crate::exports::Frame;
-use crate::forward::Delayed;
+use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
 use crate::spin;
+use crate::table::Delayed;
 use std::time::{Duration, Instant};
 
 /// Counts a call and delays it.
@@ -20,7 +20,7 @@ pub(crate) fn before(real: &Real, delayed: Delayed, frame: &Frame) -> Result<(),
         return Ok(());
     }
     let stream = frame.argument(delayed.stream_at);
-    let driver = Driver::get(real);
+    let driver = Driver::get(real.library.driver, real.handle);
     let is_capturing = driver.is_some_and(|driver| driver.is_capturing(stream));
     if config.delay_us > 0.0 {
         match driver {
@@ -34,7 +34,7 @@ pub(crate) fn before(real: &Real, delayed: Delayed, frame: &Frame) -> Result<(),
             }
         }
     }
-    log::delay(real, is_capturing);
+    log::delay(&real.file, real.version, is_capturing);
     Ok(())
 }
 

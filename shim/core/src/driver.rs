@@ -1,13 +1,10 @@
 //! The GPU drivers: which functions put a kernel into a stream, and how a driver gets code.
 //!
-//! CUDA's driver API and HIP have the same functions with the same parameters here (cuda.h, hip_runtime_api.h); MACA's have HIP's
-//! shape, but nothing is known that compiles a kernel for it.
+//! CUDA's driver API and HIP have the same functions with the same parameters here (cuda.h, hip_runtime_api.h).
 
 mod compile;
 
-use crate::forward::function;
-use crate::loader::Handle;
-use crate::real::Real;
+use crate::loader::{Handle, function};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -70,8 +67,6 @@ enum Code {
     Ptx(&'static CStr),
     /// What its compiler makes of this source.
     Source(&'static CStr),
-    /// Nothing: why not.
-    Unknown(&'static str),
 }
 
 /// The kernel's name in its code.
@@ -137,26 +132,6 @@ pub(crate) const HIP: Table = Table {
     ))),
 };
 
-/// MetaX's runtime.
-pub(crate) const MACA: Table = Table {
-    interface: "MACA",
-    files: &[c"libmcruntime.so"],
-    names: Names {
-        place: c"mcGetDevice",
-        load: c"mcModuleLoadData",
-        find: c"mcModuleGetFunction",
-        launch: c"mcModuleLaunchKernel",
-        open_stream: c"mcStreamCreateWithFlags",
-        open_event: c"mcEventCreateWithFlags",
-        record: c"mcEventRecord",
-        elapsed: c"mcEventElapsedTime",
-        synchronize: c"mcStreamSynchronize",
-        capturing: c"mcStreamIsCapturing",
-        exchange: c"mcThreadExchangeStreamCaptureMode",
-    },
-    code: Code::Unknown("no compiler of kernels for MACA is known here"),
-};
-
 /// A driver that is in this process.
 pub(crate) struct Driver {
     table: &'static Table,
@@ -165,15 +140,14 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// The driver that the real library works with; `None` where none is in the process, hence no GPU's stream.
-    pub(crate) fn get(real: &Real) -> Option<&'static Self> {
+    pub(crate) fn get(table: &'static Table, real: Handle) -> Option<&'static Self> {
         static DRIVER: OnceLock<Driver> = OnceLock::new();
         if let Some(driver) = DRIVER.get() {
             return Some(driver);
         }
-        let table = real.library.driver;
         // A library that is linked with its driver leads to it, whatever its file's name.
         let loaded = table.files.iter().filter_map(|name| Handle::loaded(name));
-        let handle = std::iter::once(real.handle)
+        let handle = std::iter::once(real)
             .chain(loaded)
             .find(|handle| handle.symbol(table.names.launch).is_some())?;
         Some(DRIVER.get_or_init(|| Self { table, handle }))
@@ -215,7 +189,6 @@ impl Driver {
                 compiled = compile::compile(self, source)?;
                 compiled.as_ptr().cast()
             }
-            Code::Unknown(why) => return Err((*why).to_owned()),
         };
         let load = self.find::<Load>(names.load)?;
         let find = self.find::<Find>(names.find)?;

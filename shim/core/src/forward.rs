@@ -2,13 +2,12 @@
 //! in `exports`.
 
 use crate::delay;
-use crate::exports::Frame;
+use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
-use crate::table::{Library, Operation};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use crate::table::{Delayed, Library};
+use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What a call answers that the real library does not take, by what its C function returns.
@@ -26,15 +25,6 @@ pub enum Answer {
     Mark,
     /// As `Mark`, a floating-point number.
     MarkNumber,
-}
-
-/// A call that may be delayed.
-#[derive(Debug, Clone, Copy)]
-pub struct Delayed {
-    /// What it is.
-    pub operation: Operation,
-    /// The number, from 0, of the argument that is its stream. All before it are pointers or integers.
-    pub stream_at: usize,
 }
 
 /// One exported function.
@@ -168,14 +158,4 @@ pub(crate) extern "C" fn enter(entry: &'static Entry, frame: Frame) -> usize {
         log::refuse("the delay shim panicked");
         entry.instead()
     })
-}
-
-/// An address as a function's type.
-///
-/// # Safety
-/// `F` is the type of a pointer to the function at this address.
-pub(crate) unsafe fn function<F: Copy>(address: NonNull<c_void>) -> F {
-    const { assert!(size_of::<F>() == size_of::<usize>()) };
-    // SAFETY: of the same size; the caller promises the type.
-    unsafe { std::mem::transmute_copy(&address) }
 }

@@ -2,7 +2,7 @@
 //! before chosen ones: what a server loses to each all-reduce is then seen as a slope, without another link.
 //!
 //! Engines look functions up on the handle of a library that they loaded, so interposing a symbol does not reach them: the shim is
-//! that library, with its name. Three libraries are made of this: `shim/nccl`, `shim/rccl` and `shim/mccl`. It is reported by variables,
+//! that library, with its name. Two libraries are made of this: `shim/nccl` and `shim/rccl`. It is reported by variables,
 //! which are read once:
 //!
 //! - `TPLENS_DELAY_US`: microseconds that each delayed call adds to its stream; nothing or 0 adds nothing.
@@ -25,9 +25,9 @@
 mod config;
 mod delay;
 mod driver;
-mod exported;
 mod exports;
 mod forward;
+mod frame;
 mod loader;
 mod log;
 mod names;
@@ -36,5 +36,5 @@ mod spin;
 mod table;
 
 pub use exports::slow;
-pub use forward::{Answer, Delayed, Entry};
-pub use table::{Library, MCCL, NCCL, Operation, RCCL};
+pub use forward::{Answer, Entry};
+pub use table::{Delayed, Library, NCCL, Operation, RCCL};

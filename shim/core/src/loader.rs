@@ -63,3 +63,13 @@ pub(crate) fn file_of(address: NonNull<c_void>) -> Option<String> {
     let name = unsafe { CStr::from_ptr(found.dli_fname) };
     Some(name.to_string_lossy().into_owned())
 }
+
+/// An address as a function's type.
+///
+/// # Safety
+/// `F` is the type of a pointer to the function at this address.
+pub(crate) unsafe fn function<F: Copy>(address: NonNull<c_void>) -> F {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    // SAFETY: of the same size; the caller promises the type.
+    unsafe { std::mem::transmute_copy(&address) }
+}

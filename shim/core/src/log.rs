@@ -5,8 +5,7 @@
 //! none at their end. A graph's replays are no calls: `calls_captured` tells how many delays are in graphs.
 
 use crate::config::{Config, path};
-use crate::real::Real;
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_int};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -112,12 +111,12 @@ pub(crate) fn pass() {
 }
 
 /// Counts a delayed call, and writes a line where it is time.
-pub(crate) fn delay(real: &Real, is_captured: bool) {
+pub(crate) fn delay(file: &str, version: Option<c_int>, is_captured: bool) {
     let mut state = state();
     state.calls += 1;
     state.captured += u64::from(is_captured);
     if state.calls == 1 {
-        let facts = facts(real);
+        let facts = facts(file, version);
         if REAL.set(Box::leak(facts.into_boxed_str())).is_ok() {
             // SAFETY: atexit(3) of a function that lives as long as the library, whose end the C runtime ties it to.
             let _ = unsafe { libc::atexit(at_exit) };
@@ -140,11 +139,9 @@ extern "C" fn at_exit() {
 }
 
 /// What does not change, as fields of JSON.
-fn facts(real: &Real) -> String {
-    let mut text = format!("\"library\":{}", quoted(&real.file));
-    let version = real
-        .version
-        .map_or("null".to_owned(), |number| number.to_string());
+fn facts(file: &str, version: Option<c_int>) -> String {
+    let mut text = format!("\"library\":{}", quoted(file));
+    let version = version.map_or("null".to_owned(), |number| number.to_string());
     let _ = write!(text, ",\"version\":{version}");
     if let Ok(config) = Config::get() {
         let words = crate::table::Operation::WORDS.iter();
@@ -159,8 +156,6 @@ fn facts(real: &Real) -> String {
             asked.join(",")
         );
     }
-    let unknown: Vec<String> = real.unknown.iter().map(|name| quoted(name)).collect();
-    let _ = write!(text, ",\"not_forwarded\":[{}]", unknown.join(","));
     text
 }
 

@@ -2,8 +2,7 @@
 //!
 //! `nccl` has what `nm -D --defined-only` shows of the libnccl.so.2 in the wheels nvidia-nccl-cu12 2.21.5, 2.28.9, 2.29.3 and
 //! 2.32.3 and nvidia-nccl-cu13 2.29.7; the last of the first has all of the others. `rccl` adds those of RCCL's rccl.h and
-//! api_trace.h that NCCL lacks, `mccl` the one by which this project tells MetaX's library. A library that exports more is said on
-//! standard error and in the log (`unknown`). A row is a name without its prefix, what is answered where the library lacks it, and,
+//! api_trace.h that NCCL lacks. A row is a name without its prefix, what is answered where the library lacks it, and,
 //! where it can be delayed, its operation and the number of the argument, from 0, that is the stream (nccl.h).
 
 /// Hands the list to a macro, with what else is given.
@@ -118,16 +117,20 @@ macro_rules! names {
             "AllToAllv" => Result;
         }
     };
-    (mccl $with:ident! { $($given:tt)* }) => {
-        $crate::$with! { $($given)*;
-            "CommMcDevice" => Result;
-        }
-    };
     (msccl $with:ident! { $($given:tt)* }) => {
         $crate::$with! { $($given)*;
             "LoadAlgo" => Result;
             "RunAlgo" => Result;
             "UnloadAlgo" => Result;
         }
+    };
+}
+
+/// The names of rows.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! list {
+    (; $($name:literal => $answer:ident $(, $operation:ident at $stream_at:literal)?;)+) => {
+        &[$($name),+]
     };
 }

@@ -1,10 +1,7 @@
 //! The library that the shim stands before: finding it, and its version.
 
 use crate::config::path;
-use crate::exported;
-use crate::forward::function;
-use crate::loader::{Handle, file_of};
-use crate::log;
+use crate::loader::{Handle, file_of, function};
 use crate::table::Library;
 use std::env;
 use std::ffi::c_int;
@@ -34,8 +31,6 @@ pub(crate) struct Real {
     pub(crate) file: String,
     /// As it codes it; `None` where it does not say.
     pub(crate) version: Option<c_int>,
-    /// Functions that it exports and the shim does not.
-    pub(crate) unknown: Vec<String>,
 }
 
 impl Real {
@@ -81,20 +76,11 @@ impl Real {
         let mut number = 0;
         // SAFETY: writes one int.
         let code = unsafe { call(&raw mut number) };
-        let unknown = exported::unknown(Path::new(&file), library);
-        if !unknown.is_empty() {
-            log::say(&format!(
-                "{file} exports {} functions that the shim does not forward: {}",
-                unknown.len(),
-                unknown.join(", ")
-            ));
-        }
         Ok(Self {
             library,
             handle,
             file,
             version: (code == 0).then_some(number),
-            unknown,
         })
     }
 }

@@ -1,13 +1,11 @@
 //! What differs between the libraries, one row each.
 
-use crate::driver::{CUDA, HIP, MACA, Table};
+use crate::driver::{CUDA, HIP, Table};
 use std::ffi::CStr;
 
 /// A library of collectives that a shim stands before.
 #[derive(Debug)]
 pub struct Library {
-    /// What its functions begin with.
-    pub(crate) prefix: &'static str,
     /// The function that tells its version, by which a library is known to be one.
     pub(crate) version: &'static CStr,
     /// Names for the loader to find, in this order.
@@ -20,7 +18,6 @@ pub struct Library {
 
 /// NVIDIA's.
 pub static NCCL: Library = Library {
-    prefix: "nccl",
     version: c"ncclGetVersion",
     files: &["libnccl.so.2", "libnccl.so"],
     packages: &["nvidia/nccl/lib"],
@@ -29,20 +26,10 @@ pub static NCCL: Library = Library {
 
 /// AMD's, whose functions have NVIDIA's names.
 pub static RCCL: Library = Library {
-    prefix: "nccl",
     version: c"ncclGetVersion",
     files: &["librccl.so.1", "librccl.so"],
     packages: &["torch/lib"],
     driver: &HIP,
-};
-
-/// MetaX's.
-pub static MCCL: Library = Library {
-    prefix: "mccl",
-    version: c"mcclGetVersion",
-    files: &["libmccl.so"],
-    packages: &[],
-    driver: &MACA,
 };
 
 /// An operation that can be delayed.
@@ -63,4 +50,13 @@ impl Operation {
         ("all_gather", Self::AllGather),
         ("reduce_scatter", Self::ReduceScatter),
     ];
+}
+
+/// A call that may be delayed.
+#[derive(Debug, Clone, Copy)]
+pub struct Delayed {
+    /// What it is.
+    pub operation: Operation,
+    /// The number, from 0, of the argument that is its stream. All before it are pointers or integers.
+    pub stream_at: usize,
 }

@@ -117,7 +117,7 @@ impl Compiler {
             format!("the compiler of kernels has no {name}")
         })?;
         // SAFETY: the aliases above are the types that hiprtc.h declares for the names asked for here.
-        Ok(unsafe { crate::forward::function::<F>(found) })
+        Ok(unsafe { crate::loader::function::<F>(found) })
     }
 }
 

@@ -1,7 +1,0 @@
-//! Gives the library the name by which the loader knows the one that it stands before. It builds nothing.
-#![forbid(unsafe_code)]
-
-fn main() {
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmccl.so");
-    println!("cargo::rerun-if-changed=build.rs");
-}
