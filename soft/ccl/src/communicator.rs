@@ -110,7 +110,7 @@ impl Communicator {
             aborted: AtomicBool::new(false),
             progress: Mutex::default(),
         };
-        log::joined(&communicator, handle, &communicator.choice);
+        log::joined(&communicator.member(), handle, &communicator.choice);
         registry().insert(handle, Arc::new(communicator));
         Ok(Handle::at(handle))
     }
@@ -137,7 +137,7 @@ impl Communicator {
             .choice
             .plan((self.library, self.described), kind, self.ranks, bytes)?;
         if self.rank == 0 {
-            log::tuned(self, kind, bytes, plan.protocol);
+            log::tuned(&self.member(), kind, bytes, plan.protocol);
         }
         plans.insert((kind as u8, bytes), plan);
         Ok(plan)
@@ -180,9 +180,14 @@ impl Communicator {
         })
     }
 
-    /// A number that is the same on every rank, and another for every communicator.
-    pub(crate) fn token(&self) -> u64 {
-        self.segment.token()
+    fn member(&self) -> log::Member {
+        log::Member {
+            library: self.library,
+            ranks: self.ranks,
+            rank: self.rank,
+            device: self.device,
+            token: self.segment.token(),
+        }
     }
 
     pub(crate) fn is_aborted(&self) -> bool {

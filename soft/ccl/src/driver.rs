@@ -3,6 +3,7 @@
 
 use crate::Library;
 use crate::abi::{Handle, Outcome, Refusal, Status, refuse};
+use crate::table::ErrorText;
 use softbox::ForeignCall;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -15,27 +16,6 @@ type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
 pub(crate) const INVALID_VALUE: c_int = 1;
-
-/// Where a vendor's driver is, and the names of its functions.
-#[derive(Debug)]
-pub(crate) struct Names {
-    /// The names under which programs load it.
-    pub(crate) files: &'static [&'static CStr],
-    /// What stands before "failure" in words about it.
-    pub(crate) word: &'static str,
-    /// Writes the ordinal of the calling thread's device.
-    pub(crate) get_device: &'static CStr,
-    /// Writes the PCI address of an ordinal.
-    pub(crate) get_bus_id: &'static CStr,
-    pub(crate) error_text: ErrorText,
-}
-
-/// The function that tells the text of an error code: CUDA's driver API writes it, the runtimes answer it.
-#[derive(Debug)]
-pub(crate) enum ErrorText {
-    Written(&'static CStr),
-    Answered(&'static CStr),
-}
 
 enum TextOf {
     Write(WriteErrorText),

@@ -5,9 +5,9 @@
 #![expect(unsafe_code, reason = "asks for the number of the calling thread")]
 
 use crate::choice::{Choice, variable, word};
-use crate::communicator::Communicator;
 use crate::table::{Ends, Library};
 use boxfile::{CollectiveKind, Protocol, Transport};
+use std::ffi::c_int;
 use std::fs::File;
 use std::io::{Write, stdout};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -67,8 +67,19 @@ pub(crate) fn name_of(kind: CollectiveKind) -> &'static str {
     }
 }
 
+/// The rank of a communicator that a line is of.
+pub(crate) struct Member {
+    pub(crate) library: &'static Library,
+    pub(crate) ranks: usize,
+    pub(crate) rank: usize,
+    /// The ordinal of its device.
+    pub(crate) device: c_int,
+    /// The communicator's number, the same on every rank.
+    pub(crate) token: u64,
+}
+
 /// Writes what a rank says when it has joined.
-pub(crate) fn joined(own: &Communicator, handle: usize, choice: &Choice) {
+pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
     let Some(written) = written(own.library) else {
         return;
     };
@@ -117,7 +128,7 @@ pub(crate) fn joined(own: &Communicator, handle: usize, choice: &Choice) {
             "comm {handle:#x} rank {rank} nranks {ranks} cudaDev {device} nvmlDev {} busId {:x} commId {:#x} - Init COMPLETE",
             choice.devices.get(rank).copied().unwrap_or(rank),
             choice.buses[rank],
-            own.token(),
+            own.token,
         ),
     ));
     for (subsystems, line) in lines {
@@ -126,7 +137,7 @@ pub(crate) fn joined(own: &Communicator, handle: usize, choice: &Choice) {
 }
 
 /// Writes what a call of a new size runs in.
-pub(crate) fn tuned(own: &Communicator, kind: CollectiveKind, bytes: usize, protocol: Protocol) {
+pub(crate) fn tuned(own: &Member, kind: CollectiveKind, bytes: usize, protocol: Protocol) {
     if let Some(written) = written(own.library) {
         let line = format!(
             "{}: {bytes} Bytes -> Algo RING proto {} channel{{Lo..Hi}}={{0..{}}}",
@@ -207,7 +218,7 @@ fn subsystems(list: Option<&str>) -> u32 {
 
 impl Written {
     /// Writes a line where one of its subsystems is asked for.
-    fn write(&self, own: &Communicator, subsystems: u32, line: &str) {
+    fn write(&self, own: &Member, subsystems: u32, line: &str) {
         if self.subsystems & subsystems == 0 {
             return;
         }

@@ -1,6 +1,5 @@
 //! What differs from library to library: one row each.
 
-use crate::driver::{ErrorText, Names};
 use boxfile::CollectiveLibrary;
 use std::ffi::{CStr, c_int};
 
@@ -25,6 +24,27 @@ pub struct Library {
     pub(crate) driver: Names,
     /// The words of its log.
     pub(crate) log: Log,
+}
+
+/// Where a vendor's driver is, and the names of its functions.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// The names under which programs load it.
+    pub(crate) files: &'static [&'static CStr],
+    /// What stands before "failure" in words about it.
+    pub(crate) word: &'static str,
+    /// Writes the ordinal of the calling thread's device.
+    pub(crate) get_device: &'static CStr,
+    /// Writes the PCI address of an ordinal.
+    pub(crate) get_bus_id: &'static CStr,
+    pub(crate) error_text: ErrorText,
+}
+
+/// The function that tells the text of an error code: CUDA's driver API writes it, the runtimes answer it.
+#[derive(Debug)]
+pub(crate) enum ErrorText {
+    Written(&'static CStr),
+    Answered(&'static CStr),
 }
 
 /// How a library writes its log.

@@ -1,7 +1,8 @@
 //! Calls on primary contexts, which CUDA's driver has and runtimes hide: the current one of a thread, and peers by their contexts.
 
-use crate::abi::{Address, Handle, Out, Runtime, ordinal, set_current};
+use crate::abi::{Address, Handle, Out, ordinal, set_current};
 use crate::copies;
+use crate::vendor::Runtime;
 use softbox::{Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
 

@@ -1,6 +1,7 @@
 //! Calls on asynchronous copies and fills. Strided and array copies do not exist here.
 
-use crate::abi::{Address, Handle, Runtime, ordinal};
+use crate::abi::{Address, Handle, ordinal};
+use crate::vendor::Runtime;
 use softbox::{Code, Outcome};
 use std::ffi::{c_int, c_uint};
 

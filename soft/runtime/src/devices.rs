@@ -1,12 +1,10 @@
 //! Calls on the runtime itself and on devices: initialisation, versions, names, attributes and peer access.
 
-use crate::abi::{Out, OutText, Runtime, Text, ordinal, set_current};
+use crate::abi::{Out, OutText, Text, ordinal, set_current};
+use crate::vendor::{Attribute, Runtime};
 use boxfile::Device;
 use softbox::{Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
-
-/// What a device says of an attribute; nothing where the box does not know it.
-pub(crate) type Attribute = fn(&Device) -> Option<c_int>;
 
 /// Attributes by their numbers in hip_runtime_api.h of HIP 6 and 7, enum `hipDeviceAttribute_t`.
 pub(crate) const HIP_ATTRIBUTES: &[(c_uint, Attribute)] = &[

@@ -1,6 +1,7 @@
 //! Calls on streams and events. Priorities and callbacks do not exist here; capture is in `graphs`.
 
-use crate::abi::{Handle, Out, Runtime};
+use crate::abi::{Handle, Out};
+use crate::vendor::Runtime;
 use softbox::{Code, Outcome};
 use std::ffi::c_uint;
 

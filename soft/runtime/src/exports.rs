@@ -5,10 +5,11 @@
 #![expect(unsafe_code, reason = "exports C functions under their vendors' names")]
 
 use crate::abi::{
-    Address, Arguments, Handle, Image, Out, OutText, Runtime, Status, Text, call, take_last_error,
+    Address, Arguments, Handle, Image, Out, OutText, Status, Text, call, take_last_error,
 };
 use crate::names::{self, Names, Spelling};
-use crate::{contexts, copies, devices, events, graphs, memory, modules, properties};
+use crate::vendor::Runtime;
+use crate::{contexts, copies, devices, errors, events, graphs, memory, modules, properties};
 use boxfile::Vendor;
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulonglong};
 use std::sync::LazyLock;
@@ -34,7 +35,7 @@ macro_rules! runtime {
         const _: () = {
             #[unsafe(export_name = concat!($prefix, "GetErrorName"))]
             extern "C" fn error_name(code: Status) -> *const c_char {
-                names::name($runtime, code)
+                $runtime.names.name(code)
             }
 
             #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
@@ -154,8 +155,8 @@ const CUDA: &Runtime = &Runtime {
 // Signatures are those of cuda.h, whose addresses of memory are numbers as wide as a pointer.
 exports! { CUDA, "cu";
     "Init" => devices::init(flags: c_uint);
-    "GetErrorName" => names::write_name(code: Status, to: Out<*const c_char>);
-    "GetErrorString" => names::write_text(code: Status, to: Out<*const c_char>);
+    "GetErrorName" => errors::name(code: Status, to: Out<*const c_char>);
+    "GetErrorString" => errors::text(code: Status, to: Out<*const c_char>);
     "DriverGetVersion" => devices::version(version: Out<c_int>);
     "DeviceGetCount" => devices::count(count: Out<c_int>);
     "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);

@@ -1,6 +1,7 @@
 //! Calls on graphs: capturing a stream, and launching what was captured. Nodes cannot be made or changed by hand.
 
-use crate::abi::{Handle, Out, OutText, Runtime};
+use crate::abi::{Handle, Out, OutText};
+use crate::vendor::Runtime;
 use softbox::{CaptureState, Code, Outcome};
 use std::ffi::{c_int, c_uint, c_ulonglong};
 

@@ -18,6 +18,7 @@ mod compiler;
 mod contexts;
 mod copies;
 mod devices;
+mod errors;
 mod events;
 mod exports;
 mod foreign;
@@ -26,5 +27,6 @@ mod memory;
 mod modules;
 mod names;
 mod properties;
+mod vendor;
 
 softbox::nodes!();

@@ -1,6 +1,7 @@
 //! Calls on device memory, and on pinned host memory. Managed memory and pools do not exist here.
 
-use crate::abi::{Address, Out, Runtime};
+use crate::abi::{Address, Out};
+use crate::vendor::Runtime;
 use softbox::{Code, Outcome};
 use std::collections::BTreeSet;
 use std::ffi::c_uint;

@@ -1,9 +1,10 @@
 //! Calls on modules and kernels. A module is code that `compiler` made, or PTX text; a kernel is run by what its name says it does.
 
-use crate::abi::{Arguments, Handle, Image, Out, Runtime, Text};
+use crate::abi::{Arguments, Handle, Image, Out, Text};
 use crate::compiler::CodeObject;
 use crate::devices::described;
 use crate::properties::architecture;
+use crate::vendor::Runtime;
 use softbox::{Code, Kernel, Outcome};
 use std::collections::BTreeMap;
 use std::ffi::c_uint;

@@ -1,7 +1,6 @@
 //! Names and texts of result codes. Only codes that this library can return have a row.
 
-use crate::abi::{Out, Runtime, Status};
-use softbox::{Code, Outcome};
+use crate::abi::Status;
 use std::ffi::{CStr, c_char};
 
 /// A result code: its number is the same for all vendors, its names are those of `hipError_t` and `mcError_t` without their
@@ -223,32 +222,16 @@ fn of(code: Status) -> usize {
     row.unwrap_or(ROWS.len() - 1)
 }
 
-/// The vendor's name of a code.
-pub(crate) fn name(runtime: &'static Runtime, code: Status) -> *const c_char {
-    runtime.names.0[of(code)].as_ptr().cast()
+impl Names {
+    /// The vendor's name of a code.
+    pub(crate) fn name(&self, code: Status) -> *const c_char {
+        self.0[of(code)].as_ptr().cast()
+    }
 }
 
-/// The name of a code by CUDA's call, which writes it; a code that is not known has the null pointer as its name (cuda.h).
-pub(crate) fn write_name(
-    runtime: &'static Runtime,
-    code: Status,
-    to: Out<*const c_char>,
-) -> Outcome<()> {
-    let known = ROWS.iter().any(|row| row.code == code);
-    to.put(match known {
-        true => name(runtime, code),
-        false => std::ptr::null(),
-    })?;
-    known.then_some(()).ok_or(Code::INVALID_VALUE.into())
-}
-
-/// The text of a code by CUDA's call, which writes it.
-pub(crate) fn write_text(
-    _runtime: &'static Runtime,
-    code: Status,
-    to: Out<*const c_char>,
-) -> Outcome<()> {
-    to.put(text(code))
+/// Whether a code has a row.
+pub(crate) fn is_known(code: Status) -> bool {
+    ROWS.iter().any(|row| row.code == code)
 }
 
 /// The text of a code.

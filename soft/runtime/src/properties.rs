@@ -1,7 +1,8 @@
 //! HIP's structure of a device's properties, in the layout of HIP 6 and 7. Offsets were compiled from the headers.
 
-use crate::abi::{Out, Runtime, ordinal};
+use crate::abi::{Out, ordinal};
 use crate::devices::{WARP, described, is_large_bar, letters_of, pci_part};
+use crate::vendor::Runtime;
 use softbox::Outcome;
 use std::ffi::c_int;
 
