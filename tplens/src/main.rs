@@ -36,6 +36,22 @@ fn run(words: &[OsString]) -> u8 {
     {
         return outputs::print(&format!("{page}\n"));
     }
+    if let [_, help, word] = words
+        && help == "help"
+        && word != "help"
+        && cli::line().find_subcommand(word).is_none()
+    {
+        let word = word.to_string_lossy();
+        let near = view::codes::all().map(|(code, _)| code);
+        let near: Vec<&str> = near.filter(|code| code.contains(&*word)).take(9).collect();
+        let next = match near[..] {
+            [] => "tplens --help lists the commands".to_owned(),
+            _ => format!("codes with it: {}", near.join(", ")),
+        };
+        let word = record::control::shortened(&word);
+        say!("error: no command, code or word is called `{word}`; {next}");
+        return exit::USAGE;
+    }
     let matches = match command_line::parse(cli::line(), words) {
         Ok(matches) => matches,
         Err(code) => return code,

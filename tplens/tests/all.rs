@@ -76,6 +76,11 @@ fn a_code_has_its_page_and_a_shell_its_completions() {
         assert_eq!(output.status.code(), Some(0));
         assert!(output.stdout.len() > 100);
     }
+    let near = ran("tplens", &["help", "busy"]);
+    assert_eq!(near.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&near.stderr).contains("codes with it: client-busy, device-busy")
+    );
 }
 
 #[test]
