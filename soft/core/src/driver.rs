@@ -3,12 +3,11 @@
 //! are the simulated libraries' matter.
 
 use crate::faults::FaultBook;
-use crate::graphs::{Capture, Node};
 use crate::memory::Memory;
 use crate::noise::NoiseSource;
 use crate::pending::Pending;
 use crate::routes::Routes;
-use crate::transfers::Patience;
+use crate::work::{Capture, Node, Patience};
 use crate::{Code, Failure, Ordinal, Outcome, Simulation, Step};
 use boxfile::{BoxFile, Link, sysfs};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -1,27 +1,9 @@
 //! The simulated driver's calls on graphs: capturing one stream, and launching what was captured. Forks, joins, child graphs and
 //! changes of a graph do not exist here.
 
-use crate::kernels::Kernel;
-use crate::transfers::{Copy, Fill};
-use crate::{Code, Foreign, Outcome, SoftDriver};
+use crate::work::{Capture, Node};
+use crate::{Code, Outcome, SoftDriver};
 use std::sync::Arc;
-
-/// One captured operation.
-#[derive(Clone)]
-pub(crate) enum Node {
-    Copy(Copy),
-    Fill(Fill),
-    Kernel(Kernel),
-    Foreign(Foreign),
-}
-
-/// A capture under way.
-#[derive(Default)]
-pub(crate) struct Capture {
-    nodes: Vec<Node>,
-    /// A call was made that a capture cannot take.
-    spoiled: bool,
-}
 
 /// Whether a stream captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,21 +1,12 @@
 //! The simulated driver's calls on kernels: what a device reaches with them, how long they take, and when gates open.
 
 use crate::faults::{CopyKind, Due};
-use crate::graphs::Node;
 use crate::memory::HostMemory;
-use crate::transfers::{Copy, Transfer};
+use crate::work::{Copy, Gate, Node, Transfer};
 use crate::{Code, Flow, Kernel, Outcome, SoftDriver, Step};
 
 /// Operations of a round of an item: 256 multiply-adds, each counted as two.
 const BURN_OPERATIONS: f64 = 512.0;
-
-/// A gate that was issued.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Gate {
-    flag: u64,
-    pub(crate) answer: u64,
-    pub(crate) opened: bool,
-}
 
 /// Where memory is, as a device sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What is to happen to bytes when operations end, by operation.
 
-use crate::transfers::Transfer;
+use crate::work::Transfer;
 use std::collections::VecDeque;
 
 /// Transfers of operations that were issued and whose bytes were not moved.

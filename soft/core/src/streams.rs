@@ -1,6 +1,6 @@
 //! The simulated driver's calls on streams and events.
 
-use crate::transfers::Patience;
+use crate::work::Patience;
 use crate::{Code, EventTime, Outcome, SoftDriver, Step};
 
 impl SoftDriver {

@@ -1,64 +1,9 @@
 //! The simulated driver's calls on copies and fills, and the moving of bytes when an operation has ended.
 
 use crate::faults::{CopyKind, Damage};
-use crate::graphs::Node;
-use crate::launches::Gate;
-use crate::memory::{HostAddress, HostMemory, Place};
-use crate::{Code, Flow, Foreign, Kernel, Outcome, SoftDriver};
-
-/// A copy, checked when it was asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Copy {
-    to: Place,
-    from: Place,
-    bytes: usize,
-    /// What its host memory was, if it has any.
-    host: Option<HostMemory>,
-}
-
-impl Copy {
-    /// Whether the call that asks for it returns before it has ended.
-    fn is_asynchronous(self) -> bool {
-        self.host != Some(HostMemory::Pageable)
-    }
-
-    /// Between places that were checked.
-    pub(crate) fn between(to: Place, from: Place, bytes: usize) -> Self {
-        Self {
-            to,
-            from,
-            bytes,
-            host: None,
-        }
-    }
-}
-
-/// A fill with a pattern of `width` bytes, checked when it was asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Fill {
-    pub(crate) to: u64,
-    pub(crate) bytes: usize,
-    pattern: [u8; 4],
-    width: usize,
-}
-
-/// What happens to bytes when an operation ends.
-pub(crate) enum Transfer {
-    Copy(Copy, Option<Damage>),
-    Fill(Fill),
-    /// What a kernel does to words, with its device, and whether it goes wrong.
-    Words(Kernel, usize, bool),
-    Gate(Gate),
-    /// Work of another library, with its number for this execution.
-    Foreign(Foreign, u64),
-}
-
-/// Whether moving bytes may really wait a little for another process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    None,
-    Short,
-}
+use crate::memory::{HostAddress, Place};
+use crate::work::{Copy, Fill, Node, Patience, Transfer};
+use crate::{Code, Flow, Outcome, SoftDriver};
 
 impl SoftDriver {
     /// Copies host to device; returns at the copy's end from pageable memory, at once from other memory.

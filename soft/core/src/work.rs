@@ -1,0 +1,118 @@
+//! What a stream is given to do: copies, fills, kernels, gates and the work of other libraries, captured or under way.
+
+use std::sync::Arc;
+
+use crate::Kernel;
+use crate::faults::Damage;
+use crate::memory::{HostMemory, Place};
+
+/// What the driver asks of another library's work. Called with the driver locked: it must not call the driver.
+pub trait ForeignWork: Send + Sync {
+    /// Begins one execution, when it is issued or a graph that holds it is launched.
+    fn issue(&self, captured: bool) -> Issued;
+
+    /// Moves the bytes of the execution of this number, whose time is over; `false` where another process is not that far yet,
+    /// for which it may wait some milliseconds if `wait`. Executions of one chain come here in the order in which they were issued.
+    fn finish(&self, ticket: u64, wait: bool) -> bool;
+}
+
+/// One execution that began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Issued {
+    /// Its number, for [`ForeignWork::finish`].
+    pub ticket: u64,
+    /// Its virtual time in nanoseconds.
+    pub ns: f64,
+}
+
+/// Work of another library with the device memory that it reads and writes, each as address and bytes.
+#[derive(Clone)]
+pub struct Foreign {
+    /// What it is.
+    pub work: Arc<dyn ForeignWork>,
+    /// What it reads.
+    pub from: (u64, usize),
+    /// What it writes.
+    pub to: (u64, usize),
+    /// Works of one chain run one after another, also in different streams.
+    pub chain: u64,
+}
+
+/// One captured operation.
+#[derive(Clone)]
+pub(crate) enum Node {
+    Copy(Copy),
+    Fill(Fill),
+    Kernel(Kernel),
+    Foreign(Foreign),
+}
+
+/// A capture under way.
+#[derive(Default)]
+pub(crate) struct Capture {
+    pub(crate) nodes: Vec<Node>,
+    /// A call was made that a capture cannot take.
+    pub(crate) spoiled: bool,
+}
+
+/// A gate that was issued.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gate {
+    pub(crate) flag: u64,
+    pub(crate) answer: u64,
+    pub(crate) opened: bool,
+}
+
+/// A copy, checked when it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copy {
+    pub(crate) to: Place,
+    pub(crate) from: Place,
+    pub(crate) bytes: usize,
+    /// What its host memory was, if it has any.
+    pub(crate) host: Option<HostMemory>,
+}
+
+impl Copy {
+    /// Whether the call that asks for it returns before it has ended.
+    pub(crate) fn is_asynchronous(self) -> bool {
+        self.host != Some(HostMemory::Pageable)
+    }
+
+    /// Between places that were checked.
+    pub(crate) fn between(to: Place, from: Place, bytes: usize) -> Self {
+        Self {
+            to,
+            from,
+            bytes,
+            host: None,
+        }
+    }
+}
+
+/// A fill with a pattern of `width` bytes, checked when it was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fill {
+    pub(crate) to: u64,
+    pub(crate) bytes: usize,
+    pub(crate) pattern: [u8; 4],
+    pub(crate) width: usize,
+}
+
+/// What happens to bytes when an operation ends.
+pub(crate) enum Transfer {
+    Copy(Copy, Option<Damage>),
+    Fill(Fill),
+    /// What a kernel does to words, with its device, and whether it goes wrong.
+    Words(Kernel, usize, bool),
+    Gate(Gate),
+    /// Work of another library, with its number for this execution.
+    Foreign(Foreign, u64),
+}
+
+/// Whether moving bytes may really wait a little for another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    None,
+    Short,
+}
