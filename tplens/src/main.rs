@@ -7,7 +7,7 @@ mod cli;
 mod kind;
 mod old;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,8 +20,13 @@ use crate::cli::{OWNERS, Own};
 use crate::kind::Kind;
 
 fn main() -> ExitCode {
-    let first = command_line::first_argument();
-    if let Some(code) = first.as_deref().and_then(cli::worker) {
+    // A worker of this program is started by its hidden word.
+    let first = std::env::args_os().nth(1);
+    if let Some(code) = first
+        .as_deref()
+        .and_then(OsStr::to_str)
+        .and_then(cli::worker)
+    {
         return ExitCode::from(code);
     }
     command_line::go_by(old::translated(std::env::args_os().collect()));

@@ -54,14 +54,6 @@ pub fn refused(error: &clap::Error) -> u8 {
     code
 }
 
-/// The hidden subcommand that this process was started with: the first argument where it is text.
-#[must_use]
-pub fn first_argument() -> Option<String> {
-    std::env::args_os()
-        .nth(1)
-        .and_then(|first| OsString::into_string(first).ok())
-}
-
 /// The parser's refusal without its usage text, as one line.
 #[must_use]
 pub fn one_line(refusal: &str) -> String {

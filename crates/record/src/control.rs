@@ -61,7 +61,7 @@ pub fn shortened(text: &str) -> String {
 pub fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         None => format!("`{}`", replaced(text)),
-        Some((end, _)) => format!("`{}`{}", replaced(&text[..end]), more(text, end)),
+        Some((end, _)) => format!("`{}`{}", replaced(&text[..end]), More(text.len() - end)),
     }
 }
 
@@ -70,13 +70,17 @@ pub fn quoted(text: &str) -> String {
 pub fn first(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => replaced(text),
-        Some((end, _)) => format!("{}{}", replaced(&text[..end]), more(text, end)),
+        Some((end, _)) => format!("{}{}", replaced(&text[..end]), More(text.len() - end)),
     }
 }
 
-/// How much more stands behind a place of a text.
-fn more(text: &str, end: usize) -> String {
-    format!("… ({} more bytes)", text.len() - end)
+/// How many bytes of a text are not shown.
+struct More(usize);
+
+impl std::fmt::Display for More {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "… ({} more bytes)", self.0)
+    }
 }
 
 /// Whether a character is a control character, or one of those that turn the direction of what stands beside them (Unicode's

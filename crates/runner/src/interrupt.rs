@@ -64,7 +64,9 @@ impl Interrupt {
         let (reader, writer) = pipe()?;
         let mut endings = Vec::new();
         for (number, signal) in WATCHED {
-            if number == SIGHUP && is_ignored(&own_status(), number) {
+            // Where the kernel says nothing of this process, nothing is ignored.
+            let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+            if number == SIGHUP && is_ignored(&status, number) {
                 continue;
             }
             let code = i32::from(signal.exit_code());
@@ -121,11 +123,6 @@ fn watched(latest: usize) -> Option<Signal> {
         .into_iter()
         .find(|(number, _)| number.unsigned_abs() as usize == latest)
         .map(|(_, signal)| signal)
-}
-
-/// What the kernel says of this process; empty where it says nothing.
-fn own_status() -> String {
-    std::fs::read_to_string("/proc/self/status").unwrap_or_default()
 }
 
 /// Whether a `/proc/PID/status` shows a signal as ignored: `SigIgn` is a hexadecimal mask, bit 0 is signal 1 (proc(5)).

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::agree::{self, AGREE};
-use super::conditions::Conditions;
+use super::conditions::{Conditions, text};
 use super::finding::Finding;
 use super::keys::Field as F;
 use super::latency::{Latency, Statistic};
@@ -145,11 +145,10 @@ impl Reading<'_> {
         let mut run = ServeRun {
             origin: self.origin.to_owned(),
             format: self.format,
-            simulated: self.text("simulated"),
-            model: self
-                .text("model_id")
-                .or_else(|| self.text("model"))
-                .or_else(|| self.text("server_info.model_path")),
+            simulated: text(self.map, "simulated"),
+            model: text(self.map, "model_id")
+                .or_else(|| text(self.map, "model"))
+                .or_else(|| text(self.map, "server_info.model_path")),
             tp: numbers
                 .count(F::Tp)
                 .and_then(|tp| u32::try_from(tp).ok())
@@ -232,15 +231,10 @@ impl Reading<'_> {
         }
     }
 
-    fn text(&self, key: &str) -> Option<String> {
-        super::conditions::text(self.map, key)
-    }
-
     /// Whether all requests were asked for the same lengths, as far as the file says.
     fn is_fixed(&self) -> bool {
-        let is_random = self
-            .text("dataset_name")
-            .is_none_or(|name| name.starts_with("random"));
+        let is_random =
+            text(self.map, "dataset_name").is_none_or(|name| name.starts_with("random"));
         let fixed_at = if self.format == ServeFormat::Sglang {
             1.0
         } else {

@@ -9,6 +9,7 @@ impl<K> Comparison<K> {
     /// The comparison as a document.
     #[must_use]
     pub fn document(&self) -> Document {
+        let place_of = |one: &Missing<_>| place(&one.value.of, one.value.bytes);
         let compared = |row: &Row<K>| ComparedRow {
             of: row.of.clone(),
             bytes: row.bytes,
@@ -22,11 +23,13 @@ impl<K> Comparison<K> {
             sides: [side("A", &self.a), side("B", &self.b)],
             differences: self.differences.iter().map(words).collect(),
             rows: self.rows.iter().map(compared).collect(),
-            lost: missing(&self.lost)
-                .into_iter()
+            lost: self
+                .lost
+                .iter()
+                .map(place_of)
                 .chain(self.worse.iter().cloned())
                 .collect(),
-            untried: missing(&self.untried),
+            untried: self.untried.iter().map(place_of).collect(),
             only: [self.only_a.len(), self.only_b.len()],
             troubles: [&self.a.troubles, &self.b.troubles],
             worse_peers: self.worse_peers,
@@ -42,11 +45,6 @@ fn words(one: &Difference) -> String {
         of => format!(" of {of}"),
     };
     format!("{}{of} {} in A, {} in B", one.a.what, one.a.value, one.b)
-}
-
-fn missing<K>(all: &[Missing<K>]) -> Vec<String> {
-    let words = |one: &Missing<K>| place(&one.value.of, one.value.bytes);
-    all.iter().map(words).collect()
 }
 
 /// A file with what is known of its run.

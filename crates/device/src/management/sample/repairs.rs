@@ -74,16 +74,14 @@ fn of_fields(found: &[Answer<u64>]) -> (Answer<RowRemaps>, Answer<RetiredPages>)
 }
 
 fn count(value: SampleValue) -> Answer<u64> {
+    let no_count =
+        |value: &dyn std::fmt::Display| format!("the library gives {value}, which is no count");
     match value {
         SampleValue::U32(count) => Ok(count.into()),
         SampleValue::U64(count) => Ok(count),
-        SampleValue::I64(count) => u64::try_from(count).map_err(|_| no_count(count)),
-        SampleValue::F64(count) => Err(no_count(count)),
+        SampleValue::I64(count) => u64::try_from(count).map_err(|_| no_count(&count)),
+        SampleValue::F64(count) => Err(no_count(&count)),
     }
-}
-
-fn no_count(value: impl std::fmt::Display) -> String {
-    format!("the library gives {value}, which is no count")
 }
 
 /// What a device does at which temperature, degrees Celsius.
