@@ -38,10 +38,6 @@ pub enum Finding {
     EngineMissing { tp: u32 },
     /// No usable curve of so many ranks.
     NoCurve { ranks: u32 },
-    /// Time to first token with others in flight, or of no stream.
-    FirstTokenNotAlone { in_flight: Option<f64> },
-    /// Times of collectives far longer than the step they are in.
-    CurveUnit { collectives_ms: f64, step_ms: f64 },
 
     /// Runs were made with different things.
     ConditionsDiffer {
@@ -181,8 +177,6 @@ pub enum Finding {
     PromptCollectivesAssumed { largest_bytes: u64 },
     /// A fact of the model or the engine that was assumed.
     Assumed { detail: String },
-    /// Prompts are taken to be new to the server's cache.
-    NoPrefixCacheAssumed,
     /// Figures of a machine that is described and was not measured.
     MachineDescribed { name: String },
     /// A result names no model.
@@ -191,8 +185,8 @@ pub enum Finding {
     CacheTight { tp: u32, holds: u32, batch: u32 },
     /// The shard run is of another number of ranks.
     ShardOfOtherSize { tp: u32 },
-    /// The ablation raises no grade here.
-    AblationNotUsed { why: AblationUnused },
+    /// The ablation is of other runs or loads, or disagrees with these: it raises no grade.
+    AblationNotUsed,
 }
 
 /// What runs were made with.
@@ -237,22 +231,6 @@ pub enum TraceDoubt {
     NotWholeSteps,
     /// By another way than the plan's.
     OtherPath,
-}
-
-/// Why an ablation raises no grade.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AblationUnused {
-    /// Of another model, size, batch or engine.
-    OtherRuns,
-    /// Its baseline's step is not that of the runs.
-    OtherLoad,
-    /// No link was varied.
-    DelaysOnly,
-    /// Findings on the runs cap their grade.
-    GradeCapped,
-    /// Its communication contradicts the runs.
-    Contradicts,
 }
 
 /// Requests in flight further apart than this factor cannot be compared.
@@ -381,7 +359,6 @@ mod tests {
                 why: TraceDoubt::Mixed,
                 calls: 1.0,
             },
-            Finding::NoPrefixCacheAssumed,
         ] {
             let json = serde_json::to_value(&finding).unwrap();
             assert_eq!(json["code"], finding.code());

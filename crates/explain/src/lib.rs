@@ -12,10 +12,8 @@ mod commands;
 mod curve;
 mod explanation;
 mod finding;
-mod first_token;
 mod grade;
 mod inputs;
-mod links;
 mod next;
 mod peaks;
 mod predict;
@@ -36,13 +34,9 @@ pub use attribute::{
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
-pub use finding::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
+pub use finding::{Condition, Finding, LeftOut, Refusal, TraceDoubt};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
-pub use links::{
-    Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
-    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, TimeOf, compare_links,
-};
 pub use next::{Measure, Narrowing, NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
@@ -55,9 +49,8 @@ pub use priors::{
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES,
-    LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeCaveat, SlopeEvidence,
-    SlopeFit, SlopeVerdict, Undecided, slope,
+    Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, OneGpu,
+    Slope, SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
 pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};

@@ -25,7 +25,7 @@ pub(super) fn explained(
 }
 
 /// What is assumed, with what was given in its place.
-pub(super) fn known(given: &[String]) -> Result<Priors, Stop> {
+fn known(given: &[String]) -> Result<Priors, Stop> {
     let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
     let mut known = Priors::builtin().map_err(usage)?;
     for text in given {

@@ -60,18 +60,6 @@ impl Sources {
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
     pub(crate) fn read(&self, priors: Priors) -> Result<Inputs, String> {
-        self.read_with(priors, |_| {})
-    }
-
-    /// Reads everything, with something of the box changed before it decides the engine's paths.
-    ///
-    /// # Errors
-    /// As [`Sources::read`].
-    pub(super) fn read_with(
-        &self,
-        priors: Priors,
-        change: impl Fn(&mut Surroundings),
-    ) -> Result<Inputs, String> {
         let mut model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
         let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
@@ -105,7 +93,6 @@ impl Sources {
         let (mut around, known) = self.the_box(tp)?;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
-        change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
             over_launches: over_launches(&self.collectives),
@@ -238,9 +225,7 @@ impl EvidenceFiles {
 ///
 /// # Errors
 /// Two files hold the same result or the same samples, whatever their names, time stamps and forms; in words.
-pub(super) fn once_each<'a>(
-    results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>,
-) -> Result<(), String> {
+fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> Result<(), String> {
     let mut before: Vec<(&Path, ServeRun, Option<Samples>)> = Vec::new();
     for (file, run) in results {
         let samples = serve::samples(file).map_err(|error| error.to_string())?;

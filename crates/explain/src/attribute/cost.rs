@@ -2,7 +2,7 @@
 
 mod choose;
 
-use record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
+use record::{CollectiveKind, CollectivePath, PlannedCollective};
 
 use super::deck::Knob;
 use super::result::{CollectiveCost, TimeSource};
@@ -31,8 +31,6 @@ pub(crate) struct Curves {
     all_gather: Option<Curve>,
     /// Whether the curves are of this box.
     pub(crate) is_own: bool,
-    /// The mode of the library's curve; `None` where it is not of this machine or does not say.
-    pub(crate) mode_of_library: Option<CallMode>,
     /// Whether they are of this box in the mode of the engine.
     fits: bool,
     /// The factor from the library's curve to the engine, and that of the mode; the latter is `None` where no mode matters.

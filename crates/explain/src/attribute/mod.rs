@@ -31,6 +31,3 @@ pub use substitute::{CommunicationFrom, NoSubstitute};
 pub(crate) use unused::unused;
 pub(crate) use waterfall::grade;
 pub use work::attribute;
-
-pub(crate) use step::of_bound;
-pub(crate) use terms::{Collectives, Taken, spread_of, step_from};

@@ -179,13 +179,13 @@ impl<'a> Bench<'a> {
                 })?;
                 Box::new(move |draw, _, random| {
                     let factor = elsewhere.as_ref().map(|prior| prior.at(random.uniform()));
-                    let taken = sent.draw_beside(&draw.hand, &self.prepared.deck, random);
+                    let ms = sent.draw_beside(&draw.hand, &self.prepared.deck, random);
                     // What may be hidden behind other work is so with any curve.
-                    let hidden = match sent.is_own() {
+                    let hidden = match sent.is_own {
                         true => draw.hand.get(Knob::Exposed),
                         false => 1.0,
                     };
-                    taken.ms * hidden * factor.unwrap_or(1.0)
+                    ms * hidden * factor.unwrap_or(1.0)
                 })
             }
         };

@@ -1,6 +1,6 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
-use ::explain::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
+use ::explain::{Condition, Finding, LeftOut, Refusal, TraceDoubt};
 use record::unit::ByteCount;
 use view::{Block, Document, Item, Section, Tone};
 
@@ -150,15 +150,6 @@ pub(super) fn words(finding: &Finding) -> String {
         }
         Finding::EngineMissing { tp } => format!("what the engine sends at TP{tp} is unknown."),
         Finding::NoCurve { ranks } => format!("no all-reduce times for {ranks} GPUs."),
-        Finding::FirstTokenNotAlone { .. } => {
-            "time to first token not judged: it needs a stream at --concurrency 1.".to_owned()
-        }
-        Finding::CurveUnit {
-            collectives_ms,
-            step_ms,
-        } => format!(
-            "collectives of {collectives_ms:.0} ms in a step of {step_ms:.1} ms: give times in us."
-        ),
         Finding::ConditionsDiffer { what, values } => {
             format!("{} differ: {}.", condition(*what), values.join(" and "))
         }
@@ -332,14 +323,15 @@ pub(super) fn words(finding: &Finding) -> String {
             ByteCount(*largest_bytes)
         ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
-        Finding::NoPrefixCacheAssumed => "prompts are taken to be new to the cache.".to_owned(),
         Finding::MachineDescribed { name } => format!("machine as its file {name} describes it."),
         Finding::ModelNotNamed { origin } => format!("{origin} names no model."),
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
         Finding::ShardOfOtherSize { tp } => format!("the shard run says nothing of TP{tp}."),
-        Finding::AblationNotUsed { why } => ablation(*why).to_owned(),
+        Finding::AblationNotUsed => {
+            "the ablation is of other runs, or disagrees with these: it raises no grade.".to_owned()
+        }
     }
 }
 
@@ -350,7 +342,9 @@ pub(super) fn remedy(finding: &Finding) -> &'static str {
         Finding::BatchDiffers { .. } => "Run all at the same concurrency, in whole waves.",
         Finding::RequestsFailed { .. } => "Find why requests fail, or ask for less at once.",
         Finding::SimulatedMixed { .. } => "Give only measured files, or only simulated ones.",
-        Finding::SizeMissing { .. } => "Serve 1 GPU, too; or compare --tp2 with --tp4.",
+        Finding::SizeMissing { .. } => {
+            "Serve 1 GPU, too; two runs of one size: tplens compare A B."
+        }
         Finding::SameResult { .. } => "Name two different results.",
         Finding::EstimatesExceedStep => "Check --model and --box; give ranges with --prior.",
         _ => "Give results with a time per token, such as tplens serve run writes.",
@@ -385,17 +379,5 @@ fn trace(why: TraceDoubt, calls: f64) -> String {
             format!("{calls:.0} traced all-reduces are no whole number of steps.")
         }
         TraceDoubt::OtherPath => format!("{calls:.0} traced all-reduces went by another path."),
-    }
-}
-
-fn ablation(why: AblationUnused) -> &'static str {
-    match why {
-        AblationUnused::OtherRuns => "the ablation is of other runs and raises no grade.",
-        AblationUnused::OtherLoad => "the ablation is of another load and raises no grade.",
-        AblationUnused::DelaysOnly => "the ablation varied no link and raises no grade.",
-        AblationUnused::GradeCapped => {
-            "the ablation raises no grade beside the findings on the runs."
-        }
-        AblationUnused::Contradicts => "the ablation gives communication more than the runs leave.",
     }
 }
