@@ -183,8 +183,6 @@ pub enum Finding {
     ModelNotNamed { origin: String },
     /// The cache may not hold all sequences.
     CacheTight { tp: u32, holds: u32, batch: u32 },
-    /// The shard run is of another number of ranks.
-    ShardOfOtherSize { tp: u32 },
     /// The ablation is of other runs or loads, or disagrees with these: it raises no grade.
     AblationNotUsed,
 }

@@ -37,11 +37,11 @@ pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
 pub use finding::{Condition, Finding, LeftOut, Refusal, TraceDoubt};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
-pub use next::{Measure, Narrowing, NextStep, next};
+pub use next::{Measure, NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
-    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName,
-    PredictError, PredictInputs, Predicted, Prediction, Room, Serving, predict,
+    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError,
+    PredictInputs, Predicted, Prediction, Room, Serving, predict,
 };
 pub use priors::{
     Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,
@@ -53,7 +53,7 @@ pub use slope::{
     Slope, SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
-pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
+pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
 
 /// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.
 pub const DRAWS: u32 = 20_000;

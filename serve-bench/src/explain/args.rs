@@ -87,7 +87,7 @@ pub(crate) struct ExplainArgs {
     pub(super) prior: Vec<String>,
 
     /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
-    /// box=NAME (a built-in box), link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on, allreduce=18.5us, comm=x0; may be given several times.
+    /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
     #[arg(long = "what-if", value_name = "WHAT=IT")]
     pub(super) what_if: Vec<String>,
 

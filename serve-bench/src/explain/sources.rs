@@ -294,7 +294,7 @@ fn curve_gpus(files: &[PathBuf]) -> Vec<String> {
 }
 
 /// A run of one GPU, as that of a shard is.
-pub(crate) fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
+fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
     match run.tp.filter(|tp| *tp != 1) {
         None => Ok(run),
         Some(tp) => Err(format!(

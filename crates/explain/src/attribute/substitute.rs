@@ -34,10 +34,6 @@ pub(crate) struct Bench<'a> {
 
 /// What takes the place of the collectives.
 pub(crate) enum Swap {
-    /// Each collective takes so many times as long.
-    Times(f64),
-    /// Each all-reduce takes so many microseconds in the engine.
-    Micros(f64),
     /// Links of another rate: the bytes' part of each time is divided by `ratio` and multiplied by what is drawn from `prior`.
     Link {
         /// New rate over old.
@@ -71,20 +67,14 @@ pub enum CommunicationFrom {
 pub enum NoSubstitute {
     /// Nothing is known of the communication that it would replace.
     CommunicationUnknown,
-    /// The runs show no step.
-    NoStep,
-    /// There is no curve to read from.
+    /// There is no curve of so many ranks to read from.
     NoCurve,
     /// The curve ends too far from the model's sizes.
     CurveTooFar,
-    /// The curve holds no time of so many ranks.
-    OtherRanks,
     /// Which link these GPUs have is not known.
     LinkUnknown,
-    /// It is the link that these GPUs have.
-    SameLink,
-    /// These GPUs reach each other already.
-    PeersAlready,
+    /// It is what these GPUs have.
+    Same,
 }
 
 /// A step in a draw, ms, as it is and with the substitute.
@@ -96,8 +86,6 @@ pub(crate) struct Step {
     pub(crate) before: f64,
     /// On several with the substitute.
     pub(crate) after: f64,
-    /// Of that, communication.
-    pub(crate) communication: f64,
 }
 
 type New<'a> = Box<dyn Fn(&Draw, f64, &mut Random) -> f64 + 'a>;
@@ -149,13 +137,6 @@ impl<'a> Bench<'a> {
     /// It cannot be put in.
     pub(crate) fn with(&self, swap: &Swap) -> Result<Vec<Step>, NoSubstitute> {
         let new: New<'_> = match swap {
-            Swap::Times(times) => Box::new(move |_, now, _| now * times),
-            Swap::Micros(us) => {
-                let planned = self.prepared.step.collectives.iter();
-                let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
-                let count: f64 = reduces.map(|of| f64::from(of.count)).sum();
-                Box::new(move |draw, now, _| count * us / 1e3 + draw.all_gather.min(now))
-            }
             Swap::Link {
                 ratio,
                 old_gb_per_s,
@@ -196,12 +177,10 @@ impl<'a> Bench<'a> {
                 CommunicationFrom::HalfModel | CommunicationFrom::Remainder => draw.remainder(),
             };
             let now = now.max(0.0);
-            let communication = new(draw, now, &mut random);
             Step {
                 one: draw.one,
                 before: draw.several,
-                after: draw.several - now + communication,
-                communication,
+                after: draw.several - now + new(draw, now, &mut random),
             }
         };
         Ok(self.draws.iter().map(step).collect())

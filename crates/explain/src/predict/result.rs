@@ -39,9 +39,6 @@ pub struct Prediction {
     /// Sizes that were asked about and are not predicted, each with why.
     #[serde(default)]
     pub not_predicted: Vec<NotPredicted>,
-    /// What the runs of the sizes that are asked about made over their whole time, by their files; empty without such a run.
-    #[serde(default)]
-    pub measured_rates: Vec<MeasuredRate>,
     /// The size that speed-ups are against: one GPU, or where it does not hold the load the smallest that does; `None` where there
     /// are no speed-ups.
     pub speed_up_over: Option<u32>,
@@ -66,19 +63,6 @@ pub struct NotPredicted {
     pub weights_of_memory: Option<(f64, f64)>,
     /// Sequences that the cache holds, where it holds too few.
     pub holds: Option<u32>,
-}
-
-/// The output rate of a run that the prediction starts from, as its file states it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredRate {
-    /// Number of GPUs.
-    pub tp: u32,
-    /// The file.
-    pub origin: String,
-    /// Requests that it is of.
-    pub requests: u64,
-    /// Output tokens per second over the whole run, prompts included.
-    pub tokens_per_s: f64,
 }
 
 /// What one tensor parallel size will take.
@@ -108,8 +92,6 @@ pub enum Level {
     Roofline,
     /// A measured step on one GPU, and a curve.
     MeasuredOne,
-    /// A measured step of the half-width model, and a curve.
-    HalfModel,
 }
 
 /// What a client of the server sees.
@@ -143,8 +125,6 @@ pub struct Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartName {
-    /// A measured step of the half-width model: all but what follows from there being two ranks.
-    HalfModel,
     /// Linear layers.
     Gemm,
     /// Attention: reading the cache, or what its kernels take at least.

@@ -1,6 +1,5 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
-use import::ServeRun;
 use record::CollectiveKind;
 
 use super::check::check;
@@ -8,8 +7,8 @@ use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
 use super::result::{
-    Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
-    Prediction, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted, Prediction,
+    Serving,
 };
 use super::room;
 use crate::attribute::cost::Term;
@@ -108,8 +107,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         .then_some(over);
     let base = &inputs.base;
     let largest = inputs.sizes.iter().max();
-    let soft = inputs.half.iter().find_map(|run| run.simulated.clone());
-    let simulated = base.simulated().or(soft);
+    let simulated = base.simulated();
     if let (None, None, Some(name)) = (&simulated, &base.known.links_of, &base.known.name) {
         caveats.push(Finding::MachineDescribed { name: name.clone() });
     }
@@ -127,7 +125,6 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         output_tokens: inputs.output_tokens,
         sizes,
         not_predicted,
-        measured_rates: measured_rates(inputs),
         speed_up_over,
         inputs: read(inputs),
         priors,
@@ -183,8 +180,7 @@ impl Prepared<'_> {
                 tpot: range(&|drawn| drawn.tpot)?,
                 tokens_per_s: range(&|drawn| batch * 1e3 / drawn.tpot)?,
                 ttft_alone: range(&|drawn| drawn.prefill)?,
-                speed_up: speed_up
-                    .filter(|_| self.level != Level::HalfModel || self.size.one.is_some()),
+                speed_up,
             },
             cache_holds: self.cache_holds,
             collectives: self.costs.clone(),
@@ -271,21 +267,11 @@ impl Prepared<'_> {
             });
             Some(())
         };
-        if self.level == Level::HalfModel {
-            add((
-                PartName::HalfModel,
-                &|drawn| drawn.half,
-                Grade::A,
-                Basis::Shard,
-            ))?;
-        } else {
-            whole.into_iter().try_for_each(&mut add)?;
-        }
+        whole.into_iter().try_for_each(&mut add)?;
         if size.tp > 1 {
             several.into_iter().try_for_each(&mut add)?;
         }
-        let is_measured = size.half.is_some() || (size.one.is_some() && size.tp == 1);
-        if !is_measured {
+        if size.one.is_none() || size.tp > 1 {
             add((
                 PartName::LeftOut,
                 &|drawn| drawn.left_out,
@@ -316,32 +302,11 @@ impl Prepared<'_> {
     }
 }
 
-/// What the runs of the sizes that are asked about made of output over their whole time.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "tokens of a run are far below 2^53"
-)]
-fn measured_rates(inputs: &PredictInputs) -> Vec<MeasuredRate> {
-    let asked = |(tp, _): &&(u32, ServeRun)| inputs.sizes.contains(tp);
-    let runs = inputs.base.serve.iter().filter(asked);
-    runs.filter(|(_, run)| run.duration_s > 0.0)
-        .filter_map(|(tp, run)| {
-            Some(MeasuredRate {
-                tp: *tp,
-                origin: run.origin.clone(),
-                requests: run.completed,
-                tokens_per_s: run.output_tokens? as f64 / run.duration_s,
-            })
-        })
-        .collect()
-}
-
-/// What was read: of runs those of one GPU and of the shard.
+/// What was read: of runs those of one GPU.
 fn read(inputs: &PredictInputs) -> Vec<InputSource> {
     let mut base = inputs.base.clone();
     base.tp = inputs.sizes.iter().copied().max().unwrap_or(1);
     base.serve.retain(|(tp, _)| *tp == 1);
-    base.evidence.half.clone_from(&inputs.half);
     let mut all = sources(&base);
     all.extend(inputs.link.iter().map(|link| InputSource {
         origin: link.source.clone(),

@@ -35,7 +35,6 @@ fn of_memory(gb: u64, sizes: &[u32], batch: u32, input_tokens: f64) -> PredictIn
         batch,
         input_tokens,
         output_tokens: 256.0,
-        half: Vec::new(),
         link: Some(Link {
             gbps: 25.0,
             fabric: false,
@@ -78,7 +77,6 @@ fn the_time_to_first_token_has_an_interval_even_where_the_step_is_measured() {
         batch: 16,
         input_tokens: 89.0,
         output_tokens: 256.0,
-        half: Vec::new(),
         link: None,
     };
     let prediction = predict(&inputs, 1, DRAWS).unwrap();

@@ -328,7 +328,6 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
-        Finding::ShardOfOtherSize { tp } => format!("the shard run says nothing of TP{tp}."),
         Finding::AblationNotUsed => {
             "the ablation is of other runs, or disagrees with these: it raises no grade.".to_owned()
         }

@@ -26,15 +26,7 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
         )
     });
     document.sections.extend(parts);
-    let measured = of.measured_rates.iter().map(|rate| {
-        let requests = rate.requests;
-        format!(
-            "TP{}: {:.0} tok/s over the run ({}, {requests} requests)",
-            rate.tp, rate.tokens_per_s, rate.origin
-        )
-    });
-    let measured = detail("Measured", vec![Block::list(measured)]);
-    let rest = [measured, notes, priors(&of.priors), inputs(&of.inputs)];
+    let rest = [notes, priors(&of.priors), inputs(&of.inputs)];
     document.sections.extend(rest.into_iter().flatten());
     document
 }
@@ -100,14 +92,12 @@ fn level(of: Level) -> &'static str {
     match of {
         Level::Roofline => "links, roofline",
         Level::MeasuredOne => "measured TP1",
-        Level::HalfModel => "shard run",
     }
 }
 
 fn parts(of: &[Part]) -> Block {
     let rows = of.iter().map(|part| {
         let name = match part.name {
-            PartName::HalfModel => "shard run",
             PartName::Gemm => "GEMMs",
             PartName::Attention => "attention",
             PartName::Elementwise => "elementwise",
