@@ -121,20 +121,12 @@ pub enum Finding {
         least_us: f64,
         most_us: f64,
     },
-    /// Times that were not used.
-    CurveLeftOut {
-        points: usize,
-        of: usize,
-        why: LeftOut,
-    },
+    /// Times that were not used: of ranks in host memory, of another number of them, or not to be told from zero.
+    CurveLeftOut { points: usize, of: usize },
     /// The curve ends too far from the sizes sent.
     CurveTooFar { ranks: u32, bytes: Vec<u64> },
     /// A size that was read between two others, or beyond the end.
-    CurveSizeRead {
-        kind: CollectiveKind,
-        bytes: u64,
-        near: Vec<u64>,
-    },
+    CurveSizeRead { kind: CollectiveKind, bytes: u64 },
     /// The curve was timed otherwise than the engine runs.
     CurveMode {
         timed: Option<CallMode>,
@@ -149,7 +141,7 @@ pub enum Finding {
     /// The estimated parts overshoot the step in a share of the draws.
     EstimatesOvershoot { share: f64 },
     /// The trace is no direct evidence, or was left out.
-    TraceDoubtful { why: TraceDoubt, calls: f64 },
+    TraceDoubtful { calls: f64 },
 
     /// The step was worked out from latencies.
     NotStreamed,
@@ -201,34 +193,6 @@ pub enum Condition {
     Data,
     Seed,
     Flags,
-}
-
-/// Why times of a curve were not used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LeftOut {
-    /// Ranks in host memory.
-    HostMemory,
-    /// Intervals that reach zero.
-    ReachesZero,
-    /// Another number of ranks.
-    OtherRanks,
-}
-
-/// What is wrong with a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceDoubt {
-    /// No all-reduce of a known name.
-    NoAllReduce,
-    /// Less than one step.
-    LessThanAStep,
-    /// Calls of prompts among those of decoding.
-    Mixed,
-    /// No whole number of steps.
-    NotWholeSteps,
-    /// By another way than the plan's.
-    OtherPath,
 }
 
 /// Requests in flight further apart than this factor cannot be compared.
@@ -353,10 +317,7 @@ mod tests {
             Finding::BatchDiffers {
                 in_flight: vec![16.0, 8.0],
             },
-            Finding::TraceDoubtful {
-                why: TraceDoubt::Mixed,
-                calls: 1.0,
-            },
+            Finding::TraceDoubtful { calls: 1.0 },
         ] {
             let json = serde_json::to_value(&finding).unwrap();
             assert_eq!(json["code"], finding.code());

@@ -34,14 +34,14 @@ pub use attribute::{
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
-pub use finding::{Condition, Finding, LeftOut, Refusal, TraceDoubt};
+pub use finding::{Condition, Finding, Refusal};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
 pub use next::{Measure, NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
-    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError,
-    PredictInputs, Predicted, Prediction, Room, Serving, predict,
+    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, PredictError, PredictInputs,
+    Predicted, Prediction, Room, Serving, predict,
 };
 pub use priors::{
     Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,

@@ -7,7 +7,7 @@ use record::{CollectiveKind, CollectivePath, PlannedCollective};
 use super::deck::Knob;
 use super::result::{CollectiveCost, TimeSource};
 pub(crate) use super::term::Term;
-use crate::curve::{Curve, Place, all_reduce_as_large};
+use crate::curve::{Curve, all_reduce_as_large};
 use crate::finding::Finding;
 use crate::grade::Grade;
 
@@ -120,7 +120,7 @@ impl Curves {
         } else {
             self.fits
         };
-        let good = is_in_mode && as_planned && reading.place == Place::Exact;
+        let good = is_in_mode && as_planned && reading.is_exact;
         let mut factors = vec![match own_kernel {
             true => self.custom_transfer,
             false => self.transfer,
@@ -158,17 +158,8 @@ impl Curves {
             beyond: reading.beyond,
             factors,
         };
-        (term, size_read(planned, bytes, reading.place))
+        let kind = planned.kind;
+        let read = (!reading.is_exact).then_some(Finding::CurveSizeRead { kind, bytes });
+        (term, read)
     }
-}
-
-/// Where a size is not on the curve.
-fn size_read(planned: &PlannedCollective, bytes: u64, place: Place) -> Option<Finding> {
-    let near = match place {
-        Place::Exact => return None,
-        Place::Between(low, high) => vec![low, high],
-        Place::Below(end) | Place::Above(end) => vec![end],
-    };
-    let kind = planned.kind;
-    Some(Finding::CurveSizeRead { kind, bytes, near })
 }

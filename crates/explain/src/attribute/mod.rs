@@ -29,5 +29,5 @@ pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step, Swap};
 pub use substitute::{CommunicationFrom, NoSubstitute};
 pub(crate) use unused::unused;
-pub(crate) use waterfall::grade;
+pub(crate) use waterfall::{collectives, grade};
 pub use work::attribute;

@@ -299,7 +299,8 @@ pub(crate) fn grade(terms: &[Term]) -> Grade {
         .unwrap_or(Grade::D)
 }
 
-fn collectives(terms: &[Term]) -> Basis {
+/// What collectives rest on.
+pub(crate) fn collectives(terms: &[Term]) -> Basis {
     Basis::Collectives {
         sources: sources(terms),
         face_ms: terms.iter().map(Term::base_us).sum::<f64>() / 1e3,
@@ -307,7 +308,7 @@ fn collectives(terms: &[Term]) -> Basis {
 }
 
 /// Where these were read, each once.
-pub(crate) fn sources(terms: &[Term]) -> Vec<TimeSource> {
+fn sources(terms: &[Term]) -> Vec<TimeSource> {
     let mut sources: Vec<TimeSource> = Vec::new();
     for term in terms {
         if !sources.contains(&term.cost.source) {

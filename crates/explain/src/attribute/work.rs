@@ -110,7 +110,6 @@ impl Prepared<'_> {
             .filter(|draw| self.leaves_room(draw))
             .copied()
             .collect();
-        let impossible = 1.0 - share(fitting.len(), all.len());
         // The share that fits at all depends on how wide the factors on the curve are, so it is the lowest that is judged.
         let lowest = |draw: &&Draw| {
             let least = self.workload.communication(&self.deck.lowest(&draw.hand));
@@ -127,13 +126,9 @@ impl Prepared<'_> {
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
         let drops = is_wide && claim == Claim::Estimated && !has_half;
         let shown = if drops { &fitting[..] } else { free };
-        let no_room = 1.0 - share(free.len(), all.len());
-        let impossible = match (has_half, drops) {
-            (true, _) => no_room,
-            (false, true) => impossible,
-            // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
-            (false, false) => 1.0 - share(fitting.len(), free.len()),
-        };
+        // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
+        let of = if drops { all.len() } else { free.len() };
+        let impossible = 1.0 - share(fitting.len(), of);
         let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
         let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
@@ -216,8 +211,6 @@ impl Prepared<'_> {
             }),
             halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
-            impossible,
-            no_room,
             collectives: self
                 .workload
                 .terms

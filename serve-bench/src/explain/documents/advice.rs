@@ -104,15 +104,10 @@ fn rule(of: &Rule) -> String {
                 "Bind the server to NUMA node {nodes}: {share:.0}% of its CPU time is elsewhere"
             );
         }
-        Rule::PeersDenied { guest: true, .. } | Rule::PeersStaged { guest: true, .. } => {
+        Rule::ThroughHost { guest: true, .. } => {
             "Use a host that lets passed-through GPUs reach each other, or bare metal"
         }
-        Rule::PeersDenied {
-            redirects,
-            translates,
-            ..
-        }
-        | Rule::PeersStaged {
+        Rule::ThroughHost {
             redirects,
             translates,
             ..

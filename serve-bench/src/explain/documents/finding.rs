@@ -1,6 +1,6 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
-use ::explain::{Condition, Finding, LeftOut, Refusal, TraceDoubt};
+use ::explain::{Condition, Finding, Refusal};
 use record::unit::ByteCount;
 use view::{Block, Document, Item, Section, Tone};
 
@@ -57,7 +57,7 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
 
 /// Whether a finding stands on the screen: it refuses, lowers a grade, or says that nothing of a curve that was given counts.
 fn is_weighty(finding: &Finding) -> bool {
-    let is_whole = matches!(finding, Finding::CurveLeftOut { points, of, .. } if points == of);
+    let is_whole = matches!(finding, Finding::CurveLeftOut { points, of } if points == of);
     is_whole || finding.refuses() || finding.caps().is_some()
 }
 
@@ -251,22 +251,20 @@ pub(super) fn words(finding: &Finding) -> String {
                 ByteCount(*bytes)
             )
         }
-        Finding::CurveLeftOut { points, of, why } => {
-            let why = match why {
-                LeftOut::HostMemory => "ranks in host memory",
-                LeftOut::ReachesZero => "intervals that reach 0",
-                LeftOut::OtherRanks => "another number of GPUs",
-            };
-            format!("{points} of {of} collective times left out: {why}.")
-        }
+        Finding::CurveLeftOut { points, of } => format!(
+            "{points} of {of} collective times left out: other ranks, or intervals that reach 0."
+        ),
         Finding::CurveTooFar { ranks, bytes } => {
             format!(
                 "the curve of {ranks} GPUs ends too far from {}.",
                 sizes(bytes)
             )
         }
-        Finding::CurveSizeRead { kind, bytes, near } => {
-            format!("{kind} of {} read from {}.", ByteCount(*bytes), sizes(near))
+        Finding::CurveSizeRead { kind, bytes } => {
+            format!(
+                "{kind} of {} read between or beyond sizes.",
+                ByteCount(*bytes)
+            )
         }
         Finding::CurveMode { timed, wanted } => {
             let timed =
@@ -293,7 +291,9 @@ pub(super) fn words(finding: &Finding) -> String {
             "the estimated parts overshoot the step in {} of draws: they may be high.",
             percent(*share)
         ),
-        Finding::TraceDoubtful { why, calls } => trace(*why, *calls),
+        Finding::TraceDoubtful { calls } => {
+            format!("{calls:.0} traced all-reduces are no whole steps of this plan.")
+        }
         Finding::NotStreamed => {
             "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
         }
@@ -364,19 +364,5 @@ fn condition(of: Condition) -> &'static str {
         Condition::Data => "data sets",
         Condition::Seed => "seeds",
         Condition::Flags => "launch flags",
-    }
-}
-
-fn trace(why: TraceDoubt, calls: f64) -> String {
-    match why {
-        TraceDoubt::NoAllReduce => "trace left out: no all-reduce of a known name.".to_owned(),
-        TraceDoubt::LessThanAStep => {
-            format!("trace left out: {calls:.0} all-reduces, less than a step.")
-        }
-        TraceDoubt::Mixed => "the trace may hold calls of prompts, too.".to_owned(),
-        TraceDoubt::NotWholeSteps => {
-            format!("{calls:.0} traced all-reduces are no whole number of steps.")
-        }
-        TraceDoubt::OtherPath => format!("{calls:.0} traced all-reduces went by another path."),
     }
 }

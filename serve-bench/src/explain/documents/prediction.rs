@@ -1,9 +1,9 @@
 //! A prediction as a document.
 
-use ::explain::{Level, NotPredicted, Part, PartName, Predicted, Prediction};
+use ::explain::{Level, NotPredicted, Predicted, Prediction};
 use view::{Block, Document, Section};
 
-use super::bars::{ABSENT, basis, detail, frame, inputs, priors, range, table, times};
+use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times};
 use super::finding::grouped;
 
 /// The document of a prediction.
@@ -22,7 +22,7 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
     let parts = of.sizes.iter().filter_map(|size| {
         detail(
             &format!("Parts of a step at TP{}", size.tp),
-            vec![parts(&size.parts)],
+            vec![parts(size.parts.iter(), size.step.mid)],
         )
     });
     document.sections.extend(parts);
@@ -93,27 +93,4 @@ fn level(of: Level) -> &'static str {
         Level::Roofline => "links, roofline",
         Level::MeasuredOne => "measured TP1",
     }
-}
-
-fn parts(of: &[Part]) -> Block {
-    let rows = of.iter().map(|part| {
-        let name = match part.name {
-            PartName::Gemm => "GEMMs",
-            PartName::Attention => "attention",
-            PartName::Elementwise => "elementwise",
-            PartName::Host => "host",
-            PartName::Executor => "executor",
-            PartName::AllReduce => "all-reduce",
-            PartName::AllGather => "all-gather",
-            PartName::Skew => "skew",
-            PartName::LeftOut => "left out",
-        };
-        [
-            name.to_owned(),
-            range(&part.ms, 2),
-            part.grade.to_string(),
-            basis(&part.basis),
-        ]
-    });
-    table(["part", "ms a step", "grade", "rests on"], rows.collect())
 }
