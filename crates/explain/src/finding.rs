@@ -28,8 +28,6 @@ pub enum Finding {
         runs_of_one: usize,
         runs_of_several: usize,
     },
-    /// The same result stands for both.
-    SameResult { origin: String },
     /// No time of a step can be taken from the results.
     NoStepTime,
     /// The causes that are estimated leave less than nothing to the measured step.
@@ -115,12 +113,6 @@ pub enum Finding {
         more: usize,
     },
 
-    /// Several times of one size are far apart.
-    CurveDisagrees {
-        bytes: u64,
-        least_us: f64,
-        most_us: f64,
-    },
     /// Times that were not used: of ranks in host memory, of another number of them, or not to be told from zero.
     CurveLeftOut { points: usize, of: usize },
     /// The curve ends too far from the sizes sent.
@@ -145,8 +137,6 @@ pub enum Finding {
 
     /// The step was worked out from latencies.
     NotStreamed,
-    /// A file does not say how long its prompts were.
-    PromptLengthUnknown,
     /// The step is a time per token and may hold steps with prompts.
     StepHoldsPrompts {
         most_ms: Option<f64>,
@@ -171,8 +161,6 @@ pub enum Finding {
     Assumed { detail: String },
     /// Figures of a machine that is described and was not measured.
     MachineDescribed { name: String },
-    /// A result names no model.
-    ModelNotNamed { origin: String },
     /// The cache may not hold all sequences.
     CacheTight { tp: u32, holds: u32, batch: u32 },
     /// The ablation is of other runs or loads, or disagrees with these: it raises no grade.
@@ -219,7 +207,6 @@ impl Finding {
             Self::ModelDiffers { .. }
             | Self::SimulatedMixed { .. }
             | Self::SizeMissing { .. }
-            | Self::SameResult { .. }
             | Self::NoStepTime
             | Self::EstimatesExceedStep => true,
             _ => false,
@@ -282,10 +269,12 @@ pub(crate) fn apart(values: &[f64]) -> f64 {
     }
 }
 
-/// Those with which nothing can be said.
+/// Those with which nothing can be said; failures first, since they hold whatever else is missing.
 pub(crate) fn refusing(findings: &[Finding]) -> Vec<Finding> {
     let all = findings.iter().filter(|finding| finding.refuses());
-    all.cloned().collect()
+    let mut all: Vec<Finding> = all.cloned().collect();
+    all.sort_by_key(|finding| !matches!(finding, Finding::RequestsFailed { .. }));
+    all
 }
 
 /// The best grade that these leave.

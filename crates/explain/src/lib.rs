@@ -20,7 +20,6 @@ mod predict;
 mod priors;
 mod random;
 mod range;
-mod repeats;
 mod run_shape;
 mod seen;
 mod slope;

@@ -95,7 +95,6 @@ impl Sources {
         logs::peers(&logs, &mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
-            over_launches: over_launches(&self.collectives),
             curve_gpus: curve_gpus(&self.collectives),
             logs,
             engine_stated: self.engine.stated,
@@ -302,15 +301,6 @@ fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
             file.display()
         )),
     }
-}
-
-/// Files whose every time is over launches of the processes.
-fn over_launches(files: &[PathBuf]) -> Vec<String> {
-    let read = files
-        .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let over = read.filter(|file| file.values.iter().all(|value| value.over_launches));
-    over.map(|file| file.origin).collect()
 }
 
 /// What the library said that it goes over at that number of ranks.

@@ -74,17 +74,12 @@ impl Calls {
 
     /// What a call of a decode step takes, and the relative spread of it: between the least and the mean where prompts may be in it.
     fn of_decode(&self, steps: f64) -> (f64, Option<f64>) {
-        match self.least_us.filter(|_| self.is_mixed()) {
-            Some(least) => {
-                let apart = (self.mean_us / least).ln();
-                let middle = (self.mean_us * least).sqrt();
-                (middle, Some(apart / (2.0 * DEVIATIONS)))
-            }
-            None => {
-                let relative = |deviation: f64| deviation / steps.sqrt() / self.mean_us;
-                (self.mean_us, self.deviation_us.map(relative))
-            }
-        }
+        let relative = self.deviation_us.map(|of| of / steps.sqrt() / self.mean_us);
+        let least = self.least_us.filter(|_| self.is_mixed());
+        least.map_or((self.mean_us, relative), |least| {
+            let apart = (self.mean_us / least).ln() / (2.0 * DEVIATIONS);
+            ((self.mean_us * least).sqrt(), Some(apart))
+        })
     }
 }
 

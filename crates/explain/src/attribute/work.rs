@@ -25,6 +25,9 @@ const FITTING: f64 = 0.05;
 /// Where at least this share of the draws does not fit what was measured, that is said as a caveat.
 const OFTEN: f64 = 0.2;
 
+/// Where at least this share of the draws leaves nothing, nothing is claimed of communication: a claim is false that often at most.
+const FALSE: f64 = 0.025;
+
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
 
@@ -120,7 +123,7 @@ impl Prepared<'_> {
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
         let has_half = self.workload.half.is_some();
         let misfit = self.misfit(free, remainder, curve_fits);
-        let claim = self.claim(&remainder, misfit.is_some());
+        let claim = self.claim(free, misfit.is_some());
         // To drop the draws that sum to more than was measured, and weigh all others alike, would keep the small causes where
         // nothing is left in truth. Factors that are wide because nothing was measured are bounded so all the same.
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
@@ -251,11 +254,14 @@ impl Prepared<'_> {
         Some(Misfit { by_curve, left })
     }
 
-    fn claim(&self, remainder: &Range, is_misfit: bool) -> Claim {
+    fn claim(&self, free: &[Draw], is_misfit: bool) -> Claim {
         // What a tracer saw in the steps themselves is there, however little is left beside it.
         let terms = self.workload.terms.as_deref().unwrap_or_default();
         let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
-        let is_nothing = remainder.low <= self.tolerance && !was_seen;
+        let without = free
+            .iter()
+            .filter(|draw| draw.remainder() <= self.tolerance);
+        let is_nothing = share(without.count(), free.len()) >= FALSE && !was_seen;
         match is_misfit || is_nothing {
             true => Claim::None,
             false if self.workload.half.is_some() || self.workload.terms.is_some() => {

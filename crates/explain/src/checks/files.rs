@@ -1,12 +1,9 @@
 //! Whether the files belong together: one model, one machine, all measured or all simulated, both sizes.
 
-use import::ServeRun;
-
 use super::compared::{compared, used};
 use super::names::{differ, differs_from};
 use crate::finding::{Condition, Finding};
 use crate::inputs::{Inputs, MEASURED};
-use crate::repeats::disagreeing;
 use crate::run_shape::RunShape;
 
 /// No GPU reads its memory faster, GB/s.
@@ -21,7 +18,6 @@ pub(super) fn of_files(inputs: &Inputs) -> Vec<Finding> {
         model_asked(inputs),
         weights_fit(inputs),
         weights_read(inputs),
-        disagreeing(inputs),
     ];
     checks.into_iter().flatten().collect()
 }
@@ -74,14 +70,6 @@ fn both_sizes(inputs: &Inputs) -> Option<Finding> {
             tp,
             runs_of_one: one,
             runs_of_several,
-        });
-    }
-    let numbers = |run: &ServeRun| (run.duration_s, run.completed, run.e2el_ms, run.tpot_ms);
-    let mut of_one = inputs.runs(inputs.from());
-    let twice = of_one.find(|one| inputs.runs(tp).any(|run| numbers(one) == numbers(run)));
-    if let Some(run) = twice {
-        return Some(Finding::SameResult {
-            origin: run.origin.clone(),
         });
     }
     inputs

@@ -38,10 +38,6 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError
     }
     found.extend(model_asked(&of_one));
     of_one.runs(1).try_for_each(|run| same_load(inputs, run))?;
-    let unnamed = of_one.runs(1).filter(|run| run.model.is_none());
-    found.extend(unnamed.map(|run| Finding::ModelNotNamed {
-        origin: run.origin.clone(),
-    }));
     Ok(found)
 }
 

@@ -139,9 +139,6 @@ pub(super) fn words(finding: &Finding) -> String {
             format!("a result of one GPU is missing: serve TP1, too, or another size than TP{tp}.")
         }
         Finding::SizeMissing { .. } => "a result of several GPUs is missing.".to_owned(),
-        Finding::SameResult { origin } => {
-            format!("the same result stands on both sides: {origin}.")
-        }
         Finding::NoStepTime => {
             "no time of a step: give a time per token, or a latency with output tokens.".to_owned()
         }
@@ -241,16 +238,6 @@ pub(super) fn words(finding: &Finding) -> String {
             0 => format!("collectives: {detail}."),
             more => format!("collectives: {detail}; {more} more."),
         },
-        Finding::CurveDisagrees {
-            bytes,
-            least_us,
-            most_us,
-        } => {
-            format!(
-                "times of {} disagree: {least_us:.1} and {most_us:.1} us.",
-                ByteCount(*bytes)
-            )
-        }
         Finding::CurveLeftOut { points, of } => format!(
             "{points} of {of} collective times left out: other ranks, or intervals that reach 0."
         ),
@@ -297,7 +284,6 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::NotStreamed => {
             "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
         }
-        Finding::PromptLengthUnknown => "prompt lengths are not in the files.".to_owned(),
         Finding::StepHoldsPrompts { most_ms, .. } => match most_ms {
             Some(most) => format!("up to {most:.2} ms of the step may be other requests' prompts."),
             None => "the time per token may hold steps with prompts.".to_owned(),
@@ -324,7 +310,6 @@ pub(super) fn words(finding: &Finding) -> String {
         ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
         Finding::MachineDescribed { name } => format!("machine as its file {name} describes it."),
-        Finding::ModelNotNamed { origin } => format!("{origin} names no model."),
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
@@ -344,7 +329,6 @@ pub(super) fn remedy(finding: &Finding) -> &'static str {
         Finding::SizeMissing { .. } => {
             "Serve 1 GPU, too; two runs of one size: tplens compare A B."
         }
-        Finding::SameResult { .. } => "Name two different results.",
         Finding::EstimatesExceedStep => "Check --model and --box; give ranges with --prior.",
         _ => "Give results with a time per token, such as tplens serve run writes.",
     }
