@@ -32,8 +32,6 @@ pub enum Finding {
     NoStepTime,
     /// The causes that are estimated leave less than nothing to the measured step.
     EstimatesExceedStep,
-    /// What the engine sends is not known.
-    EngineMissing { tp: u32 },
     /// No usable curve of so many ranks.
     NoCurve { ranks: u32 },
 

@@ -97,8 +97,6 @@ pub struct KnownBox {
     pub peers: Vec<PeerVerdict>,
     /// The simulated machine behind a record of links, or `measured`; `None` where there is no such record.
     pub links_of: Option<String>,
-    /// How many GPUs the box has; `None` where nobody counted.
-    pub gpus: Option<u32>,
     /// Files that this came from.
     pub origins: Vec<String>,
 }

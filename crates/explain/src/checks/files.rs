@@ -64,18 +64,11 @@ fn collectives_right(inputs: &Inputs) -> Option<Finding> {
 fn both_sizes(inputs: &Inputs) -> Option<Finding> {
     let tp = inputs.tp;
     let (one, several) = (inputs.runs(inputs.from()).count(), inputs.runs(tp).count());
-    if tp < 2 || one == 0 || several == 0 {
-        let runs_of_several = if tp < 2 { 0 } else { several };
-        return Some(Finding::SizeMissing {
-            tp,
-            runs_of_one: one,
-            runs_of_several,
-        });
-    }
-    inputs
-        .engine(tp)
-        .is_none()
-        .then_some(Finding::EngineMissing { tp })
+    (tp < 2 || one == 0 || several == 0).then_some(Finding::SizeMissing {
+        tp,
+        runs_of_one: one,
+        runs_of_several: if tp < 2 { 0 } else { several },
+    })
 }
 
 fn same_model(inputs: &Inputs) -> Option<Finding> {

@@ -145,7 +145,6 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::EstimatesExceedStep => {
             "the estimates alone exceed the measured step: is --model or --box another?".to_owned()
         }
-        Finding::EngineMissing { tp } => format!("what the engine sends at TP{tp} is unknown."),
         Finding::NoCurve { ranks } => format!("no all-reduce times for {ranks} GPUs."),
         Finding::ConditionsDiffer { what, values } => {
             format!("{} differ: {}.", condition(*what), values.join(" and "))
