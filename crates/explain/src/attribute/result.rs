@@ -157,8 +157,6 @@ pub struct HalfModel {
     pub by_curve: Option<Range>,
     /// The difference less that, per draw.
     pub gap: Option<Range>,
-    /// Whether the two agree: the gap's interval holds zero.
-    pub agrees: Option<bool>,
     /// Whether the shard run and another measurement disagree, so that neither counts.
     #[serde(default)]
     pub contradicted: bool,
@@ -252,9 +250,9 @@ pub struct Misfit {
 /// What one all-reduce would take if the whole remainder were communication: an upper figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Implied {
-    /// Bytes of each rank's message, of the size that takes most of a step's time.
+    /// Bytes of each rank's message, of the most frequent size.
     pub bytes_per_rank: u64,
-    /// All-reduces of that size in a step.
+    /// All-reduces in a step.
     pub count: u32,
     /// Microseconds of one.
     pub us: Range,
@@ -397,7 +395,7 @@ impl Attribution {
 
 impl HalfModel {
     pub(crate) fn is_contradicted(&self) -> bool {
-        self.agrees == Some(false)
+        self.gap.is_some_and(|gap| gap.low > 0.0 || gap.high < 0.0)
     }
 
     /// What a curve or a trace gives, where that is more than the shard run leaves.

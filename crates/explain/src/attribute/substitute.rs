@@ -3,7 +3,7 @@
 //!
 //! What a curve leaves unexplained stays; communication is never below zero. Prefill is left as it is.
 
-use record::{CollectiveKind, PlannedCollective};
+use record::PlannedCollective;
 use serde::{Deserialize, Serialize};
 use tp_plan::plan;
 
@@ -38,8 +38,6 @@ pub(crate) enum Swap {
     Link {
         /// New rate over old.
         ratio: f64,
-        /// Nominal GB/s of the old link in one direction.
-        old_gb_per_s: f64,
         prior: Prior,
     },
     /// Other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
@@ -137,12 +135,8 @@ impl<'a> Bench<'a> {
     /// It cannot be put in.
     pub(crate) fn with(&self, swap: &Swap) -> Result<Vec<Step>, NoSubstitute> {
         let new: New<'_> = match swap {
-            Swap::Link {
-                ratio,
-                old_gb_per_s,
-                prior,
-            } => {
-                let wire = self.wire(*old_gb_per_s);
+            Swap::Link { ratio, prior } => {
+                let wire = self.wire();
                 Box::new(move |draw, now, random| {
                     let (part, factor) = (random.uniform(), prior.at(random.uniform()));
                     let beyond = random.uniform();
@@ -186,20 +180,13 @@ impl<'a> Bench<'a> {
         Ok(self.draws.iter().map(step).collect())
     }
 
-    /// The least and most share of each planned collective's time that its bytes take: by its curve, else by the link's rate at
-    /// least.
-    fn wire(&self, old_gb_per_s: f64) -> Vec<(f64, f64)> {
+    /// The least and most share of each planned collective's time that its bytes take, by its curve.
+    fn wire(&self) -> Vec<(f64, f64)> {
         let planned = &self.prepared.step.collectives;
         let curves = Deck::new(self.inputs, self.eager)
             .and_then(|mut deck| Curves::choose(self.inputs, self.eager, planned, &mut deck))
             .filter(|_| self.prepared.workload.terms.is_some());
-        let share = |of: &PlannedCollective| {
-            let curves = curves.as_ref()?;
-            curves.on_the_wire(of).or_else(|| {
-                let least = wire_bytes(of, self.inputs.tp) / (old_gb_per_s * 1e3);
-                Some(((least / curves.term(of).0.cost.us).min(1.0), 1.0))
-            })
-        };
+        let share = |of: &PlannedCollective| curves.as_ref()?.on_the_wire(of);
         planned
             .iter()
             .map(|of| share(of).unwrap_or((0.0, 1.0)))
@@ -230,20 +217,6 @@ impl<'a> Bench<'a> {
         }
         let (by_curve, in_proportion) = ((new - old) / 1e3, now * (new / old - 1.0));
         (now + by_curve + (in_proportion - by_curve) * beyond).max(0.0)
-    }
-}
-
-/// Bytes that cross each rank's link in one direction.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages are far below 2^53 bytes"
-)]
-fn wire_bytes(collective: &PlannedCollective, ranks: u32) -> f64 {
-    let others = f64::from(ranks.saturating_sub(1));
-    let bytes = collective.bytes_per_rank as f64;
-    match collective.kind {
-        CollectiveKind::AllReduce => bytes * 2.0 * others / f64::from(ranks.max(1)),
-        _ => bytes * others,
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> Shown<'a> {
             // A curve of other sizes or another mode cannot part what was measured, but it can contradict it.
             let terms = workload.terms.as_deref();
             let parts = terms.is_some_and(|terms| grade(terms) <= Grade::C);
-            shown.by_curve = workload.by_own && (parts || half.agrees == Some(false));
+            shown.by_curve = workload.by_own && (parts || half.is_contradicted());
         }
         shown
     }
@@ -280,7 +280,6 @@ impl<'a> Shown<'a> {
             difference: self.range(|draw| draw.several - of(draw))?,
             by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
-            agrees: gap.map(|gap| gap.low <= 0.0 && 0.0 <= gap.high),
             contradicted: false,
         })
     }

@@ -3,7 +3,6 @@
 use record::CollectiveKind;
 use tp_plan::plan;
 
-use super::cost::Term;
 use super::draws::{Draw, range, total_ms};
 use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
@@ -271,44 +270,18 @@ impl Prepared<'_> {
         }
     }
 
-    /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
+    /// One all-reduce, if the whole remainder were communication and all of them lasted as long.
     fn implied(&self, free: &[Draw]) -> Option<Implied> {
-        // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
-        let weight = |bytes: u64, count: u32| -> f64 {
-            let same = |term: &&Term| {
-                term.cost.kind == CollectiveKind::AllReduce && term.cost.bytes_per_rank == bytes
-            };
-            let term = self.workload.terms.iter().flatten().find(same);
-            f64::from(count) * term.map_or(1.0, |term| term.cost.us)
-        };
-        let mut sizes: Vec<(u64, u32)> = Vec::new();
-        for planned in &self.step.collectives {
-            if planned.kind != CollectiveKind::AllReduce {
-                continue;
-            }
-            match sizes
-                .iter_mut()
-                .find(|(bytes, _)| *bytes == planned.bytes_per_rank)
-            {
-                Some((_, count)) => *count += planned.count,
-                None => sizes.push((planned.bytes_per_rank, planned.count)),
-            }
-        }
-        let whole: f64 = sizes
-            .iter()
-            .map(|(bytes, count)| weight(*bytes, *count))
-            .sum();
-        let (bytes, count) = sizes
-            .into_iter()
-            .max_by(|a, b| weight(a.0, a.1).total_cmp(&weight(b.0, b.1)))?;
-        let part = weight(bytes, count) / whole;
-        let us = range(free, |draw| {
-            (draw.remainder() - draw.all_gather) * 1e3 * part / f64::from(count)
-        })?;
+        let planned = self.step.collectives.iter();
+        let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
+        let most = reduces.clone().max_by_key(|of| of.count)?;
+        let count = reduces.map(|of| of.count).sum();
         Some(Implied {
-            bytes_per_rank: bytes,
+            bytes_per_rank: most.bytes_per_rank,
             count,
-            us,
+            us: range(free, |draw| {
+                (draw.remainder() - draw.all_gather) * 1e3 / f64::from(count)
+            })?,
         })
     }
 }

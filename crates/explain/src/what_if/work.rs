@@ -118,7 +118,6 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Swap, N
     };
     Ok(Swap::Link {
         ratio,
-        old_gb_per_s: old.gb_per_s(),
         prior: inputs
             .prior(name)
             .ok_or(NoSubstitute::CommunicationUnknown)?,
