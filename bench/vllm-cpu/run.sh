@@ -189,9 +189,9 @@ echo "end, $(date +%T)" >> "$out/machine.txt"
 # What the programs say of the same files.
 for link in $links; do
     files=(--model "$out/model" --eager --max-num-seqs "$concurrency")
-    for folder in "$out"/[0-9]*/half-[ab]/; do files+=(--half "$folder"); done
     for folder in "$out"/[0-9]*/"allreduce-$link"/; do files+=(--allreduce "$folder"); done
     "$programs/tplens" predict "${files[@]}" --tp1 "$out/1/tp1" > "$out/predict-$link.txt" 2>&1 || echo "predict: exit code $?"
+    for folder in "$out"/[0-9]*/half-[ab]/; do files+=(--half "$folder"); done
     for folder in "$out"/[0-9]*/tp1/; do files+=(--tp1 "$folder"); done
     for folder in "$out"/[0-9]*/"tp2-$link"/; do files+=(--tp2 "$folder"); done
     "$programs/tplens" explain "${files[@]}" > "$out/explain-$link.txt" 2>&1 || echo "explain: exit code $?"

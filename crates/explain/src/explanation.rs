@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ablated::{Case, unused};
+use crate::ablated::is_of;
 use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, attribute};
 use crate::checks::findings;
 use crate::finding::{Finding, Refusal};
 use crate::inputs::Inputs;
 use crate::next::{Measure, NextStep, next};
-use crate::slope::{Slope, SlopeVerdict};
+use crate::slope::Slope;
 use crate::sources::{InputSource, Taken, sources};
 use crate::what_if::{Substitution, WhatIf, what_if};
 
@@ -84,27 +84,19 @@ impl Explanation {
     /// With the slope test of an ablation beside it: it raises the grade of all-reduces where its arms are of these runs.
     #[must_use]
     pub fn with_slope(mut self, slope: Slope) -> Self {
-        let is_decided = !matches!(slope.passes, SlopeVerdict::Undecided { .. });
         if let Outcome::Attributed {
             attribution, next, ..
         } = &mut self.outcome
         {
-            let case = Case {
-                model: &self.model,
-                tp: self.tp,
-                engine: self.engine.as_deref(),
-                findings: &self.findings,
-            };
-            let why_not = unused(&case, attribution, &slope);
-            match (why_not, slope.evidence()) {
-                (Some(why), _) => attribution.caveats.push(Finding::AblationNotUsed { why }),
-                (None, Some(evidence)) => {
-                    attribution.raise(&evidence);
-                    if is_decided {
-                        next.retain(|step| step.measure != Measure::Ablation);
-                    }
+            let engine = self.engine.as_deref();
+            let is_of_these = is_of(&self.model, engine, &self.findings, attribution, &slope);
+            match slope.evidence() {
+                _ if !is_of_these => attribution.caveats.push(Finding::AblationNotUsed),
+                Some(evidence) => {
+                    attribution.raise(evidence);
+                    next.retain(|step| step.measure != Measure::Ablation);
                 }
-                (None, None) => {}
+                None => {}
             }
         }
         self.inputs.push(InputSource {

@@ -28,20 +28,12 @@ pub enum Finding {
         runs_of_one: usize,
         runs_of_several: usize,
     },
-    /// The same result stands for both.
-    SameResult { origin: String },
     /// No time of a step can be taken from the results.
     NoStepTime,
     /// The causes that are estimated leave less than nothing to the measured step.
     EstimatesExceedStep,
-    /// What the engine sends is not known.
-    EngineMissing { tp: u32 },
     /// No usable curve of so many ranks.
     NoCurve { ranks: u32 },
-    /// Time to first token with others in flight, or of no stream.
-    FirstTokenNotAlone { in_flight: Option<f64> },
-    /// Times of collectives far longer than the step they are in.
-    CurveUnit { collectives_ms: f64, step_ms: f64 },
 
     /// Runs were made with different things.
     ConditionsDiffer {
@@ -119,26 +111,12 @@ pub enum Finding {
         more: usize,
     },
 
-    /// Several times of one size are far apart.
-    CurveDisagrees {
-        bytes: u64,
-        least_us: f64,
-        most_us: f64,
-    },
-    /// Times that were not used.
-    CurveLeftOut {
-        points: usize,
-        of: usize,
-        why: LeftOut,
-    },
+    /// Times that were not used: of ranks in host memory, of another number of them, or not to be told from zero.
+    CurveLeftOut { points: usize, of: usize },
     /// The curve ends too far from the sizes sent.
     CurveTooFar { ranks: u32, bytes: Vec<u64> },
     /// A size that was read between two others, or beyond the end.
-    CurveSizeRead {
-        kind: CollectiveKind,
-        bytes: u64,
-        near: Vec<u64>,
-    },
+    CurveSizeRead { kind: CollectiveKind, bytes: u64 },
     /// The curve was timed otherwise than the engine runs.
     CurveMode {
         timed: Option<CallMode>,
@@ -153,12 +131,10 @@ pub enum Finding {
     /// The estimated parts overshoot the step in a share of the draws.
     EstimatesOvershoot { share: f64 },
     /// The trace is no direct evidence, or was left out.
-    TraceDoubtful { why: TraceDoubt, calls: f64 },
+    TraceDoubtful { calls: f64 },
 
     /// The step was worked out from latencies.
     NotStreamed,
-    /// A file does not say how long its prompts were.
-    PromptLengthUnknown,
     /// The step is a time per token and may hold steps with prompts.
     StepHoldsPrompts {
         most_ms: Option<f64>,
@@ -181,18 +157,12 @@ pub enum Finding {
     PromptCollectivesAssumed { largest_bytes: u64 },
     /// A fact of the model or the engine that was assumed.
     Assumed { detail: String },
-    /// Prompts are taken to be new to the server's cache.
-    NoPrefixCacheAssumed,
     /// Figures of a machine that is described and was not measured.
     MachineDescribed { name: String },
-    /// A result names no model.
-    ModelNotNamed { origin: String },
     /// The cache may not hold all sequences.
     CacheTight { tp: u32, holds: u32, batch: u32 },
-    /// The shard run is of another number of ranks.
-    ShardOfOtherSize { tp: u32 },
-    /// The ablation raises no grade here.
-    AblationNotUsed { why: AblationUnused },
+    /// The ablation is of other runs or loads, or disagrees with these: it raises no grade.
+    AblationNotUsed,
 }
 
 /// What runs were made with.
@@ -209,50 +179,6 @@ pub enum Condition {
     Data,
     Seed,
     Flags,
-}
-
-/// Why times of a curve were not used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LeftOut {
-    /// Ranks in host memory.
-    HostMemory,
-    /// Intervals that reach zero.
-    ReachesZero,
-    /// Another number of ranks.
-    OtherRanks,
-}
-
-/// What is wrong with a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TraceDoubt {
-    /// No all-reduce of a known name.
-    NoAllReduce,
-    /// Less than one step.
-    LessThanAStep,
-    /// Calls of prompts among those of decoding.
-    Mixed,
-    /// No whole number of steps.
-    NotWholeSteps,
-    /// By another way than the plan's.
-    OtherPath,
-}
-
-/// Why an ablation raises no grade.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AblationUnused {
-    /// Of another model, size, batch or engine.
-    OtherRuns,
-    /// Its baseline's step is not that of the runs.
-    OtherLoad,
-    /// No link was varied.
-    DelaysOnly,
-    /// Findings on the runs cap their grade.
-    GradeCapped,
-    /// Its communication contradicts the runs.
-    Contradicts,
 }
 
 /// Requests in flight further apart than this factor cannot be compared.
@@ -279,7 +205,6 @@ impl Finding {
             Self::ModelDiffers { .. }
             | Self::SimulatedMixed { .. }
             | Self::SizeMissing { .. }
-            | Self::SameResult { .. }
             | Self::NoStepTime
             | Self::EstimatesExceedStep => true,
             _ => false,
@@ -342,10 +267,12 @@ pub(crate) fn apart(values: &[f64]) -> f64 {
     }
 }
 
-/// Those with which nothing can be said.
+/// Those with which nothing can be said; failures first, since they hold whatever else is missing.
 pub(crate) fn refusing(findings: &[Finding]) -> Vec<Finding> {
     let all = findings.iter().filter(|finding| finding.refuses());
-    all.cloned().collect()
+    let mut all: Vec<Finding> = all.cloned().collect();
+    all.sort_by_key(|finding| !matches!(finding, Finding::RequestsFailed { .. }));
+    all
 }
 
 /// The best grade that these leave.
@@ -377,11 +304,7 @@ mod tests {
             Finding::BatchDiffers {
                 in_flight: vec![16.0, 8.0],
             },
-            Finding::TraceDoubtful {
-                why: TraceDoubt::Mixed,
-                calls: 1.0,
-            },
-            Finding::NoPrefixCacheAssumed,
+            Finding::TraceDoubtful { calls: 1.0 },
         ] {
             let json = serde_json::to_value(&finding).unwrap();
             assert_eq!(json["code"], finding.code());

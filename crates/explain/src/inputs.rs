@@ -59,9 +59,6 @@ pub struct Evidence {
     pub found: Vec<(String, String)>,
     /// What servers' logs say, each of another size.
     pub logs: Vec<ServerLog>,
-    /// Files of collective times whose every number is over several launches of the processes, as many as its `n`; of all others a
-    /// file is one launch.
-    pub over_launches: Vec<String>,
     /// GPUs that the collectives were timed on, as their files name them.
     pub curve_gpus: Vec<String>,
     /// Whether the user named the engine whose rules are taken; else it is what a log says, or a default.
@@ -100,8 +97,6 @@ pub struct KnownBox {
     pub peers: Vec<PeerVerdict>,
     /// The simulated machine behind a record of links, or `measured`; `None` where there is no such record.
     pub links_of: Option<String>,
-    /// How many GPUs the box has; `None` where nobody counted.
-    pub gpus: Option<u32>,
     /// Files that this came from.
     pub origins: Vec<String>,
 }

@@ -12,17 +12,14 @@ mod commands;
 mod curve;
 mod explanation;
 mod finding;
-mod first_token;
 mod grade;
 mod inputs;
-mod links;
 mod next;
 mod peaks;
 mod predict;
 mod priors;
 mod random;
 mod range;
-mod repeats;
 mod run_shape;
 mod seen;
 mod slope;
@@ -36,18 +33,14 @@ pub use attribute::{
 };
 pub use checks::findings;
 pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
-pub use finding::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
+pub use finding::{Condition, Finding, Refusal};
 pub use grade::Grade;
 pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
-pub use links::{
-    Confounder, Difference, LinkComparison, LinkFigures, LinkNext, LinkOutcome, LinkPrediction,
-    LinkSide, LinkVerdict, Needed, NotTold, PhysicalLink, SideFacts, TimeOf, compare_links,
-};
-pub use next::{Measure, Narrowing, NextStep, next};
+pub use next::{Measure, NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
-    DESCRIBED, Level, Link, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName,
-    PredictError, PredictInputs, Predicted, Prediction, Room, Serving, predict,
+    DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, PredictError, PredictInputs,
+    Predicted, Prediction, Room, Serving, predict,
 };
 pub use priors::{
     Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,
@@ -55,12 +48,11 @@ pub use priors::{
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, BelowCause, Beside, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES,
-    LateLaunches, Launch, NegativeControl, Power, Residual, Slope, SlopeCaveat, SlopeEvidence,
-    SlopeFit, SlopeVerdict, Undecided, slope,
+    Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, OneGpu,
+    Slope, SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
-pub use what_if::{Answer, By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
+pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
 
 /// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.
 pub const DRAWS: u32 = 20_000;

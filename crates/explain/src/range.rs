@@ -38,15 +38,6 @@ impl Range {
         }
     }
 
-    /// With its sign turned.
-    pub(crate) fn turned(&self) -> Self {
-        Self {
-            low: -self.high,
-            mid: -self.mid,
-            high: -self.low,
-        }
-    }
-
     /// Their ratio, both above nothing, where their errors are independent: relative distances of the quantiles add by their squares.
     pub(crate) fn over(&self, by: &Self) -> Self {
         let mid = self.mid / by.mid;
@@ -57,11 +48,6 @@ impl Range {
             mid,
             high: mid * (1.0 + above),
         }
-    }
-
-    /// Whether it is distinguished from zero.
-    pub(crate) fn is_told(&self) -> bool {
-        self.low > 0.0 || self.high < 0.0
     }
 }
 

@@ -112,13 +112,6 @@ impl<'a> RunShape<'a> {
         self.fixed_output() == Some(true) && tokens.is_some_and(|tokens| tokens * SEVERAL < 1.0)
     }
 
-    /// Gaps between tokens over the time per token, where both are reported: more than 1 where a chunk holds several tokens.
-    pub(crate) fn gap_in_tokens(&self) -> Option<f64> {
-        let gap = self.decode_gap().map(|gap| gap.mean);
-        let gap = gap.or_else(|| self.run.itl_ms.and_then(|itl| itl.median));
-        Some(gap? / self.run.tpot_ms?.mean)
-    }
-
     /// Tokens that a chunk held in the mean, where gaps and time per token are reported: all gaps of a request are as long as all its
     /// tokens after the first.
     pub(crate) fn tokens_in_a_chunk(&self) -> Option<f64> {
@@ -128,7 +121,7 @@ impl<'a> RunShape<'a> {
 
     /// The part of the time per token that other requests' prompts may take at most by the time to first token, 0 to 1, whatever gaps
     /// between tokens show; `None` where nobody timed a first token, or there is no time per token.
-    pub(crate) fn by_first_token(&self) -> Option<f64> {
+    fn by_first_token(&self) -> Option<f64> {
         let each = self.run.tpot_ms?.mean;
         // What a start adds to the steps of those that decode is its time to first token less the step that they do all the same,
         // or less where it waits or where several start together.
@@ -152,15 +145,6 @@ impl<'a> RunShape<'a> {
         let others = (slots - 1.0).max(0.0);
         let first_wave = (slots / count(self.run.completed.max(1))).min(1.0);
         Some(others * (1.0 - first_wave) + others.min(1.0) * first_wave)
-    }
-
-    /// The part of the time per token that other requests' prompts may take at most, where a stream tells no gaps between tokens: 0
-    /// to 1. `None` where gaps tell, or where nothing bounds it since nobody timed a first token.
-    pub(crate) fn prompts_at_most(&self) -> Option<f64> {
-        match self.mixed_in()? {
-            MixedIn::AtMost(share) => Some(share),
-            MixedIn::ByGaps(_) => None,
-        }
     }
 
     /// Mean time to first token, ms; as latency and time per token leave it where nobody timed it.

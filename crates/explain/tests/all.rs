@@ -2,7 +2,6 @@
 
 mod advice;
 mod explanations;
-mod links;
 mod reality;
 mod slope;
 mod truth;

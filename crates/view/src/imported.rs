@@ -43,9 +43,7 @@ pub fn words(finding: &Finding) -> String {
             )
         }
         Finding::SecondWave { mean_ms, median_ms } => {
-            format!(
-                "TTFT mean {mean_ms:.0} ms, median {median_ms:.0}: some requests waited for slots"
-            )
+            format!("TTFT mean {mean_ms:.0} ms, median {median_ms:.0}: requests waited for slots")
         }
         Finding::BurstNotRate { offered, completed } => {
             format!(

@@ -9,10 +9,9 @@ use tp_plan::{Engine, ModelFacts};
 
 use super::engine_flags::EngineFlags;
 use super::logs::EngineLogFile;
-use super::pair_args::PairArgs;
 use super::sources::{EvidenceFiles, Sources};
 
-/// Explains from result files why several GPUs give what they give against one, against fewer, or over another link: ours,
+/// Explains from result files why several GPUs give what they give against one or against fewer: ours,
 /// vLLM's, and those of other clients.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = formats())]
@@ -88,7 +87,7 @@ pub(crate) struct ExplainArgs {
     pub(super) prior: Vec<String>,
 
     /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
-    /// box=NAME (a built-in box), link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on, allreduce=18.5us, comm=x0; may be given several times.
+    /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
     #[arg(long = "what-if", value_name = "WHAT=IT")]
     pub(super) what_if: Vec<String>,
 
@@ -103,9 +102,6 @@ pub(crate) struct ExplainArgs {
     /// Write the page to this file; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(super) pair: PairArgs,
 }
 
 /// How an engine was started, or is to be.
@@ -177,7 +173,7 @@ impl EngineArgs {
 /// What files are read and which names are known, for the long help.
 fn formats() -> String {
     let mut text = String::from(
-        "Results of runs (--tp1, --tp2, --tp4, --tp8, --a, --b) are\n\
+        "Results of runs (--tp1, --tp2, --tp4, --tp8) are\n\
          \x20 a folder, journal or record of tplens serve run,\n\
          \x20 the JSON of vllm bench serve --save-result, or the block that it prints,\n\
          \x20 or one flat JSON object of any client. A time says its unit in its key (_s, _ms); upper case, blanks and dashes do\n\
@@ -230,12 +226,8 @@ impl ExplainArgs {
     /// Such an option was given; in words.
     pub(super) fn check_used(&self) -> Result<(), String> {
         let sizes: Vec<u32> = self.sized()?.into_iter().map(|(tp, _)| tp).collect();
-        let (compared, instead) = match (sizes.first(), sizes.last()) {
-            _ if !self.pair.a.is_empty() => ("two links".to_owned(), ""),
-            (Some(from), Some(to)) if *from > 1 && from < to => (
-                format!("TP{to} against TP{from}"),
-                "give a result of one GPU with --tp1, too, or ",
-            ),
+        let (from, to) = match (sizes.first(), sizes.last()) {
+            (Some(from), Some(to)) if *from > 1 && from < to => (from, to),
             _ => return Ok(()),
         };
         let only = [
@@ -247,23 +239,9 @@ impl ExplainArgs {
         match only.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((flag, _)) => Err(format!(
-                "{flag} is used where several GPUs are explained against one, and not for {compared}: {instead}leave {flag} away"
+                "{flag} is used where several GPUs are explained against one, and not for TP{to} against TP{from}: give a result of one GPU with --tp1, too, or leave {flag} away"
             )),
         }
-    }
-
-    /// What was said of model, box and engine, without any file of results.
-    ///
-    /// # Errors
-    /// As [`ExplainArgs::sources`].
-    pub(super) fn bare_sources(&self) -> Result<Sources, String> {
-        let mut sources = Self {
-            tp1: vec![PathBuf::new()],
-            ..self.clone()
-        }
-        .sources()?;
-        sources.serving.clear();
-        Ok(sources)
     }
 
     /// The files and what was said of the engine.
@@ -274,7 +252,7 @@ impl ExplainArgs {
         let serving = self.sized()?;
         if serving.is_empty() {
             return Err(
-                "no result to explain: give two results, or --tp1 FILE and --tp2 FILE (or --tp4, --tp8), or --a FILE and --b FILE of two links".to_owned(),
+                "no result to explain: give two results, or --tp1 FILE and --tp2 FILE (or --tp4, --tp8)".to_owned(),
             );
         }
         let named = || {

@@ -49,7 +49,6 @@ pub(crate) fn measured(
             .and_then(|machine| machine.hypervisor),
         peers,
         links_of: Some(of),
-        gpus: u32::try_from(links.devices.len()).ok(),
         origins: vec![origin],
     };
     let mut around = Surroundings::of_gpus(vendor, &names, memory, mig, access);
@@ -61,9 +60,6 @@ pub(crate) fn measured(
 pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
     let around =
         ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
-    let devices = described.device.iter();
-    // An engine takes an instance for a GPU.
-    let instances: usize = devices.map(|device| device.mig.len().max(1)).sum();
     let known = KnownBox {
         name: Some(described.name.clone()),
         gpu: described.device.first().map(|device| device.name.clone()),
@@ -71,7 +67,6 @@ pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, 
         guest: Some(described.guest),
         peers: Vec::new(),
         links_of: None,
-        gpus: u32::try_from(instances).ok(),
         origins: vec![format!("box file {}: {}", described.name, described.title)],
     };
     Ok((around, known))

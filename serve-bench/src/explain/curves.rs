@@ -8,16 +8,11 @@ use view::page::{Axis, Plot, PlotMark, PlotPoint, PlotSeries};
 
 /// This machine's curve with the model's sizes, else what was published for its GPU; `None` where there is neither.
 pub(super) fn curves(inputs: &Inputs, marks: Option<Vec<PlotMark>>) -> Option<Block> {
-    let own = all_reduces("", inputs);
+    let own = all_reduces(inputs);
     let (title, series) = match own.is_empty() {
         true => ("published all-reduce times of this GPU", published(inputs)),
         false => ("all-reduce of this machine, us over bytes", own),
     };
-    drawn(title, series, marks.unwrap_or_default())
-}
-
-/// Series in one picture.
-pub(super) fn drawn(title: &str, series: Vec<PlotSeries>, marks: Vec<PlotMark>) -> Option<Block> {
     let axis = |label: &str, bytes| Axis {
         label: label.to_owned(),
         logarithmic: true,
@@ -30,18 +25,10 @@ pub(super) fn drawn(title: &str, series: Vec<PlotSeries>, marks: Vec<PlotMark>) 
             across: axis("bytes of each rank's message", true),
             up: axis("us", false),
             series,
-            marks,
+            marks: marks.unwrap_or_default(),
             ..Plot::default()
         })
     })
-}
-
-/// A size that a model sends.
-pub(super) fn mark(bytes: u64, label: &str) -> PlotMark {
-    PlotMark {
-        x: bytes as f64,
-        label: format!("{}: {label}", ByteCount(bytes)),
-    }
 }
 
 /// The all-reduce sizes of a step.
@@ -54,12 +41,15 @@ pub(super) fn marks(attribution: &Attribution) -> Vec<PlotMark> {
         .collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let label = format!("batch {}", attribution.batch);
-    sizes.into_iter().map(|bytes| mark(bytes, &label)).collect()
+    let mark = |bytes: u64| PlotMark {
+        x: bytes as f64,
+        label: format!("{}: batch {}", ByteCount(bytes), attribution.batch),
+    };
+    sizes.into_iter().map(mark).collect()
 }
 
-/// The curves of a side, a series for each mode and kernel.
-pub(super) fn all_reduces(side: &str, inputs: &Inputs) -> Vec<PlotSeries> {
+/// A series for each mode and kernel.
+fn all_reduces(inputs: &Inputs) -> Vec<PlotSeries> {
     let modes = CallMode::ALL.into_iter().rev().map(Some).chain([None]);
     let kinds = modes.flat_map(|mode| [(mode, false), (mode, true)]);
     let series = kinds.map(|(mode, by_engine)| {
@@ -78,7 +68,7 @@ pub(super) fn all_reduces(side: &str, inputs: &Inputs) -> Vec<PlotSeries> {
         let mode = mode.map_or_else(|| "mode not stated".to_owned(), |mode| mode.to_string());
         let by = if by_engine { ", engine's kernel" } else { "" };
         PlotSeries {
-            name: format!("{side}TP{}, {mode}{by}", inputs.tp),
+            name: format!("TP{}, {mode}{by}", inputs.tp),
             points,
             ..PlotSeries::default()
         }

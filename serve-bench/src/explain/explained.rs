@@ -14,7 +14,7 @@ pub(super) fn explained(
     priors: &[String],
 ) -> Result<(Inputs, Explanation), Stop> {
     let inputs = sources.read(known(priors)?).map_err(Stop::Usage)?;
-    let asked = what_if::asked(&sources.what_if, inputs.tp).map_err(Stop::Usage)?;
+    let asked = what_if::asked(&sources.what_if).map_err(Stop::Usage)?;
     let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
     if let Some(slope) = slope {
         ablation::check(slope, &inputs).map_err(Stop::Usage)?;
@@ -25,7 +25,7 @@ pub(super) fn explained(
 }
 
 /// What is assumed, with what was given in its place.
-pub(super) fn known(given: &[String]) -> Result<Priors, Stop> {
+fn known(given: &[String]) -> Result<Priors, Stop> {
     let usage = |error: ::explain::PriorError| Stop::Usage(format!("--prior: {error}"));
     let mut known = Priors::builtin().map_err(usage)?;
     for text in given {

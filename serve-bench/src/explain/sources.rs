@@ -60,18 +60,6 @@ impl Sources {
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
     pub(crate) fn read(&self, priors: Priors) -> Result<Inputs, String> {
-        self.read_with(priors, |_| {})
-    }
-
-    /// Reads everything, with something of the box changed before it decides the engine's paths.
-    ///
-    /// # Errors
-    /// As [`Sources::read`].
-    pub(super) fn read_with(
-        &self,
-        priors: Priors,
-        change: impl Fn(&mut Surroundings),
-    ) -> Result<Inputs, String> {
         let mut model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
         let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
@@ -105,10 +93,8 @@ impl Sources {
         let (mut around, known) = self.the_box(tp)?;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
-        change(&mut around);
         let evidence = Evidence {
             transport: transport(&self.collectives, tp),
-            over_launches: over_launches(&self.collectives),
             curve_gpus: curve_gpus(&self.collectives),
             logs,
             engine_stated: self.engine.stated,
@@ -238,9 +224,7 @@ impl EvidenceFiles {
 ///
 /// # Errors
 /// Two files hold the same result or the same samples, whatever their names, time stamps and forms; in words.
-pub(super) fn once_each<'a>(
-    results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>,
-) -> Result<(), String> {
+fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> Result<(), String> {
     let mut before: Vec<(&Path, ServeRun, Option<Samples>)> = Vec::new();
     for (file, run) in results {
         let samples = serve::samples(file).map_err(|error| error.to_string())?;
@@ -309,7 +293,7 @@ fn curve_gpus(files: &[PathBuf]) -> Vec<String> {
 }
 
 /// A run of one GPU, as that of a shard is.
-pub(crate) fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
+fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
     match run.tp.filter(|tp| *tp != 1) {
         None => Ok(run),
         Some(tp) => Err(format!(
@@ -317,15 +301,6 @@ pub(crate) fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String>
             file.display()
         )),
     }
-}
-
-/// Files whose every time is over launches of the processes.
-fn over_launches(files: &[PathBuf]) -> Vec<String> {
-    let read = files
-        .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let over = read.filter(|file| file.values.iter().all(|value| value.over_launches));
-    over.map(|file| file.origin).collect()
 }
 
 /// What the library said that it goes over at that number of ranks.

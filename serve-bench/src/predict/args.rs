@@ -9,8 +9,7 @@ use crate::split::PaperArgs;
 
 /// Predicts a decode step, TPOT, TTFT and speed-up of a model on one GPU and on several, with intervals.
 ///
-/// Without results it starts from the peak rates of the GPU and a curve of collectives; with --tp1 from a measured step, and
-/// with --half from the measured step of the half-width model.
+/// Without results it starts from the peak rates of the GPU and a curve of collectives; with --tp1 from a measured step.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PredictArgs {
     /// Model to serve: a shipped name, a config.json, or a folder that holds one.
@@ -21,20 +20,20 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) tp: Vec<u32>,
 
-    /// Sequences that decode at once; where it is not given, as many as the result of --tp1 or --half had in flight.
+    /// Sequences that decode at once; where it is not given, as many as the result of --tp1 had in flight.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) batch: Option<u32>,
 
-    /// Prompt tokens of a request; where it is not given, those of --tp1 or --half, else 1024.
+    /// Prompt tokens of a request; where it is not given, those of --tp1, else 1024.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) input_tokens: Option<u32>,
 
-    /// Output tokens of a request; where it is not given, those of --tp1 or --half, else 256.
+    /// Output tokens of a request; where it is not given, those of --tp1, else 256.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) output_tokens: Option<u32>,
 
     /// Box to predict for: a built-in box or a box file.
-    #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "half", "gpu"])]
+    #[arg(long = "box", value_name = "BOX", required_unless_present_any = ["links", "tp1", "gpu"])]
     pub(super) box_name: Option<String>,
 
     /// The GPUs' name, such as "H100" or "B200", where no box is described: over NVLink where their board has it.
@@ -54,10 +53,6 @@ pub(crate) struct PredictArgs {
     /// Result of a run on one GPU, as explain reads it.
     #[arg(long, value_name = "FILE")]
     pub(super) tp1: Option<PathBuf>,
-
-    /// Result of a run of the half-width model on one GPU, which stands for one of two ranks; may be given several times.
-    #[arg(long, value_name = "FILE")]
-    pub(super) half: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(super) engine: EngineArgs,

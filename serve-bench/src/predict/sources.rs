@@ -2,12 +2,11 @@
 
 use ::explain::{PredictInputs, Priors};
 use boxfile::BoxFile;
-use import::{ServeRun, serve};
+use import::ServeRun;
 
 use super::args::PredictArgs;
 use super::links::{curve_of, described_link, measured_link};
 use crate::explain::Sources;
-use crate::explain::sources::of_one_gpu;
 
 /// Prompt and output tokens where nobody says.
 const LENGTHS: (f64, f64) = (1024.0, 256.0);
@@ -37,11 +36,6 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
         .map(|tp| sources.engine.facts(tp, &around))
         .collect();
     (base.around, base.known) = (around, known);
-    let half: Vec<ServeRun> = args
-        .half
-        .iter()
-        .map(|file| of_one_gpu(file, serve::read(file).map_err(|error| error.to_string())?))
-        .collect::<Result<_, _>>()?;
     let described = match &args.box_name {
         Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
         None => None,
@@ -53,12 +47,12 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
         (None, None) => None,
     };
     // A described box stands beside nothing that was measured: a figure of it says nothing about another one.
-    let measured = !base.curve.is_empty() || !base.serve.is_empty() || !half.is_empty();
+    let measured = !base.curve.is_empty() || !base.serve.is_empty();
     if let (Some(described), None, false) = (&described, &args.links, measured) {
         base.curve = curve_of(described);
     }
 
-    let runs: Vec<&ServeRun> = base.serve.iter().map(|(_, run)| run).chain(&half).collect();
+    let runs: Vec<&ServeRun> = base.serve.iter().map(|(_, run)| run).collect();
     let each = |all: Option<u64>, run: &ServeRun| {
         all.filter(|_| run.completed > 0)
             .map(|all| per(all, run.completed))
@@ -80,7 +74,6 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
         batch,
         input_tokens: input_tokens.unwrap_or(LENGTHS.0),
         output_tokens: output_tokens.unwrap_or(LENGTHS.1),
-        half,
         link,
     })
 }

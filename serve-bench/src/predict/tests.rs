@@ -311,7 +311,7 @@ fn judged(folder: &Path) -> (Vec<Judged>, String) {
                     size.serving.ttft_alone.mid
                 ));
                 for part in &size.parts {
-                    dump.push_str(&format!(",{:?}={:.4}", part.name, part.ms.mid));
+                    dump.push_str(&format!(",{:?}={:.4}", part.cause, part.ms.mid));
                 }
                 dump.push('\n');
             }

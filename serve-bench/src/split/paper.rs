@@ -21,7 +21,7 @@ const BLOCK_TOKENS: u32 = 16;
 pub(crate) struct PaperArgs {
     /// Prefill and decode engines of their own, such as 1P1D, beside aggregated engines on as many GPUs; --tp is the size of each, or
     /// of prefill and of decode engines.
-    #[arg(long, value_name = "xPyD", requires = "tp", conflicts_with_all = ["batch", "tp1", "half"], value_parser = engines)]
+    #[arg(long, value_name = "xPyD", requires = "tp", conflicts_with_all = ["batch", "tp1"], value_parser = engines)]
     pub(crate) split: Option<(u32, u32)>,
     /// With --split: limit of the 99th percentile of TTFT, such as 5s.
     #[arg(long, value_name = "TIME", requires = "split", value_parser = time)]

@@ -9,5 +9,5 @@ mod pages;
 mod planted;
 mod real;
 mod resumed;
-mod two_links;
+mod two_sizes;
 mod watched;

@@ -17,16 +17,10 @@ const EXPLAIN: &[&str] = &[
     "explain",
     "--model",
     "qwen2.5-72b-fp8",
-    "--tp",
-    "2",
-    "--a",
+    "--tp1",
     "{}",
-    "--b",
+    "--tp2",
     OTHER,
-    "--link-a",
-    "gen4x16",
-    "--link-b",
-    "gen4x8",
 ];
 
 macro_rules! readers {

@@ -47,14 +47,8 @@ pub enum Rule {
         times: Range,
         in_flight: u32,
     },
-    /// The driver denies peer access.
-    PeersDenied {
-        guest: bool,
-        redirects: bool,
-        translates: bool,
-    },
-    /// Peer access is reported, and copies are staged.
-    PeersStaged {
+    /// The driver denies peer access, or reports it and stages copies.
+    ThroughHost {
         guest: bool,
         redirects: bool,
         translates: bool,

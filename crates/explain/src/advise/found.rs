@@ -31,7 +31,7 @@ impl Found<'_> {
             by,
         }];
         let answers = what_if(self.inputs, self.attribution, &asked);
-        let predicted = answers.first()?.predicted()?;
+        let predicted = answers.first()?.answer.as_ref().ok()?;
         if predicted.taken_out == CommunicationFrom::Remainder {
             return Some(Effect::bound(predicted.speed_up));
         }

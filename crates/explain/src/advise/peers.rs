@@ -30,24 +30,18 @@ pub(super) fn mig(found: &Found) -> Vec<Advice> {
 
 /// Everything goes through host memory: access is denied, or reported and not used.
 pub(super) fn through_host(found: &Found) -> Vec<Advice> {
-    let guest = found.inputs.known.guest == Some(true);
-    let OnTheWay {
+    let is_through_host = matches!(
+        found.inputs.peer_state(),
+        PeerState::Denied | PeerState::Staged
+    );
+    if found.inputs.is_mig() || !is_through_host {
+        return Vec::new();
+    }
+    let (redirects, translates) = on_the_way(found.inputs);
+    let rule = Rule::ThroughHost {
+        guest: found.inputs.known.guest == Some(true),
         redirects,
         translates,
-    } = on_the_way(found.inputs);
-    let rule = match found.inputs.peer_state() {
-        _ if found.inputs.is_mig() => return Vec::new(),
-        PeerState::Denied => Rule::PeersDenied {
-            guest,
-            redirects,
-            translates,
-        },
-        PeerState::Staged => Rule::PeersStaged {
-            guest,
-            redirects,
-            translates,
-        },
-        PeerState::Direct | PeerState::Unprobed => return Vec::new(),
     };
     let commands = found.commands();
     vec![Advice {
@@ -61,14 +55,8 @@ pub(super) fn through_host(found: &Found) -> Vec<Advice> {
     }]
 }
 
-/// What probes saw on the way between the GPUs.
-#[derive(Default)]
-struct OnTheWay {
-    redirects: bool,
-    translates: bool,
-}
-
-fn on_the_way(inputs: &Inputs) -> OnTheWay {
+/// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
+fn on_the_way(inputs: &Inputs) -> (bool, bool) {
     let used = inputs.tp as usize;
     let probes = inputs.seen.links.iter().flat_map(|links| &links.probes);
     let ways: Vec<&PeerSurroundings> = probes
@@ -79,10 +67,8 @@ fn on_the_way(inputs: &Inputs) -> OnTheWay {
         let mut modes = way.iommu.iter();
         modes.any(|mode| mode.known() == Some(&IommuMode::Translated))
     };
-    OnTheWay {
-        redirects: ways.iter().any(|way| way.redirecting().next().is_some()),
-        translates: ways.iter().any(translates),
-    }
+    let redirects = ways.iter().any(|way| way.redirecting().next().is_some());
+    (redirects, ways.iter().any(translates))
 }
 
 /// A variable keeps the library from it.

@@ -2,12 +2,12 @@
 
 mod choose;
 
-use record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
+use record::{CollectiveKind, CollectivePath, PlannedCollective};
 
 use super::deck::Knob;
 use super::result::{CollectiveCost, TimeSource};
 pub(crate) use super::term::Term;
-use crate::curve::{Curve, Place, all_reduce_as_large};
+use crate::curve::{Curve, all_reduce_as_large};
 use crate::finding::Finding;
 use crate::grade::Grade;
 
@@ -31,8 +31,6 @@ pub(crate) struct Curves {
     all_gather: Option<Curve>,
     /// Whether the curves are of this box.
     pub(crate) is_own: bool,
-    /// The mode of the library's curve; `None` where it is not of this machine or does not say.
-    pub(crate) mode_of_library: Option<CallMode>,
     /// Whether they are of this box in the mode of the engine.
     fits: bool,
     /// The factor from the library's curve to the engine, and that of the mode; the latter is `None` where no mode matters.
@@ -122,7 +120,7 @@ impl Curves {
         } else {
             self.fits
         };
-        let good = is_in_mode && as_planned && reading.place == Place::Exact;
+        let good = is_in_mode && as_planned && reading.is_exact;
         let mut factors = vec![match own_kernel {
             true => self.custom_transfer,
             false => self.transfer,
@@ -160,17 +158,8 @@ impl Curves {
             beyond: reading.beyond,
             factors,
         };
-        (term, size_read(planned, bytes, reading.place))
+        let kind = planned.kind;
+        let read = (!reading.is_exact).then_some(Finding::CurveSizeRead { kind, bytes });
+        (term, read)
     }
-}
-
-/// Where a size is not on the curve.
-fn size_read(planned: &PlannedCollective, bytes: u64, place: Place) -> Option<Finding> {
-    let near = match place {
-        Place::Exact => return None,
-        Place::Between(low, high) => vec![low, high],
-        Place::Below(end) | Place::Above(end) => vec![end],
-    };
-    let kind = planned.kind;
-    Some(Finding::CurveSizeRead { kind, bytes, near })
 }

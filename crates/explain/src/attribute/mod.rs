@@ -29,8 +29,5 @@ pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step, Swap};
 pub use substitute::{CommunicationFrom, NoSubstitute};
 pub(crate) use unused::unused;
-pub(crate) use waterfall::grade;
+pub(crate) use waterfall::{collectives, grade};
 pub use work::attribute;
-
-pub(crate) use step::of_bound;
-pub(crate) use terms::{Collectives, Taken, spread_of, step_from};

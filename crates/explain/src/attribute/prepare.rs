@@ -94,9 +94,6 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     if !tokens.is_empty() {
         deck.add(Knob::PrefillRate, inputs.prior("prefill_tflops")?);
         deck.add(Knob::PrefixCache, inputs.prior("prefix_cache_share")?);
-        if tokens.contains(&0.0) {
-            caveats.push(Finding::PromptLengthUnknown);
-        }
         caveats.push(Finding::NotStreamed);
     }
     let unstated = inputs.prior("unstated_spread")?;

@@ -3,11 +3,11 @@
 //! It does not say what prompts compute; that is drawn with the step.
 
 use record::PlannedCollective;
+use tp_plan::plan;
 
 use super::cost::{Curves, Term};
 use super::deck::Deck;
 use crate::finding::Finding;
-use crate::first_token::prefill_plan;
 use crate::inputs::Inputs;
 
 /// Collectives of `tokens` prompt tokens, none of which a cache holds; none where no curve tells them. `curves` are those of the step.
@@ -46,6 +46,7 @@ pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term
     all.map(|collective| curves.term(&collective).0).collect()
 }
 
+/// Whole chunks as the engine cuts them, and the rest.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -53,8 +54,20 @@ pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term
 )]
 fn planned(inputs: &Inputs, tokens: f64) -> Vec<PlannedCollective> {
     let tokens = tokens.round().clamp(0.0, 1e9) as u32;
-    let engine = inputs.engine(inputs.tp);
-    engine.map_or_else(Vec::new, |engine| {
-        prefill_plan(&inputs.model, engine, tokens)
-    })
+    let Some(engine) = inputs.engine(inputs.tp) else {
+        return Vec::new();
+    };
+    let chunk = engine.max_batched_tokens.max(1);
+    let chunks = [(chunk, tokens / chunk), (tokens % chunk, 1)];
+    let chunks = chunks
+        .into_iter()
+        .filter(|(tokens, times)| *tokens > 0 && *times > 0);
+    let all = chunks.flat_map(|(tokens, times)| {
+        let planned = plan(&inputs.model, engine, 0, Some(tokens)).collectives;
+        planned.into_iter().map(move |of| PlannedCollective {
+            count: of.count.saturating_mul(times),
+            ..of
+        })
+    });
+    all.collect()
 }

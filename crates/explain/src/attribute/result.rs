@@ -65,13 +65,6 @@ pub struct Attribution {
     pub halved_gemms: Range,
     /// Tokens per second of one-GPU replicas on the same GPUs, over those of tensor parallelism at the same batch each.
     pub replicas: Range,
-    /// Share of the draws in which the causes sum to more than was measured, 0 to 1: of all where they were dropped (see
-    /// grade D by a curve), else of those that the bars are made of.
-    pub impossible: f64,
-    /// Share of the draws that were dropped because they leave the step on one GPU no room for its weights, or give the half-width model
-    /// less than its share of that step, 0 to 1.
-    #[serde(default)]
-    pub no_room: f64,
     /// The collectives of a step, with the time that a curve gives them; empty where there is no curve.
     pub collectives: Vec<CollectiveCost>,
     /// What prompts of other requests may take of the step on several GPUs at most, ms, where no gap between tokens shows it; `None`
@@ -117,7 +110,7 @@ pub struct Bar {
     pub basis: Basis,
 }
 
-/// A part of the step on several GPUs.
+/// A part of a step: of the step on several GPUs as it is attributed, or of a predicted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -137,6 +130,18 @@ pub enum Cause {
     Communication,
     /// What is left.
     Unexplained,
+    /// All GEMMs of a predicted step.
+    Gemm,
+    /// Its attention: reading the cache, or what its kernels take at least.
+    Attention,
+    /// Its norms, residuals, quantisation.
+    Elementwise,
+    /// What several processes add to it.
+    Executor,
+    /// Waiting in it for the rank that comes last.
+    Skew,
+    /// What no other part of it holds; below zero where the others hold too much.
+    LeftOut,
 }
 
 /// What a model at a rank's width on one GPU measured. Times are ms a step.
@@ -152,8 +157,6 @@ pub struct HalfModel {
     pub by_curve: Option<Range>,
     /// The difference less that, per draw.
     pub gap: Option<Range>,
-    /// Whether the two agree: the gap's interval holds zero.
-    pub agrees: Option<bool>,
     /// Whether the shard run and another measurement disagree, so that neither counts.
     #[serde(default)]
     pub contradicted: bool,
@@ -247,9 +250,9 @@ pub struct Misfit {
 /// What one all-reduce would take if the whole remainder were communication: an upper figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Implied {
-    /// Bytes of each rank's message, of the size that takes most of a step's time.
+    /// Bytes of each rank's message, of the most frequent size.
     pub bytes_per_rank: u64,
-    /// All-reduces of that size in a step.
+    /// All-reduces in a step.
     pub count: u32,
     /// Microseconds of one.
     pub us: Range,
@@ -392,7 +395,7 @@ impl Attribution {
 
 impl HalfModel {
     pub(crate) fn is_contradicted(&self) -> bool {
-        self.agrees == Some(false)
+        self.gap.is_some_and(|gap| gap.low > 0.0 || gap.high < 0.0)
     }
 
     /// What a curve or a trace gives, where that is more than the shard run leaves.

@@ -3,7 +3,7 @@
 //!
 //! What a curve leaves unexplained stays; communication is never below zero. Prefill is left as it is.
 
-use record::{CollectiveKind, PlannedCollective};
+use record::PlannedCollective;
 use serde::{Deserialize, Serialize};
 use tp_plan::plan;
 
@@ -34,16 +34,10 @@ pub(crate) struct Bench<'a> {
 
 /// What takes the place of the collectives.
 pub(crate) enum Swap {
-    /// Each collective takes so many times as long.
-    Times(f64),
-    /// Each all-reduce takes so many microseconds in the engine.
-    Micros(f64),
     /// Links of another rate: the bytes' part of each time is divided by `ratio` and multiplied by what is drawn from `prior`.
     Link {
         /// New rate over old.
         ratio: f64,
-        /// Nominal GB/s of the old link in one direction.
-        old_gb_per_s: f64,
         prior: Prior,
     },
     /// Other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
@@ -71,20 +65,14 @@ pub enum CommunicationFrom {
 pub enum NoSubstitute {
     /// Nothing is known of the communication that it would replace.
     CommunicationUnknown,
-    /// The runs show no step.
-    NoStep,
-    /// There is no curve to read from.
+    /// There is no curve of so many ranks to read from.
     NoCurve,
     /// The curve ends too far from the model's sizes.
     CurveTooFar,
-    /// The curve holds no time of so many ranks.
-    OtherRanks,
     /// Which link these GPUs have is not known.
     LinkUnknown,
-    /// It is the link that these GPUs have.
-    SameLink,
-    /// These GPUs reach each other already.
-    PeersAlready,
+    /// It is what these GPUs have.
+    Same,
 }
 
 /// A step in a draw, ms, as it is and with the substitute.
@@ -96,8 +84,6 @@ pub(crate) struct Step {
     pub(crate) before: f64,
     /// On several with the substitute.
     pub(crate) after: f64,
-    /// Of that, communication.
-    pub(crate) communication: f64,
 }
 
 type New<'a> = Box<dyn Fn(&Draw, f64, &mut Random) -> f64 + 'a>;
@@ -149,19 +135,8 @@ impl<'a> Bench<'a> {
     /// It cannot be put in.
     pub(crate) fn with(&self, swap: &Swap) -> Result<Vec<Step>, NoSubstitute> {
         let new: New<'_> = match swap {
-            Swap::Times(times) => Box::new(move |_, now, _| now * times),
-            Swap::Micros(us) => {
-                let planned = self.prepared.step.collectives.iter();
-                let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
-                let count: f64 = reduces.map(|of| f64::from(of.count)).sum();
-                Box::new(move |draw, now, _| count * us / 1e3 + draw.all_gather.min(now))
-            }
-            Swap::Link {
-                ratio,
-                old_gb_per_s,
-                prior,
-            } => {
-                let wire = self.wire(*old_gb_per_s);
+            Swap::Link { ratio, prior } => {
+                let wire = self.wire();
                 Box::new(move |draw, now, random| {
                     let (part, factor) = (random.uniform(), prior.at(random.uniform()));
                     let beyond = random.uniform();
@@ -179,13 +154,13 @@ impl<'a> Bench<'a> {
                 })?;
                 Box::new(move |draw, _, random| {
                     let factor = elsewhere.as_ref().map(|prior| prior.at(random.uniform()));
-                    let taken = sent.draw_beside(&draw.hand, &self.prepared.deck, random);
+                    let ms = sent.draw_beside(&draw.hand, &self.prepared.deck, random);
                     // What may be hidden behind other work is so with any curve.
-                    let hidden = match sent.is_own() {
+                    let hidden = match sent.is_own {
                         true => draw.hand.get(Knob::Exposed),
                         false => 1.0,
                     };
-                    taken.ms * hidden * factor.unwrap_or(1.0)
+                    ms * hidden * factor.unwrap_or(1.0)
                 })
             }
         };
@@ -196,31 +171,22 @@ impl<'a> Bench<'a> {
                 CommunicationFrom::HalfModel | CommunicationFrom::Remainder => draw.remainder(),
             };
             let now = now.max(0.0);
-            let communication = new(draw, now, &mut random);
             Step {
                 one: draw.one,
                 before: draw.several,
-                after: draw.several - now + communication,
-                communication,
+                after: draw.several - now + new(draw, now, &mut random),
             }
         };
         Ok(self.draws.iter().map(step).collect())
     }
 
-    /// The least and most share of each planned collective's time that its bytes take: by its curve, else by the link's rate at
-    /// least.
-    fn wire(&self, old_gb_per_s: f64) -> Vec<(f64, f64)> {
+    /// The least and most share of each planned collective's time that its bytes take, by its curve.
+    fn wire(&self) -> Vec<(f64, f64)> {
         let planned = &self.prepared.step.collectives;
         let curves = Deck::new(self.inputs, self.eager)
             .and_then(|mut deck| Curves::choose(self.inputs, self.eager, planned, &mut deck))
             .filter(|_| self.prepared.workload.terms.is_some());
-        let share = |of: &PlannedCollective| {
-            let curves = curves.as_ref()?;
-            curves.on_the_wire(of).or_else(|| {
-                let least = wire_bytes(of, self.inputs.tp) / (old_gb_per_s * 1e3);
-                Some(((least / curves.term(of).0.cost.us).min(1.0), 1.0))
-            })
-        };
+        let share = |of: &PlannedCollective| curves.as_ref()?.on_the_wire(of);
         planned
             .iter()
             .map(|of| share(of).unwrap_or((0.0, 1.0)))
@@ -251,20 +217,6 @@ impl<'a> Bench<'a> {
         }
         let (by_curve, in_proportion) = ((new - old) / 1e3, now * (new / old - 1.0));
         (now + by_curve + (in_proportion - by_curve) * beyond).max(0.0)
-    }
-}
-
-/// Bytes that cross each rank's link in one direction.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "messages are far below 2^53 bytes"
-)]
-fn wire_bytes(collective: &PlannedCollective, ranks: u32) -> f64 {
-    let others = f64::from(ranks.saturating_sub(1));
-    let bytes = collective.bytes_per_rank as f64;
-    match collective.kind {
-        CollectiveKind::AllReduce => bytes * 2.0 * others / f64::from(ranks.max(1)),
-        _ => bytes * others,
     }
 }
 

@@ -9,7 +9,7 @@ use record::{CollectiveKind, PlannedCollective};
 use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::result::TimeSource;
-use crate::finding::{Finding, TraceDoubt};
+use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::inputs::Inputs;
 
@@ -74,17 +74,12 @@ impl Calls {
 
     /// What a call of a decode step takes, and the relative spread of it: between the least and the mean where prompts may be in it.
     fn of_decode(&self, steps: f64) -> (f64, Option<f64>) {
-        match self.least_us.filter(|_| self.is_mixed()) {
-            Some(least) => {
-                let apart = (self.mean_us / least).ln();
-                let middle = (self.mean_us * least).sqrt();
-                (middle, Some(apart / (2.0 * DEVIATIONS)))
-            }
-            None => {
-                let relative = |deviation: f64| deviation / steps.sqrt() / self.mean_us;
-                (self.mean_us, self.deviation_us.map(relative))
-            }
-        }
+        let relative = self.deviation_us.map(|of| of / steps.sqrt() / self.mean_us);
+        let least = self.least_us.filter(|_| self.is_mixed());
+        least.map_or((self.mean_us, relative), |least| {
+            let apart = (self.mean_us / least).ln() / (2.0 * DEVIATIONS);
+            ((self.mean_us * least).sqrt(), Some(apart))
+        })
     }
 }
 
@@ -98,7 +93,7 @@ pub(super) fn traced(
     let (Some(trace), Some(prior)) = (&inputs.evidence.trace, inputs.prior("in_trace")) else {
         return (terms, Vec::new());
     };
-    let doubt = |why: TraceDoubt, calls: f64| vec![Finding::TraceDoubtful { why, calls }];
+    let doubt = |calls: f64| vec![Finding::TraceDoubtful { calls }];
     let reduces = planned
         .iter()
         .filter(|of| of.kind == CollectiveKind::AllReduce);
@@ -113,20 +108,20 @@ pub(super) fn traced(
     };
     let is_planned = found.is_some();
     let Some(found) = found.or_else(|| Calls::of(trace, is_reduce)) else {
-        return (terms, doubt(TraceDoubt::NoAllReduce, 0.0));
+        return (terms, doubt(0.0));
     };
     let for_all = for_all && is_planned;
     let of_kernel = |of: &&PlannedCollective| for_all || of.kind == CollectiveKind::AllReduce;
     let count: u32 = planned.iter().filter(of_kernel).map(|of| of.count).sum();
     let steps = found.calls / f64::from(count.max(1));
-    let why = match () {
-        () if steps < 1.0 => return (terms, doubt(TraceDoubt::LessThanAStep, found.calls)),
-        () if !is_planned => Some(TraceDoubt::OtherPath),
-        () if found.is_mixed() => Some(TraceDoubt::Mixed),
-        () if (steps - steps.round()).abs() > WHOLE => Some(TraceDoubt::NotWholeSteps),
-        () => None,
+    if steps < 1.0 {
+        return (terms, doubt(found.calls));
+    }
+    let is_whole = (steps - steps.round()).abs() <= WHOLE;
+    let said = match is_planned && is_whole && !found.is_mixed() {
+        true => Vec::new(),
+        false => doubt(found.calls),
     };
-    let said = why.map_or_else(Vec::new, |why| doubt(why, found.calls));
     let grade = if said.is_empty() { Grade::A } else { Grade::D };
     let is_better = |terms: &Vec<Term>| terms.iter().all(|term| term.cost.grade < grade);
     if terms.as_ref().is_some_and(is_better) {

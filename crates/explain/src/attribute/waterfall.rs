@@ -48,7 +48,7 @@ impl<'a> Shown<'a> {
             // A curve of other sizes or another mode cannot part what was measured, but it can contradict it.
             let terms = workload.terms.as_deref();
             let parts = terms.is_some_and(|terms| grade(terms) <= Grade::C);
-            shown.by_curve = workload.by_own && (parts || half.agrees == Some(false));
+            shown.by_curve = workload.by_own && (parts || half.is_contradicted());
         }
         shown
     }
@@ -280,7 +280,6 @@ impl<'a> Shown<'a> {
             difference: self.range(|draw| draw.several - of(draw))?,
             by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
-            agrees: gap.map(|gap| gap.low <= 0.0 && 0.0 <= gap.high),
             contradicted: false,
         })
     }
@@ -299,7 +298,8 @@ pub(crate) fn grade(terms: &[Term]) -> Grade {
         .unwrap_or(Grade::D)
 }
 
-fn collectives(terms: &[Term]) -> Basis {
+/// What collectives rest on.
+pub(crate) fn collectives(terms: &[Term]) -> Basis {
     Basis::Collectives {
         sources: sources(terms),
         face_ms: terms.iter().map(Term::base_us).sum::<f64>() / 1e3,
@@ -307,7 +307,7 @@ fn collectives(terms: &[Term]) -> Basis {
 }
 
 /// Where these were read, each once.
-pub(crate) fn sources(terms: &[Term]) -> Vec<TimeSource> {
+fn sources(terms: &[Term]) -> Vec<TimeSource> {
     let mut sources: Vec<TimeSource> = Vec::new();
     for term in terms {
         if !sources.contains(&term.cost.source) {

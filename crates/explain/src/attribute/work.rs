@@ -3,7 +3,6 @@
 use record::CollectiveKind;
 use tp_plan::plan;
 
-use super::cost::Term;
 use super::draws::{Draw, range, total_ms};
 use super::launches::{launches_differ, of_launches};
 use super::prepare::{Prepared, prepare};
@@ -24,6 +23,9 @@ const FITTING: f64 = 0.05;
 
 /// Where at least this share of the draws does not fit what was measured, that is said as a caveat.
 const OFTEN: f64 = 0.2;
+
+/// Where at least this share of the draws leaves nothing, nothing is claimed of communication: a claim is false that often at most.
+const FALSE: f64 = 0.025;
 
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
@@ -110,7 +112,6 @@ impl Prepared<'_> {
             .filter(|draw| self.leaves_room(draw))
             .copied()
             .collect();
-        let impossible = 1.0 - share(fitting.len(), all.len());
         // The share that fits at all depends on how wide the factors on the curve are, so it is the lowest that is judged.
         let lowest = |draw: &&Draw| {
             let least = self.workload.communication(&self.deck.lowest(&draw.hand));
@@ -121,19 +122,15 @@ impl Prepared<'_> {
         let curve_fits = could_fit >= FITTING && fitting.len() >= FEWEST;
         let has_half = self.workload.half.is_some();
         let misfit = self.misfit(free, remainder, curve_fits);
-        let claim = self.claim(&remainder, misfit.is_some());
+        let claim = self.claim(free, misfit.is_some());
         // To drop the draws that sum to more than was measured, and weigh all others alike, would keep the small causes where
         // nothing is left in truth. Factors that are wide because nothing was measured are bounded so all the same.
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
         let drops = is_wide && claim == Claim::Estimated && !has_half;
         let shown = if drops { &fitting[..] } else { free };
-        let no_room = 1.0 - share(free.len(), all.len());
-        let impossible = match (has_half, drops) {
-            (true, _) => no_room,
-            (false, true) => impossible,
-            // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
-            (false, false) => 1.0 - share(fitting.len(), free.len()),
-        };
+        // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
+        let of = if drops { all.len() } else { free.len() };
+        let impossible = 1.0 - share(fitting.len(), of);
         let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
         let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
@@ -216,8 +213,6 @@ impl Prepared<'_> {
             }),
             halved_gemms: range(free, |draw| draw.one / (draw.several - draw.gemm_loss))?,
             replicas: range(free, |draw| ranks * draw.several / draw.one)?,
-            impossible,
-            no_room,
             collectives: self
                 .workload
                 .terms
@@ -258,11 +253,14 @@ impl Prepared<'_> {
         Some(Misfit { by_curve, left })
     }
 
-    fn claim(&self, remainder: &Range, is_misfit: bool) -> Claim {
+    fn claim(&self, free: &[Draw], is_misfit: bool) -> Claim {
         // What a tracer saw in the steps themselves is there, however little is left beside it.
         let terms = self.workload.terms.as_deref().unwrap_or_default();
         let was_seen = !terms.is_empty() && grade(terms) == Grade::A;
-        let is_nothing = remainder.low <= self.tolerance && !was_seen;
+        let without = free
+            .iter()
+            .filter(|draw| draw.remainder() <= self.tolerance);
+        let is_nothing = share(without.count(), free.len()) >= FALSE && !was_seen;
         match is_misfit || is_nothing {
             true => Claim::None,
             false if self.workload.half.is_some() || self.workload.terms.is_some() => {
@@ -272,44 +270,18 @@ impl Prepared<'_> {
         }
     }
 
-    /// One all-reduce of the size that takes most of the time, if the whole remainder were communication.
+    /// One all-reduce, if the whole remainder were communication and all of them lasted as long.
     fn implied(&self, free: &[Draw]) -> Option<Implied> {
-        // Without a curve all sizes are taken to last as long as each other, and the all-gather nothing.
-        let weight = |bytes: u64, count: u32| -> f64 {
-            let same = |term: &&Term| {
-                term.cost.kind == CollectiveKind::AllReduce && term.cost.bytes_per_rank == bytes
-            };
-            let term = self.workload.terms.iter().flatten().find(same);
-            f64::from(count) * term.map_or(1.0, |term| term.cost.us)
-        };
-        let mut sizes: Vec<(u64, u32)> = Vec::new();
-        for planned in &self.step.collectives {
-            if planned.kind != CollectiveKind::AllReduce {
-                continue;
-            }
-            match sizes
-                .iter_mut()
-                .find(|(bytes, _)| *bytes == planned.bytes_per_rank)
-            {
-                Some((_, count)) => *count += planned.count,
-                None => sizes.push((planned.bytes_per_rank, planned.count)),
-            }
-        }
-        let whole: f64 = sizes
-            .iter()
-            .map(|(bytes, count)| weight(*bytes, *count))
-            .sum();
-        let (bytes, count) = sizes
-            .into_iter()
-            .max_by(|a, b| weight(a.0, a.1).total_cmp(&weight(b.0, b.1)))?;
-        let part = weight(bytes, count) / whole;
-        let us = range(free, |draw| {
-            (draw.remainder() - draw.all_gather) * 1e3 * part / f64::from(count)
-        })?;
+        let planned = self.step.collectives.iter();
+        let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
+        let most = reduces.clone().max_by_key(|of| of.count)?;
+        let count = reduces.map(|of| of.count).sum();
         Some(Implied {
-            bytes_per_rank: bytes,
+            bytes_per_rank: most.bytes_per_rank,
             count,
-            us,
+            us: range(free, |draw| {
+                (draw.remainder() - draw.all_gather) * 1e3 / f64::from(count)
+            })?,
         })
     }
 }

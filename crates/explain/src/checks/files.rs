@@ -1,12 +1,9 @@
 //! Whether the files belong together: one model, one machine, all measured or all simulated, both sizes.
 
-use import::ServeRun;
-
 use super::compared::{compared, used};
 use super::names::{differ, differs_from};
 use crate::finding::{Condition, Finding};
 use crate::inputs::{Inputs, MEASURED};
-use crate::repeats::disagreeing;
 use crate::run_shape::RunShape;
 
 /// No GPU reads its memory faster, GB/s.
@@ -21,7 +18,6 @@ pub(super) fn of_files(inputs: &Inputs) -> Vec<Finding> {
         model_asked(inputs),
         weights_fit(inputs),
         weights_read(inputs),
-        disagreeing(inputs),
     ];
     checks.into_iter().flatten().collect()
 }
@@ -68,26 +64,11 @@ fn collectives_right(inputs: &Inputs) -> Option<Finding> {
 fn both_sizes(inputs: &Inputs) -> Option<Finding> {
     let tp = inputs.tp;
     let (one, several) = (inputs.runs(inputs.from()).count(), inputs.runs(tp).count());
-    if tp < 2 || one == 0 || several == 0 {
-        let runs_of_several = if tp < 2 { 0 } else { several };
-        return Some(Finding::SizeMissing {
-            tp,
-            runs_of_one: one,
-            runs_of_several,
-        });
-    }
-    let numbers = |run: &ServeRun| (run.duration_s, run.completed, run.e2el_ms, run.tpot_ms);
-    let mut of_one = inputs.runs(inputs.from());
-    let twice = of_one.find(|one| inputs.runs(tp).any(|run| numbers(one) == numbers(run)));
-    if let Some(run) = twice {
-        return Some(Finding::SameResult {
-            origin: run.origin.clone(),
-        });
-    }
-    inputs
-        .engine(tp)
-        .is_none()
-        .then_some(Finding::EngineMissing { tp })
+    (tp < 2 || one == 0 || several == 0).then_some(Finding::SizeMissing {
+        tp,
+        runs_of_one: one,
+        runs_of_several: if tp < 2 { 0 } else { several },
+    })
 }
 
 fn same_model(inputs: &Inputs) -> Option<Finding> {

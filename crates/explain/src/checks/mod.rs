@@ -5,7 +5,6 @@ mod conditions;
 mod evidence;
 mod files;
 mod names;
-mod pair;
 mod run;
 
 use crate::finding::Finding;
@@ -13,8 +12,8 @@ use crate::inputs::Inputs;
 
 pub(crate) use evidence::{LEAST_SHARE, without_rules};
 pub(crate) use files::model_asked;
-pub(crate) use pair::{is_of_decode, pair_findings};
-pub(crate) use run::{TOLERANCE, of_run};
+pub(crate) use run::TOLERANCE;
+use run::of_run;
 
 /// All that is found of the files and the runs, the worst kinds first.
 #[must_use]

@@ -4,4 +4,4 @@ mod points;
 mod reading;
 
 pub(crate) use points::{Curve, all_reduce_as_large};
-pub(crate) use reading::{Beyond, Place};
+pub(crate) use reading::Beyond;

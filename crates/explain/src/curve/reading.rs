@@ -20,22 +20,10 @@ pub(crate) struct Reading {
     pub(crate) spread: f64,
     /// Whether a point behind it came without an interval, so that more has to be assumed.
     pub(crate) is_unstated: bool,
-    pub(crate) place: Place,
+    /// Whether it is a measured size.
+    pub(crate) is_exact: bool,
     /// `None` within the curve.
     pub(crate) beyond: Option<Beyond>,
-}
-
-/// Where on a curve a size lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// At a measured size.
-    Exact,
-    /// Between two of them.
-    Between(u64, u64),
-    /// Below the smallest, whose time falls by an exponent from 0 to that of the first two sizes.
-    Below(u64),
-    /// Above the largest, whose time rises by an exponent from half that of the last two sizes to 1.
-    Above(u64),
 }
 
 /// How the time may go on beyond a curve's end: by which exponents of the size, every one alike.
@@ -67,7 +55,7 @@ impl Curve {
             .checked_sub(1)
             .and_then(|index| self.points.get(index));
         match (below, above) {
-            (_, Some(point)) if point.bytes == bytes => reading(point, Place::Exact, None),
+            (_, Some(point)) if point.bytes == bytes => reading(point, None),
             (Some(below), Some(above)) => {
                 let along = ratio(bytes, below.bytes).ln() / ratio(above.bytes, below.bytes).ln();
                 let us = below.us * (above.us / below.us).powf(along);
@@ -75,7 +63,7 @@ impl Curve {
                     us,
                     spread: below.spread.max(above.spread),
                     is_unstated: below.is_unstated || above.is_unstated,
-                    place: Place::Between(below.bytes, above.bytes),
+                    is_exact: false,
                     beyond: None,
                 }
             }
@@ -88,7 +76,7 @@ impl Curve {
                         .map_or(1.0, |next| exponent(point, next))
                         .clamp(0.0, 1.0),
                 };
-                reading(point, Place::Below(point.bytes), Some(beyond))
+                reading(point, Some(beyond))
             }
             (Some(point), None) => {
                 let before = after
@@ -100,13 +88,13 @@ impl Curve {
                     low: FLATTER * last.clamp(0.0, 1.0),
                     high: last.clamp(1.0, STEEPEST),
                 };
-                reading(point, Place::Above(point.bytes), Some(beyond))
+                reading(point, Some(beyond))
             }
             (None, None) => Reading {
                 us: 0.0,
                 spread: 0.0,
                 is_unstated: false,
-                place: Place::Exact,
+                is_exact: true,
                 beyond: None,
             },
         }
@@ -119,13 +107,13 @@ fn exponent(from: &Point, to: &Point) -> f64 {
 }
 
 /// A point's time, beyond the curve's end scaled by the middle of the exponents.
-fn reading(point: &Point, place: Place, beyond: Option<Beyond>) -> Reading {
+fn reading(point: &Point, beyond: Option<Beyond>) -> Reading {
     let scale = beyond.map_or(1.0, |beyond| (beyond.along * beyond.exponent(0.5)).exp());
     Reading {
         us: point.us * scale,
         spread: point.spread,
         is_unstated: point.is_unstated,
-        place,
+        is_exact: beyond.is_none(),
         beyond,
     }
 }
@@ -141,8 +129,7 @@ mod tests {
         // Half way in the logarithm is 2048; sqrt(4 * 9) = 6.
         let middle = curve.at(2048);
         assert!((middle.us - 6.0).abs() < 1e-9, "{middle:?}");
-        assert_eq!(middle.place, Place::Between(1024, 4096));
-        assert_eq!(curve.at(4096).place, Place::Exact);
+        assert!(!middle.is_exact && curve.at(4096).is_exact);
     }
 
     #[test]
@@ -159,10 +146,8 @@ mod tests {
             }
         };
         // ln(16 / 4) / ln(4096 / 1024) = 1. A quarter of the smallest size: 4 * (1/4)^(0, 1/2 and 1).
-        assert_eq!(rising.at(256).place, Place::Below(1024));
         near(ends(256), [4.0, 2.0, 1.0]);
         // Sixteen times the largest: 16 * 16^(1/2, 3/4 and 1).
-        assert_eq!(rising.at(65536).place, Place::Above(4096));
         near(ends(65536), [64.0, 128.0, 256.0]);
         // A time that does not grow may go on flat; of a single size all is possible from flat to all bandwidth.
         let flat = curve(&[point(1024, 9.0), point(4096, 9.0)]).at(8192);

@@ -8,7 +8,7 @@ use super::inputs::PredictInputs;
 use super::result::PredictError;
 use crate::checks::{TOLERANCE, findings, model_asked};
 use crate::finding::Finding;
-use crate::inputs::{Inputs, MEASURED};
+use crate::inputs::Inputs;
 use crate::run_shape::RunShape;
 
 pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError> {
@@ -20,49 +20,7 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError
         .runs(1)
         .next()
         .map_or_else(String::new, |run| run.origin.clone());
-    let mut found: Vec<Finding> = of_runs(&of_one, file)?;
-    found.extend(model_asked(&of_one));
-    for half in &inputs.half {
-        let of_half = Inputs {
-            serve: vec![(1, half.clone())],
-            ..of_one.clone()
-        };
-        // What is known of the whole model does not hold of the shard, and the run's own findings do.
-        let own = of_runs(&of_half, half.origin.clone())?;
-        found.extend(own.into_iter().filter(|of| {
-            !matches!(
-                of,
-                Finding::WeightsTooLarge { .. } | Finding::StepTooShort { .. }
-            )
-        }));
-        let all = of_one.serve.iter().map(|(_, run)| run.simulated.as_deref());
-        let curve = of_one.curve.iter().map(|point| point.simulated.as_deref());
-        let own = half.simulated.as_deref().unwrap_or(MEASURED);
-        let mut others = all.chain(curve).map(|of| of.unwrap_or(MEASURED));
-        if let Some(other) = others.find(|other| *other != own) {
-            let origins = vec![own.to_owned(), other.to_owned()];
-            return Err(PredictError::Refused {
-                file: half.origin.clone(),
-                finding: Box::new(Finding::SimulatedMixed { origins }),
-            });
-        }
-    }
-    let mut runs = inputs.base.runs(1).chain(&inputs.half);
-    runs.try_for_each(|run| same_load(inputs, run))?;
-    let unnamed = inputs
-        .base
-        .runs(1)
-        .chain(&inputs.half)
-        .filter(|run| run.model.is_none());
-    found.extend(unnamed.map(|run| Finding::ModelNotNamed {
-        origin: run.origin.clone(),
-    }));
-    Ok(found)
-}
-
-/// What is found of one size by itself, which is all that a prediction starts from.
-fn of_runs(inputs: &Inputs, file: String) -> Result<Vec<Finding>, PredictError> {
-    let mut found = findings(inputs);
+    let mut found = findings(&of_one);
     found.retain(|of| {
         !matches!(
             of,
@@ -72,13 +30,15 @@ fn of_runs(inputs: &Inputs, file: String) -> Result<Vec<Finding>, PredictError> 
                 | Finding::WeightsTooLarge { .. }
         )
     });
-    match found.iter().find(|of| of.refuses()) {
-        Some(finding) => Err(PredictError::Refused {
+    if let Some(finding) = found.iter().find(|of| of.refuses()) {
+        return Err(PredictError::Refused {
             file,
             finding: Box::new(finding.clone()),
-        }),
-        None => Ok(found),
+        });
     }
+    found.extend(model_asked(&of_one));
+    of_one.runs(1).try_for_each(|run| same_load(inputs, run))?;
+    Ok(found)
 }
 
 fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {

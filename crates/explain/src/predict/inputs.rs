@@ -1,7 +1,5 @@
 //! What a prediction starts from.
 
-use import::ServeRun;
-
 use crate::inputs::Inputs;
 
 /// The library or engine of collective times that a box file states.
@@ -21,8 +19,6 @@ pub struct PredictInputs {
     pub input_tokens: f64,
     /// Output tokens of a request.
     pub output_tokens: f64,
-    /// Runs on one GPU of the model at half its width, which stand for a rank of two without its collectives.
-    pub half: Vec<ServeRun>,
     /// The slowest link between the GPUs, where it is known and there is no curve.
     pub link: Option<Link>,
 }

@@ -14,8 +14,7 @@ mod work;
 
 pub use inputs::{DESCRIBED, Link, PredictInputs};
 pub use result::{
-    Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
-    Prediction, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving,
 };
 pub use room::Room;
 pub use work::predict;

@@ -28,8 +28,6 @@ pub(super) struct Size<'a> {
     pub(super) one_is_mixed: bool,
     /// The time per token that the same result states; what a client saw on one GPU is not predicted.
     pub(super) tpot_of_one: Option<StepTime>,
-    /// The measured step of the half-width model.
-    pub(super) half: Option<StepTime>,
     pub(super) terms: Vec<Term>,
     /// Collectives of one prompt.
     pub(super) prefill_terms: Vec<Term>,
@@ -46,7 +44,6 @@ pub(super) struct Size<'a> {
 /// The parts of one draw, ms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Drawn {
-    pub(super) half: f64,
     pub(super) gemm: f64,
     pub(super) attention: f64,
     pub(super) elementwise: f64,
@@ -65,8 +62,7 @@ pub(super) struct Drawn {
 
 impl Drawn {
     pub(super) fn step(&self) -> f64 {
-        self.half
-            + self.gemm
+        self.gemm
             + self.attention
             + self.elementwise
             + self.host
@@ -94,17 +90,7 @@ impl Size<'_> {
                 ..one
             };
         }
-        let mut drawn = self.step(hand, &rates, self.tp);
-        if let Some(half) = &self.half {
-            drawn = Drawn {
-                half: half.draw(hand, 0.0),
-                gemm: 0.0,
-                attention: 0.0,
-                elementwise: 0.0,
-                host: 0.0,
-                ..drawn
-            };
-        }
+        let drawn = self.step(hand, &rates, self.tp);
         Drawn {
             tpot_of_one: one.tpot,
             ..self.served(hand, &rates, drawn, self.tp)
@@ -125,10 +111,9 @@ impl Size<'_> {
 
     /// How far a step may lie from its parts. A measured step holds what is left out of it, and a rank of several a share of that.
     fn left_out(&self, hand: &Hand, step: f64, ranks: u32) -> f64 {
-        let unmeasured = match (&self.half, &self.one) {
-            (Some(_), _) => 0.0,
-            (None, Some(_)) => 1.0 - 1.0 / f64::from(ranks),
-            (None, None) => 1.0,
+        let unmeasured = match self.one {
+            Some(_) => 1.0 - 1.0 / f64::from(ranks),
+            None => 1.0,
         };
         (hand.get(Knob::LeftOut) - 1.0) * unmeasured * step
     }

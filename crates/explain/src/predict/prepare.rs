@@ -19,9 +19,6 @@ use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::priors::{Basis, Prior};
 
-/// The half-width model is the model at the width of one of so many ranks.
-const RANKS_OF_HALF: u32 = 2;
-
 /// What one size is drawn from.
 pub(super) struct Prepared<'a> {
     pub(super) size: Size<'a>,
@@ -57,53 +54,29 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let mut caveats: Vec<Finding> = Vec::new();
 
     let runs: Vec<&ServeRun> = of_tp.runs(1).collect();
-    let step_of = |runs: &[&ServeRun], side: Side| {
-        let from = StepFrom::common(runs)?;
-        let step = StepTime::new(
-            runs.iter().copied(),
-            from,
-            side,
-            inputs.batch,
-            model.active_parameters(),
-        )?;
+    let steps = |from: StepFrom| {
+        let (runs, active) = (runs.iter().copied(), model.active_parameters());
+        StepTime::new(runs, from, Side::Few(1), inputs.batch, active)
+    };
+    let step_from = StepFrom::common(&runs);
+    let one = match runs.is_empty() {
+        true => None,
         // What prompts add to it is worked out here, and taken off.
-        Some(step.with_its_prompts())
+        false => Some(
+            step_from
+                .and_then(steps)
+                .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?
+                .with_its_prompts(),
+        ),
     };
-    let one = if runs.is_empty() {
-        None
-    } else {
-        Some(
-            step_of(&runs, Side::Few(1))
-                .ok_or_else(|| lacks("a time of a step in the result of one GPU"))?,
-        )
-    };
-    let is_streamed = StepFrom::common(&runs).is_some_and(|from| from != StepFrom::Latency);
-    let tpot_of_one = StepTime::new(
-        runs.iter().copied().filter(|_| is_streamed),
-        StepFrom::Tpot,
-        Side::Few(1),
-        inputs.batch,
-        model.active_parameters(),
-    );
-    let halves: Vec<&ServeRun> = inputs.half.iter().collect();
-    if !halves.is_empty() && tp != RANKS_OF_HALF {
-        caveats.push(Finding::ShardOfOtherSize { tp });
-    }
-    let half = if halves.is_empty() || tp != RANKS_OF_HALF {
-        None
-    } else {
-        Some(
-            step_of(&halves, Side::Half(RANKS_OF_HALF))
-                .ok_or_else(|| lacks("a time of a step in the half model's result"))?,
-        )
-    };
-    let level = match (&half, &one) {
-        (Some(_), _) => Level::HalfModel,
-        (None, Some(_)) => Level::MeasuredOne,
-        (None, None) => Level::Roofline,
+    let is_streamed = step_from.is_some_and(|from| from != StepFrom::Latency);
+    let tpot_of_one = is_streamed.then(|| steps(StepFrom::Tpot)).flatten();
+    let level = match one {
+        Some(_) => Level::MeasuredOne,
+        None => Level::Roofline,
     };
     let peak = of_tp.known.gpu.as_deref().and_then(Peak::of);
-    if peak.is_none() && one.is_none() && half.is_none() {
+    if peak.is_none() && one.is_none() {
         return Err(PredictError::NoPeak {
             gpu: of_tp
                 .known
@@ -115,7 +88,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let cache_holds = room::cache_holds(inputs, tp);
     if let Err(why) = room::cache(inputs, tp) {
         // What was served was served, if only by letting requests wait.
-        let was_served = half.is_some() || (tp == 1 && one.is_some());
+        let was_served = tp == 1 && one.is_some();
         if !was_served && room::is_whole_cache(inputs) {
             return Err(why);
         }
@@ -130,12 +103,8 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let rate = prior("prefill_tflops")?;
     let speedup_known = speedup.basis != Basis::Assumed;
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
-    let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).chain(&half).collect();
+    let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
-    if half.is_some() {
-        let prior = of_tp.start_to_start(halves.len());
-        deck.add(Knob::StartOfHalf, prior.ok_or_else(|| lacks("a prior"))?);
-    }
     let mut add = |knob: Knob, name: &str| -> Result<(), PredictError> {
         deck.add(knob, prior(name)?);
         Ok(())
@@ -178,11 +147,10 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             input_tokens: inputs.input_tokens,
             output_tokens: inputs.output_tokens,
             peak,
-            one_is_mixed: StepFrom::common(&runs) == Some(StepFrom::Tpot)
+            one_is_mixed: step_from == Some(StepFrom::Tpot)
                 && one.as_ref().is_some_and(|one| one.left_out().is_none()),
             one,
             tpot_of_one,
-            half,
             terms: Vec::new(),
             prefill_terms: Vec::new(),
             waits: false,
@@ -305,7 +273,7 @@ impl Prepared<'_> {
     /// The priors that something was drawn from.
     fn used_priors(&self) -> Vec<Prior> {
         let size = &self.size;
-        let roofline = size.one.is_none() && size.half.is_none();
+        let roofline = size.one.is_none();
         let unused = |name: &str| match name {
             "gemm_speedup" => !size.speedup_known,
             "gemm_start_us" => size.speedup_known && !roofline,

@@ -28,8 +28,7 @@ impl Size<'_> {
         let (seen, shared) = (chunks.min(1.0), chunks.max(1.0) / steps);
         let prompt = self.work_of_prompt(hand, rates, ranks);
         let decoding = self.math(hand, self.model.flops(f64::from(self.model.batch)), ranks);
-        let reading = drawn.gemm + drawn.half;
-        let mixed = reading.max(decoding + prompt.gemm * shared)
+        let mixed = drawn.gemm.max(decoding + prompt.gemm * shared)
             + (prompt.attention + prompt.elementwise + prompt.communication) * shared
             + drawn.attention
             + drawn.elementwise

@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tp_plan::ModelError;
 
-use crate::attribute::{Basis, CollectiveCost};
+use crate::attribute::{Bar, CollectiveCost};
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::priors::Prior;
 use crate::range::Range;
 use crate::sources::InputSource;
@@ -39,9 +38,6 @@ pub struct Prediction {
     /// Sizes that were asked about and are not predicted, each with why.
     #[serde(default)]
     pub not_predicted: Vec<NotPredicted>,
-    /// What the runs of the sizes that are asked about made over their whole time, by their files; empty without such a run.
-    #[serde(default)]
-    pub measured_rates: Vec<MeasuredRate>,
     /// The size that speed-ups are against: one GPU, or where it does not hold the load the smallest that does; `None` where there
     /// are no speed-ups.
     pub speed_up_over: Option<u32>,
@@ -68,19 +64,6 @@ pub struct NotPredicted {
     pub holds: Option<u32>,
 }
 
-/// The output rate of a run that the prediction starts from, as its file states it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredRate {
-    /// Number of GPUs.
-    pub tp: u32,
-    /// The file.
-    pub origin: String,
-    /// Requests that it is of.
-    pub requests: u64,
-    /// Output tokens per second over the whole run, prompts included.
-    pub tokens_per_s: f64,
-}
-
 /// What one tensor parallel size will take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
@@ -89,7 +72,7 @@ pub struct Predicted {
     /// What it rests on.
     pub level: Level,
     /// The parts that sum to the step, each with its own interval; intervals do not add up, draws do.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Bar>,
     /// Time of a decode step.
     pub step: Range,
     /// What a client sees.
@@ -108,8 +91,6 @@ pub enum Level {
     Roofline,
     /// A measured step on one GPU, and a curve.
     MeasuredOne,
-    /// A measured step of the half-width model, and a curve.
-    HalfModel,
 }
 
 /// What a client of the server sees.
@@ -124,45 +105,6 @@ pub struct Serving {
     /// TPOT of the size in [`Prediction::speed_up_over`] over this; `None` for that size, and where the two rest on unlike
     /// evidence.
     pub speed_up: Option<Range>,
-}
-
-/// A part of a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Which.
-    pub name: PartName,
-    /// Milliseconds a step.
-    pub ms: Range,
-    /// How good the evidence is.
-    pub grade: Grade,
-    /// What it rests on.
-    pub basis: Basis,
-}
-
-/// A part of a decode step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PartName {
-    /// A measured step of the half-width model: all but what follows from there being two ranks.
-    HalfModel,
-    /// Linear layers.
-    Gemm,
-    /// Attention: reading the cache, or what its kernels take at least.
-    Attention,
-    /// Norms, residuals, quantisation.
-    Elementwise,
-    /// The host's work that the GPU waits for.
-    Host,
-    /// What several processes add.
-    Executor,
-    /// All-reduces.
-    AllReduce,
-    /// All-gathers.
-    AllGather,
-    /// Waiting for the rank that comes last.
-    Skew,
-    /// What no other part holds; below zero where the others hold too much.
-    LeftOut,
 }
 
 /// There is no prediction.
@@ -201,9 +143,7 @@ pub enum PredictError {
     },
     /// The cache beside the weights does not hold the load.
     #[error(
-        "TP{tp} does not fit: {filled:.0}% of the memory, less the weights, holds the cache of {} of {tokens:.0} tokens, and {batch} are asked about; {}",
-        sequences(*holds),
-        ask(*holds)
+        "TP{tp} does not fit: 90% of the memory, less the weights, has room for {holds} of {batch} sequences of {tokens:.0} tokens; ask for fewer, shorter sequences or more GPUs"
     )]
     NoCache {
         /// Number of GPUs.
@@ -214,8 +154,6 @@ pub enum PredictError {
         batch: u32,
         /// Prompt and output tokens of one.
         tokens: f64,
-        /// The part of the memory that is filled, percent.
-        filled: f64,
     },
     /// No size that was asked about holds the load.
     #[error("{0}")]
@@ -241,21 +179,4 @@ pub enum PredictError {
         /// The one asked about.
         asked: String,
     },
-}
-
-/// So many sequences in words.
-fn sequences(holds: u32) -> String {
-    match holds {
-        0 => "not one sequence".to_owned(),
-        1 => "about 1 sequence".to_owned(),
-        more => format!("about {more} sequences"),
-    }
-}
-
-/// What to ask instead where the cache holds so few.
-fn ask(holds: u32) -> String {
-    match holds {
-        0 => "ask for shorter sequences or more GPUs".to_owned(),
-        some => format!("ask for --batch {some}, shorter sequences or more GPUs"),
-    }
 }

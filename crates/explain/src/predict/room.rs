@@ -105,7 +105,6 @@ pub(super) fn cache(inputs: &PredictInputs, tp: u32) -> Result<(), PredictError>
             holds,
             batch: inputs.batch,
             tokens: tokens(inputs),
-            filled: FILLED * 100.0,
         }),
         _ => Ok(()),
     }

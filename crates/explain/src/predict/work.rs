@@ -1,6 +1,5 @@
 //! The prediction itself: draws of every size, and their quantiles.
 
-use import::ServeRun;
 use record::CollectiveKind;
 
 use super::check::check;
@@ -8,12 +7,11 @@ use super::inputs::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
 use super::result::{
-    Level, MeasuredRate, NotPredicted, PREDICTION_SCHEMA, Part, PartName, PredictError, Predicted,
-    Prediction, Serving,
+    Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving,
 };
 use super::room;
 use crate::attribute::cost::Term;
-use crate::attribute::{Basis, grade};
+use crate::attribute::{Bar, Basis, Cause, collectives, grade};
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::random::Random;
@@ -108,8 +106,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         .then_some(over);
     let base = &inputs.base;
     let largest = inputs.sizes.iter().max();
-    let soft = inputs.half.iter().find_map(|run| run.simulated.clone());
-    let simulated = base.simulated().or(soft);
+    let simulated = base.simulated();
     if let (None, None, Some(name)) = (&simulated, &base.known.links_of, &base.known.name) {
         caveats.push(Finding::MachineDescribed { name: name.clone() });
     }
@@ -127,7 +124,6 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         output_tokens: inputs.output_tokens,
         sizes,
         not_predicted,
-        measured_rates: measured_rates(inputs),
         speed_up_over,
         inputs: read(inputs),
         priors,
@@ -139,9 +135,6 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
 
 /// A part of a draw, ms.
 type Of<'a> = &'a dyn Fn(&Drawn) -> f64;
-
-/// A part before its quantiles.
-type Open<'a> = (PartName, Of<'a>, Grade, Basis);
 
 impl Prepared<'_> {
     /// Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
@@ -183,165 +176,95 @@ impl Prepared<'_> {
                 tpot: range(&|drawn| drawn.tpot)?,
                 tokens_per_s: range(&|drawn| batch * 1e3 / drawn.tpot)?,
                 ttft_alone: range(&|drawn| drawn.prefill)?,
-                speed_up: speed_up
-                    .filter(|_| self.level != Level::HalfModel || self.size.one.is_some()),
+                speed_up,
             },
             cache_holds: self.cache_holds,
             collectives: self.costs.clone(),
         })
     }
 
-    fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Part>> {
+    fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Bar>> {
         let size = &self.size;
-        let priors = |names: &[&str]| Basis::Priors {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-        };
-        let gemm = match (self.level, size.speedup_known) {
-            (Level::Roofline, _) => priors(&["memory_efficiency"]),
-            (_, true) => priors(&["gemm_speedup"]),
-            (_, false) => priors(&["gemm_start_us"]),
-        };
-        let of_kind = |kind: CollectiveKind| {
-            let terms = size.terms.iter().filter(|term| term.cost.kind == kind);
-            let terms: Vec<Term> = terms.cloned().collect();
-            match terms.is_empty() {
-                true => Grade::D,
-                false => grade(&terms),
-            }
+        let gemm: &[&str] = match (self.level, size.speedup_known) {
+            (Level::Roofline, _) => &["memory_efficiency"],
+            (_, true) => &["gemm_speedup"],
+            (_, false) => &["gemm_start_us"],
         };
         let attention: &[&str] = match size.peak {
             Some(_) => &["attention_start_us", "cache_over_peak"],
             None => &["attention_us_per_layer"],
         };
-        let whole: [Open<'_>; 4] = [
-            (PartName::Gemm, &|drawn| drawn.gemm, Grade::D, gemm),
+        let is_several = size.tp > 1;
+        let is_predicted = size.one.is_none() || is_several;
+        // Whether there is one, which, of a draw, by which priors; of collectives by their curve.
+        let rows: [(bool, Cause, Of<'_>, &[&str]); 9] = [
+            (true, Cause::Gemm, &|of| of.gemm, gemm),
+            (true, Cause::Attention, &|of| of.attention, attention),
             (
-                PartName::Attention,
-                &|drawn| drawn.attention,
-                Grade::D,
-                priors(attention),
+                true,
+                Cause::Elementwise,
+                &|of| of.elementwise,
+                &["elementwise_us_per_layer"],
+            ),
+            (true, Cause::Host, &|of| of.host, &["host_ms"]),
+            (
+                is_several,
+                Cause::Executor,
+                &|of| of.executor,
+                &["executor_ms"],
+            ),
+            (is_several, Cause::AllReduce, &|of| of.all_reduce, &[]),
+            (is_several, Cause::AllGather, &|of| of.all_gather, &[]),
+            (
+                is_several,
+                Cause::Skew,
+                &|of| of.skew,
+                &["segment_jitter_us"],
             ),
             (
-                PartName::Elementwise,
-                &|drawn| drawn.elementwise,
-                Grade::D,
-                priors(&["elementwise_us_per_layer"]),
-            ),
-            (
-                PartName::Host,
-                &|drawn| drawn.host,
-                Grade::D,
-                priors(&["host_ms"]),
-            ),
-        ];
-        let (reduces, gathers) = (CollectiveKind::AllReduce, CollectiveKind::AllGather);
-        let several: [Open<'_>; 4] = [
-            (
-                PartName::Executor,
-                &|drawn| drawn.executor,
-                Grade::D,
-                priors(&["executor_ms"]),
-            ),
-            (
-                PartName::AllReduce,
-                &|drawn| drawn.all_reduce,
-                of_kind(reduces),
-                self.read(reduces),
-            ),
-            (
-                PartName::AllGather,
-                &|drawn| drawn.all_gather,
-                of_kind(gathers),
-                self.read(gathers),
-            ),
-            (
-                PartName::Skew,
-                &|drawn| drawn.skew,
-                Grade::D,
-                priors(&["segment_jitter_us"]),
+                is_predicted,
+                Cause::LeftOut,
+                &|of| of.left_out,
+                &["left_out"],
             ),
         ];
-        let mut parts = Vec::new();
-        let mut add = |(name, of, grade, basis): Open<'_>| {
-            parts.push(Part {
-                name,
+        let there = rows.into_iter().filter(|(is_there, ..)| *is_there);
+        let bar = |(_, cause, of, names): (bool, Cause, Of<'_>, &[&str])| {
+            let (grade, basis) = match cause {
+                Cause::AllReduce => self.read(CollectiveKind::AllReduce),
+                Cause::AllGather => self.read(CollectiveKind::AllGather),
+                _ => {
+                    let names = names.iter().map(|name| (*name).to_owned());
+                    let names = names.collect();
+                    (Grade::D, Basis::Priors { names })
+                }
+            };
+            Some(Bar {
+                cause,
                 ms: range(of)?,
-                grade,
+                grade: Some(grade),
                 basis,
-            });
-            Some(())
-        };
-        if self.level == Level::HalfModel {
-            add((
-                PartName::HalfModel,
-                &|drawn| drawn.half,
-                Grade::A,
-                Basis::Shard,
-            ))?;
-        } else {
-            whole.into_iter().try_for_each(&mut add)?;
-        }
-        if size.tp > 1 {
-            several.into_iter().try_for_each(&mut add)?;
-        }
-        let is_measured = size.half.is_some() || (size.one.is_some() && size.tp == 1);
-        if !is_measured {
-            add((
-                PartName::LeftOut,
-                &|drawn| drawn.left_out,
-                Grade::D,
-                priors(&["left_out"]),
-            ))?;
-        }
-        Some(parts)
-    }
-
-    /// Where collectives of a kind were read.
-    fn read(&self, kind: CollectiveKind) -> Basis {
-        let of_kind = self.costs.iter().filter(|cost| cost.kind == kind);
-        let face_us: f64 = of_kind
-            .clone()
-            .map(|cost| f64::from(cost.count) * cost.us)
-            .sum();
-        let mut sources = Vec::new();
-        for cost in of_kind {
-            if !sources.contains(&cost.source) {
-                sources.push(cost.source.clone());
-            }
-        }
-        Basis::Collectives {
-            sources,
-            face_ms: face_us / 1e3,
-        }
-    }
-}
-
-/// What the runs of the sizes that are asked about made of output over their whole time.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "tokens of a run are far below 2^53"
-)]
-fn measured_rates(inputs: &PredictInputs) -> Vec<MeasuredRate> {
-    let asked = |(tp, _): &&(u32, ServeRun)| inputs.sizes.contains(tp);
-    let runs = inputs.base.serve.iter().filter(asked);
-    runs.filter(|(_, run)| run.duration_s > 0.0)
-        .filter_map(|(tp, run)| {
-            Some(MeasuredRate {
-                tp: *tp,
-                origin: run.origin.clone(),
-                requests: run.completed,
-                tokens_per_s: run.output_tokens? as f64 / run.duration_s,
             })
-        })
-        .collect()
+        };
+        there.map(bar).collect()
+    }
+
+    /// How good the times of collectives of a kind are, and where they were read.
+    fn read(&self, kind: CollectiveKind) -> (Grade, Basis) {
+        let terms = self.size.terms.iter().filter(|of| of.cost.kind == kind);
+        let terms: Vec<Term> = terms.cloned().collect();
+        match terms.is_empty() {
+            true => (Grade::D, collectives(&terms)),
+            false => (grade(&terms), collectives(&terms)),
+        }
+    }
 }
 
-/// What was read: of runs those of one GPU and of the shard.
+/// What was read: of runs those of one GPU.
 fn read(inputs: &PredictInputs) -> Vec<InputSource> {
     let mut base = inputs.base.clone();
     base.tp = inputs.sizes.iter().copied().max().unwrap_or(1);
     base.serve.retain(|(tp, _)| *tp == 1);
-    base.evidence.half.clone_from(&inputs.half);
     let mut all = sources(&base);
     all.extend(inputs.link.iter().map(|link| InputSource {
         origin: link.source.clone(),

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::PriorError;
 
+/// A factor is between these.
+const LEAST: f64 = 1e-6;
+const MOST: f64 = 1e12;
+
 /// A range that stands for what was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prior {
@@ -85,47 +89,21 @@ impl Prior {
             "prefix_cache_share" | "prompts_seen" => (0.0, 1.0),
             _ if is_start => (-1.0, 1.0),
             _ if is("_spread") => (0.0, 1.0),
-            _ if is("_efficiency") => (f64::MIN_POSITIVE, 1.0),
-            _ if is("_ms") || is("_us") || is("_per_layer") || is("_per_sequence") => {
-                (0.0, f64::MAX)
-            }
-            _ => (f64::MIN_POSITIVE, f64::MAX),
+            _ if is("_efficiency") => (LEAST, 1.0),
+            _ if is("_ms") || is("_us") || is("_per_layer") || is("_per_sequence") => (0.0, MOST),
+            _ => (LEAST, MOST),
         };
         if finite && self.low >= floor && self.high <= ceiling {
             return Ok(());
         }
-        // A factor has no lower end that a reader would want to see.
-        let from = match floor {
-            f64::MIN_POSITIVE => "above 0".to_owned(),
-            floor => format!("from {floor} on"),
-        };
         Err(PriorError::BadRange {
             name: self.name.clone(),
-            given: format!("{}..{}", self.low, self.high),
+            low: self.low,
+            high: self.high,
             unit: self.unit.clone(),
-            bounds: match ceiling {
-                f64::MAX => from,
-                ceiling => format!("{from} and at most {ceiling}"),
-            },
+            least: floor,
+            most: ceiling,
         })
-    }
-}
-
-impl std::fmt::Display for Prior {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            name,
-            low,
-            high,
-            unit,
-            source,
-            ..
-        } = self;
-        match self.basis {
-            Basis::Published => write!(f, "{name} {low}..{high} {unit} (published: {source})"),
-            Basis::Assumed => write!(f, "{name} {low}..{high} {unit} (assumed: {source})"),
-            Basis::Given => write!(f, "{name} {low}..{high} {unit} ({source})"),
-        }
     }
 }
 

@@ -19,8 +19,14 @@ pub(super) struct Line {
     pub(super) intercept: f64,
     /// Standard error of the slope by the points' errors.
     pub(super) slope_error: f64,
-    /// Sum of squared distances in standard errors.
-    pub(super) chi_square: f64,
+    pub(super) intercept_error: f64,
+}
+
+impl Line {
+    /// How far from it a point lies, in standard errors.
+    pub(super) fn off(&self, of: &Point) -> f64 {
+        (of.y - self.intercept - self.slope * of.x) * of.weight(self.slope).sqrt()
+    }
 }
 
 /// More are never needed where the points have a slope at all.
@@ -28,7 +34,7 @@ const ROUNDS: u32 = 100;
 
 impl Point {
     /// The weight of a point for a line of that slope.
-    pub(super) fn weight(&self, slope: f64) -> f64 {
+    fn weight(&self, slope: f64) -> f64 {
         let variance = self.y_error.powi(2) + (slope * self.x_error).powi(2);
         1.0 / variance.max(f64::MIN_POSITIVE)
     }
@@ -47,22 +53,21 @@ pub(super) fn fit(points: &[Point]) -> Option<Line> {
     }
     let round = Round::new(points, slope);
     let intercept = round.y - slope * round.x;
-    let chi_square = points
-        .iter()
-        .map(|of| of.weight(slope) * (of.y - intercept - slope * of.x).powi(2))
-        .sum();
+    let whole: f64 = points.iter().map(|of| of.weight(slope)).sum();
+    let slope_error = round.information().powf(-0.5);
     let line = Line {
         slope,
         intercept,
-        slope_error: round.information().powf(-0.5),
-        chi_square,
+        slope_error,
+        intercept_error: whole.powf(-0.5).hypot(round.x * slope_error),
     };
     (line.slope.is_finite() && line.slope_error.is_finite()).then_some(line)
 }
 
 /// The slope of a regression that takes x as exact and all points alike, to begin with.
 fn plain(points: &[Point]) -> Option<f64> {
-    let n = super::launches::count(points.len());
+    #[expect(clippy::cast_precision_loss, reason = "arms are few")]
+    let n = points.len() as f64;
     let mean = |of: fn(&Point) -> f64| points.iter().map(of).sum::<f64>() / n;
     let (x, y) = (mean(|of| of.x), mean(|of| of.y));
     let over: f64 = points.iter().map(|of| (of.x - x) * (of.y - y)).sum();
@@ -122,17 +127,6 @@ impl<'a> Round<'a> {
     }
 }
 
-/// The share that each point has in the slope, 0 to 1: its weighted squared distance from the mean over that of all.
-pub(super) fn leverages(points: &[Point], slope: f64) -> Vec<f64> {
-    let round = Round::new(points, slope);
-    let each: Vec<f64> = points
-        .iter()
-        .map(|of| of.weight(slope) * (of.x - round.x).powi(2))
-        .collect();
-    let whole: f64 = each.iter().sum();
-    each.iter().map(|of| of / whole).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,7 +158,9 @@ mod tests {
         assert!((line.slope + 0.480_533_407).abs() < 1e-8, "{line:?}");
         assert!((line.intercept - 5.479_910_224).abs() < 1e-7, "{line:?}");
         assert!((line.slope_error - 0.057_985).abs() < 1e-5, "{line:?}");
-        assert!((line.chi_square / 8.0 - 1.4833).abs() < 1e-3, "{line:?}");
+        let square = |of: &Point| line.off(of).powi(2);
+        let squares: f64 = points.iter().map(square).sum();
+        assert!((squares / 8.0 - 1.4833).abs() < 1e-3, "{line:?}");
     }
 
     #[test]
@@ -178,9 +174,5 @@ mod tests {
         assert_eq!(fit(&[at(1.0, 1.0), at(1.0, 2.0)]), None);
         assert_eq!(fit(&[at(1.0, 1.0)]), None);
         assert_eq!(fit(&[]), None);
-        // Three places: mean 2, distances 1, 0 and 1, so that the ends share the slope.
-        let points = [at(1.0, 1.0), at(2.0, 2.0), at(3.0, 3.0)];
-        let shares = leverages(&points, 1.0);
-        assert!((shares[0] - 0.5).abs() < 1e-9 && shares[1].abs() < 1e-9);
     }
 }

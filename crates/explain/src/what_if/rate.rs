@@ -2,7 +2,10 @@
 
 use topology::PcieLink;
 
-use super::error::WhatIfError;
+/// Something that cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WhatIfError(pub(super) String);
 
 /// A GPU's link with the rate of one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,15 +2,38 @@
 
 use import::CurvePoint;
 use record::{CollectiveKind, PeerVerdict};
-use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Surroundings};
+use serde::{Deserialize, Serialize};
+use tp_plan::{CustomAllReduce, OffCause};
 
-use super::answer::{Answer, Substituted, WhatIf};
 use super::asked::{By, Substitution};
 use super::rate::LinkRate;
-use crate::attribute::{Attribution, Bench, Claim, NoSubstitute, Step, Swap};
+use crate::attribute::{Attribution, Bench, Claim, CommunicationFrom, NoSubstitute, Step, Swap};
 use crate::inputs::{Inputs, PeerState, library_told_off};
-use crate::priors::Prior;
 use crate::range::Range;
+
+/// One substitution and what it would give, or why nothing is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// As it was asked for, such as `link=gen4x8`.
+    pub asked: String,
+    /// What comes of it.
+    pub answer: Result<Substituted, NoSubstitute>,
+}
+
+/// A decode step with the substitute; what did not change has the draws of the attribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Substituted {
+    /// What was taken out.
+    pub taken_out: CommunicationFrom,
+    /// The decode step, which is the time per output token, ms.
+    pub step_ms: Range,
+    /// That less the step as it is, ms.
+    pub change_ms: Range,
+    /// Speed-up over the step of one GPU.
+    pub speed_up: Range,
+    /// The simulated machine behind the substitute.
+    pub simulated: Option<String>,
+}
 
 /// What the step would take with each substitution; all of them have the attribution's draws.
 #[must_use]
@@ -22,7 +45,7 @@ pub fn what_if(inputs: &Inputs, attribution: &Attribution, asked: &[Substitution
         // What cannot be distinguished from zero cannot be put in the place of anything.
         Claim::None => Err(NoSubstitute::CommunicationUnknown),
         Claim::Estimated | Claim::AtMost => {
-            Bench::new(inputs, attribution).ok_or(NoSubstitute::NoStep)
+            Bench::new(inputs, attribution).ok_or(NoSubstitute::CommunicationUnknown)
         }
     };
     let answer = |one: &Substitution| {
@@ -31,22 +54,16 @@ pub fn what_if(inputs: &Inputs, attribution: &Attribution, asked: &[Substitution
     };
     let what_if = |one: &Substitution| WhatIf {
         asked: one.asked.clone(),
-        answer: match answer(one) {
-            Ok(predicted) => Answer::Predicted {
-                predicted: Box::new(predicted),
-            },
-            Err(reason) => Answer::NotTold { reason },
-        },
+        answer: answer(one),
     };
     asked.iter().map(what_if).collect()
 }
 
 fn answered(bench: &Bench, by: &By) -> Result<Substituted, NoSubstitute> {
-    let swap = swap(bench.inputs(), by)?;
-    let steps = bench.with(&swap)?;
+    let steps = bench.with(&swap(bench.inputs(), by)?)?;
     let range = |of: fn(&Step) -> f64| {
         let values: Vec<f64> = steps.iter().map(of).collect();
-        Range::of(&values).ok_or(NoSubstitute::NoStep)
+        Range::of(&values).ok_or(NoSubstitute::CommunicationUnknown)
     };
     let points: &[CurvePoint] = match by {
         By::Curve { points } => points,
@@ -57,37 +74,20 @@ fn answered(bench: &Bench, by: &By) -> Result<Substituted, NoSubstitute> {
         step_ms: range(|step| step.after)?,
         change_ms: range(|step| step.after - step.before)?,
         speed_up: range(|step| step.one / step.after)?,
-        gain: range(|step| step.before / step.after)?,
-        communication_ms: range(|step| step.communication)?,
         simulated: points.iter().find_map(|point| point.simulated.clone()),
     })
 }
 
 fn swap(inputs: &Inputs, by: &By) -> Result<Swap, NoSubstitute> {
-    let prior = |name: &str| inputs.prior(name).ok_or(NoSubstitute::NoStep);
     match by {
-        By::AllReduceMicros(us) => Ok(Swap::Micros(*us)),
-        By::CommunicationTimes(times) => Ok(Swap::Times(*times)),
         By::Link { old, new } => link(inputs, *old, *new),
         By::PeerAccess => peers(inputs),
-        By::Curve { points } => curves(inputs, points, None, prior("transfer_peer")?),
-        By::Box { points, around } => {
-            let transfer = match around.peer_access {
-                Some(false) => "transfer_staged",
-                _ => "transfer_peer",
-            };
-            curves(inputs, points, Some(around), prior(transfer)?)
-        }
+        By::Curve { points } => curves(inputs, points),
     }
 }
 
-/// These inputs with other curves, of a box with other surroundings where they are given.
-fn curves(
-    inputs: &Inputs,
-    points: &[CurvePoint],
-    around: Option<&Surroundings>,
-    elsewhere: Prior,
-) -> Result<Swap, NoSubstitute> {
+/// These inputs with the curves of another box.
+fn curves(inputs: &Inputs, points: &[CurvePoint]) -> Result<Swap, NoSubstitute> {
     let mut other = inputs.clone();
     other.curve = points.to_vec();
     let fits = |point: &CurvePoint| {
@@ -95,15 +95,11 @@ fn curves(
         its == (CollectiveKind::AllReduce, inputs.tp, true)
     };
     if !other.usable_curve().iter().any(fits) {
-        return Err(NoSubstitute::OtherRanks);
-    }
-    let mut engines = other.engines.iter_mut();
-    if let (Some(around), Some(engine)) = (around, engines.find(|of| of.tp == inputs.tp)) {
-        *engine = on_other_box(engine, around);
+        return Err(NoSubstitute::NoCurve);
     }
     Ok(Swap::Curves {
         inputs: Box::new(other),
-        elsewhere: Some(elsewhere),
+        elsewhere: inputs.prior("transfer_peer"),
     })
 }
 
@@ -114,7 +110,7 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Swap, N
     let old = old.or(seen).ok_or(NoSubstitute::LinkUnknown)?;
     let ratio = new.gb_per_s() / old.gb_per_s();
     if (ratio - 1.0).abs() < 1e-9 {
-        return Err(NoSubstitute::SameLink);
+        return Err(NoSubstitute::Same);
     }
     let name = match new.is_like(old) {
         true => "link_scaling",
@@ -122,15 +118,16 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Swap, N
     };
     Ok(Swap::Link {
         ratio,
-        old_gb_per_s: old.gb_per_s(),
-        prior: inputs.prior(name).ok_or(NoSubstitute::NoStep)?,
+        prior: inputs
+            .prior(name)
+            .ok_or(NoSubstitute::CommunicationUnknown)?,
     })
 }
 
 /// Peer access where there is none: published curves of these GPUs with it, and the engine's own all-reduce where peers kept it off.
 fn peers(inputs: &Inputs) -> Result<Swap, NoSubstitute> {
     if inputs.peer_state() == PeerState::Direct && library_told_off(inputs).is_none() {
-        return Err(NoSubstitute::PeersAlready);
+        return Err(NoSubstitute::Same);
     }
     let mut other = inputs.clone();
     other.curve.clear();
@@ -147,20 +144,4 @@ fn peers(inputs: &Inputs) -> Result<Swap, NoSubstitute> {
         inputs: Box::new(other),
         elsewhere: None,
     })
-}
-
-/// The same engine on another box: what it does there by itself, and what it was told here.
-fn on_other_box(engine: &EngineFacts, around: &Surroundings) -> EngineFacts {
-    let there = EngineFacts::of(engine.engine, engine.tp, around);
-    let custom_all_reduce = match engine.custom_all_reduce.is_off_by(OffCause::Flag) {
-        true => engine.custom_all_reduce.clone(),
-        false => there.custom_all_reduce,
-    };
-    EngineFacts {
-        custom_all_reduce,
-        vendor: there.vendor,
-        architecture: there.architecture,
-        full_nvlink: there.full_nvlink,
-        ..engine.clone()
-    }
 }

@@ -41,10 +41,9 @@ pub(crate) fn all(inputs: &Inputs) -> Vec<Advice> {
 }
 
 /// Rules whose gain arithmetic tells, wherever they fire.
-pub(crate) const GAINS: [&str; 10] = [
+pub(crate) const GAINS: [&str; 9] = [
     "mig_without_peers",
-    "peers_denied",
-    "peers_staged",
+    "through_host",
     "library_told_off",
     "custom_all_reduce_by_flag",
     "kernels_first",

@@ -24,8 +24,8 @@ fn denied_and_staged_name_what_probes_saw_on_the_way() {
         bars: [(); 2].map(|()| Fact::<LargeBar>::Unknown("not looked at".to_owned())),
     };
     for (verdict, rule) in [
-        (PeerVerdict::Denied, "peers_denied"),
-        (PeerVerdict::Staged, "peers_staged"),
+        (PeerVerdict::Denied, "through_host"),
+        (PeerVerdict::Staged, "through_host"),
     ] {
         let mut inputs = bare(verdict);
         let mut seen = links(vec![device(0, 0), device(1, 0)]);

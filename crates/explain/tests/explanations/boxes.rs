@@ -97,7 +97,6 @@ pub(crate) fn rtxpro6000_mig() -> Inputs {
             guest: Some(true),
             peers: vec![PeerVerdict::Denied; 2],
             links_of: Some("measured".to_owned()),
-            gpus: Some(2),
             origins: vec!["links/record.json".to_owned()],
         },
         evidence: Evidence::default(),

@@ -1,7 +1,7 @@
 //! What a prediction says of the size that was measured. Other sizes are judged against published servers.
 
 use crate::explanations::boxes::{mean, rtxpro6000_mig};
-use explain::{DRAWS, Level, Link, PartName, PredictInputs, predict};
+use explain::{Cause, DRAWS, Level, Link, PredictInputs, predict};
 use import::Spread;
 use stats::Interval;
 use tp_plan::EngineFacts;
@@ -35,7 +35,6 @@ fn of_memory(gb: u64, sizes: &[u32], batch: u32, input_tokens: f64) -> PredictIn
         batch,
         input_tokens,
         output_tokens: 256.0,
-        half: Vec::new(),
         link: Some(Link {
             gbps: 25.0,
             fabric: false,
@@ -53,8 +52,7 @@ fn a_cache_that_does_not_hold_the_sequences_is_said_with_how_many_it_holds_and_n
     let error = predict(&inputs, 1, DRAWS).unwrap_err().to_string();
     for says in [
         "TP1 does not fit",
-        "about 4 sequences of 10256 tokens",
-        "--batch 4",
+        "room for 4 of 16 sequences of 10256 tokens",
     ] {
         assert!(error.contains(says), "{error}");
     }
@@ -78,7 +76,6 @@ fn the_time_to_first_token_has_an_interval_even_where_the_step_is_measured() {
         batch: 16,
         input_tokens: 89.0,
         output_tokens: 256.0,
-        half: Vec::new(),
         link: None,
     };
     let prediction = predict(&inputs, 1, DRAWS).unwrap();
@@ -99,7 +96,7 @@ fn gemms_of_one_gpu_hold_what_published_kernels_take() {
     let one = predict(&of_memory(96, &[1], 16, 89.0), 1, DRAWS).unwrap();
     let one = &one.sizes[0];
     assert_eq!(one.level, Level::Roofline);
-    let gemm = one.parts.iter().find(|part| part.name == PartName::Gemm);
+    let gemm = one.parts.iter().find(|part| part.cause == Cause::Gemm);
     let gemm = gemm.unwrap().ms;
     assert!(gemm.low < 49.2 + 1.6 && gemm.high > 58.5 + 1.6, "{gemm:?}");
     // 72.7 GB of weights at 1792 GB/s are 40.6 ms: no draw is below.

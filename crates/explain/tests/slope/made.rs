@@ -127,3 +127,8 @@ pub(super) fn links(seed: u64, design: Design, times: &[f64], count: f64) -> Abl
     });
     ablation(arms.collect())
 }
+
+#[track_caller]
+pub(super) fn near(got: f64, is: f64, by: f64) {
+    assert!((got - is).abs() < by, "{got} is not {is}");
+}

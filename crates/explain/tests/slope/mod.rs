@@ -6,5 +6,3 @@ mod made;
 mod power;
 mod verdicts;
 mod waits;
-
-use crate::links::cases;

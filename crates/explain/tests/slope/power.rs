@@ -107,13 +107,3 @@ fn intervals_are_as_wide_as_the_design_lets_expect() {
     let got = half_width(USUAL, &[18.0, 58.0]);
     assert!((got / 0.125 - 1.0).abs() < 0.25, "{got}");
 }
-
-#[test]
-fn the_width_is_known_before_the_slope_is() {
-    let of = slope(&links(5, USUAL, &FIVE, 161.0));
-    let power = of.fit.unwrap().power;
-    // As above, 7%; of one set of launches 25% either way.
-    assert!((0.05..0.095).contains(&power.half_width), "{power:?}");
-    // (7% / 10%)^2 * 5 = 2.5, and three is the least.
-    assert!((3..=5).contains(&power.launches_for_tenth), "{power:?}");
-}

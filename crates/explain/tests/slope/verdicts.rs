@@ -1,9 +1,7 @@
 //! What is said of arms that follow, that follow less or more, and that do not tell.
 
 use crate::slope::made::{Design, FIVE, Truth, USUAL, ablation, arm, links, step};
-use explain::{
-    Ablation, BelowCause, Change, Range, Slope, SlopeCaveat, SlopeVerdict, Undecided, slope,
-};
+use explain::{Ablation, Change, Range, Slope, SlopeVerdict, Undecided, slope};
 
 const SEEDS: u64 = 100;
 
@@ -23,23 +21,14 @@ fn over_seeds(of: impl Fn(u64) -> Ablation) -> Vec<Slope> {
 fn why(of: &Slope) -> &'static str {
     match &of.passes {
         SlopeVerdict::Follows => "",
-        SlopeVerdict::BelowPlan {
-            cause: BelowCause::OtherPath,
-            ..
-        } => "other-path",
-        SlopeVerdict::BelowPlan { .. } => "overlap",
-        SlopeVerdict::AbovePlan {
-            is_of_several: true,
-            ..
-        } => "skew",
-        SlopeVerdict::AbovePlan { .. } => "confounder",
+        SlopeVerdict::BelowPlan { .. } => "below",
+        SlopeVerdict::AbovePlan { .. } => "above",
         SlopeVerdict::Undecided { why } => match why {
             Undecided::OneGpuMoved { .. } => "one-gpu-moved",
             Undecided::OffTheLine { .. } => "off-the-line",
             Undecided::Rough { .. } => "rough",
             Undecided::NothingPlanned => "nothing-planned",
             Undecided::FewArms { .. } => "few-arms",
-            Undecided::SameTimes => "same-times",
         },
     }
 }
@@ -68,9 +57,7 @@ fn overlap_of_15_percent_shows_as_137_and_is_named() {
     let found = over_seeds(|seed| links(seed, USUAL, &FIVE, 136.85));
     let mean = mean_slope(&found);
     assert!((mean - 137.0).abs() < 3.0, "{mean}");
-    let named = count(&found, |of| {
-        matches!(of.passes, SlopeVerdict::BelowPlan { .. }) && why(of) == "overlap"
-    });
+    let named = count(&found, |of| why(of) == "below");
     assert!(named >= 90, "{named}");
     assert!(
         found
@@ -85,9 +72,7 @@ fn a_host_confounder_of_40_ms_for_each_ms_shows_as_201_and_is_named() {
     let found = over_seeds(|seed| links(seed, USUAL, &FIVE, 201.0));
     let mean = mean_slope(&found);
     assert!((mean - 201.0).abs() < 4.0, "{mean}");
-    let named = count(&found, |of| {
-        matches!(of.passes, SlopeVerdict::AbovePlan { .. }) && why(of) == "confounder"
-    });
+    let named = count(&found, |of| why(of) == "above");
     assert!(named >= 95, "{named}");
 }
 
@@ -134,16 +119,6 @@ fn arms_without_noise_follow_exactly() {
 }
 
 #[test]
-fn two_arms_are_told_to_be_two() {
-    let of = test(&links(3, USUAL, &[18.0, 75.0], 161.0));
-    assert!(of.caveats.contains(&SlopeCaveat::TwoArms), "{of:?}");
-    let fit = of.fit.unwrap();
-    assert_eq!(fit.residual.reduced_chi_square, None);
-    // The arm at 18 us is known better and so pulls the mean towards itself: the other one has more of the slope.
-    assert!((0.5..1.0).contains(&fit.leverage.1), "{:?}", fit.leverage);
-}
-
-#[test]
 fn an_arm_off_the_line_is_named() {
     let mut truth = Truth::of(9);
     let mut of = links(9, USUAL, &FIVE, 161.0);
@@ -158,8 +133,11 @@ fn an_arm_off_the_line_is_named() {
     of.arms.push(odd);
     let of = test(&of);
     assert_eq!(why(&of), "off-the-line");
-    assert_eq!(of.fit.as_ref().unwrap().residual.worst, "odd");
-    assert!(matches!(of.passes, SlopeVerdict::Undecided { .. }));
+    let SlopeVerdict::Undecided { why } = of.passes else {
+        panic!();
+    };
+    let arm = "odd".to_owned();
+    assert_eq!(why, Undecided::OffTheLine { arm });
 }
 
 #[test]
@@ -182,21 +160,14 @@ fn figures_that_are_none_are_left_out_and_told() {
     of.arms[3].launches[0].collective_us = None;
     let of = test(&of);
     assert_eq!((of.arms[2].launches, of.arms[3].launches), (4, 4));
-    let unusable =
-        |of: &&SlopeCaveat| matches!(of, SlopeCaveat::UnusableLaunches { launches: 1, .. });
-    assert_eq!(
-        of.caveats.iter().filter(unusable).count(),
-        2,
-        "{:?}",
-        of.caveats
-    );
+    assert_eq!((of.arms[2].left_out, of.arms[3].left_out), (1, 1));
 }
 
 #[test]
 fn launches_that_a_busy_machine_played_late_are_left_out_and_counted() {
     let whole = links(3, USUAL, &FIVE, 161.0);
     let clean = test(&whole);
-    assert_eq!((&clean.passes, clean.late), (&SlopeVerdict::Follows, None));
+    assert_eq!(clean.passes, SlopeVerdict::Follows);
     // Two launches of the last arm take half as long again, a third of which is lateness; one was limited by its load generator.
     let mut busy = whole.clone();
     for launch in &mut busy.arms[4].launches[..2] {
@@ -216,10 +187,7 @@ fn launches_that_a_busy_machine_played_late_are_left_out_and_counted() {
     assert_eq!(found.passes, SlopeVerdict::Follows, "{}", why(&found));
     let launches: Vec<u32> = found.arms.iter().map(|arm| arm.launches).collect();
     assert_eq!(launches, [5, 4, 5, 5, 3]);
-    assert_eq!(
-        found.late.map(|late| (late.left_out, late.of)),
-        Some((3, 25))
-    );
+    assert_eq!(found.arms.iter().map(|arm| arm.left_out).sum::<u32>(), 3);
     // Where too few are left nothing is decided, and it is said why.
     for arm in &mut busy.arms {
         for launch in &mut arm.launches[..3] {

@@ -1,7 +1,6 @@
 //! A wait at each collective that no arm changes: no slope shows it.
 
-use crate::slope::cases::near;
-use crate::slope::made::{Design, Truth, ablation, arm};
+use crate::slope::made::{Design, Truth, ablation, arm, near};
 use explain::{Change, Slope, slope};
 
 /// All-reduces of a step of Llama-3.1-8B: 1 + 2 * 32.

@@ -138,7 +138,7 @@ fn named(cause: explain::Cause) -> &'static str {
         explain::Cause::AllReduce => "all-reduce",
         explain::Cause::AllGather => "all-gather",
         explain::Cause::Communication => COMMUNICATION,
-        explain::Cause::Unexplained => UNEXPLAINED,
+        _ => UNEXPLAINED,
     }
 }
 

@@ -13,7 +13,7 @@ type Check = fn(&ServeResult) -> Option<Finding>;
 
 #[rustfmt::skip]
 const CHECKS: [Check; 18] = [
-    in_flight, requests_missing, requests_failed, burst_not_rate, second_wave, mixed_steps, latency_as_ttft, inverse_throughput,
+    requests_failed, in_flight, requests_missing, burst_not_rate, second_wave, mixed_steps, latency_as_ttft, inverse_throughput,
     latency_per_token, fewer_output_tokens, prompt_lengths, output_rate, total_rate, times_disagree, peak_below_mean, beyond_run,
     above_most, early_first_token,
 ];
@@ -29,6 +29,9 @@ const SUSTAINED: f64 = 0.95;
 
 /// A mean this many times the median is not of one group of requests.
 const APART: f64 = 3.0;
+
+/// A mean TTFT above this part of a run that sent all at once is a place in the queue.
+const WAITING: f64 = 0.1;
 
 /// Prompts that prefill for this part of a run leave few steps without prefill.
 const MOSTLY_PREFILLING: f64 = 0.5;
@@ -99,10 +102,15 @@ fn burst_not_rate(result: &ServeResult) -> Option<Finding> {
 }
 
 fn second_wave(result: &ServeResult) -> Option<Finding> {
-    let ttft = result.run.ttft_ms.as_ref()?;
-    let (mean_ms, median_ms) = (ttft.mean, ttft.median?);
+    let run = &result.run;
+    let ttft = run.ttft_ms.as_ref().filter(|_| run.streamed)?;
+    let (mean_ms, median_ms) = (ttft.mean, ttft.median.unwrap_or(ttft.mean));
+    // All at once, a prompt that comes so late has waited for others.
+    let is_at_once =
+        run.concurrency_asked.is_none() && run.request_rate_asked == Some(f64::INFINITY);
+    let is_late = is_at_once && mean_ms / 1e3 > WAITING * run.duration_s;
     // What is no time to first token says nothing of waiting.
-    let is_one = mean_ms > APART * median_ms && times_disagree(result).is_none();
+    let is_one = (mean_ms > APART * median_ms || is_late) && times_disagree(result).is_none();
     is_one.then_some(Finding::SecondWave { mean_ms, median_ms })
 }
 

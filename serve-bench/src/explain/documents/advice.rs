@@ -17,15 +17,12 @@ pub(super) fn next(advice: &[Advice], steps: &[NextStep], measure: bool) -> Vec<
 
 /// A measurement with its first command.
 pub(super) fn step(of: &NextStep) -> Next {
-    let takes = of
-        .minutes
-        .map_or_else(String::new, |minutes| format!(" ({})", takes(minutes)));
-    let brings = of.narrows.map_or_else(String::new, |of| {
-        let (now, after) = (of.now_ms, of.after_ms);
+    let brings = of.after_ms.map_or_else(String::new, |after| {
+        let now = of.now_ms;
         format!(": communication's interval from {now:.1} to {after:.1} ms")
     });
     Next {
-        text: format!("{}{takes}{brings}.", measure(of.measure)),
+        text: format!("{} ({}){brings}.", measure(of.measure), takes(of.minutes)),
         command: of.commands.first().cloned(),
     }
 }
@@ -33,14 +30,10 @@ pub(super) fn step(of: &NextStep) -> Next {
 fn measure(of: Measure) -> &'static str {
     match of {
         Measure::Shard => "Run the 1/N shard on one GPU",
-        Measure::FirstToken => "Serve both sizes without a prefix cache, with a stream",
-        Measure::TokenGaps => "Serve both sizes and record gaps between tokens",
+        Measure::Stream => "Serve both sizes without a prefix cache, with a stream",
         Measure::Repeats => "Start each server five times, in turn",
-        Measure::Trace => "Trace decode steps (nsys, rocprof)",
         Measure::Ablation => "Vary the link (ablate)",
         Measure::Curve => "Time the all-reduce at the model's sizes",
-        Measure::InterleavedCurve => "Time the all-reduce with work between the calls",
-        Measure::Peers => "Probe peer access",
     }
 }
 
@@ -111,15 +104,10 @@ fn rule(of: &Rule) -> String {
                 "Bind the server to NUMA node {nodes}: {share:.0}% of its CPU time is elsewhere"
             );
         }
-        Rule::PeersDenied { guest: true, .. } | Rule::PeersStaged { guest: true, .. } => {
+        Rule::ThroughHost { guest: true, .. } => {
             "Use a host that lets passed-through GPUs reach each other, or bare metal"
         }
-        Rule::PeersDenied {
-            redirects,
-            translates,
-            ..
-        }
-        | Rule::PeersStaged {
+        Rule::ThroughHost {
             redirects,
             translates,
             ..

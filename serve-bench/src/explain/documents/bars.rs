@@ -86,7 +86,7 @@ pub(super) fn table<const N: usize>(heads: [&str; N], rows: Vec<[String; N]>) ->
     Block::Table(table)
 }
 
-pub(super) fn bar(label: &str, of: Range, kind: BarKind, grade: Option<Grade>) -> Bar {
+fn bar(label: &str, of: Range, kind: BarKind, grade: Option<Grade>) -> Bar {
     Bar {
         label: label.to_owned(),
         low_mid_high: (of.low, of.mid, of.high),
@@ -95,7 +95,7 @@ pub(super) fn bar(label: &str, of: Range, kind: BarKind, grade: Option<Grade>) -
     }
 }
 
-pub(super) fn waterfall(decimals: usize, bars: Vec<Bar>) -> Block {
+fn waterfall(decimals: usize, bars: Vec<Bar>) -> Block {
     let title = "ms of a decode step; whiskers are 5% and 95% of the draws".to_owned();
     Block::Waterfall(Waterfall {
         title,
@@ -150,11 +150,17 @@ fn cause(of: Cause) -> &'static str {
         Cause::AllGather => "all-gather",
         Cause::Communication => "communication",
         Cause::Unexplained => "unexplained",
+        Cause::Gemm => "GEMMs",
+        Cause::Attention => "attention",
+        Cause::Elementwise => "elementwise",
+        Cause::Executor => "executor",
+        Cause::Skew => "skew",
+        Cause::LeftOut => "left out",
     }
 }
 
 /// What a bar rests on.
-pub(super) fn basis(of: &Basis) -> String {
+fn basis(of: &Basis) -> String {
     match of {
         Basis::Steps => "the measured step of one GPU".to_owned(),
         Basis::Priors { names } => format!("priors {}", names.join(", ")),
@@ -170,7 +176,7 @@ pub(super) fn basis(of: &Basis) -> String {
 }
 
 /// Where a time was read.
-pub(super) fn source(of: &TimeSource) -> String {
+fn source(of: &TimeSource) -> String {
     match of {
         TimeSource::Measured {
             origin,

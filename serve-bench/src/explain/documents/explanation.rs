@@ -1,8 +1,8 @@
 //! An explanation as a document: what is lost, whether that is normal, why, what now.
 
 use ::explain::{
-    Answer, Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs,
-    NoSubstitute, Outcome, PeerState, PriorShare, WhatIf,
+    Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
+    Outcome, PeerState, PriorShare, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Next, Section, Tone};
@@ -295,10 +295,8 @@ fn shard(half: &HalfModel, attribution: &Attribution) -> Option<Section> {
 
 fn asked(of: &WhatIf) -> String {
     let predicted = match &of.answer {
-        Answer::Predicted { predicted } => predicted,
-        Answer::NotTold { reason } => {
-            return format!("With {}: {}.", of.asked, substitute(*reason));
-        }
+        Ok(predicted) => predicted,
+        Err(reason) => return format!("With {}: {}.", of.asked, substitute(*reason)),
     };
     let (step, factor) = (range(&predicted.step_ms, 1), times(&predicted.speed_up));
     let bound = match predicted.taken_out {
@@ -318,12 +316,9 @@ fn asked(of: &WhatIf) -> String {
 fn substitute(why: NoSubstitute) -> &'static str {
     match why {
         NoSubstitute::CommunicationUnknown => "communication today is unknown",
-        NoSubstitute::NoStep => "the runs show no step",
-        NoSubstitute::NoCurve => "no curve to read it from: give curve=FILE",
+        NoSubstitute::NoCurve => "no curve of so many GPUs: give curve=FILE",
         NoSubstitute::CurveTooFar => "that curve ends too far from the model's sizes",
-        NoSubstitute::OtherRanks => "that curve is of another number of GPUs",
         NoSubstitute::LinkUnknown => "today's link is unknown: give link=OLD:NEW",
-        NoSubstitute::SameLink => "it is the link that these GPUs have",
-        NoSubstitute::PeersAlready => "these GPUs reach each other already",
+        NoSubstitute::Same => "these GPUs have it already",
     }
 }

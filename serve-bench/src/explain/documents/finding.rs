@@ -1,6 +1,6 @@
 //! A line for each finding, grouped: those that lower the grade first, what was only assumed as notes.
 
-use ::explain::{AblationUnused, Condition, Finding, LeftOut, Refusal, TraceDoubt};
+use ::explain::{Condition, Finding, Refusal};
 use record::unit::ByteCount;
 use view::{Block, Document, Item, Section, Tone};
 
@@ -57,7 +57,7 @@ pub(super) fn grouped(findings: &[Finding]) -> (Vec<Item>, Option<Section>) {
 
 /// Whether a finding stands on the screen: it refuses, lowers a grade, or says that nothing of a curve that was given counts.
 fn is_weighty(finding: &Finding) -> bool {
-    let is_whole = matches!(finding, Finding::CurveLeftOut { points, of, .. } if points == of);
+    let is_whole = matches!(finding, Finding::CurveLeftOut { points, of } if points == of);
     is_whole || finding.refuses() || finding.caps().is_some()
 }
 
@@ -139,26 +139,13 @@ pub(super) fn words(finding: &Finding) -> String {
             format!("a result of one GPU is missing: serve TP1, too, or another size than TP{tp}.")
         }
         Finding::SizeMissing { .. } => "a result of several GPUs is missing.".to_owned(),
-        Finding::SameResult { origin } => {
-            format!("the same result stands on both sides: {origin}.")
-        }
         Finding::NoStepTime => {
             "no time of a step: give a time per token, or a latency with output tokens.".to_owned()
         }
         Finding::EstimatesExceedStep => {
             "the estimates alone exceed the measured step: is --model or --box another?".to_owned()
         }
-        Finding::EngineMissing { tp } => format!("what the engine sends at TP{tp} is unknown."),
         Finding::NoCurve { ranks } => format!("no all-reduce times for {ranks} GPUs."),
-        Finding::FirstTokenNotAlone { .. } => {
-            "time to first token not judged: it needs a stream at --concurrency 1.".to_owned()
-        }
-        Finding::CurveUnit {
-            collectives_ms,
-            step_ms,
-        } => format!(
-            "collectives of {collectives_ms:.0} ms in a step of {step_ms:.1} ms: give times in us."
-        ),
         Finding::ConditionsDiffer { what, values } => {
             format!("{} differ: {}.", condition(*what), values.join(" and "))
         }
@@ -250,32 +237,20 @@ pub(super) fn words(finding: &Finding) -> String {
             0 => format!("collectives: {detail}."),
             more => format!("collectives: {detail}; {more} more."),
         },
-        Finding::CurveDisagrees {
-            bytes,
-            least_us,
-            most_us,
-        } => {
-            format!(
-                "times of {} disagree: {least_us:.1} and {most_us:.1} us.",
-                ByteCount(*bytes)
-            )
-        }
-        Finding::CurveLeftOut { points, of, why } => {
-            let why = match why {
-                LeftOut::HostMemory => "ranks in host memory",
-                LeftOut::ReachesZero => "intervals that reach 0",
-                LeftOut::OtherRanks => "another number of GPUs",
-            };
-            format!("{points} of {of} collective times left out: {why}.")
-        }
+        Finding::CurveLeftOut { points, of } => format!(
+            "{points} of {of} collective times left out: other ranks, or intervals that reach 0."
+        ),
         Finding::CurveTooFar { ranks, bytes } => {
             format!(
                 "the curve of {ranks} GPUs ends too far from {}.",
                 sizes(bytes)
             )
         }
-        Finding::CurveSizeRead { kind, bytes, near } => {
-            format!("{kind} of {} read from {}.", ByteCount(*bytes), sizes(near))
+        Finding::CurveSizeRead { kind, bytes } => {
+            format!(
+                "{kind} of {} read between or beyond sizes.",
+                ByteCount(*bytes)
+            )
         }
         Finding::CurveMode { timed, wanted } => {
             let timed =
@@ -302,11 +277,12 @@ pub(super) fn words(finding: &Finding) -> String {
             "the estimated parts overshoot the step in {} of draws: they may be high.",
             percent(*share)
         ),
-        Finding::TraceDoubtful { why, calls } => trace(*why, *calls),
+        Finding::TraceDoubtful { calls } => {
+            format!("{calls:.0} traced all-reduces are no whole steps of this plan.")
+        }
         Finding::NotStreamed => {
             "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
         }
-        Finding::PromptLengthUnknown => "prompt lengths are not in the files.".to_owned(),
         Finding::StepHoldsPrompts { most_ms, .. } => match most_ms {
             Some(most) => format!("up to {most:.2} ms of the step may be other requests' prompts."),
             None => "the time per token may hold steps with prompts.".to_owned(),
@@ -332,14 +308,13 @@ pub(super) fn words(finding: &Finding) -> String {
             ByteCount(*largest_bytes)
         ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
-        Finding::NoPrefixCacheAssumed => "prompts are taken to be new to the cache.".to_owned(),
         Finding::MachineDescribed { name } => format!("machine as its file {name} describes it."),
-        Finding::ModelNotNamed { origin } => format!("{origin} names no model."),
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
-        Finding::ShardOfOtherSize { tp } => format!("the shard run says nothing of TP{tp}."),
-        Finding::AblationNotUsed { why } => ablation(*why).to_owned(),
+        Finding::AblationNotUsed => {
+            "the ablation is of other runs, or disagrees with these: it raises no grade.".to_owned()
+        }
     }
 }
 
@@ -350,8 +325,9 @@ pub(super) fn remedy(finding: &Finding) -> &'static str {
         Finding::BatchDiffers { .. } => "Run all at the same concurrency, in whole waves.",
         Finding::RequestsFailed { .. } => "Find why requests fail, or ask for less at once.",
         Finding::SimulatedMixed { .. } => "Give only measured files, or only simulated ones.",
-        Finding::SizeMissing { .. } => "Serve 1 GPU, too; or compare --tp2 with --tp4.",
-        Finding::SameResult { .. } => "Name two different results.",
+        Finding::SizeMissing { .. } => {
+            "Serve 1 GPU, too; two runs of one size: tplens compare A B."
+        }
         Finding::EstimatesExceedStep => "Check --model and --box; give ranges with --prior.",
         _ => "Give results with a time per token, such as tplens serve run writes.",
     }
@@ -371,31 +347,5 @@ fn condition(of: Condition) -> &'static str {
         Condition::Data => "data sets",
         Condition::Seed => "seeds",
         Condition::Flags => "launch flags",
-    }
-}
-
-fn trace(why: TraceDoubt, calls: f64) -> String {
-    match why {
-        TraceDoubt::NoAllReduce => "trace left out: no all-reduce of a known name.".to_owned(),
-        TraceDoubt::LessThanAStep => {
-            format!("trace left out: {calls:.0} all-reduces, less than a step.")
-        }
-        TraceDoubt::Mixed => "the trace may hold calls of prompts, too.".to_owned(),
-        TraceDoubt::NotWholeSteps => {
-            format!("{calls:.0} traced all-reduces are no whole number of steps.")
-        }
-        TraceDoubt::OtherPath => format!("{calls:.0} traced all-reduces went by another path."),
-    }
-}
-
-fn ablation(why: AblationUnused) -> &'static str {
-    match why {
-        AblationUnused::OtherRuns => "the ablation is of other runs and raises no grade.",
-        AblationUnused::OtherLoad => "the ablation is of another load and raises no grade.",
-        AblationUnused::DelaysOnly => "the ablation varied no link and raises no grade.",
-        AblationUnused::GradeCapped => {
-            "the ablation raises no grade beside the findings on the runs."
-        }
-        AblationUnused::Contradicts => "the ablation gives communication more than the runs leave.",
     }
 }

@@ -4,12 +4,10 @@ mod advice;
 mod bars;
 mod explanation;
 mod finding;
-mod links;
 mod prediction;
 mod slope;
 
 pub(crate) use bars::range;
 pub(crate) use explanation::explanation;
-pub(crate) use links::links;
 pub(crate) use prediction::prediction;
 pub(crate) use slope::{change, slope};

@@ -1,9 +1,9 @@
 //! A prediction as a document.
 
-use ::explain::{Level, NotPredicted, Part, PartName, Predicted, Prediction};
+use ::explain::{Level, NotPredicted, Predicted, Prediction};
 use view::{Block, Document, Section};
 
-use super::bars::{ABSENT, basis, detail, frame, inputs, priors, range, table, times};
+use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times};
 use super::finding::grouped;
 
 /// The document of a prediction.
@@ -22,19 +22,11 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
     let parts = of.sizes.iter().filter_map(|size| {
         detail(
             &format!("Parts of a step at TP{}", size.tp),
-            vec![parts(&size.parts)],
+            vec![parts(size.parts.iter(), size.step.mid)],
         )
     });
     document.sections.extend(parts);
-    let measured = of.measured_rates.iter().map(|rate| {
-        let requests = rate.requests;
-        format!(
-            "TP{}: {:.0} tok/s over the run ({}, {requests} requests)",
-            rate.tp, rate.tokens_per_s, rate.origin
-        )
-    });
-    let measured = detail("Measured", vec![Block::list(measured)]);
-    let rest = [measured, notes, priors(&of.priors), inputs(&of.inputs)];
+    let rest = [notes, priors(&of.priors), inputs(&of.inputs)];
     document.sections.extend(rest.into_iter().flatten());
     document
 }
@@ -100,30 +92,5 @@ fn level(of: Level) -> &'static str {
     match of {
         Level::Roofline => "links, roofline",
         Level::MeasuredOne => "measured TP1",
-        Level::HalfModel => "shard run",
     }
-}
-
-fn parts(of: &[Part]) -> Block {
-    let rows = of.iter().map(|part| {
-        let name = match part.name {
-            PartName::HalfModel => "shard run",
-            PartName::Gemm => "GEMMs",
-            PartName::Attention => "attention",
-            PartName::Elementwise => "elementwise",
-            PartName::Host => "host",
-            PartName::Executor => "executor",
-            PartName::AllReduce => "all-reduce",
-            PartName::AllGather => "all-gather",
-            PartName::Skew => "skew",
-            PartName::LeftOut => "left out",
-        };
-        [
-            name.to_owned(),
-            range(&part.ms, 2),
-            part.grade.to_string(),
-            basis(&part.basis),
-        ]
-    });
-    table(["part", "ms a step", "grade", "rests on"], rows.collect())
 }

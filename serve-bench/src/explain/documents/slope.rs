@@ -1,9 +1,6 @@
 //! A slope test as a document: whether the step follows the link.
 
-use ::explain::{
-    ArmSummary, BelowCause, Change, NegativeControl, Range, Slope, SlopeCaveat, SlopeFit,
-    SlopeVerdict, Undecided,
-};
+use ::explain::{ArmSummary, Change, Range, Slope, SlopeFit, SlopeVerdict, Undecided};
 use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::{Block, Document, Next, Section, Tone};
 
@@ -23,10 +20,12 @@ pub(crate) fn slope(of: &Slope) -> Document {
     };
     document.answer = vec![sentence(of)];
     document.answer.extend(of.fit.as_ref().map(communication));
-    document.answer.extend(of.late.map(|late| {
+    let left_out: u32 = of.arms.iter().map(|arm| arm.left_out).sum();
+    let used: u32 = of.arms.iter().map(|arm| arm.launches).sum();
+    document.answer.extend((left_out > 0).then(|| {
         format!(
-            "{} of {} launches left out: this machine was too busy.",
-            late.left_out, late.of
+            "{left_out} of {} launches left out: no usable time, or this machine was too busy.",
+            left_out + used
         )
     }));
     document.next = next(of).into_iter().collect();
@@ -41,7 +40,7 @@ fn next(of: &Slope) -> Option<Next> {
     let text = match &of.passes {
         SlopeVerdict::Undecided { why } => match why {
             Undecided::OneGpuMoved { .. } => "Find arms that leave one GPU alone.".to_owned(),
-            Undecided::OffTheLine { arm, .. } => {
+            Undecided::OffTheLine { arm } => {
                 format!("Run the arm {arm} again, or leave it out.")
             }
             Undecided::Rough { launches, .. } => {
@@ -49,21 +48,18 @@ fn next(of: &Slope) -> Option<Next> {
             }
             Undecided::NothingPlanned => return None,
             Undecided::FewArms { .. } => {
-                "Run two arms or more that change only the link.".to_owned()
+                "Run two arms or more that change the link, and only that.".to_owned()
             }
-            Undecided::SameTimes => "Choose arms that change the collectives' time.".to_owned(),
         },
-        SlopeVerdict::BelowPlan {
-            cause: BelowCause::OverlapOrOtherPath,
-            ..
-        } => "Add an arm with a known delay: it tells overlap from another path.".to_owned(),
+        SlopeVerdict::BelowPlan { .. } if of.delay_control.is_none() => {
+            "Add an arm with a known delay: it tells overlap from another path.".to_owned()
+        }
         SlopeVerdict::BelowPlan { .. } => {
             "Check which path the engine takes in each arm.".to_owned()
         }
-        SlopeVerdict::AbovePlan {
-            is_of_several: false,
-            ..
-        } => "Run the arms on one GPU, too, as a negative control.".to_owned(),
+        SlopeVerdict::AbovePlan { .. } if of.one_gpu.is_none() => {
+            "Run the arms on one GPU, too, as a negative control.".to_owned()
+        }
         SlopeVerdict::AbovePlan { .. } => return None,
         SlopeVerdict::Follows => {
             "Run the shard on one GPU (--half): it shows what no arm changes.".to_owned()
@@ -83,22 +79,21 @@ pub(super) fn sentence(of: &Slope) -> String {
     });
     match &of.passes {
         SlopeVerdict::Follows => format!("The step follows the link{found}."),
-        SlopeVerdict::BelowPlan { cause, hidden } => {
-            let why = match cause {
-                BelowCause::OtherPath => "another path than was timed",
-                BelowCause::Overlap => "overlap",
-                BelowCause::OverlapOrOtherPath => "overlap or another path",
+        SlopeVerdict::BelowPlan { hidden } => {
+            let why = match of.delay_control.as_ref().map(|delay| delay.follows) {
+                Some(true) => "another path than was timed",
+                Some(false) => "overlap",
+                None => "overlap or another path",
             };
             format!(
                 "The step follows less{found}: {:.0}% hidden by {why}.",
                 hidden.mid * 100.0
             )
         }
-        SlopeVerdict::AbovePlan { is_of_several, .. } => {
-            let why = if *is_of_several {
-                "skew between ranks"
-            } else {
-                "a confounder, or skew"
+        SlopeVerdict::AbovePlan { .. } => {
+            let why = match of.one_gpu {
+                Some(_) => "skew between ranks",
+                None => "a confounder, or skew",
             };
             format!("The step follows more than planned{found}: {why}.")
         }
@@ -114,13 +109,15 @@ fn undecided(why: &Undecided) -> String {
                 range(ms, 2)
             )
         }
-        Undecided::OffTheLine { arm, .. } => format!("the arms are on no line, {arm} farthest off"),
+        Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
         Undecided::Rough { half_width, .. } => {
             format!("the slope is known to {:.0}% only", half_width * 100.0)
         }
         Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
-        Undecided::FewArms { usable, of } => format!("{usable} of {of} arms have enough launches"),
-        Undecided::SameTimes => "all arms have the same collective time".to_owned(),
+        Undecided::FewArms { usable, of } if *usable < 2 => {
+            format!("{usable} of {of} arms have enough launches")
+        }
+        Undecided::FewArms { .. } => "all arms have the same collective time".to_owned(),
     }
 }
 
@@ -152,30 +149,16 @@ pub(super) fn section(of: &Slope) -> Section {
     ];
     let mut blocks: Vec<Block> = picture(of).map(Block::Plot).into_iter().collect();
     blocks.push(table(heads, rows.collect()));
-    let mut notes = controls(of);
-    notes.extend(of.beside.iter().map(|of| {
-        format!(
-            "{}: step {} ms beside the baseline",
-            of.arm,
-            range(&of.step_ms, 2)
-        )
-    }));
-    notes.extend(of.caveats.iter().map(caveat));
-    blocks.push(Block::list(notes));
+    blocks.push(Block::list(controls(of)));
     Section::detail("Ablation", blocks)
 }
 
 fn controls(of: &Slope) -> Vec<String> {
-    let one = match &of.negative_control {
-        NegativeControl::NotRun => "one GPU: not run".to_owned(),
-        NegativeControl::Still { most_ms, .. } => {
-            format!("one GPU: still, {most_ms:.2} ms at most")
-        }
-        NegativeControl::Moved { arm, ms } => {
-            format!("one GPU: MOVED in {arm} by {} ms", range(ms, 2))
-        }
-        NegativeControl::Unclear { arm, ms } => {
-            format!("one GPU: unclear, {arm} by {} ms", range(ms, 2))
+    let one = match &of.one_gpu {
+        None => "one GPU: not run".to_owned(),
+        Some(one) => {
+            let moved = if one.moved { "MOVED" } else { "still" };
+            format!("one GPU: {moved}, {} ms in {}", range(&one.ms, 2), one.arm)
         }
     };
     let delay = of.delay_control.as_ref().map_or_else(
@@ -190,32 +173,6 @@ fn controls(of: &Slope) -> Vec<String> {
         },
     );
     vec![one, delay]
-}
-
-fn caveat(of: &SlopeCaveat) -> String {
-    match of {
-        SlopeCaveat::TwoSlopes => {
-            "links and delays give two slopes; the line is of links".to_owned()
-        }
-        SlopeCaveat::TwoArms => "two arms: any two points make a line".to_owned(),
-        SlopeCaveat::OneArmBears { arm, share } => {
-            format!("{:.0}% of the slope rests on {arm}", share * 100.0)
-        }
-        SlopeCaveat::LateLaunches { arm, launches } => {
-            format!("{arm}: {} left out, played late", so_many(*launches))
-        }
-        SlopeCaveat::UnusableLaunches { arm, launches } => {
-            format!("{arm}: {} without a usable time", so_many(*launches))
-        }
-        SlopeCaveat::FewLaunches { arm, launches } => {
-            format!("{arm}: left out, {} only", so_many(*launches))
-        }
-    }
-}
-
-fn so_many(launches: usize) -> String {
-    let ending = if launches == 1 { "" } else { "es" };
-    format!("{launches} launch{ending}")
 }
 
 pub(crate) fn change(of: Change) -> &'static str {

@@ -147,7 +147,6 @@ impl Curves {
                     .all(|of| curve.reaches(of.bytes_per_rank))
             }),
             is_own: true,
-            mode_of_library: mode,
             fits: fits(mode),
             transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
@@ -193,7 +192,6 @@ impl Curves {
             custom_transfer: knob,
             all_gather: None,
             is_own: false,
-            mode_of_library: None,
             fits: false,
             transfer: knob,
             mode: Some(Knob::Mode),

@@ -1,0 +1,151 @@
+//! What to measure next: what narrows the interval of communication as it is reported by the most ms a minute first; then
+//! what would give communication a figure of its own whose width nothing tells beforehand.
+//!
+//! Reported is the bar of communication where there is one, whatever its grade, else all that the other causes leave. What was
+//! given already is not asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::attribute::{Attribution, Cause, Claim, Measurement, StepFrom};
+use crate::commands::{Commands, printed};
+use crate::grade::Grade;
+use crate::inputs::Inputs;
+
+/// A measurement that would narrow an interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NextStep {
+    /// What to measure.
+    pub measure: Measure,
+    /// The commands, one after the other; empty where there is none for it.
+    pub commands: Vec<String>,
+    /// What it takes, minutes: a server's start is taken for 5, on a simulated machine for a few seconds.
+    pub minutes: f64,
+    /// How wide the interval of communication is that is reported, from 5% to 95%, ms.
+    pub now_ms: f64,
+    /// How wide it would be; `None` where it would give another figure instead.
+    pub after_ms: Option<f64>,
+}
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The model at 1/N width on one GPU.
+    Shard,
+    /// Both sizes with a stream and without a prefix cache.
+    Stream,
+    /// Five starts of each server.
+    Repeats,
+    /// Whether the step follows the link.
+    Ablation,
+    /// The collectives at the plan's sizes.
+    Curve,
+}
+
+/// A run that leaves more than this part of the width is not worth its time.
+const WORTH: f64 = 0.95;
+
+/// Starts of each server that show the spread between starts.
+const STARTS: f64 = 5.0;
+
+/// Minutes that a server takes from its start to its first request, and the collectives of a plan: on real GPUs a model is loaded and
+/// its graphs are captured; on a simulated machine tplens allreduce keeps to its budget of half a minute.
+const REAL: (f64, f64) = (5.0, 3.0);
+const SOFT: (f64, f64) = (0.1, 0.5);
+
+/// Measurements by how much they narrow the reported interval a minute; behind them those that would give communication a figure of its
+/// own, the cheapest first.
+#[must_use]
+pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
+    let (batch, commands) = (attribution.batch, Commands::new(inputs));
+    let (start, curve) = if commands.is_soft() { SOFT } else { REAL };
+    let run = start + run_minutes(inputs);
+    let bar = attribution.bar(Cause::Communication);
+    let bar = bar.filter(|_| attribution.claim == Claim::Estimated);
+    let reported = bar.map_or(attribution.remainder, |bar| bar.ms);
+    let now_ms = reported.high - reported.low;
+    let left = |width: f64, settled: f64| width * (1.0 - settled.clamp(0.0, 1.0)).sqrt();
+    let settled = |of: Measurement| {
+        let share = attribution
+            .shares
+            .iter()
+            .find(|one| one.measurement == of)?;
+        let part = match bar {
+            Some(_) => share.of_communication.unwrap_or(0.0),
+            None => share.of_remainder,
+        };
+        Some((left(now_ms, part), share.of_remainder))
+    };
+    let by_share = |of| settled(of).map(|(width, _)| width);
+    let both = || {
+        let of_size = |tp| {
+            let [server, load] = commands.served_with(tp, batch);
+            [server.and(commands.no_prefix_cache()), load]
+        };
+        printed([inputs.tp, 1].into_iter().flat_map(of_size))
+    };
+    let mut all: Vec<NextStep> = Vec::new();
+    let mut add = |measure, commands, minutes: f64, after_ms: Option<f64>| {
+        let is_worth_it = after_ms.is_none_or(|after| after <= WORTH * now_ms);
+        all.extend(is_worth_it.then_some(NextStep {
+            measure,
+            commands,
+            minutes,
+            now_ms,
+            after_ms,
+        }));
+    };
+    let is_again = attribution.is_half_contradicted();
+    if (inputs.evidence.half.is_empty() || is_again)
+        && let Ok(command) = commands.half_model(batch)
+    {
+        // All that is left is communication where the other losses are known.
+        let remainder = attribution.remainder.high - attribution.remainder.low;
+        let of = settled(Measurement::HalfModel).filter(|_| !is_again);
+        let width = of.map(|(width, part)| left(remainder, part).min(width));
+        add(Measure::Shard, printed([command]), run, width);
+    }
+    if attribution.step_from == StepFrom::Latency {
+        let width = by_share(Measurement::FirstToken);
+        add(Measure::Stream, both(), 2.0 * run, width);
+    } else if attribution.prompts_ms.is_some() {
+        add(Measure::Stream, both(), 2.0 * run, None);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
+    let starts = [1, inputs.tp].map(|tp| inputs.runs(tp).count() as f64);
+    if starts.iter().any(|starts| *starts < STARTS) {
+        let (minutes, width) = (2.0 * STARTS * run, by_share(Measurement::Repeats));
+        add(Measure::Repeats, Vec::new(), minutes, width);
+    }
+    // Three arms of five starts, each with its collectives timed anew.
+    let (ablate, minutes) = (commands.ablate(batch, ""), 3.0 * 5.0 * (run + curve));
+    add(Measure::Ablation, printed([ablate]), minutes, None);
+    let is_poor =
+        bar.is_some_and(|bar| bar.grade == Some(Grade::D)) && !attribution.is_well_timed();
+    if inputs.usable_curve().is_empty() || is_poor {
+        // As wide as the factor from a curve to the engine makes it where communication is about as large as it is reported.
+        let spread = inputs
+            .prior("in_situ")
+            .map(|prior| (prior.at(0.95) - prior.at(0.05)) / prior.at(0.5));
+        let width = spread.map(|spread| reported.mid.max(0.0) * spread);
+        let width = width.filter(|width| *width > 0.0 && *width < WORTH * now_ms);
+        let command = printed([commands.collectives(batch)]);
+        add(Measure::Curve, command, curve, width);
+    }
+    all.sort_by(|a, b| {
+        let pace = |of: &NextStep| {
+            of.after_ms
+                .map_or(0.0, |after| (now_ms - after) / of.minutes)
+        };
+        let by_pace = pace(b).total_cmp(&pace(a));
+        by_pace.then(a.minutes.total_cmp(&b.minutes))
+    });
+    all
+}
+
+/// Mean length of the runs, minutes.
+#[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
+fn run_minutes(inputs: &Inputs) -> f64 {
+    let seconds: f64 = inputs.serve.iter().map(|(_, run)| run.duration_s).sum();
+    seconds / 60.0 / inputs.serve.len().max(1) as f64
+}
