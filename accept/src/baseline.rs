@@ -23,6 +23,9 @@ pub(crate) struct Baseline {
     pub(crate) sha256: String,
 }
 
+/// A figure that is worse, with the ratio that it may have at worst.
+pub(crate) type Worse = (Row<Number>, f64);
+
 /// What came of comparing a run with a baseline.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Compared {
@@ -30,8 +33,8 @@ pub(crate) struct Compared {
     pub(crate) differences: Vec<&'static str>,
     /// Figures that both have.
     pub(crate) count: usize,
-    /// Those that are worse, with the ratio that they may have at worst.
-    pub(crate) worse: Vec<(Row<Number>, f64)>,
+    /// Those that are worse.
+    pub(crate) worse: Vec<Worse>,
 }
 
 impl Baseline {

@@ -126,7 +126,7 @@ mod tests {
     use stats::Threshold;
 
     use super::*;
-    use crate::report::{Check, Subject};
+    use crate::report::{Came, Check};
     use crate::tests::made::{bandwidth, folder, measured, report, samples, soft, write};
 
     fn of(name: &str, a: Vec<Check>, b: Vec<Check>) -> Comparison<Number> {
@@ -164,12 +164,14 @@ mod tests {
         let fails = measured("p2p", "GPU0->GPU1", Verdict::Fail, "GB/s", samples(20.0));
         let fell = of("fell", both(good()), both(fails));
         assert_eq!((fell.exit_code(), fell.worse.len()), (1, 1));
-        let open = Subject::new("p2p", ["GPU0->GPU1".to_owned()], true);
-        let open = open.open(ReasonCode::NotMeasured, "", None, vec![]);
-        let gone = of("gone", both(good()), both(open));
+        let not_told = |code| Came::without(code).check("p2p", &["GPU0->GPU1"], false);
+        let gone = of(
+            "gone",
+            both(good()),
+            both(not_told(ReasonCode::NotMeasured)),
+        );
         assert_eq!((gone.exit_code(), gone.untried.len()), (3, 1));
-        let left_out = Subject::new("p2p", ["GPU0->GPU1".to_owned()], false);
-        let left_out = left_out.skipped(ReasonCode::LeftOut, "");
+        let left_out = not_told(ReasonCode::LeftOut);
         assert_eq!(of("left", both(good()), both(left_out)).exit_code(), 0);
     }
 

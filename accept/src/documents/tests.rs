@@ -3,26 +3,14 @@
 use view::Screen;
 
 use super::{redacted, verdict};
-use crate::report::{Check, Evidence, ReasonCode, Report, Seen, Subject, Verdict};
+use crate::report::{Came, Check, Evidence, ReasonCode, Report, Verdict};
 use crate::tests::made::{bandwidth, measured, report, samples};
 
 /// A link that is narrower than expected.
 fn link(about: &str) -> Check {
-    let evidence = Evidence::Seen {
-        what: "link at the slot under load".to_owned(),
-        value: "Gen4 x8".to_owned(),
-        expected: Some("Gen4 x16".to_owned()),
-        n: 300,
-        own: true,
-        source: "monitor".to_owned(),
-    };
-    Subject::new("link", [about.to_owned()], true).judged(
-        Verdict::Fail,
-        ReasonCode::LinkDegraded,
-        String::new(),
-        None,
-        Seen::new(evidence, []),
-    )
+    let seen = Evidence::seen("link at the slot under load", "Gen4 x8", "monitor");
+    let seen = seen.expecting("Gen4 x16").times(300);
+    Came::fail(ReasonCode::LinkDegraded, seen).check("link", &[about], true)
 }
 
 fn rejected() -> Report {
@@ -65,14 +53,10 @@ fn junit_and_prometheus_have_the_verdict_and_each_check() {
 #[test]
 fn nothing_of_others_and_no_identity_is_handed_on() {
     let mut report = rejected();
+    let open = Came::open(ReasonCode::NotMeasured).saying("cannot open /srv/canary/lib");
     report
         .checks
-        .push(Subject::new("allreduce", ["small".to_owned()], true).open(
-            ReasonCode::NotMeasured,
-            "cannot open /srv/canary/lib",
-            None,
-            vec![],
-        ));
+        .push(open.check("allreduce", &["small"], true));
     let before = serde_json::to_string(&report).unwrap();
     assert_eq!(before.matches("canary").count(), 4);
     let handed_on = redacted(report.clone(), false);

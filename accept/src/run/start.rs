@@ -17,11 +17,11 @@ use crate::baseline::Baseline;
 use crate::checks::KINDS;
 use crate::cli::{Level, RunArgs};
 use crate::documents;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::judge;
 use crate::profile::{Loaded, Match};
 use crate::report::{
-    BoxVerdict, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
+    BoxVerdict, Came, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
 };
 
 /// What listing the devices may take beyond the budget.
@@ -174,7 +174,7 @@ impl Run<'_> {
             RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
             _ => ReasonCode::Unreadable,
         };
-        let missing = || Missing::of(code, "no device was looked at");
+        let missing = || Came::open(code).saying("no device was looked at");
         let groups = KINDS.iter().map(|kind| (kind.group, missing()));
         let findings = Findings {
             missing: groups.collect(),

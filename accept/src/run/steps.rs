@@ -193,19 +193,15 @@ impl Bench<'_> {
         if devices.is_empty() {
             devices = self.devices.iter().collect();
         }
-        let cases = |all: &[&'static str]| -> Vec<&'static str> {
-            match only {
-                Some(only) if !only.cases.is_empty() => only.cases.clone(),
-                _ => all.to_vec(),
-            }
-        };
+        let own = only.map(|only| &*only.cases).filter(|own| !own.is_empty());
+        let cases = |all| own.unwrap_or(all);
         let n = devices.len();
         let (command, arguments, seconds) = match group {
-            Group::HostLinks => self.copies(&devices, &cases(HOST_CASES), n, false),
+            Group::HostLinks => self.copies(&devices, cases(HOST_CASES), n, false),
             Group::PeerLinks => {
-                self.copies(&devices, &cases(PEER_CASES), n * n.saturating_sub(1), true)
+                self.copies(&devices, cases(PEER_CASES), n * n.saturating_sub(1), true)
             }
-            Group::Concurrent => self.copies(&devices, &cases(GROUP_CASES), 1, true),
+            Group::Concurrent => self.copies(&devices, cases(GROUP_CASES), 1, true),
             Group::Numa => self.numa(&devices),
             Group::Collectives => {
                 let sizes = &self.profile.allreduce;

@@ -7,8 +7,7 @@ use program::say;
 use super::monitor::{Monitor, monitor_file, read};
 use super::session::Session;
 use crate::checks::Group;
-use crate::findings::Missing;
-use crate::report::ReasonCode;
+use crate::report::{Came, ReasonCode};
 
 impl Session<'_> {
     /// Takes up what the monitors of earlier processes of this run saw, and starts one.
@@ -59,7 +58,7 @@ impl Session<'_> {
             None => drop(self.findings.missing.remove(&Group::Watch)),
             Some(why) => {
                 say!("the monitor was lost: {why}");
-                let missing = Missing::of(ReasonCode::Unreadable, why);
+                let missing = Came::open(ReasonCode::Unreadable).saying(why);
                 self.findings.missing.insert(Group::Watch, missing);
             }
         }

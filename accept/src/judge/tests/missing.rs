@@ -5,9 +5,9 @@ use record::Payload;
 use super::{Played, profile, told, verdict};
 use crate::checks::{Group, KINDS};
 use crate::cli::Level;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::judge;
-use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
+use crate::report::{BoxVerdict, Came, Check, ReasonCode as R, Verdict};
 
 /// Twenty samples of a good box, which decide all of it.
 fn findings() -> Findings {
@@ -68,7 +68,7 @@ fn a_group_without_evidence_gives_its_checks_its_reason() {
         let text = "the ranks made no progress".to_owned();
         findings
             .missing
-            .insert(Group::Collectives, Missing::of(code, text));
+            .insert(Group::Collectives, Came::without(code).saying(text));
         let checks = judged(&findings);
         let allreduce = of(&checks, "allreduce");
         assert_eq!(
@@ -125,7 +125,8 @@ fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of
     let mut lost = findings();
     let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
     let code = R::Unreadable;
-    lost.missing.insert(Group::Watch, Missing::of(code, text));
+    lost.missing
+        .insert(Group::Watch, Came::without(code).saying(text));
     for (level, required) in [(Level::Soak, true), (Level::Standard, false)] {
         let checks = judge(&profile("l40x4"), level, &lost, &[]);
         for kind in ["link_transitions", "throttle"] {

@@ -6,9 +6,9 @@ use topology::RowRemaps;
 use super::{Played, profile, verdict};
 use crate::checks::Group;
 use crate::cli::Level;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::{has_ended, judge};
-use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
+use crate::report::{BoxVerdict, Came, Check, Evidence, ReasonCode as R, Verdict};
 
 const BOX: &str = "l40x4";
 
@@ -183,7 +183,7 @@ fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
             true
         });
         if is_lost {
-            let missing = Missing::of(R::Unreadable, "lost");
+            let missing = Came::open(R::Unreadable).saying("lost");
             findings.missing.insert(Group::Watch, missing);
         }
         let checks = judged(&findings);
