@@ -2,8 +2,8 @@
 
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::words::{cut, plural, quantity, title};
-use crate::fleet::judge::{Fleet, Group, Node, Outlier};
+use super::words::{Quantity, cut, plural, title};
+use crate::fleet::judge::{Fleet, Group, Outlier};
 use crate::fleet::outliers::MIN_ALIKE;
 use crate::report::BoxVerdict;
 
@@ -56,13 +56,16 @@ fn findings(fleet: &Fleet) -> Vec<Item> {
     let slow = outliers.map(|one| Item::of(Tone::Bad, line(one)).coded("outlier"));
     let refused = fleet.nodes().filter_map(|node| {
         let tone = match node.verdict {
-            Some(BoxVerdict::Rejected) => Tone::Bad,
-            Some(BoxVerdict::Inconclusive) => Tone::Warning,
+            BoxVerdict::Rejected => Tone::Bad,
+            BoxVerdict::Inconclusive => Tone::Warning,
             _ => return None,
         };
-        let words = node.verdict.map_or("", BoxVerdict::words);
-        let reasons = cut(&node.reasons.join("; "));
-        Some(Item::of(tone, format!("{words} {}: {reasons}", node.node)))
+        let words = node.verdict.words();
+        let reasons = node.reasons.join("; ");
+        Some(Item::of(
+            tone,
+            format!("{words} {}: {}", node.node, cut(&reasons)),
+        ))
     });
     let small = fleet
         .groups
@@ -101,9 +104,9 @@ fn line(one: &Outlier) -> String {
         "{} {what}: {} {}, {:.1}% worse than {} of {} alike",
         one.node,
         title(&one.check),
-        quantity(one.value, &one.unit),
+        Quantity(one.value, &one.unit),
         one.worse_percent,
-        quantity(one.median, &one.unit),
+        Quantity(one.median, &one.unit),
         one.alike
     )
 }
@@ -142,19 +145,12 @@ fn section(group: &Group) -> Section {
     );
     let mut table = Table::under(["machine", "verdict", "outliers", "why", "report"]);
     for node in &group.nodes {
-        let Node {
-            node,
-            report,
-            verdict,
-            reasons,
-            outliers,
-        } = node;
         table.row([
-            node.clone(),
-            verdict.map_or("", BoxVerdict::words).to_owned(),
-            outliers.to_string(),
-            reasons.join("; "),
-            report.clone(),
+            node.node.clone(),
+            node.verdict.words().to_owned(),
+            node.outliers.to_string(),
+            node.reasons.join("; "),
+            node.report.clone(),
         ]);
     }
     let blocks = vec![Block::Paragraph(head), Block::Table(table)];

@@ -6,7 +6,7 @@
 use view::page::{Junit, JunitCase, JunitOutcome, JunitSuite};
 
 use super::verdict;
-use super::words::{came_to, compared_with};
+use super::words::{CameTo, compared_with};
 use crate::report::{BoxVerdict, Check, Report, Verdict};
 
 /// The whole XML document.
@@ -64,7 +64,10 @@ fn properties(report: &Report) -> Vec<(String, String)> {
 }
 
 fn of_check(check: &Check) -> JunitCase {
-    let (kind, message) = (check.reason.code.code().to_owned(), came_to(check));
+    let (kind, message) = (
+        check.reason.code.code().to_owned(),
+        CameTo(check).to_string(),
+    );
     let skipped = |word: &str| JunitOutcome::Skipped {
         message: format!("{word}{kind}: {message}"),
     };
@@ -83,7 +86,7 @@ fn of_check(check: &Check) -> JunitCase {
             "{} {}: {}; limit: {}",
             check.verdict,
             check.reason.code.code(),
-            came_to(check),
+            CameTo(check),
             compared_with(check)
         )],
     }

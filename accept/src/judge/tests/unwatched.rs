@@ -69,17 +69,15 @@ fn judged_at(level: Level, findings: &Findings) -> Vec<Check> {
 }
 
 fn judged(findings: &Findings) -> Vec<Check> {
-    judged_at(Level::Standard, findings)
+    super::judged(BOX, findings)
 }
 
 fn one<'a>(checks: &'a [Check], kind: &str, label: &str) -> &'a Check {
-    let id = format!("{kind} {label}");
-    checks.iter().find(|check| check.id == id).unwrap()
+    super::one(checks, &format!("{kind} {label}"))
 }
 
 fn came(checks: &[Check], kind: &str, label: &str) -> (Verdict, R) {
-    let check = one(checks, kind, label);
-    (check.verdict, check.reason.code)
+    super::came(checks, &format!("{kind} {label}"))
 }
 
 const LOST: (Verdict, R) = (Verdict::Inconclusive, R::Unreadable);
