@@ -24,9 +24,19 @@ pub(super) fn junit(report: &Report) -> String {
         },
         output: vec![answer],
     };
+    let soft = report.simulated.iter();
+    let properties: Vec<(String, String)> = soft
+        .map(|soft| ("simulated", soft.box_name.clone()))
+        .chain([
+            ("node", report.node.called().to_owned()),
+            ("profile", profile_label(report)),
+            ("level", report.level.clone()),
+        ])
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     let suite = |name: &str, cases: Vec<JunitCase>| JunitSuite {
         name: name.to_owned(),
-        properties: properties(report),
+        properties: properties.clone(),
         cases,
     };
     let simulated = report.simulated.as_ref().map_or("", |_| "SIMULATED ");
@@ -48,19 +58,6 @@ pub(super) fn profile_label(report: &Report) -> String {
         true => report.profile.name.clone(),
         false => format!("own:{}", report.profile.name),
     }
-}
-
-fn properties(report: &Report) -> Vec<(String, String)> {
-    let soft = report.simulated.as_ref();
-    let soft = soft.map(|soft| ("simulated", soft.box_name.clone()));
-    soft.into_iter()
-        .chain([
-            ("node", report.node.called().to_owned()),
-            ("profile", profile_label(report)),
-            ("level", report.level.clone()),
-        ])
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }
 
 fn of_check(check: &Check) -> JunitCase {

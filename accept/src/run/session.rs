@@ -86,17 +86,11 @@ impl Session<'_> {
         self.judge()?;
         for planned in steps::steps(&self.bench) {
             // Made anew: a device may have been lost since the plan.
-            match steps::left_out(&self.bench, planned.group) {
-                Some(code) => drop(
-                    self.findings
-                        .missing
-                        .insert(planned.group, Came::without(code)),
-                ),
-                None => {
-                    if let Some(step) = self.bench.step(planned.group, planned.name, None) {
-                        self.step(&step, None)?;
-                    }
-                }
+            let group = planned.group;
+            if let Some(code) = steps::left_out(&self.bench, group) {
+                self.findings.missing.insert(group, Came::without(code));
+            } else if let Some(step) = self.bench.step(group, planned.name, None) {
+                self.step(&step, None)?;
             }
         }
         self.again()
