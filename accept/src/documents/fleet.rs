@@ -1,5 +1,7 @@
 //! The document of a fleet: what is slow, which machines were not accepted, and a row for each machine.
 
+use std::fmt;
+
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::words::{Quantity, cut, plural, title};
@@ -53,7 +55,7 @@ fn answer(fleet: &Fleet) -> String {
 
 fn findings(fleet: &Fleet) -> Vec<Item> {
     let outliers = fleet.groups.iter().flat_map(|group| &group.outliers);
-    let slow = outliers.map(|one| Item::of(Tone::Bad, line(one)).coded("outlier"));
+    let slow = outliers.map(|one| Item::of(Tone::Bad, one.to_string()).coded("outlier"));
     let refused = fleet.nodes().filter_map(|node| {
         let tone = match node.verdict {
             BoxVerdict::Rejected => Tone::Bad,
@@ -94,21 +96,22 @@ fn findings(fleet: &Fleet) -> Vec<Item> {
         .collect()
 }
 
-fn line(one: &Outlier) -> String {
-    let what = match (one.about.is_empty(), one.slots.is_empty()) {
-        (true, _) => "as a whole".to_owned(),
-        (false, true) => one.about.join(" "),
-        (false, false) => format!("{} (slot {})", one.about.join(" "), one.slots.join(", ")),
-    };
-    format!(
-        "{} {what}: {} {}, {:.1}% worse than {} of {} alike",
-        one.node,
-        title(&one.check),
-        Quantity(one.value, &one.unit),
-        one.worse_percent,
-        Quantity(one.median, &one.unit),
-        one.alike
-    )
+impl fmt::Display for Outlier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = self.about.join(" ");
+        let what = match (about.is_empty(), self.slots.is_empty()) {
+            (true, _) => "as a whole",
+            (false, true) => &about,
+            (false, false) => &format!("{about} (slot {})", self.slots.join(", ")),
+        };
+        let [value, median] = [self.value, self.median].map(|one| Quantity(one, &self.unit));
+        let (node, check, percent) = (&self.node, title(&self.check), self.worse_percent);
+        write!(
+            f,
+            "{node} {what}: {check} {value}, {percent:.1}% worse than {median}"
+        )?;
+        write!(f, " of {} alike", self.alike)
+    }
 }
 
 fn next(fleet: &Fleet) -> Vec<Next> {

@@ -23,7 +23,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             sections.push(Section::detail(heading, blocks));
         }
     };
-    add("Not looked at", vec![Block::list(not_looked_at(report))]);
+    add("Not looked at", vec![not_looked_at(report)]);
     if !report.notes.is_empty() {
         add(
             "Caveats",
@@ -153,7 +153,7 @@ fn cells(evidence: Option<&Evidence>) -> [String; 3] {
 }
 
 /// Skipped checks by code, then what no run looks at.
-fn not_looked_at(report: &Report) -> Vec<String> {
+fn not_looked_at(report: &Report) -> Block {
     let mut codes: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
     let skipped = |check: &&Check| check.verdict == Verdict::Skip;
     for check in report.checks.iter().filter(skipped) {
@@ -162,7 +162,7 @@ fn not_looked_at(report: &Report) -> Vec<String> {
     let skipped = codes
         .iter()
         .map(|(code, ids)| format!("[{}] {}", code.code(), ids.join(", ")));
-    skipped.chain(report.not_covered.iter().cloned()).collect()
+    Block::list(skipped.chain(report.not_covered.iter().cloned()))
 }
 
 fn of_devices(report: &Report) -> Table {

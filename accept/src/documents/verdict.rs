@@ -1,6 +1,7 @@
 //! The document of a report: the verdict with its cause, what follows from that, and what to do.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use view::{Document, Item, Next, Tone};
 
@@ -12,6 +13,8 @@ use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, 
 /// Causes on a screen, and what follows from each.
 const CAUSES: usize = 4;
 const FOLLOW: usize = 3;
+/// Devices or pairs that a cause names.
+const SHOWN: usize = 4;
 
 /// Checks whose figures are no better than the link of their devices.
 const OVER_LINK: [&str; 7] = [
@@ -80,8 +83,8 @@ pub(crate) fn document(report: &Report) -> Document {
 fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
     let because = match (report.verdict, causes.first(), &report.status) {
         (_, _, RunStatus::Failed { reason }) => cut(reason).into_owned(),
-        (BoxVerdict::Rejected, Some(first), _) => first.line(),
-        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {}", first.line()),
+        (BoxVerdict::Rejected, Some(first), _) => first.to_string(),
+        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {first}"),
         (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
         (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
         (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
@@ -227,32 +230,33 @@ fn degraded(check: &Check) -> Option<(&str, &str)> {
     }
 }
 
-impl Cause<'_> {
-    fn line(&self) -> String {
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.checks.first() else {
-            return String::new();
+            return Ok(());
         };
         if let Some((found, ordered)) = degraded(first) {
             let cards = self.checks.iter().flat_map(|check| devices(check));
             let cards: Vec<&str> = cards.collect();
             let verb = if cards.len() == 1 { "runs" } else { "run" };
-            return format!("{} {verb} at {found}, {ordered} ordered", cards.join(", "));
+            let cards = cards.join(", ");
+            return write!(f, "{cards} {verb} at {found}, {ordered} ordered");
         }
         let mut kinds: Vec<&str> = self.checks.iter().map(|check| title(&check.kind)).collect();
         kinds.dedup();
-        if kinds.len() > 1 {
-            return format!("{}: {}", kinds.join(", "), CameTo(first));
+        f.write_str(&kinds.join(", "))?;
+        if kinds.len() == 1 {
+            let about = self.checks.iter().map(|check| check.about.join(" "));
+            let about: Vec<String> = about.filter(|about| about != "box").collect();
+            let shown = &about[..about.len().min(SHOWN)];
+            if !shown.is_empty() {
+                write!(f, " {}", shown.join(", "))?;
+            }
+            if let more @ 1.. = about.len() - shown.len() {
+                write!(f, " and {more} more")?;
+            }
         }
-        let about = self.checks.iter().map(|check| check.about.join(" "));
-        let about: Vec<String> = about.filter(|about| about != "box").collect();
-        let more = about.len().saturating_sub(4);
-        let shown = about[..about.len() - more].join(", ");
-        let more = match more {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let of = format!("{} {shown}{more}", title(&first.kind));
-        format!("{}: {}", of.trim_end(), CameTo(first))
+        write!(f, ": {}", CameTo(first))
     }
 }
 
@@ -269,7 +273,7 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         };
         let can = &first.reason.detail;
         let can = degraded(first).and((!can.is_empty()).then(|| format!("; {}", cut(can))));
-        let line = cause.line() + &can.unwrap_or_default();
+        let line = cause.to_string() + &can.unwrap_or_default();
         items.push(Item::of(tone, line).coded(code(first)));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
             let about = check.about.join(" ");

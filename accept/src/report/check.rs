@@ -246,6 +246,14 @@ impl Came {
             }
             verdict => (verdict, self.code),
         };
+        // What to do: by the check where its figure is bad, else by the code's page.
+        let advice = match verdict {
+            Verdict::Pass | Verdict::Skip => None,
+            Verdict::Fail | Verdict::Warn if !code.is_fault() => {
+                checks::kind(kind).map(|kind| kind.advice.to_owned())
+            }
+            _ => view::codes::todo(code.code()),
+        };
         let sees_fault = verdict == Verdict::Fail && (code.is_fault() || checks::sees_faults(kind));
         Check {
             id: format!("{kind} {}", about.join(" ")),
@@ -259,7 +267,7 @@ impl Came {
             },
             limit: self.limit,
             evidence: self.evidence,
-            advice: advice(kind, verdict, code),
+            advice,
         }
     }
 }
@@ -299,16 +307,5 @@ impl Evidence {
             *own = false;
         }
         self
-    }
-}
-
-/// What to do: by the check where its figure is bad, else by the code's page.
-fn advice(kind: &str, verdict: Verdict, code: ReasonCode) -> Option<String> {
-    match verdict {
-        Verdict::Pass | Verdict::Skip => None,
-        Verdict::Fail | Verdict::Warn if !code.is_fault() => {
-            checks::kind(kind).map(|kind| kind.advice.to_owned())
-        }
-        _ => view::codes::todo(code.code()),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Which of them a run needs is in `steps`.
 
-use super::steps::{Bench, Named, POINT_S, SAMPLES_S};
+use super::steps::{Bench, Command, Named, POINT_S, SAMPLES_S};
 use crate::cli::Level;
 
 /// Bytes of a copy within host memory.
@@ -28,9 +28,6 @@ const SERVING_S: f64 = 60.0;
 fn words(line: &str) -> impl Iterator<Item = String> {
     line.split_whitespace().map(str::to_owned)
 }
-
-/// A command, its arguments, and about how many seconds it takes.
-pub(super) type Command = (&'static str, Vec<String>, f64);
 
 impl Bench<'_> {
     /// Arguments on some devices: whose driver, which of them, how long without progress, the simulated machine, then others.

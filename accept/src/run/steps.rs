@@ -26,6 +26,9 @@ pub(crate) struct Again {
     pub(crate) devices: Vec<String>,
 }
 
+/// A command, its arguments, and about how many seconds it takes.
+pub(super) type Command = (&'static str, Vec<String>, f64);
+
 /// One process of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Step {
@@ -42,7 +45,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    fn of(name: String, group: Group, command: super::commands::Command) -> Self {
+    fn of(name: String, group: Group, command: Command) -> Self {
         let (command, arguments, seconds) = command;
         Self {
             name,
