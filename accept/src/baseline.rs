@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use program::compare::{Gone, Row, Rules, Value, compare};
+use program::compare::{Gone, Row, Rules, compare};
 use sha2::{Digest, Sha256};
 use stats::{Threshold, Verdict};
 
@@ -23,6 +23,9 @@ pub(crate) struct Baseline {
     pub(crate) sha256: String,
 }
 
+/// A figure that is worse, with the ratio that it may have at worst.
+pub(crate) type Worse = (Row<Number>, f64);
+
 /// What came of comparing a run with a baseline.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Compared {
@@ -30,8 +33,8 @@ pub(crate) struct Compared {
     pub(crate) differences: Vec<&'static str>,
     /// Figures that both have.
     pub(crate) count: usize,
-    /// Those that are worse, with the ratio that they may have at worst.
-    pub(crate) worse: Vec<(Row<Number>, f64)>,
+    /// Those that are worse.
+    pub(crate) worse: Vec<Worse>,
 }
 
 impl Baseline {
@@ -73,39 +76,36 @@ impl Baseline {
         if !compared.differences.is_empty() {
             return compared;
         }
-        for (threshold, is_copies) in [(COPIES, true), (OTHERS, false)] {
-            let of = |value: &Value<Number>| {
-                let is_rate = value.unit == record::quantity::Unit::GbPerS;
-                (is_rate && !value.of.starts_with("allreduce")) == is_copies
+        let rules = Rules {
+            threshold: COPIES,
+            is_same: |a, b| a == b,
+            gone: &|_| Gone::NotAsked,
+            worse_peers: 0,
+        };
+        // The one reason for which two sides are not compared.
+        let Ok(comparison) = compare(side(&self.report, ""), side(run, ""), &rules) else {
+            compared.differences = vec!["machine: one of the runs is simulated"];
+            return compared;
+        };
+        compared.count = comparison.rows.len();
+        let rows = comparison.rows.into_iter();
+        let worse = rows.filter(|row| row.verdict == Verdict::Regression);
+        compared.worse.extend(worse.filter_map(|row| {
+            let is_copy = row.unit.more_is_better() && !row.number.0.starts_with("allreduce");
+            let Threshold(allowed) = if is_copy { COPIES } else { OTHERS };
+            let more_is_better = row.unit.more_is_better();
+            let worst = if more_is_better {
+                1.0 - allowed
+            } else {
+                1.0 + allowed
             };
-            let sides = [&self.report, run].map(|report| {
-                let mut side = side(report, "");
-                side.values.retain(of);
-                side
+            let ends = row.interval.as_ref();
+            let is_beyond = ends.is_some_and(|ends| match more_is_better {
+                true => ends.high < worst,
+                false => ends.low > worst,
             });
-            let rules = Rules {
-                threshold,
-                is_same: |a, b| a == b,
-                gone: &|_| Gone::NotAsked,
-                worse_peers: 0,
-            };
-            let [a, b] = sides;
-            // The one reason for which two sides are not compared.
-            let Ok(comparison) = compare(a, b, &rules) else {
-                compared.differences = vec!["machine: one of the runs is simulated"];
-                return compared;
-            };
-            compared.count += comparison.rows.len();
-            let rows = comparison.rows.into_iter();
-            let worse = rows.filter(|row| row.verdict == Verdict::Regression);
-            compared.worse.extend(worse.map(|row| {
-                let worst = match row.unit.more_is_better() {
-                    true => 1.0 - threshold.0,
-                    false => 1.0 + threshold.0,
-                };
-                (row, worst)
-            }));
-        }
+            (is_copy || is_beyond).then_some((row, worst))
+        }));
         compared
     }
 }

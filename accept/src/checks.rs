@@ -112,8 +112,6 @@ kinds! {
         "Compare the links of both devices; check ACS.";
     "p2p_staged", PeerLinks, "P2P through host",
         "Check host memory bandwidth and NUMA nodes.";
-    "p2p_latency", PeerLinks, "P2P 16 B",
-        "Compare the path class of the pair (tplens topo).";
     "symmetry", PeerLinks, "P2P symmetry",
         "The slower direction names the device whose link to check.";
     "spread", PeerLinks, "spread",

@@ -59,11 +59,12 @@ impl fmt::Display for Level {
     }
 }
 
-/// What to run.
-#[derive(Debug, Clone, Args)]
+/// What to run. What is not skipped here must be as it was for a run to be resumed.
+#[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct RunArgs {
     /// A profile that came with the program, by name, or a TOML file; `tplens accept profile list` shows them.
     #[arg(long, value_name = "NAME|FILE")]
+    #[serde(skip)]
     pub(crate) profile: String,
     /// How deep to look.
     #[arg(long, value_enum, default_value_t = Level::Quick)]
@@ -73,37 +74,44 @@ pub(crate) struct RunArgs {
     pub(crate) duration: Option<Duration>,
     /// Time that the whole run may take; default: the profile's for the level.
     #[arg(long, value_name = "TIME", value_parser = time)]
+    #[serde(skip)]
     pub(crate) budget: Option<Duration>,
     #[command(flatten)]
     pub(crate) on: On,
     /// The machine's name on the screen and in files, such as rack3-node7; default: the host's name, which files do not show.
     #[arg(long, value_name = "NAME")]
+    #[serde(skip)]
     pub(crate) label: Option<String>,
     /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
     /// An accepted run of this machine or its like, by its folder or report.json: no figure may be worse.
     #[arg(long, value_name = "RUN")]
+    #[serde(skip)]
     pub(crate) baseline: Option<PathBuf>,
     /// A server that runs on this machine already, for the serving check.
     #[arg(long, value_name = "URL")]
     pub(crate) serve_url: Option<String>,
     /// Time without progress after which a measurement counts as hung and its process is ended.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
+    #[serde(skip)]
     pub(crate) deadline: Duration,
     /// The result folder; default: a new one below `tplens-results`.
     #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
     pub(crate) out: Option<PathBuf>,
     /// Resume the run in this folder; --budget, --deadline and the forms may be others, all else must be as it
     /// was.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    #[serde(skip)]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(skip)]
     pub(crate) forms: Forms,
 }
 
 /// Which devices of which machine.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct On {
     /// Devices: indexes, PCI addresses or UUIDs, separated by commas, or `all`.
     #[arg(

@@ -10,9 +10,8 @@ use clap::Args;
 use program::compare::{CompareFlags, Comparison, Fact, Gone, Rules, Side, Value, compare};
 use program::outputs;
 use program::show::Show;
-use record::quantity::Unit;
 
-use crate::figures::{figures, is_good};
+use crate::figures::figures;
 use crate::report::{self, Fingerprint, ReasonCode, Report, Verdict};
 
 /// What is compared.
@@ -60,7 +59,7 @@ fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<C
     let mut comparison = compare(side(&report_a, &a), side(&report_b, &b), &rules)?;
     let worse = of_a.iter().filter_map(|(check, (was, _))| {
         let (now, code) = of_b.get(check)?;
-        let is_worse = is_good(*was) && *now == Verdict::Fail;
+        let is_worse = matches!(was, Verdict::Pass | Verdict::Warn) && *now == Verdict::Fail;
         is_worse.then(|| format!("{check}: {} in A, {}", was, code.code()))
     });
     comparison.worse = worse.collect();
@@ -76,8 +75,16 @@ fn verdicts(report: &Report) -> Verdicts {
 
 /// The figures of a report.
 pub(crate) fn side(report: &Report, file: &str) -> Side<Number> {
-    let values = figures(report)
-        .filter_map(|one| value((&one.check.id, one.what, one.unit), one.value, one.samples));
+    let values = figures(report).map(|one| Value {
+        number: (one.check.id.clone(), one.what.to_owned()),
+        of: one.check.id.clone(),
+        bytes: None,
+        value: one.value,
+        unit: one.unit,
+        n: Some(one.samples.len() as u64).filter(|n| *n > 0),
+        samples: one.samples,
+        is_judged: true,
+    });
     Side {
         file: file.to_owned(),
         started: Some(report.started.clone()),
@@ -86,30 +93,6 @@ pub(crate) fn side(report: &Report, file: &str) -> Side<Number> {
         troubles: Vec::new(),
         values: values.collect(),
     }
-}
-
-/// A rate in GB/s or a time; other figures are not compared.
-fn value(
-    (check, what, unit): (&str, &str, &str),
-    value: f64,
-    samples: &[f64],
-) -> Option<Value<Number>> {
-    let (unit, times) = match unit {
-        "GB/s" => (Unit::GbPerS, 1.0),
-        "us" => (Unit::Microseconds, 1.0),
-        "ms" => (Unit::Microseconds, 1e3),
-        _ => return None,
-    };
-    Some(Value {
-        number: (check.to_owned(), what.to_owned()),
-        of: check.to_owned(),
-        bytes: None,
-        value: value * times,
-        unit,
-        n: Some(samples.len() as u64).filter(|n| *n > 0),
-        samples: samples.iter().map(|sample| sample * times).collect(),
-        is_judged: true,
-    })
 }
 
 /// What makes a difference between two machines or their software.
@@ -126,7 +109,7 @@ mod tests {
     use stats::Threshold;
 
     use super::*;
-    use crate::report::{Check, Subject};
+    use crate::report::{Came, Check};
     use crate::tests::made::{bandwidth, folder, measured, report, samples, soft, write};
 
     fn of(name: &str, a: Vec<Check>, b: Vec<Check>) -> Comparison<Number> {
@@ -164,12 +147,14 @@ mod tests {
         let fails = measured("p2p", "GPU0->GPU1", Verdict::Fail, "GB/s", samples(20.0));
         let fell = of("fell", both(good()), both(fails));
         assert_eq!((fell.exit_code(), fell.worse.len()), (1, 1));
-        let open = Subject::new("p2p", ["GPU0->GPU1".to_owned()], true);
-        let open = open.open(ReasonCode::NotMeasured, "", None, vec![]);
-        let gone = of("gone", both(good()), both(open));
+        let not_told = |code| Came::without(code).check("p2p", &["GPU0->GPU1"], false);
+        let gone = of(
+            "gone",
+            both(good()),
+            both(not_told(ReasonCode::NotMeasured)),
+        );
         assert_eq!((gone.exit_code(), gone.untried.len()), (3, 1));
-        let left_out = Subject::new("p2p", ["GPU0->GPU1".to_owned()], false);
-        let left_out = left_out.skipped(ReasonCode::LeftOut, "");
+        let left_out = not_told(ReasonCode::LeftOut);
         assert_eq!(of("left", both(good()), both(left_out)).exit_code(), 0);
     }
 

@@ -1,33 +1,33 @@
-//! The figures of a report that can be compared with those of another run: a rate or a time with its unit, and on which side a good one
-//! lies. Ratios are left out: they are judged within their own run, and a ratio of two small differences says nothing.
+//! The figures of a report that can be compared with those of another run: a rate or a time with its unit. Ratios are left out: they are judged within their own run, and a ratio of two small differences says nothing.
 
-use crate::report::{Check, Evidence, Report, Side, Verdict};
+use record::quantity::Unit;
+
+use crate::report::{Check, Evidence, Report};
 
 /// Kinds of checks whose figures are those of other checks, or of parts of the run: one slow device would count several times.
 const REPEATING: &[&str] = &["symmetry", "spread", "drift"];
 
 /// A figure of a report.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Figure<'a> {
     /// The check that it belongs to.
     pub(crate) check: &'a Check,
     /// What it is.
     pub(crate) what: &'a str,
-    /// Its unit.
-    pub(crate) unit: &'a str,
-    /// Where a good one lies.
-    pub(crate) good: Side,
+    /// Its unit: of a rate or of a time.
+    pub(crate) unit: Unit,
     /// Its median.
     pub(crate) value: f64,
     /// The samples; empty for what was worked out of others.
-    pub(crate) samples: &'a [f64],
+    pub(crate) samples: Vec<f64>,
 }
 
-/// On which side a good figure of this unit lies; `None` for what is not compared with another run.
-pub(crate) fn good_side(unit: &str) -> Option<Side> {
+/// The unit of a figure that is compared with another run's, and how many of it are one of the report's.
+fn compared(unit: &str) -> Option<(Unit, f64)> {
     match unit {
-        "GB/s" => Some(Side::AtLeast),
-        "us" | "ms" => Some(Side::AtMost),
+        "GB/s" => Some((Unit::GbPerS, 1.0)),
+        "us" => Some((Unit::Microseconds, 1.0)),
+        "ms" => Some((Unit::Microseconds, 1e3)),
         _ => None,
     }
 }
@@ -37,7 +37,7 @@ pub(crate) fn good_side(unit: &str) -> Option<Side> {
 pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
     let own = |check: &&Check| !REPEATING.contains(&check.kind.as_str());
     report.checks.iter().filter(own).flat_map(|check| {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen: Vec<Unit> = Vec::new();
         check.evidence.iter().filter_map(move |evidence| {
             let Evidence::Measured {
                 what,
@@ -49,31 +49,23 @@ pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
             else {
                 return None;
             };
-            let good = good_side(unit)?;
-            if seen.contains(&unit.as_str()) {
-                return None;
-            }
+            let (unit, times) = compared(unit).filter(|(unit, _)| !seen.contains(unit))?;
             seen.push(unit);
-            (value.is_finite() && *value > 0.0).then_some(Figure {
+            (value.is_finite() && *value > 0.0).then(|| Figure {
                 check,
                 what,
                 unit,
-                good,
-                value: *value,
-                samples,
+                value: value * times,
+                samples: samples.iter().map(|sample| sample * times).collect(),
             })
         })
     })
 }
 
-/// Whether a verdict was given on what was measured, and is no fail.
-pub(crate) fn is_good(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Pass | Verdict::Warn)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Verdict;
     use crate::tests::made::{bandwidth, measured, report, samples};
 
     #[test]
@@ -108,7 +100,5 @@ mod tests {
                 ("allreduce", 30.0)
             ]
         );
-        assert_eq!(good_side("us"), Some(Side::AtMost));
-        assert_eq!(good_side("1"), None);
     }
 }

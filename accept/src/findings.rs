@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 
 use record::{MonitorLine, Record};
-use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
-use crate::report::{ReasonCode, Verdict};
+use crate::report::Came;
 
 /// Everything that stands for judging.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +31,7 @@ pub(crate) struct Findings {
     /// Devices that stopped answering while groups ran, by their labels, each with the words that say so and their place.
     pub(crate) lost: BTreeMap<String, Found<String>>,
     /// Groups that have no evidence, and why.
-    pub(crate) missing: BTreeMap<Group, Missing>,
+    pub(crate) missing: BTreeMap<Group, Came>,
     /// How many devices are there that the command line left out with `--gpus`.
     pub(crate) left_out: usize,
     /// What the figures of a baseline make of this run's, where one was given.
@@ -52,36 +51,6 @@ impl<T> Found<T> {
     /// Whether it is of a round of a soak, in which memory and processors were loaded besides.
     pub(crate) fn is_of_soak(&self) -> bool {
         self.source.contains("soak-")
-    }
-}
-
-/// Why a group has no evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Missing {
-    /// What its checks come to; never a pass.
-    pub(crate) verdict: Verdict,
-    /// The reason that its checks get.
-    pub(crate) code: ReasonCode,
-    /// In words.
-    pub(crate) text: String,
-    /// Whether its step did not come to its end by itself or was not begun, so that `--resume` does it.
-    #[serde(default)]
-    pub(crate) is_open: bool,
-}
-
-impl Missing {
-    /// What is not open: it came to its end, or is no step.
-    pub(crate) fn of(code: ReasonCode, text: impl Into<String>) -> Self {
-        Self {
-            verdict: match code {
-                ReasonCode::NotApplicable | ReasonCode::LeftOut => Verdict::Skip,
-                code if code.is_fault() => Verdict::Fail,
-                _ => Verdict::Inconclusive,
-            },
-            code,
-            text: text.into(),
-            is_open: false,
-        }
     }
 }
 

@@ -13,20 +13,6 @@ fn recipes() -> PathBuf {
 }
 
 #[test]
-fn what_the_recipes_ask_for_is_there() {
-    for (command, options) in [
-        ("run", &["--profile", "--level", "--out"][..]),
-        ("fleet", &["--expect", "--html"]),
-    ] {
-        let shown = built::named("accept").args([command, "--help"]).output();
-        let help = String::from_utf8(shown.unwrap().stdout).unwrap();
-        for option in options {
-            assert!(help.contains(&format!("{option} <")), "{command} {option}");
-        }
-    }
-}
-
-#[test]
 fn every_script_is_a_shell_s() {
     for name in ["one-node.sh", "slurm.sbatch", "mpirun.sh"] {
         let checked = Command::new("bash")
@@ -155,17 +141,6 @@ fn the_script_of_a_node_runs_once_and_hands_the_exit_code_on() {
         Some(0)
     );
     fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
-fn a_second_task_on_a_node_is_refused() {
-    for variable in ["SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"] {
-        let folder = stub(variable, 0);
-        let refused = one_node(&folder, &[(variable, "1"), ("EXIT_ZERO", "1")]);
-        assert_eq!(refused.status.code(), Some(2), "{variable}");
-        assert!(!folder.join("said").exists());
-        fs::remove_dir_all(&folder).unwrap();
-    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The document of a fleet: what is slow, which machines were not accepted, and a row for each machine.
 
+use std::fmt;
+
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::words::{cut, plural, quantity, title};
-use crate::fleet::judge::{Fleet, Group, Node, Outlier};
+use super::words::{Quantity, cut, plural, title};
+use crate::fleet::judge::{Fleet, Group, Outlier};
 use crate::fleet::outliers::MIN_ALIKE;
 use crate::report::BoxVerdict;
 
@@ -53,16 +55,19 @@ fn answer(fleet: &Fleet) -> String {
 
 fn findings(fleet: &Fleet) -> Vec<Item> {
     let outliers = fleet.groups.iter().flat_map(|group| &group.outliers);
-    let slow = outliers.map(|one| Item::of(Tone::Bad, line(one)).coded("outlier"));
+    let slow = outliers.map(|one| Item::of(Tone::Bad, one.to_string()).coded("outlier"));
     let refused = fleet.nodes().filter_map(|node| {
         let tone = match node.verdict {
-            Some(BoxVerdict::Rejected) => Tone::Bad,
-            Some(BoxVerdict::Inconclusive) => Tone::Warning,
+            BoxVerdict::Rejected => Tone::Bad,
+            BoxVerdict::Inconclusive => Tone::Warning,
             _ => return None,
         };
-        let words = node.verdict.map_or("", BoxVerdict::words);
-        let reasons = cut(&node.reasons.join("; "));
-        Some(Item::of(tone, format!("{words} {}: {reasons}", node.node)))
+        let words = node.verdict.words();
+        let reasons = node.reasons.join("; ");
+        Some(Item::of(
+            tone,
+            format!("{words} {}: {}", node.node, cut(&reasons)),
+        ))
     });
     let small = fleet
         .groups
@@ -91,21 +96,22 @@ fn findings(fleet: &Fleet) -> Vec<Item> {
         .collect()
 }
 
-fn line(one: &Outlier) -> String {
-    let what = match (one.about.is_empty(), one.slots.is_empty()) {
-        (true, _) => "as a whole".to_owned(),
-        (false, true) => one.about.join(" "),
-        (false, false) => format!("{} (slot {})", one.about.join(" "), one.slots.join(", ")),
-    };
-    format!(
-        "{} {what}: {} {}, {:.1}% worse than {} of {} alike",
-        one.node,
-        title(&one.check),
-        quantity(one.value, &one.unit),
-        one.worse_percent,
-        quantity(one.median, &one.unit),
-        one.alike
-    )
+impl fmt::Display for Outlier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = self.about.join(" ");
+        let what = match (about.is_empty(), self.slots.is_empty()) {
+            (true, _) => "as a whole",
+            (false, true) => &about,
+            (false, false) => &format!("{about} (slot {})", self.slots.join(", ")),
+        };
+        let [value, median] = [self.value, self.median].map(|one| Quantity(one, &self.unit));
+        let (node, check, percent) = (&self.node, title(&self.check), self.worse_percent);
+        write!(
+            f,
+            "{node} {what}: {check} {value}, {percent:.1}% worse than {median}"
+        )?;
+        write!(f, " of {} alike", self.alike)
+    }
 }
 
 fn next(fleet: &Fleet) -> Vec<Next> {
@@ -142,19 +148,12 @@ fn section(group: &Group) -> Section {
     );
     let mut table = Table::under(["machine", "verdict", "outliers", "why", "report"]);
     for node in &group.nodes {
-        let Node {
-            node,
-            report,
-            verdict,
-            reasons,
-            outliers,
-        } = node;
         table.row([
-            node.clone(),
-            verdict.map_or("", BoxVerdict::words).to_owned(),
-            outliers.to_string(),
-            reasons.join("; "),
-            report.clone(),
+            node.node.clone(),
+            node.verdict.words().to_owned(),
+            node.outliers.to_string(),
+            node.reasons.join("; "),
+            node.report.clone(),
         ]);
     }
     let blocks = vec![Block::Paragraph(head), Block::Table(table)];

@@ -6,7 +6,7 @@
 use view::page::{Junit, JunitCase, JunitOutcome, JunitSuite};
 
 use super::verdict;
-use super::words::{came_to, compared_with};
+use super::words::{CameTo, compared_with};
 use crate::report::{BoxVerdict, Check, Report, Verdict};
 
 /// The whole XML document.
@@ -24,9 +24,19 @@ pub(super) fn junit(report: &Report) -> String {
         },
         output: vec![answer],
     };
+    let soft = report.simulated.iter();
+    let properties: Vec<(String, String)> = soft
+        .map(|soft| ("simulated", soft.box_name.clone()))
+        .chain([
+            ("node", report.node.called().to_owned()),
+            ("profile", profile_label(report)),
+            ("level", report.level.clone()),
+        ])
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     let suite = |name: &str, cases: Vec<JunitCase>| JunitSuite {
         name: name.to_owned(),
-        properties: properties(report),
+        properties: properties.clone(),
         cases,
     };
     let simulated = report.simulated.as_ref().map_or("", |_| "SIMULATED ");
@@ -50,21 +60,11 @@ pub(super) fn profile_label(report: &Report) -> String {
     }
 }
 
-fn properties(report: &Report) -> Vec<(String, String)> {
-    let soft = report.simulated.as_ref();
-    let soft = soft.map(|soft| ("simulated", soft.box_name.clone()));
-    soft.into_iter()
-        .chain([
-            ("node", report.node.called().to_owned()),
-            ("profile", profile_label(report)),
-            ("level", report.level.clone()),
-        ])
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
-}
-
 fn of_check(check: &Check) -> JunitCase {
-    let (kind, message) = (check.reason.code.code().to_owned(), came_to(check));
+    let (kind, message) = (
+        check.reason.code.code().to_owned(),
+        CameTo(check).to_string(),
+    );
     let skipped = |word: &str| JunitOutcome::Skipped {
         message: format!("{word}{kind}: {message}"),
     };
@@ -83,7 +83,7 @@ fn of_check(check: &Check) -> JunitCase {
             "{} {}: {}; limit: {}",
             check.verdict,
             check.reason.code.code(),
-            came_to(check),
+            CameTo(check),
             compared_with(check)
         )],
     }

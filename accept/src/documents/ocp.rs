@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::shared::WITHHELD;
 use super::tables::grouped;
-use super::words::{came_to, main_evidence, what};
+use super::words::{CameTo, main_evidence, what};
 use crate::report::{
     BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
 };
@@ -208,7 +208,7 @@ fn diagnosis(report: &Report, check: &Check) -> Value {
     known(json!({
         "verdict": format!("{}-{}", check.kind, check.reason.code.code()),
         "type": kind,
-        "message": came_to(check) + &advice,
+        "message": format!("{}{advice}", CameTo(check)),
         "hardwareInfoId": hardware,
         "subcomponent": part,
     }))

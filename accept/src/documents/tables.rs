@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
-use super::words::{
-    ABSENT, compared_with, cut, figure, interval, main_evidence, number, quantity, title, what,
-};
+use super::words::{ABSENT, Quantity, compared_with, cut, main_evidence, title, what};
 use crate::checks::{self, Group, KINDS};
 use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
 
@@ -25,7 +23,7 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
             sections.push(Section::detail(heading, blocks));
         }
     };
-    add("Not looked at", vec![Block::list(not_looked_at(report))]);
+    add("Not looked at", vec![not_looked_at(report)]);
     if !report.notes.is_empty() {
         add(
             "Caveats",
@@ -73,10 +71,16 @@ fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     values.retain(|(_, own)| *own == unit);
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (least, most) = (values.first()?.0, values.last()?.0);
-    Some(match number(least) == number(most) {
-        true => format!("{} {}", kind.title, quantity(least, unit)),
-        false => format!("{} {}-{}", kind.title, number(least), quantity(most, unit)),
-    })
+    let (least, most) = (
+        Quantity(least, "").to_string(),
+        Quantity(most, "").to_string(),
+    );
+    let from = if least == most {
+        String::new()
+    } else {
+        least + "-"
+    };
+    Some(format!("{} {from}{most} {unit}", kind.title))
 }
 
 /// Checks that were looked at, by group in the order of a run.
@@ -94,7 +98,7 @@ pub(super) fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
 }
 
 fn table(checks: &[&Check]) -> Table {
-    let mut table = Table::under([
+    let heads = [
         "check",
         "verdict",
         "figure",
@@ -102,51 +106,54 @@ fn table(checks: &[&Check]) -> Table {
         "n",
         "limit",
         "why",
-    ]);
+    ];
+    let mut table = Table::under(heads);
     for check in checks {
         let evidence = main_evidence(check);
-        let [interval, n] = evidence.map_or_else(|| [ABSENT, ABSENT].map(str::to_owned), interval);
+        let [figure, interval, n] = cells(evidence);
+        let code = check.reason.code.code();
         let why = match check.verdict {
             Verdict::Pass => String::new(),
-            _ => format!(
-                "[{}] {}",
-                check.reason.code.code(),
-                cut(&check.reason.detail)
-            ),
+            _ => format!("[{code}] {}", cut(&check.reason.detail)),
         };
         table.row([
             check.id.clone(),
             check.verdict.to_string(),
-            evidence.map_or_else(|| ABSENT.to_owned(), figure),
+            figure,
             interval,
             n,
-            compared_with(check),
+            compared_with(check).into_owned(),
             why.trim().to_owned(),
         ]);
-        let more = check
-            .evidence
-            .iter()
-            .skip(1)
-            .filter(|_| check.verdict != Verdict::Pass);
-        for piece in more {
-            let [interval, n] = self::interval(piece);
+        let more = check.evidence.iter().skip(1);
+        for piece in more.filter(|_| check.verdict != Verdict::Pass) {
+            let [figure, interval, n] = cells(Some(piece));
+            let [verdict, limit, why] = [const { String::new() }; 3];
             let name = format!("  {}", what(piece));
-            table.row([
-                name,
-                String::new(),
-                figure(piece),
-                interval,
-                n,
-                String::new(),
-                String::new(),
-            ]);
+            table.row([name, verdict, figure, interval, n, limit, why]);
         }
     }
     table
 }
 
+/// A figure, its 95% interval, and how many samples or readings.
+fn cells(evidence: Option<&Evidence>) -> [String; 3] {
+    let absent = || ABSENT.to_owned();
+    let (ends, n) = match evidence {
+        Some(Evidence::Measured { n, low, high, .. }) => (low.zip(*high), Some(n)),
+        Some(Evidence::Seen { n, .. }) => (None, Some(n)),
+        _ => (None, None),
+    };
+    let shown = |(low, high)| format!("{}-{}", Quantity(low, ""), Quantity(high, ""));
+    [
+        evidence.map_or_else(absent, ToString::to_string),
+        ends.map_or_else(absent, shown),
+        n.map_or_else(absent, ToString::to_string),
+    ]
+}
+
 /// Skipped checks by code, then what no run looks at.
-fn not_looked_at(report: &Report) -> Vec<String> {
+fn not_looked_at(report: &Report) -> Block {
     let mut codes: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
     let skipped = |check: &&Check| check.verdict == Verdict::Skip;
     for check in report.checks.iter().filter(skipped) {
@@ -155,7 +162,7 @@ fn not_looked_at(report: &Report) -> Vec<String> {
     let skipped = codes
         .iter()
         .map(|(code, ids)| format!("[{}] {}", code.code(), ids.join(", ")));
-    skipped.chain(report.not_covered.iter().cloned()).collect()
+    Block::list(skipped.chain(report.not_covered.iter().cloned()))
 }
 
 fn of_devices(report: &Report) -> Table {

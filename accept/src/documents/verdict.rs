@@ -1,17 +1,20 @@
 //! The document of a report: the verdict with its cause, what follows from that, and what to do.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use view::{Document, Item, Next, Tone};
 
 use super::tables::sections;
-use super::words::{came_to, cut, devices, main_evidence, number, title, what};
-use crate::profile::shipped;
+use super::words::{CameTo, Quantity, cut, devices, main_evidence, title, what};
+use crate::profile::{Profile, shipped};
 use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Verdict};
 
 /// Causes on a screen, and what follows from each.
 const CAUSES: usize = 4;
 const FOLLOW: usize = 3;
+/// Devices or pairs that a cause names.
+const SHOWN: usize = 4;
 
 /// Checks whose figures are no better than the link of their devices.
 const OVER_LINK: [&str; 7] = [
@@ -42,9 +45,15 @@ pub(crate) fn document(report: &Report) -> Document {
         causes(report)
     };
     let headline = headline(report, &causes);
+    let digest: String = report.profile.sha256.chars().take(12).collect();
     let mut answer = vec![headline.clone()];
-    answer.push(format!("{}: {}", machine(report), counts(report)));
-    answer.extend(how_it_ended(report));
+    answer.push(machine(report));
+    answer.extend(match &report.status {
+        RunStatus::Complete => None,
+        RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
+        RunStatus::Broken => Some("The run has not ended: resume it with --resume.".to_owned()),
+        RunStatus::Failed { .. } => Some("Nothing was measured.".to_owned()),
+    });
     Document {
         title: headline,
         simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
@@ -57,16 +66,25 @@ pub(crate) fn document(report: &Report) -> Document {
         findings: findings(&causes),
         next: next(report, &causes),
         sections: sections(report),
-        made_by: made_by(report),
+        made_by: format!(
+            "accept {} on {}, {}, level {}, {}; profile {} ({digest}); exit code {}",
+            report.version,
+            report.node.called(),
+            report.started,
+            report.level,
+            Quantity(report.took_s, "s"),
+            report.profile.name,
+            report.exit_code
+        ),
     }
 }
 
 /// `REJECTED rack3-node7: GPU2 runs at Gen5 x8, Gen5 x16 ordered.`
 fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
     let because = match (report.verdict, causes.first(), &report.status) {
-        (_, _, RunStatus::Failed { reason }) => cut(reason),
-        (BoxVerdict::Rejected, Some(first), _) => first.line(),
-        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {}", first.line()),
+        (_, _, RunStatus::Failed { reason }) => cut(reason).into_owned(),
+        (BoxVerdict::Rejected, Some(first), _) => first.to_string(),
+        (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {first}"),
         (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
         (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
         (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
@@ -79,7 +97,7 @@ fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
     }
 }
 
-/// `2x AMD Radeon AI PRO R9700, profile r9700-x16, quick`.
+/// `2x AMD Radeon AI PRO R9700, profile r9700-x16, quick: 9 of 17 required checks passed, 6 warn, 2 failed.`
 fn machine(report: &Report) -> String {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for device in &report.devices {
@@ -88,15 +106,36 @@ fn machine(report: &Report) -> String {
     let names = names.iter().map(|(name, count)| format!("{count}x {name}"));
     let names: Vec<String> = names.collect();
     let on = match (report.node.fingerprint.backend.as_str(), names.is_empty()) {
-        ("host", _) => "host memory, no GPU".to_owned(),
-        (_, true) => "no device".to_owned(),
-        (_, false) => names.join(", "),
+        ("host", _) => "host memory, no GPU",
+        (_, true) => "no device",
+        (_, false) => &names.join(", "),
     };
     let whose = match report.profile.shipped {
         true => "profile",
         false => "own profile",
     };
-    format!("{on}, {whose} {}, {}", report.profile.name, report.level)
+    let required = || report.checks.iter().filter(|check| check.required);
+    let all = required().filter(|check| check.reason.code != ReasonCode::NotApplicable);
+    let all = all.count();
+    let came = |verdict| required().filter(|check| check.verdict == verdict).count();
+    let others = [
+        (came(Verdict::Warn), "warn"),
+        (came(Verdict::Fail), "failed"),
+        (required().filter(|check| check.is_open()).count(), "open"),
+    ];
+    let bad: usize = others.iter().map(|(count, _)| count).sum();
+    let passed = match bad {
+        0 => format!("all {all} required checks passed"),
+        bad => format!(
+            "{} of {all} required checks passed",
+            all.saturating_sub(bad)
+        ),
+    };
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others = others.map(|(count, what)| format!("{count} {what}"));
+    let counts: Vec<String> = std::iter::once(passed).chain(others).collect();
+    let (profile, level) = (&report.profile.name, &report.level);
+    format!("{on}, {whose} {profile}, {level}: {}.", counts.join(", "))
 }
 
 /// The slowest figures of an accepted machine's links.
@@ -112,48 +151,12 @@ fn links(report: &Report) -> String {
         let part = part.map_or_else(String::new, |ceiling| {
             format!(" ({:.0}%)", least / ceiling * 100.0)
         });
-        Some(format!("{} {} GB/s{part}", title(kind), number(least)))
+        Some(format!("{} {}{part}", title(kind), Quantity(least, "GB/s")))
     };
     let all: Vec<String> = ["h2d_pinned", "p2p"].iter().filter_map(of).collect();
     match all.is_empty() {
         true => "all required checks passed".to_owned(),
         false => all.join(", "),
-    }
-}
-
-/// `9 of 17 required checks passed, 6 warn, 2 failed.`
-fn counts(report: &Report) -> String {
-    let required = || report.checks.iter().filter(|check| check.required);
-    let applies = |check: &&Check| check.reason.code != ReasonCode::NotApplicable;
-    let all = required().filter(applies).count();
-    let failed = required()
-        .filter(|check| check.verdict == Verdict::Fail)
-        .count();
-    let open = required().filter(|check| check.is_open()).count();
-    let warn = required()
-        .filter(|check| check.verdict == Verdict::Warn)
-        .count();
-    let passed = all.saturating_sub(failed + open + warn);
-    if passed == all {
-        return format!("all {all} required checks passed.");
-    }
-    let others = [(warn, "warn"), (failed, "failed"), (open, "open")];
-    let others = others.into_iter().filter(|(count, _)| *count > 0);
-    let others: Vec<String> = others
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    format!(
-        "{passed} of {all} required checks passed, {}.",
-        others.join(", ")
-    )
-}
-
-fn how_it_ended(report: &Report) -> Option<String> {
-    match &report.status {
-        RunStatus::Complete => None,
-        RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
-        RunStatus::Broken => Some("The run has not ended: resume it with --resume.".to_owned()),
-        RunStatus::Failed { .. } => Some("Nothing was measured.".to_owned()),
     }
 }
 
@@ -227,32 +230,33 @@ fn degraded(check: &Check) -> Option<(&str, &str)> {
     }
 }
 
-impl Cause<'_> {
-    fn line(&self) -> String {
+impl fmt::Display for Cause<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.checks.first() else {
-            return String::new();
+            return Ok(());
         };
         if let Some((found, ordered)) = degraded(first) {
             let cards = self.checks.iter().flat_map(|check| devices(check));
             let cards: Vec<&str> = cards.collect();
             let verb = if cards.len() == 1 { "runs" } else { "run" };
-            return format!("{} {verb} at {found}, {ordered} ordered", cards.join(", "));
+            let cards = cards.join(", ");
+            return write!(f, "{cards} {verb} at {found}, {ordered} ordered");
         }
         let mut kinds: Vec<&str> = self.checks.iter().map(|check| title(&check.kind)).collect();
         kinds.dedup();
-        if kinds.len() > 1 {
-            return format!("{}: {}", kinds.join(", "), came_to(first));
+        f.write_str(&kinds.join(", "))?;
+        if kinds.len() == 1 {
+            let about = self.checks.iter().map(|check| check.about.join(" "));
+            let about: Vec<String> = about.filter(|about| about != "box").collect();
+            let shown = &about[..about.len().min(SHOWN)];
+            if !shown.is_empty() {
+                write!(f, " {}", shown.join(", "))?;
+            }
+            if let more @ 1.. = about.len() - shown.len() {
+                write!(f, " and {more} more")?;
+            }
         }
-        let about = self.checks.iter().map(|check| check.about.join(" "));
-        let about: Vec<String> = about.filter(|about| about != "box").collect();
-        let more = about.len().saturating_sub(4);
-        let shown = about[..about.len() - more].join(", ");
-        let more = match more {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let of = format!("{} {shown}{more}", title(&first.kind));
-        format!("{}: {}", of.trim_end(), came_to(first))
+        write!(f, ": {}", CameTo(first))
     }
 }
 
@@ -269,11 +273,11 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         };
         let can = &first.reason.detail;
         let can = degraded(first).and((!can.is_empty()).then(|| format!("; {}", cut(can))));
-        let line = cause.line() + &can.unwrap_or_default();
+        let line = cause.to_string() + &can.unwrap_or_default();
         items.push(Item::of(tone, line).coded(code(first)));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
             let about = check.about.join(" ");
-            format!("follows: {} {about} {}", title(&check.kind), came_to(check))
+            format!("follows: {} {about} {}", title(&check.kind), CameTo(check))
         });
         items.extend(follow.map(Item::plain));
         if let more @ 1.. = cause.follow.len().saturating_sub(FOLLOW) {
@@ -350,33 +354,16 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
 
 /// The shipped profile of such devices with this link.
 fn profile_of(report: &Report, found: &str) -> Option<&'static str> {
-    let fits = |profile: &crate::profile::Profile| {
+    let fits = |profile: &&Profile| {
         let link = profile.link.generation.zip(profile.link.width);
-        let is_link =
-            link.is_some_and(|(generation, width)| format!("Gen{generation} x{width}") == found);
-        let devices = &report.devices;
-        profile.matches.as_ref().is_some_and(|matches| {
-            let is_named =
-                |device: &crate::report::ReportDevice| matches.names.contains(&device.name);
-            is_link && matches.count == devices.len() && devices.iter().all(is_named)
-        })
+        let link = link.map(|(generation, width)| format!("Gen{generation} x{width}"));
+        let matches = profile.matches.as_ref();
+        let are_named = matches.is_some_and(|matches| {
+            let mut devices = report.devices.iter();
+            matches.count == devices.len() && devices.all(|one| matches.names.contains(&one.name))
+        });
+        are_named && link.as_deref() == Some(found)
     };
     let mut profiles = shipped().map(|loaded| &loaded.profile);
-    profiles
-        .find(|profile| fits(profile))
-        .map(|profile| profile.name.as_str())
-}
-
-fn made_by(report: &Report) -> String {
-    let digest: String = report.profile.sha256.chars().take(12).collect();
-    format!(
-        "accept {} on {}, {}, level {}, {} s; profile {} ({digest}); exit code {}",
-        report.version,
-        report.node.called(),
-        report.started,
-        report.level,
-        number(report.took_s),
-        report.profile.name,
-        report.exit_code
-    )
+    profiles.find(fits).map(|profile| profile.name.as_str())
 }

@@ -5,25 +5,33 @@ use std::collections::BTreeMap;
 use record::exit;
 use serde::Serialize;
 
-use super::gather::{Gathered, Kind, Member, Unreadable, Value};
-use super::outliers::{Centre, MIN_ALIKE};
-use crate::report::{BoxVerdict, Fingerprint, Side};
+use super::outliers::{Centre, MIN_ALIKE, Off};
+use crate::report::{BoxVerdict, Fingerprint};
 
 /// What a fleet came to; printed by `--json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Fleet {
     pub(crate) schema: u32,
     pub(crate) program: &'static str,
     pub(crate) simulated: Option<String>,
     pub(crate) expected: Option<usize>,
     pub(crate) groups: Vec<Group>,
+    /// Files that cannot be read, and runs that left no report.
     pub(crate) unreadable: Vec<Unreadable>,
+    /// Reports of earlier runs of a machine.
     pub(crate) superseded: usize,
     pub(crate) exit_code: u8,
 }
 
-/// Machines alike.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A file without a usable report.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Unreadable {
+    pub(crate) path: String,
+    pub(crate) detail: String,
+}
+
+/// Machines alike: of one profile, with the same devices, drivers and topology.
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Group {
     pub(crate) profile: String,
     pub(crate) fingerprint: Fingerprint,
@@ -32,16 +40,40 @@ pub(crate) struct Group {
     pub(crate) outliers: Vec<Outlier>,
     /// Figures that were compared with enough others.
     pub(crate) compared: usize,
+    #[serde(skip)]
+    pub(crate) simulated: Option<String>,
 }
 
-/// A machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A machine by its latest report.
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Node {
     pub(crate) node: String,
     pub(crate) report: String,
-    pub(crate) verdict: Option<BoxVerdict>,
+    pub(crate) verdict: BoxVerdict,
+    /// The checks that speak against it.
     pub(crate) reasons: Vec<String>,
     pub(crate) outliers: usize,
+    #[serde(skip)]
+    pub(crate) started: String,
+    #[serde(skip)]
+    pub(crate) slots: BTreeMap<String, String>,
+    #[serde(skip)]
+    pub(crate) identities: Vec<String>,
+    #[serde(skip)]
+    pub(crate) figures: Vec<(Place, f64)>,
+}
+
+/// What a figure is of: the same place in each machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) check: String,
+    pub(crate) what: String,
+    pub(crate) unit: String,
+    pub(crate) more_is_better: bool,
+    /// The device or pair.
+    pub(crate) about: Vec<String>,
+    /// What its limit rests on, such as the link: places of one class are alike.
+    pub(crate) class: Option<String>,
 }
 
 /// A figure that is worse than its like.
@@ -63,37 +95,6 @@ pub(crate) struct Outlier {
     pub(crate) alike: usize,
 }
 
-/// A value beside the median of its like.
-struct Compared<'a> {
-    member: usize,
-    value: &'a Value,
-    centre: Centre,
-    alike: usize,
-}
-
-/// Judges what was gathered.
-pub(super) fn judge(gathered: Gathered, expected: Option<usize>) -> Fleet {
-    let mut simulated: Vec<String> = gathered
-        .groups
-        .iter()
-        .filter_map(|group| group.simulated.clone())
-        .collect();
-    simulated.sort();
-    simulated.dedup();
-    let mut fleet = Fleet {
-        schema: 2,
-        program: "accept fleet",
-        simulated: (!simulated.is_empty()).then(|| simulated.join(", ")),
-        expected,
-        groups: gathered.groups.iter().map(group).collect(),
-        unreadable: gathered.unreadable,
-        superseded: gathered.superseded,
-        exit_code: exit::DONE,
-    };
-    fleet.exit_code = exit_code(&fleet);
-    fleet
-}
-
 impl Fleet {
     /// All machines.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
@@ -102,164 +103,128 @@ impl Fleet {
 
     /// How many machines came to this verdict.
     pub(crate) fn count(&self, verdict: BoxVerdict) -> usize {
-        let is_it = |node: &&Node| node.verdict == Some(verdict);
+        let is_it = |node: &&Node| node.verdict == verdict;
         self.nodes().filter(is_it).count()
     }
-}
 
-fn exit_code(fleet: &Fleet) -> u8 {
-    let has_outlier = fleet.groups.iter().any(|group| !group.outliers.is_empty());
-    if has_outlier || fleet.count(BoxVerdict::Rejected) > 0 {
-        return exit::REJECTED;
-    }
-    let is_small = |group: &Group| group.nodes.len() < MIN_ALIKE || group.compared == 0;
-    let is_lacking = fleet
-        .expected
-        .is_some_and(|expected| fleet.nodes().count() < expected);
-    let is_open = fleet.count(BoxVerdict::Inconclusive) > 0
-        || !fleet.unreadable.is_empty()
-        || fleet.groups.iter().any(is_small)
-        || is_lacking;
-    match is_open {
-        true => exit::INCONCLUSIVE,
-        false => exit::DONE,
-    }
-}
-
-fn group(group: &super::gather::Group) -> Group {
-    let mut kinds: BTreeMap<&Kind, Vec<(usize, &Value)>> = BTreeMap::new();
-    for (at, member) in group.members.iter().enumerate() {
-        for value in &member.figures {
-            kinds.entry(&value.kind).or_default().push((at, value));
-        }
-    }
-    let (mut compared, mut outliers) = (0, Vec::new());
-    for values in kinds.into_values() {
-        let all = beside_their_like(&values);
-        compared += all.len();
-        outliers.extend(slower(&all, &group.members));
-    }
-    outliers.sort_by(|one, other| other.worse_percent.total_cmp(&one.worse_percent));
-    let node = |member: &Member| Node {
-        node: member.node.clone(),
-        report: member.path.clone(),
-        verdict: member.verdict,
-        reasons: member.reasons.clone(),
-        outliers: outliers
-            .iter()
-            .filter(|one| one.report == member.path)
-            .count(),
-    };
-    Group {
-        profile: group.profile.clone(),
-        fingerprint: group.fingerprint.clone(),
-        nodes: group.members.iter().map(node).collect(),
-        outliers,
-        compared,
-    }
-}
-
-/// Compares each value with those of the same place in other machines, and where these are too few, with those of its class.
-fn beside_their_like<'a>(values: &[(usize, &'a Value)]) -> Vec<Compared<'a>> {
-    let (mut all, rest) = alike(values, |value| Some(value.about.join(" ")));
-    let (by_class, _) = alike(&rest, |value| value.class.clone());
-    all.extend(by_class);
-    all
-}
-
-/// Values with something in common beside their median, and those that have too few like them.
-fn alike<'a>(
-    values: &[(usize, &'a Value)],
-    common: impl Fn(&Value) -> Option<String>,
-) -> (Vec<Compared<'a>>, Vec<(usize, &'a Value)>) {
-    let mut by: BTreeMap<Option<String>, Vec<(usize, &'a Value)>> = BTreeMap::new();
-    for one in values {
-        by.entry(common(one.1)).or_default().push(*one);
-    }
-    let (mut compared, mut rest) = (Vec::new(), Vec::new());
-    for (common, values) in by {
-        let numbers: Vec<f64> = values.iter().map(|(_, value)| value.value).collect();
-        let centre = Centre::of(&numbers).filter(|_| common.is_some());
-        let Some(centre) = centre else {
-            rest.extend(values);
-            continue;
+    /// Judges what was gathered.
+    pub(super) fn judge(&mut self) {
+        self.groups.iter_mut().for_each(Group::judge);
+        let has_outlier = self.groups.iter().any(|group| !group.outliers.is_empty());
+        let is_small = |group: &Group| group.nodes.len() < MIN_ALIKE || group.compared == 0;
+        let count = self.nodes().count();
+        let is_open = self.count(BoxVerdict::Inconclusive) > 0
+            || !self.unreadable.is_empty()
+            || self.groups.iter().any(is_small)
+            || self.expected.is_some_and(|expected| count < expected);
+        self.exit_code = match (has_outlier, is_open) {
+            _ if self.count(BoxVerdict::Rejected) > 0 => exit::REJECTED,
+            (true, _) => exit::REJECTED,
+            (false, true) => exit::INCONCLUSIVE,
+            (false, false) => exit::DONE,
         };
-        compared.extend(values.iter().map(|(member, value)| Compared {
-            member: *member,
-            value,
-            centre,
-            alike: numbers.len(),
-        }));
     }
-    (compared, rest)
 }
 
-/// The outliers of one kind of figure. Where most places of a class are slow in a machine, it is the machine, once.
-fn slower(all: &[Compared<'_>], members: &[Member]) -> Vec<Outlier> {
-    let mut outliers = Vec::new();
-    let mut places: BTreeMap<(usize, Option<&String>), Vec<&Compared<'_>>> = BTreeMap::new();
-    for one in all {
-        let key = (one.member, one.value.class.as_ref());
-        places.entry(key).or_default().push(one);
-    }
-    for of_machine in places.into_values() {
-        let slow = of_machine.iter().filter(|one| one.off().is_some());
-        let slow: Vec<&Compared<'_>> = slow.copied().collect();
-        let is_machine =
-            slow.len() > 1 && slow.len() * 4 >= of_machine.len() * 3 && !have_common_device(&slow);
-        let mut found: Vec<Outlier> = slow.iter().filter_map(|one| one.outlier(members)).collect();
-        if is_machine {
-            // The least of them is what the machine as a whole lacks at least.
-            found.sort_by(|one, other| one.worse_percent.total_cmp(&other.worse_percent));
-            found.truncate(1);
-            for machine in &mut found {
-                machine.about.clear();
-                machine.slots.clear();
+impl Group {
+    /// Compares each figure with those of the same place in the other machines.
+    fn judge(&mut self) {
+        let mut places: BTreeMap<&Place, Vec<(usize, f64)>> = BTreeMap::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            for (place, value) in &node.figures {
+                places.entry(place).or_default().push((at, *value));
             }
         }
-        outliers.extend(found);
+        // By machine, and by what of it is alike: how many figures were compared, and those that are slow.
+        let mut machines: BTreeMap<_, (usize, Vec<Outlier>)> = BTreeMap::new();
+        for (place, values) in places {
+            let numbers: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+            let Some(centre) = Centre::of(&numbers) else {
+                continue;
+            };
+            self.compared += numbers.len();
+            for (at, value) in values {
+                let key = (at, &place.check, &place.what, &place.unit, &place.class);
+                let (count, slow) = machines.entry(key).or_default();
+                *count += 1;
+                let off = centre.off(value, place.more_is_better);
+                if off.is_outlier() {
+                    let node = &self.nodes[at];
+                    slow.push(Outlier::of(
+                        node,
+                        place,
+                        value,
+                        (centre, off),
+                        numbers.len(),
+                    ));
+                }
+            }
+        }
+        let outliers = machines.into_values().flat_map(|(count, mut slow)| {
+            // Where most places are slow in a machine, it is the machine, once: the least of them is what it lacks at least.
+            if slow.len() > 1 && slow.len() * 4 >= count * 3 && !have_common_device(&slow) {
+                slow.sort_by(|one, other| one.worse_percent.total_cmp(&other.worse_percent));
+                slow.truncate(1);
+                slow[0].about.clear();
+                slow[0].slots.clear();
+            }
+            slow
+        });
+        self.outliers = outliers.collect();
+        let worst = |one: &Outlier, other: &Outlier| {
+            let (one, other) = (one.worse_percent, other.worse_percent);
+            other.total_cmp(&one)
+        };
+        self.outliers.sort_by(worst);
+        for node in &mut self.nodes {
+            let own = self.outliers.iter();
+            node.outliers = own.filter(|one| one.report == node.report).count();
+        }
     }
-    outliers
 }
 
 /// Whether all of several pairs have a device in common, whose card or slot is slow then.
-fn have_common_device(slow: &[&Compared<'_>]) -> bool {
-    let ends = |one: &Compared<'_>| -> Vec<String> {
-        let about = one.value.about.iter().flat_map(|about| about.split("->"));
-        about.map(str::to_owned).collect()
-    };
-    let Some((first, others)) = slow.split_first() else {
-        return false;
-    };
-    let in_all = |end: &String| others.iter().all(|other| ends(other).contains(end));
-    ends(first).iter().any(in_all)
+fn have_common_device(slow: &[Outlier]) -> bool {
+    let (first, others) = (&slow[0], &slow[1..]);
+    let mut ends = first.ends();
+    ends.any(|end| {
+        others
+            .iter()
+            .all(|other| other.ends().any(|own| own == end))
+    })
 }
 
-impl Compared<'_> {
-    fn off(&self) -> Option<super::outliers::Off> {
-        let more_is_better = self.value.good == Side::AtLeast;
-        let off = self.centre.off(self.value.value, more_is_better);
-        off.is_outlier().then_some(off)
-    }
-
-    fn outlier(&self, members: &[Member]) -> Option<Outlier> {
-        let (off, member, value) = (self.off()?, &members[self.member], self.value);
-        let ends = value.about.iter().flat_map(|about| about.split("->"));
-        Some(Outlier {
-            node: member.node.clone(),
-            report: member.path.clone(),
-            about: value.about.clone(),
-            slots: ends
-                .filter_map(|end| member.slots.get(end).cloned())
-                .collect(),
-            check: value.kind.check.clone(),
-            what: value.kind.what.clone(),
-            unit: value.kind.unit.clone(),
-            value: value.value,
-            median: self.centre.median,
+impl Outlier {
+    fn of(
+        node: &Node,
+        place: &Place,
+        value: f64,
+        (centre, off): (Centre, Off),
+        alike: usize,
+    ) -> Self {
+        let mut outlier = Self {
+            node: node.node.clone(),
+            report: node.report.clone(),
+            about: place.about.clone(),
+            slots: Vec::new(),
+            check: place.check.clone(),
+            what: place.what.clone(),
+            unit: place.unit.clone(),
+            value,
+            median: centre.median,
             worse_percent: off.worse_by * 100.0,
             z: off.z,
-            alike: self.alike,
-        })
+            alike,
+        };
+        let slots = outlier
+            .ends()
+            .filter_map(|end| node.slots.get(end).cloned());
+        outlier.slots = slots.collect();
+        outlier
+    }
+
+    /// The devices that it is about.
+    fn ends(&self) -> impl Iterator<Item = &str> {
+        self.about.iter().flat_map(|about| about.split("->"))
     }
 }

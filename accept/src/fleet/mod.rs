@@ -20,8 +20,9 @@ use crate::documents;
 pub(crate) fn run(args: &FleetArgs, show: Show) -> Result<u8, Stop> {
     let page = args.html.as_deref();
     let checked = page.map_or(Ok(()), |path| check_file("--html", path));
-    let gathered = checked.and_then(|()| gather::gather(&args.reports));
-    let fleet = judge::judge(gathered.map_err(Stop::Usage)?, args.expect);
+    let gathered = checked.and_then(|()| gather::gather(&args.reports, args.expect));
+    let mut fleet = gathered.map_err(Stop::Usage)?;
+    fleet.judge();
     let document = documents::fleet(&fleet);
     let page = page.map_or(exit::DONE, |path| write(path, Ok(document.html())));
     let printed = match args.json {

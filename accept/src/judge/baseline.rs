@@ -1,8 +1,9 @@
 //! The figures of a run beside those of a baseline.
 
-use super::judging::{Judging, seen_times};
+use super::judging::Judging;
 use super::three_way::Figure;
-use crate::report::{Check, Limit, ReasonCode, Seen, Side, Subject, Verdict};
+use crate::baseline::Worse;
+use crate::report::{Came, Check, Evidence, Limit, ReasonCode, Side, Verdict};
 
 const KIND: &str = "baseline";
 const SOURCE: &str = "the baseline";
@@ -17,23 +18,20 @@ pub(super) fn baseline(judging: &Judging<'_>) -> Vec<Check> {
             true => "no figure is in both runs".to_owned(),
             false => format!("other {}", compared.differences.join(", ")),
         };
-        let subject = Subject::new(KIND, ["box".to_owned()], true);
-        return vec![subject.open(ReasonCode::Unreadable, &detail, None, vec![])];
+        let open = Came::open(ReasonCode::Unreadable).saying(detail);
+        return vec![open.check(KIND, &["box"], true)];
     }
-    let one = |(row, worst): &(program::compare::Row<crate::compare::Number>, f64)| {
-        let interval = row.interval;
-        let figure = Figure {
-            value: row.ratio,
-            ends: interval.map(|ends| (ends.low, ends.high)),
-            n: row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX),
-            samples: vec![],
-        };
-        let before = row.a;
-        let what = format!(
-            "{} over the baseline's {before:.2} {}",
-            row.number.1, row.unit
-        );
-        let evidence = figure.evidence(what, "1", SOURCE);
+    if compared.worse.is_empty() {
+        let evidence = Evidence::seen("figures compared", "none worse", SOURCE);
+        let pass = Came::pass(evidence.times(compared.count));
+        return vec![judging.check(KIND, &["box"], pass)];
+    }
+    let one = |(row, worst): &Worse| {
+        let ends = row.interval.map(|ends| (ends.low, ends.high));
+        let n = row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX);
+        let (check, what) = &row.number;
+        let what = format!("{what} over the baseline's {:.2} {}", row.a, row.unit);
+        let ratio = Figure::out_of(row.ratio, ends, n);
         let limit = Limit {
             good: if *worst < 1.0 {
                 Side::AtLeast
@@ -45,19 +43,9 @@ pub(super) fn baseline(judging: &Judging<'_>) -> Vec<Check> {
             source: "our choice".to_owned(),
             ..Limit::default()
         };
-        let came = (Verdict::Fail, ReasonCode::BeyondLimit, String::new());
-        let about = [row.number.0.clone(), row.number.1.clone()];
-        judging.judged(KIND, about, came, Some(limit), Seen::new(evidence, []))
+        let came = Came::new(Verdict::Fail, ReasonCode::BeyondLimit).by(Some(limit));
+        let came = came.with([ratio.evidence(&*what, "1", SOURCE)]);
+        judging.check(KIND, &[check, &row.number.1], came)
     };
-    if compared.worse.is_empty() {
-        let evidence = seen_times(
-            compared.count,
-            "figures compared",
-            "none worse",
-            None,
-            SOURCE,
-        );
-        return vec![judging.pass(KIND, "box", evidence)];
-    }
     compared.worse.iter().map(one).collect()
 }

@@ -1,15 +1,15 @@
-//! The all-reduce of all devices at a small and a large size, against limits and the baseline.
+//! The all-reduce of all devices at a small and a large size, against limits.
 
 use record::unit::ByteCount;
 use record::{CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Payload};
 
-use super::copies::{pair_figure, slower};
+use super::copies::pair_figure;
 use super::held::Held;
 use super::judging::Judging;
 use super::three_way::Figure;
-use super::trouble::{Trouble, of_collective};
+use super::trouble::of_collective;
 use crate::profile::LimitUnit;
-use crate::report::{Check, ReasonCode, Verdict};
+use crate::report::{Came, Check, ReasonCode, Verdict};
 
 const KIND: &str = "allreduce";
 
@@ -32,76 +32,53 @@ pub(super) fn allreduce(judging: &Judging<'_>) -> Vec<Check> {
     if judging.findings.collectives.is_empty() {
         return Vec::new();
     }
-    [("small", sizes.small_bytes), ("large", sizes.large_bytes)]
-        .into_iter()
-        .flat_map(|(of, bytes)| of_size(judging, of, bytes))
-        .collect()
-}
-
-fn of_size(judging: &Judging<'_>, of: &str, bytes: u64) -> Vec<Check> {
-    let points = points(judging).filter(|(point, _)| point.bytes_per_rank == bytes);
-    let points: Vec<Sourced<'_>> = points.collect();
-    if points.is_empty() {
-        return vec![judging.lacking(KIND, vec![of.to_owned()])];
-    }
-    let mut checks = vec![of_modes(judging, vec![of.to_owned()], &points, MODES)];
-    if points
-        .iter()
-        .any(|(point, _)| CAPTURED.contains(&point.mode))
-    {
-        let about = vec![of.to_owned(), "graph".to_owned()];
-        checks.push(of_modes(judging, about, &points, CAPTURED));
+    let mut checks = Vec::new();
+    for (of, bytes) in [("small", sizes.small_bytes), ("large", sizes.large_bytes)] {
+        let own = points(judging).filter(|(point, _)| point.bytes_per_rank == bytes);
+        let (captured, others): (Vec<Sourced<'_>>, _) =
+            own.partition(|(point, _)| CAPTURED.contains(&point.mode));
+        checks.push(judging.check(KIND, &[of], of_modes(judging, of, &others, MODES)));
+        if !captured.is_empty() {
+            let came = of_modes(judging, of, &captured, CAPTURED);
+            checks.push(judging.check(KIND, &[of, "graph"], came));
+        }
     }
     checks
 }
 
 /// What calls of some modes came to. A fault of one mode outweighs what another one came to.
-fn of_modes(
-    judging: &Judging<'_>,
-    about: Vec<String>,
-    points: &[Sourced<'_>],
-    modes: &[CallMode],
-) -> Check {
-    let own = || {
-        points
-            .iter()
-            .filter(|(point, _)| modes.contains(&point.mode))
-    };
-    let troubles =
-        || own().filter_map(|(point, source)| Some((of_collective(&point.outcome)?, *source)));
-    if let Some((fault, source)) = troubles().find(|(found, _)| found.is_fault()) {
-        return judging.troubled(KIND, about, &fault, source);
+fn of_modes(judging: &Judging<'_>, of: &str, points: &[Sourced<'_>], modes: &[CallMode]) -> Came {
+    let own = || points.iter().filter(|(own, _)| modes.contains(&own.mode));
+    let troubles = || own().filter_map(|(point, _)| of_collective(&point.outcome));
+    if let Some(fault) = troubles().find(Came::is_fault) {
+        return fault;
     }
     for mode in modes {
-        let judged = own().filter(|(point, _)| point.mode == *mode);
-        let measured = judged.filter_map(|(point, source)| match &point.outcome {
-            CollectiveOutcome::Measured { time, .. } => Some((*point, &time.samples, *source)),
+        let measured = own().filter_map(|(point, source)| match &point.outcome {
+            CollectiveOutcome::Measured { time, .. } if point.mode == *mode => {
+                Some((*point, &time.samples, *source))
+            }
             _ => None,
         });
         let measured: Vec<_> = measured.collect();
-        let samples = measured
-            .iter()
-            .flat_map(|(_, samples, _)| samples.iter().copied());
-        if let (Some(times), Some((point, ..))) = (Figure::of(samples.collect()), measured.first())
-        {
+        let samples = measured.iter().flat_map(|(_, samples, _)| *samples);
+        let times = Figure::of(samples.copied().collect());
+        if let (Some(times), Some((point, ..))) = (times, measured.first()) {
             let mut sources: Vec<&str> = measured.iter().map(|(.., source)| *source).collect();
             sources.dedup();
-            return of_times(judging, about, point, times, &sources.join(", "));
+            return of_times(judging, of, point, &times, &sources.join(", "));
         }
     }
     match troubles().next() {
         // That a backend has no graphs is nothing that its devices lack.
-        Some((trouble, source)) if trouble.verdict == Verdict::Skip && modes == CAPTURED => {
-            let code = ReasonCode::NotApplicable;
-            judging.troubled(KIND, about, &Trouble { code, ..trouble }, source)
-        }
-        Some((trouble, source)) => judging.troubled(KIND, about, &trouble, source),
-        None if own().next().is_some() => {
-            let detail = "the calls that were timed are not those of the machine";
-            let subject = judging.subject(KIND, about);
-            subject.open(ReasonCode::Noisy, detail, None, vec![])
-        }
-        None => judging.lacking(KIND, about),
+        Some(trouble) if trouble.verdict == Verdict::Skip && modes == CAPTURED => Came {
+            code: ReasonCode::NotApplicable,
+            ..trouble
+        },
+        Some(trouble) => trouble,
+        None if own().next().is_some() => Came::open(ReasonCode::Noisy)
+            .saying("the calls that were timed are not those of the machine"),
+        None => judging.lacking(KIND),
     }
 }
 
@@ -112,52 +89,52 @@ fn of_modes(
 )]
 fn of_times(
     judging: &Judging<'_>,
-    about: Vec<String>,
+    of: &str,
     point: &CollectivePoint,
-    times: Figure,
+    times: &Figure,
     source: &str,
-) -> Check {
+) -> Came {
     let (bytes, ranks) = (point.bytes_per_rank, point.ranks);
-    let row = judging.row(KIND, about.first().map(String::as_str));
+    let row = judging.row(KIND, Some(of));
     let captured = match point.mode {
         CallMode::Graph => " in a captured graph",
         _ => "",
     };
-    let calls = format!(
-        "an all-reduce of {} by {ranks} ranks{captured}",
-        ByteCount(bytes)
-    );
-    let labels = judging.pool.labels();
+    let size = ByteCount(bytes);
+    let calls = format!("an all-reduce of {size} by {ranks} ranks{captured}");
+    let devices = judging.pool.labels();
     let factor = CollectivePoint::bus_factor(CollectiveKind::AllReduce, ranks);
     let bus = |us: &f64| bytes as f64 / (us * 1e3) * factor;
     let rates = Figure::of(times.samples.iter().map(bus).collect());
-    let of_time = times.evidence(format!("time of {calls}"), "us", source);
-    let what = format!("bus bandwidth of {calls}");
-    let held = |figure: Figure, what: &str, unit: &'static str| Held {
-        more: vec![of_time.clone()],
-        ..Held::new(KIND, about.clone(), figure, (what, unit), source).by(row, labels.clone())
+    let (time, rate) = (
+        format!("time of {calls}"),
+        format!("bus bandwidth of {calls}"),
+    );
+    let of_time = times.evidence(&*time, "us", source);
+    let held = |what, unit| Held {
+        what,
+        unit,
+        source,
+        devices: &devices,
     };
     match (row.map(|row| row.unit), rates) {
-        (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => judging.hold(Held {
-            ceiling: judging.smallest_ceiling(&labels),
-            ..held(rates, &what, "GB/s")
-        }),
-        (Some(LimitUnit::Ratio), Some(rates)) => {
-            let pairs = judging.pool.pairs();
-            let slowest = slower(pairs.iter().filter_map(|pair| pair_figure(judging, pair)));
-            let Some(ratio) = slowest.and_then(|slowest| rates.over(&slowest)) else {
-                let subject = judging.subject(KIND, about);
-                return subject.skipped(ReasonCode::NotMeasured, "no pair was measured");
-            };
-            let mut by_limit = held(ratio, "bus bandwidth over the slowest pair's", OF_PAIR);
-            let rate = rates.evidence(what.clone(), "GB/s", source);
-            by_limit.more.push(rate);
-            judging.hold(by_limit)
+        (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => {
+            let ceiling = judging.smallest_ceiling(&devices);
+            let came = judging.hold_below(row, &rates, &held(&rate, "GB/s"), ceiling);
+            came.with([of_time])
         }
-        _ => judging.hold(Held {
-            more: vec![],
-            ..held(times, &format!("time of {calls}"), "us")
-        }),
+        (Some(LimitUnit::Ratio), Some(rates)) => {
+            let pairs = judging.pool.pairs().into_iter();
+            let pairs = pairs.filter_map(|pair| pair_figure(judging, pair));
+            let slowest = pairs.min_by(|a, b| a.value.total_cmp(&b.value));
+            let Some(ratio) = slowest.and_then(|slowest| rates.over(&slowest)) else {
+                return Came::skip(ReasonCode::NotMeasured).saying("no pair was measured");
+            };
+            let held = held("bus bandwidth over the slowest pair's", OF_PAIR);
+            let came = judging.hold(row, &ratio, &held);
+            came.with([of_time, rates.evidence(&*rate, "GB/s", source)])
+        }
+        _ => judging.hold(row, times, &held(&time, "us")),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use record::MonitorValues;
 
-use super::judging::{Judging, Piece, quoted, seen};
+use super::judging::Judging;
 use super::readings::Readings;
 use crate::checks::Group;
 use crate::findings::{Counter, Counters};
 use crate::profile::LimitUnit;
-use crate::report::{Check, Evidence, Limit, ReasonCode, Seen, Verdict};
+use crate::report::{Came, Check, Evidence, Limit, ReasonCode, Verdict};
 
 const KIND: &str = "counters";
 const KERNEL_LOG: &str = "kernel_log";
@@ -35,11 +35,8 @@ pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
     // What the kernel shows of a device's own memory counts once, unless the monitor saw more: a reset takes the kernel's back.
     for one in monitored(judging) {
         let is_same = |row: &&Counter| (&row.place, &row.key) == (&one.place, &one.key);
-        if !rows
-            .iter()
-            .filter(is_same)
-            .any(|row| row.rise() >= one.rise())
-        {
+        let mut same = rows.iter().filter(is_same);
+        if !same.any(|row| row.rise() >= one.rise()) {
             rows.push(one);
         }
     }
@@ -50,41 +47,29 @@ pub(super) fn counters(judging: &Judging<'_>) -> Vec<Check> {
         }
     }
     let check = |about: &[String]| {
-        let own = rows.iter().filter(|row| row.devices == about);
         // Of equals the last is the gravest.
-        let own = own.rev();
-        let mut pieces: Vec<_> = own.map(|row| counted(judging, row, *over_s)).collect();
-        pieces.sort_by_key(|(is_judged, _)| !is_judged);
-        let about = about.to_vec();
-        match pieces.iter().any(|(is_judged, _)| *is_judged) {
-            true => {
-                let pieces = pieces.into_iter().map(|(_, piece)| piece).collect();
-                judging.worst(KIND, about, pieces)
-            }
-            false if judging.is_guest() => {
-                let subject = judging.subject(KIND, about);
-                subject.skipped(ReasonCode::Unreadable, "")
-            }
-            false => {
-                let evidence = pieces.into_iter().map(|(_, piece)| piece.evidence);
-                let subject = judging.subject(KIND, about);
-                subject.open(ReasonCode::Unreadable, "", None, evidence.collect())
-            }
-        }
+        let own = rows.iter().rev().filter(|row| row.devices == about);
+        let all = own.map(|row| counted(judging, row, *over_s));
+        let (judged, others): (Vec<Came>, Vec<Came>) =
+            all.partition(|came| came.code != ReasonCode::NotApplicable);
+        let others = others.into_iter().flat_map(|came| came.evidence);
+        let came = Came::worst(judged).unwrap_or_else(|| judging.unreadable());
+        let about: Vec<&str> = about.iter().map(String::as_str).collect();
+        judging.check(KIND, &about, came.with(others))
     };
     abouts.into_iter().map(check).collect()
 }
 
 /// What each device's counters rose by between the first and the last of the monitor's readings. A rise that was seen is one whatever came
 /// of the monitor; that nothing rose is not known where it was lost, or told no more at the end.
-pub(super) fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
+fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
     let findings = judging.findings;
     let is_lost = findings.missing.contains_key(&Group::Watch);
     let mut all = Vec::new();
     for label in judging.pool.labels() {
         for (key, value) in MONITORED {
             let is_told = |values: &MonitorValues| value(values).is_some();
-            let readings = Readings::of(&findings.monitor, &label, &[&is_told]);
+            let readings = Readings::of(&findings.monitor, label, &[&is_told]);
             let counts = readings.samples.iter();
             let counts = counts.filter_map(|sample| value(&sample.values));
             let counts: Vec<u64> = counts.collect();
@@ -93,8 +78,8 @@ pub(super) fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
             };
             let rises = counts.windows(2).map(|two| two[1].saturating_sub(two[0]));
             all.push(Counter {
-                devices: vec![label.clone()],
-                place: label.clone(),
+                devices: vec![label.to_owned()],
+                place: label.to_owned(),
                 key: key.to_owned(),
                 before: Some(*first),
                 after: match rises.sum::<u64>() {
@@ -107,10 +92,9 @@ pub(super) fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
     all
 }
 
-/// A counter, and whether it is judged: it has a limit, and was read at the start. What is not read at the end, or fell, is open.
-fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
+/// What a counter comes to; without a limit, or not read at the start, it is not applicable. What is not read at the end, or fell, is open.
+fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Came {
     let name = format!("{} of {}", row.key, row.place);
-    let limits = judging.row_of(KIND, &row.key);
     let evidence = Evidence::Counted {
         what: name.clone(),
         before: row.before,
@@ -118,23 +102,17 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
         over_s,
         source: "counters before and after".to_owned(),
     };
-    let piece = |came, detail, limit| Piece {
-        came,
-        detail,
-        limit,
-        evidence,
-    };
-    let good = (Verdict::Pass, ReasonCode::AsExpected);
+    let limits = judging.row_of(KIND, &row.key);
     let Some((limits, before)) = limits.zip(row.before) else {
-        return (false, piece(good, String::new(), None));
+        return Came::skip(ReasonCode::NotApplicable).with([evidence]);
     };
     let Some(events) = row.rise() else {
         let detail = match row.after {
             None => format!("{name} not read at the end"),
             Some(after) => format!("{name} fell from {before} to {after}"),
         };
-        let open = (Verdict::Inconclusive, ReasonCode::Unreadable);
-        return (true, piece(open, detail, None));
+        let open = Came::open(ReasonCode::Unreadable).saying(detail);
+        return open.with([evidence]);
     };
     #[expect(clippy::cast_precision_loss, reason = "errors are far below 2^53")]
     let events = events as f64;
@@ -148,18 +126,19 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> (bool, Piece) {
     let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
     let has_stood = row.key == UNCORRECTABLE && before > 0;
     let came = match () {
-        () if beyond(certain, limits.fail) => (Verdict::Fail, ReasonCode::ErrorsCounted),
+        () if beyond(certain, limits.fail) => Came::new(Verdict::Fail, ReasonCode::ErrorsCounted),
         () if beyond(value, limits.warn.or(limits.fail)) || has_stood => {
-            (Verdict::Warn, ReasonCode::ErrorsCounted)
+            Came::new(Verdict::Warn, ReasonCode::ErrorsCounted)
         }
-        () => good,
+        () => Came::new(Verdict::Pass, ReasonCode::AsExpected),
     };
     let detail = match is_rate {
         _ if has_stood => format!("{name}: {before} before the run"),
         true => format!("{name} rose by {events}, {value:.0} an hour"),
         false => format!("{name} rose by {events}"),
     };
-    (true, piece(came, detail, Some(Limit::of(limits))))
+    let came = came.saying(detail).by(Some(Limit::of(limits)));
+    came.with([evidence])
 }
 
 /// The lower end of the 95% interval of a count, by Byar's approximation of Garwood's exact one.
@@ -175,15 +154,19 @@ fn at_least(events: f64) -> f64 {
 pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
     let findings = judging.findings;
     let during = findings.kernel_log.as_ref().map(|log| match log {
-        Ok(lines) => of_lines(judging, "box", lines, false),
-        Err(why) => judging.open(KERNEL_LOG, "box", ReasonCode::Unreadable, why),
+        Ok(lines) => of_lines(lines, false),
+        Err(why) => Came::open(ReasonCode::Unreadable).saying(why),
     });
-    let before = Some(&findings.kernel_log_before).filter(|lines| !lines.is_empty());
-    let before = before.map(|lines| of_lines(judging, "before the run", lines, true));
-    during.into_iter().chain(before).collect()
+    let before = &findings.kernel_log_before;
+    let before = (!before.is_empty()).then(|| of_lines(before, true));
+    let all = [("box", during), ("before the run", before)];
+    let checks = all.into_iter();
+    checks
+        .filter_map(|(about, came)| Some(judging.check(KERNEL_LOG, &[about], came?)))
+        .collect()
 }
 
-fn of_lines(judging: &Judging<'_>, about: &str, lines: &[String], is_before: bool) -> Check {
+fn of_lines(lines: &[String], is_before: bool) -> Came {
     const SOURCE: &str = "the kernel's log";
     let events = lines.iter().filter_map(|line| {
         let (how_bad, means) = doctor::event(line)?;
@@ -198,17 +181,15 @@ fn of_lines(judging: &Judging<'_>, about: &str, lines: &[String], is_before: boo
     events.reverse();
     events.sort_by_key(|(verdict, ..)| *verdict != Verdict::Fail);
     let of = |count: usize| format!("{count} of {} lines", lines.len());
-    let count = seen("lines of faults", of(events.len()), Some(of(0)), SOURCE);
+    let count = Evidence::seen("lines of faults", of(events.len()), SOURCE).expecting(of(0));
     let shown = events.iter().take(SHOWN);
-    let shown = shown.map(|(_, means, line)| quoted(means, line, None, SOURCE));
+    let shown = shown.map(|(_, means, line)| Evidence::seen(means, line, SOURCE).quoted());
     let came = match events.first() {
-        Some((worst, means, _)) => (*worst, ReasonCode::ErrorsCounted, means.clone()),
-        None => (Verdict::Pass, ReasonCode::AsExpected, String::new()),
+        Some((worst, means, _)) => Came::new(*worst, ReasonCode::ErrorsCounted).saying(means),
+        None => Came::new(Verdict::Pass, ReasonCode::AsExpected),
     };
-    let evidence = Seen::new(count, shown);
-    judging.judged(KERNEL_LOG, [about.to_owned()], came, None, evidence)
+    came.with([count]).with(shown)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,6 @@ mod held;
 mod inventory;
 mod judging;
 mod link;
-mod load;
 mod numa;
 mod nvlink;
 mod peers;
@@ -29,18 +28,29 @@ pub(crate) mod tests;
 
 use crate::checks::{self, KINDS, Kind};
 use crate::cli::Level;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::profile::Profile;
-use crate::report::{Check, ReasonCode};
-pub(crate) use inventory::matches_name;
+use crate::report::{Came, Check, ReasonCode};
+pub(crate) use inventory::is_named;
 use judging::Judging;
 use pool::Pool;
 pub(crate) use readings::has_ended;
 pub(crate) use spread::is_open;
-pub(crate) use trouble::{has_fault, of_kind};
+pub(crate) use trouble::{failed, has_fault};
 
 /// Kinds that have a check only where there is something to look at.
 const OPTIONAL: [&str; 2] = ["nvlink", "baseline"];
+
+/// Kinds that look at several devices.
+const NEED_TWO: [&str; 7] = [
+    "peer_access",
+    "p2p",
+    "p2p_staged",
+    "symmetry",
+    "spread",
+    "concurrent",
+    "allreduce",
+];
 
 /// Judges everything that was found; at least one check for each other kind.
 pub(crate) fn judge(
@@ -56,28 +66,34 @@ pub(crate) fn judge(
         pool: Pool::of(findings),
     };
     let of_kind = |kind: &Kind| {
-        if excluded.iter().any(|excluded| excluded == kind.key) {
+        let key = kind.key;
+        if excluded.iter().any(|excluded| excluded == key) {
             // A look for faults that the user left out is something to look at.
-            return vec![match checks::sees_faults(kind.key) {
-                true => judging.open(kind.key, "box", ReasonCode::LeftOut, ""),
-                false => judging.skip(kind.key, "box", ReasonCode::LeftOut),
-            }];
-        }
-        let mut checks = of(&judging, kind.key);
-        // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
-        let is_told = |missing: &Missing| {
-            let came = (missing.verdict, missing.code);
-            let tells = |check: &Check| {
-                (check.verdict, check.reason.code) == came || check.about == ["box"]
+            let came = match checks::sees_faults(key) {
+                true => Came::open(ReasonCode::LeftOut),
+                false => Came::skip(ReasonCode::LeftOut),
             };
-            kind.key == "data" || checks.iter().any(tells)
+            return vec![judging.check(key, &["box"], came)];
+        }
+        let mut checks = of(&judging, key);
+        // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
+        let is_told = |missing: &Came| {
+            let tells = |check: &Check| {
+                (check.verdict, check.reason.code) == (missing.verdict, missing.code)
+                    || check.about == ["box"]
+            };
+            key == "data" || checks.iter().any(tells)
         };
         let missing = findings.missing.get(&kind.group);
-        if checks.is_empty() && !OPTIONAL.contains(&kind.key) {
-            checks.push(none(&judging, kind));
+        if checks.is_empty() && !OPTIONAL.contains(&key) {
+            let came = match NEED_TWO.contains(&key) && judging.pool.devices.len() == 1 {
+                true => Came::skip(ReasonCode::NotApplicable),
+                false => judging.lacking(key),
+            };
+            checks.push(judging.check(key, &["box"], came));
         } else if !checks.is_empty() && missing.is_some_and(|missing| !is_told(missing)) {
             // About the group: one check on the whole box may stand there already.
-            checks.push(judging.lacking(kind.key, vec![kind.group.word().to_owned()]));
+            checks.push(judging.check(key, &[kind.group.word()], judging.lacking(key)));
         }
         checks
     };
@@ -108,7 +124,6 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "bidirectional" => copies::bidirectional(judging),
         "peer_access" => peers::access(judging),
         "p2p" | "p2p_staged" => copies::pairs(judging, kind),
-        "p2p_latency" => copies::small(judging),
         "symmetry" => spread::symmetry(judging),
         "spread" => spread::spread(judging),
         "concurrent" => copies::concurrent(judging),
@@ -120,31 +135,11 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "throttle" => watch::throttle(judging),
         "temperature" => watch::temperature(judging),
         "memory_repairs" => watch::repairs(judging),
-        "memory" => load::loaded(judging, "memory", record::LOAD_MEMORY),
-        "arithmetic" => load::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
+        "memory" => data::loaded(judging, "memory", record::LOAD_MEMORY),
+        "arithmetic" => data::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
         "drift" => soak::drift(judging),
         "serving" => serving::serving(judging),
         "baseline" => baseline::baseline(judging),
         _ => Vec::new(),
     }
-}
-
-/// The check of a kind of which there is no evidence at all.
-fn none(judging: &Judging<'_>, kind: &Kind) -> Check {
-    let about = vec!["box".to_owned()];
-    let needs_two = matches!(
-        kind.key,
-        "peer_access"
-            | "p2p"
-            | "p2p_staged"
-            | "p2p_latency"
-            | "symmetry"
-            | "spread"
-            | "concurrent"
-            | "allreduce"
-    );
-    if needs_two && judging.pool.devices.len() == 1 {
-        return judging.skip(kind.key, "box", ReasonCode::NotApplicable);
-    }
-    judging.lacking(kind.key, about)
 }

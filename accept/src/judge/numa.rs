@@ -7,8 +7,8 @@ use record::{Numa, NumaPoint, Payload};
 use super::held::Held;
 use super::judging::Judging;
 use super::three_way::Figure;
-use super::trouble::{Trouble, of_copy};
-use crate::report::{Check, Evidence, ReasonCode};
+use super::trouble::of_copy;
+use crate::report::{Came, Check, Evidence, ReasonCode};
 
 const KIND: &str = "numa_penalty";
 
@@ -19,21 +19,19 @@ const CASES: [&str; 2] = ["h2d_pinned_ce", "d2h_pinned_ce"];
 /// have such boxes).
 const INVERSION: f64 = 1.05;
 
-/// Samples by case and node of the memory, the thread being on the device's node.
-type Places = BTreeMap<(String, u32), Vec<f64>>;
-
 /// What all records have of one device.
 #[derive(Default)]
-struct OfDevice {
+struct OfDevice<'a> {
     home: Option<u32>,
-    places: Places,
-    trouble: Option<Trouble>,
-    source: String,
+    /// Samples by case and node of the memory, the thread being on the device's node.
+    places: BTreeMap<(&'a str, u32), Vec<f64>>,
+    trouble: Option<Came>,
+    source: &'a str,
 }
 
 /// One check for each device.
 pub(super) fn penalty(judging: &Judging<'_>) -> Vec<Check> {
-    let mut devices: BTreeMap<String, OfDevice> = BTreeMap::new();
+    let mut devices: BTreeMap<&str, OfDevice<'_>> = BTreeMap::new();
     for found in &judging.findings.numa {
         let Payload::Numa(numa) = &found.it.payload else {
             continue;
@@ -42,27 +40,24 @@ pub(super) fn penalty(judging: &Judging<'_>) -> Vec<Check> {
             let Some(device) = numa.devices.get(point.device) else {
                 continue;
             };
-            let of = devices.entry(device.label.clone()).or_default();
-            of.home = device.node;
-            found.source.clone_into(&mut of.source);
+            let of = devices.entry(&device.label).or_default();
+            (of.home, of.source) = (device.node, &found.source);
             of.add(numa, point);
         }
     }
     if devices.is_empty() {
         return Vec::new();
     }
-    let labels = judging.pool.labels();
-    let one = |label: String| match devices.get(&label) {
-        Some(of) => of.judged(judging, label),
-        None => judging.lacking(KIND, vec![label]),
-    };
-    labels.into_iter().map(one).collect()
+    judging.each(KIND, |device| {
+        let label = &*device.it.label;
+        let own = devices.get(label);
+        own.map_or_else(|| judging.lacking(KIND), |of| of.judged(judging, label))
+    })
 }
 
-impl OfDevice {
-    fn add(&mut self, numa: &Numa, point: &NumaPoint) {
-        let is_judged =
-            CASES.contains(&point.case.as_str()) && numa.copy_bytes == Some(point.bytes);
+impl<'a> OfDevice<'a> {
+    fn add(&mut self, numa: &Numa, point: &'a NumaPoint) {
+        let is_judged = CASES.contains(&&*point.case) && numa.copy_bytes == Some(point.bytes);
         let is_here = point.thread_node.is_none() || point.thread_node == self.home;
         if !is_judged || !is_here {
             return;
@@ -71,82 +66,66 @@ impl OfDevice {
             if self.trouble.as_ref().is_none_or(|known| !known.is_fault()) {
                 self.trouble = Some(trouble);
             }
-            return;
-        }
-        if let (Some(node), Some(quantity)) = (point.memory_node, point.proven("bandwidth")) {
-            let samples = self.places.entry((point.case.clone(), node)).or_default();
+        } else if let (Some(node), Some(quantity)) = (point.memory_node, point.proven("bandwidth"))
+        {
+            let samples = self.places.entry((&point.case, node)).or_default();
             samples.extend(&quantity.samples);
         }
     }
 
-    fn judged(&self, judging: &Judging<'_>, label: String) -> Check {
-        let about = vec![label.clone()];
-        if let Some(trouble) = self.trouble.as_ref().filter(|trouble| trouble.is_fault()) {
-            return judging.troubled(KIND, about, trouble, &self.source);
-        }
+    fn judged(&self, judging: &Judging<'_>, label: &str) -> Came {
+        let fault = self.trouble.clone().filter(Came::is_fault);
         let ratios = self.ratios();
         let worst = ratios.iter().min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-        let Some((case, node, ratio)) = worst else {
-            return self.untold(judging, about);
+        let (case, node, ratio) = match (fault, worst) {
+            (Some(fault), _) => return fault,
+            (None, None) => return self.untold(),
+            (None, Some(worst)) => worst,
         };
-        let evidence: Vec<Evidence> = ratios
-            .iter()
-            .map(|(case, node, ratio)| {
-                ratio.evidence(
-                    format!("{case}: node {node} over the near one"),
-                    "1",
-                    &self.source,
-                )
-            })
-            .collect();
-        let inverted = ratios
-            .iter()
-            .find(|(_, _, ratio)| ratio.ends.is_some_and(|(low, _)| low > INVERSION));
-        if let Some((case, node, ratio)) = inverted {
+        let evidence = ratios.iter().map(|(case, node, ratio)| {
+            let what = format!("{case}: node {node} over the near one");
+            ratio.evidence(what, "1", self.source)
+        });
+        let evidence: Vec<Evidence> = evidence.collect();
+        let is_inverted = |(_, _, ratio): &&(&str, u32, Figure)| {
+            ratio.ends.is_some_and(|(low, _)| low > INVERSION)
+        };
+        if let Some((case, node, ratio)) = ratios.iter().find(is_inverted) {
             let detail = format!("{case}: node {node} is {:.2}x as fast", ratio.value);
-            let subject = judging.subject(KIND, about);
-            return subject.open(ReasonCode::ConfigMismatch, &detail, None, evidence);
+            let open = Came::open(ReasonCode::ConfigMismatch);
+            return open.saying(detail).with(evidence);
         }
-        let what = ("bandwidth of far over near memory", "1");
-        let held = Held::new(KIND, about, ratio.clone(), what, &self.source);
-        judging.hold(Held {
-            more: evidence,
-            remark: format!("slowest: {case}, node {node}"),
-            ..held.by(judging.row(KIND, None), vec![label])
-        })
+        let held = Held {
+            what: "bandwidth of far over near memory",
+            unit: "1",
+            source: self.source,
+            devices: &[label],
+        };
+        let came = judging.hold(judging.row(KIND, None), ratio, &held);
+        came.saying(format!("slowest: {case}, node {node}"))
+            .with(evidence)
     }
 
     /// Far over near, by case and node.
-    fn ratios(&self) -> Vec<(String, u32, Figure)> {
-        let Some(home) = self.home else {
-            return Vec::new();
-        };
-        let figure = |key: &(String, u32)| Figure::of(self.places.get(key)?.clone());
-        let far = self.places.keys().filter(|(_, node)| *node != home);
-        far.filter_map(|key| {
-            let near = figure(&(key.0.clone(), home))?;
-            Some((key.0.clone(), key.1, figure(key)?.over(&near)?))
-        })
-        .collect()
+    fn ratios(&self) -> Vec<(&'a str, u32, Figure)> {
+        let figure = |key: &(&'a str, u32)| Figure::of(self.places.get(key)?.clone());
+        let far = self.places.keys().filter_map(|key| {
+            let home = self.home.filter(|home| *home != key.1)?;
+            let near = figure(&(key.0, home))?;
+            Some((key.0, key.1, figure(key)?.over(&near)?))
+        });
+        far.collect()
     }
 
     /// Why there is no ratio.
-    fn untold(&self, judging: &Judging<'_>, about: Vec<String>) -> Check {
-        if let Some(trouble) = &self.trouble {
-            return judging.troubled(KIND, about, trouble, &self.source);
-        }
+    fn untold(&self) -> Came {
         let has_far = self.places.keys().any(|(_, node)| Some(*node) != self.home);
-        let subject = judging.subject(KIND, about);
-        match self.home {
-            Some(_) if !self.places.is_empty() && !has_far => {
-                subject.skipped(ReasonCode::NotApplicable, "")
+        match (&self.trouble, self.home) {
+            (Some(trouble), _) => trouble.clone(),
+            (None, Some(_)) if !self.places.is_empty() && !has_far => {
+                Came::skip(ReasonCode::NotApplicable)
             }
-            _ => subject.open(
-                ReasonCode::Unreadable,
-                "placement is not proven",
-                None,
-                vec![],
-            ),
+            _ => Came::open(ReasonCode::Unreadable).saying("placement is not proven"),
         }
     }
 }

@@ -3,8 +3,8 @@
 use record::{NvlinkReading, Payload};
 use topology::FabricState;
 
-use super::judging::{Judging, seen_times};
-use crate::report::{Check, Evidence, ReasonCode, Seen, Verdict};
+use super::judging::Judging;
+use crate::report::{Came, Check, Evidence, ReasonCode, Verdict};
 
 const KIND: &str = "nvlink";
 const SOURCE: &str = "NVML";
@@ -17,70 +17,61 @@ pub(super) fn nvlink(judging: &Judging<'_>) -> Vec<Check> {
         _ => None,
     });
     let all: Vec<&NvlinkReading> = all.flatten().collect();
-    let is_wanted = judging.profile.peer.nvlinks.is_some();
-    if all.iter().all(|reading| reading.active == 0) && !is_wanted {
+    let wanted = judging.profile.peer.nvlinks;
+    if all.iter().all(|reading| reading.active == 0) && wanted.is_none() {
         return Vec::new();
     }
-    let one = |label: String| {
-        let own = all.iter().filter(|reading| reading.device == label);
+    judging.each(KIND, |device| {
+        let own = all.iter().filter(|one| one.device == device.it.label);
         let own: Vec<&NvlinkReading> = own.copied().collect();
         match own.is_empty() {
-            true if is_wanted => judging.open(KIND, &label, ReasonCode::Unreadable, ""),
-            true => judging.skip(KIND, &label, ReasonCode::NotApplicable),
-            false => of_device(judging, label, &own),
+            true if wanted.is_some() => Came::open(ReasonCode::Unreadable),
+            true => Came::skip(ReasonCode::NotApplicable),
+            false => of_device(&own, wanted),
         }
-    };
-    judging.pool.labels().into_iter().map(one).collect()
+    })
 }
 
 /// The first evidence is named by the code of what was found.
-fn of_device(judging: &Judging<'_>, label: String, own: &[&NvlinkReading]) -> Check {
+fn of_device(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
+    use FabricState::{Failed, NotStarted};
     let links = own.iter().map(|reading| reading.links).max().unwrap_or(0);
     let active = own.iter().map(|reading| reading.active).min().unwrap_or(0);
-    let wanted = judging.profile.peer.nvlinks.unwrap_or(links);
+    let wanted = wanted.unwrap_or(links);
     let errors = |reading: Option<&&NvlinkReading>| reading.map_or(0, |reading| reading.errors);
     let (before, after) = (errors(own.first()), errors(own.last()));
-    let has_failed = own.iter().any(|reading| {
-        use FabricState::{Failed, NotStarted};
-        matches!(reading.fabric, Some(NotStarted | Failed))
-    });
+    let mut fabrics = own.iter().filter_map(|reading| reading.fabric);
     let up = |active: usize| format!("{active} of {} up", links.max(wanted));
-    let share = (100 * wanted.saturating_sub(active) + wanted / 2) / wanted.max(1);
-    let (came, first) = match () {
-        () if active < wanted => {
-            let value = format!("{}, {share}% of the bandwidth missing", up(active));
-            let (what, expected) = ("nvlink-inactive", Some(up(wanted)));
-            let seen = seen_times(own.len(), what, value, expected, SOURCE);
-            ((Verdict::Fail, ReasonCode::LinkDegraded), seen)
-        }
-        () if has_failed => {
-            let expected = Some("started".to_owned());
-            let seen = seen_times(own.len(), "fabric-manager", "not started", expected, SOURCE);
-            ((Verdict::Fail, ReasonCode::ConfigMismatch), seen)
-        }
-        () if after > 0 => {
-            let seen = Evidence::Counted {
-                what: "nvlink-errors".to_owned(),
-                before: Some(before),
-                after: Some(after),
-                over_s: 0.0,
-                source: SOURCE.to_owned(),
-            };
-            let verdict = match after > before {
-                true => Verdict::Fail,
-                false => Verdict::Warn,
-            };
-            ((verdict, ReasonCode::ErrorsCounted), seen)
-        }
-        () => {
-            let seen = seen_times(own.len(), "NVLinks", up(active), Some(up(wanted)), SOURCE);
-            ((Verdict::Pass, ReasonCode::AsExpected), seen)
-        }
+    let seen = |what: &str, value: String, expected: String| {
+        let seen = Evidence::seen(what, value, SOURCE).times(own.len());
+        seen.expecting(expected)
     };
-    let detail = match came.1 {
-        ReasonCode::ErrorsCounted => format!("errors such as CRC: {before} before, {after} after"),
-        _ => String::new(),
+    if active < wanted {
+        let share = (100 * (wanted - active) + wanted / 2) / wanted.max(1);
+        let value = format!("{}, {share}% of the bandwidth missing", up(active));
+        let seen = seen("nvlink-inactive", value, up(wanted));
+        return Came::fail(ReasonCode::LinkDegraded, seen);
+    }
+    if fabrics.any(|fabric| matches!(fabric, NotStarted | Failed)) {
+        let seen = seen("fabric-manager", "not started".into(), "started".into());
+        return Came::fail(ReasonCode::ConfigMismatch, seen);
+    }
+    if after == 0 {
+        return Came::pass(seen("NVLinks", up(active), up(wanted)));
+    }
+    let verdict = match after > before {
+        true => Verdict::Fail,
+        false => Verdict::Warn,
     };
-    let came = (came.0, came.1, detail);
-    judging.judged(KIND, [label], came, None, Seen::new(first, []))
+    let counted = Evidence::Counted {
+        what: "nvlink-errors".to_owned(),
+        before: Some(before),
+        after: Some(after),
+        over_s: 0.0,
+        source: SOURCE.to_owned(),
+    };
+    let came = Came::new(verdict, ReasonCode::ErrorsCounted).with([counted]);
+    came.saying(format!(
+        "errors such as CRC: {before} before, {after} after"
+    ))
 }

@@ -11,8 +11,9 @@ use record::{
 use topology::{Machine, PathType};
 
 use super::three_way::Figure;
-use super::trouble::{Trouble, of_copy};
+use super::trouble::of_copy;
 use crate::findings::{Findings, Found};
+use crate::report::Came;
 
 /// A device as the records have it.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub(super) struct Pooled {
     /// What the link carries in GB/s, the highest of the records', and what that rests on.
     pub(super) ceiling: Option<(f64, String)>,
     /// Where it has no number, why; a fault of one record outweighs the numbers of others.
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<Came>,
     /// Where host memory was, as the last record proved it.
     pub(super) placement: Option<Placement>,
     /// How many records compared the data, and found it right.
@@ -46,6 +47,9 @@ pub(super) struct Pooled {
 
 /// A key of [`Pool::points`]: case, from, to, bytes.
 pub(super) type Key = (String, String, String, u64);
+
+/// Ends of an ordered pair.
+pub(super) type Pair<'a> = (&'a str, &'a str);
 
 /// A probe with the labels of its ends.
 #[derive(Debug, Clone)]
@@ -63,8 +67,6 @@ pub(super) struct Pool {
     pub(super) devices: Vec<Device>,
     pub(super) points: BTreeMap<Key, Pooled>,
     pub(super) probes: Vec<Probed>,
-    /// Pairs whose probe began and has no verdict.
-    pub(super) pending: Vec<(String, String)>,
     paths: BTreeMap<(String, String), PathType>,
     /// `cuda`, `hip`, `maca` or `host`.
     pub(super) backend: Option<String>,
@@ -108,21 +110,16 @@ impl Pool {
             self.backend = backend.as_ref().map(|backend| backend.name.clone());
         }
         for device in devices {
-            let known = self
-                .devices
-                .iter_mut()
-                .find(|known| known.it.label == device.label);
-            let known = match known {
-                Some(known) => known,
-                None => {
-                    self.devices.push(Device {
-                        it: device.clone(),
-                        loaded: Vec::new(),
-                        source: found.source.clone(),
-                    });
-                    let last = self.devices.len() - 1;
-                    &mut self.devices[last]
-                }
+            if self.device(&device.label).is_none() {
+                self.devices.push(Device {
+                    it: device.clone(),
+                    loaded: Vec::new(),
+                    source: found.source.clone(),
+                });
+            }
+            let mut known = self.devices.iter_mut();
+            let Some(known) = known.find(|known| known.it.label == device.label) else {
+                continue;
             };
             known.it.busy = known.it.busy.take().or_else(|| device.busy.clone());
             known.it.max_payload_bytes = known.it.max_payload_bytes.or(device.max_payload_bytes);
@@ -156,9 +153,6 @@ impl Pool {
                 });
             }
         }
-        let pending = links.pending.iter();
-        self.pending
-            .extend(pending.filter_map(|(from, to)| label(*from).zip(label(*to))));
         for point in &links.points {
             let (Some(from), Some(to)) = (end(point.from), end(point.to)) else {
                 continue;
@@ -172,11 +166,9 @@ impl Pool {
     }
 
     /// The labels, in the order in which they were met.
-    pub(super) fn labels(&self) -> Vec<String> {
-        self.devices
-            .iter()
-            .map(|device| device.it.label.clone())
-            .collect()
+    pub(super) fn labels(&self) -> Vec<&str> {
+        let devices = self.devices.iter();
+        devices.map(|device| &*device.it.label).collect()
     }
 
     /// The device of a label.
@@ -185,23 +177,27 @@ impl Pool {
     }
 
     /// Every ordered pair of devices.
-    pub(super) fn pairs(&self) -> Vec<(String, String)> {
+    pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
         let labels = self.labels();
-        let pair = |from: &String| {
-            let others = labels.iter().filter(|to| *to != from).cloned();
-            others.map(|to| (from.clone(), to)).collect::<Vec<_>>()
-        };
-        labels.iter().flat_map(pair).collect()
+        let all = labels.iter();
+        let all = all.flat_map(|from| labels.iter().map(move |to| (*from, *to)));
+        all.filter(|(from, to)| from != to).collect()
     }
 
     /// The path class between two devices.
-    pub(super) fn path(&self, a: &str, b: &str) -> PathType {
+    pub(super) fn path(&self, (a, b): Pair<'_>) -> PathType {
         let key = (a.to_owned(), b.to_owned());
         self.paths.get(&key).copied().unwrap_or(PathType::Unknown)
     }
 
+    /// The probes of a pair.
+    pub(super) fn probes_of(&self, pair: Pair<'_>) -> impl Iterator<Item = &Probed> {
+        let probes = self.probes.iter();
+        probes.filter(move |probed| (&*probed.from, &*probed.to) == pair)
+    }
+
     /// A case between two ends at the largest size at which it was measured, else at the largest at which it was tried.
-    pub(super) fn point(&self, case: &str, from: &str, to: &str) -> Option<(u64, &Pooled)> {
+    pub(super) fn point(&self, case: &str, (from, to): Pair<'_>) -> Option<(u64, &Pooled)> {
         let of_case =
             |key: &&Key| (key.0.as_str(), key.1.as_str(), key.2.as_str()) == (case, from, to);
         let all = || self.points.iter().filter(|(key, _)| of_case(key));
@@ -217,31 +213,20 @@ impl Pool {
     }
 }
 
-fn is_right(outcome: &Outcome) -> bool {
-    matches!(
-        outcome,
-        Outcome::Measured {
-            verification: Verification::Passed,
-            ..
-        }
-    )
-}
-
 impl Pooled {
     /// Adds what came of a point. What was measured beside a load tells of faults and of data, and its figures are `drift`'s.
     fn add(&mut self, outcome: &Outcome, source: &str, has_figures: bool) {
         let trouble = of_copy(outcome);
         if !has_figures && trouble.is_none() {
-            self.verified += usize::from(is_right(outcome));
-            self.measured += 1;
+            self.count(outcome);
             return;
         }
         self.sources.push(source.to_owned());
         if let Outcome::Measured {
             quantities,
-            verification,
             link,
             placement,
+            ..
         } = outcome
             && trouble.is_none()
         {
@@ -254,17 +239,24 @@ impl Pooled {
                 self.ceiling = Some((ceiling, link.basis.clone()));
             }
             self.placement.clone_from(placement);
-            self.measured += 1;
-            self.verified += usize::from(*verification == Verification::Passed);
+            self.count(outcome);
         }
         // A fault stays; what could not be done once is forgotten when it is done.
-        let has_fault = self.trouble.as_ref().is_some_and(Trouble::is_fault);
-        let is_fault = trouble.as_ref().is_some_and(Trouble::is_fault);
+        let has_fault = self.trouble.as_ref().is_some_and(Came::is_fault);
+        let is_fault = trouble.as_ref().is_some_and(Came::is_fault);
         if is_fault || (!has_fault && self.measured == 0) {
             self.trouble = trouble;
         } else if !has_fault {
             self.trouble = None;
         }
+    }
+
+    fn count(&mut self, outcome: &Outcome) {
+        self.measured += 1;
+        let right = Verification::Passed;
+        self.verified += usize::from(
+            matches!(outcome, Outcome::Measured { verification, .. } if *verification == right),
+        );
     }
 
     /// A number of it by name.

@@ -3,17 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use record::{Links, Outcome, Payload};
+use record::{Endpoint, Links, Outcome, Payload};
 
 use super::copies::arrow;
 use super::held::Held;
 use super::judging::Judging;
 use super::pool::HOST;
-use super::spread::is_open;
 use super::three_way::Figure;
 use crate::cli::Level;
-use crate::report::{Check, Evidence, Side};
-use record::Endpoint;
+use crate::report::{Came, Check, Evidence};
 
 const KIND: &str = "drift";
 
@@ -24,14 +22,11 @@ const CASES: [&str; 3] = ["h2d_pinned_ce", "d2h_pinned_ce", "d2d_write_ce"];
 /// whose median has an interval between its 5th and its 14th and not between the least and the largest.
 const TOGETHER: usize = 3;
 
-/// A copy in the order of time, a round each.
-type Course = Vec<Round>;
-
 /// A copy in one round of a soak.
-struct Round {
-    samples: Vec<f64>,
+struct Round<'a> {
+    samples: &'a [f64],
     /// The record's place.
-    source: String,
+    source: &'a str,
 }
 
 /// One check for each copy that stands in at least two records.
@@ -42,126 +37,88 @@ pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     // What was measured before the soak had no load beside it.
     let records = judging.findings.links.iter();
     let mut records: Vec<_> = records.filter(|found| found.is_of_soak()).collect();
-    records.sort_by(|a, b| {
-        a.it.header
-            .provenance
-            .started
-            .cmp(&b.it.header.provenance.started)
-    });
-    let mut courses: BTreeMap<(String, String), Course> = BTreeMap::new();
+    records.sort_by_key(|found| &found.it.header.provenance.started);
+    let mut courses: BTreeMap<(&str, String), Vec<Round<'_>>> = BTreeMap::new();
     for found in records {
         if let Payload::Links(links) = &found.it.payload {
             for (key, samples) in rates(links) {
-                courses.entry(key).or_default().push(Round {
-                    samples,
-                    source: found.source.clone(),
-                });
+                let source = &*found.source;
+                courses
+                    .entry(key)
+                    .or_default()
+                    .push(Round { samples, source });
             }
         }
     }
-    courses
-        .into_iter()
-        .filter_map(|(key, course)| of_course(judging, key, &course))
-        .collect()
+    let checks = courses.iter().filter_map(|((case, ends), course)| {
+        let came = of_course(judging, (case, ends), course)?;
+        Some(judging.check(KIND, &[case, ends], came))
+    });
+    checks.collect()
 }
 
-fn rates(links: &Links) -> Vec<((String, String), Vec<f64>)> {
+fn rates(links: &Links) -> impl Iterator<Item = ((&str, String), &[f64])> {
     let end = |end: Endpoint| match end {
-        Endpoint::Device(index) => links.devices.get(index).map(|device| device.label.clone()),
-        Endpoint::Host => Some(HOST.to_owned()),
+        Endpoint::Device(index) => links.devices.get(index).map(|device| &*device.label),
+        Endpoint::Host => Some(HOST),
         Endpoint::All => None,
     };
-    let of_point = |point: &record::Point| {
+    links.points.iter().filter_map(move |point| {
         let Outcome::Measured { quantities, .. } = &point.outcome else {
             return None;
         };
+        let case = CASES.contains(&&*point.case).then_some(&*point.case)?;
         let named = quantities.iter().find(|named| named.name == "bandwidth")?;
-        let ends = (end(point.from)?, end(point.to)?);
-        Some((
-            (point.case.clone(), arrow(&ends)),
-            named.quantity.samples.clone(),
-        ))
-    };
-    let points = links
-        .points
-        .iter()
-        .filter(|point| CASES.contains(&point.case.as_str()));
-    points.filter_map(of_point).collect()
+        let ends = arrow((end(point.from)?, end(point.to)?));
+        Some(((case, ends), &*named.quantity.samples))
+    })
 }
 
-fn of_course(
-    judging: &Judging<'_>,
-    (case, ends): (String, String),
-    course: &Course,
-) -> Option<Check> {
+fn of_course(judging: &Judging<'_>, copy: (&str, &str), course: &[Round<'_>]) -> Option<Came> {
     if course.len() < 2 {
         return None;
     }
-    let check = over(judging, (&case, &ends), course, 1)?;
-    let most = TOGETHER.min(course.len() / 2);
-    Some(match most {
-        // Other rounds do not outvote a last one whose median is beyond the line itself: what comes late stands there first.
-        2.. if is_open(&check) && !is_beyond(&check) => {
-            over(judging, (&case, &ends), course, most)?
-        }
-        _ => check,
-    })
-}
-
-/// Whether the figure itself lies beyond the line that fails, whatever its interval.
-fn is_beyond(check: &Check) -> bool {
-    let (Some(limit), Some(Evidence::Measured { value, .. })) =
-        (&check.limit, check.evidence.first())
-    else {
-        return false;
-    };
-    limit.fail.is_some_and(|fail| match limit.good {
-        Side::AtLeast => *value < fail,
-        Side::AtMost => *value > fail,
-    })
+    let (came, ratio) = over(judging, copy, course, 1)?;
+    let limit = came.limit.as_ref();
+    let is_open = limit.is_some_and(|limit| ratio.against(limit).2);
+    // Other rounds do not outvote a last one whose median is beyond the line itself: what comes late stands there first.
+    let fail = limit.and_then(|limit| limit.fail);
+    let is_beyond = fail.is_some_and(|fail| ratio.value < fail);
+    match TOGETHER.min(course.len() / 2) {
+        many @ 2.. if is_open && !is_beyond => Some(over(judging, copy, course, many)?.0),
+        _ => Some(came),
+    }
 }
 
 /// The last so many rounds over the first so many.
 fn over(
     judging: &Judging<'_>,
     (case, ends): (&str, &str),
-    course: &Course,
+    course: &[Round<'_>],
     many: usize,
-) -> Option<Check> {
+) -> Option<(Came, Figure)> {
     let (first, last) = (&course[..many], &course[course.len() - many..]);
-    let samples = |rounds: &[Round]| {
-        let all = rounds.iter().flat_map(|round| &round.samples);
+    let samples = |rounds: &[Round<'_>]| {
+        let all = rounds.iter().flat_map(|round| round.samples);
         Figure::of(all.copied().collect())
     };
-    let sources: Vec<&str> = first
-        .iter()
-        .chain(last)
-        .map(|round| round.source.as_str())
-        .collect();
-    let between: Vec<Evidence> = course
-        .iter()
-        .filter_map(|round| {
-            let figure = Figure::of(round.samples.clone())?;
-            Some(figure.evidence(format!("{case} {ends}"), "GB/s", &round.source))
-        })
-        .collect();
-    let devices = ends
-        .split("->")
-        .filter(|end| *end != HOST)
-        .map(str::to_owned)
-        .collect();
-    let what = match many {
-        1 => format!("rate of the last of {} rounds over the first", course.len()),
-        _ => format!(
-            "rate of the last {many} of {} rounds over the first {many}",
+    let sources: Vec<&str> = first.iter().chain(last).map(|round| round.source).collect();
+    let devices: Vec<&str> = ends.split("->").filter(|end| *end != HOST).collect();
+    let held = Held {
+        what: &format!(
+            "rate of the last {many} of {} rounds over the first",
             course.len()
         ),
+        unit: "1",
+        source: &sources.join(", "),
+        devices: &devices,
     };
-    let about = vec![case.to_owned(), ends.to_owned()];
     let ratio = samples(last)?.over(&samples(first)?)?;
-    let held = Held::new(KIND, about, ratio, (what, "1"), sources.join(", "));
-    Some(judging.hold(Held {
-        more: between,
-        ..held.by(judging.row(KIND, None), devices)
-    }))
+    let came = judging.hold(judging.row(KIND, None), &ratio, &held);
+    let between = course.iter().filter_map(|round| {
+        let figure = Figure::of(round.samples.to_vec())?;
+        Some(figure.evidence(format!("{case} {ends}"), "GB/s", round.source))
+    });
+    let between: Vec<Evidence> = between.collect();
+    Some((came.with(between), ratio))
 }

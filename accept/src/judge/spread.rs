@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::copies::{Pair, arrow, class, figure_of, host_figure, pair_cases, pair_figure};
+use super::copies::{PAIR_CASES, arrow, class, figure_of, host_figure, pair_figure};
 use super::held::Held;
 use super::judging::Judging;
-use super::three_way::{Came, Figure};
-use crate::report::{Check, Evidence, ReasonCode};
+use super::pool::Pair;
+use super::three_way::Figure;
+use crate::report::{Came, Check, Evidence, ReasonCode};
+
+const SYMMETRY: &str = "symmetry";
+const SPREAD: &str = "spread";
 
 /// Of fewer members none is named: it may be either.
 const NAMED_FROM: usize = 3;
 
 /// A device or pair of a class.
-struct Member {
+struct Member<'a> {
     name: String,
-    devices: Vec<String>,
+    devices: Vec<&'a str>,
     figure: Figure,
     source: String,
 }
@@ -22,43 +26,44 @@ struct Member {
 /// Whether each pair is as fast one way as the other, by the same kind of copy.
 pub(super) fn symmetry(judging: &Judging<'_>) -> Vec<Check> {
     let labels = judging.pool.labels();
-    let place = |label: &String| labels.iter().position(|known| known == label);
+    let place = |label: &str| labels.iter().position(|known| *known == label);
     let pairs = judging.pool.pairs().into_iter();
+    let pairs = pairs.filter(|(a, b)| place(a) < place(b));
     pairs
-        .filter(|(a, b)| place(a) < place(b))
-        .filter_map(|pair| of_pair(judging, &pair))
+        .filter_map(|pair| {
+            let about = [arrow(pair), arrow((pair.1, pair.0))];
+            let came = of_pair(judging, pair, &about)?;
+            Some(judging.check(SYMMETRY, &[&about[0], &about[1]], came))
+        })
         .collect()
 }
 
-fn of_pair(judging: &Judging<'_>, pair: &Pair) -> Option<Check> {
-    const KIND: &str = "symmetry";
-    let back = (pair.1.clone(), pair.0.clone());
-    let about = vec![arrow(pair), arrow(&back)];
-    let of = |case: &str, pair: &Pair| figure_of(judging, case, &pair.0, &pair.1);
-    let both = |case| of(case, pair).zip(of(case, &back));
-    let Some(((there, source), (again, other))) = pair_cases().find_map(both) else {
+fn of_pair(judging: &Judging<'_>, pair: Pair<'_>, about: &[String; 2]) -> Option<Came> {
+    let back = (pair.1, pair.0);
+    let both = |case| figure_of(judging, case, pair).zip(figure_of(judging, case, back));
+    let Some(((there, source), (again, other))) = PAIR_CASES.into_iter().find_map(both) else {
         // Where one way has no figure at all, that is another check's.
-        pair_figure(judging, pair).zip(pair_figure(judging, &back))?;
-        let subject = judging.subject(KIND, about);
-        return Some(subject.skipped(ReasonCode::NotMeasured, "no kind of copy goes both ways"));
+        pair_figure(judging, pair).zip(pair_figure(judging, back))?;
+        let none = Came::skip(ReasonCode::NotMeasured);
+        return Some(none.saying("no kind of copy goes both ways"));
     };
     let (slower, faster, slow) = match there.value <= again.value {
-        true => (&there, &again, arrow(pair)),
-        false => (&again, &there, arrow(&back)),
+        true => (&there, &again, &about[0]),
+        false => (&again, &there, &about[1]),
+    };
+    let held = Held {
+        what: "difference of the two ways over the faster one",
+        unit: "1",
+        source: &source,
+        devices: &[pair.0, pair.1],
     };
     let difference = slower.over(faster)?.missing_to_one();
-    let what = ("difference of the two ways over the faster one", "1");
-    let more = vec![
-        there.evidence(arrow(pair), "GB/s", &source),
-        again.evidence(arrow(&back), "GB/s", &other),
-    ];
-    let held = Held::new(KIND, about, difference, what, source);
-    let devices = vec![pair.0.clone(), pair.1.clone()];
-    Some(judging.hold(Held {
-        more,
-        remark: format!("slower: {slow}"),
-        ..held.by(judging.row(KIND, None), devices)
-    }))
+    let came = judging.hold(judging.row(SYMMETRY, None), &difference, &held);
+    let came = came.saying(format!("slower: {slow}"));
+    Some(came.with([
+        there.evidence(&*about[0], "GB/s", &source),
+        again.evidence(&*about[1], "GB/s", &other),
+    ]))
 }
 
 /// Whether devices, and pairs of one class, are equally fast.
@@ -67,36 +72,38 @@ pub(super) fn spread(judging: &Judging<'_>) -> Vec<Check> {
     for kind in ["h2d_pinned", "d2h_pinned"] {
         let labels = judging.pool.labels().into_iter();
         let members = labels.filter_map(|label| {
-            let (figure, source) = host_figure(judging, kind, &label)?;
+            let (figure, source) = host_figure(judging, kind, label)?;
             Some(Member {
-                name: label.clone(),
+                name: label.to_owned(),
                 devices: vec![label],
                 figure,
                 source,
             })
         });
-        let members: Vec<Member> = members.collect();
-        checks.extend(of_class(judging, vec![kind.to_owned()], &members));
+        let members: Vec<Member<'_>> = members.collect();
+        let came = of_class(judging, &members);
+        checks.extend(came.map(|came| judging.check(SPREAD, &[kind], came)));
     }
-    let mut classes: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+    let mut classes: BTreeMap<_, Vec<Pair<'_>>> = BTreeMap::new();
     for pair in judging.pool.pairs() {
-        let of = class(judging.pool.path(&pair.0, &pair.1));
+        let of = class(judging.pool.path(pair));
         classes.entry(of).or_default().push(pair);
     }
     for (of, pairs) in classes {
-        checks.extend(of_pairs(judging, vec!["p2p".to_owned(), of], &pairs));
+        let came = of_pairs(judging, &pairs);
+        checks.extend(came.map(|came| judging.check(SPREAD, &["p2p", &of], came)));
     }
     checks
 }
 
 /// Pairs of a class, by the kind of copy that most have; a pair that has another kind only is judged by itself.
-fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option<Check> {
-    let by = |case: &str| -> Vec<Member> {
+fn of_pairs(judging: &Judging<'_>, pairs: &[Pair<'_>]) -> Option<Came> {
+    let by = |case: &str| -> Vec<Member<'_>> {
         let members = pairs.iter().filter_map(|pair| {
-            let (figure, source) = figure_of(judging, case, &pair.0, &pair.1)?;
+            let (figure, source) = figure_of(judging, case, *pair)?;
             Some(Member {
-                name: arrow(pair),
-                devices: vec![pair.0.clone(), pair.1.clone()],
+                name: arrow(*pair),
+                devices: vec![pair.0, pair.1],
                 figure,
                 source,
             })
@@ -104,29 +111,22 @@ fn of_pairs(judging: &Judging<'_>, about: Vec<String>, pairs: &[Pair]) -> Option
         members.collect()
     };
     // Of several that as many have, the first.
-    let more = |most: Vec<Member>, members: Vec<Member>| match members.len() > most.len() {
-        true => members,
-        false => most,
-    };
-    let members = pair_cases().map(by).reduce(more)?;
-    let measured = pairs
-        .iter()
-        .filter(|pair| pair_figure(judging, pair).is_some());
+    let cases = PAIR_CASES.into_iter().rev();
+    let members = cases.map(by).max_by_key(Vec::len)?;
+    let measured = pairs.iter();
+    let measured = measured.filter(|pair| pair_figure(judging, **pair).is_some());
     if members.len() < measured.count() && members.len() < NAMED_FROM {
-        let subject = judging.subject("spread", about);
-        let detail = "pairs have other kinds of copies";
-        return Some(subject.skipped(ReasonCode::NotMeasured, detail));
+        let none = Came::skip(ReasonCode::NotMeasured);
+        return Some(none.saying("pairs have other kinds of copies"));
     }
-    of_class(judging, about, &members)
+    of_class(judging, &members)
 }
 
-fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Option<Check> {
-    const KIND: &str = "spread";
+fn of_class(judging: &Judging<'_>, members: &[Member<'_>]) -> Option<Came> {
     let first = members.first()?;
     let is_one_pair = first.devices.len() == 2 && members.len() == 2;
     if members.len() == 1 || is_one_pair {
-        let subject = judging.subject(KIND, about);
-        return Some(subject.skipped(ReasonCode::NotApplicable, ""));
+        return Some(Came::skip(ReasonCode::NotApplicable));
     }
     let all = members.iter().filter_map(|member| {
         let others = members.iter().filter(|other| other.name != member.name);
@@ -134,34 +134,39 @@ fn of_class(judging: &Judging<'_>, about: Vec<String>, members: &[Member]) -> Op
         let part = member.figure.over(&Figure::middle(&others)?)?;
         Some((member, part.missing_to_one()))
     });
-    let all: Vec<(&Member, Figure)> = all.collect();
+    let all: Vec<(&Member<'_>, Figure)> = all.collect();
     let (worst, figure) = all.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    let row = judging.row(KIND, None);
+    let row = judging.row(SPREAD, None);
     // All that lie beyond a line by their values; the worst one in any case.
     let line = row.and_then(|row| row.warn.or(row.fail));
-    let is_named = |(member, figure): &&(&Member, Figure)| {
+    let is_named = |(member, figure): &&(&Member<'_>, Figure)| {
         members.len() < NAMED_FROM
             || line.is_some_and(|line| figure.value > line)
             || member.name == worst.name
     };
     let names = all.iter().filter(is_named);
     let names: Vec<&str> = names.map(|(member, _)| member.name.as_str()).collect();
-    let evidence = |member: &Member| {
-        let name = member.name.clone();
+    let held = Held {
+        what: "what the slowest lacks of the median of the others",
+        unit: "1",
+        source: &worst.source,
+        devices: &worst.devices,
+    };
+    let came = judging.hold(row, figure, &held);
+    let came = came.saying(format!(
+        "slowest of {}: {}",
+        members.len(),
+        names.join(", ")
+    ));
+    let evidence = |member: &Member<'_>| {
+        let name = member.name.as_str();
         member.figure.evidence(name, "GB/s", &member.source)
     };
-    let what = ("what the slowest lacks of the median of the others", "1");
-    let held = Held::new(KIND, about, figure.clone(), what, &worst.source);
-    Some(judging.hold(Held {
-        more: members.iter().map(evidence).collect(),
-        remark: format!("slowest of {}: {}", members.len(), names.join(", ")),
-        ..held.by(row, worst.devices.clone())
-    }))
+    Some(came.with(members.iter().map(evidence)))
 }
 
 /// Whether more samples may settle a check.
 pub(crate) fn is_open(check: &Check) -> bool {
-    let evidence = check.evidence.first();
     let (
         Some(limit),
         Some(Evidence::Measured {
@@ -171,15 +176,10 @@ pub(crate) fn is_open(check: &Check) -> bool {
             n,
             ..
         }),
-    ) = (&check.limit, evidence)
+    ) = (&check.limit, check.evidence.first())
     else {
         return check.reason.code == ReasonCode::Noisy;
     };
-    let figure = Figure {
-        value: *value,
-        ends: low.zip(*high),
-        n: *n,
-        samples: Vec::new(),
-    };
-    Came::is_open(figure.against(limit))
+    let figure = Figure::out_of(*value, low.zip(*high), *n);
+    figure.against(limit).2
 }

@@ -19,14 +19,6 @@ pub(super) struct Figure {
     pub(super) samples: Vec<f64>,
 }
 
-/// Where a figure lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lies {
-    Good,
-    Bad,
-    Across,
-}
-
 impl Figure {
     /// The median of samples with its order-statistic interval; `None` without samples.
     pub(super) fn of(samples: Vec<f64>) -> Option<Self> {
@@ -39,86 +31,76 @@ impl Figure {
         })
     }
 
+    /// A figure that is worked out.
+    pub(super) fn out_of(value: f64, ends: Option<(f64, f64)>, n: usize) -> Self {
+        let samples = Vec::new();
+        Self {
+            value,
+            ends,
+            n,
+            samples,
+        }
+    }
+
     /// This over another one. Its interval goes from the lower end over the other's upper end to the reverse, which holds the
     /// ratio at least as often as both intervals hold theirs, and so is rather too wide than too narrow.
     pub(super) fn over(&self, other: &Self) -> Option<Self> {
         let ends = self.ends.zip(other.ends);
         let ends = ends.filter(|(_, other)| other.0 > 0.0);
-        (other.value > 0.0).then(|| Self {
-            value: self.value / other.value,
-            ends: ends
-                .map(|((low, high), (other_low, other_high))| (low / other_high, high / other_low)),
-            n: self.n.min(other.n),
-            samples: Vec::new(),
-        })
+        let ends = ends.map(|(own, other)| (own.0 / other.1, own.1 / other.0));
+        let n = self.n.min(other.n);
+        (other.value > 0.0).then(|| Self::out_of(self.value / other.value, ends, n))
     }
 
     /// How much is missing to one: 0.06 of a figure that is 0.94.
     pub(super) fn missing_to_one(&self) -> Self {
-        Self {
-            value: 1.0 - self.value,
-            ends: self.ends.map(|(low, high)| (1.0 - high, 1.0 - low)),
-            n: self.n,
-            samples: Vec::new(),
-        }
+        let ends = self.ends.map(|(low, high)| (1.0 - high, 1.0 - low));
+        Self::out_of(1.0 - self.value, ends, self.n)
     }
 
-    /// The middle of several figures: the median of their values, and of the ends of their intervals.
-    pub(super) fn middle(figures: &[&Self]) -> Option<Self> {
-        let of = |pick: &dyn Fn(&Self) -> Option<f64>| {
+    /// The median of several figures' values and of the ends of their intervals, or the sum of each.
+    fn joined(figures: &[&Self], join: fn(&[f64]) -> Option<f64>) -> Option<Self> {
+        let of = |pick: fn(&Self) -> Option<f64>| {
             let all: Option<Vec<f64>> = figures.iter().map(|figure| pick(figure)).collect();
-            median(&all?)
+            join(&all?)
         };
-        let low = of(&|figure| figure.ends.map(|ends| ends.0));
-        let high = of(&|figure| figure.ends.map(|ends| ends.1));
-        Some(Self {
-            value: of(&|figure| Some(figure.value))?,
-            ends: low.zip(high),
-            n: figures.iter().map(|figure| figure.n).min()?,
-            samples: Vec::new(),
-        })
+        let low = of(|figure| figure.ends.map(|ends| ends.0));
+        let high = of(|figure| figure.ends.map(|ends| ends.1));
+        let n = figures.iter().map(|figure| figure.n).min()?;
+        Some(Self::out_of(
+            of(|figure| Some(figure.value))?,
+            low.zip(high),
+            n,
+        ))
     }
 
-    /// The sum of several, with the sums of the ends of their intervals.
-    pub(super) fn sum(figures: &[Self]) -> Option<Self> {
-        let ends: Option<Vec<(f64, f64)>> = figures.iter().map(|figure| figure.ends).collect();
-        let sum = |ends: &[(f64, f64)]| {
-            let lows: f64 = ends.iter().map(|ends| ends.0).sum();
-            (lows, ends.iter().map(|ends| ends.1).sum())
-        };
-        Some(Self {
-            value: figures.iter().map(|figure| figure.value).sum(),
-            ends: ends.map(|ends| sum(&ends)),
-            n: figures.iter().map(|figure| figure.n).min()?,
-            samples: Vec::new(),
-        })
+    /// The middle of several.
+    pub(super) fn middle(figures: &[&Self]) -> Option<Self> {
+        Self::joined(figures, median)
     }
 
-    /// Where it lies; only for one that has an interval.
-    fn lies(ends: (f64, f64), good: Side, line: f64) -> Lies {
-        let (low, high) = ends;
-        match good {
-            Side::AtLeast if low >= line => Lies::Good,
-            Side::AtLeast if high < line => Lies::Bad,
-            Side::AtMost if high <= line => Lies::Good,
-            Side::AtMost if low > line => Lies::Bad,
-            _ => Lies::Across,
-        }
+    /// The sum of several.
+    pub(super) fn sum(figures: &[&Self]) -> Option<Self> {
+        Self::joined(figures, |all| Some(all.iter().sum()))
     }
 
-    /// What the figure comes to against a limit.
-    pub(super) fn against(&self, limit: &Limit) -> Came {
-        let Some(ends) = self.ends else {
-            return Came::TooFew;
+    /// What the figure comes to against a limit, and whether more samples may change that.
+    pub(super) fn against(&self, limit: &Limit) -> (Verdict, ReasonCode, bool) {
+        let Some((low, high)) = self.ends else {
+            return (Verdict::Inconclusive, ReasonCode::Noisy, true);
         };
-        let lies =
-            |line: Option<f64>| line.map_or(Lies::Good, |line| Self::lies(ends, limit.good, line));
+        // Whether it lies beyond a line, and whether it lies across it.
+        let lies = |line: Option<f64>| match (limit.good, line) {
+            (_, None) => (false, false),
+            (Side::AtLeast, Some(line)) => (high < line, low < line),
+            (Side::AtMost, Some(line)) => (low > line, high > line),
+        };
         match (lies(limit.fail), lies(limit.warn)) {
-            (Lies::Bad, _) => Came::Failed,
-            (Lies::Across, _) => Came::AcrossFail,
-            (Lies::Good, Lies::Bad) => Came::Warned,
-            (Lies::Good, Lies::Across) => Came::AcrossWarn,
-            (Lies::Good, Lies::Good) => Came::Good,
+            ((true, _), _) => (Verdict::Fail, ReasonCode::BeyondLimit, false),
+            ((_, true), _) => (Verdict::Inconclusive, ReasonCode::Noisy, true),
+            // The box is accepted on either side, so that across counts as a warning.
+            (_, (is_beyond, true)) => (Verdict::Warn, ReasonCode::BeyondLimit, !is_beyond),
+            _ => (Verdict::Pass, ReasonCode::AsExpected, false),
         }
     }
 
@@ -134,40 +116,6 @@ impl Figure {
             samples: self.samples.clone(),
             source: source.to_owned(),
         }
-    }
-}
-
-/// What a figure came to against a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Came {
-    /// Beyond neither line, interval included.
-    Good,
-    /// Beyond the line that warns, and not beyond that which fails.
-    Warned,
-    /// Across the line that warns: it accepts the box on either side, so that it counts as a warning in the end.
-    AcrossWarn,
-    /// Beyond the line that fails.
-    Failed,
-    /// Across the line that fails.
-    AcrossFail,
-    /// Without an interval.
-    TooFew,
-}
-
-impl Came {
-    /// The verdict and its reason.
-    pub(super) fn verdict(self) -> (Verdict, ReasonCode) {
-        match self {
-            Self::Good => (Verdict::Pass, ReasonCode::AsExpected),
-            Self::Warned | Self::AcrossWarn => (Verdict::Warn, ReasonCode::BeyondLimit),
-            Self::Failed => (Verdict::Fail, ReasonCode::BeyondLimit),
-            Self::AcrossFail | Self::TooFew => (Verdict::Inconclusive, ReasonCode::Noisy),
-        }
-    }
-
-    /// Whether more samples could change it from one that is not settled to one that is.
-    pub(super) fn is_open(self) -> bool {
-        matches!(self, Self::AcrossWarn | Self::AcrossFail | Self::TooFew)
     }
 }
 
@@ -193,29 +141,27 @@ mod tests {
     #[test]
     fn the_whole_interval_decides() {
         for (fail, warn, expected) in [
-            (9.0, 9.2, Came::Good),
-            (9.0, 9.3, Came::AcrossWarn),
-            (9.0, 9.95, Came::Warned),
-            (9.3, 9.4, Came::AcrossFail),
-            (9.95, 12.0, Came::Failed),
+            (9.0, 9.2, (Verdict::Pass, false)),
+            (9.0, 9.3, (Verdict::Warn, true)),
+            (9.0, 9.95, (Verdict::Warn, false)),
+            (9.3, 9.4, (Verdict::Inconclusive, true)),
+            (9.95, 12.0, (Verdict::Fail, false)),
         ] {
-            assert_eq!(
-                figure().against(&at_least(fail, warn)),
-                expected,
-                "{fail} {warn}"
-            );
+            let (verdict, _, is_open) = figure().against(&at_least(fail, warn));
+            assert_eq!((verdict, is_open), expected, "{fail} {warn}");
         }
         let at_most = Limit {
             good: Side::AtMost,
             ..at_least(9.1, 9.0)
         };
-        assert_eq!(figure().against(&at_most), Came::Failed);
+        assert_eq!(figure().against(&at_most).0, Verdict::Fail);
     }
 
     #[test]
     fn five_samples_settle_nothing() {
         let few = Figure::of(vec![100.0; 5]).unwrap();
-        assert_eq!(few.against(&at_least(1.0, 2.0)), Came::TooFew);
+        let open = (Verdict::Inconclusive, ReasonCode::Noisy, true);
+        assert_eq!(few.against(&at_least(1.0, 2.0)), open);
         assert_eq!(Figure::of(vec![]), None);
     }
 

@@ -116,8 +116,7 @@ fn read(name: &str, path: &Path) -> Result<(String, String), ProfileError> {
         let name = name.to_owned();
         return Err(ProfileError::Unknown { name, next });
     }
-    let read = bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded);
-    match read {
+    match bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded) {
         Ok(text) => Ok((origin, text)),
         Err(source) => Err(ProfileError::Io { origin, source }),
     }

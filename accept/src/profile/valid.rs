@@ -23,7 +23,6 @@ const FIGURES: &[(&str, &[LimitUnit], &[&str])] = &[
     ("bidirectional", RATIO, &[""]),
     ("p2p", RATES, PATHS),
     ("p2p_staged", RATES, PATHS),
-    ("p2p_latency", &[LimitUnit::Microseconds], PATHS),
     ("symmetry", RATIO, &[""]),
     ("spread", RATIO, &[""]),
     (
@@ -138,7 +137,7 @@ fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
 /// The side on which judges look for the good of a figure.
 fn good_side(row: &LimitRow) -> Side {
     match (row.check.as_str(), row.unit) {
-        ("p2p_latency" | "symmetry" | "spread" | "counters" | "memory_repairs" | "serving", _)
+        ("symmetry" | "spread" | "counters" | "memory_repairs" | "serving", _)
         | ("allreduce", LimitUnit::Microseconds) => Side::AtMost,
         _ => Side::AtLeast,
     }

@@ -1,6 +1,6 @@
 //! One check of a report: what was looked at, against what limit, what came out, and the evidence.
 //!
-//! A check is made by its constructors only, so that a pass without evidence cannot be made.
+//! A check is made of a [`Came`] only, which makes no pass without evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -151,106 +151,161 @@ pub(crate) enum Evidence {
     },
 }
 
-/// A check before its verdict: what it is about, and whether it is required.
-#[derive(Debug, Clone)]
-pub(crate) struct Subject {
-    kind: String,
-    about: Vec<String>,
-    required: bool,
+/// What a check came to, before it is said what it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Came {
+    pub(crate) verdict: Verdict,
+    pub(crate) code: ReasonCode,
+    /// What evidence and limit do not say.
+    pub(crate) detail: String,
+    pub(crate) limit: Option<Limit>,
+    /// What decides stands first.
+    pub(crate) evidence: Vec<Evidence>,
 }
 
-/// At least one piece of evidence.
-#[derive(Debug, Clone)]
-pub(crate) struct Seen(Vec<Evidence>);
-
-impl Seen {
-    /// The first, and what else there is.
-    pub(crate) fn new(first: Evidence, more: impl IntoIterator<Item = Evidence>) -> Self {
-        Self(std::iter::once(first).chain(more).collect())
-    }
-}
-
-impl From<Seen> for Vec<Evidence> {
-    fn from(seen: Seen) -> Self {
-        seen.0
-    }
-}
-
-impl Subject {
-    /// A check of this kind about these.
-    pub(crate) fn new(kind: &str, about: impl IntoIterator<Item = String>, required: bool) -> Self {
+impl Came {
+    /// A verdict without anything that was measured or seen.
+    pub(crate) fn new(verdict: Verdict, code: ReasonCode) -> Self {
         Self {
-            kind: kind.to_owned(),
-            about: about.into_iter().collect(),
-            required,
+            verdict,
+            code,
+            detail: String::new(),
+            limit: None,
+            evidence: Vec::new(),
         }
     }
 
-    /// A verdict that rests on evidence.
-    pub(crate) fn judged(
-        self,
-        verdict: Verdict,
-        code: ReasonCode,
-        text: String,
-        limit: Option<Limit>,
-        seen: Seen,
-    ) -> Check {
-        let required = self.required || (verdict == Verdict::Fail && code.is_fault());
-        Self { required, ..self }.made(verdict, code, text, limit, seen.0)
+    /// Seen as it should be.
+    pub(crate) fn pass(evidence: Evidence) -> Self {
+        Self::new(Verdict::Pass, ReasonCode::AsExpected).with([evidence])
     }
 
-    /// Looked at and not told; what was seen may be nothing.
-    pub(crate) fn open(
-        self,
-        code: ReasonCode,
-        text: &str,
-        limit: Option<Limit>,
-        evidence: Vec<Evidence>,
-    ) -> Check {
-        self.made(
-            Verdict::Inconclusive,
-            code,
-            text.to_owned(),
-            limit,
-            evidence,
-        )
+    /// A fault that was seen.
+    pub(crate) fn fail(code: ReasonCode, evidence: Evidence) -> Self {
+        Self::new(Verdict::Fail, code).with([evidence])
+    }
+
+    /// Looked at and not told.
+    pub(crate) fn open(code: ReasonCode) -> Self {
+        Self::new(Verdict::Inconclusive, code)
     }
 
     /// Not looked at.
-    pub(crate) fn skipped(self, code: ReasonCode, text: &str) -> Check {
-        self.made(Verdict::Skip, code, text.to_owned(), None, vec![])
+    pub(crate) fn skip(code: ReasonCode) -> Self {
+        Self::new(Verdict::Skip, code)
     }
 
-    fn made(
-        self,
-        verdict: Verdict,
-        code: ReasonCode,
-        text: String,
-        limit: Option<Limit>,
-        evidence: Vec<Evidence>,
-    ) -> Check {
-        let advice = advice(&self.kind, verdict, code);
+    /// The verdict that a reason by itself leaves to what has no evidence; never a pass.
+    pub(crate) fn without(code: ReasonCode) -> Self {
+        match code {
+            ReasonCode::NotApplicable | ReasonCode::LeftOut => Self::skip(code),
+            code if code.is_fault() => Self::new(Verdict::Fail, code),
+            _ => Self::open(code),
+        }
+    }
+
+    /// The same with a detail.
+    pub(crate) fn saying(self, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { detail, ..self }
+    }
+
+    /// The same with more evidence.
+    pub(crate) fn with(mut self, more: impl IntoIterator<Item = Evidence>) -> Self {
+        self.evidence.extend(more);
+        self
+    }
+
+    /// The same against a limit.
+    pub(crate) fn by(self, limit: Option<Limit>) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The worst of several, with the details of all that are not good and the evidence of all.
+    pub(crate) fn worst(mut all: Vec<Self>) -> Option<Self> {
+        all.sort_by_key(|one| std::cmp::Reverse(one.verdict.severity()));
+        let bad = all.iter().filter(|one| one.verdict != Verdict::Pass);
+        let details = bad.map(|one| one.detail.as_str());
+        let details: Vec<&str> = details.filter(|detail| !detail.is_empty()).collect();
+        let detail = details.join("; ");
+        let mut all = all.into_iter();
+        let first = all.next()?.saying(detail);
+        Some(first.with(all.flat_map(|one| one.evidence)))
+    }
+
+    /// Whether it condemns what it is about, whatever other runs of the same gave.
+    pub(crate) fn is_fault(&self) -> bool {
+        self.verdict == Verdict::Fail
+    }
+
+    /// The check of a kind about these. A pass without evidence is none; what sees faults rejects though nobody requires it.
+    pub(crate) fn check(self, kind: &str, about: &[&str], is_required: bool) -> Check {
+        let (verdict, code) = match self.verdict {
+            Verdict::Pass if self.evidence.is_empty() => {
+                (Verdict::Inconclusive, ReasonCode::Unreadable)
+            }
+            verdict => (verdict, self.code),
+        };
+        // What to do: by the check where its figure is bad, else by the code's page.
+        let advice = match verdict {
+            Verdict::Pass | Verdict::Skip => None,
+            Verdict::Fail | Verdict::Warn if !code.is_fault() => {
+                checks::kind(kind).map(|kind| kind.advice.to_owned())
+            }
+            _ => view::codes::todo(code.code()),
+        };
+        let sees_fault = verdict == Verdict::Fail && (code.is_fault() || checks::sees_faults(kind));
         Check {
-            id: format!("{} {}", self.kind, self.about.join(" ")),
-            kind: self.kind,
-            about: self.about,
-            required: self.required,
+            id: format!("{kind} {}", about.join(" ")),
+            kind: kind.to_owned(),
+            about: about.iter().map(|about| (*about).to_owned()).collect(),
+            required: is_required || sees_fault,
             verdict,
-            reason: Reason { code, detail: text },
-            limit,
-            evidence,
+            reason: Reason {
+                code,
+                detail: self.detail,
+            },
+            limit: self.limit,
+            evidence: self.evidence,
             advice,
         }
     }
 }
 
-/// What to do: by the check where its figure is bad, else by the code's page.
-fn advice(kind: &str, verdict: Verdict, code: ReasonCode) -> Option<String> {
-    match verdict {
-        Verdict::Pass | Verdict::Skip => None,
-        Verdict::Fail | Verdict::Warn if !code.is_fault() => {
-            checks::kind(kind).map(|kind| kind.advice.to_owned())
+impl Evidence {
+    /// Something that was looked at once, in words composed here.
+    pub(crate) fn seen(what: &str, value: impl ToString, source: &str) -> Self {
+        Self::Seen {
+            what: what.to_owned(),
+            value: value.to_string(),
+            expected: None,
+            n: 1,
+            own: true,
+            source: source.to_owned(),
         }
-        _ => view::codes::todo(code.code()),
+    }
+
+    /// The same, looked at so many times.
+    pub(crate) fn times(mut self, times: usize) -> Self {
+        if let Self::Seen { n, .. } = &mut self {
+            *n = times;
+        }
+        self
+    }
+
+    /// The same beside what was expected.
+    pub(crate) fn expecting(mut self, what: impl ToString) -> Self {
+        if let Self::Seen { expected, .. } = &mut self {
+            *expected = Some(what.to_string());
+        }
+        self
+    }
+
+    /// The same in words of drivers, kernels or other programs, which are not handed on.
+    pub(crate) fn quoted(mut self) -> Self {
+        if let Self::Seen { own, .. } = &mut self {
+            *own = false;
+        }
+        self
     }
 }

@@ -6,7 +6,7 @@ mod machine;
 mod read;
 mod verdict;
 
-pub(crate) use check::{Check, Evidence, Limit, Ordered, Reason, Seen, Side, Subject};
+pub(crate) use check::{Came, Check, Evidence, Limit, Ordered, Reason, Side};
 pub(crate) use document::{
     Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
 };

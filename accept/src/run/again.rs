@@ -7,38 +7,8 @@ use record::Payload;
 
 use super::session::Session;
 use super::steps::{Again, Step, more_of};
-use crate::checks::Group;
+use crate::checks::{self, Group};
 use crate::judge::undecided;
-
-/// The group and the cases that a check of a kind rests on; none where it rests on all of its group.
-const CASES: &[(&str, Group, &[&str])] = &[
-    ("h2d_pinned", Group::HostLinks, &["h2d_pinned_ce"]),
-    ("d2h_pinned", Group::HostLinks, &["d2h_pinned_ce"]),
-    ("h2d_pageable", Group::HostLinks, &["h2d_pageable_ce"]),
-    ("d2h_pageable", Group::HostLinks, &["d2h_pageable_ce"]),
-    (
-        "bidirectional",
-        Group::HostLinks,
-        &["h2d_pinned_ce", "d2h_pinned_ce", "host_bidir_pinned_ce"],
-    ),
-    ("p2p", Group::PeerLinks, &["d2d_write_ce"]),
-    ("symmetry", Group::PeerLinks, &["d2d_write_ce"]),
-    ("p2p_latency", Group::PeerLinks, &["d2d_write_ce"]),
-    (
-        "p2p_staged",
-        Group::PeerLinks,
-        &["d2d_staged_ce", "d2d_driver_staged_ce"],
-    ),
-    (
-        "spread",
-        Group::HostLinks,
-        &["h2d_pinned_ce", "d2h_pinned_ce"],
-    ),
-    ("spread p2p", Group::PeerLinks, &["d2d_write_ce"]),
-    ("concurrent", Group::Concurrent, &[]),
-    ("numa_penalty", Group::Numa, &[]),
-    ("allreduce", Group::Collectives, &[]),
-];
 
 impl Session<'_> {
     /// Measures open checks again until none is open, or the profile's most samples are taken, or no time is left.
@@ -68,18 +38,15 @@ impl Session<'_> {
     /// The step, at the size that was measured before.
     fn more(&self, name: String, again: &Again) -> Option<Step> {
         let mut step = self.bench.step(again.group, name, Some(again))?;
-        let is_of = |case: &str| again.cases.is_empty() || again.cases.contains(&case);
+        let own = format!("groups/{}-", again.group.word());
         let mut records = self.findings.links.iter();
-        let bytes = records.find_map(|found| match &found.it.payload {
-            Payload::Links(links) => {
-                let point = links.points.iter().find(|point| is_of(&point.case))?;
-                Some(point.bytes)
-            }
+        let record = records.find(|found| found.source.starts_with(&own));
+        let bytes = record.and_then(|found| match &found.it.payload {
+            Payload::Links(links) => Some(links.points.first()?.bytes),
             _ => None,
         });
-        let takes_sizes = step.command == "p2p";
         let has_sizes = step.arguments.iter().any(|word| word == "--sizes");
-        if let (Some(bytes), true) = (bytes, takes_sizes && !has_sizes) {
+        if let (Some(bytes), "p2p", false) = (bytes, step.command, has_sizes) {
             let words = ["--sizes".to_owned(), bytes.to_string()];
             step.arguments.extend(words);
         }
@@ -87,38 +54,51 @@ impl Session<'_> {
     }
 }
 
-/// What measures these checks again, a step a group; a check that is not here gets no other verdict by more samples.
+/// What measures these checks again, a step a group; a check of a group that is not here gets no other verdict by more samples.
 fn again(open: &[(String, Vec<String>)]) -> Vec<Again> {
-    let mut groups: BTreeMap<Group, (Again, bool)> = BTreeMap::new();
+    use Group::{Collectives, Concurrent, HostLinks, Numa, PeerLinks};
+    let mut groups: BTreeMap<Group, Again> = BTreeMap::new();
+    let mut of_all = Vec::new();
     for (kind, about) in open {
-        let is_of_pairs = kind == "spread" && about.iter().any(|about| about == "p2p");
-        let key = if is_of_pairs { "spread p2p" } else { kind };
-        let Some((_, group, cases)) = CASES.iter().find(|(known, ..)| *known == key) else {
-            continue;
+        let group = match checks::kind(kind).map(|kind| kind.group) {
+            Some(_) if kind == "spread" && about[0] != "p2p" => HostLinks,
+            Some(group @ (HostLinks | PeerLinks | Concurrent | Numa | Collectives)) => group,
+            _ => continue,
         };
-        let group_again = || Again {
-            group: *group,
+        // A class is compared with itself, and an all-reduce is of all devices.
+        if kind == "spread" || matches!(group, Concurrent | Collectives) {
+            of_all.push(group);
+        }
+        let ends = about.iter().flat_map(|about| about.split("->"));
+        let again = groups.entry(group).or_insert_with(|| Again {
+            group,
             cases: Vec::new(),
             devices: Vec::new(),
-        };
-        let (again, is_of_all) = groups
-            .entry(*group)
-            .or_insert_with(|| (group_again(), false));
-        again.cases.extend(*cases);
-        // A class is compared with itself, and an all-reduce is of all devices.
-        *is_of_all |= matches!(kind.as_str(), "spread" | "concurrent" | "allreduce");
-        let ends = about.iter().flat_map(|about| about.split("->"));
+        });
         again.devices.extend(ends.map(str::to_owned));
+        again.cases.extend(cases(kind, group));
     }
-    let step = |(mut again, is_of_all): (Again, bool)| {
+    for again in groups.values_mut() {
         again.cases.sort_unstable();
         again.cases.dedup();
-        if is_of_all {
+        if of_all.contains(&again.group) {
             again.devices.clear();
         }
-        again
-    };
-    groups.into_values().map(step).collect()
+    }
+    groups.into_values().collect()
+}
+
+/// The cases that a check rests on; none where it rests on all of its group.
+fn cases(kind: &str, group: Group) -> &'static [&'static str] {
+    match (kind, group) {
+        ("h2d_pageable", _) => &["h2d_pageable_ce"],
+        ("d2h_pageable", _) => &["d2h_pageable_ce"],
+        ("bidirectional", _) => &["h2d_pinned_ce", "d2h_pinned_ce", "host_bidir_pinned_ce"],
+        ("p2p_staged", _) => &["d2d_staged_ce", "d2d_driver_staged_ce"],
+        (_, Group::HostLinks) => &["h2d_pinned_ce", "d2h_pinned_ce"],
+        (_, Group::PeerLinks) => &["d2d_write_ce"],
+        _ => &[],
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +117,6 @@ mod tests {
         let open = open.map(|(kind, about)| (kind.to_owned(), vec![about.to_owned()]));
         let joined = again(&open);
         assert_eq!(joined.len(), 3);
-        assert_eq!(joined[0].cases, ["d2h_pinned_ce", "h2d_pinned_ce"]);
         assert_eq!(joined[0].devices, ["GPU1", "GPU0"]);
         assert_eq!(joined[1].devices, ["GPU2", "GPU0"]);
         assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! Which of them a run needs is in `steps`.
 
-use super::steps::{Bench, Named, POINT_S, SAMPLES_S};
+use super::steps::{Bench, Command, Named, POINT_S, SAMPLES_S};
 use crate::cli::Level;
 
 /// Bytes of a copy within host memory.
@@ -24,38 +24,26 @@ pub(super) const GRAPHS_FROM: Level = Level::Standard;
 /// Seconds of a serving benchmark.
 const SERVING_S: f64 = 60.0;
 
-/// Words of a command line.
-fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
-    words.map(str::to_owned).to_vec()
+/// Words of a command line, which hold no blank.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    line.split_whitespace().map(str::to_owned)
 }
 
 impl Bench<'_> {
-    /// Whose driver, which devices, how long without progress.
-    fn on(&self, devices: &[&Named]) -> Vec<String> {
+    /// Arguments on some devices: whose driver, which of them, how long without progress, the simulated machine, then others.
+    fn on(&self, devices: &[&Named], more: &str) -> Vec<String> {
         let numbers: Vec<&str> = devices.iter().map(|one| one.number.as_str()).collect();
-        let deadline = self.args.deadline.as_secs_f64().to_string();
-        let mut words = words([
-            "--backend",
-            self.backend,
-            "--gpus",
-            &numbers.join(","),
-            "--deadline",
-            &deadline,
-        ]);
-        words.extend(self.simulated());
-        words
-    }
-
-    /// The same with how many samples.
-    fn common(&self, devices: &[&Named]) -> Vec<String> {
-        let samples = self.samples().to_string();
-        [self.on(devices), words(["--samples", &samples])].concat()
+        let (backend, numbers) = (self.backend, numbers.join(","));
+        let deadline = self.args.deadline.as_secs_f64();
+        let first = format!("--backend {backend} --gpus {numbers} --deadline {deadline}");
+        let all = words(&first).chain(self.simulated());
+        all.chain(words(more)).collect()
     }
 
     /// The simulated machine, where one is played.
-    pub(crate) fn simulated(&self) -> Vec<String> {
-        let name = self.args.on.sim.as_deref();
-        name.map_or_else(Vec::new, |name| words(["--sim", name]))
+    pub(crate) fn simulated(&self) -> impl Iterator<Item = String> {
+        let name = self.args.on.sim.iter();
+        name.flat_map(|name| ["--sim".to_owned(), name.clone()])
     }
 
     pub(super) fn copies(
@@ -64,73 +52,66 @@ impl Bench<'_> {
         cases: &[&'static str],
         points_a_case: usize,
         has_probes: bool,
-    ) -> (&'static str, Vec<String>, f64) {
-        let points = (cases.len() * points_a_case).max(cases.len());
-        let pairs = devices.len() * devices.len().saturating_sub(1);
-        let probes = if has_probes && self.backend != "host" {
-            pairs
-        } else {
-            0
+    ) -> Command {
+        let points = (cases.len() * points_a_case).max(cases.len()) as f64;
+        let is_host = self.backend == "host";
+        let probes = match has_probes && !is_host {
+            true => devices.len() * devices.len().saturating_sub(1),
+            false => 0,
         };
-        let mut words = self.common(devices);
-        let budget = (points as f64 * SAMPLES_S).max(1.0);
-        words.extend(["--cases".to_owned(), cases.join(",")]);
         // Host memory in place of devices tries the programs out: it need not outgrow every cache, which takes minutes.
-        if self.backend == "host" {
-            words.extend(["--sizes".to_owned(), HOST_BYTES.to_string()]);
-        }
-        words.extend(["--budget".to_owned(), budget.to_string()]);
-        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
-        ("p2p", words, seconds)
+        let sizes = match is_host {
+            true => format!("--sizes {HOST_BYTES}"),
+            false => String::new(),
+        };
+        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
+        let cases = cases.join(",");
+        let more = format!("--samples {samples} --cases {cases} --budget {budget} {sizes}");
+        let seconds = AROUND_S + points * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
+        ("p2p", self.on(devices, &more), seconds)
     }
 
-    pub(super) fn numa(&self, devices: &[&Named]) -> (&'static str, Vec<String>, f64) {
+    pub(super) fn numa(&self, devices: &[&Named]) -> Command {
         // Memory and thread each on any node, both directions.
         let nodes = self.nodes.unwrap_or(2);
-        let points = devices.len() * nodes * nodes * 2;
-        let budget = (points as f64 * SAMPLES_S).max(1.0);
-        let mut words = self.common(devices);
-        words.extend(["--kinds", "pinned", "--budget"].map(str::to_owned));
-        words.push(budget.to_string());
-        let seconds = AROUND_S + points as f64 * (SAMPLES_S + POINT_S);
-        ("numa", words, seconds)
+        let points = (devices.len() * nodes * nodes * 2) as f64;
+        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
+        let more = format!("--samples {samples} --kinds pinned --budget {budget}");
+        let seconds = AROUND_S + points * (SAMPLES_S + POINT_S);
+        ("numa", self.on(devices, &more), seconds)
     }
 
-    pub(super) fn collectives(
-        &self,
-        devices: &[&Named],
-        sizes: &[u64],
-    ) -> (&'static str, Vec<String>, f64) {
-        let mut words = self.common(devices);
+    pub(super) fn collectives(&self, devices: &[&Named], sizes: &[u64]) -> Command {
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
         // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
-        let mut modes = match self.args.on.sim {
-            Some(_) => "back-to-back".to_owned(),
-            None => "host-synced,back-to-back".to_owned(),
+        let synced = match self.args.on.sim {
+            Some(_) => "",
+            None => "host-synced,",
         };
-        let mut size_s = SIZE_S;
-        if self.args.level >= GRAPHS_FROM {
-            modes.push_str(",graph");
-            size_s += GRAPH_S;
-        }
+        let (graph, size_s) = match self.args.level >= GRAPHS_FROM {
+            true => (",graph", SIZE_S + GRAPH_S),
+            false => ("", SIZE_S),
+        };
         let budget = sizes.len() as f64 * size_s;
-        words.extend(["--ops", "all_reduce", "--modes", &modes, "--sizes"].map(str::to_owned));
-        words.extend([listed.join(","), "--budget".to_owned(), budget.to_string()]);
+        let (samples, sizes) = (self.samples(), listed.join(","));
+        let more = format!(
+            "--samples {samples} --ops all_reduce --modes {synced}back-to-back{graph} --sizes {sizes} --budget {budget}"
+        );
         let seconds = 2.0 * AROUND_S + budget * 2.0;
-        ("allreduce", words, seconds)
+        ("allreduce", self.on(devices, &more), seconds)
     }
 
     /// Memory and arithmetic of all devices, for so long at most.
-    pub(super) fn loading(&self, seconds: f64) -> (&'static str, Vec<String>) {
+    pub(super) fn loading(&self, seconds: f64) -> Vec<String> {
         let devices: Vec<&Named> = self.devices.iter().collect();
-        let lasts = words(["--duration", &seconds.to_string()]);
-        ("p2p load", [self.on(&devices), lasts].concat())
+        self.on(&devices, &format!("--duration {seconds}"))
     }
 
-    pub(super) fn serving(&self) -> (&'static str, Vec<String>, f64) {
-        let url = self.args.serve_url.clone().unwrap_or_default();
-        let mut all = words(["--base-url", &url, "--requests", "32", "--concurrency", "4"]);
-        all.extend(words(["--input-tokens", "128", "--output-tokens", "64"]));
-        ("serve run", all, SERVING_S)
+    pub(super) fn serving(&self) -> Command {
+        let url = self.args.serve_url.as_deref().unwrap_or_default();
+        let all = format!(
+            "--base-url {url} --requests 32 --concurrency 4 --input-tokens 128 --output-tokens 64"
+        );
+        ("serve run", words(&all).collect(), SERVING_S)
     }
 }

@@ -1,5 +1,7 @@
 //! The course of a run: counters before, a monitor beside, the steps, counters behind, the report.
 
+use std::ffi::OsString;
+
 use program::kernel_log::KernelLog;
 use program::{Stop, provenance, say, signal_name};
 use record::exit;
@@ -28,7 +30,11 @@ impl Run<'_> {
         let mut report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
         report.program_sha256 = program;
         report.devices = machine::devices(&scene.links.devices);
-        report.notes = notes(scene.is_simulated());
+        if !scene.is_simulated() {
+            let utf8 = |text: OsString| text.to_string_lossy().into_owned();
+            let set = std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value)));
+            report.notes.extend(environment::note(set));
+        }
         let (mut journal, entries) = Journal::open(folder.path())?;
         let mut entries = entries.into_iter();
         let before = match entries.next() {
@@ -70,7 +76,7 @@ impl Run<'_> {
         }
         let left_out = scene.left_out(&self.args.on, self.matches.count);
         if left_out > 0 {
-            say!("{}", self.stays_open(left_out));
+            self.say_open(left_out);
         }
         let with_memory = |node: &&topology::NumaNode| node.memory_bytes != Some(0);
         let mut session = Session {
@@ -109,8 +115,8 @@ impl Run<'_> {
         self.end(session, status)
     }
 
-    /// What a run of some devices cannot decide by a profile of all of them.
-    fn stays_open(&self, left_out: usize) -> String {
+    /// Says what a run of some devices cannot decide by a profile of all of them.
+    fn say_open(&self, left_out: usize) {
         let required = self.loaded.profile.required.at(self.args.level);
         let is_open = |kind: &&String| {
             let numa = self.loaded.profile.numa.is_some();
@@ -118,12 +124,12 @@ impl Run<'_> {
         };
         let open = required.iter().filter(is_open);
         let open: Vec<&str> = open.map(|kind| checks::title(kind)).collect();
-        format!(
+        say!(
             "--gpus leaves {left_out} of {} out, so that {} cannot be decided and the machine is not accepted; \
              `tplens accept profile draft` with the same --gpus writes a profile of these",
             plural(self.matches.count, "device"),
             open.join(" and "),
-        )
+        );
     }
 
     fn measured(
@@ -210,13 +216,4 @@ impl Run<'_> {
         }
         Ok(exit::fold([report.exit_code, written]))
     }
-}
-
-fn notes(is_simulated: bool) -> Vec<String> {
-    if is_simulated {
-        return Vec::new();
-    }
-    let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let variables = std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value)));
-    environment::notes(variables)
 }

@@ -17,16 +17,10 @@ pub(crate) fn added(is_set: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> 
 }
 
 /// What the environment does to the figures: the names of the variables that change what is measured. Values may hold paths.
-pub(crate) fn notes(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    let set = record::allowed_environment(variables);
-    if set.is_empty() {
-        return Vec::new();
-    }
-    let set: Vec<String> = set.into_keys().collect();
-    vec![format!(
-        "these variables of the environment are set: {}",
-        set.join(", ")
-    )]
+pub(crate) fn note(variables: impl IntoIterator<Item = (String, String)>) -> Option<String> {
+    let set: Vec<String> = record::allowed_environment(variables).into_keys().collect();
+    let set = (!set.is_empty()).then(|| set.join(", "))?;
+    Some(format!("these variables of the environment are set: {set}"))
 }
 
 #[cfg(test)]
@@ -53,10 +47,10 @@ mod tests {
             ("NCCL_P2P_DISABLE", "1"),
             ("NCCL_API_KEY", "canary"),
         ];
-        let told = notes(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let told = note(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(
-            told,
-            ["these variables of the environment are set: NCCL_P2P_DISABLE"]
+            told.as_deref(),
+            Some("these variables of the environment are set: NCCL_P2P_DISABLE")
         );
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::Reading;
 use crate::checks::Group;
-use crate::findings::Missing;
+use crate::report::Came;
 
 /// Its name in the result folder.
 pub(crate) const FILE: &str = "journal.jsonl";
@@ -79,7 +79,7 @@ pub(crate) struct Done {
     pub(crate) folder: String,
     pub(crate) took_s: f64,
     /// What it lacks.
-    pub(crate) missing: Option<Missing>,
+    pub(crate) missing: Option<Came>,
     /// Whether the monitor saw it to its end.
     pub(crate) is_watched: bool,
 }

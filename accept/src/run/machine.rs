@@ -43,7 +43,7 @@ fn fingerprint(listing: &Record, links: &Links, sysfs: &Sysfs) -> Fingerprint {
         collectives: None,
         kernel: listing.header.provenance.kernel.clone(),
         cpu: machine.and_then(|machine| machine.cpus.model.clone()),
-        topology: machine.map(|machine| topology(machine, links, sysfs)),
+        topology: machine.map(|machine| hex(&topology(machine, links, sysfs).finalize())),
         max_payload_bytes,
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn library(collectives: &Collectives) -> Option<String> {
 }
 
 /// A hash over what is where, without addresses: of each device its node and the best that its link could be, of each pair its path.
-fn topology(machine: &Machine, links: &Links, sysfs: &Sysfs) -> String {
+fn topology(machine: &Machine, links: &Links, sysfs: &Sysfs) -> Sha256 {
     let tree = PciTree::read(sysfs, machine.hypervisor == Some(true));
     let mut hash = Sha256::new();
     for device in &links.devices {
@@ -74,7 +74,7 @@ fn topology(machine: &Machine, links: &Links, sysfs: &Sysfs) -> String {
     for pair in &links.paths {
         hash.update(format!("{} {} {}\n", pair.a, pair.b, pair.path));
     }
-    hex(&hash.finalize())
+    hash
 }
 
 /// Devices as a report has them.

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use program::Stop;
-use record::{LinkDevice, Links};
+use record::Links;
 
-use crate::judge::matches_name;
+use crate::judge::is_named;
 use crate::profile::Match;
 
 /// Refuses a profile that is for another machine.
@@ -18,13 +18,8 @@ use crate::profile::Match;
 pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(), Stop> {
     let backend = links.backend.as_ref();
     let backend = backend.map_or("none", |backend| &*backend.name);
-    let is_named = |device: &&LinkDevice| {
-        matches
-            .names
-            .iter()
-            .any(|name| matches_name(&device.name, name))
-    };
-    let fitting = links.devices.iter().filter(is_named).count();
+    let devices = links.devices.iter();
+    let fitting = devices.filter(|one| is_named(one, matches)).count();
     let takes_more = matches.more == Some(true);
     let is_more = links.devices.len() > matches.count && fitting >= matches.count && !takes_more;
     let is_mig = links.devices.iter().any(|device| device.mig.is_some());
@@ -64,6 +59,8 @@ pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(),
 #[cfg(test)]
 mod tests {
     use record::BackendFacts;
+
+    use record::LinkDevice;
 
     use super::*;
 

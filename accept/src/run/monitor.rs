@@ -158,11 +158,6 @@ impl Lines {
     }
 }
 
-/// The name of the file of this number, from 1 on; each process of a run has one.
-pub(crate) fn monitor_file(number: usize) -> String {
-    format!("monitor-{number}.jsonl")
-}
-
 /// The lines that an earlier process of the run left in a file; torn ones are passed over.
 pub(super) fn read(file: &Path) -> Vec<MonitorLine> {
     let bytes = bounded::head(file, bounded::RECORD).unwrap_or_default();

@@ -7,16 +7,13 @@ use runner::child::Ended;
 
 use super::steps::Step;
 use crate::checks::Group;
-use crate::findings::Missing;
-use crate::judge::{has_fault, of_kind};
-use crate::report::{ReasonCode, Verdict};
+use crate::judge::{failed, has_fault};
+use crate::report::{Came, ReasonCode};
 
 /// Whether a record holds anything that was measured or tried.
 pub(super) fn has_evidence(record: &Record) -> bool {
     match &record.payload {
-        Payload::Links(links) => {
-            !links.points.is_empty() || !links.probes.is_empty() || !links.pending.is_empty()
-        }
+        Payload::Links(links) => !links.points.is_empty() || !links.probes.is_empty(),
         Payload::Numa(numa) => !numa.points.is_empty(),
         Payload::Collectives(collectives) => !collectives.points.is_empty(),
         Payload::Serve(serve) => serve.summary.is_some(),
@@ -45,7 +42,7 @@ pub(super) fn lost(record: &Record) -> Vec<(String, String)> {
     links.points.iter().filter_map(of_point).collect()
 }
 
-/// What the end of a step leaves open; `None` where its record tells all.
+/// What the end of a step leaves open, and whether `--resume` does it again; `None` where its record tells all.
 ///
 /// What a program measured, or refused by itself, stands; what died, was ended from outside, starved or had no time is done again, unless a
 /// fault was met before.
@@ -53,32 +50,27 @@ pub(super) fn missing(
     step: &Step,
     ended: Option<&Ended>,
     record: Option<&Record>,
-) -> Option<Missing> {
-    use ReasonCode::{Noisy, NotMeasured};
+) -> Option<(Came, bool)> {
     let status = record.map(|record| (&record.status, has_evidence(record)));
-    let inconclusive = |code| (Verdict::Inconclusive, code);
-    let ((verdict, code), text, is_broken) = match (ended, status) {
+    let not_measured = || Came::open(ReasonCode::NotMeasured);
+    let (came, text, is_broken) = match (ended, status) {
         // One that had not begun yet leaves no evidence; the checks that want some say so.
         (None, _) if step.is_beside() => return None,
         (Some(Ended::Exit { .. }), Some((Status::Complete, true)))
         | (Some(Ended::Interrupted(_)), _) => return None,
         (Some(Ended::Stalled(silence)), _) => {
-            let code = if silence.is_starved {
-                Noisy
-            } else {
-                NotMeasured
+            let came = match silence.is_starved {
+                true => Came::open(ReasonCode::Noisy),
+                false => not_measured(),
             };
-            (inconclusive(code), silence.to_string(), true)
+            (came, silence.to_string(), true)
         }
-        (None, _) => {
-            let text = "its time was over".to_owned();
-            (inconclusive(NotMeasured), text, true)
-        }
+        (None, _) => (not_measured(), "its time was over".to_owned(), true),
         (Some(Ended::Exit { .. }), Some((Status::Refused { reason }, _))) => {
             // A server that does not answer before the first request is mostly one that was not started.
             let came = match step.group {
-                Group::Serving => inconclusive(NotMeasured),
-                _ => of_kind(reason.kind),
+                Group::Serving => not_measured(),
+                _ => failed(reason),
             };
             let is_broken = matches!(reason.kind, FailureKind::HostBusy | FailureKind::Stopped);
             (came, reason.to_string(), is_broken)
@@ -86,17 +78,14 @@ pub(super) fn missing(
         (Some(Ended::Exit { code, last }), status) => {
             let is_complete = matches!(status, Some((Status::Complete, _)));
             let text = format!("exit code {code}: {last}");
-            (inconclusive(NotMeasured), text, !is_complete)
+            (not_measured(), text, !is_complete)
         }
     };
-    let is_fault = code.is_fault() || record.is_some_and(has_fault);
-    Some(Missing {
-        verdict,
-        code,
-        text: format!("tplens {}: {text}", step.command),
-        // What loads memory beside another step belongs to that one, and is not done by itself.
-        is_open: is_broken && !is_fault && !step.is_beside(),
-    })
+    let is_fault = came.is_fault() || record.is_some_and(has_fault);
+    // What loads memory beside another step belongs to that one, and is not done by itself.
+    let is_open = is_broken && !is_fault && !step.is_beside();
+    let came = came.saying(format!("tplens {}: {text}", step.command));
+    Some((came, is_open))
 }
 
 #[cfg(test)]
@@ -104,7 +93,7 @@ mod tests {
     use super::*;
     use crate::judge::tests::{Plant, Played};
 
-    fn of(ended: Option<&Ended>, record: &Record) -> Missing {
+    fn of(ended: Option<&Ended>, record: &Record) -> (Came, bool) {
         let step = Step {
             name: "peer-links".to_owned(),
             group: Group::PeerLinks,
@@ -124,7 +113,7 @@ mod tests {
         ] {
             let mut found = Played::new("l40x4", 1, &plants).findings(6);
             let missing = of(None, &found.links.remove(0).it);
-            assert_eq!(missing.is_open, is_open, "{plants:?}");
+            assert_eq!(missing.1, is_open, "{plants:?}");
         }
     }
 
@@ -141,8 +130,8 @@ mod tests {
                 reason: kind.of("x"),
             };
             let last = String::new();
-            let missing = of(Some(&Ended::Exit { code: 3, last }), &record);
-            assert_eq!((missing.code, missing.is_open), (code, is_open), "{kind:?}");
+            let (came, is_redone) = of(Some(&Ended::Exit { code: 3, last }), &record);
+            assert_eq!((came.code, is_redone), (code, is_open), "{kind:?}");
         }
     }
 }

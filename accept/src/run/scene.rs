@@ -49,17 +49,27 @@ pub(crate) fn look(
     let place = folder.free(|number| format!("groups/inventory-{number}"));
     folder.make(&place)?;
     let source = format!("{place}/record.json");
-    let mut words = vec!["--list".to_owned(), "--json".to_owned()];
-    words.push(folder.join(&source).display().to_string());
-    words.extend(chosen(on, backend));
+    let file = folder.join(&source);
+    let shown = file.display().to_string();
+    // Of host memory `all` would be every processor; two are what is measured where none is named.
+    let is_all_of_host = backend == Some("host") && on.gpus == "all";
+    let words = [
+        ("--json", Some(&*shown)),
+        ("--backend", backend),
+        ("--gpus", Some(&*on.gpus).filter(|_| !is_all_of_host)),
+        ("--sim", on.sim.as_deref()),
+    ];
+    let words = words.into_iter();
+    let words = words.filter_map(|(flag, value)| Some([flag.to_owned(), value?.to_owned()]));
+    let words = std::iter::once("--list".to_owned()).chain(words.flatten());
     list(
         &folder.join(&place),
-        &folder.join(&source),
-        &words,
+        &file,
+        &words.collect::<Vec<_>>(),
         limit,
         interrupt,
     )?;
-    let record = load(&folder.join(&source)).context("reading what tplens p2p listed")?;
+    let record = load(&file).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
     };
@@ -80,23 +90,6 @@ pub(crate) fn look(
         machine,
         soft,
     })
-}
-
-/// Whose driver and which devices, in the words of every program that looks at devices.
-fn chosen(on: &On, backend: Option<&str>) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), value.to_owned()]);
-    if let Some(backend) = backend {
-        add("--backend", backend);
-    }
-    // Of host memory `all` would be every processor; two are what is measured where none is named.
-    if backend != Some("host") || on.gpus != "all" {
-        add("--gpus", &on.gpus);
-    }
-    if let Some(name) = &on.sim {
-        add("--sim", name);
-    }
-    words
 }
 
 /// The tree of a simulated machine, with counters of errors, below the result folder.

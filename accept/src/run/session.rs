@@ -20,9 +20,9 @@ use super::outcome::{has_evidence, lost, missing};
 use super::steps::{self, Bench, Step, more_of};
 use super::{environment, machine, write};
 use crate::checks::{Group, KINDS};
-use crate::findings::{Findings, Found, Missing};
+use crate::findings::{Findings, Found};
 use crate::judge;
-use crate::report::{BoxVerdict, ReasonCode, Report, Verdict};
+use crate::report::{BoxVerdict, Came, ReasonCode, Report, Verdict};
 
 /// A program that says nothing and whose journal does not grow is hung after so many of its own deadlines, and a little: it has
 /// deadlines for whatever can hang, and ends what hangs itself.
@@ -59,7 +59,7 @@ impl Session<'_> {
         let groups = KINDS.iter().map(|kind| kind.group);
         for group in groups.filter(|group| *group != Group::Inventory) {
             let code = steps::left_out(&self.bench, group).unwrap_or(ReasonCode::NotMeasured);
-            self.findings.missing.insert(group, Missing::of(code, ""));
+            self.findings.missing.insert(group, Came::without(code));
         }
     }
 
@@ -86,17 +86,11 @@ impl Session<'_> {
         self.judge()?;
         for planned in steps::steps(&self.bench) {
             // Made anew: a device may have been lost since the plan.
-            match steps::left_out(&self.bench, planned.group) {
-                Some(code) => drop(
-                    self.findings
-                        .missing
-                        .insert(planned.group, Missing::of(code, "")),
-                ),
-                None => {
-                    if let Some(step) = self.bench.step(planned.group, planned.name, None) {
-                        self.step(&step, None)?;
-                    }
-                }
+            let group = planned.group;
+            if let Some(code) = steps::left_out(&self.bench, group) {
+                self.findings.missing.insert(group, Came::without(code));
+            } else if let Some(step) = self.bench.step(group, planned.name, None) {
+                self.step(&step, None)?;
             }
         }
         self.again()
@@ -127,7 +121,7 @@ impl Session<'_> {
                 step.seconds,
                 left.as_secs_f64()
             );
-            let missing = Missing::of(ReasonCode::NotMeasured, text);
+            let missing = Came::open(ReasonCode::NotMeasured).saying(text);
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);
         }
@@ -179,16 +173,18 @@ impl Session<'_> {
             }
             return Err(Stop::Interrupted(signal));
         }
+        let lacks = missing(step, ended.as_ref(), record.as_ref());
+        let is_open = lacks.as_ref().is_some_and(|(_, is_open)| *is_open);
         let done = Done {
             group: step.group,
             name: step.name.clone(),
             folder: place.to_owned(),
             took_s,
-            missing: missing(step, ended.as_ref(), record.as_ref()),
+            missing: lacks.map(|(came, _)| came),
             is_watched: self.is_watched(),
         };
         let missing = done.missing.clone();
-        if !missing.as_ref().is_some_and(|missing| missing.is_open) {
+        if !is_open {
             self.journal.add(&Entry::Step(done.clone()))?;
         }
         self.done.push(done);
@@ -196,7 +192,7 @@ impl Session<'_> {
             self.add(step.group, record, place);
         }
         if let Some(missing) = missing {
-            tell!("{}: {}", step.name, missing.text);
+            tell!("{}: {}", step.name, missing.detail);
             self.step_lacks(step.group, &step.name, missing);
         }
         Ok(())
@@ -232,7 +228,7 @@ impl Session<'_> {
 
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
     /// it met is one; where there was no time for it, that is a caveat.
-    fn step_lacks(&mut self, group: Group, name: &str, missing: Missing) {
+    fn step_lacks(&mut self, group: Group, name: &str, missing: Came) {
         let is_more = name.starts_with(&more_of(group));
         if is_more {
             let note = format!("{name}: {}", missing.code.code());

@@ -15,13 +15,13 @@ use super::folder::Folder;
 use super::{journal, matching, scene, write};
 use crate::baseline::Baseline;
 use crate::checks::KINDS;
-use crate::cli::{Level, RunArgs};
+use crate::cli::RunArgs;
 use crate::documents;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::judge;
 use crate::profile::{Loaded, Match};
 use crate::report::{
-    BoxVerdict, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
+    BoxVerdict, Came, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
 };
 
 /// What listing the devices may take beyond the budget.
@@ -40,15 +40,11 @@ const NO_GRAPHS: &str = "collectives inside captured graphs: --level standard";
 /// What a resumed run is asked for must be what it was begun with.
 #[derive(Debug, Serialize)]
 struct Settings<'a> {
+    /// sha256 of the profile's files.
     profile: &'a str,
-    level: Level,
-    duration: Option<f64>,
-    gpus: &'a str,
-    backend: Option<&'a str>,
-    sim: Option<&'a str>,
-    exclude: &'a [String],
+    /// sha256 of the baseline's report.
     baseline: Option<&'a str>,
-    serve_url: Option<&'a str>,
+    asked: &'a RunArgs,
 }
 
 /// `tplens accept run`.
@@ -66,14 +62,8 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     documents::check(&args.forms, args.resume.as_deref()).map_err(Stop::Usage)?;
     let settings = Settings {
         profile: &loaded.sha256,
-        level: args.level,
-        duration: args.duration.map(|time| time.as_secs_f64()),
-        gpus: &args.on.gpus,
-        backend: args.on.backend.as_deref(),
-        sim: args.on.sim.as_deref(),
-        exclude: &args.exclude,
         baseline: baseline.as_ref().map(|baseline| &*baseline.sha256),
-        serve_url: args.serve_url.as_deref(),
+        asked: args,
     };
     let path = match &args.resume {
         Some(path) => path.clone(),
@@ -174,7 +164,7 @@ impl Run<'_> {
             RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
             _ => ReasonCode::Unreadable,
         };
-        let missing = || Missing::of(code, "no device was looked at");
+        let missing = || Came::open(code).saying("no device was looked at");
         let groups = KINDS.iter().map(|kind| (kind.group, missing()));
         let findings = Findings {
             missing: groups.collect(),

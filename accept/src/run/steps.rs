@@ -26,6 +26,9 @@ pub(crate) struct Again {
     pub(crate) devices: Vec<String>,
 }
 
+/// A command, its arguments, and about how many seconds it takes.
+pub(super) type Command = (&'static str, Vec<String>, f64);
+
 /// One process of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Step {
@@ -42,6 +45,17 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    fn of(name: String, group: Group, command: Command) -> Self {
+        let (command, arguments, seconds) = command;
+        Self {
+            name,
+            group,
+            command,
+            arguments,
+            seconds,
+        }
+    }
+
     /// Whether it is a load beside another step, which goes on until that has ended.
     pub(crate) fn is_beside(&self) -> bool {
         self.name.starts_with(LOAD)
@@ -193,19 +207,15 @@ impl Bench<'_> {
         if devices.is_empty() {
             devices = self.devices.iter().collect();
         }
-        let cases = |all: &[&'static str]| -> Vec<&'static str> {
-            match only {
-                Some(only) if !only.cases.is_empty() => only.cases.clone(),
-                _ => all.to_vec(),
-            }
-        };
+        let own = only.map(|only| &*only.cases).filter(|own| !own.is_empty());
+        let cases = |all| own.unwrap_or(all);
         let n = devices.len();
-        let (command, arguments, seconds) = match group {
-            Group::HostLinks => self.copies(&devices, &cases(HOST_CASES), n, false),
+        let command = match group {
+            Group::HostLinks => self.copies(&devices, cases(HOST_CASES), n, false),
             Group::PeerLinks => {
-                self.copies(&devices, &cases(PEER_CASES), n * n.saturating_sub(1), true)
+                self.copies(&devices, cases(PEER_CASES), n * n.saturating_sub(1), true)
             }
-            Group::Concurrent => self.copies(&devices, &cases(GROUP_CASES), 1, true),
+            Group::Concurrent => self.copies(&devices, cases(GROUP_CASES), 1, true),
             Group::Numa => self.numa(&devices),
             Group::Collectives => {
                 let sizes = &self.profile.allreduce;
@@ -214,26 +224,14 @@ impl Bench<'_> {
             Group::Serving => self.serving(),
             Group::Inventory | Group::Soak | Group::Counters | Group::Watch => return None,
         };
-        Some(Step {
-            name,
-            group,
-            command,
-            arguments,
-            seconds,
-        })
+        Some(Step::of(name, group, command))
     }
 
     /// What runs beside the first step of a soak's round. It is told to end when that has; left alone, it ends after three times the
     /// time that that takes.
     pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
-        let (command, arguments) = self.loading(3.0 * seconds);
-        Step {
-            name: format!("{LOAD}{number}"),
-            group: Group::Soak,
-            command,
-            arguments,
-            seconds: 0.0,
-        }
+        let command = ("p2p load", self.loading(3.0 * seconds), 0.0);
+        Step::of(format!("{LOAD}{number}"), Group::Soak, command)
     }
 
     /// The two steps of a soak's round.
@@ -250,24 +248,14 @@ impl Bench<'_> {
             // Two host cases a device, an ordered pair each, three groups.
             n => 2 * n + n * (n - 1) + 3,
         };
-        let (command, arguments, seconds) = self.copies(&devices, &cases, 0, n > 1);
-        let mut steps = vec![Step {
-            name: format!("soak-links-{number}"),
-            group: Group::Soak,
-            command,
-            arguments,
-            seconds: seconds + points as f64 * (SAMPLES_S + POINT_S),
-        }];
+        let mut links = self.copies(&devices, &cases, 0, n > 1);
+        links.2 += points as f64 * (SAMPLES_S + POINT_S);
+        let name = format!("soak-links-{number}");
+        let mut steps = vec![Step::of(name, Group::Soak, links)];
         if n > 1 {
-            let (command, arguments, seconds) =
-                self.collectives(&devices, &[self.profile.allreduce.large_bytes]);
-            steps.push(Step {
-                name: format!("soak-collectives-{number}"),
-                group: Group::Soak,
-                command,
-                arguments,
-                seconds,
-            });
+            let large = self.collectives(&devices, &[self.profile.allreduce.large_bytes]);
+            let name = format!("soak-collectives-{number}");
+            steps.push(Step::of(name, Group::Soak, large));
         }
         steps
     }

@@ -4,17 +4,17 @@
 
 use program::say;
 
-use super::monitor::{Monitor, monitor_file, read};
+use super::monitor::{Monitor, read};
 use super::session::Session;
 use crate::checks::Group;
-use crate::findings::Missing;
-use crate::report::ReasonCode;
+use crate::report::{Came, ReasonCode};
 
 impl Session<'_> {
     /// Takes up what the monitors of earlier processes of this run saw, and starts one.
     pub(super) fn watch(&mut self) {
-        let names = (1..).map(monitor_file).map(|name| self.folder.join(&name));
-        let earlier: Vec<_> = names.take_while(|file| file.exists()).collect();
+        // Each process of a run has a file of its own, numbered from 1.
+        let file = |number: usize| self.folder.join(&format!("monitor-{number}.jsonl"));
+        let earlier: Vec<_> = (1..).map(file).take_while(|file| file.exists()).collect();
         let lines = earlier.iter().flat_map(|file| read(file));
         self.findings.monitor = lines.collect();
         let devices = self.bench.devices.iter().map(|one| one.number.as_str());
@@ -27,7 +27,7 @@ impl Session<'_> {
         ];
         let mut words = words.map(str::to_owned).to_vec();
         words.extend(self.bench.simulated());
-        let file = self.folder.join(&monitor_file(earlier.len() + 1));
+        let file = file(earlier.len() + 1);
         let started = Monitor::start(&words, &file, self.interrupt);
         self.monitor = Some(started.map_err(|error| format!("{error:#}")));
     }
@@ -59,7 +59,7 @@ impl Session<'_> {
             None => drop(self.findings.missing.remove(&Group::Watch)),
             Some(why) => {
                 say!("the monitor was lost: {why}");
-                let missing = Missing::of(ReasonCode::Unreadable, why);
+                let missing = Came::open(ReasonCode::Unreadable).saying(why);
                 self.findings.missing.insert(Group::Watch, missing);
             }
         }

@@ -3,8 +3,8 @@
 use record::Simulated;
 
 use crate::report::{
-    BoxVerdict, Check, Evidence, Fingerprint, Limit, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode,
-    Report, ReportDevice, RunStatus, Seen, Side, Subject, Verdict,
+    BoxVerdict, Came, Check, Evidence, Fingerprint, Limit, Node, ProfileUsed, REPORT_SCHEMA,
+    ReasonCode, Report, ReportDevice, RunStatus, Side, Verdict,
 };
 
 /// Fifteen samples around a median: -0.7% to 0.7% of it in steps of 0.1%.
@@ -56,14 +56,9 @@ pub(crate) fn measured(
         samples,
         source: "links/record.json".to_owned(),
     };
-    let subject = Subject::new(kind, [about.to_owned()], true);
-    subject.judged(
-        verdict,
-        code,
-        "as it was measured".to_owned(),
-        Some(limit),
-        Seen::new(evidence, []),
-    )
+    let came = Came::new(verdict, code).by(Some(limit)).with([evidence]);
+    came.saying("as it was measured")
+        .check(kind, &[about], true)
 }
 
 /// The report of a box with two devices, and the verdict that these checks come to.

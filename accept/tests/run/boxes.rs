@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use boxfile::{BoxFile, Fault, WrongOp};
+use boxfile::{Fault, WrongOp};
 
 use crate::run::common::{Scratch, TWO, can_run, can_run_in_full, checks};
 
@@ -62,29 +62,6 @@ fn a_good_box_is_accepted_and_all_forms_say_that_it_is_simulated() {
     assert!(folder.join("report.html").is_file() && scratch.join("ocp.jsonl").is_file());
     let again = scratch.run(&["report", "out"]);
     again.expect(0);
-}
-
-#[test]
-fn a_device_that_is_not_there_rejects_and_the_one_that_is_there_is_measured() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    scratch.two(vec![]);
-    // The second of the two is gone.
-    let mut described = BoxFile::resolve(scratch.join(TWO.1).to_str().unwrap()).unwrap();
-    described.device.truncate(1);
-    described.peer.clear();
-    described.collective.clear();
-    scratch.describe(&described, TWO.1);
-    scratch.on(TWO, "one", &[]).expect(1);
-    let found = checks(&scratch.json("one/report.json"));
-    assert_eq!(
-        found["inventory devices"],
-        came("fail", "config-mismatch"),
-        "{found:?}"
-    );
-    assert_eq!(found["d2h_pinned GPU0"].0, "pass");
 }
 
 #[test]
@@ -198,27 +175,6 @@ fn a_soak_rejects_memory_that_loses_a_bit_and_sums_that_are_wrong() {
     // Copies were right; what the loads found is of the devices by themselves.
     assert_eq!(found["data GPU0->GPU0"], came("fail", "wrong-data"));
     assert!(!found.contains_key("data GPU0->GPU1"));
-}
-
-#[test]
-fn memory_errors_that_were_not_mended_reject_and_mended_ones_warn() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let errors = |device, corrected, uncorrected| Fault::MemoryErrors {
-        device,
-        corrected,
-        uncorrected,
-        after_readings: 3,
-    };
-    scratch.two(vec![errors(0, 3, 0), errors(1, 0, 1)]);
-    let ran = scratch.on(TWO, "out", &["--exclude", "allreduce"]);
-    ran.expect(1);
-    let report = scratch.json("out/report.json");
-    let found = checks(&report);
-    assert_eq!(found["counters GPU0"], came("warn", "errors-counted"));
-    assert_eq!(found["counters GPU1"], came("fail", "errors-counted"));
 }
 
 #[test]

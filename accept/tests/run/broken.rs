@@ -171,7 +171,7 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
         .collect();
     assert_eq!((whole[0].0, whole[1].0), (0, 1), "{whole:?}");
     let steps = [steps(&scratch, "whole-0"), steps(&scratch, "whole-1")];
-    let mut dice = Dice(1 + u64::from(kills));
+    let mut dice = Dice::new(1 + u64::from(kills));
     let mut wrong = Vec::new();
     for number in 0..kills {
         let of = number as usize % 2;

@@ -3,11 +3,12 @@
 //! What a run should say of them is in the tests.
 
 use boxfile::{BoxFile, Device, Fault, Figure, HangOp, Link, Peer};
+use stats::SplitMix;
 
 /// A shipped box as one of its kind: nobody else on it, noise of its own, devices that differ by 0.3%.
 pub(crate) fn seeded(name: &str, seed: u64) -> BoxFile {
     let mut described = BoxFile::builtin(name).unwrap();
-    let mut dice = Dice(seed);
+    let mut dice = Dice::new(seed);
     for device in &mut described.device {
         device.busy = None;
         let factor = 1.0 + 0.003 * dice.normal();
@@ -182,28 +183,21 @@ fn host_rates(device: &mut Device) -> Vec<&mut Figure> {
 }
 
 /// Seeded numbers.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Dice(pub(crate) SplitMix);
 
 impl Dice {
-    /// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix::new(seed))
     }
 
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
+        self.0.below(end)
     }
 
     /// Nearly normal: twelve uniform numbers have a variance of 1 and a mean of 6.
-    pub(crate) fn normal(&mut self) -> f64 {
-        let sum: f64 = (0..12)
-            .map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64)
-            .sum();
-        sum - 6.0
+    fn normal(&mut self) -> f64 {
+        let mut uniform = || (self.0.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
     }
 }

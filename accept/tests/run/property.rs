@@ -143,7 +143,7 @@ fn any_faults_end_in_time_in_a_valid_report_and_never_in_accepted() {
     let mut wrong = Vec::new();
     let cases = if full() { CASES } else { 2 };
     for case in 0..cases {
-        let mut dice = Dice(9000 + case);
+        let mut dice = Dice::new(9000 + case);
         let mut described = seeded("l40x4", case);
         planted::two(&mut described);
         let names: Vec<String> = (0..=dice.below(3))

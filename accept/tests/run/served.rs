@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use crate::run::common::{Ran, Scratch, TWO, can_run, checks};
 
 /// Everything but one copy and the server.
-const OTHERS: &str = "d2h_pinned,h2d_pageable,d2h_pageable,bidirectional,allreduce,p2p_staged,p2p,concurrent,symmetry,spread,peer_access,p2p_latency,numa_penalty";
+const OTHERS: &str = "d2h_pinned,h2d_pageable,d2h_pageable,bidirectional,allreduce,p2p_staged,p2p,concurrent,symmetry,spread,peer_access,numa_penalty";
 
 /// A server on a free port, ended with this.
 struct Server {

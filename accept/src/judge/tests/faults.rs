@@ -1,33 +1,12 @@
 //! Faults that reject whatever they are met by, figures that are not of one kind, and what was left out or seen too short.
 
-use record::{Endpoint, Links, MonitorLine, Outcome, Payload, Point, Verification};
+use record::{Endpoint, Outcome, Point, Verification};
 
-use super::{Played, profile, verdict};
+use super::{good, judged, links, one, profile, verdict};
 use crate::cli::Level;
 use crate::findings::Findings;
 use crate::judge::judge;
-use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
-
-const BOX: &str = "l40x4";
-
-fn good() -> Findings {
-    Played::new(BOX, 1, &[]).idle().findings(20)
-}
-
-fn judged(findings: &Findings) -> Vec<Check> {
-    judge(&profile(BOX), Level::Standard, findings, &[])
-}
-
-fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
-    checks.iter().find(|check| check.id == id).unwrap()
-}
-
-fn links(findings: &mut Findings) -> &mut Links {
-    match &mut findings.links[0].it.payload {
-        Payload::Links(links) => links,
-        other => panic!("{other:?}"),
-    }
-}
+use crate::report::{BoxVerdict, ReasonCode as R, Verdict};
 
 /// A case of direct copies of a pair, by the numbers of its ends, is not there.
 fn forget(findings: &mut Findings, pair: (usize, usize)) {
@@ -75,7 +54,7 @@ fn a_hang_a_loss_and_wrong_data_reject_though_nobody_demands_the_check_they_are_
                 }
             }
         }
-        let checks = judged(&findings);
+        let checks = judged("l40x4", &findings);
         // Of a healthy device nobody demands it.
         assert!(!one(&checks, "bidirectional GPU0").required);
         let check = one(&checks, "bidirectional GPU1");
@@ -91,12 +70,12 @@ fn a_hang_a_loss_and_wrong_data_reject_though_nobody_demands_the_check_they_are_
 fn a_box_whose_fault_checks_were_left_out_is_not_accepted_without_a_word() {
     let of = |kinds: &[&str]| {
         let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        verdict(&judge(&profile(BOX), Level::Standard, &good(), &kinds))
+        verdict(&judge(&profile("l40x4"), Level::Standard, &good(), &kinds))
     };
     // What the played box has no log of is open in both, and a warning; so all kinds of faults but one are there.
     let mut whole = good();
     whole.kernel_log = Some(Ok(vec![]));
-    let all = judge(&profile(BOX), Level::Standard, &whole, &[]);
+    let all = judge(&profile("l40x4"), Level::Standard, &whole, &[]);
     let before = verdict(&all);
     assert!(
         [BoxVerdict::Accepted, BoxVerdict::AcceptedWithWarnings].contains(&before),
@@ -114,7 +93,7 @@ fn a_box_whose_fault_checks_were_left_out_is_not_accepted_without_a_word() {
 fn a_direct_copy_is_not_held_against_one_through_host_memory() {
     let mut findings = good();
     forget(&mut findings, (1, 0));
-    let checks = judged(&findings);
+    let checks = judged("l40x4", &findings);
     let symmetry = one(&checks, "symmetry GPU0->GPU1 GPU1->GPU0");
     assert_eq!(
         (symmetry.verdict, symmetry.reason.code),
@@ -127,22 +106,10 @@ fn a_direct_copy_is_not_held_against_one_through_host_memory() {
     assert_eq!(one(&checks, "spread p2p NODE").verdict, Verdict::Pass);
     // Two of either kind are no class.
     forget(&mut findings, (3, 2));
-    let checks = judged(&findings);
+    let checks = judged("l40x4", &findings);
     let class = one(&checks, "spread p2p NODE");
     assert_eq!(
         (class.verdict, class.reason.code),
         (Verdict::Skip, R::NotMeasured)
     );
-}
-
-#[test]
-fn a_run_with_one_reading_was_short_and_blocked_nothing() {
-    let mut findings = good();
-    findings.monitor.retain(|line| match line {
-        MonitorLine::Sample(sample) => sample.asked_ns == 0,
-        _ => true,
-    });
-    let checks = judged(&findings);
-    let check = one(&checks, "throttle GPU0");
-    assert_eq!(check.reason.code, R::Unreadable);
 }

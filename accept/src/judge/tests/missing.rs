@@ -2,21 +2,12 @@
 
 use record::Payload;
 
-use super::{Played, profile, told, verdict};
+use super::{Played, good, judged, profile, told, verdict};
 use crate::checks::{Group, KINDS};
 use crate::cli::Level;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::judge;
-use crate::report::{BoxVerdict, Check, ReasonCode as R, Verdict};
-
-/// Twenty samples of a good box, which decide all of it.
-fn findings() -> Findings {
-    Played::new("l40x4", 1, &[]).idle().findings(20)
-}
-
-fn judged(findings: &Findings) -> Vec<Check> {
-    judge(&profile("l40x4"), Level::Standard, findings, &[])
-}
+use crate::report::{BoxVerdict, Came, Check, ReasonCode as R, Verdict};
 
 fn of<'a>(checks: &'a [Check], kind: &str) -> Vec<&'a Check> {
     checks.iter().filter(|check| check.kind == kind).collect()
@@ -24,8 +15,8 @@ fn of<'a>(checks: &'a [Check], kind: &str) -> Vec<&'a Check> {
 
 #[test]
 fn every_kind_has_a_check_and_every_id_stands_once() {
-    for findings in [findings(), Findings::default()] {
-        let checks = judged(&findings);
+    for findings in [good(), Findings::default()] {
+        let checks = judged("l40x4", &findings);
         for kind in KINDS {
             // Of these there is nothing here.
             if ["nvlink", "baseline"].contains(&kind.key) {
@@ -43,7 +34,7 @@ fn every_kind_has_a_check_and_every_id_stands_once() {
 
 #[test]
 fn nothing_found_leaves_a_box_open_with_no_pass() {
-    let checks = judged(&Findings::default());
+    let checks = judged("l40x4", &Findings::default());
     assert!(
         checks
             .iter()
@@ -63,13 +54,13 @@ fn a_group_without_evidence_gives_its_checks_its_reason() {
         (R::Hang, Verdict::Fail, BoxVerdict::Rejected),
         (R::DeviceLost, Verdict::Fail, BoxVerdict::Rejected),
     ] {
-        let mut findings = findings();
+        let mut findings = good();
         findings.collectives.clear();
         let text = "the ranks made no progress".to_owned();
         findings
             .missing
-            .insert(Group::Collectives, Missing::of(code, text));
-        let checks = judged(&findings);
+            .insert(Group::Collectives, Came::without(code).saying(text));
+        let checks = judged("l40x4", &findings);
         let allreduce = of(&checks, "allreduce");
         assert_eq!(
             (allreduce[0].verdict, allreduce[0].reason.code),
@@ -81,13 +72,13 @@ fn a_group_without_evidence_gives_its_checks_its_reason() {
 
 #[test]
 fn a_part_that_one_device_lacks_is_told_for_that_device() {
-    let mut findings = findings();
+    let mut findings = good();
     if let Payload::Links(links) = &mut findings.links[0].it.payload {
         links.points.retain(|point| {
             !(point.case == "h2d_pinned_ce" && point.to == record::Endpoint::Device(2))
         });
     }
-    let checks = judged(&findings);
+    let checks = judged("l40x4", &findings);
     let own: Vec<_> = of(&checks, "h2d_pinned")
         .into_iter()
         .filter(|check| check.verdict != Verdict::Pass && check.verdict != Verdict::Warn)
@@ -103,7 +94,7 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
 #[test]
 fn five_samples_are_too_few_and_may_be_added_to() {
     let findings = Played::new("l40x4", 1, &[]).idle().findings(5);
-    let checks = judged(&findings);
+    let checks = judged("l40x4", &findings);
     assert!(told(&checks, "h2d_pinned", "GPU0", R::Noisy));
     let open = crate::judge::undecided(&checks);
     assert!(
@@ -115,17 +106,18 @@ fn five_samples_are_too_few_and_may_be_added_to() {
 #[test]
 fn what_is_left_out_on_the_command_line_leaves_a_box_open_where_it_was_demanded() {
     let excluded = ["p2p".to_owned()];
-    let checks = judge(&profile("l40x4"), Level::Standard, &findings(), &excluded);
+    let checks = judge(&profile("l40x4"), Level::Standard, &good(), &excluded);
     assert_eq!(of(&checks, "p2p")[0].reason.code, R::LeftOut);
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }
 
 #[test]
 fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of_it() {
-    let mut lost = findings();
+    let mut lost = good();
     let text = "the monitor was lost: it was ended by SIGKILL before the load ended".to_owned();
     let code = R::Unreadable;
-    lost.missing.insert(Group::Watch, Missing::of(code, text));
+    lost.missing
+        .insert(Group::Watch, Came::without(code).saying(text));
     for (level, required) in [(Level::Soak, true), (Level::Standard, false)] {
         let checks = judge(&profile("l40x4"), level, &lost, &[]);
         for kind in ["link_transitions", "throttle"] {
@@ -144,14 +136,14 @@ fn a_soak_whose_monitor_was_lost_is_not_accepted_and_its_passes_cover_no_part_of
 
 #[test]
 fn memory_that_lost_data_before_the_run_is_warned_of() {
-    let mut before = findings();
+    let mut before = good();
     for row in &mut before.counters.as_mut().unwrap().rows {
         if row.key == "ecc_uncorrectable" && row.devices == ["GPU1"] {
             row.before = Some(7);
             row.after = Some(7);
         }
     }
-    let checks = judged(&before);
+    let checks = judged("l40x4", &before);
     let warned: Vec<_> = of(&checks, "counters")
         .into_iter()
         .filter(|check| check.verdict != Verdict::Pass)
@@ -165,8 +157,8 @@ fn memory_that_lost_data_before_the_run_is_warned_of() {
 
 #[test]
 fn counters_that_fell_or_cannot_be_read_are_no_pass() {
-    let mut fell = findings();
-    let mut refused = findings();
+    let mut fell = good();
+    let mut refused = good();
     for row in &mut fell.counters.as_mut().unwrap().rows {
         row.after = Some(0);
     }
@@ -175,7 +167,7 @@ fn counters_that_fell_or_cannot_be_read_are_no_pass() {
     }
     for (findings, code) in [(fell, R::Unreadable), (refused, R::Unreadable)] {
         assert!(
-            told(&judged(&findings), "counters", "GPU0", code),
+            told(&judged("l40x4", &findings), "counters", "GPU0", code),
             "{code:?}"
         );
     }

@@ -54,6 +54,43 @@ pub(crate) fn run(
     }
 }
 
+/// Twenty samples of a good box of four L40, which decide all of it.
+pub(crate) fn good() -> Findings {
+    played(&[])
+}
+
+/// The same with faults.
+pub(crate) fn played(plants: &[Plant]) -> Findings {
+    Played::new("l40x4", 1, plants).idle().findings(20)
+}
+
+/// The checks of findings by a shipped profile.
+pub(crate) fn judged(name: &str, findings: &Findings) -> Vec<Check> {
+    super::judge(&profile(name), Level::Standard, findings, &[])
+}
+
+/// The check of this id.
+#[track_caller]
+pub(crate) fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
+    let check = checks.iter().find(|check| check.id == id);
+    check.unwrap_or_else(|| panic!("no check {id}"))
+}
+
+/// The verdict and the reason of the check of this id.
+#[track_caller]
+pub(crate) fn came(checks: &[Check], id: &str) -> (Verdict, ReasonCode) {
+    let check = one(checks, id);
+    (check.verdict, check.reason.code)
+}
+
+/// The links of the first record.
+pub(crate) fn links(findings: &mut Findings) -> &mut record::Links {
+    match &mut findings.links[0].it.payload {
+        record::Payload::Links(links) => links,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// The verdict on a box with these checks.
 pub(crate) fn verdict(checks: &[Check]) -> BoxVerdict {
     BoxVerdict::of(checks)

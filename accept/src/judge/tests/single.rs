@@ -1,33 +1,12 @@
 //! Single verdicts on hand-made findings: what a box file cannot show.
 
-use record::{Endpoint, Outcome, Payload, PeerVerdict, Verification};
+use record::{Outcome, Payload, PeerVerdict};
 
-use super::{Plant, Played, profile, run, told, verdict};
+use super::{Plant, Played, good, judged, links, one, played, profile, run, told, verdict};
 use crate::cli::Level;
-use crate::findings::Findings;
 use crate::judge::judge;
 use crate::profile::Expected;
-use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
-
-fn good() -> Findings {
-    Played::new("l40x4", 1, &[]).idle().findings(20)
-}
-
-fn judged(name: &str, findings: &Findings) -> Vec<Check> {
-    judge(&profile(name), Level::Standard, findings, &[])
-}
-
-fn one<'a>(checks: &'a [Check], id: &str) -> &'a Check {
-    checks.iter().find(|check| check.id == id).unwrap()
-}
-
-/// The links of the first record.
-fn links(findings: &mut Findings) -> &mut record::Links {
-    match &mut findings.links[0].it.payload {
-        Payload::Links(links) => links,
-        other => panic!("{other:?}"),
-    }
-}
+use crate::report::{BoxVerdict, Evidence, ReasonCode as R, Verdict};
 
 #[test]
 fn a_fraction_is_of_the_link_in_use_and_the_limit_says_so() {
@@ -43,10 +22,7 @@ fn a_fraction_is_of_the_link_in_use_and_the_limit_says_so() {
         device: 1,
         link: topology::PcieLink::new(4, 8).unwrap(),
     };
-    let checks = judged(
-        "l40x4",
-        &Played::new("l40x4", 1, &[plant]).idle().findings(20),
-    );
+    let checks = judged("l40x4", &played(&[plant]));
     let narrow = one(&checks, "h2d_pinned GPU1");
     assert!((narrow.limit.as_ref().unwrap().fail.unwrap() - 11.52).abs() < 0.01);
     assert_eq!(narrow.verdict, Verdict::Pass);
@@ -59,7 +35,7 @@ fn a_device_s_own_word_condemns_its_link_and_never_clears_it() {
         device: 0,
         link: topology::PcieLink::new(4, 8).unwrap(),
     };
-    let mut findings = Played::new("l40x4", 1, &[half]).idle().findings(20);
+    let mut findings = played(&[half]);
     for device in &mut links(&mut findings).devices {
         let loaded = device.loaded.as_mut().unwrap();
         (loaded.slot, loaded.card, loaded.device) = (None, None, None);
@@ -175,27 +151,6 @@ fn peer_access_is_judged_as_the_profile_expects_it() {
 }
 
 #[test]
-fn fast_copies_of_wrong_data_fail() {
-    let mut findings = good();
-    let points = &mut links(&mut findings).points;
-    let is_it = |point: &&mut record::Point| {
-        point.case == "d2d_write_ce"
-            && point.from == Endpoint::Device(2)
-            && point.to == Endpoint::Device(3)
-    };
-    let point = points.iter_mut().find(is_it).unwrap();
-    if let Outcome::Measured { verification, .. } = &mut point.outcome {
-        *verification = Verification::WrongData {
-            seen: "byte 0 was 255".to_owned(),
-        };
-    }
-    let checks = judged("l40x4", &findings);
-    assert_eq!(one(&checks, "p2p GPU2->GPU3").reason.code, R::WrongData);
-    assert_eq!(one(&checks, "data GPU2->GPU3").verdict, Verdict::Fail);
-    assert_eq!(verdict(&checks), BoxVerdict::Rejected);
-}
-
-#[test]
 fn of_two_that_differ_none_is_named() {
     // Two R9700, one 10% slow: the two host links are a class of two.
     let slow = Plant::SlowDevice {
@@ -294,10 +249,7 @@ fn a_few_errors_in_a_short_run_warn_and_many_fail() {
         (8, Verdict::Fail),
     ] {
         let plant = Plant::Aer { device: 1, events };
-        let checks = judged(
-            "l40x4",
-            &Played::new("l40x4", 1, &[plant]).idle().findings(20),
-        );
+        let checks = judged("l40x4", &played(&[plant]));
         let check = one(&checks, "counters GPU1");
         assert_eq!(check.verdict, expected, "{events}");
         // What decides is the figure that stands beside the limit.

@@ -6,9 +6,9 @@ use topology::RowRemaps;
 use super::{Played, profile, verdict};
 use crate::checks::Group;
 use crate::cli::Level;
-use crate::findings::{Findings, Missing};
+use crate::findings::Findings;
 use crate::judge::{has_ended, judge};
-use crate::report::{BoxVerdict, Check, Evidence, ReasonCode as R, Verdict};
+use crate::report::{BoxVerdict, Came, Check, Evidence, ReasonCode as R, Verdict};
 
 const BOX: &str = "l40x4";
 
@@ -69,17 +69,15 @@ fn judged_at(level: Level, findings: &Findings) -> Vec<Check> {
 }
 
 fn judged(findings: &Findings) -> Vec<Check> {
-    judged_at(Level::Standard, findings)
+    super::judged(BOX, findings)
 }
 
 fn one<'a>(checks: &'a [Check], kind: &str, label: &str) -> &'a Check {
-    let id = format!("{kind} {label}");
-    checks.iter().find(|check| check.id == id).unwrap()
+    super::one(checks, &format!("{kind} {label}"))
 }
 
 fn came(checks: &[Check], kind: &str, label: &str) -> (Verdict, R) {
-    let check = one(checks, kind, label);
-    (check.verdict, check.reason.code)
+    super::came(checks, &format!("{kind} {label}"))
 }
 
 const LOST: (Verdict, R) = (Verdict::Inconclusive, R::Unreadable);
@@ -183,7 +181,7 @@ fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
             true
         });
         if is_lost {
-            let missing = Missing::of(R::Unreadable, "lost");
+            let missing = Came::open(R::Unreadable).saying("lost");
             findings.missing.insert(Group::Watch, missing);
         }
         let checks = judged(&findings);

@@ -80,8 +80,13 @@ fn a_file_stands_on_what_it_extends_and_its_limits_replace_those() {
 
 #[test]
 fn what_is_wrong_is_refused_with_its_file_and_wrong_toml_with_its_line() {
-    let row = |fields: &str| format!("[[limit]]\nsource = \"x\"\n{fields}\n");
-    let twice = row("check = \"p2p\"\ngood = \"at_least\"\nfail = 1.0\nunit = \"GB/s\"");
+    // A limit: check, its good side, and other fields.
+    let row = |check: &str, good: &str, more: &str| {
+        format!("[[limit]]\nsource = \"x\"\ncheck = \"{check}\"\ngood = \"{good}\"\n{more}\n")
+    };
+    let (rate, part) = ("fail = 1.0\nunit = \"GB/s\"", "unit = \"of_ceiling\"");
+    let of_link = |lines: &str| format!("{lines}\n{part}");
+    let twice = row("p2p", "at_least", rate);
     // The head has four lines.
     for (text, line) in [
         ("[link]\ngeneraton = 5\nsource = \"x\"\n", 0),
@@ -96,45 +101,22 @@ fn what_is_wrong_is_refused_with_its_file_and_wrong_toml_with_its_line() {
         ("[sampling]\nrepeats = 5\n", 0),
         ("[required]\nquick = [\"p2pp\"]\n", 0),
         (&format!("{twice}{twice}"), 0),
+        (&row("h2d_pined", "at_least", &of_link("fail = 0.5")), 0),
         (
-            &row("check = \"h2d_pined\"\ngood = \"at_least\"\nfail = 0.5\nunit = \"of_ceiling\""),
+            &row("p2p", "at_least", &of_link("fail = 0.9\nwarn = 0.8")),
             0,
         ),
-        (
-            &row(
-                "check = \"p2p\"\ngood = \"at_least\"\nfail = 0.9\nwarn = 0.8\nunit = \"of_ceiling\"",
-            ),
-            0,
-        ),
-        (
-            &row("check = \"p2p\"\ngood = \"at_least\"\nfail = 88.0\nunit = \"of_ceiling\""),
-            0,
-        ),
-        (
-            &row("check = \"p2p\"\ngood = \"at_least\"\nfail = 0.5\nunit = \"us\""),
-            0,
-        ),
-        (
-            &row("check = \"p2p\"\ngood = \"at_least\"\nunit = \"GB/s\""),
-            0,
-        ),
-        (
-            &row("check = \"allreduce\"\ngood = \"at_most\"\nfail = 5.0\nunit = \"us\""),
-            0,
-        ),
-        (
-            &row("check = \"inventory\"\ngood = \"at_most\"\nfail = 5.0\nunit = \"us\""),
-            0,
-        ),
+        (&row("p2p", "at_least", &of_link("fail = 88.0")), 0),
+        (&row("p2p", "at_least", "fail = 0.5\nunit = \"us\""), 0),
+        (&row("p2p", "at_least", "unit = \"GB/s\""), 0),
+        (&row("allreduce", "at_most", "fail = 5.0\nunit = \"us\""), 0),
+        (&row("inventory", "at_most", "fail = 5.0\nunit = \"us\""), 0),
         // Good on the other side.
         (
-            &row("check = \"temperature\"\ngood = \"at_most\"\nwarn = 5.0\nunit = \"degC\""),
+            &row("temperature", "at_most", "warn = 5.0\nunit = \"degC\""),
             0,
         ),
-        (
-            &row("check = \"h2d_pinned\"\ngood = \"at_most\"\nfail = 0.8\nunit = \"of_ceiling\""),
-            0,
-        ),
+        (&row("h2d_pinned", "at_most", &of_link("fail = 0.8")), 0),
     ] {
         let folder = Folder::new("refused");
         let path = folder.write("own.toml", &format!("{HEAD}{text}"));
