@@ -43,7 +43,8 @@ pub fn words(finding: &Finding) -> String {
             )
         }
         Finding::SecondWave { mean_ms, median_ms } => {
-            format!("TTFT mean {mean_ms:.0} ms, median {median_ms:.0}: requests waited for slots")
+            let median = median_ms.map_or_else(String::new, |of| format!(", median {of:.0}"));
+            format!("TTFT mean {mean_ms:.0} ms{median}: requests waited for slots")
         }
         Finding::BurstNotRate { offered, completed } => {
             format!(

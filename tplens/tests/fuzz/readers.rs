@@ -10,16 +10,16 @@ const COMPARE_LINKS: &[&str] = &["p2p", "compare", "{}", "{}"];
 const COMPARE_CALLS: &[&str] = &["allreduce", "compare", "{}", "{}"];
 
 /// A sound file to explain another beside.
-const OTHER: &str = "{root}/crates/import/tests/fixtures/serve/rtxpro6000-mig-tp2.json";
+const OTHER: &str = "{root}/crates/import/tests/fixtures/serve/rtxpro6000-mig-tp1.json";
 
 /// Explains a file beside a sound one.
 const EXPLAIN: &[&str] = &[
     "explain",
     "--model",
     "qwen2.5-72b-fp8",
-    "--tp1",
-    "{}",
     "--tp2",
+    "{}",
+    "--tp1",
     OTHER,
 ];
 

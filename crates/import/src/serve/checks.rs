@@ -104,13 +104,14 @@ fn burst_not_rate(result: &ServeResult) -> Option<Finding> {
 fn second_wave(result: &ServeResult) -> Option<Finding> {
     let run = &result.run;
     let ttft = run.ttft_ms.as_ref().filter(|_| run.streamed)?;
-    let (mean_ms, median_ms) = (ttft.mean, ttft.median.unwrap_or(ttft.mean));
+    let (mean_ms, median_ms) = (ttft.mean, ttft.median);
     // All at once, a prompt that comes so late has waited for others.
     let is_at_once =
         run.concurrency_asked.is_none() && run.request_rate_asked == Some(f64::INFINITY);
     let is_late = is_at_once && mean_ms / 1e3 > WAITING * run.duration_s;
     // What is no time to first token says nothing of waiting.
-    let is_one = (mean_ms > APART * median_ms || is_late) && times_disagree(result).is_none();
+    let is_apart = median_ms.is_some_and(|median| mean_ms > APART * median);
+    let is_one = (is_apart || is_late) && times_disagree(result).is_none();
     is_one.then_some(Finding::SecondWave { mean_ms, median_ms })
 }
 

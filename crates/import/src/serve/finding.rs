@@ -31,8 +31,8 @@ pub enum Finding {
     SecondWave {
         /// Mean, ms.
         mean_ms: f64,
-        /// Median, ms.
-        median_ms: f64,
+        /// Median, ms; `None` where the file has none.
+        median_ms: Option<f64>,
     },
     /// Far fewer requests completed per second than were offered.
     BurstNotRate {
