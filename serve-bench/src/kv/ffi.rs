@@ -236,6 +236,7 @@ impl Agent {
         ))?;
         let mut status = call!(functions.post_xfer_req(agent, request, null_mut()))?;
         while status == IN_PROGRESS {
+            std::thread::yield_now();
             status = call!(functions.get_xfer_status(agent, request))?;
             if begun.elapsed() > HANG {
                 return Err(io::ErrorKind::TimedOut.into());

@@ -17,17 +17,6 @@ use super::wire::{self, End, Transfer, fill, is_filled};
 /// What the other end prints before its address.
 pub(super) const LISTENING: &str = "listening on ";
 
-/// One length in one direction.
-#[derive(Debug, Clone)]
-pub(super) struct Timed {
-    pub(super) tokens: u32,
-    pub(super) transfer: Transfer,
-    /// Seconds, one a transfer.
-    pub(super) seconds: Vec<f64>,
-    /// Whether all content arrived.
-    pub(super) is_right: bool,
-}
-
 /// The way to the other end, and what is copied into and out of.
 pub(super) enum Channel {
     Stream(TcpStream, End),
@@ -100,22 +89,12 @@ impl Channel {
         Ok((Self::Stream(stream, end), other))
     }
 
-    /// Times transfers of one length in one direction; the first is not counted.
+    /// Seconds of transfers of one length in one direction, of which the first is not counted, and whether all content arrived.
     ///
     /// # Errors
     /// The other end broke off, or /dev/shm is full.
-    pub(super) fn timed(
-        &mut self,
-        tokens: u32,
-        transfer: Transfer,
-        iters: u32,
-    ) -> io::Result<Timed> {
-        let mut timed = Timed {
-            tokens,
-            transfer,
-            seconds: Vec::new(),
-            is_right: true,
-        };
+    pub(super) fn timed(&mut self, transfer: Transfer, iters: u32) -> io::Result<(Vec<f64>, bool)> {
+        let (mut all, mut are_right) = (Vec::new(), true);
         for turn in 0..=iters {
             let transfer = Transfer {
                 seed: transfer.seed + u64::from(turn),
@@ -125,12 +104,11 @@ impl Channel {
                 Self::Stream(stream, end) => wire::transfer(stream, end, transfer)?,
                 Self::Shm(file, buffer) => through(file, buffer, transfer)?,
             };
-            timed.is_right &= is_right;
-            if turn > 0 {
-                timed.seconds.push(seconds);
-            }
+            are_right &= is_right;
+            all.push(seconds);
         }
-        Ok(timed)
+        all.remove(0);
+        Ok((all, are_right))
     }
 }
 

@@ -63,10 +63,10 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
                 is_read,
                 ..transfer
             };
-            match channel.timed(*tokens, transfer, args.iters) {
-                Ok(timed) => {
-                    is_right &= timed.is_right;
-                    lines.extend(line(&timed));
+            match channel.timed(transfer, args.iters) {
+                Ok((seconds, are_right)) => {
+                    is_right &= are_right;
+                    lines.extend(line(*tokens, transfer, &seconds));
                 }
                 Err(error) => {
                     say!("error: a transfer of {tokens} tokens broke: {error}");
@@ -85,17 +85,12 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         lines,
     };
     let shown = outputs::with_json(show, &document(&report), &report, args.json.as_deref());
-    let right = if is_right {
-        exit::DONE
-    } else {
-        exit::WRONG_DATA
+    let ended = match is_right {
+        true if report.lines.is_empty() => exit::INCONCLUSIVE,
+        true => exit::DONE,
+        false => exit::WRONG_DATA,
     };
-    let some = if report.lines.is_empty() {
-        exit::INCONCLUSIVE
-    } else {
-        exit::DONE
-    };
-    exit::fold([shown, right, some])
+    exit::fold([shown, ended])
 }
 
 /// What one rank sends of a prompt: its share of each block of each layer, keys and values apart.
