@@ -63,7 +63,8 @@ impl Args {
 }
 
 /// What carries keys and values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Backend {
     /// TCP.
     Tcp,
@@ -71,14 +72,4 @@ pub(super) enum Backend {
     Nixl,
     /// A file in /dev/shm.
     Shm,
-}
-
-impl Backend {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Nixl => "nixl",
-            Self::Shm => "shm",
-        }
-    }
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
     }
     let report = Report {
         schema: 1,
-        backend: args.backend.name(),
+        backend: args.backend.into(),
         model: model.name,
         tp: args.tp,
         is_right,

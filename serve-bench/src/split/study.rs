@@ -33,19 +33,16 @@ const FULL: f64 = 0.8;
 /// Flags by which an engine's command says its GPUs.
 const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 
-/// A flag by which a decode engine is told whose keys and values it takes, and the words behind its command (the last of a flag holds)
+/// A flag by which a decode engine is told whose keys and values it takes, and the word behind its command (the last of a flag holds)
 /// with which it makes them up and so needs no prefill engine: vLLM's decode_bench_connector.py, SGLang's disaggregation/fake.
-const MADE_UP: [(&str, [&str; 2]); 2] = [
+const MADE_UP: [(&str, &str); 2] = [
     (
         "--kv-transfer-config",
-        [
-            "--kv-transfer-config",
-            r#"{"kv_connector":"DecodeBenchConnector","kv_role":"kv_both"}"#,
-        ],
+        r#"--kv-transfer-config={"kv_connector":"DecodeBenchConnector","kv_role":"kv_both"}"#,
     ),
     (
         "--disaggregation-mode",
-        ["--disaggregation-transfer-backend", "fake"],
+        "--disaggregation-transfer-backend=fake",
     ),
 ];
 
@@ -209,11 +206,9 @@ impl ApartStudy<'_> {
             return Ok(None);
         };
         let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
-        let Some((_, words)) = MADE_UP.iter().find(is_said) else {
-            return Ok(None);
-        };
-        spec.words.extend(words.map(str::to_owned));
-        Ok(Some(Needs::Started(spec)))
+        let word = MADE_UP.iter().find(is_said).map(|(_, word)| *word);
+        spec.words.extend(word.map(str::to_owned));
+        Ok(word.map(|_| Needs::Started(spec)))
     }
 
     /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.

@@ -11,7 +11,7 @@ fn a_planted_link_limits_and_aggregated_engines_serve_more() {
         )
     };
     let scratch = Scratch::new();
-    // A decode engine that is told to make keys and values up, by two more words, is played by one that needs no prefill engine.
+    // A decode engine that is told to make keys and values up, by one more word, is played by one that needs no prefill engine.
     let role = "$(test $# -gt 1 || echo --role decode --kv-link 10GB/s,300ms)";
     let decode = format!("sh -c \"exec {}\" --kv-transfer-config K", engine(role));
     let prefill = engine("--role prefill");
