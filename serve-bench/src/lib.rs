@@ -1,6 +1,5 @@
 //! Serving benchmark, embedded engine, study and explanation. Reads their command lines, prints, and returns the exit code; the work
 //! is done in one module a command.
-#![forbid(unsafe_code)]
 
 mod ablate;
 mod beside;

@@ -1,17 +1,23 @@
-//! `tplens kv` over both backends of this machine, and between two processes.
+//! `tplens kv` over the backends of this machine, and between two processes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-fn measured(more: &[&str]) -> Value {
-    let output = built::named("tplens")
+use crate::study::common::skipped;
+
+fn output(more: &[&str]) -> Output {
+    built::named("tplens")
         .args(["kv", "--tokens=16,256", "--iters=3", "--json=-"])
         .args(more)
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+fn measured(more: &[&str]) -> Value {
+    let output = output(more);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -35,6 +41,24 @@ fn check(report: &Value) {
 fn content_arrives_over_tcp_and_shared_memory_in_the_models_own_pieces() {
     for backend in ["--backend=tcp", "--backend=shm"] {
         check(&measured(&[backend]));
+    }
+}
+
+#[test]
+fn content_arrives_by_nixl_where_it_is_installed() {
+    let output = output(&["--backend=nixl"]);
+    if output.status.code() == Some(3) {
+        return skipped(String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    check(&serde_json::from_slice(&output.stdout).unwrap());
+}
+
+#[test]
+fn a_nixl_that_is_not_there_or_is_another_library_is_inconclusive() {
+    // The C library loads, and has no function of NIXL's.
+    for library in ["/nowhere/libnixl_capi.so", "libc.so.6"] {
+        let output = output(&["--backend=nixl", "--nixl", library]);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
     }
 }
 

@@ -1,16 +1,17 @@
 //! The command line of `tplens kv`.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use clap::ValueEnum;
 
 /// Time the way of keys and values between a prefill and a decode engine, in one rank's pieces of a model.
 ///
 /// Each prompt length is read and written several times, and what came is compared with what was sent, outside the timed part. The
-/// law `start + bytes / bandwidth` is fitted to the medians. Without --peer the other end is a thread of this program.
+/// law `start + bytes / bandwidth` is fitted to the medians. Without --peer the other end is a process that this one starts.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Args {
-    /// What carries them: tcp, or a file in /dev/shm that both ends read and write.
+    /// What carries them: tcp, nixl with its UCX backend in host memory, or a file in /dev/shm that both ends read and write.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Backend::Tcp)]
     pub(super) backend: Backend,
     /// Model: a shipped name, a config.json or a folder that holds one.
@@ -34,25 +35,41 @@ pub(crate) struct Args {
     /// The other end, which runs `tplens kv --listen`.
     #[arg(long, value_name = "HOST:PORT")]
     pub(super) peer: Option<String>,
+    /// NIXL's libnixl_capi.so [default: the loader's, then those of pip's packages that `python3` sees].
+    #[arg(long, value_name = "FILE")]
+    pub(super) nixl: Option<PathBuf>,
     /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 }
 
+impl Args {
+    /// Where NIXL's library may be. Its wheel keeps it in a folder such as `.nixl_cu12.mesonpy.libs` beside the package.
+    pub(super) fn libraries(&self) -> Vec<PathBuf> {
+        const FILE: &str = "libnixl_capi.so";
+        if let Some(file) = &self.nixl {
+            return vec![file.clone()];
+        }
+        let python = Command::new("python3")
+            .args(["-c", "import sys; print(*sys.path, sep='\\n')"])
+            .output();
+        let folders = python.map(|python| String::from_utf8_lossy(&python.stdout).into_owned());
+        let folders = folders.unwrap_or_default();
+        let entries = folders.lines().flat_map(std::fs::read_dir).flatten();
+        let files = entries.flatten().map(|entry| entry.path().join(FILE));
+        let found = files.filter(|file| file.is_file());
+        [PathBuf::from(FILE)].into_iter().chain(found).collect()
+    }
+}
+
 /// What carries keys and values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum Backend {
     /// TCP.
     Tcp,
+    /// NIXL's C library.
+    Nixl,
     /// A file in /dev/shm.
     Shm,
-}
-
-impl Backend {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Shm => "shm",
-        }
-    }
 }

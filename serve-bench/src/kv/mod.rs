@@ -1,6 +1,7 @@
 //! `tplens kv`: the way of keys and values between engines, at the sizes and pieces that a model has.
 
 mod args;
+mod ffi;
 mod measure;
 mod report;
 mod run;

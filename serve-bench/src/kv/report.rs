@@ -6,7 +6,7 @@ use stats::{Interval, median, median_interval};
 use view::serve::significant;
 use view::{Block, Document, Section, Table, Tone};
 
-use super::measure::Timed;
+use super::wire::Transfer;
 
 /// One length in one direction.
 #[derive(Debug, Serialize)]
@@ -45,21 +45,17 @@ pub(super) struct Report {
     pub(super) laws: Vec<Law>,
 }
 
-/// The line of what was timed.
+/// The line of seconds that were timed.
 #[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
-pub(super) fn line(timed: &Timed) -> Option<Line> {
-    let samples_ms: Vec<f64> = timed.seconds.iter().map(|seconds| seconds * 1e3).collect();
+pub(super) fn line(tokens: u32, transfer: Transfer, seconds: &[f64]) -> Option<Line> {
+    let samples_ms: Vec<f64> = seconds.iter().map(|seconds| seconds * 1e3).collect();
     let median_ms = median(&samples_ms)?;
-    let bytes = timed.transfer.bytes();
+    let bytes = transfer.bytes();
     Some(Line {
-        tokens: timed.tokens,
-        direction: if timed.transfer.is_read {
-            "read"
-        } else {
-            "write"
-        },
-        pieces: timed.transfer.pieces,
-        piece_bytes: timed.transfer.piece,
+        tokens,
+        direction: ["write", "read"][usize::from(transfer.is_read)],
+        pieces: transfer.pieces,
+        piece_bytes: transfer.piece,
         bytes,
         n: samples_ms.len(),
         median_ms,
@@ -107,10 +103,9 @@ pub(super) fn document(report: &Report) -> Document {
             )
         })
         .collect();
-    let content = if report.is_right {
-        "All content arrived as it was sent."
-    } else {
-        "Content did not arrive as it was sent."
+    let (tone, content) = match report.is_right {
+        true => (Tone::Good, "All content arrived as it was sent."),
+        false => (Tone::Bad, "Content did not arrive as it was sent."),
     };
     answer.push(content.to_owned());
     let mut table = Table::under([
@@ -136,13 +131,7 @@ pub(super) fn document(report: &Report) -> Document {
             significant(line.median_ms),
             interval.map_or_else(
                 || "—".to_owned(),
-                |interval| {
-                    format!(
-                        "{}-{}",
-                        significant(interval.low),
-                        significant(interval.high)
-                    )
-                },
+                |of| format!("{}-{}", significant(of.low), significant(of.high)),
             ),
             significant(line.gb_per_s),
             line.n.to_string(),
@@ -153,11 +142,7 @@ pub(super) fn document(report: &Report) -> Document {
             "Keys and values of {} at TP{} over {}",
             report.model, report.tp, report.backend
         ),
-        tone: if report.is_right {
-            Tone::Good
-        } else {
-            Tone::Bad
-        },
+        tone,
         answer,
         sections: vec![Section::new(
             "One rank's transfers",

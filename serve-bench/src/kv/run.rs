@@ -10,7 +10,7 @@ use record::exit;
 use tp_plan::ModelFacts;
 
 use super::args::Args;
-use super::measure::Channel;
+use super::measure::{Channel, LISTENING};
 use super::report::{Report, document, laws, line};
 use super::wire::{MOST, Transfer, serve};
 
@@ -25,11 +25,8 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
             }
         };
         let at = listener.local_addr().map(|at| at.to_string());
-        drop(printed(&format!(
-            "listening on {}\n",
-            at.unwrap_or_default()
-        )));
-        serve(&listener);
+        drop(printed(&format!("{LISTENING}{}\n", at.unwrap_or_default())));
+        serve(&listener, &args.libraries());
         return exit::INTERNAL;
     }
     let model = match ModelFacts::resolve(&args.model) {
@@ -40,14 +37,21 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         }
     };
     let shape = KvShape::of(&model, args.block_size);
-    let mut channel = match Channel::open(args.backend, args.peer.as_deref()) {
+    let transfers = args
+        .tokens
+        .iter()
+        .map(|tokens| of_rank(&shape, *tokens, args.tp));
+    let most = transfers
+        .map(|of| of.bytes())
+        .filter(|bytes| *bytes <= MOST);
+    let (mut channel, _other) = match Channel::open(args, most.max().unwrap_or(1)) {
         Ok(channel) => channel,
         Err(error) => {
-            say!("error: the other end cannot be reached: {error}");
+            say!("error: no way to the other end: {error}");
             return exit::INCONCLUSIVE;
         }
     };
-    let (mut lines, mut is_right, mut buffer) = (Vec::new(), true, Vec::new());
+    let (mut lines, mut is_right) = (Vec::new(), true);
     for tokens in &args.tokens {
         let transfer = of_rank(&shape, *tokens, args.tp);
         if transfer.bytes() > MOST {
@@ -59,10 +63,10 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
                 is_read,
                 ..transfer
             };
-            match channel.timed(*tokens, transfer, args.iters, &mut buffer) {
-                Ok(timed) => {
-                    is_right &= timed.is_right;
-                    lines.extend(line(&timed));
+            match channel.timed(transfer, args.iters) {
+                Ok((seconds, are_right)) => {
+                    is_right &= are_right;
+                    lines.extend(line(*tokens, transfer, &seconds));
                 }
                 Err(error) => {
                     say!("error: a transfer of {tokens} tokens broke: {error}");
@@ -73,7 +77,7 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
     }
     let report = Report {
         schema: 1,
-        backend: args.backend.name(),
+        backend: args.backend.into(),
         model: model.name,
         tp: args.tp,
         is_right,
@@ -81,17 +85,12 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         lines,
     };
     let shown = outputs::with_json(show, &document(&report), &report, args.json.as_deref());
-    let right = if is_right {
-        exit::DONE
-    } else {
-        exit::WRONG_DATA
+    let ended = match is_right {
+        true if report.lines.is_empty() => exit::INCONCLUSIVE,
+        true => exit::DONE,
+        false => exit::WRONG_DATA,
     };
-    let some = if report.lines.is_empty() {
-        exit::INCONCLUSIVE
-    } else {
-        exit::DONE
-    };
-    exit::fold([shown, right, some])
+    exit::fold([shown, ended])
 }
 
 /// What one rank sends of a prompt: its share of each block of each layer, keys and values apart.

@@ -1,13 +1,23 @@
-//! Both ends of a transfer over TCP, and the content that tells whether it arrived.
+//! Both ends of a transfer over TCP or by NIXL, whose ends agree over TCP, and the content that tells whether it arrived.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::ffi::Agent;
 
 /// Bytes of one transfer at most.
 pub(super) const MOST: u64 = 1 << 30;
 
 /// Bytes of a request: what to do, bytes of a piece, pieces, seed.
 const REQUEST: usize = 25;
+
+/// What to do: register as many bytes with NIXL; 0 and 1 are a write and a read.
+const REGISTER: u8 = 2;
+
+/// Metadata of an agent at most.
+const METADATA: u64 = 1 << 20;
 
 /// An odd number with bits all over (golden ratio of 2^64).
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -65,11 +75,15 @@ impl Transfer {
 /// Fills a buffer with content that no other seed has.
 pub(super) fn fill(buffer: &mut [u8], seed: u64) {
     let mut value = seed.wrapping_mul(STEP);
-    for chunk in buffer.chunks_mut(8) {
+    let mut next = || {
         value = value.wrapping_add(STEP);
-        let bytes = (value ^ (value >> 29)).to_le_bytes();
-        chunk.copy_from_slice(&bytes[..chunk.len()]);
+        (value ^ (value >> 29)).to_le_bytes()
+    };
+    let (words, rest) = buffer.as_chunks_mut();
+    for word in words {
+        *word = next();
     }
+    rest.copy_from_slice(&next()[..rest.len()]);
 }
 
 /// Whether a buffer has that content.
@@ -79,49 +93,128 @@ pub(super) fn is_filled(buffer: &[u8], seed: u64) -> bool {
     expected == buffer
 }
 
-/// Serves transfers to whoever connects; ends only with the listener.
-pub(super) fn serve(listener: &TcpListener) {
-    for stream in listener.incoming().flatten() {
-        // A peer that breaks off ends its own connection.
-        std::thread::spawn(move || drop(serve_one(stream)));
+/// What an end copies out of and into: its own buffer, or what is registered with NIXL.
+#[derive(Default)]
+pub(super) struct End {
+    buffer: Vec<u8>,
+    agent: Option<Box<Agent>>,
+}
+
+impl End {
+    fn memory(&mut self, transfer: Transfer) -> io::Result<&mut [u8]> {
+        let length = whole(transfer.bytes())?;
+        let Some(agent) = &mut self.agent else {
+            self.buffer.resize(length, 0);
+            return Ok(&mut self.buffer);
+        };
+        let memory = agent.memory().get_mut(..length);
+        memory.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 }
 
-fn serve_one(mut stream: TcpStream) -> io::Result<()> {
+/// Serves transfers to whoever connects; ends only with the listener.
+pub(super) fn serve(listener: &TcpListener, nixl: &[PathBuf]) {
+    for stream in listener.incoming().flatten() {
+        let nixl = nixl.to_vec();
+        // A peer that breaks off ends its own connection.
+        std::thread::spawn(move || drop(serve_one(stream, &nixl)));
+    }
+}
+
+fn serve_one(mut stream: TcpStream, nixl: &[PathBuf]) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut buffer = Vec::new();
+    let mut end = End::default();
     loop {
         let mut request = [0; REQUEST];
         stream.read_exact(&mut request)?;
         let transfer = Transfer::of_bytes(&request)?;
-        let length = usize::try_from(transfer.bytes()).map_err(io::Error::other)?;
-        buffer.resize(length, 0);
-        if transfer.is_read {
-            fill(&mut buffer, transfer.seed);
+        if request[0] == REGISTER {
+            end.agent = register(&mut stream, transfer.bytes(), nixl).ok();
+            continue;
+        }
+        let is_nixl = end.agent.is_some();
+        let memory = end.memory(transfer)?;
+        match transfer.is_read {
+            true => fill(memory, transfer.seed),
+            false => memory.fill(0),
         }
         // Ready: what follows is timed.
         stream.write_all(&[1])?;
-        if transfer.is_read {
-            let mut go = [0; 1];
-            stream.read_exact(&mut go)?;
-            send(&mut stream, &buffer, transfer.piece)?;
-        } else {
-            receive(&mut stream, &mut buffer, transfer.piece)?;
+        if is_nixl || transfer.is_read {
+            // Go, or with NIXL that the other end is done.
+            stream.read_exact(&mut [0; 1])?;
+        }
+        if !is_nixl && transfer.is_read {
+            send(&mut stream, memory, transfer.piece)?;
+        } else if !is_nixl {
+            receive(&mut stream, memory, transfer.piece)?;
             stream.write_all(&[1])?;
-            stream.write_all(&[u8::from(is_filled(&buffer, transfer.seed))])?;
+        }
+        if !transfer.is_read {
+            stream.write_all(&[u8::from(is_filled(memory, transfer.seed))])?;
         }
     }
 }
 
+/// Registers memory and tells the other end how to reach it; no metadata where NIXL is not to be had.
+fn register(stream: &mut TcpStream, bytes: u64, nixl: &[PathBuf]) -> io::Result<Box<Agent>> {
+    let bytes = whole(bytes)?;
+    let name = format!("tplens-{}", stream.local_addr()?);
+    let agent = Agent::open(nixl, &name, bytes);
+    let metadata = agent.as_ref().map(Agent::metadata);
+    let (address, metadata) = metadata.ok().and_then(Result::ok).unwrap_or_default();
+    stream.write_all(&(address as u64).to_le_bytes())?;
+    stream.write_all(&(metadata.len() as u64).to_le_bytes())?;
+    stream.write_all(&metadata)?;
+    agent.map(Box::new)
+}
+
+/// An end that reaches the other's memory by NIXL, as many bytes of it.
+///
+/// # Errors
+/// NIXL is not to be had here or there.
+pub(super) fn over_nixl(stream: &mut TcpStream, bytes: u64, nixl: &[PathBuf]) -> io::Result<End> {
+    let own = whole(bytes)?;
+    let mut agent = Agent::open(nixl, &format!("tplens-{}", stream.local_addr()?), own)?;
+    let mut request = [0; REQUEST];
+    request[0] = REGISTER;
+    // One piece of so many bytes.
+    request[1..9].copy_from_slice(&bytes.to_le_bytes());
+    request[9] = 1;
+    stream.write_all(&request)?;
+    let mut number = || {
+        let mut eight = [0; 8];
+        stream.read_exact(&mut eight)?;
+        Ok::<_, io::Error>(u64::from_le_bytes(eight))
+    };
+    let (address, length) = (number()?, number()?);
+    if length == 0 || length > METADATA {
+        return Err(io::Error::other(
+            "the other end has no NIXL; see its --nixl",
+        ));
+    }
+    let mut metadata = Vec::new();
+    stream.take(length).read_to_end(&mut metadata)?;
+    agent.meet(whole(address)?, &metadata)?;
+    Ok(End {
+        buffer: Vec::new(),
+        agent: Some(Box::new(agent)),
+    })
+}
+
+fn whole(number: u64) -> io::Result<usize> {
+    usize::try_from(number).map_err(io::Error::other)
+}
+
 fn send(stream: &mut TcpStream, buffer: &[u8], piece: u64) -> io::Result<()> {
-    let piece = usize::try_from(piece).map_err(io::Error::other)?;
+    let piece = whole(piece)?;
     buffer
         .chunks(piece)
         .try_for_each(|piece| stream.write_all(piece))
 }
 
 fn receive(stream: &mut TcpStream, buffer: &mut [u8], piece: u64) -> io::Result<()> {
-    let piece = usize::try_from(piece).map_err(io::Error::other)?;
+    let piece = whole(piece)?;
     buffer
         .chunks_mut(piece)
         .try_for_each(|piece| stream.read_exact(piece))
@@ -130,28 +223,39 @@ fn receive(stream: &mut TcpStream, buffer: &mut [u8], piece: u64) -> io::Result<
 /// Carries out a transfer: seconds from asking until all is there, and whether the content is right.
 pub(super) fn transfer(
     stream: &mut TcpStream,
-    buffer: &mut Vec<u8>,
+    end: &mut End,
     transfer: Transfer,
 ) -> io::Result<(f64, bool)> {
-    let length = usize::try_from(transfer.bytes()).map_err(io::Error::other)?;
-    buffer.resize(length, 0);
+    let memory = end.memory(transfer)?;
     match transfer.is_read {
-        true => buffer.fill(0),
-        false => fill(buffer, transfer.seed),
+        true => memory.fill(0),
+        false => fill(memory, transfer.seed),
     }
     stream.write_all(&transfer.to_bytes())?;
     let mut one = [0; 1];
     stream.read_exact(&mut one)?;
-    let begun = std::time::Instant::now();
-    if transfer.is_read {
+    let seconds = if let Some(agent) = &mut end.agent {
+        let seconds = agent.transfer(
+            transfer.is_read,
+            whole(transfer.piece)?,
+            whole(transfer.pieces)?,
+        )?;
         stream.write_all(&[1])?;
-        receive(stream, buffer, transfer.piece)?;
-        let seconds = begun.elapsed().as_secs_f64();
-        return Ok((seconds, is_filled(buffer, transfer.seed)));
+        seconds
+    } else {
+        let begun = Instant::now();
+        if transfer.is_read {
+            stream.write_all(&[1])?;
+            receive(stream, &mut end.buffer, transfer.piece)?;
+        } else {
+            send(stream, &end.buffer, transfer.piece)?;
+            stream.read_exact(&mut one)?;
+        }
+        begun.elapsed().as_secs_f64()
+    };
+    if transfer.is_read {
+        return Ok((seconds, is_filled(end.memory(transfer)?, transfer.seed)));
     }
-    send(stream, buffer, transfer.piece)?;
-    stream.read_exact(&mut one)?;
-    let seconds = begun.elapsed().as_secs_f64();
     stream.read_exact(&mut one)?;
     Ok((seconds, one == [1]))
 }

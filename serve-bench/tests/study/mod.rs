@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod apart;
-mod common;
+pub(crate) mod common;
 mod demo;
 mod fieldcases;
 mod pages;

@@ -9,6 +9,7 @@ const UNSAFE_CRATES: &[&str] = &[
     "crates/device/",
     "crates/numa/",
     "kernels/",
+    "serve-bench/",
     "soft/",
     "shim/",
 ];
