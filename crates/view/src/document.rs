@@ -2,7 +2,7 @@
 //! it once; it is shown on a screen ([`Document::screen`]) and as a page ([`Document::html`]).
 
 use crate::codes;
-use crate::page::{Plot, Verdicts, Waterfall};
+use crate::page::{Plot, Waterfall};
 
 /// What a line came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -83,8 +83,6 @@ pub enum Block {
     Table(Table),
     /// The waterfall.
     Waterfall(Waterfall),
-    /// Verdicts over load.
-    Verdicts(Verdicts),
     /// A number over another.
     Plot(Plot),
 }

@@ -115,9 +115,6 @@ impl Document {
             }
             Block::Table(table) => table.write(html),
             Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
-            Block::Verdicts(verdicts) => {
-                self.picture(html, &verdicts.title, &verdicts.svg());
-            }
             Block::Plot(plot) => self.picture(html, &plot.title, &plot.svg()),
         }
     }

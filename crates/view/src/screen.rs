@@ -147,7 +147,7 @@ fn write_block(text: &mut String, block: &Block, screen: Screen) {
             }
         }
         // Pictures are for pages; what they show stands in tables, too.
-        Block::Verdicts(_) | Block::Plot(_) => {}
+        Block::Plot(_) => {}
     }
 }
 

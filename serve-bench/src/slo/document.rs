@@ -1,6 +1,6 @@
 //! The document of a search: the largest load, why not more, the verdict curve, every run.
 
-use view::page::{VerdictSeries, Verdicts};
+use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
@@ -26,7 +26,7 @@ pub(super) fn document(answer: &Answer) -> Document {
         Some(Outcome::Never) => vec![Next::plain("lower --start or --lowest, or raise --runs.")],
         Some(Outcome::Found) | None => Vec::new(),
     };
-    let curve = Block::Verdicts(curve(answer));
+    let curve = Block::Plot(curve(answer));
     Document {
         title: format!(
             "largest {} within {}",
@@ -240,37 +240,59 @@ fn runs(answer: &Answer) -> Table {
 }
 
 /// The last run of each load, which speaks for all of them, over load.
-fn curve(answer: &Answer) -> Verdicts {
+fn curve(answer: &Answer) -> Plot {
     let mut last: Vec<&Decision> = Vec::new();
     for run in &answer.runs {
         last.retain(|earlier| earlier.at != run.at);
         last.push(run);
     }
     last.sort_by(|one, other| one.at.total_cmp(&other.at));
+    let words = |run: &Decision| format!("{} {}", run.at, word(run.judged.verdict));
     let series = answer.slo.iter().zip(&answer.limits_ms).enumerate();
-    let series = series.map(|(index, (name, limit))| VerdictSeries {
-        name: name.clone(),
+    let series = series.map(|(index, (name, limit))| PlotSeries {
+        name: format!("{name}, as a part of its limit"),
         points: last
             .iter()
             .filter_map(|run| {
                 let seen = run.judged.seen.get(index)?;
                 let part = |ms: f64| ms / limit;
-                let interval = seen.interval_ms.map(|(low, high)| (part(low), part(high)));
-                Some((run.at, part(seen.value_ms?), interval))
+                Some(PlotPoint {
+                    x: run.at,
+                    y: part(seen.value_ms?),
+                    interval: seen.interval_ms.map(|(low, high)| (part(low), part(high))),
+                    // The verdict is one of all limits.
+                    label: (index == 0).then(|| words(run)),
+                    ..PlotPoint::default()
+                })
             })
             .collect(),
+        ..PlotSeries::default()
     });
-    Verdicts {
+    let ends = [last.first(), last.last()].into_iter().flatten();
+    let limit = PlotSeries {
+        name: "limit".to_owned(),
+        shape: Shape::Line,
+        points: ends
+            .map(|run| PlotPoint {
+                x: run.at,
+                y: 1.0,
+                ..PlotPoint::default()
+            })
+            .collect(),
+    };
+    let axis = |label: &str| Axis {
+        label: label.to_owned(),
+        logarithmic: true,
+        ..Axis::default()
+    };
+    Plot {
         title: format!(
             "statistics as parts of their limits by load ({})",
             answer.unit
         ),
-        axis: answer.unit.clone(),
-        series: series.collect(),
-        loads: last
-            .iter()
-            .map(|run| (run.at, word(run.judged.verdict).to_owned()))
-            .collect(),
-        met: answer.found.and_then(|found| found.met),
+        across: axis(&answer.unit),
+        up: axis("part of the limit"),
+        series: series.chain([limit]).collect(),
+        ..Plot::default()
     }
 }

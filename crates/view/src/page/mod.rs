@@ -1,6 +1,6 @@
 //! One-file HTML reports with inline SVG pictures, and pictures that are files of their own: no script, no font, no file beside them.
 //!
-//! [`Waterfall`], [`Verdicts`] and [`Plot`] are the pictures of a page. [`Junit`] and [`Prometheus`] are what machines read in
+//! [`Waterfall`] and [`Plot`] are the pictures of a page. [`Junit`] and [`Prometheus`] are what machines read in
 //! place of one. The pictures are drawn here and not by a plotting library, because labels, whiskers and the mark of a simulated box have to stay readable at every width.
 //! This crate works nothing out: every number on a page comes from its caller.
 
@@ -11,7 +11,6 @@ mod plot;
 mod prometheus;
 mod scale;
 mod svg;
-mod verdicts;
 mod waterfall;
 
 pub use axes::DISTINCT_SERIES;
@@ -19,5 +18,4 @@ pub use junit::{Junit, JunitCase, JunitOutcome, JunitSuite};
 pub use plot::{Axis, Plot, PlotMark, PlotPoint, PlotSeries, Shape};
 pub use prometheus::Prometheus;
 pub(crate) use svg::escape;
-pub use verdicts::{VerdictPoint, VerdictSeries, Verdicts};
 pub use waterfall::{Bar, BarKind, Waterfall};

@@ -110,11 +110,6 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         })
 }
 
-/// The same of what is above zero, for a logarithmic axis.
-pub(crate) fn range_above_zero(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    range(values.filter(|value| *value > 0.0))
-}
-
 /// A number of rows or characters.
 #[expect(
     clippy::cast_precision_loss,
@@ -165,7 +160,6 @@ mod tests {
     fn what_has_no_place_widens_no_axis() {
         let values = [f64::NAN, -2.0, f64::INFINITY, 0.0, 7.0, 3.0];
         assert_eq!(range(values.into_iter()), Some((-2.0, 7.0)));
-        assert_eq!(range_above_zero(values.into_iter()), Some((3.0, 7.0)));
         assert_eq!(range([f64::NAN].into_iter()), None);
     }
 }
