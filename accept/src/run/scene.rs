@@ -34,6 +34,8 @@ pub(crate) struct Scene {
 
 /// How long the programs that only look may take: each has a deadline of its own for a driver that hangs.
 pub(super) const LOOKING: Duration = Duration::from_secs(120);
+/// What listing the devices may take beyond the budget, and once the driver has answered.
+pub(super) const LISTING: Duration = Duration::from_secs(20);
 
 /// Asks the driver for its devices.
 ///
@@ -152,7 +154,6 @@ fn list(
     limit: Duration,
     interrupt: &Interrupt,
 ) -> Result<(), Stop> {
-    // Its log would grow with every line that says that it still waits: only what it listed is progress.
     let log = place.join("devices.log");
     let program = Program {
         name: "devices",
@@ -164,11 +165,18 @@ fn list(
         grows: record,
         deadline: limit,
     };
-    let (code, why) = match child::run(&program, interrupt)? {
-        Ended::Exit { code: 0, .. } => return Ok(()),
-        Ended::Interrupted(signal) => return Err(Stop::Interrupted(signal)),
-        Ended::Exit { code, last } => (code, last),
-        Ended::Stalled(silence) => (exit::INCONCLUSIVE, silence.to_string()),
+    let (code, why) = match child::run_within(&program, limit, None, interrupt)? {
+        Some(Ended::Exit { code: 0, .. }) => return Ok(()),
+        Some(Ended::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
+        Some(Ended::Exit { code, last }) => (code, last),
+        Some(Ended::Stalled(silence)) => (exit::INCONCLUSIVE, silence.to_string()),
+        None => {
+            let seconds = limit.as_secs();
+            let why = format!(
+                "the driver did not list its devices within {seconds} s; look at the kernel log"
+            );
+            (exit::INCONCLUSIVE, why)
+        }
     };
     Err(match code {
         exit::INCONCLUSIVE => Stop::Refused(why.into()),

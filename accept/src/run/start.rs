@@ -1,6 +1,6 @@
 //! How a run begins: what was asked for is checked, its folder is made or opened, and the machine is looked at.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use boxfile::BoxFile;
 use program::show::Show;
@@ -23,9 +23,6 @@ use crate::profile::{Loaded, Match};
 use crate::report::{
     BoxVerdict, Came, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
 };
-
-/// What listing the devices may take beyond the budget.
-const LISTING: Duration = Duration::from_secs(20);
 
 /// What no run looks at.
 const NOT_COVERED: [&str; 3] = [
@@ -127,7 +124,7 @@ impl Run<'_> {
             &self.args.on,
             Some(self.backend()),
             &folder,
-            scene::LOOKING.min(budget + LISTING),
+            scene::LOOKING.min(budget + scene::LISTING),
             self.interrupt,
         );
         let matched = looked.and_then(|scene| {
