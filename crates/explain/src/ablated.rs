@@ -18,7 +18,10 @@ pub(crate) fn is_of(
 ) -> bool {
     let counted = attribution.all_reduces();
     let engines = engine.zip(slope.engine.as_deref());
-    let is_engine = engines.is_none_or(|(runs, arms)| engine_name(runs) == engine_name(arms));
+    let is_engine = engines.is_none_or(|(runs, arms)| {
+        let (runs, arms) = (engine_name(runs), engine_name(arms));
+        runs.eq_ignore_ascii_case(arms)
+    });
     let of = (model, attribution.tp, attribution.batch);
     let of_arms = (slope.model.as_str(), slope.tp, slope.batch);
     let of_runs = attribution.step_of_several.mid;
@@ -40,10 +43,9 @@ pub(crate) fn is_of(
         && is_consistent
 }
 
-fn engine_name(described: &str) -> Option<String> {
+fn engine_name(described: &str) -> &str {
     let acted = described.strip_prefix(EMBEDDED).unwrap_or(described);
-    let name = acted.split([' ', ';', ',']).next();
-    name.map(str::to_lowercase)
+    acted.split([' ', ';', ',']).next().unwrap_or(acted)
 }
 
 impl Attribution {

@@ -63,16 +63,14 @@ pub(crate) fn instances(sysfs: &Sysfs, minor: u32) -> Vec<Instance> {
 /// What a line such as `Model:   NVIDIA L40` of a GPU's information says.
 pub(crate) fn information(sysfs: &Sysfs, gpu: &str, key: &str) -> Option<String> {
     let text = sysfs.read_text(format!("{GPUS}/{gpu}/information"))?;
-    field(&text, key)
+    field(&text, key).map(str::to_owned)
 }
 
 /// The value of a line `KEY: VALUE`.
-fn field(text: &str, key: &str) -> Option<String> {
-    let line = |line: &str| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == key).then(|| value.trim().to_owned())
-    };
-    text.lines().find_map(line)
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    let found = lines.find(|(name, _)| name.trim() == key);
+    found.map(|(_, value)| value.trim())
 }
 
 /// The numbers of the names that are a prefix and a number, sorted.

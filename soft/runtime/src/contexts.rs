@@ -20,11 +20,15 @@ fn ordinal_of(driver: &SoftDriver, context: Handle) -> Outcome<usize> {
         .ok_or(Code::INVALID_CONTEXT.into())
 }
 
+fn of_ordinal(ordinal: usize) -> Handle {
+    Handle::at(CONTEXTS + (ordinal + 1) * 16)
+}
+
 pub(crate) fn retain(runtime: &Runtime, context: Out<Handle>, device: c_int) -> Outcome<()> {
     context.present()?;
     let ordinal = ordinal(device)?;
     runtime.with(|driver| driver.retain(ordinal))?;
-    context.put(Handle::at(CONTEXTS + (ordinal + 1) * 16))
+    context.put(of_ordinal(ordinal))
 }
 
 pub(crate) fn release(runtime: &Runtime, device: c_int) -> Outcome<()> {
@@ -37,6 +41,11 @@ pub(crate) fn choose(runtime: &Runtime, context: Handle) -> Outcome<()> {
         false => Some(runtime.with(|driver| ordinal_of(driver, context))?),
     });
     Ok(())
+}
+
+/// Null where the thread has none.
+pub(crate) fn chosen(_runtime: &Runtime, context: Out<Handle>) -> Outcome<()> {
+    context.put(crate::abi::chosen().map_or(Handle::NULL, of_ordinal))
 }
 
 pub(crate) fn enable_peer(runtime: &Runtime, peer: Handle, flags: c_uint) -> Outcome<()> {

@@ -169,6 +169,7 @@ exports! { CUDA, "cu";
     "DevicePrimaryCtxRetain" => contexts::retain(context: Out<Handle>, device: c_int);
     "DevicePrimaryCtxRelease_v2" => contexts::release(device: c_int);
     "CtxSetCurrent" => contexts::choose(context: Handle);
+    "CtxGetCurrent" => contexts::chosen(context: Out<Handle>);
     "CtxGetDevice" => devices::get_current(device: Out<c_int>);
     "CtxSynchronize" => devices::synchronize();
     "CtxEnablePeerAccess" => contexts::enable_peer(peer: Handle, flags: c_uint);

@@ -163,7 +163,7 @@ fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
     (0..maximum)
         .filter_map(|index| device.mig_device_by_index(index).ok())
         .filter_map(|instance| {
-            let profile = instance.name().ok().and_then(|name| profile_of(&name));
+            let profile = instance.name().ok().and_then(|name| profile_of(&name).map(str::to_owned));
             instance
                 .uuid()
                 .ok()
@@ -173,9 +173,9 @@ fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
 }
 
 /// The profile in a name such as `NVIDIA A100-SXM4-40GB MIG 1g.5gb`.
-fn profile_of(name: &str) -> Option<String> {
+fn profile_of(name: &str) -> Option<&str> {
     let (_, profile) = name.rsplit_once("MIG ")?;
-    Some(profile.trim().to_owned()).filter(|profile| !profile.is_empty())
+    Some(profile.trim()).filter(|profile| !profile.is_empty())
 }
 
 #[cfg(test)]
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn the_profile_is_what_follows_mig_in_the_name() {
         assert_eq!(
-            profile_of("NVIDIA A100-SXM4-40GB MIG 1g.5gb").as_deref(),
+            profile_of("NVIDIA A100-SXM4-40GB MIG 1g.5gb"),
             Some("1g.5gb")
         );
         assert_eq!(profile_of("NVIDIA A100-SXM4-40GB"), None);

@@ -58,9 +58,9 @@ impl Host {
                 sysfs,
                 "sys/kernel/mm/transparent_hugepage/enabled",
             )
-            .and_then(|text| chosen(text)),
+            .and_then(|text| chosen(text).map(str::to_owned)),
             aspm_policy: Reading::text(sysfs, "sys/module/pcie_aspm/parameters/policy")
-                .and_then(|text| chosen(text)),
+                .and_then(|text| chosen(text).map(str::to_owned)),
             command_line: Reading::text(sysfs, "proc/cmdline"),
             release: Reading::text(sysfs, "proc/sys/kernel/osrelease"),
             reserved_huge: Reading::text(sysfs, "proc/meminfo")
@@ -74,10 +74,9 @@ impl Host {
 }
 
 /// The word in brackets: `madvise` of `always [madvise] never`.
-fn chosen(text: &str) -> Option<String> {
+fn chosen(text: &str) -> Option<&str> {
     let (_, after) = text.split_once('[')?;
-    let (word, _) = after.split_once(']')?;
-    Some(word.to_owned())
+    Some(after.split_once(']')?.0)
 }
 
 fn frequency(sysfs: &Sysfs) -> Reading<Vec<Frequency>> {

@@ -103,7 +103,7 @@ impl Conditions {
         // What a server does not say of itself, its counters' names do.
         let counters = serve.server.as_ref().and_then(|of| of.counters.as_ref());
         Self {
-            engine: named.or_else(|| engine(&counters?.engine)),
+            engine: named.or_else(|| engine(&counters?.engine).map(str::to_owned)),
             version,
             host: host_of_record(record, serve),
             gpus,
@@ -137,8 +137,13 @@ impl Conditions {
         Self {
             // What a server says of itself is asked for in its own way only.
             engine_by_client: stated.is_none() && server.is_none(),
-            engine: stated.or_else(|| named(&["backend", "endpoint_type"])),
-            version: version.and_then(|version| plain_version(&version)),
+            engine: stated
+                .or_else(|| named(&["backend", "endpoint_type"]))
+                .map(str::to_owned),
+            version: version
+                .as_deref()
+                .and_then(plain_version)
+                .map(control::shortened),
             host: any(&["host", "hostname"]).and_then(|name| Host::named(&name)),
             gpus: any(&["gpu", "gpu_name"]).into_iter().collect(),
             quantisation: any(&["quantization"]).or_else(|| of_server("quantization")),
@@ -204,26 +209,27 @@ fn of_server(said: &str) -> (Option<String>, Option<String>) {
     let mut words = said.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next());
     let version = second.unwrap_or(first);
-    (engine(first), plain_version(version))
+    let version = plain_version(version).map(control::shortened);
+    (engine(first).map(str::to_owned), version)
 }
 
 /// The one name of an engine; a client's way of asking, such as `sglang-oai-chat`, names it, too.
-fn engine(said: &str) -> Option<String> {
+fn engine(said: &str) -> Option<&'static str> {
     let lower = said.trim().to_ascii_lowercase();
     let is = |known: &str| {
         let rest = lower.strip_prefix(known);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '/', ' ', '_']))
     };
     let found = ENGINES.iter().find(|(known, _)| is(known));
-    found.map(|(_, name)| (*name).to_owned())
+    found.map(|(_, name)| *name)
 }
 
 /// `0.13.0` of `v0.13.0+cu129`; `None` of what begins with no digit.
-fn plain_version(said: &str) -> Option<String> {
+fn plain_version(said: &str) -> Option<&str> {
     let bare = said.trim().trim_start_matches(['v', 'V']);
     let bare = bare.split('+').next().unwrap_or_default();
     let is_one = bare.starts_with(|c: char| c.is_ascii_digit());
-    is_one.then(|| control::shortened(bare))
+    is_one.then_some(bare)
 }
 
 /// The host of a base URL; the client's own machine, where that is what the URL names. A monitor that saw the server's processes
@@ -279,7 +285,7 @@ mod tests {
             ("openai-chat", None),
             ("vllmish", None),
         ] {
-            assert_eq!(engine(said).as_deref(), name, "{said}");
+            assert_eq!(engine(said), name, "{said}");
         }
         let both = of_server("vllm v0.13.0+cu129");
         assert_eq!(both, (Some("vllm".to_owned()), Some("0.13.0".to_owned())));

@@ -149,7 +149,7 @@ impl Library {
                 // The library lies in the folder `lib` of its installation.
                 let file = self.file()?;
                 let folder = file.parent()?.parent()?;
-                in_file(&std::fs::read_to_string(folder.join(name)).ok()?)?
+                in_file(&std::fs::read_to_string(folder.join(name)).ok()?)?.to_owned()
             }
         };
         Some(format!("{} {number}", self.table.interface))
@@ -297,13 +297,13 @@ fn decimal(version: c_int) -> String {
 }
 
 /// The version in a file that holds a line `Version:x`.
-fn in_file(text: &str) -> Option<String> {
+fn in_file(text: &str) -> Option<&str> {
     let lines = text.lines();
     let version = lines
         .filter_map(|line| line.split_once(':'))
         .find(|(key, _)| key.trim().eq_ignore_ascii_case("version"));
     version
-        .map(|(_, version)| version.trim().to_owned())
+        .map(|(_, version)| version.trim())
         .filter(|version| !version.is_empty())
 }
 
@@ -318,7 +318,7 @@ mod tests {
         // What hipRuntimeGetVersion of Debian's 5.2.3 and 6.4.3 answers.
         assert_eq!(decimal(50_221_153), "5.2.21153");
         assert_eq!(decimal(60_443_484), "6.4.43484");
-        assert_eq!(in_file("Version:3.2.1.10\n").as_deref(), Some("3.2.1.10"));
+        assert_eq!(in_file("Version:3.2.1.10\n"), Some("3.2.1.10"));
         assert_eq!(in_file("nothing\nversion :\n"), None);
     }
 

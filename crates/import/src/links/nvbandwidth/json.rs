@@ -106,7 +106,7 @@ fn head(root: &Map<String, Value>, origin: &str) -> LinkFile {
         origin: origin.to_owned(),
         made_by: made_by(text_of(root, "version").as_deref()),
         simulated: None,
-        host: lines().find_map(host),
+        host: lines().find_map(host).map(replaced),
         backend: Some("cuda".to_owned()),
         driver: text_of(root, "Driver Version"),
         interface: cuda.map(interface),
@@ -173,9 +173,9 @@ pub(super) fn facts(line: &str) -> Option<LinkFacts> {
 }
 
 /// The host of such a line.
-fn host(line: &str) -> Option<String> {
+fn host(line: &str) -> Option<&str> {
     let (_, host) = line.rsplit_once(": (")?;
-    host.strip_suffix(')').map(replaced)
+    host.strip_suffix(')')
 }
 
 fn add_test(file: &mut LinkFile, test: &Map<String, Value>, failed: &BTreeSet<String>) {
