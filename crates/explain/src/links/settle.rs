@@ -26,9 +26,7 @@ impl Pair<'_> {
             } else if in_two_modes {
                 next.push(LinkNext::SameMode { command });
             } else if any(|verdict| matches!(verdict, LinkVerdict::LinkCould)) {
-                next.push(LinkNext::MoreLaunches {
-                    command: time.with("--launches", 5).to_string(),
-                });
+                next.push(LinkNext::MoreLaunches { command });
             }
             if any(|of| {
                 matches!(
