@@ -1,6 +1,5 @@
 //! The command line.
 
-mod arms;
 mod named;
 mod sizes;
 
@@ -12,8 +11,7 @@ use inventory::BackendArg;
 use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 
-pub(crate) use arms::arms;
-pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
+pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
@@ -152,16 +150,6 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) dtype: Vec<DtypeArg>,
 
-    /// Where the result lies, separated by commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "out-of-place"
-    )]
-    pub(crate) placement: Vec<PlacementArg>,
-
     /// How calls follow each other, separated by commas; times of different modes are different numbers. Default: all that the
     /// backend has; on the host backend without interleaved.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
@@ -171,22 +159,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "US", default_value = "50", value_parser = gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
 
-    /// A variant to measure beside the others, such as "p2p-off: NCCL_P2P_DISABLE=1": a name, a colon, and variables that its
-    /// ranks have besides. Repeat it for more. An arm `baseline` without variables is added, unless an arm without variables is
-    /// named. The arms of a launch run in random order, those of the next in the reverse.
-    #[arg(long = "arm", value_name = "NAME: VAR=VALUE ...")]
-    pub(crate) arms: Vec<String>,
-
-    /// How often the processes of each arm are started anew and all is measured.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
-    pub(crate) launches: u32,
-
-    /// Seed of the arms' random order, which the record keeps. Default: another one each run.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-
-    /// Print which collectives each step has, and measure nothing, with --model.
-    #[arg(long, requires = "model")]
+    /// Print which collectives each step has, and measure nothing, with --model; with --json as a record without times.
+    #[arg(long, requires = "model", conflicts_with = "csv")]
     pub(crate) plan: bool,
 
     /// The collective library to load: its file, or a folder that has it, such as the engine's Python environment. Default: the
@@ -199,7 +173,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
 
-    /// Seconds to aim at for all samples of all arms and launches together; 6 samples of each number are taken even when that
+    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that
     /// takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) budget: Duration,
@@ -265,11 +239,8 @@ mod tests {
             (&["--ops", "all", "--model", "m"], "--ops"),
             (&["--engine", "vllm"], "--engine-python"),
             (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),
-            (&["--placement", "in"], "possible values: out-of-place"),
             (&["--gap", "0"], "microseconds"),
             (&["--gap", "-5"], "microseconds"),
-            (&["--launches", "0"], "'0'"),
-            (&["--seed", "-1"], "'-1'"),
         ] {
             let line = RunArgs::augment_args(clap::Command::new("allreduce"));
             let parsed = line.try_get_matches_from(["allreduce"].iter().chain(arguments));

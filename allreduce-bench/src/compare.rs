@@ -49,11 +49,7 @@ fn operation(name: &str) -> Result<CollectiveKind, String> {
 /// # Errors
 /// A file cannot be read, or only one is simulated.
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
-    let (mut a, mut b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
-    if a.first_arm.is_none() || b.first_arm.is_none() {
-        without_first_arm(&mut a);
-        without_first_arm(&mut b);
-    }
+    let (a, b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
     let rules = Rules {
         threshold: args.flags.threshold,
         is_same: agrees,
@@ -73,21 +69,6 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 fn opened(path: &Path, op: Option<CollectiveKind>) -> anyhow::Result<CallFile> {
     ensure!(path.exists(), "{}: {NO_FILE}", path.display());
     read_file_as(path, op).map_err(|error| anyhow!("{error}"))
-}
-
-/// A run without arms is compared with the baseline of one that has them.
-fn without_first_arm(file: &mut CallFile) {
-    let Some(first) = file.first_arm.clone() else {
-        return;
-    };
-    let of_values = file.values.iter_mut().map(|value| &mut value.series);
-    let of_troubles = file.troubles.iter_mut();
-    let of_troubles = of_troubles.filter_map(|trouble| trouble.series.as_mut());
-    for series in of_values.chain(of_troubles) {
-        if series.arm.as_ref() == Some(&first) {
-            series.arm = None;
-        }
-    }
 }
 
 /// Whether two files mean the same call: a type or mode that one does not name is the other's.

@@ -91,6 +91,7 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
         };
         Ok(match parent::run(args, place, interrupt, &say)? {
             Outcome::Listed(text) => outputs::print(&text),
+            Outcome::Planned(record) => args.outputs.only_json(&record),
             Outcome::Ended(ended) => args.outputs.finish(&ended, csv::record, show),
         })
     })

@@ -1,7 +1,7 @@
 //! Choices that the command line has by name, and what each stands for.
 
 use clap::ValueEnum;
-use record::{BufferPlacement, CallMode, CollectiveKind, ElementType};
+use record::{CallMode, CollectiveKind, ElementType};
 
 /// A serving engine by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,24 +61,6 @@ impl From<DtypeArg> for ElementType {
             DtypeArg::Bf16 => Self::Bf16,
             DtypeArg::F16 => Self::F16,
             DtypeArg::F32 => Self::F32,
-        }
-    }
-}
-
-/// A place of the result by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlacementArg {
-    /// In another buffer than what is sent.
-    OutOfPlace,
-    /// In the buffer that is sent.
-    InPlace,
-}
-
-impl From<PlacementArg> for BufferPlacement {
-    fn from(named: PlacementArg) -> Self {
-        match named {
-            PlacementArg::OutOfPlace => Self::OutOfPlace,
-            PlacementArg::InPlace => Self::InPlace,
         }
     }
 }

@@ -93,25 +93,14 @@ impl<'a> Placed<'a> {
         }
     }
 
-    /// Another function.
-    #[must_use]
-    pub fn other(pci: &'a PciDevice) -> Self {
-        Self {
-            kind: EndKind::Other,
-            pci,
-            label: None,
-        }
-    }
-
     /// Ends with their names, numbered by kind in their order, and their CPUs.
     #[must_use]
     pub fn named(sysfs: &Sysfs, machine: &Machine, ends: &[Self]) -> Vec<End> {
-        let mut counts = [0_usize; 3];
+        let mut counts = [0_usize; 2];
         let name = |end: &Self| {
             let (prefix, count) = match end.kind {
                 EndKind::Gpu => ("GPU", &mut counts[0]),
                 EndKind::Nic => ("NIC", &mut counts[1]),
-                EndKind::Other => ("DEV", &mut counts[2]),
             };
             let name = format!("{prefix}{count}");
             *count += 1;

@@ -74,7 +74,7 @@ pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) 
             not_applicable("peer access is switched off by --no-peer")
         }
         (_, accesses) => {
-            let named = matches!(case.ends(), Ends::OneAndOthers | Ends::Group);
+            let named = case.ends() == Ends::Group;
             let mut accesses = accesses.unwrap_or_default().iter();
             accesses.find_map(|access| access.refusal(case.engine, named))
         }

@@ -17,15 +17,16 @@ use kernels::Kernels;
 use record::caveat::Condition;
 use record::plan::StopReason;
 use record::quantity::{Gate, Timing, Unit};
-use record::{FailureKind, Verification};
+use record::{FailureKind, Outcome, Verification};
 
 use self::arithmetic::Arithmetic;
 use self::by_copies::ByCopies;
 use self::by_kernels::ByKernels;
 use self::pieces::Pieces;
 use self::rates::Rates;
+use super::series::{self, Series};
 use super::tell::{Tell, doing};
-use crate::messages::{JobOutcome, LoadRequest, Series};
+use crate::messages::{Ended, LoadRequest};
 
 /// Samples that the whole time is cut into, about.
 const SAMPLES: u32 = 60;
@@ -55,7 +56,7 @@ pub(super) fn run<B: Backend>(
     request: &LoadRequest,
     stop: &AtomicBool,
     tell: Tell<'_>,
-) -> device::Result<Vec<JobOutcome>> {
+) -> device::Result<Vec<Ended>> {
     let device = backend.device(request.ordinal)?;
     let source = backend.time_source();
     let pieces = Pieces::allocate(&device, request, tell)?;
@@ -113,37 +114,36 @@ pub(super) fn run<B: Backend>(
         in_memory.see(pass.wrong, passes);
         passes += 1;
     }
-    let series = |name: &str, unit, rates: Rates, factor: f64| {
+    let samples = |name: &str, unit, rates: Rates, factor: f64| {
         let rates = rates.end().into_iter();
-        let samples: Vec<f64> = rates.map(|rate| rate * factor).collect();
         let series = Series {
             name: name.to_owned(),
             unit,
             source,
-            samples,
+            samples: rates.map(|rate| rate * factor).collect(),
         };
         (!series.samples.is_empty()).then_some(series)
     };
     // Bytes a nanosecond are GB/s; operations a nanosecond are thousandths of a TFLOP/s.
     let of_memory = [
-        series("write", Unit::GbPerS, written, 1.0),
-        series("check", Unit::GbPerS, checked, 1.0),
+        samples("write", Unit::GbPerS, written, 1.0),
+        samples("check", Unit::GbPerS, checked, 1.0),
     ];
-    let of_sums = [series("multiply_add", Unit::TflopPerS, multiplied, 1e-3)];
+    let of_sums = [samples("multiply_add", Unit::TflopPerS, multiplied, 1e-3)];
     let pieces = u32::try_from(count).unwrap_or(u32::MAX);
-    let measured = |series: Vec<Series>, wrong: Wrong, caveats| JobOutcome::Measured {
-        series,
-        timing: Timing {
-            source,
-            gate: Gate::None,
-            copies_per_sample: pieces,
-            warmup_copies: pieces,
-        },
-        stopped: StopReason::Budget,
-        verification: wrong.verification(passes),
-        placement: None,
-        thread: None,
-        caveats,
+    let timing = Timing {
+        source,
+        gate: Gate::None,
+        copies_per_sample: pieces,
+        warmup_copies: pieces,
+    };
+    let measured = |all: Vec<Series>, wrong: Wrong, caveats| {
+        let timed = (timing, StopReason::Budget);
+        let outcome = series::measured(all, timed, wrong.verification(passes), None);
+        Ended {
+            caveats,
+            ..Ended::of(outcome)
+        }
     };
     let by_copies = without_kernels.iter();
     let by_copies = by_copies.map(|why| Condition::LoadByCopies.with(why));
@@ -155,10 +155,10 @@ pub(super) fn run<B: Backend>(
         ),
         match arithmetic {
             Ok(_) => measured(of_sums.into_iter().flatten().collect(), in_sums, Vec::new()),
-            Err(why) => JobOutcome::Skipped {
+            Err(why) => Ended::of(Outcome::Skipped {
                 reason: FailureKind::Unsupported
                     .of(format!("multiplying by kernels is not supported: {why}")),
-            },
+            }),
         },
     ])
 }

@@ -23,7 +23,6 @@ pub(super) fn of_machine(shown: &Shown) -> Document {
     sections.extend(nccl_differs.then(|| Section::detail(nccl, vec![grid(&shown.nccl)])));
     sections.extend(gpus(shown));
     sections.extend(cards(shown, "NICs", EndKind::Nic));
-    sections.extend(cards(shown, "Other functions", EndKind::Other));
     sections.extend(nodes(&shown.machine.nodes));
     let open: Vec<String> = shown
         .matrix_open

@@ -12,7 +12,7 @@ use topology::{Matrix, Sysfs};
 
 use super::args::TopoArgs;
 use super::document;
-use super::read::{Origin, Shown, Wanted};
+use super::read::{Origin, Shown};
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -49,12 +49,7 @@ fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
             (sysfs, origin)
         }
     };
-    let wanted = Wanted {
-        gpus: args.gpus.as_ref(),
-        also: args.also.as_ref(),
-        tools: args.root.is_none(),
-    };
-    Shown::read(&sysfs, origin, wanted)
+    Shown::read(&sysfs, origin, args.root.is_none())
 }
 
 fn from(path: &Path, as_json: bool, show: Show) -> Result<u8, Stop> {

@@ -105,7 +105,9 @@ impl Scratch {
         let mut arguments = vec!["--sim".to_owned(), self.write_box(described)];
         arguments.extend(["--out".to_owned(), self.text("out")]);
         arguments.extend(["--state-dir".to_owned(), self.text("state")]);
-        arguments.extend(QUICK.iter().chain(more).map(|part| (*part).to_owned()));
+        let has_sizes = more.contains(&"--sizes");
+        let quick = if has_sizes { &QUICK[2..] } else { &QUICK[..] };
+        arguments.extend(quick.iter().chain(more).map(|part| (*part).to_owned()));
         arguments
     }
 

@@ -207,7 +207,7 @@ fn nccl_takes_the_node_of_the_topmost_port_that_it_climbs_to() {
 }
 
 #[test]
-fn a_matrix_names_gpus_nics_and_others_and_puts_links_beside_pcie_between_gpus_only() {
+fn a_matrix_names_gpus_and_nics_and_puts_links_beside_pcie_between_gpus_only() {
     let tree = two_nodes();
     tree.gpu("pci0000:40/0000:40:02.0/0000:43:00.0", NVIDIA, 0);
     tree.gpu("pci0000:80/0000:80:02.0/0000:83:00.0", NVIDIA, 1);
@@ -219,13 +219,11 @@ fn a_matrix_names_gpus_nics_and_others_and_puts_links_beside_pcie_between_gpus_o
     }
     let (sysfs, machine) = (tree.sysfs(), tree.machine());
     let nics = Nic::read_all(&sysfs);
-    let all = PciTree::read(&sysfs, false);
     let ends: Vec<Placed<'_>> = machine
         .gpus
         .iter()
         .map(|gpu| Placed::gpu(gpu, None))
         .chain(nics.iter().map(|nic| Placed::nic(nic, Some("eth7"))))
-        .chain([Placed::other(&all.at(at("42:00.0")).unwrap().pci)])
         .collect();
     let matrices = Matrices::of(&sysfs, &machine, &ends, &|_, _| Some(PathType::Xgmi));
     let shown: Vec<String> = matrices
@@ -239,19 +237,11 @@ fn a_matrix_names_gpus_nics_and_others_and_puts_links_beside_pcie_between_gpus_o
                 .join(" ")
         })
         .collect();
-    // GPU0 and DEV0 are on node 0, GPU1 and NIC0 on node 1.
-    assert_eq!(
-        shown,
-        [
-            "X XGMI SYS PHB",
-            "XGMI X PHB SYS",
-            "SYS PHB X SYS",
-            "PHB SYS SYS X"
-        ]
-    );
+    // GPU0 is on node 0, GPU1 and NIC0 on node 1.
+    assert_eq!(shown, ["X XGMI SYS", "XGMI X PHB", "SYS PHB X"]);
     let ends = &matrices.smi.ends;
     let names: Vec<&str> = ends.iter().map(|end| end.name.as_str()).collect();
-    assert_eq!(names, ["GPU0", "GPU1", "NIC0", "DEV0"]);
+    assert_eq!(names, ["GPU0", "GPU1", "NIC0"]);
     assert_eq!(ends[2].kind, EndKind::Nic);
     assert_eq!(ends[2].label.as_deref(), Some("eth7"));
     assert_eq!(ends[2].cpus.as_ref().unwrap().to_string(), "2-3");

@@ -8,7 +8,7 @@ use record::unit::gb_per_s;
 
 use crate::cases::Measures;
 use crate::children::lanes::{Lanes, Sample};
-use crate::messages::Series;
+use crate::children::series::Series;
 
 /// The samples of a job, a series for each quantity.
 pub(super) struct Readings {
