@@ -1,6 +1,5 @@
 //! The command line.
 
-mod arms;
 mod named;
 mod sizes;
 
@@ -11,9 +10,9 @@ use clap::{ArgGroup, Args, Subcommand};
 use inventory::BackendArg;
 use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
+use record::{CallMode, ElementType};
 
-pub(crate) use arms::arms;
-pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg, PlacementArg};
+pub(crate) use named::{EngineArg, Kinds, one_of};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
@@ -93,16 +92,9 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Operations, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "all_reduce",
-        conflicts_with = "model"
-    )]
-    pub(crate) ops: Vec<OpArg>,
+    /// Operations, separated by commas: all_reduce, all_gather, reduce_scatter, or `all`.
+    #[arg(long, value_name = "LIST", value_parser = named::kinds, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
+    pub(crate) ops: Vec<Kinds>,
 
     /// Bytes of a rank's message, K, M and G being powers of 1024: sizes such as 64K, lists such as 4K,1M, ranges such as
     /// 8..8M, which are powers of two with one more size between two of them from 16K to 1M. It is the part that a rank
@@ -142,51 +134,23 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "sim")]
     pub(crate) engine_python: Option<PathBuf>,
 
-    /// Types of the elements, separated by commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "bf16"
-    )]
-    pub(crate) dtype: Vec<DtypeArg>,
+    /// Types of the elements, separated by commas: bf16, f16, f32.
+    #[arg(long, value_name = "LIST", value_parser = named::element, value_delimiter = ',', default_value = "bf16")]
+    pub(crate) dtype: Vec<ElementType>,
 
-    /// Where the result lies, separated by commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "out-of-place"
-    )]
-    pub(crate) placement: Vec<PlacementArg>,
-
-    /// How calls follow each other, separated by commas; times of different modes are different numbers. Default: all that the
-    /// backend has; on the host backend without interleaved.
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
-    pub(crate) modes: Vec<ModeArg>,
+    /// How calls follow each other, separated by commas; times of different modes are different numbers. host-synced: barrier, one
+    /// call, wait, by the host's clock. back-to-back: calls queued one after another. graph: calls in a captured graph, without
+    /// their launch. interleaved: calls with the device's own work between them, less the time of that work. Default: all that
+    /// the backend has; on the host backend without interleaved.
+    #[arg(long, value_name = "LIST", value_parser = named::mode, value_delimiter = ',')]
+    pub(crate) modes: Vec<CallMode>,
 
     /// Microseconds of the device's own work between two calls of mode interleaved.
     #[arg(long, value_name = "US", default_value = "50", value_parser = gap, allow_negative_numbers = true)]
     pub(crate) gap: f64,
 
-    /// A variant to measure beside the others, such as "p2p-off: NCCL_P2P_DISABLE=1": a name, a colon, and variables that its
-    /// ranks have besides. Repeat it for more. An arm `baseline` without variables is added, unless an arm without variables is
-    /// named. The arms of a launch run in random order, those of the next in the reverse.
-    #[arg(long = "arm", value_name = "NAME: VAR=VALUE ...")]
-    pub(crate) arms: Vec<String>,
-
-    /// How often the processes of each arm are started anew and all is measured.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
-    pub(crate) launches: u32,
-
-    /// Seed of the arms' random order, which the record keeps. Default: another one each run.
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-
-    /// Print which collectives each step has, and measure nothing, with --model.
-    #[arg(long, requires = "model")]
+    /// Print which collectives each step has, and measure nothing, with --model; with --json as a record without times.
+    #[arg(long, requires = "model", conflicts_with = "csv")]
     pub(crate) plan: bool,
 
     /// The collective library to load: its file, or a folder that has it, such as the engine's Python environment. Default: the
@@ -199,7 +163,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
     pub(crate) samples: u32,
 
-    /// Seconds to aim at for all samples of all arms and launches together; 6 samples of each number are taken even when that
+    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that
     /// takes longer.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) budget: Duration,
@@ -222,13 +186,6 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
-}
-
-impl RunArgs {
-    /// Whether what is asked for beside the tables can be written, before anything is measured.
-    pub(crate) fn check_outputs(&self) -> Result<(), String> {
-        self.outputs.check()
-    }
 }
 
 /// Parses the time of the work between two calls, in microseconds, for clap.
@@ -259,17 +216,14 @@ mod tests {
             (&["--batches", "1,,2", "--model", "m"], "--batches"),
             (&["--eager"], "--model"),
             (&["--tp", "0"], "'0'"),
-            (&["--dtype", "fp8"], "possible values: bf16"),
-            (&["--modes", "graphs"], "possible values: host-synced"),
-            (&["--ops", "reduce"], "possible values: all_reduce"),
+            (&["--dtype", "fp8"], "one of bf16"),
+            (&["--modes", "graphs"], "one of host_synced"),
+            (&["--ops", "reduce"], "one of all_reduce"),
             (&["--ops", "all", "--model", "m"], "--ops"),
             (&["--engine", "vllm"], "--engine-python"),
             (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),
-            (&["--placement", "in"], "possible values: out-of-place"),
             (&["--gap", "0"], "microseconds"),
             (&["--gap", "-5"], "microseconds"),
-            (&["--launches", "0"], "'0'"),
-            (&["--seed", "-1"], "'-1'"),
         ] {
             let line = RunArgs::augment_args(clap::Command::new("allreduce"));
             let parsed = line.try_get_matches_from(["allreduce"].iter().chain(arguments));

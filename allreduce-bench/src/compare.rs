@@ -14,6 +14,8 @@ use record::CollectiveKind;
 use record::calls::Series;
 use record::quantity::{TimeSource, Unit};
 
+use crate::cli::one_of;
+
 /// What is said of a path where there is nothing.
 pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \
                                   allreduce, or what nccl-tests wrote";
@@ -37,11 +39,7 @@ pub(crate) struct CompareArgs {
 
 /// An operation by its name, such as `all_gather`.
 fn operation(name: &str) -> Result<CollectiveKind, String> {
-    let known = CollectiveKind::ALL;
-    let names = known.map(|kind| kind.to_string());
-    let at = names.iter().position(|known| known == name);
-    at.map(|at| known[at])
-        .ok_or_else(|| format!("one of {}", names.join(", ")))
+    one_of(&CollectiveKind::ALL, name)
 }
 
 /// Compares, prints, and returns the exit code.
@@ -49,11 +47,7 @@ fn operation(name: &str) -> Result<CollectiveKind, String> {
 /// # Errors
 /// A file cannot be read, or only one is simulated.
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
-    let (mut a, mut b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
-    if a.first_arm.is_none() || b.first_arm.is_none() {
-        without_first_arm(&mut a);
-        without_first_arm(&mut b);
-    }
+    let (a, b) = (opened(&args.a, args.op)?, opened(&args.b, args.op)?);
     let rules = Rules {
         threshold: args.flags.threshold,
         is_same: agrees,
@@ -73,21 +67,6 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 fn opened(path: &Path, op: Option<CollectiveKind>) -> anyhow::Result<CallFile> {
     ensure!(path.exists(), "{}: {NO_FILE}", path.display());
     read_file_as(path, op).map_err(|error| anyhow!("{error}"))
-}
-
-/// A run without arms is compared with the baseline of one that has them.
-fn without_first_arm(file: &mut CallFile) {
-    let Some(first) = file.first_arm.clone() else {
-        return;
-    };
-    let of_values = file.values.iter_mut().map(|value| &mut value.series);
-    let of_troubles = file.troubles.iter_mut();
-    let of_troubles = of_troubles.filter_map(|trouble| trouble.series.as_mut());
-    for series in of_values.chain(of_troubles) {
-        if series.arm.as_ref() == Some(&first) {
-            series.arm = None;
-        }
-    }
 }
 
 /// Whether two files mean the same call: a type or mode that one does not name is the other's.

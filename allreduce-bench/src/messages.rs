@@ -6,7 +6,7 @@ use device::collectives::UniqueId;
 use inventory::Built;
 use record::Failure;
 use record::quantity::{Gate, TimeSource};
-use record::{BufferPlacement, CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
+use record::{CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -50,7 +50,6 @@ pub(crate) struct Job {
     pub(crate) kind: CollectiveKind,
     pub(crate) element: ElementType,
     pub(crate) bytes_per_rank: u64,
-    pub(crate) placement: BufferPlacement,
     pub(crate) verify: bool,
 }
 

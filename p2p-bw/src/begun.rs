@@ -80,6 +80,42 @@ impl Begun {
         }))
     }
 
+    /// Reads the machine, finds a driver and chooses devices, for a command that keeps no record.
+    ///
+    /// # Errors
+    /// What is asked for is not there.
+    pub(crate) fn look(
+        on: &DeviceArgs,
+        name: &str,
+        deadline: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<(Self, Vec<Found>), Stop> {
+        let sim = on.sim.as_deref();
+        played::refuse_host(sim, on.backend)?;
+        let sysfs = played::sysfs(sim, &program::passing_folder(name), &[])?;
+        let machine = Machine::read(&sysfs).context("reading sysfs")?;
+        let chosen = choose(on.backend, &machine, deadline, interrupt)?;
+        played::expect_soft(sim, &chosen)?;
+        let begun = Self {
+            sysfs,
+            machine,
+            chosen,
+        };
+        let found = begun.select(on)?;
+        Ok((begun, found))
+    }
+
+    /// The devices that `--gpus` names.
+    ///
+    /// # Errors
+    /// One is not there.
+    pub(crate) fn select(&self, on: &DeviceArgs) -> Result<Vec<Found>, Stop> {
+        let Chosen {
+            backend, inventory, ..
+        } = &self.chosen;
+        inventory::select(on.gpus.as_deref(), *backend, inventory).map_err(Stop::Usage)
+    }
+
     /// What is known of these devices, in their order.
     pub(crate) fn describe(&self, found: &[Found]) -> Vec<LinkDevice> {
         let backend = self.chosen.backend;

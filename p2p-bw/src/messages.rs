@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use inventory::Built;
-use record::Failure;
 use record::caveat::Caveat;
-use record::plan::{Plan, StopReason};
-use record::quantity::{TimeSource, Timing, Unit};
-use record::{Endpoint, MonitorValues, Placement, StepOutcome, Verification};
+use record::plan::Plan;
+use record::{Endpoint, MonitorValues, Outcome, Placement, StepOutcome};
 use serde::{Deserialize, Serialize};
 use topology::PcieLink;
 
@@ -86,45 +84,33 @@ pub(crate) enum WorkerReply {
     /// A timed sample ended; the first says that copies run now.
     Timing { samples: usize },
     /// It ended: one outcome of a job, of a load those of memory and arithmetic.
-    Done { outcomes: Vec<JobOutcome> },
+    Done { ended: Vec<Ended> },
     /// The backend could not be opened.
     Unusable { reason: String },
 }
 
 /// How a job ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum JobOutcome {
-    Measured {
-        series: Vec<Series>,
-        /// How all were timed, but for the clock of each.
-        timing: Timing,
-        stopped: StopReason,
-        verification: Verification,
-        placement: Option<Placement>,
-        /// Where the issuing thread was, where it was wanted on a node.
-        thread: Option<Placement>,
-        caveats: Vec<Caveat>,
-    },
-    Skipped {
-        reason: Failure,
-    },
-    Failed {
-        reason: Failure,
-        /// The device is of no more use to this process.
-        lost: bool,
-    },
+pub(crate) struct Ended {
+    /// What was measured, but for the link, which a worker does not know.
+    pub(crate) outcome: Outcome,
+    /// Where the issuing thread was, where it was wanted on a node.
+    pub(crate) thread: Option<Placement>,
+    pub(crate) caveats: Vec<Caveat>,
+    /// The device is of no more use to this process.
+    pub(crate) lost: bool,
 }
 
-/// The samples of one quantity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Series {
-    /// Its name in the record.
-    pub(crate) name: String,
-    pub(crate) unit: Unit,
-    /// The clock behind it.
-    pub(crate) source: TimeSource,
-    pub(crate) samples: Vec<f64>,
+impl Ended {
+    /// An outcome of which there is no more to say.
+    pub(crate) fn of(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            thread: None,
+            caveats: Vec::new(),
+            lost: false,
+        }
+    }
 }
 
 /// Asks for the probe of one ordered pair.
@@ -169,17 +155,12 @@ pub(crate) enum ProbeStep {
     KernelWrite,
     KernelRead,
     KernelGraph,
-    WriteRate,
-    ReadRate,
-    KernelWriteRate,
-    KernelReadRate,
-    KernelLocalRate,
     Disable,
 }
 
 impl ProbeStep {
     /// The steps in the order in which they come: the name in records, and whether it is kernels that take it.
-    const ALL: [(Self, &'static str, bool); 19] = [
+    const ALL: [(Self, &'static str, bool); 14] = [
         (Self::Start, "start", false),
         (Self::Open, "open", false),
         (Self::Access, "access", false),
@@ -197,11 +178,6 @@ impl ProbeStep {
         (Self::KernelWrite, "kernel_write", true),
         (Self::KernelRead, "kernel_read", true),
         (Self::KernelGraph, "kernel_graph", true),
-        (Self::WriteRate, "write_rate", false),
-        (Self::ReadRate, "read_rate", false),
-        (Self::KernelWriteRate, "kernel_write_rate", true),
-        (Self::KernelReadRate, "kernel_read_rate", true),
-        (Self::KernelLocalRate, "kernel_local_rate", true),
         (Self::Disable, "disable", false),
     ];
 
@@ -233,26 +209,38 @@ pub(crate) enum MonitorRequest {
         sysfs: PathBuf,
         devices: Vec<Option<String>>,
     },
-    /// Read the links of these now.
-    Links { ticket: u64, devices: Vec<usize> },
-    /// Read all values of one that has answered before.
-    Values { device: usize },
+    /// Read something of one that has answered before.
+    Read { device: usize, what: What },
 }
 
-/// All values of one device; answers of different devices come in any order.
+/// What is read of a device.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    /// Its link at both ends.
+    Link,
+    /// All values.
+    Values,
+}
+
+/// What was read of one device; answers of different devices come in any order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SamplerReply {
     pub(crate) device: usize,
-    pub(crate) values: Box<MonitorValues>,
-    /// Why a value is missing, by its key.
-    pub(crate) missing: BTreeMap<String, String>,
+    pub(crate) answer: Answer,
 }
 
-/// One reading of the links.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct MonitorReply {
-    pub(crate) ticket: u64,
-    pub(crate) readings: Vec<(usize, MonitorReading)>,
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum Answer {
+    Link {
+        reading: MonitorReading,
+    },
+    Values {
+        values: Box<MonitorValues>,
+        /// Why a value is missing, by its key.
+        missing: BTreeMap<String, String>,
+    },
 }
 
 /// The link of one device now.

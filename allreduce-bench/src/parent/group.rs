@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use device::collectives::UniqueId;
 use inventory::Built;
 use program::Stop;
+use record::caveat::{Caveat, Condition};
 use record::quantity::TimeSource;
 use record::{Failure, FailureKind, LibraryFacts};
 use runner::{Interrupt, Ladder, LineSink, ProgressDeadline, RESUMED, Signal, Silence, WorkerSpec};
@@ -70,7 +71,6 @@ impl Setup<'_> {
 const MULTI_RANK: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
 
 /// What one group of processes begins with, besides what all have.
-#[derive(Clone, Default)]
 pub(super) struct Start {
     /// Variables that every rank has besides those of this process.
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -78,6 +78,31 @@ pub(super) struct Start {
     pub(super) log: Option<LineSink>,
     /// The serving engine whose ranks these are; `None` for this program's own.
     pub(super) engine: Option<Probe>,
+}
+
+impl Start {
+    /// Keeps libraries from writing while they are timed where this program's own environment asks for it: warnings are enough.
+    pub(super) fn quiet(engine: Option<Probe>) -> Self {
+        Self {
+            environment: asked_to_log()
+                .map(|name| (name.into(), "WARN".into()))
+                .collect(),
+            log: None,
+            engine,
+        }
+    }
+}
+
+/// Variables by which libraries write of what they do, where they are set.
+fn asked_to_log() -> impl Iterator<Item = &'static str> {
+    let all = ["NCCL_DEBUG", "MCCL_DEBUG"].into_iter();
+    all.filter(|name| std::env::var_os(name).is_some())
+}
+
+/// What to say of a log that the user asked for.
+pub(super) fn not_logged() -> Option<Caveat> {
+    let asked: Vec<&str> = asked_to_log().collect();
+    (!asked.is_empty()).then(|| Condition::TransportNotLogged.with(asked.join(" and ")))
 }
 
 /// Why a group is of no more use; its processes were ended.

@@ -1,5 +1,7 @@
 //! `tplens allreduce library`: which collective library loads, and what it says, without a device of its vendor.
 
+use std::path::Path;
+
 use device::collectives::Inspection;
 use inventory::library::inspected;
 use inventory::{BackendArg, Built};
@@ -28,12 +30,7 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Docu
             all.filter(|backend| *backend != Built::Host).collect()
         }
     };
-    if let Some(path) = args.ccl.as_ref().filter(|path| !path.exists()) {
-        return Err(Stop::Usage(format!(
-            "--ccl {}: there is no such file or folder; name the library's file or a folder that has it, or leave --ccl out",
-            path.display()
-        )));
-    }
+    args.ccl.as_deref().map_or(Ok(()), check_library)?;
     let mut reasons = Vec::new();
     for backend in backends {
         match inspected(backend, args.ccl.as_deref(), args.deadline, interrupt)? {
@@ -43,6 +40,17 @@ pub(crate) fn library(args: &LibraryArgs, interrupt: &Interrupt) -> Result<(Docu
     }
     let why = format!("no collective library answers: {}", reasons.join("; "));
     Err(Stop::Refused(FailureKind::LibraryMissing.of(why)))
+}
+
+/// Refuses a library that is not there.
+pub(super) fn check_library(path: &Path) -> Result<(), Stop> {
+    match path.exists() {
+        true => Ok(()),
+        false => Err(Stop::Usage(format!(
+            "--ccl {}: there is no such file or folder; name the library's file or a folder that has it, or leave --ccl out",
+            path.display()
+        ))),
+    }
 }
 
 /// An id's bytes are not shown: whoever has them can join.

@@ -1,10 +1,9 @@
 //! The parent: chooses backend and devices, works out the sizes, runs the ranks, keeps what they find. It loads no vendor library.
 
-mod arms;
+mod course;
 mod group;
 mod judge;
 mod library;
-mod losses;
 mod modes;
 mod run;
 mod sampling;

@@ -4,22 +4,25 @@ use std::path::Path;
 
 use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
-use program::{Ended, Recorder, Stop, passing_folder, result_folder, seed_of_now, sim};
+use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
 use record::unit::ByteCount;
-use record::{Collectives, Failure, FailureKind, Header, LinkDevice};
+use record::{
+    Collectives, Failure, FailureKind, Header, LinkDevice, Payload, Record, Status, exit,
+};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use tp_plan::{ModelFacts, Surroundings, Vendor};
 
-use super::arms::begin;
-use super::group::{Group, Setup, Trouble};
+use super::group::{Group, Setup, Start, Trouble};
 use super::judge::exit_code;
+use super::library::check_library;
 use super::session::Session;
 use super::surroundings::surroundings;
 use super::wanted::{Steps, Wanted, by_hand, check_whole};
-use crate::cli::{self, RunArgs};
+use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::launch::{Leader, Place};
+use crate::rank::LARGEST;
 
 /// What a run came to.
 pub(crate) enum Outcome {
@@ -27,6 +30,8 @@ pub(crate) enum Outcome {
     Ended(Box<Ended>),
     /// Devices or a plan, as text.
     Listed(String),
+    /// A plan as a record in which nothing was measured.
+    Planned(Box<Record>),
 }
 
 /// Measures what the command line asks for.
@@ -40,13 +45,6 @@ pub(crate) fn run(
     say: &dyn Fn(&str),
 ) -> Result<Outcome, Stop> {
     played::refuse_host(args.sim.as_deref(), args.backend)?;
-    let outputs = [("--json", &args.outputs.json), ("--csv", &args.outputs.csv)];
-    let asked = outputs.into_iter().find(|(_, file)| file.is_some());
-    if let Some((flag, _)) = asked.filter(|_| args.plan) {
-        return Err(Stop::Usage(format!(
-            "--plan prints a table on standard output and makes no record for {flag}: leave one of them out"
-        )));
-    }
     let folder = if args.list || args.plan {
         passing_folder("allreduce")
     } else {
@@ -68,7 +66,6 @@ fn run_in(
     // Whatever is wrong with the model is said before any driver is asked.
     let model = args.model.as_deref().map(ModelFacts::resolve).transpose();
     let model = model.map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let arms = cli::arms(&args.arms).map_err(Stop::Usage)?;
     let sysfs = sysfs(args, folder)?;
     let leader = place.map(|place| Leader::open(place, &args.launch));
     let mut leader = leader.transpose()?;
@@ -103,6 +100,18 @@ fn run_in(
         Some(model) => planned(args, model, &found, &around)?,
         None => Steps::default(),
     };
+    if args.plan && args.outputs.json.is_some() {
+        let payload = Payload::Collectives(Box::new(Collectives {
+            steps: steps.steps,
+            ..Collectives::default()
+        }));
+        return Ok(Outcome::Planned(Box::new(Record {
+            header: header(&machine, soft.clone()),
+            status: Status::Complete,
+            exit_code: exit::DONE,
+            payload,
+        })));
+    }
     if args.plan {
         let assumed = steps.assumed.iter();
         assumed.for_each(|text| say(&format!("assumed: {text}")));
@@ -122,17 +131,12 @@ fn run_in(
                     .to_owned(),
             ));
         }
-        if !path.exists() {
-            return Err(Stop::Usage(format!(
-                "--ccl {}: there is no such file or folder; name the library's file or a folder that has it, or leave --ccl out",
-                path.display()
-            )));
-        }
+        check_library(path)?;
     }
-    if ranks < 2 {
-        return Err(Stop::Usage(
-            "a collective needs two ranks; name a second device with --gpus".to_owned(),
-        ));
+    if !(2..=LARGEST).contains(&ranks) {
+        return Err(Stop::Usage(format!(
+            "a collective needs 2 to {LARGEST} ranks, not {ranks}; name as many devices with --gpus"
+        )));
     }
     let probe = match (&args.engine_python, leader) {
         (None, _) => None,
@@ -170,7 +174,7 @@ fn run_in(
         interrupt,
         leader,
     };
-    let (group, opened) = match Group::open(&setup, &begin(None)) {
+    let (group, opened) = match Group::open(&setup, &Start::quiet(None)) {
         Ok(opened) => opened,
         Err(Trouble::Failed { reason }) => return refused(reason, soft.clone()),
         Err(Trouble::Hang { doing, .. }) => {
@@ -206,8 +210,6 @@ fn run_in(
         peer_access: around.peer_access,
         steps: &steps,
         wanted: &wanted,
-        arms: &arms,
-        seed: args.seed.unwrap_or_else(seed_of_now),
         setup: &setup,
         opened,
         recorder,
@@ -283,7 +285,7 @@ fn planned(
 
 /// Refuses sizes that do not fit into host memory, where the kernel says how much there is.
 fn check_memory(wanted: &[Wanted], ranks: u32, device_is_host: bool) -> Result<(), Stop> {
-    let needs = |wanted: &Wanted| wanted.host_bytes(u64::from(ranks), device_is_host);
+    let needs = |wanted: &Wanted| wanted.host_bytes(ranks, device_is_host);
     let largest = wanted.iter().max_by_key(|wanted| needs(wanted));
     let available = inventory::host_memory_available(&Sysfs::real());
     match largest.zip(available) {

@@ -1,9 +1,8 @@
-//! The measuring part of a run: launches of arms one after another, and in each one point after another, each kept before the next
-//! begins, with fresh ranks after trouble.
+//! The measuring part of a run: one point after another, each kept before the next begins, with fresh ranks after trouble.
 
 mod engine;
-mod launch;
 mod point;
+mod side;
 
 use std::time::Instant;
 
@@ -12,20 +11,18 @@ use program::{Break, Budget, Progress, Recorder, reservations};
 use record::caveat::{Caveat, Condition};
 use record::unit::ByteCount;
 use record::{
-    Arm, BufferCache, CallMode, CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent,
-    EngineRunFacts, FailureKind, LinkDevice,
+    BufferCache, BufferPlacement, CallMode, CollectiveOutcome, CollectivePoint, Collectives,
+    CollectivesEvent, EngineRunFacts, FailureKind, LinkDevice,
 };
-use stats::rounds;
 use topology::{Machine, Sysfs};
 
-use self::launch::{Launch, Pace, Ranks};
-use super::arms::{Variant, not_logged};
-use super::group::{Group, Opened, Setup};
-use super::losses::Course;
+use self::side::{Pace, Ranks, Side};
+use super::course::Course;
+use super::group::{Group, Opened, Setup, Start, not_logged};
 use super::modes::{modes, not_here};
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
-use crate::cli::{ModeArg, RunArgs};
+use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::messages::Job;
 
@@ -41,9 +38,6 @@ pub(super) struct Session<'a> {
     pub(super) peer_access: Option<bool>,
     pub(super) steps: &'a Steps,
     pub(super) wanted: &'a [Wanted],
-    /// The arms of the command line; empty where there is one variant without a name.
-    pub(super) arms: &'a [Arm],
-    pub(super) seed: u64,
     pub(super) setup: &'a Setup<'a>,
     pub(super) opened: Opened,
     pub(super) recorder: Recorder<Collectives>,
@@ -54,49 +48,30 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Measures all points, or as many as it can; `group` has opened device and library with nothing of an arm's.
+    /// Measures all points, or as many as it can; `group` has opened device and library.
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
         self.found()?;
-        let asked: Vec<CallMode> = self.args.modes.iter().map(|mode| (*mode).into()).collect();
-        let modes = modes(&asked, self.chosen.backend, self.opened.soft_box.is_some());
-        let mut variants = Variant::of(self.arms);
-        let mut engines = Variant::of(self.arms);
-        let launches = self.args.launches;
-        let of_engine = self.engine_calls(&modes);
-        let points = self.wanted.len() * modes.len() + of_engine.points();
-        let total = points * variants.len() * launches as usize;
+        let modes = modes(
+            &self.args.modes,
+            self.chosen.backend,
+            self.opened.soft_box.is_some(),
+        );
+        let of_engine = self.engine_calls();
+        let total = (self.wanted.len() + of_engine.len()) * modes.len();
         let mut pace = Pace {
             progress: Progress::new(total, say),
             budget: Budget::new(self.args.budget, total),
         };
         let s = if total == 1 { "" } else { "s" };
         say(&format!("{total} point{s} to measure"));
-        let mut first = if variants.iter().all(|variant| variant.arm.is_none()) {
-            Some(group)
-        } else {
-            group.finish();
-            None
+        let mut library = Side::of(None);
+        library.ranks = match library.join(group) {
+            Ok(group) => Ranks::Ready(group, self.opened.clone()),
+            Err(trouble) => Ranks::Lost(trouble),
         };
-        for (number, order) in (0..launches).zip(rounds(variants.len(), launches, self.seed)) {
-            for index in order {
-                let mut launch = Launch {
-                    variant: &mut variants[index],
-                    number,
-                    of: self.args.launches,
-                    engine: None,
-                };
-                let ranks = match first.take() {
-                    Some(group) => self.joined(group, &mut launch),
-                    None => Ranks::None,
-                };
-                self.points(&mut launch, (self.wanted, &modes), ranks, &mut pace)?;
-                if number == 0 {
-                    self.transport(&variants[index])?;
-                }
-                self.engine(&mut engines[index], number, &of_engine, &mut pace)?;
-            }
-        }
-        Ok(())
+        self.points(&mut library, (self.wanted, &modes), &mut pace)?;
+        self.transport(&library)?;
+        self.engine(&of_engine, &modes, &mut pace)
     }
 
     /// Everything that is known before the first point.
@@ -116,10 +91,6 @@ impl<'a> Session<'a> {
             let facts = leader.facts();
             self.recorder.add(CollectivesEvent::Launcher { facts })?;
         }
-        if !self.arms.is_empty() {
-            let arms = self.arms.to_vec();
-            self.recorder.add(CollectivesEvent::Arms { arms })?;
-        }
         let mut told: Vec<Caveat> = caveats::busy(&self.devices).collect();
         told.extend(caveats::said(self.chosen));
         told.extend(caveats::shared_cpus(self.found, &self.devices));
@@ -132,28 +103,19 @@ impl<'a> Session<'a> {
             Condition::EngineKernelNotTimed.with(format!("all-reduces of up to {largest}"))
         }));
         told.extend(not_logged());
-        told.extend(self.played_arms());
         told.extend(self.without_interleaved());
         let assumed = self.steps.assumed.iter();
         told.extend(assumed.map(|detail| Condition::PlanAssumed.with(detail)));
-        told.extend(self.drawn());
         for caveat in told {
             self.recorder.add(CollectivesEvent::Caveat { caveat })?;
         }
         Ok(())
     }
 
-    /// That arms and launches on a simulated machine differ in few variables only.
-    fn played_arms(&self) -> Option<Caveat> {
-        let is_soft = self.opened.soft_box.is_some();
-        let is_several = !self.args.arms.is_empty() || self.args.launches > 1;
-        (is_soft && is_several).then(|| Condition::ArmsSimulated.with(""))
-    }
-
     /// That the mode that predicts serving was left out; on the host backend it predicts nothing.
     fn without_interleaved(&self) -> Option<Caveat> {
         let is_there =
-            self.args.modes.is_empty() || self.args.modes.contains(&ModeArg::Interleaved);
+            self.args.modes.is_empty() || self.args.modes.contains(&CallMode::Interleaved);
         let is_missing = !is_there && self.chosen.backend != Built::Host;
         is_missing.then(|| Condition::InterleavedMissing.with(""))
     }
@@ -164,46 +126,40 @@ impl<'a> Session<'a> {
         is_host.then(|| Condition::HostMemoryRanks.with(""))
     }
 
-    /// How the order of arms came about.
-    fn drawn(&self) -> Option<Caveat> {
-        (self.arms.len() > 1).then(|| Condition::ArmOrder.with(format!("--seed {}", self.seed)))
-    }
-
-    /// All points of one launch, these calls in these modes, with ranks that may be there already.
+    /// All points of these calls in these modes, operation after operation.
     fn points(
         &mut self,
-        launch: &mut Launch<'_>,
+        side: &mut Side<'a>,
         (calls, modes): (&[Wanted], &[CallMode]),
-        mut ranks: Ranks<'a>,
         pace: &mut Pace<'_>,
     ) -> Result<(), Break> {
-        let mut course = Course::of(calls, modes);
-        while let Some((wanted, mode)) = course.next(&launch.variant.losses) {
-            if let Some(signal) = self.setup.interrupt.signal() {
-                return Err(Break::Signal(signal));
-            }
-            let group = format!("{}{launch}", wanted.kind);
-            let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
-            pace.progress.begin(&group, &what);
-            let began = Instant::now();
-            let of_library = launch.engine.is_none();
-            let is_simulated = self.opened.soft_box.is_some();
-            let not_here = not_here(mode, self.chosen.backend, is_simulated).filter(|_| of_library);
-            let outcome = match not_here {
-                Some(reason) => {
+        let is_one = |a: &Wanted, b: &Wanted| (a.kind, a.element) == (b.kind, b.element);
+        for calls in calls.chunk_by(is_one) {
+            let mut course = Course::of(calls, modes);
+            while let Some((wanted, mode, left_out)) = course.next() {
+                if let Some(signal) = self.setup.interrupt.signal() {
+                    return Err(Break::Signal(signal));
+                }
+                let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
+                pace.progress
+                    .begin(&format!("{}{side}", wanted.kind), &what);
+                let began = Instant::now();
+                let is_simulated = self.opened.soft_box.is_some();
+                let not_here = not_here(mode, self.chosen.backend, is_simulated);
+                let outcome = if let Some(reason) = not_here.filter(|_| side.engine.is_none()) {
                     let reason = FailureKind::Unsupported.of(reason);
                     CollectiveOutcome::NotApplicable { reason }
-                }
-                None => match launch.variant.losses.leave_out(&wanted) {
-                    Some(reason) => CollectiveOutcome::Skipped { reason },
-                    None => self.tried(launch, &mut ranks, &wanted, mode, pace)?,
-                },
-            };
-            self.keep(launch, &wanted, mode, outcome)?;
-            pace.budget.spend(began.elapsed());
-            pace.progress.end();
+                } else if let Some(reason) = side.over.clone().or(left_out) {
+                    CollectiveOutcome::Skipped { reason }
+                } else {
+                    self.tried(side, &mut course, (&wanted, mode), pace)?
+                };
+                self.keep(side, &wanted, mode, outcome)?;
+                pace.budget.spend(began.elapsed());
+                pace.progress.end();
+            }
         }
-        if let Ranks::Ready(group, _) = ranks {
+        if let Ranks::Ready(group, _) = std::mem::replace(&mut side.ranks, Ranks::None) {
             group.finish();
         }
         Ok(())
@@ -211,12 +167,12 @@ impl<'a> Session<'a> {
 
     fn keep(
         &mut self,
-        launch: &mut Launch<'_>,
+        side: &mut Side<'_>,
         wanted: &Wanted,
         mode: CallMode,
         outcome: CollectiveOutcome,
     ) -> Result<(), Break> {
-        let engine = self.engine_of(launch)?;
+        let engine = self.engine_of(side)?;
         let mut caveats = Vec::new();
         if let CollectiveOutcome::Measured { time, .. } = &outcome {
             caveats.extend(reservations(time));
@@ -227,11 +183,11 @@ impl<'a> Session<'a> {
             bytes_per_rank: wanted.bytes_per_rank,
             ranks: self.ranks(),
             mode,
-            placement: wanted.placement,
+            placement: BufferPlacement::OutOfPlace,
             cache: BufferCache::Hot,
             engine,
-            arm: launch.variant.name().map(str::to_owned),
-            launch: launch.number,
+            arm: None,
+            launch: 0,
             outcome,
             caveats,
         };
@@ -243,12 +199,20 @@ impl<'a> Session<'a> {
 
     /// What the library says of the way it takes, from ranks of their own that are not timed. Calls that lost the ranks would only
     /// do so again.
-    fn transport(&mut self, variant: &Variant) -> Result<(), Break> {
-        let is_library = self.chosen.backend != Built::Host;
-        let calls = self.wanted.iter();
-        let known_good = calls.filter(|wanted| !variant.losses.know(wanted));
-        let jobs: Vec<Job> = known_good.map(|wanted| wanted.job(false)).collect();
-        if !is_library || !variant.joined || jobs.is_empty() {
+    fn transport(&mut self, library: &Side<'_>) -> Result<(), Break> {
+        let points = &self.recorder.payload.points;
+        let is_good = |call: &&Wanted| {
+            let of_call = points.iter().filter(|point| {
+                (point.kind, point.bytes_per_rank) == (call.kind, call.bytes_per_rank)
+            });
+            of_call.map(|point| &point.outcome).all(|outcome| {
+                use CollectiveOutcome::{Measured, NotApplicable};
+                matches!(outcome, Measured { .. } | NotApplicable { .. })
+            })
+        };
+        let good = self.wanted.iter().filter(is_good);
+        let jobs: Vec<Job> = good.map(|wanted| wanted.job(false)).collect();
+        if self.chosen.backend == Built::Host || !library.joined || jobs.is_empty() {
             return Ok(());
         }
         let leader = self.setup.leader;
@@ -262,8 +226,7 @@ impl<'a> Session<'a> {
             mig: self.found.iter().any(|device| device.mig.is_some()),
             peer_access: self.peer_access,
         };
-        let start = variant.start();
-        let facts = logged_run(self.setup, &start, variant.arm.as_ref(), &jobs, &around);
+        let facts = logged_run(self.setup, Start::quiet(None), &jobs, &around);
         let facts = Box::new(facts.map_err(Break::Signal)?);
         self.recorder.add(CollectivesEvent::Transport { facts })?;
         Ok(())

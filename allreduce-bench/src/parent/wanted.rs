@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use program::Stop;
 use record::unit::ByteCount;
-use record::{BufferPlacement, CollectiveKind, CollectivePath, ElementType, PlannedStep};
+use record::{CollectiveKind, CollectivePath, ElementType, PlannedStep};
 use tp_plan::{EngineFacts, ModelFacts, Surroundings, plan};
 
 use crate::cli::{EngineArg, RunArgs, message_sizes};
@@ -18,7 +18,6 @@ const DEFAULT_SIZES: &str = "8..8M";
 pub(super) struct Wanted {
     pub(super) kind: CollectiveKind,
     pub(super) element: ElementType,
-    pub(super) placement: BufferPlacement,
     pub(super) bytes_per_rank: u64,
 }
 
@@ -29,30 +28,18 @@ impl Wanted {
             kind: self.kind,
             element: self.element,
             bytes_per_rank: self.bytes_per_rank,
-            placement: self.placement,
             verify,
         }
     }
 
-    /// Host memory that all ranks take for it at most, in bytes: each has what it sends, the result, and the host's copy of the
-    /// result; where a device's memory is host memory, all of these are, and as much again goes through the shared segment.
-    pub(super) fn host_bytes(&self, ranks: u64, device_is_host: bool) -> u64 {
-        let (sends, receives) = match self.kind {
-            CollectiveKind::AllGather => (1, ranks),
-            CollectiveKind::ReduceScatter => (ranks, 1),
-            CollectiveKind::AllReduce | CollectiveKind::Broadcast | CollectiveKind::SendRecv => {
-                (1, 1)
-            }
-        };
-        let sent = self.bytes_per_rank.saturating_mul(sends);
-        let result = self.bytes_per_rank.saturating_mul(receives);
-        let each = if device_is_host {
-            sent.saturating_mul(2)
-                .saturating_add(result.saturating_mul(2))
-        } else {
-            result
-        };
-        each.saturating_mul(ranks)
+    /// Host memory that all ranks take for it at most, in bytes: each has the host's copy of the larger of what it sends and gets;
+    /// where a device's memory is host memory, also both of these, and as much again goes through the shared segment.
+    pub(super) fn host_bytes(&self, ranks: u32, device_is_host: bool) -> u64 {
+        let copies = if device_is_host { 4 } else { 1 };
+        let parts = u64::from(self.kind.parts(ranks));
+        [parts, copies, u64::from(ranks)]
+            .into_iter()
+            .fold(self.bytes_per_rank, u64::saturating_mul)
     }
 }
 
@@ -115,7 +102,11 @@ pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, Stop> {
         Some(sizes) => sizes.clone(),
         None => message_sizes(DEFAULT_SIZES).map_err(Stop::Usage)?,
     };
-    let kinds: BTreeSet<_> = args.ops.iter().flat_map(|op| op.kinds()).collect();
+    let kinds: BTreeSet<_> = args
+        .ops
+        .iter()
+        .flat_map(|op| op.0.iter().copied())
+        .collect();
     let calls: Vec<_> = kinds
         .into_iter()
         .flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)))
@@ -123,19 +114,16 @@ pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, Stop> {
     Ok(in_all_ways(args, &calls))
 }
 
-/// Calls with every type, placement and memory of the command line, each once: an operation's sizes follow each other.
+/// Calls with every type of the command line, each once: an operation's sizes follow each other.
 fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
     let mut wanted = BTreeSet::new();
     for (kind, bytes_per_rank) in calls.iter().copied() {
         for element in &args.dtype {
-            for placement in &args.placement {
-                wanted.insert(Wanted {
-                    kind,
-                    element: (*element).into(),
-                    placement: (*placement).into(),
-                    bytes_per_rank,
-                });
-            }
+            wanted.insert(Wanted {
+                kind,
+                element: *element,
+                bytes_per_rank,
+            });
         }
     }
     wanted.into_iter().collect()
@@ -171,7 +159,6 @@ mod tests {
         Wanted {
             kind,
             element,
-            placement: BufferPlacement::OutOfPlace,
             bytes_per_rank,
         }
     }
@@ -224,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_type_and_placement_is_measured_at_every_size_once() {
+    fn every_operation_and_type_is_measured_at_every_size_once() {
         use CollectiveKind::{AllGather, AllReduce};
         use ElementType::{Bf16, F32};
         let one = by_hand(&args(&["--sizes", "8K,4K,8K"])).unwrap();
@@ -248,29 +235,18 @@ mod tests {
                 wanted(AllGather, Bf16, 4096)
             ]
         );
-        let places = ["--placement", "in-place,out-of-place"];
-        let all = [&["--sizes", "4K", "--ops", "all"], &places[..]].concat();
-        // 3 operations, 2 placements.
-        assert_eq!(by_hand(&args(&all)).unwrap().len(), 6);
         // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
         assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
     }
 
     #[test]
     fn host_memory_is_counted_over_all_ranks() {
-        let of = |kind, ranks, device_is_host| {
-            wanted(kind, ElementType::Bf16, 10).host_bytes(ranks, device_is_host)
+        let of = |kind, device_is_host| {
+            wanted(kind, ElementType::Bf16, 10).host_bytes(2, device_is_host)
         };
-        // 2 ranks: a host copy of 10 each; on host memory 10 sent, 10 shared, 10 of result and 10 of copy each.
-        let reduce = CollectiveKind::AllReduce;
-        assert_eq!((of(reduce, 2, false), of(reduce, 2, true)), (20, 80));
-        // A gather's result is 20: 20 each; 10 + 10 + 20 + 20 each.
-        let gather = CollectiveKind::AllGather;
-        assert_eq!((of(gather, 2, false), of(gather, 2, true)), (40, 120));
-        // A reduce-scatter sends 20 for a result of 10: 10 each; 20 + 20 + 10 + 10 each.
-        let scatter = CollectiveKind::ReduceScatter;
-        assert_eq!((of(scatter, 2, false), of(scatter, 2, true)), (20, 120));
-        assert_eq!(of(reduce, u64::MAX, true), u64::MAX);
+        // 2 ranks: a host copy of 10 each, of a gather's result of 20; on host memory four of them.
+        assert_eq!(of(CollectiveKind::AllReduce, false), 20);
+        assert_eq!(of(CollectiveKind::AllGather, true), 160);
     }
 
     #[test]

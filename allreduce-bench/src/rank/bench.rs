@@ -118,18 +118,18 @@ impl<C: Collectives> Bench<C> {
             // The old buffers go before the new ones come.
             self.work = None;
             say("allocating");
-            let buffers = match Buffers::of(&self.device, &job, rank_of) {
+            let bytes = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
+            let buffers = match Buffers::of(&self.device, (operation, bytes), rank_of) {
                 Ok(buffers) => buffers,
                 Err(refused) => return not_there(refused),
             };
-            let bytes = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
             self.work = Some(Work {
                 graphs: Vec::new(),
                 replayed: Cell::new(None),
                 operation,
                 element,
                 elements: bytes / element.bytes(),
-                sums: Sums::new(job.kind, job.element, rank_of.0),
+                sums: Sums::new(operation, element, rank_of.0),
                 buffers,
                 job,
             });
@@ -140,30 +140,20 @@ impl<C: Collectives> Bench<C> {
         self.wait()?;
         let verification = self.compare(say)?;
         let work = self.work()?;
-        work.buffers.undo(&self.stream, &work.sums)?;
+        work.buffers.spoil(&self.stream)?;
         Ok(RankReply::Prepared { verification })
     }
 
     /// Compares a result of what was timed in full: the last call's, and of a graph that of one replay more, on a fresh input and with
-    /// no other call beside it, as calls that were captured may go another way. Where calls in place changed the input, sums of sums
-    /// that no type holds for long, it is one call more, of a graph a replay of one call.
+    /// no other call beside it, as calls that were captured may go another way.
     pub(super) fn check(&mut self, say: Say<'_>) -> Result<Verification> {
         let work = self.work()?;
-        if !work.job.verify {
-            return Ok(Verification::NotAsked);
-        }
-        let (replayed, loses) = (work.replayed.get(), work.buffers.lose_input());
-        let replayed = match replayed {
-            Some(_) if loses && self.captured(Series::Calls, 1)? => Some((Series::Calls, 1)),
-            replayed => replayed,
-        };
-        if replayed.is_some() || loses {
+        if work.job.verify
+            && let Some(graph) = work.replayed.get()
+        {
             self.lay(say)?;
             say("the last call");
-            match replayed {
-                Some(graph) => self.replay(graph)?,
-                None => self.call()?,
-            }
+            self.replay(graph)?;
             self.wait()?;
         }
         self.compare(say)
@@ -188,10 +178,10 @@ impl<C: Collectives> Bench<C> {
         })
     }
 
-    /// Queues the call that was prepared, at its next place.
+    /// Queues the call that was prepared.
     pub(super) fn call(&self) -> Result<()> {
         let (member, work) = (self.member()?, self.work()?);
-        let (to, from) = work.buffers.spots();
+        let (to, from) = ((&work.buffers.to, 0), (&work.buffers.from, 0));
         member.communicator.queue(
             work.operation,
             to,

@@ -18,6 +18,7 @@ use runner::child::Line;
 
 use crate::messages::{RankReply, RankRequest};
 use bench::Bench;
+pub(crate) use sums::LARGEST;
 
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";

@@ -2,13 +2,12 @@
 //!
 //! A type holds whole numbers up to two to the number of its significant bits, and every partial sum stays within that whatever
 //! the order. The number at a position is a hash of position and rank, so that data which was dropped, shifted or taken from
-//! another rank is seen. Where there are more ranks than the type can count, a few ranks contribute one at each position, and the
-//! others nothing.
+//! another rank is seen.
 
-use record::{CollectiveKind, ElementType};
+use device::collectives::{Element, Operation};
 
-/// The largest sum in any type: what bfloat16 with its 8 significant bits counts to.
-const LARGEST: u32 = 256;
+/// The largest sum in any type: what bfloat16 with its 8 significant bits counts to. No more ranks can each contribute one.
+pub(crate) const LARGEST: u32 = 256;
 
 /// What lies in a result before a call: in each of the types the bytes of not-a-number.
 const SPOILT: u8 = 0xff;
@@ -16,48 +15,34 @@ const SPOILT: u8 = 0xff;
 /// The numbers of one call.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
-    kind: CollectiveKind,
-    element: ElementType,
+    operation: Operation,
+    element: Element,
     ranks: u32,
-    drawn: Drawn,
+    /// Every number is below this, so that the sum over all ranks is exact.
+    modulus: u32,
     /// The bytes of each whole number that occurs, of which the element's width counts.
     words: Vec<[u8; 4]>,
 }
 
-/// How the number at a position is drawn.
-#[derive(Debug, Clone, Copy)]
-enum Drawn {
-    /// Any below this, so that the sum over all ranks is exact.
-    Below(u32),
-    /// One for this many ranks at most and for one at least, none for the others.
-    ByFew(u32),
-}
-
 impl Sums {
-    /// For one operation among so many ranks.
-    pub(super) fn new(kind: CollectiveKind, element: ElementType, ranks: u32) -> Self {
-        let largest = Layout::of(element).counts_to();
-        let adds_up = match kind {
-            CollectiveKind::AllReduce | CollectiveKind::ReduceScatter => ranks.max(1),
-            _ => 1,
-        };
-        let drawn = if adds_up <= largest {
-            Drawn::Below(largest / adds_up + 1)
-        } else {
-            Drawn::ByFew(largest)
+    /// For one operation among at most [`LARGEST`] ranks.
+    pub(super) fn new(operation: Operation, element: Element, ranks: u32) -> Self {
+        let adds_up = match operation {
+            Operation::AllReduce | Operation::ReduceScatter => ranks.max(1),
+            Operation::AllGather => 1,
         };
         Self {
-            kind,
+            operation,
             element,
             ranks,
-            drawn,
-            words: (0..=largest).map(|number| word(element, number)).collect(),
+            modulus: LARGEST / adds_up + 1,
+            words: (0..=LARGEST).map(|number| word(element, number)).collect(),
         }
     }
 
     /// Writes what a rank contributes.
     pub(super) fn fill(&self, bytes: &mut [u8], rank: u32) {
-        let width = self.width();
+        let width = self.element.bytes();
         for (index, chunk) in bytes.chunks_exact_mut(width).enumerate() {
             chunk.copy_from_slice(self.bytes_of(self.number(index, rank)));
         }
@@ -70,7 +55,7 @@ impl Sums {
 
     /// The first element of a rank's result that is not the exact one, in words; `None` where all are.
     pub(super) fn first_difference(&self, result: &[u8], rank: u32) -> Option<String> {
-        let width = self.width();
+        let width = self.element.bytes();
         let elements = result.len() / width;
         let exact = |index| self.exact(index, elements, rank);
         let wrong = |(index, chunk): &(usize, &[u8])| *chunk != self.bytes_of(exact(*index));
@@ -80,20 +65,17 @@ impl Sums {
             "element {index} of {elements} is {} where {exact} is {} ({}, lowest byte first)",
             hex(chunk),
             hex(self.bytes_of(exact)),
-            self.element
+            self.element.name()
         ))
     }
 
     /// The exact result of a rank at a position.
     fn exact(&self, index: usize, elements: usize, rank: u32) -> u32 {
         let sum = |index| (0..self.ranks).map(|rank| self.number(index, rank)).sum();
-        match self.kind {
-            // No rank is asked for the last two.
-            CollectiveKind::AllReduce | CollectiveKind::Broadcast | CollectiveKind::SendRecv => {
-                sum(index)
-            }
-            CollectiveKind::ReduceScatter => sum(rank as usize * elements + index),
-            CollectiveKind::AllGather => {
+        match self.operation {
+            Operation::AllReduce => sum(index),
+            Operation::ReduceScatter => sum(rank as usize * elements + index),
+            Operation::AllGather => {
                 let each = (elements / self.ranks.max(1) as usize).max(1);
                 let rank = u32::try_from(index / each).unwrap_or(u32::MAX);
                 self.number(index % each, rank)
@@ -103,30 +85,14 @@ impl Sums {
 
     /// What a rank contributes at a position.
     fn number(&self, index: usize, rank: u32) -> u32 {
-        let ranks = self.ranks.max(1);
-        match self.drawn {
-            Drawn::Below(modulus) => {
-                let place = (index as u64)
-                    .wrapping_mul(u64::from(ranks))
-                    .wrapping_add(u64::from(rank) + 1);
-                mixed(place) % modulus
-            }
-            Drawn::ByFew(most) => {
-                let drawn = mixed(index as u64 + 1);
-                // From this rank on, and so many of them.
-                let (first, count) = (drawn % ranks, drawn / ranks % most + 1);
-                u32::from((rank + ranks - first) % ranks < count)
-            }
-        }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "it is 4 at most")]
-    fn width(&self) -> usize {
-        self.element.bytes() as usize
+        let place = (index as u64)
+            .wrapping_mul(u64::from(self.ranks.max(1)))
+            .wrapping_add(u64::from(rank) + 1);
+        mixed(place) % self.modulus
     }
 
     fn bytes_of(&self, number: u32) -> &[u8] {
-        &self.words[number as usize][..self.width()]
+        &self.words[number as usize][..self.element.bytes()]
     }
 }
 
@@ -138,47 +104,11 @@ fn mixed(place: u64) -> u32 {
     ((twice ^ (twice >> 27)) >> 32) as u32
 }
 
-/// A binary floating point type: exponent over fraction, and a sign that is never set here.
-struct Layout {
-    /// What is added to the exponent.
-    bias: u32,
-    /// Bits of the fraction.
-    fraction: u32,
-}
-
-impl Layout {
-    /// Sources: IEEE 754 for binary32 and binary16, OCP OFP8 for the two of 8 bits; bfloat16 is the upper half of binary32.
-    fn of(element: ElementType) -> Self {
-        let (bias, fraction) = match element {
-            ElementType::F32 => (127, 23),
-            ElementType::F16 => (15, 10),
-            ElementType::Bf16 => (127, 7),
-            ElementType::F8E4m3 => (7, 3),
-            ElementType::F8E5m2 => (15, 2),
-        };
-        Self { bias, fraction }
-    }
-
-    /// Up to here every whole number is one of its values; no more than [`LARGEST`].
-    fn counts_to(&self) -> u32 {
-        (1 << (self.fraction + 1)).min(LARGEST)
-    }
-}
-
-/// The bytes of a whole number that the type holds, as the host and its devices have it: the lowest first.
-fn word(element: ElementType, number: u32) -> [u8; 4] {
-    let Layout { bias, fraction } = Layout::of(element);
-    let Some(exponent) = number.checked_ilog2() else {
-        return [0; 4];
-    };
-    // The leading one is not stored; the bits below it are the highest of the fraction.
-    let below = number - (1 << exponent);
-    let below = if exponent > fraction {
-        below >> (exponent - fraction)
-    } else {
-        below << (fraction - exponent)
-    };
-    ((exponent + bias) << fraction | below).to_le_bytes()
+/// The bytes of a whole number that the type holds.
+fn word(element: Element, number: u32) -> [u8; 4] {
+    let mut word = [0; 4];
+    element.encode(&[number as f32], &mut word);
+    word
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -198,19 +128,19 @@ mod tests {
             (3, 0x4040_0000, 0x4200),
             (256, 0x4380_0000, 0x5c00),
         ] {
-            assert_eq!(word(ElementType::F32, number), single.to_le_bytes());
-            assert_eq!(word(ElementType::F16, number)[..2], half.to_le_bytes());
+            assert_eq!(word(Element::F32, number), single.to_le_bytes());
+            assert_eq!(word(Element::F16, number)[..2], half.to_le_bytes());
             // bfloat16 is the upper half of binary32.
             let upper = u16::try_from(single >> 16).unwrap();
-            assert_eq!(word(ElementType::Bf16, number)[..2], upper.to_le_bytes());
+            assert_eq!(word(Element::Bf16, number)[..2], upper.to_le_bytes());
         }
     }
 
     const ELEMENTS: usize = 64;
 
     /// Each rank's input of a kind in single precision, as plain numbers.
-    fn inputs(kind: CollectiveKind, ranks: u32, elements: usize) -> (Sums, Vec<Vec<f32>>) {
-        let sums = Sums::new(kind, ElementType::F32, ranks);
+    fn inputs(operation: Operation, ranks: u32, elements: usize) -> (Sums, Vec<Vec<f32>>) {
+        let sums = Sums::new(operation, Element::F32, ranks);
         let part = |rank| {
             let mut bytes = vec![0; elements * 4];
             sums.fill(&mut bytes, rank);
@@ -239,7 +169,7 @@ mod tests {
     #[test]
     fn the_sum_that_is_added_up_is_the_exact_one_and_another_is_told() {
         for ranks in [2, 3, 8, 64] {
-            let (sums, parts) = inputs(CollectiveKind::AllReduce, ranks, ELEMENTS);
+            let (sums, parts) = inputs(Operation::AllReduce, ranks, ELEMENTS);
             let mut sum = added_up(&parts);
             assert!(
                 sum.iter().all(|sum| *sum <= 256.0),
@@ -256,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_reduced_part_is_the_sum_at_its_ranks_place() {
-        let (sums, parts) = inputs(CollectiveKind::ReduceScatter, 4, ELEMENTS);
+        let (sums, parts) = inputs(Operation::ReduceScatter, 4, ELEMENTS);
         let sum = added_up(&parts);
         // 64 elements among 4 ranks: rank 2 has those from 32 to 48.
         assert_eq!(sums.first_difference(&bytes(&sum[32..48]), 2), None);
@@ -265,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_gathered_is_in_rank_order() {
-        let (sums, parts) = inputs(CollectiveKind::AllGather, 2, ELEMENTS);
+        let (sums, parts) = inputs(Operation::AllGather, 2, ELEMENTS);
         let whole = [parts[0].clone(), parts[1].clone()].concat();
         assert_eq!(sums.first_difference(&bytes(&whole), 1), None);
         let swapped = [parts[1].clone(), parts[0].clone()].concat();
@@ -276,7 +206,7 @@ mod tests {
     fn a_spoilt_result_is_no_result() {
         let mut result = vec![0; 8];
         Sums::spoil(&mut result);
-        let sums = Sums::new(CollectiveKind::AllReduce, ElementType::Bf16, 2);
+        let sums = Sums::new(Operation::AllReduce, Element::Bf16, 2);
         let told = sums.first_difference(&result, 0).unwrap();
         assert!(told.contains("is ffff"), "{told}");
     }

@@ -3,7 +3,7 @@
 use device::collectives::UniqueId;
 use device::host::SharedMemory;
 use record::quantity::Gate;
-use record::{BufferPlacement, CallMode, CollectiveKind, ElementType, Verification};
+use record::{CallMode, CollectiveKind, ElementType, Verification};
 
 use super::bench::Bench;
 use crate::messages::{Job, RankReply};
@@ -29,12 +29,11 @@ fn both<T: Send>(work: impl Fn(&mut Rank) -> T + Sync) -> [T; 2] {
     })
 }
 
-fn job(kind: CollectiveKind, placement: BufferPlacement) -> Job {
+fn job(kind: CollectiveKind, element: ElementType) -> Job {
     Job {
         kind,
-        element: ElementType::F32,
+        element,
         bytes_per_rank: 4096,
-        placement,
         verify: true,
     }
 }
@@ -67,44 +66,21 @@ fn measured(bench: &mut Rank, job: Job) -> [Verification; 2] {
 }
 
 #[test]
-fn every_operation_is_right_in_and_out_of_place() {
+fn every_operation_is_right_in_every_type() {
     for of in both(|bench| {
         let mut seen = Vec::new();
         for kind in &CollectiveKind::ALL[..3] {
-            for placement in [BufferPlacement::OutOfPlace, BufferPlacement::InPlace] {
-                seen.push((*kind, placement, measured(bench, job(*kind, placement))));
+            for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
+                seen.push((*kind, element, measured(bench, job(*kind, element))));
             }
         }
         seen
     }) {
-        assert_eq!(of.len(), 6);
-        for (kind, placement, seen) in of {
+        assert_eq!(of.len(), 9);
+        for (kind, element, seen) in of {
             let passed = [Verification::Passed, Verification::Passed];
-            assert_eq!(seen, passed, "{kind} {placement:?}");
+            assert_eq!(seen, passed, "{kind} {element}");
         }
-    }
-}
-
-#[test]
-fn every_type_is_right_after_calls_in_place_that_no_type_holds() {
-    // 40 calls in place double the sum 40 times: 2^40 and more than binary16 holds.
-    let elements = [ElementType::F32, ElementType::F16, ElementType::Bf16];
-    for of in both(|bench| {
-        elements.map(|element| {
-            let job = Job {
-                element,
-                ..job(CollectiveKind::AllReduce, BufferPlacement::InPlace)
-            };
-            let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
-            let reply = bench.time(CallMode::BackToBack, (40, 1), None, &mut |_| ());
-            timed(reply.unwrap());
-            [prepared, bench.check(&mut |_| ()).unwrap()]
-        })
-    }) {
-        assert_eq!(
-            of,
-            elements.map(|_| [Verification::Passed, Verification::Passed])
-        );
     }
 }
 
@@ -113,7 +89,7 @@ fn each_mode_says_what_it_took_and_what_held_it() {
     for of in both(|bench| {
         // A gap walks through half the pool and 4 MiB.
         bench.pool = 1 << 20;
-        let job = job(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace);
+        let job = job(CollectiveKind::AllReduce, ElementType::F32);
         let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
         assert_eq!(prepared, Verification::Passed);
         CallMode::ALL.map(|mode| {
@@ -146,7 +122,7 @@ fn each_mode_says_what_it_took_and_what_held_it() {
 fn a_result_that_is_not_asked_for_is_not_called_right() {
     let job = Job {
         verify: false,
-        ..job(CollectiveKind::AllReduce, BufferPlacement::OutOfPlace)
+        ..job(CollectiveKind::AllReduce, ElementType::F32)
     };
     for seen in both(|bench| measured(bench, job)) {
         assert_eq!(seen, [Verification::NotAsked, Verification::NotAsked]);

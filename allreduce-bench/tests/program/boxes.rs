@@ -57,12 +57,10 @@ fn every_boxs_times_are_those_of_its_points() {
             let everything = ["--ops", "all", "--sizes", &format!("2K,{large}")];
             let (mut exact, mut noisy) = (Errors::default(), Errors::default());
             take(&mut exact, &quiet, WITHOUT_NOISE, ranks, &everything);
-            let in_place = ["--ops", "all", "--sizes", "24K", "--placement", "in-place"];
-            take(&mut exact, &quiet, WITHOUT_NOISE, ranks, &in_place);
             let reduced = ["--sizes", &format!("8,4K,48K,{large}")];
             take(&mut noisy, &shipped, WITH_NOISE, ranks, &reduced);
-            // Three modes: three operations of two sizes, and of one in place; then four sizes.
-            assert_eq!((exact.count, noisy.count), (3 * (6 + 3), 3 * 4), "{name}");
+            // Three modes: three operations of two sizes; then four sizes.
+            assert_eq!((exact.count, noisy.count), (3 * 6, 3 * 4), "{name}");
             told(&format!(
                 "{name}, {ranks} ranks, without noise: {}",
                 exact.words()

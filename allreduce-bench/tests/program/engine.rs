@@ -128,41 +128,6 @@ fn an_engines_times_are_those_of_its_device_and_name_who_did_each_size() {
 }
 
 #[test]
-fn an_arms_variables_reach_the_engine_and_each_launch_is_its_own() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let arm = "plain: VLLM_STAND_IN=1";
-    let more = [
-        "--sizes",
-        "2K",
-        "--modes",
-        "graph",
-        "--arm",
-        arm,
-        "--launches",
-        "2",
-    ];
-    let kept = run(&scratch, &more, &[]);
-    let points = of_engine(&kept, SMALL);
-    let mut runs: Vec<_> = points
-        .iter()
-        .map(|point| (point.arm.as_deref().unwrap(), point.launch))
-        .collect();
-    runs.sort_unstable();
-    assert_eq!(
-        runs,
-        [("baseline", 0), ("baseline", 1), ("plain", 0), ("plain", 1)]
-    );
-    let notes = &kept.collectives().engine.as_ref().unwrap().notes;
-    assert!(
-        notes.contains(&"arm plain: CustomAllreduce is on".to_owned()),
-        "{notes:?}"
-    );
-}
-
-#[test]
 fn an_engines_wrong_sum_is_wrong_data() {
     if !can_run() {
         return;
@@ -237,11 +202,9 @@ fn an_engine_that_crashes_or_raises_loses_its_size_and_nothing_else() {
         assert!((exact_us(&point(&kept, SMALL, CallMode::Graph).outcome) - 6.0).abs() < 1e-6);
         let lost = of_engine(&kept, LARGE);
         assert_eq!(lost.len(), 3);
-        for point in &lost[..2] {
+        for point in lost {
             assert!(failed(point).contains(words), "{point:?}");
         }
-        // After two groups of ranks that were lost one after another no third one is started.
-        assert!(matches!(lost[2].outcome, CollectiveOutcome::Skipped { .. }));
     }
 }
 

@@ -3,7 +3,7 @@
 use boxfile::Fault;
 use record::{CallMode, CollectiveOutcome, Verification};
 
-use super::common::{Kept, Scratch, exact_us, no_progress, two_gpus, with};
+use super::common::{Kept, Scratch, exact_us, no_progress, with};
 
 const QUICK: [&str; 6] = [
     "--samples",
@@ -56,20 +56,18 @@ fn a_graph_whose_calls_are_wrong_is_told_though_the_same_calls_are_right_one_by_
         after_calls: 0,
         captured: true,
     };
-    for placement in ["out-of-place", "in-place"] {
-        let more = ["--sizes", "4K", "--samples", "6", "--placement", placement];
-        let modes = ["--modes", "back-to-back,graph,interleaved"];
-        let kept = Scratch::new().soft(&with(fault.clone()), &[&more[..], &modes[..]].concat());
-        assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
-        exact_us(kept.reduced(4096, CallMode::BackToBack));
-        for mode in [CallMode::Graph, CallMode::Interleaved] {
-            let outcome = kept.reduced(4096, mode);
-            let CollectiveOutcome::Measured { verification, .. } = outcome else {
-                panic!("{outcome:?}");
-            };
-            let is_wrong = matches!(verification, Verification::WrongData { .. });
-            assert!(is_wrong, "{placement} {mode}: {verification:?}");
-        }
+    let more = ["--sizes", "4K", "--samples", "6"];
+    let modes = ["--modes", "back-to-back,graph,interleaved"];
+    let kept = Scratch::new().soft(&with(fault), &[&more[..], &modes[..]].concat());
+    assert_eq!(kept.ran.code, 5, "{}", kept.ran.stderr);
+    exact_us(kept.reduced(4096, CallMode::BackToBack));
+    for mode in [CallMode::Graph, CallMode::Interleaved] {
+        let outcome = kept.reduced(4096, mode);
+        let CollectiveOutcome::Measured { verification, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+        let is_wrong = matches!(verification, Verification::WrongData { .. });
+        assert!(is_wrong, "{mode}: {verification:?}");
     }
 }
 
@@ -109,7 +107,7 @@ fn ranks_that_hang_again_and_again_are_not_started_for_ever() {
     let CollectiveOutcome::Skipped { reason } = of(&kept, 16) else {
         panic!("{:?}", of(&kept, 16));
     };
-    assert!(reason.contains("4 times in a row"), "{reason}");
+    assert!(reason.contains("not started again"), "{reason}");
 }
 
 #[test]
@@ -154,20 +152,6 @@ fn a_driver_that_does_not_start_is_a_refusal_with_a_record() {
     assert_eq!(kept.ran.stdout, "");
     assert!(
         kept.ran.stderr.contains("nothing was measured"),
-        "{}",
-        kept.ran.stderr
-    );
-}
-
-#[test]
-fn a_file_that_is_no_collective_library_is_a_refusal_that_names_it() {
-    let scratch = Scratch::new();
-    std::fs::write(scratch.join("libother.so"), "no library").unwrap();
-    let file = scratch.text("libother.so");
-    let kept = scratch.soft(&two_gpus(), &[&QUICK[..], &["--ccl", &file]].concat());
-    assert_eq!(kept.ran.code, 3);
-    assert!(
-        kept.ran.stderr.contains("libother.so"),
         "{}",
         kept.ran.stderr
     );

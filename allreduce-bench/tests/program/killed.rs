@@ -21,14 +21,12 @@ enum On {
     /// So many calls go well before the ranks stay in one for ever: none, the one that prepares, or those of the first size, which
     /// are 1 + (1 + 4) + 6 x (1 + 4) = 36.
     Soft(u64),
-    /// The same with an arm beside the baseline.
-    WithArms(u64),
 }
 
 /// Every place and moment; the host backend only where each rank has a CPU.
 fn all() -> Vec<On> {
     let soft = [0, 1, 36].map(On::Soft);
-    let others = [On::WithArms(36), On::Host];
+    let others = [On::Host];
     let is_there = |on: &On| *on != On::Host || has_two_cpus();
     soft.into_iter().chain(others).filter(is_there).collect()
 }
@@ -43,7 +41,6 @@ impl On {
             "--deadline",
             "60",
         ];
-        let arm = ["--arm", "off: NCCL_P2P_DISABLE=1"];
         let sizes = ["--sizes", "4K,8K,16K"];
         let mut command = match self {
             Self::Host => {
@@ -51,18 +48,13 @@ impl On {
                 let sizes = ["--sizes", "4K,64M"];
                 scratch.program([&host[..], &how[..], &sizes[..]].concat())
             }
-            Self::Soft(after_calls) | Self::WithArms(after_calls) => {
+            Self::Soft(after_calls) => {
                 let stuck = with(Fault::CollectiveHang {
                     rank: 1,
                     after_calls,
                     protocol: None,
                 });
-                let arms = if matches!(self, Self::WithArms(_)) {
-                    &arm[..]
-                } else {
-                    &[]
-                };
-                scratch.program(scratch.on(&stuck, &[&how[..], &sizes[..], arms].concat()))
+                scratch.program(scratch.on(&stuck, &[&how[..], &sizes[..]].concat()))
             }
         };
         std::fs::create_dir(scratch.join("tmp")).unwrap();

@@ -117,13 +117,11 @@ impl Errors {
         let error = (exact_us(&point.outcome) / expected - 1.0).abs();
         assert!(
             error <= limit,
-            "{on}: {} of {} B on {} ranks, {}, {:?}, {:?}: {} us, not {expected} us",
+            "{on}: {} of {} B on {} ranks, {}: {} us, not {expected} us",
             point.kind,
             point.bytes_per_rank,
             point.ranks,
             point.mode,
-            point.placement,
-            point.cache,
             exact_us(&point.outcome),
         );
         self.count += 1;

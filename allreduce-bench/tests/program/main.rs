@@ -5,7 +5,6 @@
     reason = "helpers of tests fail the test where they cannot go on"
 )]
 
-mod arms;
 mod boxes;
 mod canary;
 mod cli;

@@ -13,8 +13,6 @@ pub enum EndKind {
     Gpu,
     /// A network card.
     Nic,
-    /// Another PCI function that was asked for.
-    Other,
 }
 
 /// One row and column of a matrix.

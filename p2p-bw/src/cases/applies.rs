@@ -74,7 +74,7 @@ pub(crate) fn refusal(case: &Case, backend: Built, accesses: Option<&[Access]>) 
             not_applicable("peer access is switched off by --no-peer")
         }
         (_, accesses) => {
-            let named = matches!(case.ends(), Ends::OneAndOthers | Ends::Group);
+            let named = case.ends() == Ends::Group;
             let mut accesses = accesses.unwrap_or_default().iter();
             accesses.find_map(|access| access.refusal(case.engine, named))
         }
@@ -205,30 +205,5 @@ mod tests {
         let skipped = refusal(Case::of("d2d_chase_sm").unwrap(), Built::Cuda, Some(&pair));
         assert!(matches!(skipped, Some(Outcome::Skipped { reason }) if reason.ends_with(&seen())));
         assert_eq!(reason("d2d_read_ce", &pair), None);
-    }
-
-    #[test]
-    fn a_group_names_the_pair_that_it_lacks() {
-        let group = [
-            access(0, 1, PeerVerdict::Direct),
-            access(0, 2, PeerVerdict::Denied),
-            access(1, 2, PeerVerdict::Direct),
-        ];
-        let why = reason("all_pairs_ce", &group).unwrap();
-        assert!(
-            why.starts_with("between GPU0 and GPU2 peer access is denied"),
-            "{why}"
-        );
-        assert_eq!(reason("host_to_all_ce", &[]), None);
-    }
-
-    #[test]
-    fn without_peer_the_staged_path_is_measured() {
-        let reason = |key| refusal(Case::of(key).unwrap(), Built::Cuda, None).map(words);
-        for key in ["d2d_read_ce", "ring_ce", "d2d_chase_sm"] {
-            assert!(reason(key).unwrap().contains("--no-peer"), "{key}");
-        }
-        assert_eq!(reason("d2d_staged_ce"), None);
-        assert_eq!(reason("h2d_pinned_ce"), None);
     }
 }

@@ -13,5 +13,5 @@ mod table;
 pub(crate) use applies::{Access, of_backend, refusal};
 pub(crate) use choose::{DEFAULT, matching};
 pub(crate) use pattern::{Ends, Engine, Issuer, Measures, Memory, Pattern};
-pub(crate) use streams::{Needs, Stream};
+pub(crate) use streams::Stream;
 pub(crate) use table::{ALL, Case};

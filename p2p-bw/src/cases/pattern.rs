@@ -23,12 +23,6 @@ pub(crate) enum Pattern {
     HostToAll,
     /// Every device to host memory at once.
     AllToHost,
-    /// Host memory to every device and back, all at once, equal sizes.
-    HostAllBothWays,
-    /// One device to every other at once.
-    OneToAll(Issuer),
-    /// Every other device to one at once.
-    AllToOne(Issuer),
     /// Every device to the next one at once, the last to the first; issued by the sources.
     Ring,
     /// Every device to every other at once, issued by the sources.
@@ -83,8 +77,6 @@ pub(crate) enum Ends {
     OrderedPair,
     /// Each pair of devices once; both directions are in the result.
     Pair,
-    /// Each device with all others at once.
-    OneAndOthers,
     /// All devices at once.
     Group,
 }
@@ -98,12 +90,7 @@ impl Pattern {
             }
             Self::Peer(_) | Self::Staged | Self::DriverStaged => Ends::OrderedPair,
             Self::PeerBothWays(_) => Ends::Pair,
-            Self::OneToAll(_) | Self::AllToOne(_) => Ends::OneAndOthers,
-            Self::HostToAll
-            | Self::AllToHost
-            | Self::HostAllBothWays
-            | Self::Ring
-            | Self::AllPairs => Ends::Group,
+            Self::HostToAll | Self::AllToHost | Self::Ring | Self::AllPairs => Ends::Group,
         }
     }
 
@@ -111,12 +98,7 @@ impl Pattern {
     pub(crate) fn uses_peer_access(self) -> bool {
         matches!(
             self,
-            Self::Peer(_)
-                | Self::PeerBothWays(_)
-                | Self::OneToAll(_)
-                | Self::AllToOne(_)
-                | Self::Ring
-                | Self::AllPairs
+            Self::Peer(_) | Self::PeerBothWays(_) | Self::Ring | Self::AllPairs
         )
     }
 
@@ -128,10 +110,7 @@ impl Pattern {
     /// The end that issues where both are devices.
     pub(super) fn issuer(self) -> Issuer {
         match self {
-            Self::Peer(issuer)
-            | Self::PeerBothWays(issuer)
-            | Self::OneToAll(issuer)
-            | Self::AllToOne(issuer) => issuer,
+            Self::Peer(issuer) | Self::PeerBothWays(issuer) => issuer,
             _ => Issuer::Source,
         }
     }
@@ -142,7 +121,7 @@ impl Pattern {
             Self::HostToDevice(memory)
             | Self::DeviceToHost(memory)
             | Self::HostBothWays(memory) => Some(memory),
-            Self::HostToAll | Self::AllToHost | Self::HostAllBothWays => Some(Memory::Pinned),
+            Self::HostToAll | Self::AllToHost => Some(Memory::Pinned),
             _ => None,
         }
     }

@@ -3,11 +3,9 @@
 //! Devices are numbers of any kind: positions in the record for the parent, ordinals of the driver for the worker. Streams
 //! over several devices are named by position in either case.
 
-use std::collections::BTreeMap;
-
 use record::Endpoint;
 
-use super::{Case, Issuer, Measures, Pattern};
+use super::{Case, Issuer, Pattern};
 
 /// One stream of copies, or the loads of a pointer chase.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,15 +41,6 @@ impl Stream {
     }
 }
 
-/// Buffers of the full size that a case needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Needs {
-    /// Those of each device's own memory.
-    pub(crate) device: BTreeMap<usize, usize>,
-    /// Those of host memory, for copies with each device.
-    pub(crate) host: BTreeMap<usize, usize>,
-}
-
 impl Case {
     /// The streams of this case between two ends; `all` are the devices that [`Endpoint::All`] stands for.
     pub(crate) fn streams(&self, from: Endpoint, to: Endpoint, all: &[usize]) -> Vec<Stream> {
@@ -77,25 +66,6 @@ impl Case {
         accesses.sort_unstable();
         accesses.dedup();
         accesses
-    }
-
-    /// The buffers that the streams need, each its own.
-    pub(crate) fn needs(&self, streams: &[Stream]) -> Needs {
-        let mut needs = Needs::default();
-        for stream in streams {
-            let ends = match self.measures {
-                Measures::Latency => vec![stream.walked()],
-                Measures::Bandwidth | Measures::SmallCopies => vec![stream.from, stream.to],
-            };
-            for end in ends {
-                let (kind, device) = match end {
-                    Endpoint::Device(device) => (&mut needs.device, device),
-                    Endpoint::Host | Endpoint::All => (&mut needs.host, stream.issuer),
-                };
-                *kind.entry(device).or_default() += 1;
-            }
-        }
-        needs
     }
 }
 
@@ -136,21 +106,6 @@ fn moves(
             .collect(),
         Pattern::AllToHost => members()
             .map(|(position, device)| (share(position), device, Host))
-            .collect(),
-        Pattern::HostAllBothWays => members()
-            .flat_map(|(position, device)| {
-                both(Host, device)
-                    .into_iter()
-                    .map(move |(name, from, to)| (format!("{name}_{position}"), from, to))
-            })
-            .collect(),
-        Pattern::OneToAll(_) => members()
-            .filter(|(_, device)| *device != from)
-            .map(|(position, device)| (share(position), from, device))
-            .collect(),
-        Pattern::AllToOne(_) => members()
-            .filter(|(_, device)| *device != to)
-            .map(|(position, device)| (share(position), device, to))
             .collect(),
         Pattern::Ring => members()
             .map(|(position, device)| {
@@ -193,15 +148,6 @@ mod tests {
             names("host_to_all_ce", Host, All),
             ["share_0", "share_1", "share_2"]
         );
-        // The one device is 3, at position 1.
-        assert_eq!(
-            names("one_to_all_write_ce", Device(3), All),
-            ["share_0", "share_2"]
-        );
-        assert_eq!(
-            names("all_to_one_read_ce", All, Device(7)),
-            ["share_0", "share_1"]
-        );
         assert_eq!(
             names("all_pairs_ce", All, All),
             [
@@ -216,21 +162,6 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_goes_from_each_to_the_next_and_back_to_the_first() {
-        let streams = streams("ring_ce", All, All);
-        let ends: Vec<_> = streams
-            .iter()
-            .map(|stream| (stream.from, stream.to, stream.issuer))
-            .collect();
-        let expected = [
-            (Device(5), Device(3), 5),
-            (Device(3), Device(7), 3),
-            (Device(7), Device(5), 7),
-        ];
-        assert_eq!(ends, expected);
-    }
-
-    #[test]
     fn the_issuer_needs_access_to_the_other_ends_memory() {
         assert_eq!(accesses("d2d_write_ce", Device(3), Device(5)), [(3, 5)]);
         assert_eq!(accesses("d2d_read_ce", Device(3), Device(5)), [(5, 3)]);
@@ -238,40 +169,7 @@ mod tests {
         assert_eq!(accesses("d2d_chase_sm", Device(3), Device(5)), [(3, 5)]);
         assert_eq!(accesses("d2d_staged_ce", Device(3), Device(5)), []);
         assert_eq!(accesses("local_sm", Device(3), Device(3)), []);
-        // 7 reads from, or writes to, 5 and 3.
-        assert_eq!(
-            accesses("all_to_one_read_ce", All, Device(7)),
-            [(7, 3), (7, 5)]
-        );
-        assert_eq!(
-            accesses("all_to_one_write_ce", All, Device(7)),
-            [(3, 7), (5, 7)]
-        );
         assert_eq!(accesses("all_pairs_sm", All, All).len(), 6);
         assert_eq!(accesses("host_to_all_sm", Host, All), []);
-    }
-
-    #[test]
-    fn every_stream_has_buffers_of_its_own() {
-        let needs = |key, from, to| Case::of(key).unwrap().needs(&streams(key, from, to));
-        let all = needs("all_pairs_ce", All, All);
-        // Each of 3 devices sends to 2 and receives from 2.
-        assert_eq!(all.device, BTreeMap::from([(3, 4), (5, 4), (7, 4)]));
-        let both = needs("host_bidir_pinned_ce", Host, Device(3));
-        assert_eq!(
-            (both.device, both.host),
-            (BTreeMap::from([(3, 2)]), BTreeMap::from([(3, 2)]))
-        );
-        // The chain lies with the memory's owner, and nowhere else.
-        let chase = needs("d2d_chase_sm", Device(3), Device(5));
-        assert_eq!(
-            (chase.device, chase.host),
-            (BTreeMap::from([(5, 1)]), BTreeMap::new())
-        );
-        let chase = needs("host_chase_sm", Host, Device(3));
-        assert_eq!(
-            (chase.device, chase.host),
-            (BTreeMap::new(), BTreeMap::from([(3, 1)]))
-        );
     }
 }

@@ -67,8 +67,8 @@ macro_rules! core {
 use Issuer::{Destination, Source};
 use Memory::{Pageable, Pinned};
 use Pattern::{
-    AllPairs, AllToHost, AllToOne, DeviceToHost, DriverStaged, HostAllBothWays, HostBothWays,
-    HostToAll, HostToDevice, Local, OneToAll, Peer, PeerBothWays, Ring, Staged,
+    AllPairs, AllToHost, DeviceToHost, DriverStaged, HostBothWays, HostToAll, HostToDevice, Local,
+    Peer, PeerBothWays, Ring, Staged,
 };
 
 // `ce` is the copy engine, on the host backend a CPU core; `sm` a kernel on all multiprocessors, for the chases one thread.
@@ -87,11 +87,6 @@ table! {
     "d2d_driver_staged", DriverStaged, Bandwidth, [ce], "device to device by the driver's own copy, where peer access is absent or off";
     "host_to_all", HostToAll, Bandwidth, [ce, sm], "host to every device at once, pinned memory";
     "all_to_host", AllToHost, Bandwidth, [ce, sm], "every device to host at once, pinned memory";
-    "host_all_bidir", HostAllBothWays, Bandwidth, [ce, sm], "host to every device and back, all at once, pinned memory, equal sizes";
-    "one_to_all_write", OneToAll(Source), Bandwidth, [ce, sm], "one device to every other at once, issued by the source";
-    "one_to_all_read", OneToAll(Destination), Bandwidth, [ce, sm], "one device to every other at once, issued by the destinations";
-    "all_to_one_write", AllToOne(Source), Bandwidth, [ce, sm], "every other device to one at once, issued by the sources";
-    "all_to_one_read", AllToOne(Destination), Bandwidth, [ce, sm], "every other device to one at once, issued by the destination";
     "ring", Ring, Bandwidth, [ce, sm], "every device to the next at once, issued by the sources";
     "all_pairs", AllPairs, Bandwidth, [ce, sm], "every device to every other at once, issued by the sources";
     "host_chase", HostToDevice(Pinned), Latency, [sm core], "one load from pinned host memory, each after the one before, 2 MiB";

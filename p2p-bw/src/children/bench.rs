@@ -1,13 +1,11 @@
 //! What a worker keeps between jobs: open devices and buffers of one size, filled and checked from the host.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use device::pattern::{Difference, Pattern};
 use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result, Stream};
 use kernels::Kernels;
-
-use crate::cases::Needs;
 
 /// Takes what begins now; each call restarts the parent's deadline.
 pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
@@ -26,8 +24,7 @@ pub(super) struct Bench<B: Backend> {
 pub(super) struct Station<D: Device> {
     pub(super) device: D,
     buffers: BTreeMap<usize, Rc<D::DeviceBuffer>>,
-    /// By kind, the node on which it was wanted, and number.
-    host: HashMap<(HostKind, Option<u32>, usize), HostBuffer>,
+    host: BTreeMap<usize, HostBuffer>,
     /// Its kernels, once asked for, or why there are none.
     kernels: Option<std::result::Result<Rc<Kernels<D>>, String>>,
 }
@@ -58,30 +55,16 @@ impl<B: Backend> Bench<B> {
         })
     }
 
-    /// Begins with copies of a size between some stations: drops all buffers of other sizes and of other stations.
-    pub(super) fn begin(&mut self, bytes: usize, stations: &[usize]) {
-        let keep = |ordinal| self.bytes == bytes && stations.contains(ordinal);
-        for (ordinal, station) in &mut self.stations {
-            if !keep(ordinal) {
-                station.buffers.clear();
-                station.host.clear();
-            }
+    /// Begins a job with copies of a size: drops all buffers, and keeps what data is compared in where it has the size.
+    pub(super) fn begin(&mut self, bytes: usize) {
+        for station in self.stations.values_mut() {
+            station.buffers.clear();
+            station.host.clear();
         }
         if self.bytes != bytes {
             self.scratch = None;
         }
         self.bytes = bytes;
-    }
-
-    /// Drops all buffers but those that a job needs, of its kind of host memory.
-    pub(super) fn keep(&mut self, needs: &Needs, kind: Option<HostKind>) {
-        for (ordinal, station) in &mut self.stations {
-            let count = |counts: &BTreeMap<usize, usize>| counts.get(ordinal).copied().unwrap_or(0);
-            let (device, host) = (count(&needs.device), count(&needs.host));
-            station.buffers.retain(|slot, _| *slot < device);
-            let kept = |(held, _, slot): &(HostKind, _, usize)| Some(*held) == kind && *slot < host;
-            station.host.retain(|key, _| kept(key));
-        }
     }
 
     pub(super) fn station(&mut self, ordinal: usize) -> Result<&mut Station<B::Device>> {
@@ -90,7 +73,7 @@ impl<B: Backend> Bench<B> {
             let empty = Station {
                 device,
                 buffers: BTreeMap::new(),
-                host: HashMap::new(),
+                host: BTreeMap::new(),
                 kernels: None,
             };
             self.stations.insert(ordinal, empty);
@@ -134,16 +117,12 @@ impl<B: Backend> Bench<B> {
     ) -> Result<End<B::Device>> {
         let bytes = self.bytes;
         let station = self.station(ordinal)?;
-        let key = (kind, node, slot);
-        if !station.host.contains_key(&key) {
-            // One place at a time: what lies elsewhere only takes room.
-            station.host.retain(|(_, of, _), _| *of == node);
+        if !station.host.contains_key(&slot) {
             say("allocating host memory");
-            station
-                .host
-                .insert(key, station.device.alloc_host(kind, bytes, node)?);
+            let buffer = station.device.alloc_host(kind, bytes, node)?;
+            station.host.insert(slot, buffer);
         }
-        Ok(End::Host(station.host[&key].clone()))
+        Ok(End::Host(station.host[&slot].clone()))
     }
 
     /// Writes what `write` makes into an end, and waits until it is there.
@@ -275,11 +254,11 @@ mod tests {
     }
 
     #[test]
-    fn only_stations_of_the_job_hold_buffers_and_each_long_step_is_told() {
+    fn a_job_holds_its_buffers_and_each_long_step_is_told() {
         let mut bench = Bench::<Host>::open().unwrap();
         let mut told = Vec::new();
         let mut say = |doing: &str| told.push(doing.to_owned());
-        bench.begin(4096, &[0, 1]);
+        bench.begin(4096);
         let pattern = Pattern::of(1, 2, 4096);
         let end = bench.device_end(0, 0, &mut say).unwrap();
         bench
@@ -305,32 +284,10 @@ mod tests {
         // One of device memory at 0, one of host memory at 1, and one for both to compare in.
         assert_eq!(held(&bench), [(0, 1), (1, 1)]);
         assert!(bench.scratch.is_some());
-        bench.begin(4096, &[0]);
-        assert_eq!(held(&bench), [(0, 1), (1, 0)]);
-        assert!(bench.scratch.is_some());
-        bench.begin(8192, &[0]);
+        bench.begin(4096);
         assert_eq!(held(&bench), [(0, 0), (1, 0)]);
+        assert!(bench.scratch.is_some());
+        bench.begin(8192);
         assert!(bench.scratch.is_none());
-    }
-
-    #[test]
-    fn a_job_keeps_no_more_buffers_than_it_needs() {
-        let mut bench = Bench::<Host>::open().unwrap();
-        let mut say = |_: &str| ();
-        bench.begin(4096, &[0, 1]);
-        for slot in 0..3 {
-            bench.device_end(0, slot, &mut say).unwrap();
-        }
-        bench
-            .host_end(1, 0, HostKind::Pageable, None, &mut say)
-            .unwrap();
-        let needs = Needs {
-            device: BTreeMap::from([(0, 1)]),
-            host: BTreeMap::from([(1, 1)]),
-        };
-        bench.keep(&needs, Some(HostKind::Pageable));
-        assert_eq!(held(&bench), [(0, 1), (1, 1)]);
-        bench.keep(&needs, Some(HostKind::Pinned));
-        assert_eq!(held(&bench), [(0, 1), (1, 0)]);
     }
 }

@@ -7,6 +7,7 @@ mod hold;
 mod lanes;
 mod load;
 mod probe;
+mod series;
 mod staging;
 mod tell;
 mod transfers;

@@ -119,7 +119,7 @@ impl<B: Backend> Probe<B> {
         };
         self.may_spin = false;
         let bytes = program::Effort::timed_by(bench.backend.time_source()).checked_bytes;
-        bench.begin(bytes, &[self.from, self.to]);
+        bench.begin(bytes);
         device_ok!(self.steps(&mut bench)?);
         self.begin(ProbeStep::Disable)?;
         device_ok!(bench.disable_peer(self.from, self.to));
@@ -189,26 +189,6 @@ impl<B: Backend> Probe<B> {
             if !device_ok!(self.checked(bench, step, way, &by)?) {
                 return Ok(Ok(()));
             }
-        }
-        let bytes = program::Effort::timed_by(bench.backend.time_source()).rate_bytes;
-        bench.begin(bytes, &[self.from, self.to]);
-        let (from, to) = (self.from, self.to);
-        for (step, by, source, target) in [
-            (ProbeStep::WriteRate, &By::CopyEngine, from, to),
-            (ProbeStep::ReadRate, &By::CopyEngine, to, from),
-            (ProbeStep::KernelWriteRate, &by, from, to),
-            (ProbeStep::KernelReadRate, &by, to, from),
-            (ProbeStep::KernelLocalRate, &by, from, from),
-        ] {
-            self.begin(step)?;
-            let path = Path {
-                issuer: from,
-                source,
-                target,
-                may_spin: self.may_spin,
-            };
-            let rate = device_ok!(timed::rate(bench, path, by, bytes));
-            self.timed(step, rate)?;
         }
         Ok(Ok(()))
     }

@@ -56,13 +56,13 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
                 pipe = line.send(&reply);
             }
         };
-        let outcomes = match request {
+        let ended = match request {
             WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
             WorkerRequest::Load { load } => load::run(&bench.backend, &load, &stop, &mut tell),
             WorkerRequest::Job { job } => match Case::of(&job.case) {
                 Some(case) => Run::new(&mut bench, case, &job, &cpus_at_start)
                     .outcome(&mut tell)
-                    .map(|outcome| vec![outcome]),
+                    .map(|ended| vec![ended]),
                 None => Err(DeviceError::Unsupported {
                     what: "a case",
                     why: format!("there is no `{}`", job.case),
@@ -70,8 +70,8 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
             },
         };
         pipe?;
-        let outcomes = outcomes.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
-        line.send(&WorkerReply::Done { outcomes })?;
+        let ended = ended.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
+        line.send(&WorkerReply::Done { ended })?;
     }
     Ok(())
 }

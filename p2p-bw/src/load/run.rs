@@ -60,12 +60,7 @@ fn run_in(
         Ok(begun) => begun,
         Err(refused) => return Ok(*refused),
     };
-    let found = inventory::select(
-        args.on.gpus.as_deref(),
-        begun.chosen.backend,
-        &begun.chosen.inventory,
-    )
-    .map_err(Stop::Usage)?;
+    let found = begun.select(&args.on)?;
     let devices = begun.describe(&found);
     let mut session = Session {
         args,

@@ -6,7 +6,7 @@ mod run;
 pub(crate) mod sampler;
 mod stream;
 mod ticks;
-mod watch;
+pub(crate) mod watch;
 
 pub(crate) use args::MonitorArgs;
 pub(crate) use run::run;

@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-use inventory::{Built, Chosen, Found, choose, played};
-use program::{Stop, passing_folder, provenance, say, signal_name, sim};
+use inventory::{Built, Found};
+use program::{Stop, provenance, say, signal_name, sim};
 use record::exit;
 use record::{
-    MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate, MonitorLine,
-    MonitorSample,
+    LinkDevice, MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
+    MonitorLine, MonitorSample,
 };
 use runner::{Interrupt, Signal};
 use rustix::param::clock_ticks_per_second;
-use topology::{Machine, Sysfs};
+use topology::Sysfs;
 
 use super::args::MonitorArgs;
 use super::processes::{Processes, Seen};
 use super::stream::{Broken, Stream, ns};
 use super::ticks::Ticks;
 use super::watch::{Came, Watch};
-use crate::messages::SamplerReply;
+use crate::begun::Begun;
+use crate::messages::{Answer, SamplerReply, What};
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -42,19 +42,14 @@ pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop>
 }
 
 fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    played::refuse_host(args.on.sim.as_deref(), args.on.backend)?;
     // Processes are those of this machine, on a simulated machine, too.
     let mut processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second())
         .map_err(Stop::Usage)?;
-    let sysfs = played::sysfs(args.on.sim.as_deref(), &passing_folder("monitor"), &[])?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let chosen = choose(args.on.backend, &machine, LISTING, interrupt)?;
-    played::expect_soft(args.on.sim.as_deref(), &chosen)?;
-    let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
-    chosen.said.iter().for_each(|line| say!("{line}"));
+    let (begun, found) = Begun::look(&args.on, "monitor", LISTING, interrupt)?;
+    begun.tell(&|line| say!("{line}"));
+    let chosen = &begun.chosen;
     let addresses = found.iter().map(|found| found.pci.clone()).collect();
-    let root = sysfs.root().to_owned();
+    let root = begun.sysfs.root().to_owned();
     let mut watch = Watch::start(chosen.backend, root, addresses, interrupt)?;
     let gaps = match first_answers(&mut watch, chosen.backend) {
         Ok(first) => first,
@@ -69,9 +64,7 @@ fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         backend: chosen.backend,
         watch,
     };
-    let devices = devices(&found, &chosen, &sysfs, &machine);
-    let mut header = header(args, &chosen, devices, &session.stream, gaps, &processes);
-    header.boot_id = machine.boot_id;
+    let header = header(args, &begun, &found, &session.stream, gaps, &processes);
     processes.begin();
     let ended = session
         .stream
@@ -85,46 +78,34 @@ fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     }
 }
 
-fn devices(
-    found: &[Found],
-    chosen: &Chosen,
-    sysfs: &Sysfs,
-    machine: &Machine,
-) -> Vec<MonitorDevice> {
-    let device = |found: &Found| {
-        let device = inventory::describe(found, chosen.backend, sysfs, machine);
-        MonitorDevice {
-            label: device.label,
-            name: device.name,
-            uuid: device.uuid,
-            address: device.address,
-            node: device.node,
-            mig: device.mig,
-        }
-    };
-    found.iter().map(device).collect()
-}
-
 fn header(
     args: &MonitorArgs,
-    chosen: &Chosen,
-    devices: Vec<MonitorDevice>,
+    begun: &Begun,
+    found: &[Found],
     stream: &Stream,
     unavailable: Vec<MonitorGap>,
     processes: &Processes,
 ) -> MonitorHeader {
+    let device = |device: LinkDevice| MonitorDevice {
+        label: device.label,
+        name: device.name,
+        uuid: device.uuid,
+        address: device.address,
+        node: device.node,
+        mig: device.mig,
+    };
     MonitorHeader {
         schema: MONITOR_SCHEMA,
         program: env!("CARGO_PKG_NAME").to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started: provenance::now(),
         started_unix_ns: stream.started_unix_ns(),
-        boot_id: None,
+        boot_id: begun.machine.boot_id.clone(),
         hz: args.hz,
         duration_s: args.duration.map(|duration| duration.as_secs_f64()),
-        soft_box: chosen.inventory.soft_box.clone(),
-        backend: inventory::backend(chosen),
-        devices,
+        soft_box: begun.chosen.inventory.soft_box.clone(),
+        backend: inventory::backend(&begun.chosen),
+        devices: begun.describe(found).into_iter().map(device).collect(),
         processes: processes.list(),
         unavailable,
     }
@@ -134,17 +115,20 @@ fn header(
 fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
     let began = Instant::now();
     let mut gaps = Vec::new();
-    (0..watch.devices()).for_each(|device| watch.ask(device));
+    (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
     while watch.is_waiting() {
         let left = FIRST.saturating_sub(began.elapsed());
         match watch.next(left) {
-            Came::Answer(reply, _) => {
+            Came::Answer(SamplerReply { device, answer }, _) => {
+                let Answer::Values { missing, .. } = answer else {
+                    continue;
+                };
                 let gap = |(key, reason): (String, String)| MonitorGap {
-                    device: reply.device,
+                    device,
                     key: Some(key),
                     reason,
                 };
-                gaps.extend(reply.missing.into_iter().map(gap));
+                gaps.extend(missing.into_iter().map(gap));
             }
             Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
             Came::Ended(what) => return Err(Stop::Refused(what.into())),
@@ -228,7 +212,7 @@ impl Session<'_> {
     fn tick(&mut self, processes: &mut Processes) -> Result<(), Broken> {
         for device in 0..self.watch.devices() {
             match self.watch.outstanding(device) {
-                None => self.watch.ask(device),
+                None => self.watch.ask(device, What::Values),
                 Some(asked) => self.late(device, asked)?,
             }
         }
@@ -260,16 +244,20 @@ impl Session<'_> {
     }
 
     fn answer(&mut self, reply: SamplerReply, asked: Instant) -> Result<(), Broken> {
-        let known = self.known.get(reply.device);
+        let SamplerReply { device, answer } = reply;
+        let Answer::Values { values, missing } = answer else {
+            return Ok(());
+        };
+        let known = self.known.get(device);
         let is_news = |(key, reason): &(String, String)| {
             known.and_then(|known| known.get(key)) != Some(reason)
         };
         let sample = MonitorSample {
-            device: reply.device,
+            device,
             asked_ns: ns(self.stream.since_start(asked)),
             answered_ns: ns(self.stream.now()),
-            values: *reply.values,
-            missing: reply.missing.into_iter().filter(is_news).collect(),
+            values: *values,
+            missing: missing.into_iter().filter(is_news).collect(),
         };
         self.stream.write(&MonitorLine::Sample(Box::new(sample)))
     }

@@ -15,7 +15,7 @@ use record::MonitorValues;
 use runner::child::{self, Inbox, Outbox};
 use topology::{Machine, SlotPath, Sysfs};
 
-use crate::messages::{MonitorReading, MonitorReply, MonitorRequest, SamplerReply};
+use crate::messages::{Answer, MonitorReading, MonitorRequest, SamplerReply, What};
 
 /// Answers the parent until it has no more to ask.
 ///
@@ -26,8 +26,7 @@ pub(crate) fn run() -> Result<()> {
     let outbox = Arc::new(Mutex::new(Outbox::claim()?));
     let requests: Inbox<MonitorRequest> = child::inbox()?;
     let mut readers: Vec<Arc<Reader>> = Vec::new();
-    let mut threads: BTreeMap<usize, Sender<()>> = BTreeMap::new();
-    let mut management = None;
+    let mut threads: BTreeMap<usize, Sender<What>> = BTreeMap::new();
     for request in requests {
         match request.context("reading a request")? {
             MonitorRequest::Watch {
@@ -35,17 +34,7 @@ pub(crate) fn run() -> Result<()> {
                 sysfs,
                 devices,
             } => readers = watched(backend, &sysfs, &devices),
-            MonitorRequest::Links { ticket, devices } => {
-                let known = devices.iter().filter_map(|device| readers.get(*device));
-                let mut readings = Vec::new();
-                for reader in known {
-                    let management = management.get_or_insert_with(|| reader.open());
-                    readings.push((reader.device, reader.links(management.as_deref())));
-                }
-                let mut outbox = outbox.lock().unwrap_or_else(PoisonError::into_inner);
-                outbox.send(&MonitorReply { ticket, readings })?;
-            }
-            MonitorRequest::Values { device } => {
+            MonitorRequest::Read { device, what } => {
                 let Some(reader) = readers.get(device) else {
                     continue;
                 };
@@ -54,7 +43,7 @@ pub(crate) fn run() -> Result<()> {
                     None => start(reader, &outbox)?,
                 };
                 // A reader that ended has said why on standard error; the parent sees that nothing comes.
-                let _ = thread.send(());
+                let _ = thread.send(what);
                 threads.insert(device, thread);
             }
         }
@@ -80,7 +69,7 @@ fn watched(backend: Built, root: &Path, devices: &[Option<String>]) -> Vec<Arc<R
 }
 
 /// Starts a thread for a device.
-fn start(reader: &Arc<Reader>, outbox: &Arc<Mutex<Outbox>>) -> Result<Sender<()>> {
+fn start(reader: &Arc<Reader>, outbox: &Arc<Mutex<Outbox>>) -> Result<Sender<What>> {
     let (asked, requests) = channel();
     let (reader, outbox) = (Arc::clone(reader), Arc::clone(outbox));
     thread::Builder::new()
@@ -106,10 +95,17 @@ struct Reader {
 
 impl Reader {
     /// Answers until the parent is done, or gone.
-    fn answer(&self, requests: &Receiver<()>, outbox: &Mutex<Outbox>) {
+    fn answer(&self, requests: &Receiver<What>, outbox: &Mutex<Outbox>) {
         let management = self.open();
-        for () in requests {
-            let reply = self.read(management.as_deref());
+        for what in requests {
+            let answer = match what {
+                What::Link => Answer::Link {
+                    reading: self.link(management.as_deref()),
+                },
+                What::Values => self.values(management.as_deref()),
+            };
+            let device = self.device;
+            let reply = SamplerReply { device, answer };
             let mut outbox = outbox.lock().unwrap_or_else(PoisonError::into_inner);
             if outbox.send(&reply).is_err() {
                 return;
@@ -131,7 +127,7 @@ impl Reader {
     }
 
     /// The link of the device and of its slot now.
-    fn links(&self, management: Result<&dyn Management, &String>) -> MonitorReading {
+    fn link(&self, management: Result<&dyn Management, &String>) -> MonitorReading {
         let device = match (address(&self.pci), management) {
             (Ok(pci), Ok(management)) => management.link(pci).map(|link| link.current),
             (Err(reason), _) => Err(reason),
@@ -148,7 +144,7 @@ impl Reader {
         }
     }
 
-    fn read(&self, management: Result<&dyn Management, &String>) -> SamplerReply {
+    fn values(&self, management: Result<&dyn Management, &String>) -> Answer {
         let slot = self.slot.clone().and_then(|path| {
             let link = path.sample(&self.sysfs);
             link.map_err(|error| error.to_string())
@@ -183,8 +179,7 @@ impl Reader {
             memory_used_bytes: gaps.of("memory_used_bytes", sample.memory_used_bytes),
             throttle: gaps.of("throttle", sample.throttle),
         };
-        SamplerReply {
-            device: self.device,
+        Answer::Values {
             values: Box::new(values),
             missing,
         }

@@ -9,10 +9,10 @@ use runner::child::{SHORT_LADDER, last_line};
 use runner::{Event, Interrupt, Signal, Worker};
 
 use crate::children::Child;
-use crate::messages::{MonitorRequest, SamplerReply};
+use crate::messages::{MonitorRequest, SamplerReply, What};
 
 /// The process that reads devices, and what it was asked.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     worker: Worker,
     interrupt: &'a Interrupt,
     /// Since when each device has been asked; `None` once it has answered.
@@ -20,7 +20,7 @@ pub(super) struct Watch<'a> {
 }
 
 /// What came.
-pub(super) enum Came {
+pub(crate) enum Came {
     /// An answer, with the instant at which it was asked for.
     Answer(SamplerReply, Instant),
     /// Nothing within the limit.
@@ -32,7 +32,7 @@ pub(super) enum Came {
 
 impl<'a> Watch<'a> {
     /// Starts the process on devices by PCI address.
-    pub(super) fn start(
+    pub(crate) fn start(
         backend: Built,
         sysfs: PathBuf,
         devices: Vec<Option<String>>,
@@ -53,31 +53,31 @@ impl<'a> Watch<'a> {
     }
 
     /// How many devices there are.
-    pub(super) fn devices(&self) -> usize {
+    pub(crate) fn devices(&self) -> usize {
         self.asked.len()
     }
 
     /// Since when a device has been asked, where its answer is outstanding.
-    pub(super) fn outstanding(&self, device: usize) -> Option<Instant> {
+    pub(crate) fn outstanding(&self, device: usize) -> Option<Instant> {
         self.asked.get(device).copied().flatten()
     }
 
     /// Whether any answer is outstanding.
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_waiting(&self) -> bool {
         self.asked.iter().any(Option::is_some)
     }
 
     /// Asks a device, whose last answer must have come.
-    pub(super) fn ask(&mut self, device: usize) {
+    pub(crate) fn ask(&mut self, device: usize, what: What) {
         if let Some(asked) = self.asked.get_mut(device) {
             *asked = Some(Instant::now());
             // A process that is gone is seen at the next look.
-            let _ = self.worker.send(&MonitorRequest::Values { device });
+            let _ = self.worker.send(&MonitorRequest::Read { device, what });
         }
     }
 
     /// Waits for what comes next, at most so long.
-    pub(super) fn next(&mut self, limit: Duration) -> Came {
+    pub(crate) fn next(&mut self, limit: Duration) -> Came {
         let reply = match self.worker.next::<SamplerReply>(limit, self.interrupt) {
             Event::Message(reply) => reply,
             Event::Silent { .. } => return Came::Nothing,
@@ -98,7 +98,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Ends the process.
-    pub(super) fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.worker.end(SHORT_LADDER);
     }
 }

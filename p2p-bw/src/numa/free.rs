@@ -18,7 +18,7 @@ pub(super) fn all(sysfs: &Sysfs, machine: &Machine) -> BTreeMap<u32, u64> {
 
 /// Bytes that are free on a node, with half of the files that it caches: the kernel gives these back, and keeps some for programs
 /// that run. `None` where the kernel does not tell.
-pub(super) fn of(sysfs: &Sysfs, node: u32) -> Option<u64> {
+fn of(sysfs: &Sysfs, node: u32) -> Option<u64> {
     let text = sysfs.read_text(format!("sys/devices/system/node/node{node}/meminfo"))?;
     let bytes = |name: &str| -> Option<u64> {
         let amount = text
@@ -31,11 +31,11 @@ pub(super) fn of(sysfs: &Sysfs, node: u32) -> Option<u64> {
     Some(bytes(" MemFree:")? + files / 2)
 }
 
-/// Why so much is not made on a node that has so much free: more than three quarters of it. `next` is what to do about it.
-pub(super) fn too_little(node: u32, free: u64, wanted: u64, next: &str) -> Option<Failure> {
+/// Why so much is not made on a node that has so much free: more than three quarters of it.
+pub(super) fn too_little(node: u32, free: u64, wanted: u64) -> Option<Failure> {
     (wanted > free / 4 * 3).then(|| {
         FailureKind::OutOfMemory.of(format!(
-            "not tried: it needs up to {} on node {node}, which has {} free; {next}, or free memory there",
+            "not tried: it needs up to {} on node {node}, which has {} free; use a smaller --size, or free memory there",
             ByteCount(wanted),
             ByteCount(free)
         ))
@@ -61,8 +61,11 @@ mod tests {
         // 1000 + (300 + 500) / 2 = 1400 KiB.
         assert_eq!((free, without), (Some(1400 << 10), None));
         // Three quarters are 1050 KiB.
-        assert_eq!(too_little(1, 1400 << 10, 1050 << 10, "wait"), None);
-        let why = too_little(1, 1400 << 10, 1051 << 10, "wait").unwrap();
-        assert!(why.contains("node 1") && why.contains("; wait"), "{why}");
+        assert_eq!(too_little(1, 1400 << 10, 1050 << 10), None);
+        let why = too_little(1, 1400 << 10, 1051 << 10).unwrap();
+        assert!(
+            why.contains("node 1") && why.contains("smaller --size"),
+            "{why}"
+        );
     }
 }

@@ -13,13 +13,12 @@ use serde::Serialize;
 use topology::{CpuSet, Machine, Sysfs};
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::free;
 use super::refuse::Refuse;
 
 /// Version of the JSON.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
-/// Pages on each node where `--bytes` does not say.
+/// Pages on each node.
 const PAGES: usize = 64;
 
 /// What to prove.
@@ -29,24 +28,12 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node: Option<u32>,
 
-    /// Bytes on each node, K, M and G being powers of 1024. Default: 64 pages.
-    #[arg(long, value_name = "SIZE", value_parser = bytes, allow_negative_numbers = true)]
-    bytes: Option<usize>,
-
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 
     #[command(flatten)]
     refuse: Refuse,
-}
-
-fn bytes(text: &str) -> Result<usize, String> {
-    let sizes = record::unit::parse_sizes(text).map_err(|error| error.to_string())?;
-    match sizes[..] {
-        [one] if one.0 > 0 => usize::try_from(one.0).map_err(|error| error.to_string()),
-        _ => Err(format!("`{text}` is not one size above 0")),
-    }
 }
 
 /// What was found of all nodes.
@@ -75,17 +62,11 @@ enum Outcome {
     /// All pages are on the node, by the call that says so.
     Proven { by: &'static str, pages: u64 },
     /// Some are elsewhere, or have no answer.
-    Elsewhere {
-        by: &'static str,
-        pages: u64,
-        on: BTreeMap<u32, u64>,
-    },
+    Elsewhere { on: BTreeMap<u32, u64> },
     /// The binding was refused.
     Refused(Refusal),
     /// The kernel does not say where the pages are.
     NotProven(Refusal),
-    /// The node has too little that is free.
-    NotTried { reason: String },
 }
 
 /// A call that was refused.
@@ -113,8 +94,7 @@ impl From<NumaError> for Refusal {
 /// Proves and prints; gives the exit code: 0 where all of it is proven, 3 where something is not.
 pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
     args.refuse.apply()?;
-    let sysfs = Sysfs::real();
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
     if machine.nodes.is_empty() && args.node.is_none() {
         return Err(Stop::Refused(
             "the kernel shows no NUMA node below /sys/devices/system/node; name one with --node to try it all the same"
@@ -122,7 +102,7 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
         ));
     }
     let page_bytes = rustix::param::page_size();
-    let bytes = args.bytes.unwrap_or(PAGES * page_bytes);
+    let bytes = PAGES * page_bytes;
     let has_memory = machine
         .nodes
         .iter()
@@ -137,7 +117,7 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
             node,
             cpus: known.map(|known| known.cpus.clone()),
             memory_bytes: known.and_then(|known| known.memory_bytes),
-            outcome: outcome(&sysfs, node, bytes),
+            outcome: outcome(node, bytes),
         }
     };
     let proof = Proof {
@@ -157,14 +137,7 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
     Ok(exit::fold([printed, proven]))
 }
 
-fn outcome(sysfs: &Sysfs, node: u32, bytes: usize) -> Outcome {
-    let too_little = free::of(sysfs, node)
-        .and_then(|free| free::too_little(node, free, bytes as u64, "use a smaller --bytes"));
-    if let Some(reason) = too_little {
-        return Outcome::NotTried {
-            reason: reason.detail,
-        };
-    }
+fn outcome(node: u32, bytes: usize) -> Outcome {
     let placement = Placement {
         node: Some(node),
         ..Placement::default()
@@ -179,8 +152,6 @@ fn outcome(sysfs: &Sysfs, node: u32, bytes: usize) -> Outcome {
             Outcome::Proven { by, pages: asked }
         }
         Ok(placed) => Outcome::Elsewhere {
-            by: placed.by,
-            pages: placed.asked,
             on: placed.per_node,
         },
     }
@@ -197,10 +168,9 @@ fn document(proof: &Proof) -> Document {
     for node in &proof.nodes {
         let (word, by, why) = match &node.outcome {
             Outcome::Proven { by, .. } => ("proven", *by, None),
-            Outcome::Elsewhere { by, .. } => ("elsewhere", *by, Some("pages are elsewhere")),
+            Outcome::Elsewhere { .. } => ("elsewhere", "—", Some("pages are elsewhere")),
             Outcome::Refused(refusal) => ("refused", "—", Some(refusal.reason.as_str())),
             Outcome::NotProven(refusal) => ("unproven", "—", Some(refusal.reason.as_str())),
-            Outcome::NotTried { reason } => ("not tried", "—", Some(reason.as_str())),
         };
         let memory = node.memory_bytes.map(|bytes| ByteCount(bytes).to_string());
         table.row([
@@ -216,11 +186,8 @@ fn document(proof: &Proof) -> Document {
         findings.extend(why.map(finding));
     }
     let is_whole = is_whole(proof);
-    let pages = proof.bytes.div_ceil(proof.page_bytes);
-    let heading = format!(
-        "{pages} pages of {} on each node",
-        ByteCount(proof.page_bytes as u64)
-    );
+    let page = ByteCount(proof.page_bytes as u64);
+    let heading = format!("{PAGES} pages of {page} on each node");
     let answer = match is_whole {
         true => "Memory is where it is asked for.",
         false => "Not all memory is proven to be where it was asked for.",

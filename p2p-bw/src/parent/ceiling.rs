@@ -5,16 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use record::{
-    Endpoint, LinkDevice, LinkUse, Links, NamedQuantity, PeerProbe, PeerStep, StepOutcome,
-};
+use record::{Endpoint, LinkDevice, LinkUse, Links, NamedQuantity};
 use topology::PathType;
 
 use super::link::{Part, carries};
 use super::monitor::Readings;
 use super::plan::Planned;
 use crate::cases::{Measures, Pattern, Stream};
-use crate::messages::ProbeStep;
 
 /// What a value may exceed the ceiling of a pair by before the copy counts as one that went another way: the raw rate
 /// of a link whose payload is 128 B, (128 + 24) / 128, so that a misread payload size cannot do it.
@@ -178,7 +175,7 @@ impl BoxLinks<'_> {
         if let Ok((ceiling, _)) = &pcie
             && path.is_some()
             && pattern != Pattern::Staged
-            && fastest.max(self.probed(from, to)) > ceiling * BEYOND_PCIE
+            && fastest > ceiling * BEYOND_PCIE
         {
             let backend = self
                 .links
@@ -201,36 +198,6 @@ impl BoxLinks<'_> {
             ),
             _ => pcie,
         }
-    }
-
-    /// The fastest of the rates that the probe of two devices saw, in GB/s; 0 where it saw none. A small copy is slow on any
-    /// link, and its pair's link is known all the same.
-    fn probed(&self, from: Endpoint, to: Endpoint) -> f64 {
-        const RATES: [ProbeStep; 4] = [
-            ProbeStep::WriteRate,
-            ProbeStep::ReadRate,
-            ProbeStep::KernelWriteRate,
-            ProbeStep::KernelReadRate,
-        ];
-        let ends = |probe: &&PeerProbe| {
-            let ends = (Endpoint::Device(probe.from), Endpoint::Device(probe.to));
-            ends == (from, to) || ends == (to, from)
-        };
-        let steps = self
-            .links
-            .probes
-            .iter()
-            .filter(ends)
-            .flat_map(|probe| &probe.steps);
-        let rate = |step: &PeerStep| match &step.outcome {
-            StepOutcome::Timed { quantity }
-                if RATES.iter().any(|rate| rate.name() == step.name) =>
-            {
-                Some(quantity.value)
-            }
-            _ => None,
-        };
-        steps.filter_map(rate).fold(0.0, f64::max)
     }
 
     /// The smaller ceiling of the ends in GB/s, and what it rests on.

@@ -6,8 +6,7 @@ use runner::Signal;
 
 use super::judge::judge;
 use super::measurer::JobEnd;
-use super::quantities::quantities;
-use crate::messages::JobOutcome;
+use crate::messages::Ended;
 
 /// What a job came to.
 pub(crate) struct Finding {
@@ -77,57 +76,44 @@ impl Finding {
                 };
                 Self::without_numbers(failed).blamed(reason, false)
             }
-            JobEnd::Done(outcomes) => {
-                let of = |outcome| Self::of_outcome(outcome, &link);
-                return Ok(outcomes.into_iter().map(of).collect());
+            JobEnd::Done(ended) => {
+                let of = |ended| Self::of_ended(ended, &link);
+                return Ok(ended.into_iter().map(of).collect());
             }
         };
         Ok(vec![one])
     }
 
-    fn of_outcome(outcome: JobOutcome, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
-        match outcome {
-            JobOutcome::Skipped { reason } => Self::without_numbers(Outcome::Skipped { reason }),
-            JobOutcome::Failed { reason, lost } => {
-                let why = reason.detail.clone();
-                let failed = Self::without_numbers(Outcome::Failed { reason });
-                if lost {
-                    failed.blamed(why, false)
-                } else {
-                    failed
-                }
-            }
-            JobOutcome::Measured {
-                series,
-                timing,
-                stopped,
-                verification,
-                placement,
-                thread,
-                mut caveats,
+    fn of_ended(ended: Ended, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
+        let Ended {
+            mut outcome,
+            thread,
+            mut caveats,
+            lost,
+        } = ended;
+        let mut blame = None;
+        match &mut outcome {
+            Outcome::Measured {
+                quantities,
+                link: used,
+                ..
             } => {
-                let outcome = match quantities(series, timing, stopped) {
-                    Err(reason) => Outcome::Failed {
-                        reason: reason.into(),
-                    },
-                    Ok(quantities) => {
-                        let link = link(&quantities);
-                        caveats.extend(judge(&quantities, &link, timing.gate));
-                        Outcome::Measured {
-                            quantities,
-                            verification,
-                            link,
-                            placement,
-                        }
-                    }
-                };
-                Self {
-                    outcome,
-                    thread,
-                    caveats,
-                    blame: None,
-                }
+                *used = link(quantities);
+                caveats.extend(judge(quantities, used));
             }
+            Outcome::Failed { reason } if lost => {
+                blame = Some(Blame {
+                    why: reason.detail.clone(),
+                    at_once: false,
+                });
+            }
+            _ => {}
+        }
+        Self {
+            outcome,
+            thread,
+            caveats,
+            blame,
         }
     }
 
@@ -202,16 +188,15 @@ mod tests {
         let crashed = of(JobEnd::Crashed { reason: reason() });
         assert_eq!(blame(&crashed), Some(("why", false)));
         let failed = |lost| {
-            of(JobEnd::Done(vec![JobOutcome::Failed {
-                reason: reason().into(),
-                lost,
-            }]))
+            let reason = reason().into();
+            let failed = Ended::of(Outcome::Failed { reason });
+            of(JobEnd::Done(vec![Ended { lost, ..failed }]))
         };
         assert_eq!(blame(&failed(true)), Some(("why", false)));
         assert_eq!(blame(&failed(false)), None);
-        let skipped = of(JobEnd::Done(vec![JobOutcome::Skipped {
+        let skipped = of(JobEnd::Done(vec![Ended::of(Outcome::Skipped {
             reason: reason().into(),
-        }]));
+        })]));
         assert_eq!(blame(&skipped), None);
         assert!(matches!(skipped.outcome, Outcome::Skipped { .. }));
     }

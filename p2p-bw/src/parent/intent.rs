@@ -114,48 +114,22 @@ pub(super) struct Intents {
     lost: Vec<(String, String)>,
 }
 
-/// The folders to use where `--state-dir` does not say, best first: the user's, and for a user without a home one that
-/// outlives a boot, too.
-pub(super) fn default_folders() -> Vec<PathBuf> {
+/// The folder to use where `--state-dir` does not say: the user's, and for a user without a home one that outlives a boot, too.
+pub(super) fn default_folder() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     let state = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
     let user = rustix::process::geteuid().as_raw();
-    let shared = shared().join(format!("tplens-{user}"));
-    let own = state.or_else(home).map(|folder| folder.join("tplens"));
-    own.into_iter().chain([shared]).collect()
+    match state.or_else(home) {
+        Some(folder) => folder.join("tplens"),
+        None => shared().join(format!("tplens-{user}")),
+    }
 }
 
 /// Where every user may make folders, and a boot removes none.
 fn shared() -> PathBuf {
     Path::new("/var").join("tmp")
-}
-
-/// Opens the first folder that can be used. One that holds a file which cannot is the end: that file may say what took
-/// this host down.
-///
-/// # Errors
-/// What is wrong with the folder that counts.
-pub(super) fn open_first(folders: &[PathBuf], host: &str, boot_id: &str) -> Result<Intents> {
-    let mut first = None;
-    for folder in folders {
-        match Intents::open(folder, host, boot_id) {
-            Ok(intents) => return Ok(intents),
-            Err(error) if may_have(folder, host) => return Err(error),
-            Err(error) => first = first.or(Some(error)),
-        }
-    }
-    Err(first.unwrap_or_else(|| anyhow::anyhow!("there is no folder for it")))
-}
-
-/// Whether a folder has, or may have, a file of this host.
-fn may_have(folder: &Path, host: &str) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    match std::fs::symlink_metadata(file_of(folder, host)) {
-        Ok(_) => true,
-        Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
-    }
 }
 
 fn file_of(folder: &Path, host: &str) -> PathBuf {
@@ -337,22 +311,6 @@ mod tests {
         assert!(second.lost("a>b").is_some());
         begin(&second, "a>c");
         assert!(opened(&folder, "boot-3").lost("a>c").is_some());
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-
-    #[test]
-    fn a_long_file_is_rewritten_with_what_is_open_in_it() {
-        let folder = folder("long");
-        let intents = opened(&folder, "boot-1");
-        begin(&intents, "a>b");
-        let done = ["c".repeat(COMPACT_ABOVE_BYTES)];
-        intents.append(&done, false).unwrap();
-        intents.append(&done, true).unwrap();
-        // Also of this boot: another run may be alive.
-        assert_eq!(opened(&folder, "boot-1").lost("a>b"), None);
-        let file = folder.join("peer-probes-host.jsonl");
-        assert_eq!(std::fs::read_to_string(file).unwrap().lines().count(), 1);
-        assert!(opened(&folder, "boot-2").lost("a>b").is_some());
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -5,11 +5,14 @@ use record::quantity::{Gate, Unit};
 use record::{LinkUse, NamedQuantity, judged};
 
 /// Caveats about a measured point.
-pub(crate) fn judge(quantities: &[NamedQuantity], link: &LinkUse, gate: Gate) -> Vec<Caveat> {
+pub(crate) fn judge(quantities: &[NamedQuantity], link: &LinkUse) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     // What comes before the one launch of a chase is little against its steps.
-    let needs_gate = |named: &NamedQuantity| named.quantity.unit != Unit::Nanoseconds;
-    if gate == Gate::None && quantities.iter().any(needs_gate) {
+    let lacks_gate = |named: &NamedQuantity| {
+        let quantity = &named.quantity;
+        quantity.unit != Unit::Nanoseconds && quantity.timing.gate == Gate::None
+    };
+    if quantities.iter().any(lacks_gate) {
         caveats.push(Caveat::NoGate);
     }
     for named in judged(quantities) {
@@ -29,10 +32,10 @@ mod tests {
     use record::plan::StopReason;
     use record::quantity::{Quantity, TimeSource, Timing};
 
-    fn named(unit: Unit, source: TimeSource, samples: Vec<f64>) -> NamedQuantity {
+    fn named(unit: Unit, (source, gate): (TimeSource, Gate), samples: Vec<f64>) -> NamedQuantity {
         let timing = Timing {
             source,
-            gate: Gate::None,
+            gate,
             copies_per_sample: 1,
             warmup_copies: 1,
         };
@@ -43,27 +46,28 @@ mod tests {
         }
     }
 
-    /// Median 10, interval 5 to 30: the wider side is 200%.
-    fn wide() -> Vec<f64> {
-        vec![10.0, 5.0, 30.0, 10.0, 10.0, 10.0]
-    }
-
     #[test]
     fn this_machines_time_beside_a_virtual_clock_is_not_judged() {
-        let of_host = named(Unit::Microseconds, TimeSource::HostMonotonic, wide());
-        let of_box = named(Unit::Microseconds, TimeSource::Simulated, vec![1.0; 6]);
+        // Median 10, interval 5 to 30: the wider side is 200%.
+        let wide = vec![10.0, 5.0, 30.0, 10.0, 10.0, 10.0];
+        let held = |source| (source, Gate::SpinKernel);
+        let host = held(TimeSource::HostMonotonic);
+        let of_host = named(Unit::Microseconds, host, wide);
+        let of_box = named(
+            Unit::Microseconds,
+            held(TimeSource::Simulated),
+            vec![1.0; 6],
+        );
         let link = LinkUse::default();
-        let gate = Gate::SpinKernel;
-        assert_ne!(judge(std::slice::from_ref(&of_host), &link, gate), []);
-        assert_eq!(judge(&[of_host, of_box], &link, gate), []);
+        assert_ne!(judge(std::slice::from_ref(&of_host), &link), []);
+        assert_eq!(judge(&[of_host, of_box], &link), []);
     }
 
     #[test]
     fn a_chase_needs_no_gate_and_a_copy_does() {
-        let link = LinkUse::default();
         let of = |unit| {
-            let number = named(unit, TimeSource::DeviceEvent, vec![700.0; 6]);
-            judge(&[number], &link, Gate::None)
+            let timed = (TimeSource::DeviceEvent, Gate::None);
+            judge(&[named(unit, timed, vec![700.0; 6])], &LinkUse::default())
         };
         assert_eq!(of(Unit::Nanoseconds), []);
         assert_eq!(of(Unit::GbPerS), [Caveat::NoGate]);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use inventory::Built;
 use program::Stop;
-use record::{FailureKind, Verification};
+use record::{FailureKind, Outcome, Verification};
 use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Silence, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{Job, JobOutcome, LoadRequest, WorkerReply, WorkerRequest};
+use crate::messages::{Ended, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
@@ -17,7 +17,7 @@ const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 /// How a job ended, seen from outside.
 pub(crate) enum JobEnd {
     /// The worker answered, of a load with memory and arithmetic.
-    Done(Vec<JobOutcome>),
+    Done(Vec<Ended>),
     /// It made no progress; it was ended.
     Hang {
         doing: String,
@@ -113,7 +113,7 @@ impl<'a> Measurer<'a> {
         request: &WorkerRequest,
         limit: Duration,
         on_sample: &mut dyn FnMut(),
-    ) -> Result<Option<Vec<JobOutcome>>, JobEnd> {
+    ) -> Result<Option<Vec<Ended>>, JobEnd> {
         let Some(worker) = &mut self.worker else {
             return Err(self.crashed("it is gone".to_owned()));
         };
@@ -128,7 +128,7 @@ impl<'a> Measurer<'a> {
         let mut take = |reply| {
             match reply {
                 WorkerReply::Ready => return Some(Ok(None)),
-                WorkerReply::Done { outcomes } => return Some(Ok(Some(outcomes))),
+                WorkerReply::Done { ended } => return Some(Ok(Some(ended))),
                 WorkerReply::Unusable { reason } => return Some(Err(reason)),
                 WorkerReply::Doing { doing: now } => doing = now,
                 WorkerReply::Timing { samples } => {
@@ -153,8 +153,7 @@ impl<'a> Measurer<'a> {
                     outcomes.iter_mut().for_each(not_stopped);
                 }
                 // Whatever failed may have left the driver in this process in any state.
-                let has_failed =
-                    |outcome: &JobOutcome| matches!(outcome, JobOutcome::Failed { .. });
+                let has_failed = |ended: &Ended| matches!(ended.outcome, Outcome::Failed { .. });
                 if outcomes.iter().any(has_failed) {
                     self.end_worker();
                 }
@@ -162,9 +161,11 @@ impl<'a> Measurer<'a> {
             }
             Ok(Err(reason)) => {
                 self.end_worker();
-                Ok(Some(vec![JobOutcome::Failed {
-                    reason: reason.into(),
+                let reason = reason.into();
+                let failed = Ended::of(Outcome::Failed { reason });
+                Ok(Some(vec![Ended {
                     lost: true,
+                    ..failed
                 }]))
             }
             Err(Unanswered::Silent(silence)) => Err(JobEnd::Hang {
@@ -206,19 +207,13 @@ fn limit(deadline: Duration, job: &Job) -> Duration {
 }
 
 /// Figures of a worker that stood still meanwhile count for nothing; what arrived wrong is wrong all the same.
-fn not_stopped(outcome: &mut JobOutcome) {
-    let is_wrong = matches!(
-        outcome,
-        JobOutcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        }
-    );
-    if matches!(outcome, JobOutcome::Measured { .. }) && !is_wrong {
-        *outcome = JobOutcome::Failed {
-            reason: FailureKind::Stopped.of(RESUMED),
-            lost: false,
-        };
+fn not_stopped(ended: &mut Ended) {
+    let Outcome::Measured { verification, .. } = &ended.outcome else {
+        return;
+    };
+    if !matches!(verification, Verification::WrongData { .. }) {
+        let reason = FailureKind::Stopped.of(RESUMED);
+        *ended = Ended::of(Outcome::Failed { reason });
     }
 }
 

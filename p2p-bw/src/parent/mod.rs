@@ -16,7 +16,6 @@ mod nvlink;
 mod outputs;
 mod plan;
 mod probes;
-mod quantities;
 mod run;
 mod session;
 mod verdict;

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use inventory::Built;
 use program::Stop;
 use record::LinkReading;
-use runner::child::SHORT_LADDER;
-use runner::{Event, Interrupt, Worker};
+use runner::Interrupt;
 use topology::PcieLink;
 
-use crate::children::Child;
-use crate::messages::{MonitorReading, MonitorReply, MonitorRequest};
+use crate::messages::{Answer, MonitorReading, SamplerReply, What};
+use crate::monitor::watch::{Came, Watch};
 
 /// Readings are asked for at most this often: 20 a second.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -22,10 +21,7 @@ const ANSWER: Duration = Duration::from_secs(3);
 
 /// Readings of links through a child.
 pub(super) struct Monitor<'a> {
-    child: Option<Worker>,
-    interrupt: &'a Interrupt,
-    asked: u64,
-    answered: u64,
+    watch: Option<Watch<'a>>,
     /// Requests since the last [`Monitor::collect`].
     asked_here: u32,
     last_asked: Option<Instant>,
@@ -46,48 +42,31 @@ impl<'a> Monitor<'a> {
         devices: Vec<Option<String>>,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
-        let mut monitor = Self {
-            child: Some(Child::Sampler.start()?),
-            interrupt,
-            asked: 0,
-            answered: 0,
+        Ok(Self {
+            watch: Some(Watch::start(backend, sysfs, devices, interrupt)?),
             asked_here: 0,
             last_asked: None,
             readings: Readings::new(),
             lost: None,
-        };
-        let request = MonitorRequest::Watch {
-            backend,
-            sysfs,
-            devices,
-        };
-        let sent = monitor.child.as_mut().map(|child| child.send(&request));
-        if let Some(Err(error)) = sent {
-            monitor.lose(error.to_string());
-        }
-        Ok(monitor)
+        })
     }
 
-    /// Asks for a reading now, unless one was asked for just before or two are outstanding.
+    /// Asks for a reading now, unless one was asked for just before or is outstanding.
     ///
     /// The first two of a span follow at once: one reading alone does not prove that a link got slower.
     pub(super) fn ask(&mut self, devices: &[usize]) {
         self.take(Duration::ZERO);
         let soon = self.last_asked.is_some_and(|at| at.elapsed() < PERIOD) && self.asked_here >= 2;
-        if soon || self.asked > self.answered + 1 {
+        let Some(watch) = self
+            .watch
+            .as_mut()
+            .filter(|watch| !soon && !watch.is_waiting())
+        else {
             return;
-        }
-        let Some(child) = &mut self.child else { return };
-        self.asked += 1;
+        };
         self.asked_here += 1;
         self.last_asked = Some(Instant::now());
-        let sent = child.send(&MonitorRequest::Links {
-            ticket: self.asked,
-            devices: devices.to_vec(),
-        });
-        if let Err(error) = sent {
-            self.lose(error.to_string());
-        }
+        devices.iter().for_each(|one| watch.ask(*one, What::Link));
     }
 
     /// Waits for what is outstanding and gives the sum since the last call.
@@ -100,40 +79,32 @@ impl<'a> Monitor<'a> {
 
     /// Ends the child.
     pub(super) fn finish(mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.end(SHORT_LADDER);
+        if let Some(watch) = self.watch.take() {
+            watch.end();
         }
     }
 
     /// Adds up answers until none is outstanding; no time at all takes what is there.
     fn take(&mut self, patience: Duration) {
-        while self.answered < self.asked {
-            let Some(child) = &mut self.child else { return };
-            match child.next::<MonitorReply>(patience, self.interrupt) {
-                Event::Message(reply) => {
-                    self.answered = self.answered.max(reply.ticket);
-                    for (device, reading) in reply.readings {
+        while let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_waiting()) {
+            let lost = match watch.next(patience) {
+                Came::Answer(SamplerReply { device, answer }, _) => {
+                    if let Answer::Link { reading } = answer {
                         add(self.readings.entry(device).or_default(), &reading);
                     }
+                    continue;
                 }
-                Event::Silent { .. } if patience.is_zero() => return,
-                Event::Silent { waited } => self.lose(format!(
-                    "the monitor did not answer within {} s",
-                    waited.as_secs()
-                )),
-                Event::Interrupted(_) => return,
-                Event::Exited(status) => self.lose(format!("the monitor ended with {status}")),
-                Event::Garbled { error, .. } => self.lose(error),
-            }
+                Came::Nothing if patience.is_zero() => return,
+                Came::Nothing => {
+                    format!("the monitor did not answer within {} s", ANSWER.as_secs())
+                }
+                Came::Signal(_) => return,
+                Came::Ended(why) => why,
+            };
+            // Dropping kills it and does not wait: copies run meanwhile. What was read before stands.
+            self.watch = None;
+            self.lost = Some(lost);
         }
-    }
-
-    /// Gives up on the child; what was read before stands.
-    fn lose(&mut self, reason: String) {
-        // Dropping kills it and does not wait: copies run meanwhile.
-        self.child = None;
-        self.answered = self.asked;
-        self.lost = Some(reason);
     }
 }
 

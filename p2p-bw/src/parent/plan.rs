@@ -4,7 +4,7 @@ use record::Endpoint;
 use record::unit::ByteCount;
 
 use super::health::Suspect;
-use crate::cases::{Case, Ends, Needs, Pattern, Stream};
+use crate::cases::{Case, Ends, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.
 #[derive(Debug, Clone, Copy)]
@@ -69,11 +69,6 @@ impl Planned {
     pub(super) fn accesses(&self) -> Vec<(usize, usize)> {
         self.case.accesses(&self.streams())
     }
-
-    /// Its buffers, by position.
-    pub(super) fn needs(&self) -> Needs {
-        self.case.needs(&self.streams())
-    }
 }
 
 /// Every point of the cases on `devices` devices at these sizes.
@@ -114,15 +109,9 @@ fn ends(case: &Case, devices: usize) -> Vec<(Endpoint, Endpoint)> {
             .map(|(a, b)| (Device(a), Device(b)))
             .collect(),
         // With one device there is no other, and what a group moves is what the device alone does.
-        Ends::OneAndOthers | Ends::Group if devices < 2 => Vec::new(),
-        Ends::OneAndOthers => (0..devices)
-            .map(|i| match case.pattern {
-                Pattern::AllToOne(_) => (All, Device(i)),
-                _ => (Device(i), All),
-            })
-            .collect(),
+        Ends::Group if devices < 2 => Vec::new(),
         Ends::Group => vec![match case.pattern {
-            Pattern::HostToAll | Pattern::HostAllBothWays => (Host, All),
+            Pattern::HostToAll => (Host, All),
             Pattern::AllToHost => (All, Host),
             _ => (All, All),
         }],
@@ -157,46 +146,18 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_one_point_a_size_or_one_for_each_single_device() {
-        // All at once x 2 sizes; 4 single devices x 2 sizes; nothing with one device.
+    fn groups_are_one_point_a_size() {
+        // All at once x 2 sizes; nothing with one device.
         assert_eq!(count("host_to_all_ce", 4), 2);
         assert_eq!(count("all_pairs_sm", 4), 2);
-        assert_eq!(count("all_to_one_read_ce", 4), 8);
-        for key in ["host_to_all_ce", "all_to_one_read_ce", "ring_ce"] {
+        for key in ["host_to_all_ce", "ring_ce"] {
             assert_eq!(count(key, 1), 0, "{key}");
         }
-    }
-
-    #[test]
-    fn what_has_a_size_of_its_own_follows_no_sizes() {
-        // 4 devices; 4 * 3 ordered pairs; neither x 2 sizes.
-        assert_eq!(count("host_chase_sm", 4), 4);
-        assert_eq!(count("d2d_chase_sm", 4), 12);
-        assert_eq!(count("small_copy_d2d_ce", 4), 12);
-        let chase = plan(
-            &cases::matching("local_chase_sm").unwrap(),
-            1,
-            &[ByteCount(1)],
-        )[0];
-        assert_eq!(chase.bytes, ByteCount(2 << 20));
     }
 
     #[test]
     fn a_group_of_two_is_no_pair() {
         let ring = plan(&cases::matching("ring_ce").unwrap(), 2, &[ByteCount(1)])[0];
         assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
-        let gather = plan(
-            &cases::matching("all_to_one_write_ce").unwrap(),
-            3,
-            &[ByteCount(1)],
-        )[1];
-        // The single device first, each once.
-        assert_eq!(gather.devices(), [1, 0, 2]);
-    }
-
-    #[test]
-    fn a_local_copy_has_one_device_and_no_pair() {
-        let local = plan(&cases::matching("local_ce").unwrap(), 2, &[ByteCount(1)])[1];
-        assert_eq!((local.devices(), local.pair()), (vec![1], None));
     }
 }

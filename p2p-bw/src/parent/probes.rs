@@ -103,9 +103,6 @@ impl Probes<'_> {
                 recorder.add(LinksEvent::Probe { probe })?;
             }
         }
-        for caveat in verdict::signatures(&recorder.payload) {
-            recorder.add(LinksEvent::Caveat { caveat })?;
-        }
         Ok(())
     }
 

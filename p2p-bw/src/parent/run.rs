@@ -1,6 +1,6 @@
 //! A run from the command line to the record.
 
-use inventory::{Built, Chosen, Found};
+use inventory::Built;
 use program::{Effort, Ended, Stop, passing_folder, result_folder};
 use record::exit;
 use record::unit::ByteCount;
@@ -86,7 +86,7 @@ fn run_in(
     }
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let soft = &chosen.inventory.soft_box;
-    let found = selected(args, chosen)?;
+    let found = begun.select(&args.on)?;
     let cases = &cases::of_backend(cases, chosen.backend)[..];
     if cases.is_empty() {
         return Err(Stop::Usage(
@@ -132,12 +132,6 @@ fn run_in(
     Ok(Outcome::Ended(Box::new(ended)))
 }
 
-/// The devices that `--gpus` names; an error may name `--list`, which this command has.
-fn selected(args: &RunArgs, chosen: &Chosen) -> Result<Vec<Found>, Stop> {
-    inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)
-}
-
 /// A record of machine, driver and the devices that were asked for, in which nothing was measured.
 fn listed(
     args: &RunArgs,
@@ -146,7 +140,7 @@ fn listed(
     interrupt: &Interrupt,
 ) -> Result<Record, Stop> {
     let (machine, chosen) = (&begun.machine, &begun.chosen);
-    let found = selected(args, chosen)?;
+    let found = begun.select(&args.on)?;
     let devices = begun.describe(&found);
     let (paths, unknown) = fabric::paths((&devices, &found), machine, &begun.sysfs, interrupt);
     let mut caveats = facts::caveats(chosen, &found, &devices, &[], machine);

@@ -11,12 +11,12 @@ use topology::{Machine, Sysfs};
 
 use super::finding::Finding;
 use super::health::Health;
-use super::intent::{Intents, Remembered, default_folders, open_first};
+use super::intent::{Intents, Remembered, default_folder};
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
 use super::probes::Probes;
-use super::{ceiling, fabric, facts, link, nvlink};
+use super::{ceiling, fabric, facts, link, nvlink, verdict};
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
 use crate::messages::Job;
@@ -91,7 +91,9 @@ impl<'a> Session<'a> {
             }
         }
         self.points(planned, &mut monitor, say)?;
-        for caveat in link::caveats(&self.recorder.payload.devices) {
+        let of_kernels = verdict::signatures(&self.recorder.payload);
+        let of_links = link::caveats(&self.recorder.payload.devices);
+        for caveat in of_links.into_iter().chain(of_kernels) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         if !self.recorder.payload.nvlinks.is_empty() {
@@ -160,13 +162,10 @@ impl<'a> Session<'a> {
     }
 
     fn intents(&self) -> anyhow::Result<Intents> {
-        let folders = match &self.args.state_dir {
-            Some(folder) => vec![folder.clone()],
-            None => default_folders(),
-        };
+        let folder = self.args.state_dir.clone().unwrap_or_else(default_folder);
         let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
         let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
-        open_first(&folders, &host, boot_id)
+        Intents::open(&folder, &host, boot_id)
     }
 
     fn points(

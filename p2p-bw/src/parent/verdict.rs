@@ -3,7 +3,7 @@
 use inventory::Built;
 use record::caveat::{Caveat, PeerAccess};
 use record::quantity::Quantity;
-use record::{KernelAccess, Links, PeerProbe, PeerStep, PeerVerdict, StepOutcome};
+use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, Point, StepOutcome};
 
 use crate::messages::ProbeStep;
 
@@ -17,6 +17,9 @@ const STAGED_RATIO: f64 = 0.7;
 /// Kernels that reach less than one part in this many of the copy engine's rate go another way than it does (our choice: 15
 /// times slower is what was seen where a driver stages them in host memory, voipmonitor/rtx6kpro, topology.md).
 const KERNELS_STAGED_RATIO: f64 = 3.0;
+
+/// Smaller copies take as long as a launch does.
+const LEAST_BYTES: u64 = 1 << 20;
 
 /// What a probe came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,58 +179,46 @@ fn quantity(steps: &[PeerStep], step: ProbeStep) -> Option<&Quantity> {
     }
 }
 
-/// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes.
+/// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes. A kernel that is far slower
+/// than the copy engine between the same devices goes another way.
 pub(super) fn signatures(links: &Links) -> Vec<Caveat> {
-    let label = |position: usize| {
-        let device = links.devices.get(position);
-        device.map_or("?", |device| device.label.as_str())
+    let label = |end: Endpoint| match end {
+        Endpoint::Device(position) => links.devices.get(position).map_or("?", |one| &one.label),
+        Endpoint::Host | Endpoint::All => "?",
     };
-    let of = |(access, by_kernel, by_copy)| {
-        let slow: Vec<(&PeerProbe, (f64, f64))> = links
-            .probes
-            .iter()
-            .filter_map(|probe| Some((probe, staged_rates(&probe.steps, by_kernel, by_copy)?)))
-            .collect();
-        let ratio = |(kernel, copy): (f64, f64)| kernel / copy;
-        let (_, (kernel, copy)) = slow
-            .iter()
-            .min_by(|a, b| ratio(a.1).total_cmp(&ratio(b.1)))?;
-        let pair = |probe: &PeerProbe| format!("{}->{}", label(probe.from), label(probe.to));
+    let of = |(access, by_copy, by_kernel)| {
+        let rate = |case: &str, point: &Point| {
+            let is_it = |other: &&Point| {
+                let ends = (other.from, other.to, other.bytes);
+                other.case == case && ends == (point.from, point.to, point.bytes)
+            };
+            match &links.points.iter().find(is_it)?.outcome {
+                Outcome::Measured { quantities, .. } => Some(quantities.first()?.quantity.value),
+                _ => None,
+            }
+        };
+        let slow = |point: &'_ Point| {
+            let (copy, kernel) = (rate(by_copy, point)?, rate(by_kernel, point)?);
+            let is_staged = point.bytes >= LEAST_BYTES && kernel * KERNELS_STAGED_RATIO < copy;
+            let pair = format!("{}->{}", label(point.from), label(point.to));
+            is_staged.then_some((pair, kernel, copy))
+        };
+        let points = links.points.iter().filter(|point| point.case == by_copy);
+        let slow: Vec<(String, f64, f64)> = points.filter_map(slow).collect();
+        let ratio = |(_, kernel, copy): &(String, f64, f64)| kernel / copy;
+        let (_, kernel, copy) = slow.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
         Some(Caveat::KernelsStaged {
             access,
-            pairs: slow.iter().map(|(probe, _)| pair(probe)).collect(),
+            pairs: slow.iter().map(|(pair, ..)| pair.clone()).collect(),
             kernel_gb_per_s: *kernel,
             copy_gb_per_s: *copy,
         })
     };
-    [
-        (
-            PeerAccess::Reads,
-            ProbeStep::KernelReadRate,
-            ProbeStep::ReadRate,
-        ),
-        (
-            PeerAccess::Writes,
-            ProbeStep::KernelWriteRate,
-            ProbeStep::WriteRate,
-        ),
-    ]
-    .into_iter()
-    .filter_map(of)
-    .collect()
-}
-
-/// The rates of kernel and copy engine where they show that the kernel's access is staged: far below the copy engine's, by
-/// a kernel that is as fast as that within its own memory.
-fn staged_rates(
-    steps: &[PeerStep],
-    by_kernel: ProbeStep,
-    by_copy: ProbeStep,
-) -> Option<(f64, f64)> {
-    let rate = |step| quantity(steps, step).map(|quantity| quantity.value);
-    let (kernel, copy) = (rate(by_kernel)?, rate(by_copy)?);
-    let local = rate(ProbeStep::KernelLocalRate)?;
-    (kernel * KERNELS_STAGED_RATIO < copy && local >= copy).then_some((kernel, copy))
+    let ways = [
+        (PeerAccess::Reads, "d2d_read_ce", "d2d_read_sm"),
+        (PeerAccess::Writes, "d2d_write_ce", "d2d_write_sm"),
+    ];
+    ways.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

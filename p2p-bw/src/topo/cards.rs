@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use topology::{EndKind, Fact, PciAddress, PciFunction};
 use view::{Block, Item, Section, Table, Tone};
 
-use super::card::{Card, Narrow};
+use super::card::Card;
 use super::cell::{ABSENT, shown};
 use super::read::Shown;
 
@@ -14,7 +14,7 @@ pub(super) fn gpus(of: &Shown) -> Vec<Section> {
     let mut sections: Vec<Section> = cards(of, "GPUs", EndKind::Gpu).into_iter().collect();
     let mut table = Table::under(["", "BAR1", "IOMMU", "payload", "read request", "ASPM"]);
     for card in of.cards(EndKind::Gpu) {
-        let settings = card.settings.known();
+        let settings = card.settings.as_ref().and_then(Fact::known);
         let own = settings.and_then(|settings| settings.max_payload_bytes);
         let request = settings.and_then(|settings| settings.max_read_request_bytes);
         table.row([
@@ -23,7 +23,7 @@ pub(super) fn gpus(of: &Shown) -> Vec<Section> {
             card.iommu.to_string(),
             shown(card.max_payload_bytes.or(own)),
             shown(request),
-            card.aspm.to_string(),
+            shown(card.aspm.as_ref()),
         ]);
     }
     let heading = "At each GPU";
@@ -36,21 +36,13 @@ pub(super) fn gpus(of: &Shown) -> Vec<Section> {
 
 /// Ends of a kind with their links.
 pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section> {
-    let mut table = Table::under(["", "address", "what", "driver", "link now", "at most", ""]);
+    let mut table = Table::under(["", "address", "what", "driver", "link now", "at most"]);
     for card in of.cards(kind) {
         let pci = &card.pci;
         let label = card.end.label.clone();
-        let (now, best, note) = match &card.slot_link {
-            Fact::Known(slot) => (
-                slot.current.to_string(),
-                shown(slot.maximum),
-                card.narrow()
-                    .iter()
-                    .map(Narrow::to_string)
-                    .collect::<Vec<_>>()
-                    .join("; "),
-            ),
-            Fact::Unknown(why) => (ABSENT.to_owned(), shown(card.card_maximum), why.clone()),
+        let (now, best) = match &card.slot_link {
+            Fact::Known(slot) => (slot.current.to_string(), shown(slot.maximum)),
+            Fact::Unknown(why) => (format!("unknown, {why}"), ABSENT.to_owned()),
         };
         table.row([
             card.end.name.clone(),
@@ -59,20 +51,16 @@ pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section>
             shown(card.driver.as_ref()),
             now,
             best,
-            note,
         ]);
     }
     (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)]))
 }
 
-/// Links that lack lanes, or slots below their card; a link that only trained down is idle.
+/// Links that lack lanes; one that only trained down is idle.
 pub(super) fn narrow(of: &Shown) -> Vec<Item> {
     let lacks = |card: &Card| {
-        let narrow = card.narrow();
-        let lanes = narrow
-            .iter()
-            .find(|narrow| matches!(narrow, Narrow::Lanes { .. }))?;
-        let text = format!("{} runs at {lanes}.", card.end.name);
+        let (now, most) = card.lacks_lanes()?;
+        let text = format!("{} runs at x{now} of x{most}.", card.end.name);
         Some(Item::of(Tone::Warning, text).coded("link-below-slot"))
     };
     of.devices.iter().filter_map(lacks).collect()

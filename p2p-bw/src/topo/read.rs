@@ -1,7 +1,6 @@
 //! [`Shown`]: all that a folder with `sys` and `proc` says of a box, in the order in which it is shown.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use program::Stop;
@@ -9,11 +8,10 @@ use runner::Interrupt;
 use serde::Serialize;
 use topology::vendor::METAX;
 use topology::{
-    End, EndKind, Fabric, KfdNode, Machine, Matrices, Matrix, MigGpu, Nic, PathType, PciAddress,
-    PciDevice, PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
+    End, EndKind, Fabric, KfdNode, Machine, Matrix, MigGpu, Nic, PathType, PciAddress, PciDevice,
+    PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
 };
 
-use super::args::{Also, Gpu, Gpus};
 use super::card::Card;
 use crate::parent::fabric;
 
@@ -32,9 +30,7 @@ pub(crate) struct Shown {
     pub(crate) platform: Platform,
     /// Classes as `nvidia-smi topo -m` names them.
     pub(crate) matrix: Matrix,
-    /// Classes as NCCL computes them.
-    pub(crate) nccl: Matrix,
-    /// What neither matrix tells: links beside PCI Express, and ends beyond those that it holds; a sentence each.
+    /// What the matrix does not tell: links beside PCI Express, and ends beyond those that it holds; a sentence each.
     pub(crate) matrix_open: Vec<String>,
     /// The ends of the matrix, GPUs and NICs with their ways into the machine.
     pub(crate) devices: Vec<Card>,
@@ -50,44 +46,16 @@ pub(crate) struct Shown {
     pub(crate) open: Vec<String>,
 }
 
-/// Where a box is read.
-#[derive(Debug, Clone)]
-pub(crate) enum Origin {
-    /// This machine.
-    Machine,
-    /// A copy of a machine's files in this folder.
-    Copy(PathBuf),
-    /// A simulated machine of this name.
-    Soft(String),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Machine => f.write_str("sysfs"),
-            Self::Copy(folder) => write!(f, "sysfs below {}", folder.display()),
-            Self::Soft(name) => write!(f, "simulated machine {name}"),
-        }
-    }
-}
-
-/// Which ends to show.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    /// GPUs; `None` is all.
-    pub(crate) gpus: Option<&'a Gpus>,
-    /// Functions beside GPUs and NICs.
-    pub(crate) also: Option<&'a Also>,
-    /// Whether a vendor's tool may be run for links beside PCI Express.
-    pub(crate) tools: bool,
-}
-
 impl Shown {
-    /// Reads a box.
+    /// Reads a box; `may_run` says whether a vendor's tool may be run for links beside PCI Express.
     ///
     /// # Errors
-    /// No sysfs, one that contradicts itself, or an end that is not there.
-    pub(crate) fn read(sysfs: &Sysfs, origin: Origin, wanted: Wanted<'_>) -> Result<Self, Stop> {
+    /// No sysfs, or one that contradicts itself.
+    pub(crate) fn read(
+        sysfs: &Sysfs,
+        (source, simulated): (String, Option<String>),
+        may_run: bool,
+    ) -> Result<Self, Stop> {
         let machine = Machine::read(sysfs)
             .context("reading sysfs")
             .map_err(|error| unreadable(sysfs, error))?;
@@ -96,15 +64,11 @@ impl Shown {
         let (nics, open) = nics(sysfs);
         let kfd = KfdNode::read_all(sysfs);
         let mut shown = Self {
-            schema: 1,
-            source: origin.to_string(),
-            simulated: match origin {
-                Origin::Soft(name) => Some(name),
-                Origin::Machine | Origin::Copy(_) => None,
-            },
+            schema: 2,
+            source,
+            simulated,
             platform,
             matrix: empty(),
-            nccl: empty(),
             matrix_open: Vec::new(),
             devices: Vec::new(),
             kfd,
@@ -114,14 +78,13 @@ impl Shown {
             nics,
             machine,
         };
-        shown.place(sysfs, wanted)?;
+        shown.place(sysfs, may_run);
         Ok(shown)
     }
 
-    /// Chooses the ends, and fills the matrices and what stands beside them.
-    fn place(&mut self, sysfs: &Sysfs, wanted: Wanted<'_>) -> Result<(), Stop> {
-        let gpus = chosen(&self.machine, wanted.gpus)?;
-        let others = others(&self.tree, wanted.also)?;
+    /// Fills the matrix and what stands beside them.
+    fn place(&mut self, sysfs: &Sysfs, may_run: bool) {
+        let gpus = self.machine.gpus.clone();
         let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
         let may_link =
             |(gpu, name): (&PciDevice, &Option<String>)| gpu.may_have_nvlink(name.as_deref());
@@ -131,7 +94,7 @@ impl Shown {
                     .to_owned(),
             );
         }
-        let fabric = self.fabric(sysfs, &gpus, wanted.tools);
+        let fabric = self.fabric(sysfs, &gpus, may_run);
         let labels: Vec<Option<String>> = self.nics.iter().map(Nic::label).collect();
         let gpus = gpus
             .iter()
@@ -142,15 +105,14 @@ impl Shown {
             .iter()
             .zip(&labels)
             .map(|(nic, label)| Placed::nic(nic, label.as_deref()));
-        let others = others.iter().map(Placed::other);
-        let ends: Vec<Placed<'_>> = gpus.chain(nics).chain(others).collect();
+        let ends: Vec<Placed<'_>> = gpus.chain(nics).collect();
         let beside = |a: PciAddress, b: PciAddress| beside(&self.kfd, fabric.as_ref(), a, b);
-        let matrices = Matrices::of(sysfs, &self.machine, &ends, &beside);
+        let matrix = Matrix::of(sysfs, &self.machine, &ends, &beside);
         let named = Placed::named(sysfs, &self.machine, &ends);
-        if named.len() > matrices.smi.ends.len() {
+        if named.len() > matrix.ends.len() {
             self.matrix_open.push(format!(
-                "the matrices hold the first {} of {} ends; choose GPUs with --gpus, other functions with --also",
-                matrices.smi.ends.len(),
+                "the matrix holds the first {} of {} ends",
+                matrix.ends.len(),
                 named.len()
             ));
         }
@@ -164,8 +126,7 @@ impl Shown {
             )
         };
         self.devices = named.iter().zip(&ends).map(card).collect();
-        (self.matrix, self.nccl) = (matrices.smi, matrices.nccl);
-        Ok(())
+        self.matrix = matrix;
     }
 
     /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
@@ -243,56 +204,4 @@ fn nics(sysfs: &Sysfs) -> (Vec<Nic>, Vec<String>) {
         count => vec![format!("{count} virtual functions of NICs are left out")],
     };
     (nics, open)
-}
-
-fn chosen(machine: &Machine, wanted: Option<&Gpus>) -> Result<Vec<PciDevice>, Stop> {
-    let Some(Gpus(wanted)) = wanted else {
-        return Ok(machine.gpus.clone());
-    };
-    let mut chosen: Vec<PciDevice> = Vec::new();
-    for entry in wanted {
-        let (gpu, named) = match entry {
-            Gpu::Number(number) => (machine.gpus.get(*number), number.to_string()),
-            Gpu::Address(address) => (machine.gpu(*address), address.to_string()),
-        };
-        let count = machine.gpus.len();
-        let gpu = gpu.ok_or_else(|| {
-            Stop::Usage(format!(
-                "--gpus {named}: no such GPU; this machine shows {count}, see `topo` without --gpus"
-            ))
-        })?;
-        if chosen.contains(gpu) {
-            return Err(Stop::Usage(format!("--gpus names {} twice", gpu.address)));
-        }
-        chosen.push(gpu.clone());
-    }
-    Ok(chosen)
-}
-
-fn others(tree: &PciTree, wanted: Option<&Also>) -> Result<Vec<PciDevice>, Stop> {
-    /// Base class of bridges, host bridges and ports among them.
-    const BRIDGES: u32 = 0x06;
-    /// Base class of network controllers, which are ends already.
-    const NETWORK: u32 = 0x02;
-    let is_end = |pci: &PciDevice| pci.is_gpu() || pci.class >> 16 == NETWORK;
-    match wanted {
-        None => Ok(Vec::new()),
-        Some(Also::All) => {
-            let all = tree.functions.iter().map(|function| &function.pci);
-            let wanted = all.filter(|pci| !is_end(pci) && pci.class >> 16 != BRIDGES);
-            Ok(wanted.cloned().collect())
-        }
-        Some(Also::These(addresses)) => addresses
-            .iter()
-            .map(|address| match tree.at(*address) {
-                Some(function) if is_end(&function.pci) => Err(Stop::Usage(format!(
-                    "--also {address}: this is a GPU or a NIC, which are shown anyway; leave it out"
-                ))),
-                Some(function) => Ok(function.pci.clone()),
-                None => Err(Stop::Usage(format!(
-                    "--also {address}: there is no such PCI function; list them with `lspci -D`"
-                ))),
-            })
-            .collect(),
-    }
 }

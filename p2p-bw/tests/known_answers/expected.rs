@@ -9,7 +9,7 @@ use super::program::ordinal;
 use super::solver::Solver;
 
 /// Every case of `tplens p2p --list`.
-pub(crate) const CASES: [&str; 44] = [
+pub(crate) const CASES: [&str; 34] = [
     "h2d_pinned_ce",
     "h2d_pinned_sm",
     "d2h_pinned_ce",
@@ -34,16 +34,6 @@ pub(crate) const CASES: [&str; 44] = [
     "host_to_all_sm",
     "all_to_host_ce",
     "all_to_host_sm",
-    "host_all_bidir_ce",
-    "host_all_bidir_sm",
-    "one_to_all_write_ce",
-    "one_to_all_write_sm",
-    "one_to_all_read_ce",
-    "one_to_all_read_sm",
-    "all_to_one_write_ce",
-    "all_to_one_write_sm",
-    "all_to_one_read_ce",
-    "all_to_one_read_sm",
     "ring_ce",
     "ring_sm",
     "all_pairs_ce",
@@ -58,7 +48,7 @@ pub(crate) const CASES: [&str; 44] = [
 
 /// Whether a case runs on all devices at once.
 pub(crate) fn is_group(case: &str) -> bool {
-    ["_to_all", "all_to_", "host_all", "ring", "all_pairs"]
+    ["_to_all", "all_to_", "ring", "all_pairs"]
         .iter()
         .any(|part| case.contains(part))
 }

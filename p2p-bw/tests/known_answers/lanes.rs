@@ -117,28 +117,6 @@ impl<'a> Lanes<'a> {
             "all_to_host" => {
                 self.all(|lanes, j, device| lanes.host(&format!("share_{j}"), Host, Pinned, device))
             }
-            "host_all_bidir" => {
-                let each = self.question.all.iter().enumerate();
-                each.flat_map(|(j, device)| {
-                    [
-                        self.host(&format!("forward_{j}"), Device, Pinned, *device),
-                        self.host(&format!("back_{j}"), Host, Pinned, *device),
-                    ]
-                })
-                .collect()
-            }
-            "one_to_all_write" => {
-                self.others(|lanes, name, one, other| lanes.peer(name, one, other, one))
-            }
-            "one_to_all_read" => {
-                self.others(|lanes, name, one, other| lanes.peer(name, one, other, other))
-            }
-            "all_to_one_write" => {
-                self.others(|lanes, name, one, other| lanes.peer(name, other, one, other))
-            }
-            "all_to_one_read" => {
-                self.others(|lanes, name, one, other| lanes.peer(name, other, one, one))
-            }
             "ring" => self.all(|lanes, j, device| {
                 let all = lanes.question.all;
                 lanes.peer(
@@ -233,15 +211,6 @@ impl<'a> Lanes<'a> {
     fn all(&self, lane: impl Fn(&Self, usize, usize) -> Lane) -> Vec<Lane> {
         let each = self.question.all.iter().enumerate();
         each.map(|(j, device)| lane(self, j, *device)).collect()
-    }
-
-    /// A lane for each device but the one that is named.
-    fn others(&self, lane: impl Fn(&Self, &str, usize, usize) -> Lane) -> Vec<Lane> {
-        let one = self.only();
-        let each = self.question.all.iter().enumerate();
-        each.filter(|(_, device)| **device != one)
-            .map(|(j, device)| lane(self, &format!("share_{j}"), one, *device))
-            .collect()
     }
 
     fn chase(&self, by: usize, step_ns: impl Fn(&boxfile::KernelFigures) -> f64) -> Vec<Lane> {

@@ -132,7 +132,7 @@ fn the_metax_box_goes_over_its_own_links_and_says_that_no_kernel_runs() {
 fn eight_gpus_with_nvlink_are_measured_all_at_once() {
     // Pairs of three of the eight, in any order: the others are like them.
     let (links, all) = every_case("h200x8", &["--gpus", "6,1,3"]);
-    assert!(all.len() > 200, "{}", all.len());
+    assert!(all.len() > 150, "{}", all.len());
     let found = number(&links, "d2d_read_sm", Device(0), Device(2), "bandwidth");
     let path = BoxFile::builtin("h200x8").unwrap().peer_path(6, 3);
     // The kernel is the destination's, 360 GB/s after its launch and the pair's latency.

@@ -105,7 +105,9 @@ impl Scratch {
         let mut arguments = vec!["--sim".to_owned(), self.write_box(described)];
         arguments.extend(["--out".to_owned(), self.text("out")]);
         arguments.extend(["--state-dir".to_owned(), self.text("state")]);
-        arguments.extend(QUICK.iter().chain(more).map(|part| (*part).to_owned()));
+        let has_sizes = more.contains(&"--sizes");
+        let quick = if has_sizes { &QUICK[2..] } else { &QUICK[..] };
+        arguments.extend(quick.iter().chain(more).map(|part| (*part).to_owned()));
         arguments
     }
 
@@ -138,29 +140,6 @@ impl Scratch {
                 Err(_) => true,
             };
             assert!(ended, "process {pid:?} outlives its run");
-        }
-    }
-
-    /// Waits until a run has this many processes.
-    pub(crate) fn has_processes(&self, running: &Running, count: usize) {
-        while self.processes().len() < count {
-            assert!(!running.has_ended_within(MOMENT), "it ended");
-        }
-    }
-
-    /// Waits until a run of this folder has this many processes that load a device, and gives them.
-    pub(crate) fn children_that_load(&self, count: usize) -> Vec<Pid> {
-        let loads = |pid: &Pid| {
-            let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
-            String::from_utf8_lossy(&line.unwrap_or_default()).contains("__worker")
-        };
-        loop {
-            let mut found = self.processes();
-            found.retain(loads);
-            if found.len() >= count {
-                return found;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
         }
     }
 

@@ -136,7 +136,6 @@ mod tests {
                 kind: record::CollectiveKind::AllGather,
                 element: record::ElementType::Bf16,
                 bytes_per_rank: 50_000_000,
-                placement: record::BufferPlacement::OutOfPlace,
                 verify: true,
             },
             ranks: 2,

@@ -1,119 +1,90 @@
 //! One point of a run: with ranks that are there or are started for it, and what is told of it where they were lost.
 
-use program::{Break, Budget};
+use program::Break;
 use record::plan::Plan;
 use record::unit::ByteCount;
 use record::{CallMode, CollectiveOutcome, Failure, FailureKind};
 
-use super::super::group::{Group, Trouble};
+use super::super::course::{Course, given_up};
+use super::super::group::Trouble;
 use super::super::sampling::{SYNCED_SAMPLES, measure};
 use super::super::wanted::Wanted;
 use super::Session;
-use super::launch::{Launch, Pace, Ranks};
-use crate::messages::Job;
+use super::side::{Pace, Ranks, Side};
 
 impl<'a> Session<'a> {
     /// What came of one point; where the ranks were lost, that.
     pub(super) fn tried(
         &self,
-        launch: &mut Launch<'_>,
-        ranks: &mut Ranks<'a>,
-        wanted: &Wanted,
-        mode: CallMode,
+        side: &mut Side<'a>,
+        course: &mut Course,
+        (wanted, mode): (&Wanted, CallMode),
         pace: &Pace<'_>,
     ) -> Result<CollectiveOutcome, Break> {
-        let job = wanted.job(!self.args.no_verify);
-        match self.point(launch, ranks, job, mode, &pace.budget) {
+        let trouble = match self.point(side, wanted, mode, pace) {
             Ok(outcome) => {
-                launch.variant.losses.held();
-                Ok(outcome)
+                course.held();
+                return Ok(outcome);
             }
-            Err(trouble) => {
-                let (outcome, for_good) = told(trouble)?;
-                let why = reason_of(&outcome);
-                let bytes = ByteCount(wanted.bytes_per_rank);
-                let kind = wanted.kind;
-                pace.progress
-                    .note(&format!("{kind} {bytes} {mode}{launch}: {why}"));
-                // An engine that does not start would not start again, and that takes minutes.
-                let for_good = for_good || (launch.engine.is_some() && !launch.variant.joined);
-                launch.variant.losses.lose(wanted, why, for_good);
-                Ok(outcome)
-            }
+            Err(trouble) => trouble,
+        };
+        let (outcome, why, for_good) = told(trouble)?;
+        let bytes = ByteCount(wanted.bytes_per_rank);
+        let kind = wanted.kind;
+        pace.progress
+            .note(&format!("{kind} {bytes} {mode}{side}: {why}"));
+        // An engine that does not start would not start again, and that takes minutes.
+        if for_good || (side.engine.is_some() && !side.joined) {
+            side.over = Some(given_up(&why));
         }
+        course.lose(why);
+        Ok(outcome)
     }
 
     /// One point, with ranks that are started where there are none.
     fn point(
         &self,
-        launch: &mut Launch<'_>,
-        ranks: &mut Ranks<'a>,
-        job: Job,
+        side: &mut Side<'a>,
+        wanted: &Wanted,
         mode: CallMode,
-        budget: &Budget,
+        pace: &Pace<'_>,
     ) -> Result<CollectiveOutcome, Trouble> {
-        let ready = match std::mem::replace(ranks, Ranks::None) {
-            Ranks::None => {
-                let start = launch.start();
-                let (mut group, opened) = Group::open(self.setup, &start)?;
-                group.join()?;
-                launch.variant.joined = true;
-                Ok((group, opened))
-            }
-            Ranks::Ready(group, opened) => Ok((group, opened)),
-            Ranks::Lost(trouble) => Err(trouble),
+        let (mut group, opened) = match std::mem::replace(&mut side.ranks, Ranks::None) {
+            Ranks::None => side.start(self.setup)?,
+            Ranks::Ready(group, opened) => (group, opened),
+            Ranks::Lost(trouble) => return Err(trouble),
         };
-        let (mut group, opened) = ready?;
         let times = match mode {
             CallMode::HostSynced => SYNCED_SAMPLES,
             CallMode::BackToBack | CallMode::Graph | CallMode::Interleaved => 1,
         };
         let plan = Plan::new(
             self.args.samples.saturating_mul(times) as usize,
-            budget.share(),
+            pace.budget.share(),
         );
-        let outcome = measure(
-            &mut group,
-            &opened,
-            job,
-            self.ranks(),
-            mode,
-            plan,
-            self.args.gap,
-        )?;
-        if let Some(engine) = &mut launch.engine {
+        let job = wanted.job(!self.args.no_verify);
+        let (ranks, gap_us) = (self.ranks(), self.args.gap);
+        let outcome = measure(&mut group, &opened, job, ranks, mode, plan, gap_us)?;
+        if let Some(engine) = &mut side.engine {
             engine.hear(&opened.library, group.describe()?);
         }
-        *ranks = Ranks::Ready(group, opened);
+        side.ranks = Ranks::Ready(group, opened);
         Ok(outcome)
     }
-
-    /// Joins the group that opened the library; that it went wrong is reported by the first point.
-    pub(super) fn joined(&self, mut group: Group<'a>, launch: &mut Launch<'_>) -> Ranks<'a> {
-        match group.join() {
-            Ok(()) => {
-                launch.variant.joined = true;
-                Ranks::Ready(group, self.opened.clone())
-            }
-            Err(trouble) => Ranks::Lost(trouble),
-        }
-    }
 }
 
-/// What a point says of trouble, and whether no more ranks should be started.
-fn told(trouble: Trouble) -> Result<(CollectiveOutcome, bool), Break> {
+/// What a point says of trouble, why, and whether no more ranks should be started.
+fn told(trouble: Trouble) -> Result<(CollectiveOutcome, Failure, bool), Break> {
     match trouble {
-        Trouble::Failed { reason } => Ok((CollectiveOutcome::Failed { reason }, false)),
-        Trouble::Hang { doing, unkillable } => Ok((CollectiveOutcome::Hang { doing }, unkillable)),
+        Trouble::Failed { reason } => {
+            let why = reason.clone();
+            Ok((CollectiveOutcome::Failed { reason }, why, false))
+        }
+        Trouble::Hang { doing, unkillable } => {
+            let why = FailureKind::Hang.of(&doing);
+            Ok((CollectiveOutcome::Hang { doing }, why, unkillable))
+        }
         Trouble::Interrupted(signal) => Err(Break::Signal(signal)),
         Trouble::Stop(stop) => Err(stop.into()),
-    }
-}
-
-fn reason_of(outcome: &CollectiveOutcome) -> Failure {
-    match outcome {
-        CollectiveOutcome::Failed { reason } => reason.clone(),
-        CollectiveOutcome::Hang { doing } => FailureKind::Hang.of(doing),
-        _ => Failure::default(),
     }
 }

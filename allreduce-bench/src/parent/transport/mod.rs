@@ -1,7 +1,7 @@
 //! Which way a collective library took: a run of its own whose log is read, and the rules that explain it.
 //!
 //! The run is never the timed one: writing costs time, and what is written must not change what is measured. It calls each size
-//! once, in ranks that have the arm's variables, and what goes wrong in it is told and loses nothing.
+//! once, in ranks of their own, and what goes wrong in it is told and loses nothing.
 
 mod log;
 mod rule;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use program::Stop;
-use record::{Arm, LibraryFacts, LinkDevice, TransportFacts};
+use record::{LibraryFacts, LinkDevice, TransportFacts};
 use runner::Signal;
 use topology::{Machine, Sysfs, peer_surroundings};
 
@@ -59,22 +59,17 @@ pub(super) struct Around<'a> {
 /// A signal came; anything else stands in [`TransportFacts::not_told`].
 pub(super) fn logged_run(
     setup: &Setup<'_>,
-    begin: &Start,
-    arm: Option<&Arm>,
+    mut start: Start,
     jobs: &[Job],
     around: &Around<'_>,
 ) -> Result<TransportFacts, Signal> {
     let log = Arc::new(Mutex::new(Log::default()));
     let took = Arc::clone(&log);
-    let mut start = Start {
-        environment: begin.environment.clone(),
-        log: Some(Arc::new(move |line: &str| {
-            took.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(line);
-        })),
-        ..Start::default()
-    };
+    start.log = Some(Arc::new(move |line: &str| {
+        took.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(line);
+    }));
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     start.environment.extend(ASK.iter().map(pair));
     let mut library = None;
@@ -98,9 +93,9 @@ pub(super) fn logged_run(
         );
     }
     let channels: Vec<_> = log.channels.into_iter().collect();
-    let reasons = explain(&known(around, library, begin), &channels);
+    let reasons = explain(&known(around, library), &channels);
     Ok(TransportFacts {
-        arm: arm.map(|arm| arm.name.clone()),
+        arm: None,
         channels,
         choices: log.choices,
         reasons,
@@ -141,21 +136,17 @@ fn calls(
 }
 
 /// What the rules look at.
-fn known(around: &Around<'_>, library: Option<LibraryFacts>, begin: &Start) -> Known {
+fn known(around: &Around<'_>, library: Option<LibraryFacts>) -> Known {
     let library = library.unwrap_or_default();
     let version = library.version.unwrap_or_default();
-    let own = begin.environment.iter().map(|(name, value)| {
-        (
-            name.to_string_lossy().into_owned(),
-            value.to_string_lossy().into_owned(),
-        )
-    });
-    // The arm's come first and so outrank those that all processes have.
-    let variables = own
-        .chain(std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        }))
-        .filter(|(name, _)| DECIDE.iter().any(|prefix| name.starts_with(prefix)))
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let decides =
+        |(name, _): &(String, String)| DECIDE.iter().any(|prefix| name.starts_with(prefix));
+    let variables = std::env::vars_os()
+        .filter_map(text)
+        .filter(decides)
         .collect();
     Known {
         library: library.name,

@@ -113,8 +113,11 @@ fn next(transport: &found::Transport, collectives: &Collectives, rows: &[Row<'_>
     let explain = "tplens explain --model M --tp1 A --tp2 B --allreduce RESULT";
     match (transport, found::variable(collectives)) {
         (found::Transport::Host(_), Some(variable)) => {
-            let arm = format!("tplens allreduce --arm \"direct: {variable}\"");
-            vec![Next::by("Compare with direct access allowed:", arm)]
+            let again = format!("{variable} tplens allreduce");
+            vec![Next::by(
+                "Run again with direct access allowed, and compare:",
+                again,
+            )]
         }
         (found::Transport::Host(_), None) if !found::is_mig(collectives) => {
             let what = "Look for what forbids direct access:";

@@ -17,9 +17,10 @@ use super::verdicts::{DRIVER, bind, kernel, partly_alone, placement, thread_plac
 use crate::cases::{Case, Measures, Memory, Pattern, Stream};
 use crate::children::bench::{Bench, Say};
 use crate::children::lanes::{Lanes, Sample};
+use crate::children::series::measured;
 use crate::children::tell::{Tell, doing};
 use crate::children::transfers::{self, Making, Work};
-use crate::messages::{Job, JobOutcome, WorkerReply};
+use crate::messages::{Ended, Job, WorkerReply};
 
 /// Small copies in one sample: as many as the field's tools take.
 const SMALL_COPIES: u32 = 100;
@@ -58,14 +59,12 @@ impl<'a, B: Backend> Run<'a, B> {
         }
     }
 
-    pub(super) fn outcome(mut self, tell: Tell<'_>) -> device::Result<JobOutcome> {
+    pub(super) fn outcome(mut self, tell: Tell<'_>) -> device::Result<Ended> {
         let mut say = |now: &str| doing(tell, now);
         say("allocating");
         let bytes = usize::try_from(self.job.bytes).unwrap_or(usize::MAX);
         let stations = transfers::stations(&self.streams);
-        self.bench.begin(bytes, &stations);
-        let needs = self.case.needs(&self.streams);
-        self.bench.keep(&needs, transfers::host_kind(self.case));
+        self.bench.begin(bytes);
         self.bind();
         self.placed_thread = self.run_on(&stations)?;
         let lanes = self.allocate(bytes, &mut say)?;
@@ -129,14 +128,12 @@ impl<'a, B: Backend> Run<'a, B> {
             copies_per_sample: copies,
             warmup_copies: self.job.plan.warmups + 1,
         };
-        Ok(JobOutcome::Measured {
-            series: readings.into_series(),
-            timing,
-            stopped,
-            verification,
-            placement,
+        let series = readings.into_series();
+        Ok(Ended {
+            outcome: measured(series, (timing, stopped), verification, placement),
             thread,
             caveats: self.caveats,
+            lost: false,
         })
     }
 

@@ -3,10 +3,10 @@
 use device::host::Host;
 use device::{Backend, DeviceError};
 use numa::NumaError;
-use record::Placement;
 use record::caveat::Caveat;
+use record::{Outcome, Placement};
 
-use crate::messages::JobOutcome;
+use crate::messages::Ended;
 
 /// Who says where memory is, on a real machine: the call that the kernel answers this process by.
 pub(super) fn kernel() -> &'static str {
@@ -21,17 +21,19 @@ const LEAST_OVERLAP: f64 = 0.95;
 
 /// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does
 /// not let it lock so much; everything else that a backend has must work.
-pub(super) fn not_measured<B: Backend>(error: &DeviceError) -> JobOutcome {
+pub(super) fn not_measured<B: Backend>(error: &DeviceError) -> Ended {
     let reason = error.failure();
-    match error {
-        DeviceError::Unsupported { .. } => JobOutcome::Skipped { reason },
-        DeviceError::HostMemory(NumaError::Lock { .. }) if B::NAME == Host::NAME => {
-            JobOutcome::Skipped { reason }
-        }
-        error => JobOutcome::Failed {
-            reason,
-            lost: error.is_lost(),
-        },
+    let is_skipped = match error {
+        DeviceError::Unsupported { .. } => true,
+        DeviceError::HostMemory(NumaError::Lock { .. }) => B::NAME == Host::NAME,
+        _ => false,
+    };
+    Ended {
+        lost: error.is_lost(),
+        ..Ended::of(match is_skipped {
+            true => Outcome::Skipped { reason },
+            false => Outcome::Failed { reason },
+        })
     }
 }
 
@@ -151,7 +153,7 @@ mod tests {
             bytes: 1,
             errno: Errno(12),
         });
-        let is_skip = |outcome| matches!(outcome, JobOutcome::Skipped { .. });
+        let is_skip = |ended: Ended| matches!(ended.outcome, Outcome::Skipped { .. });
         assert!(is_skip(not_measured::<Host>(&lock())));
         assert!(!is_skip(not_measured::<Cuda>(&lock())));
         assert!(!is_skip(not_measured::<Host>(&map)));
@@ -159,20 +161,6 @@ mod tests {
             what: "a thing",
             why: String::new(),
         })));
-    }
-
-    #[test]
-    fn a_thread_that_was_bound_is_free_again_for_a_device_without_a_node() {
-        // In a thread of its own, which it leaves as it was for no one.
-        let thread = std::thread::spawn(|| {
-            let at_start = numa::allowed_cpus().unwrap();
-            bind(&at_start[..1], &at_start).unwrap();
-            assert_eq!(numa::allowed_cpus().unwrap(), at_start[..1]);
-            bind(&[], &at_start).unwrap();
-            assert_eq!(numa::allowed_cpus().unwrap(), at_start);
-            bind(&[], &[]).unwrap();
-        });
-        thread.join().unwrap();
     }
 
     #[test]

@@ -4,25 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use inventory::BackendArg;
 
+use crate::device_args::DeviceArgs;
 use crate::numa::refuse::Refuse;
 
 /// What to start and where.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExecArgs {
-    /// The GPUs that the program uses: indexes, PCI addresses or UUIDs, separated by commas, or `all`. Default: `all`, on the
-    /// host backend `0,1`. Which GPUs the program sees stays its own matter.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(super) gpus: Option<String>,
-
-    /// Whose driver to ask for the GPUs.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
-    pub(super) backend: BackendArg,
-
-    /// Ask a simulated machine instead, together with --dry-run: a built-in name or a machine file.
-    #[arg(long, value_name = "NAME")]
-    pub(super) sim: Option<String>,
+    /// The GPUs that the program uses, whose nodes it is bound to. Which GPUs the program sees stays its own matter. A simulated
+    /// machine goes together with --dry-run.
+    #[command(flatten)]
+    pub(super) on: DeviceArgs,
 
     /// NUMA nodes to bind to, separated by commas, instead of those of GPUs; no driver is asked.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = node, conflicts_with_all = ["gpus", "backend", "sim"])]

@@ -4,8 +4,6 @@
 //! program's exit code, and is asked at the end where each of them was. Nothing is measured.
 
 mod args;
-mod document;
-mod family;
 mod gpu_files;
 mod report;
 mod run;

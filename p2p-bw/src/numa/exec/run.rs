@@ -8,25 +8,22 @@ use program::{Stop, outputs, say};
 use record::exit;
 use record::redacted_arguments;
 use runner::Interrupt;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process, kill_process_group, pidfd_open,
-    set_child_subreaper, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
 };
 use topology::Sysfs;
 use view::Screen;
 
 use super::args::ExecArgs;
-use super::document::document;
 use super::gpu_files::LOOKED_FOR;
-use super::report::{Report, SCHEMA};
+use super::report::Report;
 use super::start::{self, Started};
 use super::target::Target;
 use super::watch::Watch;
 
-/// The longest wait for a signal or the program's end: a signal ends the wait only where this thread is the one that gets it.
-const TURN: Duration = Duration::from_millis(50);
+/// Between two looks for a signal or the program's end.
+const TURN: Duration = Duration::from_millis(20);
 
 /// Between two looks at who opened a GPU.
 const LOOK: Duration = Duration::from_secs(1);
@@ -47,7 +44,7 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
                 .to_owned(),
         ));
     }
-    if args.sim.is_some() && !args.dry_run {
+    if args.on.sim.is_some() && !args.dry_run {
         return Err(Stop::Usage(
             "--sim: a simulated machine has no nodes to run a program on; add --dry-run, which prints the binding"
                 .to_owned(),
@@ -70,7 +67,7 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     let target = Target::find(args, interrupt)?;
     target.said.iter().for_each(|line| say!("{line}"));
     if args.dry_run {
-        if let Some(name) = &args.sim {
+        if let Some(name) = &args.on.sim {
             let name = record::control::replaced(name);
             say!("SIMULATED: the nodes are those of simulated machine {name}, not of this one");
         }
@@ -119,15 +116,7 @@ fn bound(args: &ExecArgs, target: &Target) -> Result<Report, Stop> {
     for refusal in &not_bound {
         say!("numa exec: NOT BOUND: {refusal}");
     }
-    Ok(Report {
-        schema: SCHEMA,
-        numactl: target.nodes.numactl.clone(),
-        not_bound,
-        processes: Vec::new(),
-        ended_after_s: None,
-        exit_code: None,
-        still_running: Vec::new(),
-    })
+    Ok(Report::of(target.nodes.numactl.clone(), not_bound))
 }
 
 /// Starts the program, watches it to its end, and tells.
@@ -156,17 +145,25 @@ fn watched(
         started,
     };
     let code = session.keep(interrupt)?;
-    let left = super::family::below(&real, std::process::id());
-    report.still_running = left.iter().map(|process| process.pid).collect();
+    report.still_running = below().into_iter().map(|(pid, _)| pid).collect();
     report.processes = session.watch.reports();
-    report.ended_after_s = Some(session.began.elapsed().as_secs_f64());
-    report.exit_code = Some(code);
-    say!("{}", document(report).screen(Screen::default()).trim_end());
+    report.exit_code = code;
+    say!("{}", report.document().screen(Screen::default()).trim_end());
     if let Some(path) = &args.report {
         let json = serde_json::to_string_pretty(report).context("writing JSON")?;
         return Ok(exit::fold([code, outputs::write(path, Ok(json + "\n"))]));
     }
     Ok(code)
+}
+
+/// What runs below this process, by number and beginning.
+fn below() -> Vec<(u32, u64)> {
+    let all = runner::processes::below(getpid()).into_iter();
+    let mut all: Vec<_> = all
+        .map(|one| (one.id.as_raw_nonzero().get().unsigned_abs(), one.started))
+        .collect();
+    all.sort_unstable();
+    all
 }
 
 /// A program under way.
@@ -179,7 +176,6 @@ struct Session {
 impl Session {
     /// Looks, passes signals on, and gives the exit code.
     fn keep(&mut self, interrupt: &Interrupt) -> Result<u8, Stop> {
-        let main = pidfd_open(self.started.pid, PidfdFlags::empty()).ok();
         let mut step = FIRST;
         let (mut next_memory, mut next_look) = (FIRST, FIRST);
         loop {
@@ -188,26 +184,21 @@ impl Session {
             }
             if let Some(signal) = interrupt.take() {
                 // The last chance to see where everything is.
-                self.look(true);
+                self.watch.look(&below(), true);
                 self.pass_on(signal);
             }
             let now = self.began.elapsed();
             if now >= next_look {
                 let memory = now >= next_memory;
-                self.look(memory);
+                self.watch.look(&below(), memory);
                 if memory {
                     step = (step * 2).min(LONGEST);
                     next_memory = now + step;
                 }
                 next_look = now + step.min(LOOK);
             }
-            rest(main.as_ref());
+            std::thread::sleep(TURN);
         }
-    }
-
-    fn look(&mut self, memory: bool) {
-        let at = self.began.elapsed().as_secs_f64();
-        self.watch.look(std::process::id(), at, memory);
     }
 
     /// Reaps what has ended; the program's exit code once it has.
@@ -242,15 +233,4 @@ impl Session {
             (false, _) => kill_process(pid, signal),
         };
     }
-}
-
-/// Waits a little, and no longer than the program runs.
-fn rest(main: Option<&std::os::fd::OwnedFd>) {
-    let turn = Timespec::try_from(TURN).ok();
-    let mut ends: Vec<PollFd<'_>> = main
-        .into_iter()
-        .map(|main| PollFd::new(main, PollFlags::IN))
-        .collect();
-    // Whatever ended the wait, the caller looks at everything again.
-    let _ = poll(&mut ends, turn.as_ref());
 }

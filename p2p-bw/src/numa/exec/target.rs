@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use ::numa::{Binding, MemoryPolicy};
 use anyhow::Context;
-use inventory::{BackendArg, Built, choose, played};
-use program::{Stop, passing_folder, sim};
+use inventory::{BackendArg, Built};
+use program::{Stop, sim};
 use record::NumaBinding;
 use runner::Interrupt;
 use topology::{CpuSet, Machine, Sysfs};
 
 use super::args::ExecArgs;
+use crate::begun::Begun;
 use crate::numa::binding;
 
 /// How long a driver may take to list its devices.
@@ -49,12 +50,9 @@ impl Target {
             target.nodes.basis = format!("--node names {}", named.join(", "));
             return Ok(target);
         }
-        played::refuse_host(args.sim.as_deref(), args.backend)?;
-        let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("numa"), &[])?;
-        let machine = Machine::read(&sysfs).context("reading sysfs")?;
-        let chosen = choose(args.backend, &machine, LISTING, interrupt)?;
-        played::expect_soft(args.sim.as_deref(), &chosen)?;
-        if args.backend == BackendArg::Auto && chosen.backend == Built::Host {
+        let (begun, found) = Begun::look(&args.on, "numa", LISTING, interrupt)?;
+        let chosen = &begun.chosen;
+        if args.on.backend == BackendArg::Auto && chosen.backend == Built::Host {
             return Err(Stop::Refused(
                 format!(
                     "no GPU was found ({}); install the GPU's driver, or name nodes with --node",
@@ -63,11 +61,9 @@ impl Target {
                 .into(),
             ));
         }
-        let found = inventory::select(args.gpus.as_deref(), chosen.backend, &chosen.inventory)
-            .map_err(Stop::Usage)?;
-        let node = |found| inventory::describe(found, chosen.backend, &sysfs, &machine).node;
-        let nodes: Vec<Option<u32>> = found.iter().map(node).collect();
-        Self::of(machine, &nodes, chosen.said)
+        let devices = begun.describe(&found).into_iter();
+        let nodes: Vec<Option<u32>> = devices.map(|device| device.node).collect();
+        Self::of(begun.machine, &nodes, begun.chosen.said)
     }
 
     fn of(machine: Machine, nodes: &[Option<u32>], mut said: Vec<String>) -> Result<Self, Stop> {

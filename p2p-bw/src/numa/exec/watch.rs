@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::numa::{NumaError, move_process_memory, pin_process, process_memory, threads};
-use topology::{CpuSet, Machine, NumaNode, PciAddress, Sysfs};
+use topology::{Machine, NumaNode, PciAddress, Sysfs};
 
-use super::family::{Process, below};
 use super::gpu_files::GpuFiles;
 use super::report::{MemoryReport, ProcessReport};
 use crate::numa::binding;
@@ -48,12 +47,12 @@ impl Watch {
         !self.files.is_empty()
     }
 
-    /// Looks at everything below a process but one, and at the memory where `memory` says so; `at` is the time since the start.
+    /// Looks at processes, by number and beginning, and at their memory where `memory` says so.
     ///
     /// A process that has opened another set of GPUs since the last look is moved first.
-    pub(super) fn look(&mut self, ancestor: u32, at: f64, memory: bool) {
-        for process in below(&self.processes, ancestor) {
-            self.look_at(&process, at, memory);
+    pub(super) fn look(&mut self, processes: &[(u32, u64)], memory: bool) {
+        for process in processes {
+            self.look_at(*process, memory);
         }
     }
 
@@ -62,12 +61,15 @@ impl Watch {
         self.seen.values().cloned().collect()
     }
 
-    fn look_at(&mut self, process: &Process, at: f64, memory: bool) {
-        let pid = process.pid;
-        let key = (pid, process.began);
+    fn look_at(&mut self, key: (u32, u64), memory: bool) {
+        let pid = key.0;
         let command = self.processes.read_text(format!("proc/{pid}/comm"));
         let before = self.seen.get(&key).cloned();
-        let mut report = before.unwrap_or_else(|| self.unseen(pid));
+        let mut report = before.unwrap_or_else(|| ProcessReport {
+            pid,
+            wanted_nodes: self.memory_nodes.clone(),
+            ..ProcessReport::default()
+        });
         report.command = command.unwrap_or(report.command);
         let gpus: BTreeSet<PciAddress> = self
             .files
@@ -81,66 +83,28 @@ impl Watch {
                 self.move_to_its_gpus(&mut report);
             }
         }
-        if !self.place(&mut report, at) {
+        let Some(places) = threads(&self.proc(), pid)
+            .ok()
+            .filter(|all| !all.is_empty())
+        else {
             // It ended between the list and the look; what was seen before stays.
             return;
-        }
+        };
+        let allowed = places.iter().flat_map(|place| place.cpus_allowed.iter());
+        report.cpus_allowed = allowed.copied().collect();
         if memory || report.memory.is_none() {
-            self.remember_memory(&mut report, at);
+            self.remember_memory(&mut report);
         }
         self.seen.insert(key, report);
     }
 
-    fn unseen(&self, pid: u32) -> ProcessReport {
-        ProcessReport {
-            pid,
-            command: String::new(),
-            gpus: Vec::new(),
-            wanted_nodes: self.memory_nodes.clone(),
-            moved: false,
-            not_bound: Vec::new(),
-            looked_at_s: 0.0,
-            cpus_allowed: CpuSet::default(),
-            threads_on: BTreeMap::new(),
-            memory: None,
-            memory_unknown: None,
-        }
-    }
-
-    /// CPUs and threads; whether the process is still there.
-    fn place(&self, report: &mut ProcessReport, at: f64) -> bool {
-        let Ok(places) = threads(&self.proc(), report.pid) else {
-            return false;
-        };
-        if places.is_empty() {
-            return false;
-        }
-        report.looked_at_s = at;
-        let allowed = places.iter().flat_map(|place| place.cpus_allowed.iter());
-        report.cpus_allowed = allowed.copied().collect();
-        report.threads_on.clear();
-        for cpu in places.iter().filter_map(|place| place.last_cpu) {
-            let node = self
-                .machine
-                .nodes
-                .iter()
-                .find(|node| node.cpus.contains(cpu));
-            if let Some(node) = node {
-                *report.threads_on.entry(node.id).or_default() += 1;
-            }
-        }
-        true
-    }
-
-    fn remember_memory(&self, report: &mut ProcessReport, at: f64) {
+    fn remember_memory(&self, report: &mut ProcessReport) {
         match process_memory(&self.proc(), report.pid) {
             Ok(memory) if !memory.own.is_empty() => {
                 report.memory_unknown = None;
                 report.memory = Some(MemoryReport {
-                    looked_at_s: at,
                     on_wanted: memory.fraction_on(&report.wanted_nodes),
                     own_bytes: memory.own,
-                    file_bytes: memory.files,
                 });
             }
             // A process that is ending has no memory any more; what was seen before stays.
@@ -180,9 +144,8 @@ impl Watch {
         let memory = given(&binding.memory_nodes, &self.memory_nodes);
         if cpus.is_empty() || memory.is_empty() {
             report.not_bound.push(format!(
-                "its GPUs' CPUs and memory are on nodes {:?} and {:?}, and the program was given those of {:?} and {:?}; it stays \
-                 there, name its GPUs with --gpus",
-                binding.cpu_nodes, binding.memory_nodes, self.cpu_nodes, self.memory_nodes
+                "its GPUs are on nodes {:?}, the program was given {:?}; it stays there, name its GPUs with --gpus",
+                binding.memory_nodes, self.memory_nodes
             ));
             report.wanted_nodes.clone_from(&self.memory_nodes);
             return;
@@ -193,11 +156,8 @@ impl Watch {
             Ok(_) => report.moved = true,
             Err(error) => refused(error),
         }
-        let others: Vec<u32> = self.machine.nodes.iter().map(|node| node.id).collect();
-        let others: Vec<u32> = others
-            .into_iter()
-            .filter(|node| !memory.contains(node))
-            .collect();
+        let others = self.machine.nodes.iter().map(|node| node.id);
+        let others: Vec<u32> = others.filter(|node| !memory.contains(node)).collect();
         if others.is_empty() {
             return;
         }
@@ -223,6 +183,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use boxfile::BoxFile;
+    use topology::CpuSet;
 
     use super::*;
 
@@ -271,15 +232,10 @@ mod tests {
         }
     }
 
-    /// A copy of what the kernel says of a process, as a child of process 1, with a device file open.
+    /// A copy of what the kernel says of a process, with a device file open.
     fn copy(tree: &Tree, pid: u32, file: &str) {
         let real = |path: &str| std::fs::read_to_string(Path::new("/proc").join(path)).unwrap();
         let stat = real(&format!("{pid}/stat"));
-        let (name, rest) = stat.rsplit_once(')').unwrap();
-        let mut fields: Vec<&str> = rest.split_whitespace().collect();
-        fields[1] = "1";
-        let stat = format!("{name}) {}", fields.join(" "));
-        tree.write(&format!("proc/{pid}/stat"), &stat);
         tree.write(&format!("proc/{pid}/comm"), "worker\n");
         tree.write(&format!("proc/{pid}/task/{pid}/stat"), &stat);
         let status = real(&format!("{pid}/status"));
@@ -313,7 +269,7 @@ mod tests {
 
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0, 1], &[0, 1]), true);
         assert!(watch.knows_gpus());
-        watch.look(1, 0.5, true);
+        watch.look(&[(pid, 1)], true);
         let [report] = &watch.reports()[..] else {
             panic!("one process was expected");
         };
@@ -351,7 +307,7 @@ mod tests {
         let pid = worker.0.id();
         copy(&tree, pid, "/dev/nvidia2");
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0], &[0]), true);
-        watch.look(1, 0.5, true);
+        watch.look(&[(pid, 1)], true);
         let reports = watch.reports();
         assert_eq!(
             (&reports[0].wanted_nodes[..], reports[0].moved),
@@ -361,7 +317,7 @@ mod tests {
             panic!("{:?}", reports[0].not_bound);
         };
         assert!(
-            said.contains("nodes [1] and [1]") && said.contains("--gpus"),
+            said.contains("on nodes [1]") && said.contains("--gpus"),
             "{said}"
         );
         let places = threads(Path::new("/proc"), pid).unwrap();
@@ -377,9 +333,10 @@ mod tests {
         let information = format!("proc/driver/nvidia/gpus/{address}/information");
         tree.write(&information, "Device Minor: \t 0\n");
         let worker = Running::start();
-        copy(&tree, worker.0.id(), "/dev/nvidia0");
+        let pid = worker.0.id();
+        copy(&tree, pid, "/dev/nvidia0");
         let mut watch = Watch::new(sysfs.clone(), &sysfs, &machine, (&[0, 1], &[0, 1]), false);
-        watch.look(1, 0.5, true);
+        watch.look(&[(pid, 1)], true);
         let reports = watch.reports();
         assert_eq!(
             (&reports[0].gpus[..], reports[0].moved),

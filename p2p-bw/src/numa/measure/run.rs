@@ -54,8 +54,7 @@ fn run_in(
     };
     let (machine, chosen) = (&begun.machine, &begun.chosen);
     let soft = &chosen.inventory.soft_box;
-    let found = inventory::select(args.on.gpus.as_deref(), chosen.backend, &chosen.inventory)
-        .map_err(Stop::Usage)?;
+    let found = begun.select(&args.on)?;
     let devices = begun.describe(&found);
     let bytes = match (args.size, chosen.backend) {
         (Some(size), _) => size.0,

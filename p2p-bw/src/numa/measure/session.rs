@@ -150,12 +150,7 @@ impl Session<'_> {
         }
         let node = point.place.memory?;
         let free = self.free.get(&node)?;
-        free::too_little(
-            node,
-            *free,
-            point.bytes.saturating_mul(BUFFERS),
-            "use a smaller --size",
-        )
+        free::too_little(node, *free, point.bytes.saturating_mul(BUFFERS))
     }
 
     fn job(&self, point: &Planned, budget: &Budget) -> Job {
