@@ -85,9 +85,14 @@ pub(super) fn run(
     };
     let model = setup::model(args, &answers).map_err(Stop::Usage)?;
     if !answers.models.is_empty() && !answers.models.contains(&model) {
+        let names = answers
+            .models
+            .iter()
+            .take(target::MODELS)
+            .map(|name| openai::words(name));
+        let names = names.collect::<Vec<_>>().join(", ");
         say(&format!(
-            "the server names {} and not {model}; without --model the first of its own is asked",
-            answers.first_models()
+            "the server names {names} and not {model}; without --model the first of its own is asked"
         ));
     }
     let seed = args.data.seed.unwrap_or_else(seed_of_now);

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// Models that are named at most.
-const MODELS: usize = 3;
+pub(super) const MODELS: usize = 3;
 
 /// `Server` headers that name a web framework and not an engine.
 const FRAMEWORKS: [&str; 3] = ["uvicorn", "hypercorn", "nginx"];
@@ -161,14 +161,6 @@ pub(super) struct Answers {
     pub(super) server: Option<String>,
     /// The simulated machine that it plays.
     pub(super) soft_box: Option<String>,
-}
-
-impl Answers {
-    /// The first of the models, for a line of text.
-    pub(super) fn first_models(&self) -> String {
-        let names = self.models.iter().take(MODELS).map(|name| cut(name));
-        names.collect::<Vec<_>>().join(", ")
-    }
 }
 
 /// Asks a server for its models and its version; each question may take `timeout`, and half a minute at most.

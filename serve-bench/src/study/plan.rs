@@ -31,7 +31,7 @@ pub(super) fn document(study: &Study<'_>) -> Result<Document, Stop> {
         };
         seconds += if is_done { 0.0 } else { step.seconds };
         table.row([step.name.clone(), step.about.clone(), time]);
-        commands.extend(commands_of(step, study));
+        add_commands(&mut commands, step, study);
     }
     let lacks = missing(&args.server).map(|why| Item::of(Tone::Bad, why).coded("missing-here"));
     let rooms = sizes.left_out.iter().chain(&sizes.rooms);
@@ -66,8 +66,7 @@ pub(super) fn document(study: &Study<'_>) -> Result<Document, Stop> {
 }
 
 /// The command of a step's server, where the study starts it, and its own.
-fn commands_of(step: &Step, study: &Study<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
+fn add_commands(lines: &mut Vec<String>, step: &Step, study: &Study<'_>) {
     let url = match &step.needs {
         None => String::new(),
         Some(Needs::Running { url, .. }) => url.clone(),
@@ -84,5 +83,4 @@ fn commands_of(step: &Step, study: &Study<'_>) -> Vec<String> {
     };
     let words = step.words(&url, &study.folder);
     lines.push(format!("tplens {}", shell(&words)));
-    lines
 }

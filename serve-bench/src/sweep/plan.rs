@@ -178,7 +178,7 @@ impl Plan {
             ("load.flags", &self.load.flags),
         ] {
             let words = without_places(words);
-            if redacted_arguments(words.iter().cloned()) != words {
+            if redacted_arguments(words.iter().map(|word| (*word).to_owned())) != words {
                 return Err(format!(
                     "{name}: one of its values {kept}; give the load --api-key-env NAME or --api-key-file FILE, and the server what it \
                      needs by a variable that you export before the sweep"
@@ -196,16 +196,16 @@ impl Plan {
 }
 
 /// A command line without the flags that tell where a key is, which are no secret.
-fn without_places(words: &[String]) -> Vec<String> {
+fn without_places(words: &[String]) -> Vec<&str> {
     const PLACES: [&str; 2] = ["--api-key-env", "--api-key-file"];
     let is_place = |word: &str| PLACES.contains(&word.split('=').next().unwrap_or(word));
     let mut is_value = false;
-    let kept = words.iter().filter(|word| {
+    let kept = words.iter().map(String::as_str).filter(|word| {
         let drops = std::mem::take(&mut is_value) || is_place(word);
-        is_value = PLACES.contains(&word.as_str());
+        is_value = PLACES.contains(word);
         !drops
     });
-    kept.cloned().collect()
+    kept.collect()
 }
 
 /// Reads numbers such as `1..3,8`, both ends in the range.

@@ -163,7 +163,10 @@ fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
     (0..maximum)
         .filter_map(|index| device.mig_device_by_index(index).ok())
         .filter_map(|instance| {
-            let profile = instance.name().ok().and_then(|name| profile_of(&name).map(str::to_owned));
+            let profile = instance
+                .name()
+                .ok()
+                .and_then(|name| profile_of(&name).map(str::to_owned));
             instance
                 .uuid()
                 .ok()

@@ -232,11 +232,11 @@ impl<'a> Fitted<'a> {
     }
 
     /// The arm that lies so far from the line as no launches' spread puts one in a thousand.
-    fn off_the_line(&self) -> Option<String> {
+    fn off_the_line(&self) -> Option<&str> {
         let off = self.points.iter().map(|of| self.line.off(of).abs());
         let (off, arm) = off.zip(&self.arms).max_by(|a, b| a.0.total_cmp(&b.0))?;
         let is_off = self.arms.len() > 2 && off > t(Z999, self.degrees);
-        is_off.then(|| arm.arm.name.clone())
+        is_off.then_some(arm.arm.name.as_str())
     }
 
     fn verdict(&self, planned: f64, one_gpu: Option<&OneGpu>) -> SlopeVerdict {
@@ -246,6 +246,7 @@ impl<'a> Fitted<'a> {
             return undecided(Undecided::OneGpuMoved { arm, ms });
         }
         if let Some(arm) = self.off_the_line() {
+            let arm = arm.to_owned();
             return undecided(Undecided::OffTheLine { arm });
         }
         let (known, slope) = (self.slope(), self.slope().range());

@@ -61,7 +61,7 @@ impl Series {
 
     /// What is unlike the ordinary call, a few words each: `in place`, `rotating buffers`, `by vllm`, `arm p2p-off`.
     #[must_use]
-    pub fn qualities(&self) -> Vec<String> {
+    pub fn qualities(&self) -> impl Iterator<Item = String> {
         [
             (self.placement == BufferPlacement::InPlace).then(|| "in place".to_owned()),
             (self.cache == BufferCache::Rotate).then(|| "rotating buffers".to_owned()),
@@ -70,7 +70,6 @@ impl Series {
         ]
         .into_iter()
         .flatten()
-        .collect()
     }
 }
 

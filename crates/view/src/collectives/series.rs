@@ -39,11 +39,7 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
             }
         }
     }
-    let qualities: String = series
-        .qualities()
-        .iter()
-        .map(|one| format!(", {one}"))
-        .collect();
+    let qualities: String = series.qualities().map(|one| format!(", {one}")).collect();
     let heading = format!(
         "{} on {} ranks{qualities} ({})",
         words(series.kind),
