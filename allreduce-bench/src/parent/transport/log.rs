@@ -47,10 +47,10 @@ impl Log {
                 None => self.choices.push(choice),
             }
         } else if let Some(remark) = remark(line)
-            && !self.remarks.contains(&remark)
+            && !self.remarks.iter().any(|known| known == remark)
         {
             if self.remarks.len() < REMARKS {
-                self.remarks.push(remark);
+                self.remarks.push(remark.to_owned());
             } else {
                 self.more_remarks += 1;
             }
@@ -111,14 +111,14 @@ fn channels(words: &str) -> Option<u32> {
 }
 
 /// What a line says of direct access that is off, or of a setting that the library warns of.
-fn remark(line: &str) -> Option<String> {
+fn remark(line: &str) -> Option<&str> {
     const TOLD: [&str; 3] = ["P2P is disabled", "CCL_P2P_", "Missing \"iommu=pt\""];
     let (_, words) = line
         .split_once(" INFO ")
         .or_else(|| line.split_once(" WARN "))?;
     TOLD.iter()
         .any(|part| words.contains(part))
-        .then(|| words.trim().to_owned())
+        .then(|| words.trim())
 }
 
 #[cfg(test)]

@@ -60,7 +60,6 @@ impl Series {
     }
 
     /// What is unlike the ordinary call, a few words each: `in place`, `rotating buffers`, `by vllm`, `arm p2p-off`.
-    #[must_use]
     pub fn qualities(&self) -> impl Iterator<Item = String> {
         [
             (self.placement == BufferPlacement::InPlace).then(|| "in place".to_owned()),

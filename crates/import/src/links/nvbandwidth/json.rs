@@ -241,7 +241,7 @@ mod tests {
             (0, "Card (rev 2)".to_owned(), "0001:e1:00.0".to_owned())
         );
         assert_eq!(facts("0: Card: (h)"), (0, "Card".to_owned(), String::new()));
-        assert_eq!(host("0: Card (0:21:00): (host1)").as_deref(), Some("host1"));
+        assert_eq!(host("0: Card (0:21:00): (host1)"), Some("host1"));
     }
 
     #[test]
