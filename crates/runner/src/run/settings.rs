@@ -18,7 +18,10 @@ pub(super) fn check_folder(folder: &Path, file: &str, what: &'static str) -> Res
         return Ok(());
     }
     let mut entries = folder.read_dir().into_iter().flatten().flatten();
-    match entries.any(|entry| entry.file_name() != LOCK) {
+    // A run that is killed at its very beginning leaves its settings half written.
+    let half_written = format!(".{file}.");
+    let is_of_a_run = |name: &str| name == LOCK || name.starts_with(&half_written);
+    match entries.any(|entry| !is_of_a_run(&entry.file_name().to_string_lossy())) {
         false => Ok(()),
         true => Err(RunError::Foreign {
             folder: folder.to_owned(),
@@ -111,8 +114,10 @@ mod tests {
         let check = || check_folder(&folder, "s.json", "a study");
         assert!(check().is_ok());
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join(LOCK), "").unwrap();
-        assert!(check().is_ok());
+        for own in [LOCK, ".s.json.7.new"] {
+            std::fs::write(folder.join(own), "").unwrap();
+            assert!(check().is_ok(), "{own}");
+        }
         std::fs::write(folder.join("thesis.txt"), "mine").unwrap();
         assert!(matches!(check(), Err(RunError::Foreign { .. })));
         std::fs::write(folder.join("s.json"), "").unwrap();
