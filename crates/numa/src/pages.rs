@@ -44,10 +44,17 @@ impl HostPages {
         }
         mapping.touch(page_bytes);
         if asked.lock {
-            mapping.lock().map_err(|errno| NumaError::Lock {
-                bytes,
-                limit: lock_limit(),
-                errno,
+            mapping.lock().map_err(|errno| {
+                let limit = match ffi::lock_limit() {
+                    Ok(Some(bytes)) => size(usize::try_from(bytes).unwrap_or(usize::MAX)),
+                    Ok(None) => "unlimited".to_owned(),
+                    Err(errno) => format!("not known ({errno})"),
+                };
+                NumaError::Lock {
+                    bytes,
+                    limit,
+                    errno,
+                }
             })?;
         }
         let proof = placement(mapping.start().as_ptr() as usize, mapping.as_slice().len());
@@ -139,13 +146,5 @@ fn map(bytes: usize, page_bytes: usize) -> Result<Mapping, NumaError> {
         Some(whole) => Mapping::new(whole).map_err(refuse),
         None if bytes == 0 => Err(refuse(Errno(libc::EINVAL))),
         None => Err(refuse(Errno(libc::ENOMEM))),
-    }
-}
-
-fn lock_limit() -> String {
-    match ffi::lock_limit() {
-        Ok(Some(bytes)) => size(usize::try_from(bytes).unwrap_or(usize::MAX)),
-        Ok(None) => "unlimited".to_owned(),
-        Err(errno) => format!("not known ({errno})"),
     }
 }
