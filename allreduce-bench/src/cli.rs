@@ -1,6 +1,6 @@
 //! The command line.
 
-mod named;
+pub(crate) mod named;
 mod sizes;
 
 use std::path::PathBuf;
@@ -10,8 +10,9 @@ use clap::{ArgGroup, Args, Subcommand};
 use inventory::BackendArg;
 use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
+use record::{CallMode, ElementType};
 
-pub(crate) use named::{DtypeArg, EngineArg, ModeArg, OpArg};
+pub(crate) use named::{EngineArg, Kinds};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
@@ -91,16 +92,9 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) list: bool,
 
-    /// Operations, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "all_reduce",
-        conflicts_with = "model"
-    )]
-    pub(crate) ops: Vec<OpArg>,
+    /// Operations, separated by commas: all_reduce, all_gather, reduce_scatter, or `all`.
+    #[arg(long, value_name = "LIST", value_parser = named::kinds, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
+    pub(crate) ops: Vec<Kinds>,
 
     /// Bytes of a rank's message, K, M and G being powers of 1024: sizes such as 64K, lists such as 4K,1M, ranges such as
     /// 8..8M, which are powers of two with one more size between two of them from 16K to 1M. It is the part that a rank
@@ -140,20 +134,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "sim")]
     pub(crate) engine_python: Option<PathBuf>,
 
-    /// Types of the elements, separated by commas.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        default_value = "bf16"
-    )]
-    pub(crate) dtype: Vec<DtypeArg>,
+    /// Types of the elements, separated by commas: bf16, f16, f32.
+    #[arg(long, value_name = "LIST", value_parser = named::element, value_delimiter = ',', default_value = "bf16")]
+    pub(crate) dtype: Vec<ElementType>,
 
-    /// How calls follow each other, separated by commas; times of different modes are different numbers. Default: all that the
-    /// backend has; on the host backend without interleaved.
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
-    pub(crate) modes: Vec<ModeArg>,
+    /// How calls follow each other, separated by commas; times of different modes are different numbers. host-synced: barrier, one
+    /// call, wait, by the host's clock. back-to-back: calls queued one after another. graph: calls in a captured graph, without
+    /// their launch. interleaved: calls with the device's own work between them, less the time of that work. Default: all that
+    /// the backend has; on the host backend without interleaved.
+    #[arg(long, value_name = "LIST", value_parser = named::mode, value_delimiter = ',')]
+    pub(crate) modes: Vec<CallMode>,
 
     /// Microseconds of the device's own work between two calls of mode interleaved.
     #[arg(long, value_name = "US", default_value = "50", value_parser = gap, allow_negative_numbers = true)]
@@ -198,13 +188,6 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: Outputs,
 }
 
-impl RunArgs {
-    /// Whether what is asked for beside the tables can be written, before anything is measured.
-    pub(crate) fn check_outputs(&self) -> Result<(), String> {
-        self.outputs.check()
-    }
-}
-
 /// Parses the time of the work between two calls, in microseconds, for clap.
 fn gap(text: &str) -> Result<f64, String> {
     let value: f64 = text
@@ -233,9 +216,9 @@ mod tests {
             (&["--batches", "1,,2", "--model", "m"], "--batches"),
             (&["--eager"], "--model"),
             (&["--tp", "0"], "'0'"),
-            (&["--dtype", "fp8"], "possible values: bf16"),
-            (&["--modes", "graphs"], "possible values: host-synced"),
-            (&["--ops", "reduce"], "possible values: all_reduce"),
+            (&["--dtype", "fp8"], "one of bf16"),
+            (&["--modes", "graphs"], "one of host_synced"),
+            (&["--ops", "reduce"], "one of all_reduce"),
             (&["--ops", "all", "--model", "m"], "--ops"),
             (&["--engine", "vllm"], "--engine-python"),
             (&["--engine-python", "p", "--sim", "l40x4"], "--sim"),

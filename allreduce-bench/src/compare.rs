@@ -14,6 +14,8 @@ use record::CollectiveKind;
 use record::calls::Series;
 use record::quantity::{TimeSource, Unit};
 
+use crate::cli::named::one_of;
+
 /// What is said of a path where there is nothing.
 pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \
                                   allreduce, or what nccl-tests wrote";
@@ -37,11 +39,7 @@ pub(crate) struct CompareArgs {
 
 /// An operation by its name, such as `all_gather`.
 fn operation(name: &str) -> Result<CollectiveKind, String> {
-    let known = CollectiveKind::ALL;
-    let names = known.map(|kind| kind.to_string());
-    let at = names.iter().position(|known| known == name);
-    at.map(|at| known[at])
-        .ok_or_else(|| format!("one of {}", names.join(", ")))
+    one_of(&CollectiveKind::ALL, name)
 }
 
 /// Compares, prints, and returns the exit code.

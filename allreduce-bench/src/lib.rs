@@ -79,7 +79,7 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
     };
     let follows = place.as_ref().is_some_and(|place| place.rank > 0);
     // What is written is the matter of rank 0.
-    if let (false, Err(reason)) = (follows, args.check_outputs()) {
+    if let (false, Err(reason)) = (follows, args.outputs.check()) {
         say!("error: {reason}");
         return exit::USAGE;
     }

@@ -1,4 +1,6 @@
-//! Choices that the command line has by name, and what each stands for.
+//! Choices that the command line has by name: those of records, which may be written with hyphens.
+
+use std::fmt::Display;
 
 use clap::ValueEnum;
 use record::{CallMode, CollectiveKind, ElementType};
@@ -12,79 +14,38 @@ pub(crate) enum EngineArg {
     Sglang,
 }
 
-/// An operation by its name in nccl-tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OpArg {
-    /// Every rank ends with the sum.
-    #[value(name = "all_reduce", alias = "all-reduce")]
-    AllReduce,
-    /// Every rank ends with what each had.
-    #[value(name = "all_gather", alias = "all-gather")]
-    AllGather,
-    /// Every rank ends with its part of the sum.
-    #[value(name = "reduce_scatter", alias = "reduce-scatter")]
-    ReduceScatter,
-    /// All of them.
-    All,
+/// The operations that one word names.
+#[derive(Debug, Clone)]
+pub(crate) struct Kinds(pub(crate) Vec<CollectiveKind>);
+
+/// One of several by its name.
+pub(crate) fn one_of<T: Display + Copy>(all: &[T], name: &str) -> Result<T, String> {
+    let is_it = |one: &&T| one.to_string() == name.replace('-', "_");
+    all.iter().find(is_it).copied().ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(T::to_string).collect();
+        format!("one of {}", names.join(", "))
+    })
 }
 
-impl OpArg {
-    /// The operations that it names.
-    pub(crate) fn kinds(self) -> Vec<CollectiveKind> {
-        match self {
-            Self::AllReduce => vec![CollectiveKind::AllReduce],
-            Self::AllGather => vec![CollectiveKind::AllGather],
-            Self::ReduceScatter => vec![CollectiveKind::ReduceScatter],
-            Self::All => vec![
-                CollectiveKind::AllReduce,
-                CollectiveKind::AllGather,
-                CollectiveKind::ReduceScatter,
-            ],
-        }
+/// Operations that are measured, for clap.
+pub(super) fn kinds(name: &str) -> Result<Kinds, String> {
+    use CollectiveKind::{AllGather, AllReduce, ReduceScatter};
+    let all = [AllReduce, AllGather, ReduceScatter];
+    match name {
+        "all" => Ok(Kinds(all.to_vec())),
+        _ => one_of(&all, name).map(|kind| Kinds(vec![kind])),
     }
 }
 
-/// A type of elements by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DtypeArg {
-    /// bfloat16.
-    Bf16,
-    /// IEEE 754 binary16.
-    F16,
-    /// IEEE 754 binary32.
-    F32,
+/// A type of elements, for clap.
+pub(super) fn element(name: &str) -> Result<ElementType, String> {
+    one_of(
+        &[ElementType::Bf16, ElementType::F16, ElementType::F32],
+        name,
+    )
 }
 
-impl From<DtypeArg> for ElementType {
-    fn from(named: DtypeArg) -> Self {
-        match named {
-            DtypeArg::Bf16 => Self::Bf16,
-            DtypeArg::F16 => Self::F16,
-            DtypeArg::F32 => Self::F32,
-        }
-    }
-}
-
-/// A mode by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModeArg {
-    /// Barrier, one call, wait, by the host's clock: launch included.
-    HostSynced,
-    /// Many calls queued one after another: mean of a call.
-    BackToBack,
-    /// Many calls in a captured graph: mean of a call without its launch.
-    Graph,
-    /// Calls with the device's own work between them, less the time of that work: what a call adds to a step.
-    Interleaved,
-}
-
-impl From<ModeArg> for CallMode {
-    fn from(named: ModeArg) -> Self {
-        match named {
-            ModeArg::HostSynced => Self::HostSynced,
-            ModeArg::BackToBack => Self::BackToBack,
-            ModeArg::Graph => Self::Graph,
-            ModeArg::Interleaved => Self::Interleaved,
-        }
-    }
+/// A mode, for clap.
+pub(super) fn mode(name: &str) -> Result<CallMode, String> {
+    one_of(&CallMode::ALL, name)
 }

@@ -12,11 +12,11 @@ use inventory::{choose, played};
 use program::{Stop, passing_folder, provenance, sim};
 use record::{allowed_environment, exit};
 use runner::child::{SHORT_LADDER, last_line};
-use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
+use runner::{Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
-use super::heard::{Heard, heard};
 use super::leader::addresses;
+use super::link::{Heard, heard};
 use super::owner;
 use super::place::Place;
 use super::seat::Seat;
@@ -32,6 +32,13 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 /// How long it listens to one side before the other: to rank 0 alone, and beside its own process.
 const IDLE: Duration = Duration::from_millis(100);
 const TURN: Duration = Duration::from_millis(2);
+
+/// A rank that waits inside the library does not see that it is asked to leave.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_secs(2),
+    term: Duration::from_secs(2),
+    kill: Duration::from_secs(10),
+};
 
 /// Works for the leader until the run is over, and gives the exit code.
 pub(crate) fn follow(
@@ -189,9 +196,10 @@ impl Desk {
         }
     }
 
-    fn end(&mut self, ladder: Ladder) -> bool {
-        let charge = self.charge.take();
-        charge.is_some_and(|mut charge| charge.worker.end(ladder) == Ending::HangUnkillable)
+    fn end(&mut self, ladder: Ladder) {
+        if let Some(mut charge) = self.charge.take() {
+            charge.worker.end(ladder);
+        }
     }
 
     fn act(&mut self, order: Order) -> io::Result<()> {
@@ -220,16 +228,11 @@ impl Desk {
                 let reason = format!("{error}: {}", last_line(&charge.worker.tail()));
                 self.wire.put(&Report::Lost { group, reason })
             }
-            Order::Abort { group } => {
-                if let Some(charge) = self.of(group) {
-                    charge.worker.abort();
+            Order::End { group } => {
+                if self.of(group).is_some() {
+                    self.end(LADDER);
                 }
                 Ok(())
-            }
-            Order::End { group, ladder } => {
-                let [abort, term, kill] = ladder.map(Duration::from_millis);
-                let unkillable = self.of(group).is_some() && self.end(Ladder { abort, term, kill });
-                self.wire.put(&Report::Ended { group, unkillable })
             }
         }
     }

@@ -1,14 +1,30 @@
 //! The process of a rank, wherever it is: this process's own child, or a follower's.
 
-use std::time::Duration;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
 
+use record::Failure;
 use runner::child::last_line;
-use runner::{Ending, Interrupt, Ladder, Worker, WorkerSpec};
+use runner::{Ending, Event, Interrupt, Ladder, LineSink, Signal, Worker, WorkerSpec};
 
-use super::far::Far;
-use super::heard::{Heard, heard};
 use super::leader::Leader;
-use crate::messages::RankRequest;
+use super::words::{Order, Report};
+use crate::messages::{RankReply, RankRequest};
+
+/// Signals that may have come to a follower.
+const SIGNALS: [Signal; 3] = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
+
+/// What came from a rank.
+pub(crate) enum Heard {
+    /// It answered.
+    Reply(RankReply),
+    /// It ended, or cannot be understood any more.
+    Lost(Failure),
+    /// Nothing came in time.
+    Silent,
+    /// A signal came, here or to the process that started the rank.
+    Interrupted(Signal),
+}
 
 /// One rank in one group.
 pub(crate) enum Link<'a> {
@@ -46,7 +62,10 @@ impl<'a> Link<'a> {
                 let sent = worker.send(request);
                 sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())))
             }
-            Self::Far(far) => far.send(request),
+            Self::Far(far) => far.put(Order::Ask {
+                group: far.group,
+                request: request.clone(),
+            }),
         }
     }
 
@@ -74,19 +93,117 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Asks it to leave, and waits for nothing.
+    /// Asks it to leave, and waits for nothing; a follower ends what does not.
     pub(crate) fn abort(&mut self) {
         match self {
             Self::Near(worker) => worker.abort(),
-            Self::Far(far) => far.abort(),
+            // Where nobody is there to be asked, there is nothing to leave.
+            Self::Far(far) => drop(far.put(Order::End { group: far.group })),
         }
     }
 
-    /// Ends it; whether it cannot be ended.
+    /// Ends one that was asked to leave; whether it cannot be ended, which is not known of one on another machine.
     pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
         match self {
             Self::Near(worker) => worker.end(ladder) == Ending::HangUnkillable,
-            Self::Far(far) => far.end(ladder),
+            Self::Far(_) => false,
+        }
+    }
+}
+
+/// The process of one rank of one group on another copy of this program.
+pub(crate) struct Far<'a> {
+    leader: &'a Leader,
+    rank: u32,
+    group: u64,
+    log: Option<LineSink>,
+}
+
+impl<'a> Far<'a> {
+    /// Has the follower start the process.
+    fn start(
+        leader: &'a Leader,
+        rank: u32,
+        environment: &[(OsString, OsString)],
+        log: Option<LineSink>,
+    ) -> Result<Self, String> {
+        let text = |text: &OsString| {
+            let text = text.clone().into_string();
+            text.map_err(|text| format!("{} is no text", text.display()))
+        };
+        let environment = environment.iter();
+        let environment = environment.map(|(name, value)| Ok((text(name)?, text(value)?)));
+        let far = Self {
+            leader,
+            rank,
+            group: leader.next_group(),
+            log,
+        };
+        far.put(Order::Start {
+            group: far.group,
+            environment: environment.collect::<Result<_, String>>()?,
+            log: far.log.is_some(),
+        })?;
+        Ok(far)
+    }
+
+    fn put(&self, order: Order) -> Result<(), String> {
+        self.leader.put(self.rank, &order)
+    }
+
+    /// What comes next, within `limit`.
+    fn next(&self, limit: Duration, interrupt: &Interrupt) -> Heard {
+        let began = Instant::now();
+        loop {
+            if let Some(signal) = interrupt.signal() {
+                return Heard::Interrupted(signal);
+            }
+            let left = limit.saturating_sub(began.elapsed());
+            match self.leader.take(self.rank, left) {
+                Ok(Some(report)) => {
+                    if let Some(heard) = self.heard(report) {
+                        return heard;
+                    }
+                }
+                Ok(None) => return Heard::Silent,
+                Err(reason) => return Heard::Lost(reason.into()),
+            }
+        }
+    }
+
+    /// What a report says of this group; `None` where it is of another one, or a line of the log.
+    fn heard(&self, report: Report) -> Option<Heard> {
+        match report {
+            Report::Reply { group, reply } if group == self.group => Some(Heard::Reply(reply)),
+            Report::Lost { group, reason } if group == self.group => {
+                Some(Heard::Lost(reason.into()))
+            }
+            Report::Line { group, line } if group == self.group => {
+                self.log.iter().for_each(|log| log(&line));
+                None
+            }
+            Report::Signalled { code } => {
+                let mut signals = SIGNALS.into_iter();
+                let signal = signals.find(|signal| signal.exit_code() == code);
+                Some(Heard::Interrupted(signal.unwrap_or(Signal::Terminate)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What comes next from a child of this process.
+pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt) -> Heard {
+    match worker.next::<RankReply>(limit, interrupt) {
+        Event::Message(reply) => Heard::Reply(reply),
+        Event::Silent { .. } => Heard::Silent,
+        Event::Interrupted(signal) => Heard::Interrupted(signal),
+        Event::Exited(status) => {
+            let said = last_line(&worker.tail());
+            Heard::Lost(format!("it ended with {status}: {said}").into())
+        }
+        Event::Garbled { error, .. } => {
+            Heard::Lost(format!("its answer was not understood: {error}").into())
         }
     }
 }

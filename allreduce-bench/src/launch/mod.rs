@@ -3,9 +3,7 @@
 //! talk over one TCP connection each, to rank 0.
 
 mod args;
-mod far;
 mod follower;
-mod heard;
 mod leader;
 mod link;
 mod owner;
@@ -16,7 +14,6 @@ mod words;
 
 pub(crate) use args::LaunchArgs;
 pub(crate) use follower::follow;
-pub(crate) use heard::Heard;
 pub(crate) use leader::Leader;
-pub(crate) use link::Link;
+pub(crate) use link::{Heard, Link};
 pub(crate) use place::Place;

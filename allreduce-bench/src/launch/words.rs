@@ -24,14 +24,8 @@ pub(super) enum Order {
     },
     /// Pass on a request.
     Ask { group: u64, request: RankRequest },
-    /// Close its standard input, which asks it to leave.
-    Abort { group: u64 },
-    /// End it.
-    End {
-        group: u64,
-        /// The waits of [`runner::Ladder`] in milliseconds: abort, term, kill.
-        ladder: [u64; 3],
-    },
+    /// Ask it to leave, and end it where it does not.
+    End { group: u64 },
     /// The run is over.
     Leave,
 }
@@ -60,8 +54,6 @@ pub(super) enum Report {
     Line { group: u64, line: String },
     /// The rank's process is gone, in words; or what it said was not understood.
     Lost { group: u64, reason: String },
-    /// It was ended.
-    Ended { group: u64, unkillable: bool },
     /// A signal came to the follower, by the exit code that it stands for.
     Signalled { code: u8 },
 }

@@ -22,7 +22,7 @@ use super::group::{Group, Opened, Setup, Start, not_logged};
 use super::modes::{modes, not_here};
 use super::transport::{Around, logged_run};
 use super::wanted::{Steps, Wanted};
-use crate::cli::{ModeArg, RunArgs};
+use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::messages::Job;
 
@@ -51,8 +51,11 @@ impl<'a> Session<'a> {
     /// Measures all points, or as many as it can; `group` has opened device and library.
     pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
         self.found()?;
-        let asked: Vec<CallMode> = self.args.modes.iter().map(|mode| (*mode).into()).collect();
-        let modes = modes(&asked, self.chosen.backend, self.opened.soft_box.is_some());
+        let modes = modes(
+            &self.args.modes,
+            self.chosen.backend,
+            self.opened.soft_box.is_some(),
+        );
         let of_engine = self.engine_calls();
         let total = (self.wanted.len() + of_engine.len()) * modes.len();
         let mut pace = Pace {
@@ -112,7 +115,7 @@ impl<'a> Session<'a> {
     /// That the mode that predicts serving was left out; on the host backend it predicts nothing.
     fn without_interleaved(&self) -> Option<Caveat> {
         let is_there =
-            self.args.modes.is_empty() || self.args.modes.contains(&ModeArg::Interleaved);
+            self.args.modes.is_empty() || self.args.modes.contains(&CallMode::Interleaved);
         let is_missing = !is_there && self.chosen.backend != Built::Host;
         is_missing.then(|| Condition::InterleavedMissing.with(""))
     }

@@ -102,7 +102,11 @@ pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, Stop> {
         Some(sizes) => sizes.clone(),
         None => message_sizes(DEFAULT_SIZES).map_err(Stop::Usage)?,
     };
-    let kinds: BTreeSet<_> = args.ops.iter().flat_map(|op| op.kinds()).collect();
+    let kinds: BTreeSet<_> = args
+        .ops
+        .iter()
+        .flat_map(|op| op.0.iter().copied())
+        .collect();
     let calls: Vec<_> = kinds
         .into_iter()
         .flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)))
@@ -117,7 +121,7 @@ fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
         for element in &args.dtype {
             wanted.insert(Wanted {
                 kind,
-                element: (*element).into(),
+                element: *element,
                 bytes_per_rank,
             });
         }

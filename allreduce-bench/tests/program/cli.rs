@@ -49,9 +49,3 @@ fn a_folder_that_holds_a_result_is_not_touched() {
     let kept = std::fs::read_to_string(scratch.join("out/record.json")).unwrap();
     assert_eq!(kept, "kept");
 }
-
-#[test]
-fn what_is_no_result_cannot_be_shown() {
-    let scratch = Scratch::new();
-    scratch.run(&["show", "nowhere"]).is_wrong_usage("nowhere");
-}

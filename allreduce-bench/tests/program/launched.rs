@@ -196,16 +196,6 @@ fn ranks_on_a_soft_box_take_the_time_that_its_file_says() {
     }
 }
 
-#[test]
-fn named_devices_belong_to_the_ranks_in_order() {
-    let scratch = Scratch::new();
-    let arguments = scratch.on(&two_gpus(), &["--sizes", "4K", "--gpus", "1,0"]);
-    let kept = both(&scratch, start(&scratch, srun, &texts(&QUICK, &arguments)));
-    let devices = kept.collectives().devices.iter();
-    let ordinals: Vec<usize> = devices.map(|device| device.ordinal).collect();
-    assert_eq!(ordinals, [1, 0]);
-}
-
 /// Two copies on a box that measure 4 KiB and stay in the first call of 8 KiB.
 fn stuck(scratch: &Scratch) -> [Running; 2] {
     // Calls up to there: 1 + (1 + 4) + 6 * (1 + 4) = 36 at the first size; joining is none.

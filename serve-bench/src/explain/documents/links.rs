@@ -191,10 +191,9 @@ fn next(of: &LinkNext) -> Next {
         LinkNext::SameMode { command } => {
             Next::by("Time the all-reduce on both in one mode.", command)
         }
-        LinkNext::MoreLaunches { command } => Next::by(
-            "Time the all-reduce five times on each side, and give every result.",
-            command,
-        ),
+        LinkNext::MoreLaunches { command } => {
+            Next::by("Time it five times on each side, and give all.", command)
+        }
         LinkNext::OneGpu => Next::plain("Compare one GPU of each side (--tp 1): it sends nothing."),
         LinkNext::Path => {
             Next::plain("Check the engine's path: NCCL_DEBUG=INFO, and a trace for overlap.")
