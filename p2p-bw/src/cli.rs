@@ -130,16 +130,6 @@ pub(crate) struct RunArgs {
     pub(crate) state_dir: Option<PathBuf>,
 }
 
-impl RunArgs {
-    /// Whether what is to be written can be, before anything is measured.
-    ///
-    /// # Errors
-    /// Says which output cannot be written, or which two want standard output.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        self.outputs.check()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,7 +146,7 @@ mod tests {
         for (arguments, says) in [
             (&["p2p", "--budget", "-1"][..], "`-1` is not above 0"),
             (&["p2p", "--sizes", "-1"], "`-1` is not a size"),
-            (&["monitor", "--pids", "abc"], "`abc` is not a process id"),
+            (&["monitor", "--pids", "abc"], "'abc'"),
             (&["p2p", "compare", "a", "b", "--threshold", "-5%"], "`-5%`"),
             (&["p2p", "--samples", "0"], "'0'"),
             (&["p2p", "--backend", "metal"], "possible values: auto"),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use inventory::BackendArg;
+use record::unit::{ByteCount, parse_sizes};
 
 /// Which devices, and whose.
 #[derive(Debug, Clone, Args)]
@@ -20,4 +21,12 @@ pub(crate) struct DeviceArgs {
     /// arithmetic, never measurements.
     #[arg(long, value_name = "NAME")]
     pub(crate) sim: Option<String>,
+}
+
+/// One size, for clap.
+pub(crate) fn one_size(text: &str) -> Result<ByteCount, String> {
+    match parse_sizes(text).map_err(|error| error.to_string())?[..] {
+        [size] => Ok(size),
+        _ => Err(format!("`{text}` is several sizes; give one")),
+    }
 }

@@ -68,7 +68,7 @@ pub fn worker(first: &str) -> Option<u8> {
 }
 
 fn measure(args: &RunArgs, show: Show) -> u8 {
-    if let Err(reason) = args.check() {
+    if let Err(reason) = args.outputs.check() {
         say!("error: {reason}");
         return exit::USAGE;
     }

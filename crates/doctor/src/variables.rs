@@ -99,25 +99,6 @@ pub fn is_known(name: &str) -> bool {
     OTHERS.contains(&name) || ALL.iter().any(|known| known.names.contains(&name))
 }
 
-/// The variables that a configuration file of NCCL sets, which are looked at: lines of `NAME=VALUE`.
-#[must_use]
-pub fn in_file(text: &str, source: &str) -> Vec<crate::Variable> {
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'));
-    lines
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, value)| (name.trim(), value.trim()))
-        .filter(|(name, _)| is_known(name))
-        .map(|(name, value)| crate::Variable {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            source: source.to_owned(),
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::When::{AtLeast, Below, Is, IsNot, Set};
@@ -154,18 +135,6 @@ mod tests {
         assert!(AtLeast(1 << 20).holds("1048576") && !AtLeast(1 << 20).holds("1048575"));
         // More than 32 bits hold.
         assert!(AtLeast(1 << 20).holds("8589934592") && !AtLeast(1 << 20).holds("1M"));
-    }
-
-    #[test]
-    fn nothing_but_what_is_known_is_taken_from_a_file() {
-        let text = "# NCCL_ALGO=Tree\nNCCL_P2P_DISABLE = 1\nHF_TOKEN=canary\nNCCL_SECRET=canary\n";
-        let found = in_file(text, "/etc/nccl.conf");
-        assert_eq!(found.len(), 1);
-        assert_eq!(
-            (found[0].name.as_str(), found[0].value.as_str()),
-            ("NCCL_P2P_DISABLE", "1")
-        );
-        assert_eq!(found[0].source, "/etc/nccl.conf");
     }
 
     #[test]

@@ -1,20 +1,7 @@
-//! The matrices of a machine that sysfs shows: as `nvidia-smi topo -m` names the classes, and as NCCL computes them.
+//! The matrix of a machine that sysfs shows, with the classes as `nvidia-smi topo -m` names them.
 
-use crate::nccl::NcclTree;
 use crate::pci::attribute;
 use crate::{CpuSet, End, EndKind, Machine, Matrix, Nic, PathType, PciAddress, PciDevice, Sysfs};
-
-/// What the two matrices name as their source.
-const SOURCES: [&str; 2] = ["sysfs", "sysfs, as NCCL computes"];
-
-/// Matrices of GPUs, NICs and other functions, in this order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matrices {
-    /// As `nvidia-smi topo -m` names the classes.
-    pub smi: Matrix,
-    /// As NCCL computes them; its LOC is [`PathType::Same`].
-    pub nccl: Matrix,
-}
 
 /// One end before it has a number.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +14,11 @@ pub struct Placed<'a> {
     pub label: Option<&'a str>,
 }
 
-impl Matrices {
-    /// The most ends that a matrix has; a machine has tens, and one with every function a few hundred.
+impl Matrix {
+    /// The most ends that a matrix has; a machine has tens.
     pub const MOST_ENDS: usize = 512;
 
-    /// The matrices of these ends, of the first [`Self::MOST_ENDS`] of them where there are more; `beside` says the class of a link
+    /// The matrix of these ends, of the first [`Self::MOST_ENDS`] of them where there are more; `beside` says the class of a link
     /// beside PCI Express between two GPUs, where there is one.
     #[must_use]
     pub fn of(
@@ -41,33 +28,19 @@ impl Matrices {
         beside: &dyn Fn(PciAddress, PciAddress) -> Option<PathType>,
     ) -> Self {
         let ends = &ends[..ends.len().min(Self::MOST_ENDS)];
-        let functions: Vec<&PciDevice> = ends.iter().map(|end| end.pci).collect();
-        let tree = NcclTree::of(sysfs, &functions);
-        let linked = |a: usize, b: usize| {
-            let are_gpus = a != b && [a, b].iter().all(|end| ends[*end].kind == EndKind::Gpu);
-            are_gpus
-                .then(|| beside(ends[a].pci.address, ends[b].pci.address))
+        let class = |a: usize, b: usize| {
+            let (one, other) = (&ends[a], &ends[b]);
+            let are_gpus = a != b && [one, other].iter().all(|end| end.kind == EndKind::Gpu);
+            let linked = are_gpus.then(|| beside(one.pci.address, other.pci.address));
+            linked
                 .flatten()
+                .unwrap_or_else(|| one.pci.path_to(other.pci))
         };
-        let classes = |class: &dyn Fn(usize, usize) -> PathType| -> Vec<Vec<PathType>> {
-            let cell = |a, b| linked(a, b).unwrap_or_else(|| class(a, b));
-            (0..ends.len())
-                .map(|a| (0..ends.len()).map(|b| cell(a, b)).collect())
-                .collect()
-        };
-        let [smi, nccl] = SOURCES.map(str::to_owned);
-        let named = Placed::named(sysfs, machine, ends);
+        let row = |a| (0..ends.len()).map(|b| class(a, b)).collect();
         Self {
-            smi: Matrix {
-                source: smi,
-                ends: named.clone(),
-                classes: classes(&|a, b| ends[a].pci.path_to(ends[b].pci)),
-            },
-            nccl: Matrix {
-                source: nccl,
-                ends: named,
-                classes: classes(&|a, b| tree.class(a, b)),
-            },
+            source: "sysfs".to_owned(),
+            ends: Placed::named(sysfs, machine, ends),
+            classes: (0..ends.len()).map(row).collect(),
         }
     }
 }

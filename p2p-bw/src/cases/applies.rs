@@ -206,29 +206,4 @@ mod tests {
         assert!(matches!(skipped, Some(Outcome::Skipped { reason }) if reason.ends_with(&seen())));
         assert_eq!(reason("d2d_read_ce", &pair), None);
     }
-
-    #[test]
-    fn a_group_names_the_pair_that_it_lacks() {
-        let group = [
-            access(0, 1, PeerVerdict::Direct),
-            access(0, 2, PeerVerdict::Denied),
-            access(1, 2, PeerVerdict::Direct),
-        ];
-        let why = reason("all_pairs_ce", &group).unwrap();
-        assert!(
-            why.starts_with("between GPU0 and GPU2 peer access is denied"),
-            "{why}"
-        );
-        assert_eq!(reason("host_to_all_ce", &[]), None);
-    }
-
-    #[test]
-    fn without_peer_the_staged_path_is_measured() {
-        let reason = |key| refusal(Case::of(key).unwrap(), Built::Cuda, None).map(words);
-        for key in ["d2d_read_ce", "ring_ce", "d2d_chase_sm"] {
-            assert!(reason(key).unwrap().contains("--no-peer"), "{key}");
-        }
-        assert_eq!(reason("d2d_staged_ce"), None);
-        assert_eq!(reason("h2d_pinned_ce"), None);
-    }
 }

@@ -3,16 +3,13 @@
 //! It looks at every word that it wrote and every sum that it made.
 
 mod arithmetic;
-mod by_copies;
-mod by_kernels;
-mod pieces;
-mod rates;
+mod memory;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use device::{Backend, Device, DeviceError};
+use device::{Backend, DeviceError};
 use kernels::Kernels;
 use record::caveat::Condition;
 use record::plan::StopReason;
@@ -20,10 +17,7 @@ use record::quantity::{Gate, Timing, Unit};
 use record::{FailureKind, Outcome, Verification};
 
 use self::arithmetic::Arithmetic;
-use self::by_copies::ByCopies;
-use self::by_kernels::ByKernels;
-use self::pieces::Pieces;
-use self::rates::Rates;
+use self::memory::Memory;
 use super::series::{self, Series};
 use super::tell::{Tell, doing};
 use crate::messages::{Ended, LoadRequest};
@@ -34,10 +28,13 @@ const SAMPLES: u32 = 60;
 /// Between two words to the parent.
 const WORD: Duration = Duration::from_secs(1);
 
-/// What writes and checks the memory of a device.
-enum Memory<D: Device> {
-    Kernels(ByKernels<D>),
-    Copies(ByCopies<D>),
+/// Rates over spans of time, an amount a nanosecond: so many samples of a load that has far more passes.
+struct Rates {
+    span: Duration,
+    begun: Instant,
+    amount: f64,
+    ns: f64,
+    samples: Vec<f64>,
 }
 
 /// Passes in which something was wrong, and the first of them.
@@ -59,25 +56,22 @@ pub(super) fn run<B: Backend>(
 ) -> device::Result<Vec<Ended>> {
     let device = backend.device(request.ordinal)?;
     let source = backend.time_source();
-    let pieces = Pieces::allocate(&device, request, tell)?;
-    let count = pieces.all.len();
-    let bytes = (count * pieces.bytes) as f64;
     doing(tell, "loading kernels");
-    let (mut memory, mut arithmetic, without_kernels) = match Kernels::load(&device) {
+    let (kernels, mut arithmetic) = match Kernels::load(&device) {
         Ok(kernels) => {
             let kernels = Rc::new(kernels);
             let arithmetic = Arithmetic::start(&device, Rc::clone(&kernels))?;
-            let memory = ByKernels::new(&device, kernels, pieces, request.ordinal)?;
-            (Memory::Kernels(memory), arithmetic, None)
+            (Ok(kernels), arithmetic)
         }
-        Err(DeviceError::Unsupported { why, .. }) => {
-            let memory = ByCopies::new(&device, pieces, request.ordinal)?;
-            (Memory::Copies(memory), Err(why.clone()), Some(why))
-        }
+        Err(DeviceError::Unsupported { why, .. }) => (Err(why.clone()), Err(why)),
         Err(error) => return Err(error),
     };
+    let without_kernels = kernels.as_ref().err().cloned();
+    let memory = Memory::allocate(&device, request, kernels.ok(), tell)?;
+    let count = memory.pieces.len();
+    let bytes = (count * memory.bytes) as f64;
     let time = Duration::from_secs_f64(request.seconds);
-    let rates = || Rates::new(time / SAMPLES);
+    let rates = || Rates::over(time / SAMPLES);
     let (mut written, mut checked, mut multiplied) = (rates(), rates(), rates());
     let (mut in_memory, mut in_sums) = (Wrong::default(), Wrong::default());
     let begun = Instant::now();
@@ -94,10 +88,7 @@ pub(super) fn run<B: Backend>(
         if let Ok(arithmetic) = &arithmetic {
             arithmetic.begin()?;
         }
-        let pass = match &mut memory {
-            Memory::Kernels(memory) => memory.pass(passes)?,
-            Memory::Copies(memory) => memory.pass(passes)?,
-        };
+        let pass = memory.pass(passes)?;
         if let Ok(arithmetic) = &mut arithmetic {
             let done = arithmetic.end(pass.written_ns + pass.checked_ns.unwrap_or(0.0))?;
             if passes > 0 {
@@ -114,8 +105,9 @@ pub(super) fn run<B: Backend>(
         in_memory.see(pass.wrong, passes);
         passes += 1;
     }
-    let samples = |name: &str, unit, rates: Rates, factor: f64| {
-        let rates = rates.end().into_iter();
+    let samples = |name: &str, unit, mut rates: Rates, factor: f64| {
+        rates.close();
+        let rates = rates.samples.into_iter();
         let series = Series {
             name: name.to_owned(),
             unit,
@@ -161,6 +153,35 @@ pub(super) fn run<B: Backend>(
             }),
         },
     ])
+}
+
+impl Rates {
+    fn over(span: Duration) -> Self {
+        Self {
+            span,
+            begun: Instant::now(),
+            amount: 0.0,
+            ns: 0.0,
+            samples: Vec::new(),
+        }
+    }
+
+    /// Adds what was done in so many nanoseconds.
+    fn add(&mut self, amount: f64, ns: f64) {
+        self.amount += amount;
+        self.ns += ns;
+        if self.begun.elapsed() >= self.span {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.ns > 0.0 {
+            self.samples.push(self.amount / self.ns);
+        }
+        (self.amount, self.ns) = (0.0, 0.0);
+        self.begun = Instant::now();
+    }
 }
 
 impl Wrong {

@@ -7,7 +7,6 @@ use std::fmt::Display;
 use import::links::{LinkEnds, LinkFile, LinkTrouble, LinkValue, TroubleKind};
 use program::compare::{Fact, Side, Value};
 use record::Endpoint;
-use record::quantity::{Gate, TimeSource};
 
 /// The rows of one of two files; `a` names the devices that both have.
 pub(super) fn of(file: &LinkFile, a: &LinkFile, b: &LinkFile) -> Side<LinkEnds> {
@@ -87,26 +86,6 @@ fn facts(file: &LinkFile, names: &Names<'_>) -> Vec<Fact> {
     }
     for ((from, to), state) in &file.peers {
         facts.push(fact("peer access", pair(*from, *to, "to"), state));
-    }
-    let timings = || file.values.iter().filter_map(|value| value.timing);
-    let clocks = timings().map(|timing| match timing.source {
-        TimeSource::DeviceEvent => "device events",
-        TimeSource::HostMonotonic => "host",
-        TimeSource::Simulated => "simulated",
-    });
-    let gates = timings().map(|timing| match timing.gate {
-        Gate::HeldQueue => "held queue",
-        Gate::SpinKernel => "spin kernel",
-        Gate::None => "none",
-    });
-    for (what, words) in [
-        ("clock", clocks.collect::<BTreeSet<_>>()),
-        ("gate", gates.collect()),
-    ] {
-        if !words.is_empty() {
-            let words: Vec<&str> = words.into_iter().collect();
-            facts.push(fact(what, String::new(), &words.join(" and ")));
-        }
     }
     facts
 }

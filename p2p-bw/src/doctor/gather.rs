@@ -1,6 +1,6 @@
 //! Collects the facts: the tree, the driver's devices, versions, limits of this process.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use device::Built;
@@ -9,7 +9,6 @@ use inventory::{BackendArg, Found, Inventory, choose, played};
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, sim};
 use runner::Interrupt;
-use topology::vendor::AMD;
 use topology::{Fact, Machine, Sysfs, gpu_name};
 
 use super::args::DoctorArgs;
@@ -24,17 +23,6 @@ pub(super) struct Gathered {
     /// What was asked for and is not there.
     pub(super) missing: Option<String>,
 }
-
-/// The files that a collective library reads for everybody and for a user: RCCL's for AMD's GPUs, NCCL's for others.
-fn configuration(machine: &Machine) -> [&'static str; 2] {
-    match machine.gpus.iter().any(|gpu| gpu.vendor == AMD) {
-        true => ["/etc/rccl.conf", ".rccl.conf"],
-        false => ["/etc/nccl.conf", ".nccl.conf"],
-    }
-}
-
-/// Names the file that is read instead of the user's (NCCL's src/misc/param.cc).
-const INSTEAD: &str = "NCCL_CONF_FILE";
 
 /// GPUs at most: each two of them are looked at. No box has as many.
 const MOST_GPUS: usize = 64;
@@ -81,7 +69,7 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         is_soft: args.sim.is_some(),
         versions: asked.versions.found,
         unversioned: asked.versions.not_found,
-        variables: Fact::Known(variables(own.known().map(|_| &machine))),
+        variables: Fact::Known(software::variables()),
         shared_memory: of_own(&own, shared_memory),
         kernel_log: of_own(&own, kernel_log),
     };
@@ -276,27 +264,6 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
         nvlinks: Fact::Unknown("no driver was asked".to_owned()),
     })
     .collect()
-}
-
-/// The variables of this process, and where it is this machine that is looked at those of its collective library's files.
-fn variables(of_files: Option<&Machine>) -> Vec<doctor::Variable> {
-    let Some(machine) = of_files else {
-        return software::variables(&[]);
-    };
-    let [everybodys, name] = configuration(machine);
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let own = match set(INSTEAD) {
-        Some(file) => Some((PathBuf::from(file), format!("the file of {INSTEAD}"))),
-        None => set("HOME").map(|home| (PathBuf::from(home).join(name), format!("~/{name}"))),
-    };
-    let own = own
-        .as_ref()
-        .map(|(path, shown)| (path.as_path(), shown.as_str()));
-    let files: Vec<(&Path, &str)> = [(Path::new(everybodys), everybodys)]
-        .into_iter()
-        .chain(own)
-        .collect();
-    software::variables(&files)
 }
 
 fn shared_memory() -> Fact<SharedMemory> {

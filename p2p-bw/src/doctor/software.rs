@@ -1,11 +1,10 @@
 //! Versions of drivers and collective libraries, each asked in a child, and variables of this process.
 
-use std::collections::BTreeMap;
-use std::io::Read;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use doctor::variables::{in_file, is_known};
+use doctor::variables::is_known;
 use doctor::{Variable, Version};
 use inventory::{Built, Chosen, Inventory, library};
 use program::Stop;
@@ -114,58 +113,17 @@ fn release_of(file: &Path) -> Option<String> {
     ))
 }
 
-/// The most that is read of a configuration file.
-const MOST_BYTES: u64 = 64 << 10;
-
-/// The text of a regular file; empty for what is none, as a pipe that nobody writes to, which would hold up who opens it.
-fn configuration(path: &Path) -> String {
-    let mut text = Vec::new();
-    if path.is_file()
-        && let Ok(file) = std::fs::File::open(path)
-        // What was read before a fault counts.
-        && file.take(MOST_BYTES).read_to_end(&mut text).is_err()
-    {
-        text.clear();
-    }
-    String::from_utf8_lossy(&text).into_owned()
-}
-
-/// The variables that rules look at: of the files that NCCL reads, outranked by those of this process.
-pub(super) fn variables(files: &[(&Path, &str)]) -> Vec<Variable> {
-    let mut known = BTreeMap::new();
-    let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
-    for (path, shown) in files {
-        for variable in in_file(&configuration(path), shown) {
-            add(variable);
-        }
-    }
-    for (name, value) in std::env::vars_os() {
-        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-            && is_known(&name)
-        {
-            add(Variable {
-                name,
-                value,
-                source: "environment".to_owned(),
-            });
-        }
-    }
-    known.into_values().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_release_stands_in_the_files_name() {
-        for (name, release) in [
-            ("librccl.so.1.0.70201", Some("7.2.1")),
-            ("librccl.so.1.0.60304", Some("6.3.4")),
-            ("librccl.so.1", None),
-            ("librccl.so", None),
-        ] {
-            assert_eq!(release_of(Path::new(name)).as_deref(), release, "{name}");
-        }
-    }
+/// The variables of this process that rules look at.
+pub(super) fn variables() -> Vec<Variable> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let all = std::env::vars_os().filter_map(text);
+    all.filter(|(name, _)| is_known(name))
+        .map(|(name, value)| Variable {
+            name,
+            value,
+            source: "environment".to_owned(),
+        })
+        .collect()
 }

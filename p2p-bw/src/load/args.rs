@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use program::command_line::seconds;
 use program::outputs::Outputs;
-use record::unit::{ByteCount, parse_sizes};
+use record::unit::ByteCount;
 
-use crate::device_args::DeviceArgs;
+use crate::device_args::{DeviceArgs, one_size};
 
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]
@@ -21,7 +21,7 @@ pub(crate) struct LoadArgs {
 
     /// Bytes of each device's memory that are written and checked over and over, K, M and G being powers of 1024. Default: half of
     /// what is free; on the host backend 64M, on a simulated machine 16M.
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = at_least_a_mib)]
     pub(crate) memory: Option<ByteCount>,
 
     /// Seconds without progress after which a device counts as hung and its process is ended.
@@ -32,27 +32,10 @@ pub(crate) struct LoadArgs {
     pub(crate) outputs: Outputs,
 }
 
-/// One size of whole pages, for clap.
-fn size(text: &str) -> Result<ByteCount, String> {
-    match parse_sizes(text).map_err(|error| error.to_string())?[..] {
-        [size] if size.0 >= LEAST_BYTES => Ok(size),
-        [_] => Err(format!("`{text}` is below 1M, the least that is loaded")),
-        _ => Err(format!("`{text}` is several sizes; give one")),
-    }
-}
-
-/// The least memory that is loaded.
-const LEAST_BYTES: u64 = 1 << 20;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_is_one_size_of_a_mebibyte_at_least() {
-        assert_eq!(size("64M"), Ok(ByteCount(64 << 20)));
-        assert!(size("4K").unwrap_err().contains("below 1M"));
-        assert!(size("1M,2M").unwrap_err().contains("several sizes"));
-        assert!(size("-1").is_err());
-    }
+/// One size, for clap; less is not loaded.
+fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
+    let size = one_size(text)?;
+    (size.0 >= 1 << 20)
+        .then_some(size)
+        .ok_or_else(|| format!("`{text}` is below 1M, the least that is loaded"))
 }

@@ -23,14 +23,8 @@ pub(crate) struct MonitorArgs {
     pub(crate) duration: Option<Duration>,
 
     /// Processes whose CPU use is reported by NUMA node, with their threads: ids separated by commas.
-    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = process, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub(crate) pids: Vec<u32>,
-}
-
-/// Parses a process id, for clap.
-fn process(text: &str) -> Result<u32, String> {
-    let id = text.parse().ok().filter(|id| *id > 0);
-    id.ok_or_else(|| format!("`{text}` is not a process id; write numbers such as 1234,1235"))
 }
 
 /// Parses readings a second, for clap.
@@ -50,14 +44,6 @@ fn rate(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_is_a_number_above_zero() {
-        assert_eq!(process("1234"), Ok(1234));
-        for text in ["0", "-1", "abc", "", "1.5"] {
-            assert!(process(text).unwrap_err().contains("process id"), "{text}");
-        }
-    }
 
     #[test]
     fn a_rate_lies_between_one_in_100_s_and_100_in_1_s() {

@@ -218,17 +218,6 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_own_list_says_which_gpu_is_which() {
-        // The tool counts 03, 01, 04, 02: its pairs 0-1 and 2-3 are the devices 2-0 and 3-1.
-        let listed = "if [ \"$1\" = -L ]; then\n\
-            printf 'GPU#0 C500 0000:03:00.0\\nGPU#1 C500 0000:01:00.0\\nGPU#2 C500 0000:04:00.0\\nGPU#3 C500 0000:02:00.0\\n'\n\
-            exit\nfi\n";
-        let (mx, phb) = (PathType::Mx, PathType::Phb);
-        let tree = Tree::new("listed", &format!("{listed}{MATRIX}"));
-        assert_eq!(tree.paths(), (vec![phb, mx, phb, phb, mx, phb], None));
-    }
-
-    #[test]
     fn where_the_tool_does_not_answer_the_tree_stands_and_that_is_said() {
         for (test, tool, says) in [
             ("none", "", "is not there"),

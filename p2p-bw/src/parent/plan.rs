@@ -156,28 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_size_of_its_own_follows_no_sizes() {
-        // 4 devices; 4 * 3 ordered pairs; neither x 2 sizes.
-        assert_eq!(count("host_chase_sm", 4), 4);
-        assert_eq!(count("d2d_chase_sm", 4), 12);
-        assert_eq!(count("small_copy_d2d_ce", 4), 12);
-        let chase = plan(
-            &cases::matching("local_chase_sm").unwrap(),
-            1,
-            &[ByteCount(1)],
-        )[0];
-        assert_eq!(chase.bytes, ByteCount(2 << 20));
-    }
-
-    #[test]
     fn a_group_of_two_is_no_pair() {
         let ring = plan(&cases::matching("ring_ce").unwrap(), 2, &[ByteCount(1)])[0];
         assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
-    }
-
-    #[test]
-    fn a_local_copy_has_one_device_and_no_pair() {
-        let local = plan(&cases::matching("local_ce").unwrap(), 2, &[ByteCount(1)])[1];
-        assert_eq!((local.devices(), local.pair()), (vec![1], None));
     }
 }

@@ -18,9 +18,6 @@ const NAMED: usize = 3;
 pub(super) fn of_machine(shown: &Shown) -> Document {
     let mut sections = matrix(&shown.matrix);
     sections.extend(affinity(&shown.matrix));
-    let nccl = format!("Paths as {} computes them", shown.nccl.source);
-    let nccl_differs = shown.nccl.classes != shown.matrix.classes;
-    sections.extend(nccl_differs.then(|| Section::detail(nccl, vec![grid(&shown.nccl)])));
     sections.extend(gpus(shown));
     sections.extend(cards(shown, "NICs", EndKind::Nic));
     sections.extend(nodes(&shown.machine.nodes));

@@ -1,7 +1,6 @@
 //! [`Shown`]: all that a folder with `sys` and `proc` says of a box, in the order in which it is shown.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use program::Stop;
@@ -9,8 +8,8 @@ use runner::Interrupt;
 use serde::Serialize;
 use topology::vendor::METAX;
 use topology::{
-    End, EndKind, Fabric, KfdNode, Machine, Matrices, Matrix, MigGpu, Nic, PathType, PciAddress,
-    PciDevice, PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
+    End, EndKind, Fabric, KfdNode, Machine, Matrix, MigGpu, Nic, PathType, PciAddress, PciDevice,
+    PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
 };
 
 use super::card::Card;
@@ -31,9 +30,7 @@ pub(crate) struct Shown {
     pub(crate) platform: Platform,
     /// Classes as `nvidia-smi topo -m` names them.
     pub(crate) matrix: Matrix,
-    /// Classes as NCCL computes them.
-    pub(crate) nccl: Matrix,
-    /// What neither matrix tells: links beside PCI Express, and ends beyond those that it holds; a sentence each.
+    /// What the matrix does not tell: links beside PCI Express, and ends beyond those that it holds; a sentence each.
     pub(crate) matrix_open: Vec<String>,
     /// The ends of the matrix, GPUs and NICs with their ways into the machine.
     pub(crate) devices: Vec<Card>,
@@ -49,33 +46,16 @@ pub(crate) struct Shown {
     pub(crate) open: Vec<String>,
 }
 
-/// Where a box is read.
-#[derive(Debug, Clone)]
-pub(crate) enum Origin {
-    /// This machine.
-    Machine,
-    /// A copy of a machine's files in this folder.
-    Copy(PathBuf),
-    /// A simulated machine of this name.
-    Soft(String),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Machine => f.write_str("sysfs"),
-            Self::Copy(folder) => write!(f, "sysfs below {}", folder.display()),
-            Self::Soft(name) => write!(f, "simulated machine {name}"),
-        }
-    }
-}
-
 impl Shown {
     /// Reads a box; `may_run` says whether a vendor's tool may be run for links beside PCI Express.
     ///
     /// # Errors
     /// No sysfs, or one that contradicts itself.
-    pub(crate) fn read(sysfs: &Sysfs, origin: Origin, may_run: bool) -> Result<Self, Stop> {
+    pub(crate) fn read(
+        sysfs: &Sysfs,
+        (source, simulated): (String, Option<String>),
+        may_run: bool,
+    ) -> Result<Self, Stop> {
         let machine = Machine::read(sysfs)
             .context("reading sysfs")
             .map_err(|error| unreadable(sysfs, error))?;
@@ -84,15 +64,11 @@ impl Shown {
         let (nics, open) = nics(sysfs);
         let kfd = KfdNode::read_all(sysfs);
         let mut shown = Self {
-            schema: 1,
-            source: origin.to_string(),
-            simulated: match origin {
-                Origin::Soft(name) => Some(name),
-                Origin::Machine | Origin::Copy(_) => None,
-            },
+            schema: 2,
+            source,
+            simulated,
             platform,
             matrix: empty(),
-            nccl: empty(),
             matrix_open: Vec::new(),
             devices: Vec::new(),
             kfd,
@@ -106,7 +82,7 @@ impl Shown {
         Ok(shown)
     }
 
-    /// Fills the matrices and what stands beside them.
+    /// Fills the matrix and what stands beside them.
     fn place(&mut self, sysfs: &Sysfs, may_run: bool) {
         let gpus = self.machine.gpus.clone();
         let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
@@ -131,12 +107,12 @@ impl Shown {
             .map(|(nic, label)| Placed::nic(nic, label.as_deref()));
         let ends: Vec<Placed<'_>> = gpus.chain(nics).collect();
         let beside = |a: PciAddress, b: PciAddress| beside(&self.kfd, fabric.as_ref(), a, b);
-        let matrices = Matrices::of(sysfs, &self.machine, &ends, &beside);
+        let matrix = Matrix::of(sysfs, &self.machine, &ends, &beside);
         let named = Placed::named(sysfs, &self.machine, &ends);
-        if named.len() > matrices.smi.ends.len() {
+        if named.len() > matrix.ends.len() {
             self.matrix_open.push(format!(
-                "the matrices hold the first {} of {} ends",
-                matrices.smi.ends.len(),
+                "the matrix holds the first {} of {} ends",
+                matrix.ends.len(),
                 named.len()
             ));
         }
@@ -150,7 +126,7 @@ impl Shown {
             )
         };
         self.devices = named.iter().zip(&ends).map(card).collect();
-        (self.matrix, self.nccl) = (matrices.smi, matrices.nccl);
+        self.matrix = matrix;
     }
 
     /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.

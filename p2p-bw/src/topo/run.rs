@@ -12,7 +12,7 @@ use topology::{Matrix, Sysfs};
 
 use super::args::TopoArgs;
 use super::document;
-use super::read::{Origin, Shown};
+use super::read::Shown;
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -41,15 +41,17 @@ pub(crate) fn run(args: &TopoArgs, show: Show) -> Result<u8, Stop> {
 }
 
 fn shown(args: &TopoArgs) -> Result<Shown, Stop> {
-    let (sysfs, origin) = match &args.root {
-        Some(root) => (Sysfs::at(root), Origin::Copy(root.clone())),
-        None => {
-            let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("topo"), &[])?;
-            let origin = sim::box_name().map_or(Origin::Machine, Origin::Soft);
-            (sysfs, origin)
-        }
-    };
-    Shown::read(&sysfs, origin, args.root.is_none())
+    if let Some(root) = &args.root {
+        let source = format!("sysfs below {}", root.display());
+        return Shown::read(&Sysfs::at(root), (source, None), false);
+    }
+    let sysfs = played::sysfs(args.sim.as_deref(), &passing_folder("topo"), &[])?;
+    let simulated = sim::box_name();
+    let source = simulated
+        .as_ref()
+        .map(|name| format!("simulated machine {name}"));
+    let source = source.unwrap_or_else(|| "sysfs".to_owned());
+    Shown::read(&sysfs, (source, simulated), true)
 }
 
 fn from(path: &Path, as_json: bool, show: Show) -> Result<u8, Stop> {

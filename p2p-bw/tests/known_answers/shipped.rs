@@ -236,28 +236,3 @@ fn the_mig_box_shows_its_instances_denied_and_staged() {
         );
     }
 }
-
-#[test]
-fn small_copies_cost_their_latency() {
-    let described = quiet("l40x4");
-    let links = measured(
-        &described,
-        &["--sizes", "4K..1M", "--cases", "h2d_pinned_ce"],
-    );
-    let all = compared(&described, &links);
-    assert_eq!(all.len(), 4 * 9); // 4 devices; 4, 8, 16, 32, 64, 128, 256, 512 KiB, 1 MiB
-    assert_within(&all, EXACT);
-    for point in &links.points {
-        // 4 KiB: 4096 / (2000 + 160) = 1.896 GB/s. 1 MiB: 1048576 / (2000 + 40960) = 24.41.
-        let expected = alone(point.bytes as f64, 2.0, 25.6);
-        let Outcome::Measured { quantities, .. } = &point.outcome else {
-            panic!("{point:?}");
-        };
-        let found = quantities[0].quantity.value;
-        assert!(
-            (found / expected - 1.0).abs() < EXACT,
-            "{} B: {found} found, {expected} expected",
-            point.bytes
-        );
-    }
-}

@@ -4,9 +4,7 @@ use record::caveat::Caveat;
 use record::{Endpoint, Outcome};
 use topology::{Machine, Sysfs};
 
-use boxfile::Fault;
-
-use super::common::{QUICK, Ran, Scratch, skip, two_gpus, with};
+use super::common::{QUICK, Scratch, skip, two_gpus};
 
 /// The keys of the cases of the set `core`, in the order in which they run.
 const CORE: [&str; 10] = [
@@ -175,49 +173,6 @@ fn a_driver_that_was_asked_for_and_is_not_there_is_exit_3() {
     );
     assert!(said.contains("install NVIDIA's driver"), "{said}");
     assert!(kept.links().points.is_empty());
-}
-
-#[test]
-fn a_driver_that_is_there_and_fails_is_exit_3_and_host_memory_is_not_measured_instead() {
-    let scratch = Scratch::new();
-    // 999 is CUDA_ERROR_UNKNOWN (cuda.h). The simulated driver is in the loader's path as a real one would be: the program is
-    // not told of it, and it sees this machine's sysfs, with a GPU or without.
-    let described = scratch.write_box(&with(Fault::InitFailure { code: 999 }));
-    let program = built::file();
-    let soft = program.ancestors().nth(2).unwrap().join("soft");
-    assert!(soft.join("libcuda.so.1").exists(), "run: cargo xtask soft");
-    let mut command = scratch.program(["--out", "out", "--samples", "6"]);
-    command
-        .env("LD_LIBRARY_PATH", &soft)
-        .env("TPLENS_SOFT_BOX", described);
-    let ran = Ran::of(command.output().unwrap());
-    let kept = scratch.left(ran);
-    assert_eq!((kept.ran.code, kept.ran.stdout.as_str()), (3, ""));
-    for said in ["the cuda driver is there and fails", "CUDA_ERROR_UNKNOWN"] {
-        let told = &kept.ran.stderr;
-        assert!(told.contains(said), "{said} in {told}");
-    }
-    assert!(kept.links().points.is_empty());
-}
-
-#[test]
-fn a_vendors_library_that_is_missing_or_has_no_device_is_exit_3() {
-    let scratch = Scratch::new();
-    if !no_gpu_here(&scratch) {
-        return;
-    }
-    for (backend, library) in [("hip", "libamdhip64.so"), ("maca", "libmcruntime.so")] {
-        let ran = scratch.run(&["--backend", backend, "--out", backend]);
-        assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
-        // Either is how such a machine can be: without the vendor's software, or with it and without a device.
-        let missing = format!("{backend}: {library} not found");
-        let no_device = format!("{backend}: the {backend} driver reports no device");
-        assert!(
-            ran.stderr.contains(&missing) || ran.stderr.contains(&no_device),
-            "{}",
-            ran.stderr
-        );
-    }
 }
 
 #[test]

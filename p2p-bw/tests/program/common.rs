@@ -143,29 +143,6 @@ impl Scratch {
         }
     }
 
-    /// Waits until a run has this many processes.
-    pub(crate) fn has_processes(&self, running: &Running, count: usize) {
-        while self.processes().len() < count {
-            assert!(!running.has_ended_within(MOMENT), "it ended");
-        }
-    }
-
-    /// Waits until a run of this folder has this many processes that load a device, and gives them.
-    pub(crate) fn children_that_load(&self, count: usize) -> Vec<Pid> {
-        let loads = |pid: &Pid| {
-            let line = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero()));
-            String::from_utf8_lossy(&line.unwrap_or_default()).contains("__worker")
-        };
-        loop {
-            let mut found = self.processes();
-            found.retain(loads);
-            if found.len() >= count {
-                return found;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    }
-
     /// The processes that runs in this folder started and that have not ended; those that ended have no environment.
     fn processes(&self) -> Vec<Pid> {
         let mark = format!("{MARK}={}\0", self.0.display());

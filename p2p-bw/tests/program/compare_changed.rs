@@ -36,16 +36,6 @@ fn passed(test: &str, matrix: &str) -> String {
 }
 
 #[test]
-fn peer_access_that_was_left_off_leaves_a_part_of_a_uncompared() {
-    let scratch = Scratch::new();
-    before_and_after(&scratch, &two_gpus(), &["--no-peer"]);
-    let ran = compare(&scratch, &["a", "b"]);
-    assert_eq!(ran.code, 3, "{}", ran.stdout);
-    // The other way round nothing of A is missing.
-    assert_eq!(compare(&scratch, &["b", "a"]).code, 0);
-}
-
-#[test]
 fn what_goes_with_peer_access_is_lost() {
     let scratch = Scratch::new();
     before_and_after(&scratch, &with(Fault::PeerDenied { pair: [0, 1] }), &[]);
@@ -53,20 +43,6 @@ fn what_goes_with_peer_access_is_lost() {
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     let better = compare(&scratch, &["b", "a"]);
     assert_eq!(better.code, 0, "{}", better.stdout);
-}
-
-#[test]
-fn a_run_that_broke_off_leaves_the_rest_of_a_uncompared() {
-    let scratch = Scratch::new();
-    kept_run(&scratch, &two_gpus(), "a", &CASES);
-    let journal = std::fs::read_to_string(scratch.join("a/journal.jsonl")).unwrap();
-    let points = journal.match_indices("{\"links\":{\"event\":{\"point\"");
-    // Two of the six points: those of the host.
-    let (end, _) = points.clone().nth(2).unwrap();
-    assert_eq!(points.count(), 6);
-    std::fs::write(scratch.join("cut.jsonl"), &journal[..end]).unwrap();
-    let ran = compare(&scratch, &["a", "cut.jsonl"]);
-    assert_eq!(ran.code, 3, "{}", ran.stdout);
 }
 
 #[test]

@@ -56,21 +56,6 @@ fn eight_of_sixteen_lanes_are_bad_on_the_box_that_shares_them() {
 }
 
 #[test]
-fn limits_of_this_machine_are_not_those_of_a_soft_box() {
-    let (code, shown) = on(
-        "l40x4",
-        &[
-            "--only",
-            "memlock,shm-size,kernel-log,cgroup-cpu,cpu-governor",
-        ],
-    );
-    // Nothing of these could be told of the box.
-    assert_eq!(code, 3);
-    assert_eq!(shown["counts"]["cannot_tell"], 5);
-    assert!(of(&shown, "memlock")[0].2.contains("simulated"), "{shown}");
-}
-
-#[test]
 fn a_variable_is_told_and_a_secret_is_not() {
     let scratch = Scratch::new();
     let mut program = scratch.program(["doctor", "--sim", "l40x4", "--json"]);
@@ -148,15 +133,4 @@ fn a_folder_is_read_without_asking_anybody() {
     );
     assert_eq!(of(&shown, "open-files")[0].1, "cannot_tell");
     assert_eq!(shown["versions"].as_array().unwrap().len(), 0);
-}
-
-#[test]
-fn of_two_named_gpus_the_path_is_shown_and_what_comes_next() {
-    let scratch = Scratch::new();
-    // GPUs 0 and 1 of the box have a sound path for two; its cards of the network are far, which is no matter of the path.
-    let ran = scratch.run(&["doctor", "--sim", "l40x4", "--gpus", "0,1"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    // Of all of them it is a count.
-    scratch.run(&["doctor", "--sim", "l40x4"]);
-    // Four go through host memory by NCCL's rule, which a simulated library has none of.
 }

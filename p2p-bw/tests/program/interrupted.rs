@@ -55,11 +55,6 @@ fn ctrl_c_ends_a_run_with_130_and_a_record() {
 }
 
 #[test]
-fn sigterm_ends_a_run_with_143_and_a_record() {
-    ends_in_good_order(Signal::TERM, 143, "SIGTERM");
-}
-
-#[test]
 fn a_signal_during_a_peer_probe_ends_a_run_with_a_record_and_is_no_lost_host() {
     let scratch = Scratch::new();
     let hang = Fault::Hang {
@@ -84,25 +79,6 @@ fn a_signal_during_a_peer_probe_ends_a_run_with_a_record_and_is_no_lost_host() {
     std::fs::remove_dir_all(scratch.join("out")).unwrap();
     let kept = scratch.soft(&two_gpus(), &["--cases", "d2d_write_ce"]);
     assert_eq!(kept.probe(0, 1).verdict, PeerVerdict::Direct);
-}
-
-#[test]
-fn a_signal_while_the_driver_is_asked_is_130_and_leaves_nothing() {
-    let scratch = Scratch::new();
-    let hang = Fault::Hang {
-        op: HangOp::Init,
-        device: None,
-        pair: None,
-        after_copies: 0,
-    };
-    let arguments = scratch.on(&with(hang), &["--deadline", "600"]);
-    let running = Running::start(scratch.program(arguments));
-    // Two processes, the parent and the one that asks: then the handler is in place.
-    scratch.has_processes(&running, 2);
-    running.signal(Signal::INT);
-    assert_eq!(running.end().code, 130);
-    scratch.nobody_is_left();
-    assert!(!scratch.join("out").exists());
 }
 
 #[test]

@@ -41,35 +41,6 @@ fn standard_output_that_is_full_is_exit_4_and_the_record_is_kept() {
     assert!(scratch.join("out/record.json").exists());
 }
 
-#[test]
-fn a_soft_run_removes_only_what_it_made() {
-    let scratch = Scratch::new();
-    std::fs::create_dir_all(scratch.join("out/sim")).unwrap();
-    std::fs::write(scratch.join("out/sim/notes"), "of the user").unwrap();
-    let wrong = ["--sim", "l40x4", "--gpus", "0,9", "--out", "out"];
-    let good = ["--sim", "l40x4", "--gpus", "0,1", "--out", "out"];
-    for arguments in [wrong, good] {
-        scratch
-            .run(&arguments)
-            .is_wrong_usage("out/sim exists already; choose another folder with --out");
-    }
-    assert!(scratch.join("out/sim/notes").exists());
-
-    // A refused command line takes back the box's folder, and nothing beside it.
-    std::fs::rename(scratch.join("out/sim"), scratch.join("out/mine")).unwrap();
-    scratch.run(&wrong).is_wrong_usage("no such device");
-    assert!(scratch.join("out/mine/notes").exists() && !scratch.join("out/sim").exists());
-    std::fs::remove_dir_all(scratch.join("out/mine")).unwrap();
-    scratch.run(&wrong).is_wrong_usage("no such device");
-    assert!(
-        scratch.join("out").exists(),
-        "an empty folder of the user stays"
-    );
-    std::fs::remove_dir(scratch.join("out")).unwrap();
-    scratch.run(&wrong).is_wrong_usage("no such device");
-    assert!(!scratch.join("out").exists());
-}
-
 /// What a run on a disk of this size comes to; `None` where this process may not mount one.
 fn on_a_disk_of(size: &str) -> Option<Ran> {
     if rustix::param::page_size() != 4096 {

@@ -3,10 +3,8 @@
 use boxfile::{BoxFile, Fault, Link};
 use record::caveat::Caveat;
 use record::{Endpoint, LinkUse, Outcome};
-use rustix::process::{Pid, Signal, kill_process};
 
-use super::common::{HOST, Kept, Ran, Running, Scratch, figure, gpu, keep_devices, two_gpus, with};
-use super::watch::Watch;
+use super::common::{HOST, Kept, Ran, Scratch, figure, gpu, keep_devices, with};
 
 /// The link of a measured point.
 fn link(kept: &Kept, case: &str, from: Endpoint, to: Endpoint) -> LinkUse {
@@ -36,12 +34,6 @@ fn is_above(kept: &Kept, case: &str) -> bool {
     let is_above = |caveat: &Caveat| matches!(caveat, Caveat::AboveCeiling { .. });
     let mut points = kept.links().points.iter().filter(|p| p.case == case);
     points.any(|point| point.caveats.iter().any(is_above))
-}
-
-/// Whether the record says that links were not read throughout.
-fn says_lost(kept: &Kept) -> bool {
-    let mut caveats = kept.links().caveats.iter();
-    caveats.any(|caveat| caveat.code() == "link-reading-lost")
 }
 
 fn gen5(width: u8) -> Link {
@@ -132,16 +124,6 @@ fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
 }
 
 #[test]
-fn a_host_copy_above_its_ceiling_stays_a_doubt() {
-    let mut described = behind_a_narrow_switch();
-    described.device[0].h2d_pinned = figure(50.0);
-    let kept = long(&described, &["--cases", "h2d_pinned_ce,d2h_pinned_ce"]);
-    // 31.508 * 256/280 = 28.81, and 20 GB/s are below it.
-    assert!(is_above(&kept, "h2d_pinned_ce"));
-    assert!(!is_above(&kept, "d2h_pinned_ce"));
-}
-
-#[test]
 fn neighbours_below_one_switch_are_not_limited_by_its_link_upwards() {
     let described = behind_a_narrow_switch();
     let direct = long(&described, &["--cases", "h2d_pinned_ce,d2d_write_ce"]);
@@ -156,61 +138,4 @@ fn neighbours_below_one_switch_are_not_limited_by_its_link_upwards() {
         assert!(is_near(link.ceiling_gb_per_s, ceiling), "{case}: {link:?}");
         assert!(!is_above(kept, case));
     }
-}
-
-/// The monitors of one run, by process id.
-fn monitors(scratch: &Scratch) -> Vec<i32> {
-    let own = scratch.path().to_str().unwrap();
-    let is_one = |pid: &i32| {
-        let read = |name: &str| {
-            let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        read("cmdline").contains("__sampler") && read("environ").contains(own)
-    };
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    ids.filter(is_one).collect()
-}
-
-/// Kills this many monitors of a run with many points, each as soon as it is there.
-fn with_monitors_killed(count: usize) -> Kept {
-    let scratch = Scratch::new();
-    let mut journal = Watch::on(scratch.join("out"));
-    let sizes: Vec<String> = (1..=100).map(|size| format!("{size}K")).collect();
-    // 100 sizes of two cases on one device are 200 points; the first is on the disk when the first monitor is killed.
-    let more = ["--gpus", "0", "--cases", "h2d_*"];
-    let arguments = with_sizes(&sizes.join(","), scratch.on(&two_gpus(), &more));
-    let mut running = Running::start(scratch.program(arguments));
-    journal.until("\"point\"");
-    let mut killed = Vec::new();
-    while killed.len() < count {
-        assert!(running.child.try_wait().unwrap().is_none(), "it ended");
-        let now = monitors(&scratch);
-        for pid in now
-            .into_iter()
-            .filter(|pid| !killed.contains(pid))
-            .collect::<Vec<_>>()
-        {
-            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-            killed.push(pid);
-        }
-    }
-    let kept = scratch.left(running.end());
-    assert_eq!((kept.ran.code, kept.bad()), (0, vec![]));
-    kept
-}
-
-#[test]
-fn of_a_monitor_that_dies_earlier_readings_stand() {
-    let kept = with_monitors_killed(1);
-    assert!(says_lost(&kept));
-    let last = kept.links().points.last().unwrap();
-    let Outcome::Measured { link, .. } = &last.outcome else {
-        panic!("{last:?}");
-    };
-    assert_eq!(
-        link.basis,
-        "Gen4 x16 (read under earlier load), payload 256 B assumed"
-    );
 }

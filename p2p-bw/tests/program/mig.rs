@@ -62,19 +62,3 @@ fn instances_of_one_gpu_and_of_two_are_measured_by_their_uuids() {
     assert!(kept.is_measured("h2d_pinned_ce", HOST, gpu(2)));
     assert_eq!(kept.bad(), []);
 }
-
-#[test]
-fn a_uuid_of_several_instances_is_refused_with_their_number() {
-    let scratch = Scratch::new();
-    let described = scratch.write_box(&five_instances());
-    for (list, says) in [
-        // The first GPU by address and by what its instances have in common, and what all have.
-        ("0001:00:00.0", "3 MIG instances have this address"),
-        ("MIG-00000000-0000-5000-8000-000000000", "names 3 devices"),
-        ("MIG-00000000-0000-5000-8000-0000000", "names 5 devices"),
-    ] {
-        let out = scratch.text("out");
-        let arguments = ["--sim", &described, "--gpus", list, "--out", &out];
-        scratch.run(&arguments).is_wrong_usage(says);
-    }
-}

@@ -68,25 +68,6 @@ fn the_binding_of_four_gpus_on_one_of_eight_nodes_is_that_node() {
 }
 
 #[test]
-fn the_nodes_of_several_gpus_are_listed_and_the_program_follows() {
-    // l40x4: GPUs 0 and 1 on node 0, GPUs 2 and 3 on node 1.
-    let scratch = Scratch::new();
-    for (options, says) in [
-        (&["--gpus", "0,3"][..], "--cpunodebind=0,1 --membind=0,1"),
-        (&["--gpus", "2,3"], "--cpunodebind=1 --membind=1"),
-    ] {
-        let start = ["numa", "exec", "--sim", "l40x4", "--dry-run"];
-        let ran = scratch.run(&[&start, options, &["--", "vllm", "serve"]].concat());
-        assert_eq!(
-            ran.stdout,
-            format!("numactl {says} vllm serve\n"),
-            "{}",
-            ran.stderr
-        );
-    }
-}
-
-#[test]
 fn what_cannot_be_is_refused_in_a_line() {
     let scratch = Scratch::new();
     for (arguments, says) in [

@@ -2,7 +2,7 @@
 //! they cannot run. Their numbers are compared elsewhere, in `known_answers`.
 
 use boxfile::{BoxFile, Fault};
-use record::quantity::{Gate, TimeSource, Unit};
+use record::quantity::Gate;
 use record::{Endpoint, NamedQuantity, Outcome, Verification};
 
 use super::common::{HOST, Kept, Scratch, gpu, keep_devices, two_gpus, without_kernels};
@@ -68,44 +68,6 @@ fn without_kernels_copies_are_measured_without_a_gate_and_the_rest_is_skipped_in
         let why = skipped(&kept, case, from, to);
         assert!(why.contains("kernel"), "{case}: {why}");
     }
-}
-
-#[test]
-fn chases_and_small_copies_have_sizes_units_and_clocks_of_their_own() {
-    let kept = run(&two_gpus(), "*_chase_sm,small_copy_*");
-    assert_eq!(kept.bad(), []);
-    let bytes = |case: &str| {
-        let mut points = kept.links().points.iter();
-        points.find(|point| point.case == case).unwrap().bytes
-    };
-    assert_eq!(
-        (bytes("d2d_chase_sm"), bytes("small_copy_d2d_ce")),
-        (2 << 20, 16)
-    );
-    let latency = &quantities(&kept, "local_chase_sm", gpu(0), gpu(0))[0];
-    assert_eq!(
-        (latency.name.as_str(), latency.quantity.unit),
-        ("latency", Unit::Nanoseconds)
-    );
-    // 2 MiB / 128 B are 16384 nodes; one lap less one step.
-    assert_eq!(latency.quantity.timing.copies_per_sample, 16383);
-    let told: Vec<_> = quantities(&kept, "small_copy_d2d_ce", gpu(1), gpu(0))
-        .iter()
-        .map(|named| {
-            (
-                named.name.as_str(),
-                named.quantity.unit,
-                named.quantity.timing.source,
-            )
-        })
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("issue", Unit::Microseconds, TimeSource::HostMonotonic),
-            ("pace", Unit::Microseconds, TimeSource::Simulated)
-        ]
-    );
 }
 
 #[test]

@@ -139,17 +139,6 @@ fn access_that_is_only_said_to_be_there_is_staged() {
 }
 
 #[test]
-fn a_run_that_was_killed_says_nothing_about_the_machine() {
-    let scratch = Scratch::new();
-    break_off_probing(&scratch);
-    scratch.run(&["show", "out"]);
-    std::fs::remove_dir_all(scratch.join("out")).unwrap();
-    let kept = scratch.soft(&two_gpus(), &CASES);
-    assert_eq!(verdicts(&kept), [PeerVerdict::Direct, PeerVerdict::Direct]);
-    assert_eq!(kept.ran.code, 0);
-}
-
-#[test]
 fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
     let scratch = Scratch::new();
     break_off_probing(&scratch);

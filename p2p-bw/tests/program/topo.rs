@@ -67,7 +67,7 @@ fn every_shipped_box_is_shown_with_its_paths_and_leaves_nothing() {
             Ran::of(command.env("TMPDIR", &temporary).output().unwrap())
         };
         let found = json(&run(&["topo", "--sim", name, "--json"]));
-        assert_eq!(found["schema"], 1);
+        assert_eq!(found["schema"], 2);
         assert_eq!(found["source"], format!("simulated machine {name}"));
         assert_eq!(found["simulated"], name);
         let matrix = matrix(&found["matrix"]);
@@ -99,17 +99,6 @@ fn four_l40_are_the_same_matrix_in_their_captured_text_and_in_the_soft_boxes_sys
             assert_eq!((&text.cpus, text.node), (&soft.cpus, soft.node));
         }
     }
-}
-
-#[test]
-fn nccl_counts_host_bridges_of_one_node_as_one_and_that_is_marked() {
-    let scratch = Scratch::new();
-    let arguments = ["topo", "--sim", "l40x4"];
-    let shown = scratch.run(&arguments);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    let found = json(&scratch.run(&[&arguments[..], &["--json"]].concat()));
-    assert_eq!(classes(&matrix(&found["matrix"]), 2), ["X NODE", "NODE X"]);
-    assert_eq!(classes(&matrix(&found["nccl"]), 2), ["X PHB", "PHB X"]);
 }
 
 #[test]

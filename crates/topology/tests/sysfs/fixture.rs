@@ -61,15 +61,6 @@ impl Tree {
         symlink(format!("../../../devices/{path}"), link).expect("link");
     }
 
-    /// The numbers of a function's vendor and device, and of its subsystem's.
-    pub(crate) fn numbers(&self, name: &str, numbers: [u16; 4]) {
-        let files = ["vendor", "device", "subsystem_vendor", "subsystem_device"];
-        for (file, number) in files.into_iter().zip(numbers) {
-            let path = format!("sys/bus/pci/devices/{name}/{file}");
-            self.file(&path, format!("{number:#06x}\n"));
-        }
-    }
-
     /// A GPU at the end of `path` and every bridge above it that is not there yet.
     pub(crate) fn gpu(&self, path: &str, vendor: u16, node: i32) {
         self.bridges_above(path, node);

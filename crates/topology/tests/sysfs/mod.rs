@@ -2,7 +2,6 @@
 //!
 //! No test here needs a GPU; the one that reads the running machine expects only what every Linux has.
 
-mod broadcom;
 mod drivers;
 mod fixture;
 mod functions;

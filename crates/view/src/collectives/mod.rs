@@ -114,10 +114,7 @@ fn next(transport: &found::Transport, collectives: &Collectives, rows: &[Row<'_>
     match (transport, found::variable(collectives)) {
         (found::Transport::Host(_), Some(variable)) => {
             let again = format!("{variable} tplens allreduce");
-            vec![Next::by(
-                "Run again with direct access allowed, and compare:",
-                again,
-            )]
+            vec![Next::by("Compare with a run with direct access:", again)]
         }
         (found::Transport::Host(_), None) if !found::is_mig(collectives) => {
             let what = "Look for what forbids direct access:";

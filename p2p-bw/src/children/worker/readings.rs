@@ -160,43 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_is_the_time_of_one_step() {
-        // 100 steps in 140 us.
-        assert_eq!(
-            values(Measures::Latency, &["bandwidth"], &[140e3], 140e3),
-            [named("latency", 1400.0)]
-        );
-    }
-
-    #[test]
     fn a_small_copy_has_the_hosts_time_and_the_streams() {
         // 100 copies: 300 us of the host's time, 250 us of the stream's.
         assert_eq!(
             values(Measures::SmallCopies, &["bandwidth"], &[250e3], 250e3),
             [named("issue", 3.0), named("pace", 2.5)]
-        );
-    }
-
-    #[test]
-    fn each_series_names_its_unit_and_clock() {
-        let series = Readings::of(
-            Measures::SmallCopies,
-            Vec::new(),
-            16,
-            TimeSource::DeviceEvent,
-        )
-        .into_series();
-        let told: Vec<_> = series
-            .iter()
-            .map(|series| (series.unit, series.source))
-            .collect();
-        let us = Unit::Microseconds;
-        assert_eq!(
-            told,
-            [
-                (us, TimeSource::HostMonotonic),
-                (us, TimeSource::DeviceEvent)
-            ]
         );
     }
 }

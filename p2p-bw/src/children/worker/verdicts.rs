@@ -164,20 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_was_bound_is_free_again_for_a_device_without_a_node() {
-        // In a thread of its own, which it leaves as it was for no one.
-        let thread = std::thread::spawn(|| {
-            let at_start = numa::allowed_cpus().unwrap();
-            bind(&at_start[..1], &at_start).unwrap();
-            assert_eq!(numa::allowed_cpus().unwrap(), at_start[..1]);
-            bind(&[], &at_start).unwrap();
-            assert_eq!(numa::allowed_cpus().unwrap(), at_start);
-            bind(&[], &[]).unwrap();
-        });
-        thread.join().unwrap();
-    }
-
-    #[test]
     fn a_node_is_proven_only_where_every_buffer_is_on_it() {
         let (node, how) = one_node(&[Ok(1), Ok(1)], CALL);
         assert_eq!(

@@ -5,9 +5,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use program::command_line::seconds;
 use program::outputs::Outputs;
-use record::unit::{ByteCount, parse_sizes};
+use record::unit::ByteCount;
 
-use crate::device_args::DeviceArgs;
+use crate::device_args::{DeviceArgs, one_size};
 use crate::numa::refuse::Refuse;
 
 /// A kind of host memory.
@@ -45,7 +45,7 @@ pub(crate) struct MeasureArgs {
 
     /// Bytes of one copy, K, M and G being powers of 1024. Default: 64M; on the host backend the power of two above the
     /// last-level cache, 64M to 1G; on a simulated machine 16M.
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = one_size)]
     pub(crate) size: Option<ByteCount>,
 
     /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
@@ -69,22 +69,4 @@ pub(crate) struct MeasureArgs {
 
     #[command(flatten)]
     pub(in crate::numa) refuse: Refuse,
-}
-
-impl MeasureArgs {
-    /// Whether what is to be written can be, before anything is measured.
-    ///
-    /// # Errors
-    /// Names what cannot.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        self.outputs.check()
-    }
-}
-
-/// One size, for clap.
-fn size(text: &str) -> Result<ByteCount, String> {
-    match parse_sizes(text).map_err(|error| error.to_string())?[..] {
-        [size] => Ok(size),
-        _ => Err(format!("`{text}` is several sizes; give one")),
-    }
 }

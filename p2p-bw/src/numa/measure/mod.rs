@@ -15,7 +15,7 @@ use view::csv;
 
 /// Measures and prints; gives the exit code.
 pub(crate) fn run(args: &MeasureArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    args.check().map_err(Stop::Usage)?;
+    args.outputs.check().map_err(Stop::Usage)?;
     let ended = run::run(args, interrupt, &|line| say!("{line}"))?;
     Ok(args.outputs.finish(&ended, csv::links, show))
 }
