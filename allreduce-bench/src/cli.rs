@@ -1,6 +1,6 @@
 //! The command line.
 
-mod named;
+pub(crate) mod named;
 mod sizes;
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 use record::{CallMode, ElementType};
 
-pub(crate) use named::{EngineArg, Kinds, one_of};
+pub(crate) use named::{EngineArg, Kinds};
 pub(crate) use sizes::message_sizes;
 
 use crate::compare::CompareArgs;
