@@ -14,8 +14,6 @@ pub struct Effort {
     pub most_copies: u32,
     /// Bytes of a probe's checked copy: AMD's runtime copies up to 1 MiB by kernel, so more.
     pub checked_bytes: usize,
-    /// Bytes of a copy whose rate a probe asks for: 0.6 ms at 26 GB/s, far above the cost of a launch.
-    pub rate_bytes: usize,
     /// Bytes of one copy where the command line does not say: larger than any GPU's cache.
     pub copy_bytes: u64,
     /// Bytes of a device's memory that are loaded where the command line does not say; `None` for as much as is free.
@@ -32,7 +30,6 @@ const MEASURED: Effort = Effort {
     window: Duration::from_millis(20),
     most_copies: u32::MAX,
     checked_bytes: 4 << 20,
-    rate_bytes: 16 << 20,
     copy_bytes: 256 << 20,
     load_bytes: None,
     calls: (20, 2000),
@@ -44,7 +41,6 @@ const SIMULATED: Effort = Effort {
     window: Duration::from_millis(1),
     most_copies: 4,
     checked_bytes: 1 << 20,
-    rate_bytes: 2 << 20,
     copy_bytes: 16 << 20,
     load_bytes: Some(16 << 20),
     calls: (4, 20),
