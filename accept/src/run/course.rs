@@ -165,7 +165,7 @@ impl Run<'_> {
                 &self.args.on,
                 Some(self.backend()),
                 session.folder,
-                scene::LISTING,
+                scene::LOOKING,
                 self.interrupt,
             );
             match again {

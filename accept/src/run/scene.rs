@@ -34,7 +34,7 @@ pub(crate) struct Scene {
 
 /// How long the programs that only look may take: each has a deadline of its own for a driver that hangs.
 pub(super) const LOOKING: Duration = Duration::from_secs(120);
-/// What listing the devices may take beyond the budget, and once the driver has answered.
+/// What the first listing of the devices may take beyond the budget.
 pub(super) const LISTING: Duration = Duration::from_secs(20);
 
 /// Asks the driver for its devices.

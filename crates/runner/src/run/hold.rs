@@ -54,9 +54,16 @@ mod tests {
         let first = File::create(&path).unwrap();
         let second = File::open(&path).unwrap();
         assert_eq!(hold(&first), Held::Here);
-        assert_eq!(hold(&second), Held::Elsewhere(Some(std::process::id())));
+        // The kernel's list can miss a lock while other processes take and free theirs.
+        let id = std::process::id();
+        assert!(matches!(hold(&second), Held::Elsewhere(pid) if pid.is_none_or(|pid| pid == id)));
         drop(first);
-        assert_eq!(hold(&second), Held::Here);
+        // A process that another test starts has the file until its exec.
+        let freed = (0..1000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            hold(&second) == Held::Here
+        });
+        assert!(freed);
         std::fs::remove_file(path).unwrap();
     }
 }
