@@ -12,7 +12,7 @@ use inventory::{choose, played};
 use program::{Stop, passing_folder, provenance, sim};
 use record::{allowed_environment, exit};
 use runner::child::{SHORT_LADDER, last_line};
-use runner::{Interrupt, Ladder, LineSink, Worker, WorkerSpec};
+use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
 use super::leader::addresses;
@@ -196,10 +196,10 @@ impl Desk {
         }
     }
 
-    fn end(&mut self, ladder: Ladder) {
-        if let Some(mut charge) = self.charge.take() {
-            charge.worker.end(ladder);
-        }
+    /// Ends the process, where there is one; whether it cannot be ended.
+    fn end(&mut self, ladder: Ladder) -> bool {
+        let charge = self.charge.take();
+        charge.is_some_and(|mut charge| charge.worker.end(ladder) == Ending::HangUnkillable)
     }
 
     fn act(&mut self, order: Order) -> io::Result<()> {
@@ -229,10 +229,8 @@ impl Desk {
                 self.wire.put(&Report::Lost { group, reason })
             }
             Order::End { group } => {
-                if self.of(group).is_some() {
-                    self.end(LADDER);
-                }
-                Ok(())
+                let is_hung = self.of(group).is_some() && self.end(LADDER);
+                self.wire.put(&Report::Ended { group, is_hung })
             }
         }
     }
@@ -249,7 +247,7 @@ impl Desk {
     ) -> Result<Worker, String> {
         let spec = WorkerSpec::this_program("the rank", [rank::CHILD]);
         let mut spec = spec.map_err(|error| error.to_string())?;
-        // The leader sends what it and the arms set; nothing else is taken from a connection.
+        // The leader sends what it sets; nothing else is taken from a connection.
         let environment = allowed_environment(environment).into_iter();
         spec.environment = environment
             .map(|(name, value)| (name.into(), value.into()))

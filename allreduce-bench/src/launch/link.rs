@@ -11,6 +11,9 @@ use super::leader::Leader;
 use super::words::{Order, Report};
 use crate::messages::{RankReply, RankRequest};
 
+/// A follower's ladder takes at most 14 s.
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
+
 /// Signals that may have come to a follower.
 const SIGNALS: [Signal; 3] = [Signal::Interrupt, Signal::Terminate, Signal::Hangup];
 
@@ -102,11 +105,11 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Ends one that was asked to leave; whether it cannot be ended, which is not known of one on another machine.
+    /// Ends one that was asked to leave; whether it cannot be ended.
     pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
         match self {
             Self::Near(worker) => worker.end(ladder) == Ending::HangUnkillable,
-            Self::Far(_) => false,
+            Self::Far(far) => far.ended(),
         }
     }
 }
@@ -167,6 +170,19 @@ impl<'a> Far<'a> {
                 }
                 Ok(None) => return Heard::Silent,
                 Err(reason) => return Heard::Lost(reason.into()),
+            }
+        }
+    }
+
+    /// Waits until its follower has ended it; whether it cannot be ended. Of a follower that does not answer nothing is known.
+    fn ended(&self) -> bool {
+        let began = Instant::now();
+        loop {
+            let left = ENDS_WITHIN.saturating_sub(began.elapsed());
+            match self.leader.take(self.rank, left) {
+                Ok(Some(Report::Ended { group, is_hung })) if group == self.group => return is_hung,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return false,
             }
         }
     }

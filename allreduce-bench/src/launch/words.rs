@@ -54,6 +54,8 @@ pub(super) enum Report {
     Line { group: u64, line: String },
     /// The rank's process is gone, in words; or what it said was not understood.
     Lost { group: u64, reason: String },
+    /// The answer to [`Order::End`]: the rank's process is gone, or cannot be ended.
+    Ended { group: u64, is_hung: bool },
     /// A signal came to the follower, by the exit code that it stands for.
     Signalled { code: u8 },
 }

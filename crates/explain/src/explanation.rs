@@ -14,7 +14,7 @@ use crate::sources::{InputSource, Taken, sources};
 use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Why several GPUs are as fast as they are, as it is written to `explanation.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

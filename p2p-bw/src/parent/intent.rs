@@ -114,17 +114,35 @@ pub(super) struct Intents {
     lost: Vec<(String, String)>,
 }
 
-/// The folder to use where `--state-dir` does not say: the user's, and for a user without a home one that outlives a boot, too.
-pub(super) fn default_folder() -> PathBuf {
+/// The folders to use where `--state-dir` does not say, best first: the user's, and one that outlives a boot, too, for a user
+/// whose home cannot be written.
+fn default_folders() -> Vec<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     let state = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
     let user = rustix::process::geteuid().as_raw();
-    match state.or_else(home) {
-        Some(folder) => folder.join("tplens"),
-        None => shared().join(format!("tplens-{user}")),
+    let own = state.or_else(home).map(|folder| folder.join("tplens"));
+    let shared = shared().join(format!("tplens-{user}"));
+    own.into_iter().chain([shared]).collect()
+}
+
+/// Opens the first folder that can be used. One with a file of this host that cannot be read is the end: the file may say what took
+/// the host down.
+///
+/// # Errors
+/// What is wrong with the folder that counts.
+pub(super) fn open(asked: Option<&Path>, host: &str, boot_id: &str) -> Result<Intents> {
+    let asked = asked.map(|folder| vec![folder.to_owned()]);
+    let folders = asked.unwrap_or_else(default_folders);
+    let (last, others) = folders.split_last().context("no folder")?;
+    for folder in others {
+        let opened = Intents::open(folder, host, boot_id);
+        if opened.is_ok() || file_of(folder, host).exists() {
+            return opened;
+        }
     }
+    Intents::open(last, host, boot_id)
 }
 
 /// Where every user may make folders, and a boot removes none.

@@ -11,7 +11,7 @@ use topology::{Machine, Sysfs};
 
 use super::finding::Finding;
 use super::health::Health;
-use super::intent::{Intents, Remembered, default_folder};
+use super::intent::{self, Intents, Remembered};
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
             }
         }
         self.points(planned, &mut monitor, say)?;
-        let of_kernels = verdict::signatures(&self.recorder.payload);
+        let of_kernels = verdict::staged_kernels(&self.recorder.payload);
         let of_links = link::caveats(&self.recorder.payload.devices);
         for caveat in of_links.into_iter().chain(of_kernels) {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
@@ -162,10 +162,9 @@ impl<'a> Session<'a> {
     }
 
     fn intents(&self) -> anyhow::Result<Intents> {
-        let folder = self.args.state_dir.clone().unwrap_or_else(default_folder);
         let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
         let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
-        Intents::open(&folder, &host, boot_id)
+        intent::open(self.args.state_dir.as_deref(), &host, boot_id)
     }
 
     fn points(

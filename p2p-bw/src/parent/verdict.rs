@@ -181,7 +181,7 @@ fn quantity(steps: &[PeerStep], step: ProbeStep) -> Option<&Quantity> {
 
 /// What the rates of copy engine and kernels say of the pairs: one caveat for reads and one for writes. A kernel that is far slower
 /// than the copy engine between the same devices goes another way.
-pub(super) fn signatures(links: &Links) -> Vec<Caveat> {
+pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
     let label = |end: Endpoint| match end {
         Endpoint::Device(position) => links.devices.get(position).map_or("?", |one| &one.label),
         Endpoint::Host | Endpoint::All => "?",
@@ -203,7 +203,9 @@ pub(super) fn signatures(links: &Links) -> Vec<Caveat> {
             let pair = format!("{}->{}", label(point.from), label(point.to));
             is_staged.then_some((pair, kernel, copy))
         };
-        let points = links.points.iter().filter(|point| point.case == by_copy);
+        let largest = links.points.iter().map(|point| point.bytes).max();
+        let points = links.points.iter();
+        let points = points.filter(|point| point.case == by_copy && Some(point.bytes) == largest);
         let slow: Vec<(String, f64, f64)> = points.filter_map(slow).collect();
         let ratio = |(_, kernel, copy): &(String, f64, f64)| kernel / copy;
         let (_, kernel, copy) = slow.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;

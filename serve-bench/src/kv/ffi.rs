@@ -54,6 +54,7 @@ macro_rules! functions {
     };
 }
 
+// Earlier versions take a third word, whether a list is sorted; later ones do not look at it.
 functions! {
     create_agent(*const c_char, *mut Handle);
     destroy_agent(Handle);
@@ -64,14 +65,14 @@ functions! {
     create_opt_args(*mut Handle);
     opt_args_set_skip_desc_merge(Handle, bool);
     destroy_opt_args(Handle);
-    create_reg_dlist(c_int, *mut Handle);
+    create_reg_dlist(c_int, *mut Handle, bool);
     reg_dlist_add_desc(Handle, usize, usize, u64, *const c_void, usize);
     destroy_reg_dlist(Handle);
     register_mem(Handle, Handle, Handle);
     deregister_mem(Handle, Handle, Handle);
     get_local_md(Handle, *mut *mut c_void, *mut usize);
     load_remote_md(Handle, *const c_void, usize, *mut *mut c_char);
-    create_xfer_dlist(c_int, *mut Handle);
+    create_xfer_dlist(c_int, *mut Handle, bool);
     xfer_dlist_add_desc(Handle, usize, usize, u64);
     destroy_xfer_dlist(Handle);
     prep_xfer_dlist(Handle, *const c_char, Handle, *mut Handle, Handle);
@@ -156,14 +157,14 @@ impl Agent {
         call!(functions.opt_args_set_skip_desc_merge(self.options, true))?;
         let (address, size) = (self.memory.addr(), self.layout.size());
         let mut list = null_mut();
-        call!(functions.create_reg_dlist(DRAM, &raw mut list))?;
+        call!(functions.create_reg_dlist(DRAM, &raw mut list, false))?;
         call!(functions.reg_dlist_add_desc(list, address, size, 0, null(), 0))?;
         call!(functions.register_mem(self.agent, list, null_mut()))?;
         self.registered = list;
         Ok(())
     }
 
-    /// The registered memory. The other end writes to it only between its request and its next word, when nobody here holds it.
+    /// The registered memory. The other end reads and writes it between its request and its next word: what this gives must not be held then.
     pub(super) fn memory(&mut self) -> &mut [u8] {
         // SAFETY: allocated in `open` with this size and zeroed; `&mut self` keeps other slices of it away.
         unsafe { std::slice::from_raw_parts_mut(self.memory, self.layout.size()) }
@@ -211,10 +212,10 @@ impl Agent {
         piece: usize,
         pieces: usize,
     ) -> io::Result<f64> {
-        self.is_idle = false;
         let functions = &self.functions;
         let other = self.other.as_ref();
         let (name, address) = other.ok_or_else(|| io::Error::other("no agent was met"))?;
+        self.is_idle = false;
         let here = self.prepared(c"", self.memory.addr(), piece, pieces)?;
         let there = self.prepared(name, *address, piece, pieces)?;
         let last = c_int::try_from(pieces).map_err(io::Error::other)?;
@@ -261,7 +262,7 @@ impl Agent {
     ) -> io::Result<Handle> {
         let functions = &self.functions;
         let (mut list, mut prepared) = (null_mut(), null_mut());
-        call!(functions.create_xfer_dlist(DRAM, &raw mut list))?;
+        call!(functions.create_xfer_dlist(DRAM, &raw mut list, false))?;
         for index in 0..pieces {
             call!(functions.xfer_dlist_add_desc(list, address + index * piece, piece, 0))?;
         }

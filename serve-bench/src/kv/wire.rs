@@ -133,10 +133,9 @@ fn serve_one(mut stream: TcpStream, nixl: &[PathBuf]) -> io::Result<()> {
             continue;
         }
         let is_nixl = end.agent.is_some();
-        let memory = end.memory(transfer)?;
         match transfer.is_read {
-            true => fill(memory, transfer.seed),
-            false => memory.fill(0),
+            true => fill(end.memory(transfer)?, transfer.seed),
+            false => end.memory(transfer)?.fill(0),
         }
         // Ready: what follows is timed.
         stream.write_all(&[1])?;
@@ -144,6 +143,7 @@ fn serve_one(mut stream: TcpStream, nixl: &[PathBuf]) -> io::Result<()> {
             // Go, or with NIXL that the other end is done.
             stream.read_exact(&mut [0; 1])?;
         }
+        let memory = end.memory(transfer)?;
         if !is_nixl && transfer.is_read {
             send(&mut stream, memory, transfer.piece)?;
         } else if !is_nixl {

@@ -10,7 +10,7 @@ use crate::range::Range;
 use crate::sources::InputSource;
 
 /// The version of this form; a reader refuses a higher one.
-pub const PREDICTION_SCHEMA: u32 = 1;
+pub const PREDICTION_SCHEMA: u32 = 2;
 
 /// What a model will take on one GPU and on several, as it is written as JSON. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use topology::{CpuSet, PciAddress};
 use view::{Block, Document, Item, Section, Table, Tone};
 
 /// Version of the JSON.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 const ABSENT: &str = "—";
 

@@ -46,6 +46,7 @@ impl Member {
     ///
     /// `Argument` where another has it; `RankGone` where one left, ended, or did not come within 60 s.
     pub(super) fn join(mapping: Mapping, ranks: u32, rank: u32) -> Result<Self> {
+        let has_own_cpu = numa::allowed_cpus()?.len() >= ranks as usize;
         let pid = u64::from(std::process::id());
         let row = word(&mapping, rank, PID);
         let taken = row.compare_exchange(0, pid, AcqRel, Acquire);
@@ -58,7 +59,7 @@ impl Member {
             mapping,
             ranks,
             rank,
-            has_own_cpu: numa::allowed_cpus()?.len() >= ranks as usize,
+            has_own_cpu,
             step: Mutex::new(0),
             broken: OnceLock::new(),
         };
