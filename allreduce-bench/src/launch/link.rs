@@ -180,7 +180,9 @@ impl<'a> Far<'a> {
         loop {
             let left = ENDS_WITHIN.saturating_sub(began.elapsed());
             match self.leader.take(self.rank, left) {
-                Ok(Some(Report::Ended { group, is_hung })) if group == self.group => return is_hung,
+                Ok(Some(Report::Ended { group, is_hung })) if group == self.group => {
+                    return is_hung;
+                }
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return false,
             }
