@@ -153,6 +153,14 @@ impl Next {
             command: Some(command.into()),
         }
     }
+
+    /// The same on the simulated machine that was measured, if it was one.
+    pub fn on(text: impl Into<String>, command: &str, simulated: Option<&str>) -> Self {
+        match simulated {
+            Some(name) => Self::by(text, format!("{command} --sim {name}")),
+            None => Self::by(text, command),
+        }
+    }
 }
 
 impl Block {

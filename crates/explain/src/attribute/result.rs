@@ -319,13 +319,14 @@ impl Attribution {
                 .is_some_and(|bar| bar.grade < Some(Grade::D))
     }
 
-    /// Whether nine tenths of the collectives' time are better than prior knowledge; what a bar is worth may be less where prompts may
-    /// be in the step.
-    pub(crate) fn is_well_timed(&self) -> bool {
-        let us = |cost: &CollectiveCost| f64::from(cost.count) * cost.us;
-        let whole: f64 = self.collectives.iter().map(us).sum();
+    /// The collectives' times of a step, ms, where nine tenths of them are better than prior knowledge; what a bar is worth may be
+    /// less where prompts may be in the step.
+    #[must_use]
+    pub fn timed_alone_ms(&self) -> Option<f64> {
+        let ms = |cost: &CollectiveCost| f64::from(cost.count) * cost.us / 1e3;
+        let whole: f64 = self.collectives.iter().map(ms).sum();
         let good = self.collectives.iter().filter(|of| of.grade < Grade::D);
-        whole > 0.0 && good.map(us).sum::<f64>() >= 0.9 * whole
+        (whole > 0.0 && good.map(ms).sum::<f64>() >= 0.9 * whole).then_some(whole)
     }
 
     /// Whether every collective's time is what others published.

@@ -28,9 +28,12 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
     findings.extend(found::reservations(collectives));
     let mut sections = Vec::new();
     sections.extend(steps::section(collectives, &rows));
-    for series in rows.chunk_by(|a, b| a.series == b.series) {
-        sections.push(series::section(series, collectives));
-    }
+    // The one that the answer is taken from comes first.
+    let headline = found::headline_mode(&rows);
+    let mut series: Vec<_> = rows.chunk_by(|a, b| a.series == b.series).collect();
+    series.sort_by_key(|rows| rows[0].series.mode != headline);
+    let series = series.into_iter();
+    sections.extend(series.map(|rows| series::section(rows, collectives)));
     sections.extend(series::arms(collectives, &rows));
     // Where sizes were given by hand the tables are the answer, as far as they fit.
     if collectives.steps.is_empty() {
@@ -47,7 +50,7 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
         simulated,
         tone,
         answer: answer(collectives, &rows, &transport, tone),
-        next: next(&transport, collectives, &rows),
+        next: next(&transport, record, collectives, &rows),
         findings,
         sections,
         made_by: crate::run::made_by(record),
@@ -109,8 +112,14 @@ fn answer(
 }
 
 /// What to do now; nothing forbids MIG instances direct access but MIG, and host memory stands for no GPU's times.
-fn next(transport: &found::Transport, collectives: &Collectives, rows: &[Row<'_>]) -> Vec<Next> {
-    let explain = "tplens explain --model M --tp1 A --tp2 B --allreduce RESULT";
+fn next(
+    transport: &found::Transport,
+    record: &Record,
+    collectives: &Collectives,
+    rows: &[Row<'_>],
+) -> Vec<Next> {
+    let simulated = record.soft_box();
+    let ranks = collectives.devices.len();
     match (transport, found::variable(collectives)) {
         (found::Transport::Host(_), Some(variable)) => {
             let again = format!("{variable} tplens allreduce");
@@ -121,14 +130,16 @@ fn next(transport: &found::Transport, collectives: &Collectives, rows: &[Row<'_>
         }
         (found::Transport::Host(_), None) if !found::is_mig(collectives) => {
             let what = "Look for what forbids direct access:";
-            vec![Next::by(what, "tplens doctor")]
+            vec![Next::on(what, "tplens doctor", simulated.as_deref())]
         }
         (_, Some(variable)) => {
             let what = "Let the pairs that go through host memory try P2P:";
             vec![Next::by(what, variable)]
         }
         _ if found::is_curve(collectives, rows) => {
-            vec![Next::by("Explain a speed-up by these times:", explain)]
+            let what = format!("With results of serving on one GPU and on {ranks}, explain the speed-up:");
+            let command = "tplens explain TP1-RESULT RESULT --allreduce THIS-RESULT";
+            vec![Next::by(what, command)]
         }
         _ => Vec::new(),
     }

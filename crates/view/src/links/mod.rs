@@ -53,7 +53,7 @@ pub(crate) fn document(record: &Record, links: &Links) -> Document {
         simulated: record.soft_box(),
         tone,
         answer: answer(links, tone),
-        next: next(links, tone, is_slow, is_busy),
+        next: next(links, record.soft_box().as_deref(), tone, is_slow, is_busy),
         findings,
         sections,
         made_by: crate::run::made_by(record),
@@ -65,18 +65,41 @@ fn is_host(links: &Links) -> bool {
     backend.is_some_and(|one| one.name == "host")
 }
 
-fn next(links: &Links, tone: Tone, is_slow: bool, is_busy: bool) -> Vec<Next> {
+fn next(
+    links: &Links,
+    simulated: Option<&str>,
+    tone: Tone,
+    is_slow: bool,
+    is_busy: bool,
+) -> Vec<Next> {
     if is_host(links) {
-        let text = "See why no GPU driver answers, where there is a GPU:";
+        let text = "Where there is a GPU, see why none was measured:";
         return vec![Next::by(text, "tplens doctor -v")];
     }
     if is_busy {
         return vec![Next::plain("Stop the other work and measure again.")];
     }
     match tone == Tone::Bad || is_slow {
-        true => vec![Next::by("Look for the cause:", "tplens doctor")],
+        true => vec![Next::on("Look for the cause:", "tplens doctor", simulated)],
+        false if is_denied(links) => {
+            let text = "Measure what an all-reduce through host memory takes:";
+            let command = format!("tplens allreduce --gpus {}", gpus(links));
+            vec![Next::on(text, &command, simulated)]
+        }
         false => Vec::new(),
     }
+}
+
+/// Whether the driver refuses access to a pair.
+fn is_denied(links: &Links) -> bool {
+    let mut probes = links.probes.iter();
+    probes.any(|probe| probe.verdict == PeerVerdict::Denied)
+}
+
+/// `0,1`.
+fn gpus(links: &Links) -> String {
+    let numbers = links.devices.iter().map(|one| one.ordinal.to_string());
+    numbers.collect::<Vec<_>>().join(",")
 }
 
 fn answer(links: &Links, tone: Tone) -> Vec<String> {
@@ -112,10 +135,11 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
         parts.push(states.join(" and "));
     }
     if let Some(host) = found::host(links) {
-        let of = or_empty(
-            host.fraction
-                .map(|part| format!(" ({:.0}% of limit)", part * 100.0)),
-        );
+        let of = match host.fraction {
+            Some(part) => format!(" ({:.0}% of limit)", part * 100.0),
+            None if is_host(links) => String::new(),
+            None => ", limit unknown".to_owned(),
+        };
         parts.push(format!("host {} GB/s{of}", short(host.gb_per_s)));
     }
     let between: Vec<String> = found::between(links)
@@ -140,6 +164,7 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
     let head = match tone {
         _ if is_host => "Host memory, no GPU",
         _ if parts.is_empty() => return vec!["Measured; the numbers are above.".to_owned()],
+        Tone::Good | Tone::Open if is_denied(links) => "No P2P",
         Tone::Good | Tone::Open => "Links normal",
         Tone::Warning | Tone::Bad => "Links not normal",
     };

@@ -136,9 +136,14 @@ fn communication(attribution: &Attribution, digits: usize) -> String {
                 "Free links would give {}x, by the ablation.",
                 range(free, 2)
             ),
-            None => {
-                format!("Communication at most {most:.digits$} ms, not distinguishable from zero.")
-            }
+            None => match attribution.timed_alone_ms() {
+                Some(alone) => format!(
+                    "All-reduce takes {alone:.digits$} ms by its own times, 0 to {most:.digits$} ms by the step."
+                ),
+                None => format!(
+                    "Communication at most {most:.digits$} ms, not distinguishable from zero."
+                ),
+            },
         },
         (Some(bar), _) if attribution.is_measured() => {
             let leads = attribution
@@ -182,7 +187,10 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
         PeerState::Direct | PeerState::Unprobed => "",
     };
     let verdict = match (is_bound, unexplained.low > 0.0) {
-        (true, _) => "Whether that is normal needs a measured all-reduce.".to_owned(),
+        (true, _) if attribution.timed_alone_ms().is_some() => {
+            "Its times fit into the step: no sign of a slow link.".to_owned()
+        }
+        (true, _) => "Whether that is normal cannot be said without the all-reduce's times.".to_owned(),
         (false, true) => format!(
             "Not all explained: {} ms have no known cause.",
             range(&unexplained, digits)
