@@ -39,7 +39,15 @@ fn run(words: &[OsString]) -> u8 {
         && help == "help"
         && let Some(page) = code.to_str().and_then(view::codes::page)
     {
-        return outputs::print(&format!("{page}\n"));
+        let printed = outputs::print(&format!("{page}\n"));
+        // p2p, numa and kv are commands, too.
+        if printed != exit::DONE || cli::line().find_subcommand(code).is_none() {
+            return printed;
+        }
+    }
+    if let [name] = words {
+        run(&[name.clone(), "--help".into()]);
+        return exit::USAGE;
     }
     if let [_, help, word] = words
         && help == "help"
@@ -87,9 +95,24 @@ fn own(command: Own, show: Show) -> u8 {
             say!("error: {folder} is the folder of a study: open {folder}/report.html{part}");
             exit::USAGE
         }
+        Own::Show { path, .. } if is_explanation(&path) => {
+            let page = path.with_extension("html");
+            say!(
+                "error: {} is an explanation, for scripts: open {}",
+                path.display(),
+                page.display()
+            );
+            exit::USAGE
+        }
         Own::Show { path, more } => handed_on(Kind::of(&path).show(), &[&path], &more, show),
         Own::Compare { a, b, more } => handed_on(Kind::of(&a).compare(), &[&a, &b], &more, show),
     }
+}
+
+/// Whether a study wrote its explanation to this file.
+fn is_explanation(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| name.starts_with("explanation") && name.ends_with(".json"))
 }
 
 /// Carries out a command of the crate that knows a file.

@@ -135,14 +135,18 @@ impl fmt::Display for CameTo<'_> {
                 return f.write_str(line.trim_end_matches('.'));
             }
             // How far devices or directions are apart is a part of a hundred.
-            Some(Evidence::Measured { value, .. })
-                if ["spread", "symmetry"].contains(&&*check.kind) =>
-            {
+            Some(Evidence::Measured {
+                value, low, high, ..
+            }) if ["spread", "symmetry"].contains(&&*check.kind) => {
                 let allowed = limit.and_then(|limit| limit.fail);
                 let allowed = allowed.map(|fail| format!("{:.1}% allowed", fail * 100.0));
+                let interval = low.zip(*high).filter(|_| check.verdict != Verdict::Pass);
+                let interval = interval.map_or_else(String::new, |(low, high)| {
+                    format!(" ({:.1} to {:.1}%)", low * 100.0, high * 100.0)
+                });
                 [
                     detail,
-                    Some(format!("{:.1}% apart", value * 100.0)),
+                    Some(format!("{:.1}% apart{interval}", value * 100.0)),
                     allowed,
                 ]
             }
@@ -165,9 +169,18 @@ impl fmt::Display for CameTo<'_> {
 /// What a figure is a part of, its limit, or what was expected.
 fn beside<'a>(check: &Check, evidence: &'a Evidence) -> Option<Cow<'a, str>> {
     match (evidence, &check.limit) {
-        (Evidence::Measured { value, .. }, Some(limit)) => {
+        (
+            Evidence::Measured {
+                value, low, high, ..
+            },
+            Some(limit),
+        ) => {
             let Some(ceiling) = limit.ceiling else {
-                return (check.verdict != Verdict::Pass).then(|| limit.to_string().into());
+                let interval = low.zip(*high).map_or_else(String::new, |(low, high)| {
+                    format!("{} to {}, ", Quantity(low, ""), Quantity(high, ""))
+                });
+                let is_bad = check.verdict != Verdict::Pass;
+                return is_bad.then(|| format!("{interval}{limit}").into());
             };
             let link = limit.link.as_deref().unwrap_or("the link");
             let mut words = format!("{:.0}% of {link}", value / ceiling * 100.0);

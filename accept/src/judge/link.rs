@@ -10,12 +10,30 @@ use crate::report::{Came, Check, Evidence, ReasonCode, Verdict};
 
 const KIND: &str = "link";
 
+/// What to do where no link was ordered.
+const STATE: &str = "State the link that was ordered in a profile of your own: extends = this one, [link] generation, width, source.";
+
+/// The link that the profile asks for, in words; empty where it asks for none.
+fn wanted(judging: &Judging<'_>) -> String {
+    let expected = &judging.profile.link;
+    let parts = [
+        expected
+            .generation
+            .map(|generation| format!("Gen{generation}")),
+        expected.width.map(|width| format!("x{width}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
 /// One check for each device.
 pub(super) fn link(judging: &Judging<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     for device in &judging.pool.devices {
         let (came, is_contradicted) = of_device(judging, device);
         let mut check = judging.check(KIND, &[&device.it.label], came);
+        if !judging.is_host() && wanted(judging).is_empty() {
+            check.advice = Some(STATE.to_owned());
+        }
         check.required |= is_contradicted;
         checks.push(check);
     }
@@ -28,14 +46,7 @@ fn of_device(judging: &Judging<'_>, device: &Device) -> (Came, bool) {
         return (Came::skip(ReasonCode::NotApplicable), false);
     }
     let expected = &judging.profile.link;
-    let parts = [
-        expected
-            .generation
-            .map(|generation| format!("Gen{generation}")),
-        expected.width.map(|width| format!("x{width}")),
-    ];
-    let wanted: Vec<String> = parts.into_iter().flatten().collect();
-    let wanted = wanted.join(" ");
+    let wanted = wanted(judging);
     let mut evidence = evidence(device, &wanted);
     let open = |detail: &str| Came::open(ReasonCode::Unreadable).saying(detail);
     if wanted.is_empty() {

@@ -210,7 +210,7 @@ impl Run<'_> {
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
         let folder = session.folder.path();
         let written = write::finish(report, folder, &self.args.forms, self.show)?;
-        if report.status != RunStatus::Complete || report.verdict == BoxVerdict::Inconclusive {
+        if super::start::is_open(report) {
             let shown = folder.display();
             say!("to do the rest: the same command with --resume {shown}");
         }

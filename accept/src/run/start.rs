@@ -90,7 +90,7 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
 
 /// Whether a resumed run has something to do: it did not end, or a check had no time, no evidence or too few samples. What is rejected
 /// stays so.
-fn is_open(report: &Report) -> bool {
+pub(super) fn is_open(report: &Report) -> bool {
     use ReasonCode::{Noisy, NotMeasured};
     let mut checks = report.checks.iter();
     report.status != RunStatus::Complete

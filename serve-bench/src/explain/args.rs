@@ -37,8 +37,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     tp8: Vec<PathBuf>,
 
-    /// Model that was served: a shipped name, a config.json, or a folder that holds one [default: the one that the first RESULT names].
-    #[arg(long, value_name = "MODEL", required_unless_present_any = ["ablation", "results"])]
+    /// Model that was served: a shipped name, a config.json, or a folder that holds one [default: the one that the first result names].
+    #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
     /// Arms of an ablation (ablation.json, or the folder that holds it): whether the step follows the link. Alone, or beside results
@@ -256,7 +256,7 @@ impl ExplainArgs {
             );
         }
         let named = || {
-            let run = import::serve::read(self.results.first()?).ok()?;
+            let run = import::serve::read(&serving.first()?.1).ok()?;
             run.model.filter(|name| ModelFacts::resolve(name).is_ok())
         };
         let model = self.model.clone().or_else(named);

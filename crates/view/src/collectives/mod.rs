@@ -137,7 +137,8 @@ fn next(
             vec![Next::by(what, variable)]
         }
         _ if found::is_curve(collectives, rows) => {
-            let what = format!("With results of serving on one GPU and on {ranks}, explain the speed-up:");
+            let what =
+                format!("With results of serving on one GPU and on {ranks}, explain the speed-up:");
             let command = "tplens explain TP1-RESULT RESULT --allreduce THIS-RESULT";
             vec![Next::by(what, command)]
         }

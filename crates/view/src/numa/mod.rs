@@ -61,10 +61,7 @@ fn answer(numa: &Numa, all: &[Penalty<'_>]) -> Vec<String> {
         let losses = of.map(|one| (1.0 - one.ratio.value) * 100.0);
         losses.reduce(f64::max)
     };
-    let nodes = numa
-        .machine
-        .as_ref()
-        .map_or(0, |machine| machine.nodes.len());
+    let nodes = nodes(numa);
     let cost = match (loss(false), loss(true)) {
         _ if all.is_empty() && nodes < 2 => "One NUMA node: there is no far memory.".to_owned(),
         _ if all.is_empty() => "No far place could be compared with a near one.".to_owned(),
@@ -88,8 +85,14 @@ fn answer(numa: &Numa, all: &[Penalty<'_>]) -> Vec<String> {
     std::iter::once(cost).chain(bind).collect()
 }
 
+/// NUMA nodes of the machine; 0 where nothing is known of it.
+fn nodes(numa: &Numa) -> usize {
+    let machine = numa.machine.as_ref();
+    machine.map_or(0, |machine| machine.nodes.len())
+}
+
 fn next(numa: &Numa) -> Vec<Next> {
-    let Some(binding) = &numa.binding else {
+    let Some(binding) = numa.binding.as_ref().filter(|_| nodes(numa) > 1) else {
         return Vec::new();
     };
     let is_host = numa.backend.as_ref().is_some_and(|one| one.name == "host");
@@ -109,13 +112,16 @@ fn next(numa: &Numa) -> Vec<Next> {
             format!("--gpus {}{by_rank}", ordinals.collect::<Vec<_>>().join(","))
         }
     };
-    vec![
-        Next::by(
-            "Start workers bound to their nodes:",
-            format!("tplens numa exec {of_devices} -- PROGRAM"),
-        ),
-        Next::by("Or as one program:", format!("{} PROGRAM", binding.numactl)),
-    ]
+    let mut next = vec![Next::by(
+        "Start workers bound to their nodes:",
+        format!("tplens numa exec {of_devices} -- PROGRAM"),
+    )];
+    // One program is bound to no node where its GPUs are on several.
+    if binding.cpu_nodes.len() == 1 {
+        let command = format!("{} PROGRAM", binding.numactl);
+        next.push(Next::by("Or as one program:", command));
+    }
+    next
 }
 
 /// What failed, was wrong, or was not where it was wanted.

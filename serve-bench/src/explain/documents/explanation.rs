@@ -190,7 +190,9 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
         (true, _) if attribution.timed_alone_ms().is_some() => {
             "Its times fit into the step: no sign of a slow link.".to_owned()
         }
-        (true, _) => "Whether that is normal cannot be said without the all-reduce's times.".to_owned(),
+        (true, _) => {
+            "Whether that is normal cannot be said without the all-reduce's times.".to_owned()
+        }
         (false, true) => format!(
             "Not all explained: {} ms have no known cause.",
             range(&unexplained, digits)
