@@ -81,7 +81,7 @@ fn next(
     }
     match tone == Tone::Bad || is_slow {
         true => vec![Next::on("Look for the cause:", "tplens doctor", simulated)],
-        false if is_denied(links) => {
+        false if has(links, PeerVerdict::Denied) => {
             let text = "Measure what an all-reduce through host memory takes:";
             let command = format!("tplens allreduce --gpus {}", gpus(links));
             vec![Next::on(text, &command, simulated)]
@@ -90,10 +90,9 @@ fn next(
     }
 }
 
-/// Whether the driver refuses access to a pair.
-fn is_denied(links: &Links) -> bool {
-    let mut probes = links.probes.iter();
-    probes.any(|probe| probe.verdict == PeerVerdict::Denied)
+/// Whether a pair of devices came to this.
+fn has(links: &Links, verdict: PeerVerdict) -> bool {
+    links.probes.iter().any(|probe| probe.verdict == verdict)
 }
 
 /// `0,1`.
@@ -164,7 +163,12 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
     let head = match tone {
         _ if is_host => "Host memory, no GPU",
         _ if parts.is_empty() => return vec!["Measured; the numbers are above.".to_owned()],
-        Tone::Good | Tone::Open if is_denied(links) => "No P2P",
+        Tone::Good | Tone::Open if has(links, PeerVerdict::Denied) => {
+            match has(links, PeerVerdict::Direct) {
+                true => "P2P of some pairs only",
+                false => "No P2P",
+            }
+        }
         Tone::Good | Tone::Open => "Links normal",
         Tone::Warning | Tone::Bad => "Links not normal",
     };
