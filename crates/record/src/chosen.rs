@@ -1,4 +1,4 @@
-//! Who did the collectives and by which way: library, arms, transports, engine and launcher.
+//! Who did the collectives and by which way: library, transports, engine and launcher.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,15 +15,6 @@ pub struct LibraryFacts {
     pub file: Option<String>,
     /// The transport that the library said it chose; `None` where it did not say.
     pub transport: Option<String>,
-}
-
-/// A variant of the measurement: variables of the environment that its ranks had besides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arm {
-    /// Its name.
-    pub name: String,
-    /// Name and value of each variable, in the order given.
-    pub variables: Vec<(String, String)>,
 }
 
 /// What a collective library said that it chose, in a logged run that was not timed.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use topology::Machine;
 
-use super::chosen::{Arm, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts};
+use super::chosen::{EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts};
 use super::devices::{BackendFacts, LinkDevice};
 use super::links::PairPath;
 use super::operations::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
@@ -30,9 +30,6 @@ pub struct Collectives {
     pub steps: Vec<PlannedStep>,
     /// One entry for each call, size, mode, arm and launch.
     pub points: Vec<CollectivePoint>,
-    /// The variants that were measured beside each other; empty where there was one without a name.
-    #[serde(default)]
-    pub arms: Vec<Arm>,
     /// What the library said that it chose, from runs of its own that were not timed: one for each arm.
     #[serde(default)]
     pub transports: Vec<TransportFacts>,
@@ -68,11 +65,8 @@ pub enum CollectivesEvent {
         /// The point.
         point: Box<CollectivePoint>,
     },
-    /// The arms that will be measured.
-    Arms {
-        /// In the order of the command line.
-        arms: Vec<Arm>,
-    },
+    /// Arms, which journals of before have; what is said of them is not read.
+    Arms {},
     /// What a logged run said.
     Transport {
         /// What it said.
@@ -115,7 +109,7 @@ impl Collectives {
                 self.steps = steps;
             }
             CollectivesEvent::Point { point } => self.points.push(*point),
-            CollectivesEvent::Arms { arms } => self.arms = arms,
+            CollectivesEvent::Arms {} => {}
             CollectivesEvent::Transport { facts } => self.transports.push(*facts),
             CollectivesEvent::Engine { facts } => self.engine = Some(facts),
             CollectivesEvent::Launcher { facts } => self.launcher = Some(facts),

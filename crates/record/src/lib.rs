@@ -45,8 +45,7 @@ mod times;
 mod unmeasured;
 
 pub use chosen::{
-    Arm, Channel, Choice, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts,
-    TransportReason,
+    Channel, Choice, EngineRunFacts, LauncherFacts, LibraryFacts, TransportFacts, TransportReason,
 };
 pub use collectives::{CollectiveOutcome, CollectivePoint, Collectives, CollectivesEvent};
 pub use devices::{BackendFacts, Busy, LinkDevice, LinkReading, Mig};

@@ -15,7 +15,7 @@ mod successive;
 mod verdict;
 
 pub use distribution::{Distribution, distribution, distribution_pooled};
-pub use launches::{OverLaunches, over_launches, ratio_by_launch};
+pub use launches::{OverLaunches, over_launches};
 pub use median::{Interval, LEVEL, MIN_FOR_INTERVAL, median, median_interval};
 pub use outlier::outliers;
 pub use percentile::of_any as percentile_of_any;

@@ -72,7 +72,6 @@ fn value(row: &Row<'_>, origin: &str, line: usize) -> Result<CallValue, ImportEr
         })?,
         interval: None,
         n: None,
-        over_launches: false,
         samples: Vec::new(),
         clock: None,
         library: None,

@@ -300,7 +300,6 @@ impl Test {
                 us: better_time(row.size, measured),
                 interval: None,
                 n: Some(1),
-                over_launches: false,
                 samples: Vec::new(),
                 clock: None,
                 library: Some("nccl".to_owned()),

@@ -48,7 +48,6 @@ pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportErro
             .iter()
             .map(|device| replaced(&device.name))
             .collect(),
-        first_arm: collectives.arms.first().map(|arm| replaced(&arm.name)),
         values: rows
             .iter()
             .filter_map(|row| value(row, by(row, collectives)))
@@ -77,11 +76,7 @@ fn transport(collectives: &Collectives) -> Option<String> {
         ways.sort_unstable();
         ways.dedup();
         if !ways.is_empty() {
-            let arm = facts
-                .arm
-                .as_ref()
-                .map_or_else(String::new, |arm| format!(" in arm {arm}"));
-            told.push(replaced(&format!("{}{arm}", ways.join(" and "))));
+            told.push(replaced(&ways.join(" and ")));
         }
     }
     if !told.is_empty() {
@@ -116,7 +111,6 @@ fn value(row: &Row<'_>, library: Option<String>) -> Option<CallValue> {
         us: time.value,
         interval: time.interval,
         n: Some(time.n as u64),
-        over_launches: time.over == Over::Launches,
         samples,
         clock: times.first().map(|(_, time)| time.timing.source),
         library,

@@ -32,8 +32,6 @@ pub struct CallFile {
     pub transport: Option<String>,
     /// The names of the devices, in rank order; fewer than ranks where the file names the first of each process only.
     pub devices: Vec<String>,
-    /// The arm that others are compared with, where there are arms.
-    pub first_arm: Option<String>,
     /// The values, one for each series and size.
     pub values: Vec<CallValue>,
     /// What is no value.
@@ -56,8 +54,6 @@ pub struct CallValue {
     /// Samples behind it, or launches where it is over those; `None` where the file does not say. A mean over the calls of one
     /// loop is one sample.
     pub n: Option<u64>,
-    /// Whether it is over process launches, of each of which one number counts.
-    pub over_launches: bool,
     /// The samples in us, of several launches their medians; empty where they are not in the file.
     pub samples: Vec<f64>,
     /// The clock, where it is said.
@@ -86,7 +82,7 @@ impl std::fmt::Display for CallTrouble {
 }
 
 impl CallFile {
-    /// The points that a serving engine's calls are compared with: those out of place, on the same buffers, of the first arm, and of
+    /// The points that a serving engine's calls are compared with: those out of place, on the same buffers, of no arm, and of
     /// bf16 where the file has that, else of its first type. An engine's own code is held to the library's type, or where it was not
     /// timed in that, to its own bf16 or else first.
     #[must_use]
@@ -94,7 +90,7 @@ impl CallFile {
         let is_plain = |value: &&CallValue| {
             let series = &value.series;
             (series.placement, series.cache) == (BufferPlacement::OutOfPlace, BufferCache::Hot)
-                && (series.arm.is_none() || series.arm == self.first_arm)
+                && series.arm.is_none()
         };
         let plain = || self.values.iter().filter(is_plain);
         let elements = |by_engine: bool| {

@@ -63,9 +63,8 @@ pub fn rows(collectives: &Collectives) -> Vec<Row<'_>> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for point in &collectives.points {
         let series = Series::of(point);
-        let across = series.across_arms();
-        if !order.contains(&across) {
-            order.push(across);
+        if !order.contains(&series) {
+            order.push(series.clone());
         }
         let same =
             |row: &&mut Row<'_>| row.bytes_per_rank == point.bytes_per_rank && row.series == series;
@@ -82,24 +81,15 @@ pub fn rows(collectives: &Collectives) -> Vec<Row<'_>> {
     let relaunched: Vec<Series> = rows
         .iter()
         .filter(|row| row.points.iter().any(|point| point.launch > 0))
-        .map(|row| row.series.across_arms())
+        .map(|row| row.series.clone())
         .collect();
     for row in &mut rows {
         row.points.sort_by_key(|point| point.launch);
-        row.by_launch = relaunched.contains(&row.series.across_arms());
+        row.by_launch = relaunched.contains(&row.series);
     }
-    let arm = |row: &Row<'_>| {
-        let name = row.series.arm.as_ref();
-        let known = collectives.arms.iter();
-        let at = known
-            .map(|arm| &arm.name)
-            .position(|known| Some(known) == name);
-        (at.unwrap_or(usize::MAX), row.series.arm.clone())
-    };
     rows.sort_by_cached_key(|row| {
-        let across = row.series.across_arms();
-        let at = order.iter().position(|known| *known == across);
-        (at, arm(row), row.bytes_per_rank)
+        let at = order.iter().position(|known| *known == row.series);
+        (at, row.bytes_per_rank)
     });
     rows
 }
@@ -202,18 +192,13 @@ pub fn faster_though_larger<'r, 'a>(rows: &'r [Row<'a>]) -> Vec<(&'r Row<'a>, &'
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use crate::plan::StopReason;
     use crate::quantity::{Gate, TimeSource, Timing, Unit};
-    use crate::{Arm, BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
+    use crate::{BufferCache, BufferPlacement, CallMode, CollectiveKind, ElementType};
 
-    pub(in crate::calls) fn point(
-        bytes: u64,
-        launch: u32,
-        arm: Option<&str>,
-        samples: &[f64],
-    ) -> CollectivePoint {
+    fn point(bytes: u64, launch: u32, samples: &[f64]) -> CollectivePoint {
         let timing = Timing {
             source: TimeSource::DeviceEvent,
             gate: Gate::None,
@@ -232,7 +217,7 @@ pub(super) mod tests {
             placement: BufferPlacement::OutOfPlace,
             cache: BufferCache::Hot,
             engine: None,
-            arm: arm.map(str::to_owned),
+            arm: None,
             launch,
             outcome: CollectiveOutcome::Measured {
                 time: Box::new(time.unwrap()),
@@ -243,14 +228,9 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::calls) fn of(points: Vec<CollectivePoint>) -> Collectives {
-        let arm = |name: &str| Arm {
-            name: name.to_owned(),
-            variables: Vec::new(),
-        };
+    fn of(points: Vec<CollectivePoint>) -> Collectives {
         Collectives {
             points,
-            arms: vec![arm("on"), arm("off")],
             ..Collectives::default()
         }
     }
@@ -259,7 +239,7 @@ pub(super) mod tests {
     fn over_launches_each_launch_is_one_observation() {
         // Medians 10, 12 and 20 of three samples each: their median is 12, of n = 3, which has no interval.
         let medians = [(0, 10.0), (2, 20.0), (1, 12.0)];
-        let points = medians.map(|(n, us)| point(8, n, None, &[us, us, us + 1.0]));
+        let points = medians.map(|(n, us)| point(8, n, &[us, us, us + 1.0]));
         let record = of(points.to_vec());
         let all = rows(&record);
         assert_eq!(all.len(), 1);
@@ -268,7 +248,7 @@ pub(super) mod tests {
             (time.value, time.interval, time.n, time.over),
             (12.0, None, 3, Over::Launches)
         );
-        let one = of(vec![point(8, 0, None, &[7.0; 6])]);
+        let one = of(vec![point(8, 0, &[7.0; 6])]);
         let time = rows(&one)[0].time().unwrap();
         assert_eq!((time.n, time.over), (6, Over::Samples));
     }
@@ -285,23 +265,23 @@ pub(super) mod tests {
 
     #[test]
     fn one_wrong_launch_takes_the_number_from_all() {
-        let mut wrong = point(8, 1, None, &[1.0; 6]);
+        let mut wrong = point(8, 1, &[1.0; 6]);
         if let CollectiveOutcome::Measured { verification, .. } = &mut wrong.outcome {
             *verification = Verification::WrongData {
                 seen: "0".to_owned(),
             };
         }
-        let record = of(vec![point(8, 0, None, &[1.0; 6]), wrong]);
+        let record = of(vec![point(8, 0, &[1.0; 6]), wrong]);
         assert_eq!(rows(&record)[0].time(), None);
     }
 
     #[test]
     fn a_launch_that_failed_is_not_counted_and_the_rest_is_over_launches() {
-        let mut failed = point(8, 1, None, &[1.0; 6]);
+        let mut failed = point(8, 1, &[1.0; 6]);
         failed.outcome = CollectiveOutcome::Failed {
             reason: "lost".into(),
         };
-        let record = of(vec![point(8, 0, None, &[3.0; 6]), failed]);
+        let record = of(vec![point(8, 0, &[3.0; 6]), failed]);
         let time = rows(&record)[0].time().unwrap();
         // Six samples have an interval; one launch has none.
         assert_eq!(
@@ -313,7 +293,7 @@ pub(super) mod tests {
     #[test]
     fn a_larger_message_that_is_faster_is_found_by_intervals_that_are_apart() {
         // Six samples: the interval is their range. 9..11, 19..21, 18..20 touches that, 12..14 does not.
-        let range = |bytes, us: f64| point(bytes, 0, None, &[us - 1.0, us, us, us, us, us + 1.0]);
+        let range = |bytes, us: f64| point(bytes, 0, &[us - 1.0, us, us, us, us, us + 1.0]);
         let points = [(1, 10.0), (2, 20.0), (3, 19.0), (4, 13.0)];
         let record = of(points.map(|(bytes, us)| range(bytes, us)).to_vec());
         let all = rows(&record);

@@ -21,7 +21,7 @@ pub struct Series {
     pub cache: BufferCache,
     /// The engine's own code that did it; `None` for the library.
     pub engine: Option<String>,
-    /// The arm; `None` where there was one only.
+    /// The arm of a record of before, which had several.
     pub arm: Option<String>,
 }
 
@@ -38,15 +38,6 @@ impl Series {
             cache: point.cache,
             engine: point.engine.clone(),
             arm: point.arm.clone(),
-        }
-    }
-
-    /// The series without its arm: what arms are compared in.
-    #[must_use]
-    pub fn across_arms(&self) -> Self {
-        Self {
-            arm: None,
-            ..self.clone()
         }
     }
 

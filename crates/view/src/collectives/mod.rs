@@ -34,7 +34,6 @@ pub(crate) fn document(record: &Record, collectives: &Collectives) -> Document {
     series.sort_by_key(|rows| rows[0].series.mode != headline);
     let series = series.into_iter();
     sections.extend(series.map(|rows| series::section(rows, collectives)));
-    sections.extend(series::arms(collectives, &rows));
     // Where sizes were given by hand the tables are the answer, as far as they fit.
     if collectives.steps.is_empty() {
         let few = sections.iter().filter(|section| is_short(section)).count() == sections.len();

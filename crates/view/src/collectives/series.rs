@@ -1,11 +1,10 @@
-//! The table of a series, and arms beside the first arm.
+//! The table of a series.
 
 use std::collections::BTreeSet;
 
-use record::calls::{Row, arm_rows, chosen};
+use record::calls::{Row, chosen};
 use record::unit::ByteCount;
 use record::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
-use stats::Interval;
 
 use super::found::{mode, words};
 use crate::cell::{ABSENT, because, or_absent, range, significant, word};
@@ -109,45 +108,5 @@ fn data(row: &Row<'_>) -> &'static str {
         "exact"
     } else {
         ABSENT
-    }
-}
-
-/// Every arm against the first: ratios of times within each launch. None without arms.
-pub(super) fn arms(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Section> {
-    let compared = arm_rows(collectives, rows);
-    let base = compared.first()?.base.clone();
-    let mut table = Table::under([
-        "calls",
-        "size a rank",
-        "arm",
-        "time ratio",
-        "95% interval",
-        "launches",
-        "verdict",
-    ]);
-    for row in &compared {
-        let interval = row.ratio.and_then(|ratio| ratio.interval);
-        table.row([
-            row.series.to_string(),
-            ByteCount(row.bytes_per_rank).to_string(),
-            row.arm.clone(),
-            or_absent(row.ratio.map(|ratio| format!("{:.3}", ratio.value))),
-            range(interval),
-            or_absent(row.ratio.map(|ratio| ratio.n.to_string())),
-            verdict(row.ratio.is_some(), interval).to_owned(),
-        ]);
-    }
-    let heading = format!("Arms: time over that of arm {base}, median over launches");
-    Some(Section::new(heading, vec![Block::Table(table)]))
-}
-
-/// What an interval of a ratio of times says.
-fn verdict(has_ratio: bool, interval: Option<Interval>) -> &'static str {
-    match interval {
-        Some(interval) if interval.high < 1.0 => "faster",
-        Some(interval) if interval.low > 1.0 => "slower",
-        Some(_) => "no difference",
-        None if has_ratio => "too few launches",
-        None => ABSENT,
     }
 }

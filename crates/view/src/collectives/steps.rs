@@ -20,12 +20,6 @@ pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Sec
         return None;
     }
     let mode = headline_mode(rows);
-    let mut arms: Vec<Option<String>> = Vec::new();
-    for row in rows {
-        if !arms.contains(&row.series.arm) {
-            arms.push(row.series.arm.clone());
-        }
-    }
     let mut table = Table::under([
         "",
         "ms per step",
@@ -38,16 +32,14 @@ pub(super) fn section(collectives: &Collectives, rows: &[Row<'_>]) -> Option<Sec
     let mut first_kind = None;
     let mut is_upper = false;
     for step in &collectives.steps {
-        for arm in &arms {
-            let is_it = |row: &&Row<'_>| row.series.mode == mode && row.series.arm == *arm;
-            let own: Vec<&Row<'_>> = rows.iter().filter(is_it).collect();
-            let Some(cost) = cost(step, &own) else {
-                continue;
-            };
-            is_upper |= cost.stand_in > 0;
-            first_kind = first_kind.or(cost.kinds.first().map(|one| one.0));
-            table.row(row(step, arm.as_deref(), &cost, first_kind, collectives));
-        }
+        let own = rows.iter().filter(|row| row.series.mode == mode);
+        let own: Vec<&Row<'_>> = own.collect();
+        let Some(cost) = cost(step, &own) else {
+            continue;
+        };
+        is_upper |= cost.stand_in > 0;
+        first_kind = first_kind.or(cost.kinds.first().map(|one| one.0));
+        table.row(row(step, &cost, first_kind, collectives));
     }
     let how = match mode {
         Some(CallMode::Interleaved) => "with other work between the calls, as in serving",
@@ -159,7 +151,6 @@ fn find<'r, 'a>(
 /// What a step sends most, with the way that it goes; other kinds besides. Sizes and times are those of the size that takes most.
 fn row(
     step: &PlannedStep,
-    arm: Option<&str>,
     cost: &Cost<'_, '_>,
     headed: Option<CollectiveKind>,
     collectives: &Collectives,
@@ -184,9 +175,8 @@ fn row(
     };
     let rest = cost.kinds[1..].iter();
     let besides = rest.map(|(kind, us, ..)| format!("{} {} ms", words(*kind), ms(*us)));
-    let arm = arm.map_or_else(String::new, |arm| format!(", arm {arm}"));
     [
-        format!("{}{arm}", name(step)),
+        name(step),
         format!("{of_kind}{}", ms(us)),
         calls.to_string(),
         ByteCount(row.bytes_per_rank).to_string(),

@@ -1,8 +1,8 @@
-//! Who did the collectives and by which way: transports, arms, engine, launcher, devices.
+//! Who did the collectives and by which way: transports, engine, launcher, devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Channel, Collectives, allowed_environment};
+use record::{Channel, Collectives};
 
 use crate::document::{Block, Section};
 
@@ -14,18 +14,16 @@ pub(super) fn sections(collectives: &Collectives) -> Vec<Section> {
     let mut sections = Vec::new();
     let mut lines = Vec::new();
     for facts in &collectives.transports {
-        let arm = facts.arm.as_ref().map(|arm| format!("arm {arm}: "));
-        let arm = arm.unwrap_or_default();
         let all = folded(&facts.channels).into_iter();
         let all = all.chain(facts.why.iter().cloned());
         let all = all.chain(facts.not_told.iter().map(|why| format!("unknown: {why}")));
-        lines.extend(all.map(|line| format!("{arm}{line}")));
+        lines.extend(all);
     }
     if !lines.is_empty() {
         let heading = "Transport (from the library's log)";
         sections.push(Section::detail(heading, vec![Block::list(lines)]));
     }
-    let mut who: Vec<String> = collectives.arms.iter().map(arm).collect();
+    let mut who: Vec<String> = Vec::new();
     if let Some(engine) = &collectives.engine {
         let version = engine.version.as_deref().unwrap_or("");
         who.push(format!(
@@ -49,20 +47,6 @@ pub(super) fn sections(collectives: &Collectives) -> Vec<Section> {
     blocks.extend((!who.is_empty()).then(|| Block::list(who)));
     sections.push(Section::detail("Ranks", blocks));
     sections
-}
-
-/// `arm p2p-off: NCCL_P2P_DISABLE=1`. Of a variable that no record keeps the name alone is shown.
-fn arm(arm: &Arm) -> String {
-    let shown: BTreeMap<String, String> = allowed_environment(arm.variables.iter().cloned());
-    let variable = |(name, _): &(String, String)| match shown.get(name) {
-        Some(value) => format!("{name}={value}"),
-        None => format!("{name} (value not shown)"),
-    };
-    let variables: Vec<String> = arm.variables.iter().map(variable).collect();
-    match variables.is_empty() {
-        true => format!("arm {}: nothing set", arm.name),
-        false => format!("arm {}: {}", arm.name, variables.join(" ")),
-    }
 }
 
 /// Channels between the same ranks over the same transport, and pairs of ranks with as many of them, on one line.

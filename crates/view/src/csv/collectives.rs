@@ -3,8 +3,8 @@
 use super::cell::{number, run_word, table, verification_word, word_of};
 use record::calls::{self, Row};
 use record::{
-    Arm, CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record,
-    Unmeasured, Verification,
+    CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record, Unmeasured,
+    Verification,
 };
 use stats::percentile;
 
@@ -59,22 +59,15 @@ pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
         let at = rows.iter().position(is_its)?;
         chosen[at].clone()
     };
-    let lines = collectives.points.iter().map(|point| {
-        row(
-            point,
-            &collectives.arms,
-            told(point),
-            &library,
-            run,
-            &simulated,
-        )
-    });
+    let lines = collectives
+        .points
+        .iter()
+        .map(|point| row(point, told(point), &library, run, &simulated));
     table(COLUMNS, lines)
 }
 
 fn row(
     point: &CollectivePoint,
-    arms: &[Arm],
     chosen: Option<String>,
     library: &LibraryFacts,
     run: &str,
@@ -99,10 +92,6 @@ fn row(
     row[21] = word_of(&point.cache);
     row[22] = point.engine.clone().unwrap_or_default();
     row[23] = point.arm.clone().unwrap_or_default();
-    let at = arms
-        .iter()
-        .position(|arm| Some(&arm.name) == point.arm.as_ref());
-    row[24] = at.map_or_else(String::new, |at| at.to_string());
     row[25] = point.launch.to_string();
     row[26] = chosen.unwrap_or_default();
     let (word, reason) = match point.outcome.unmeasured() {
