@@ -77,6 +77,9 @@ impl Compared<'_> {
         };
         let percent = self.threshold.0 * 100.0;
         let head = match (is_worse, judged) {
+            (true, _) if self.lost.is_empty() && count(Verdict::Faster) > worse => {
+                "B is faster in most, and worse in some"
+            }
             (true, _) => "B is worse",
             (false, 0) => "Nothing could be compared",
             (false, _) => "B is not worse",
