@@ -36,8 +36,9 @@ fn each_load_is_a_line_with_the_tokens_that_the_engine_counted() {
         // The engine hands a token out before the client can see it.
         assert!(line["ttft_off_ms"].as_f64().unwrap() > 0.0, "{line}");
     }
-    let achieved = report["lines"][2]["achieved"].as_f64().unwrap();
-    assert!(achieved > 10.0, "{report}");
+    // Of a rate alone.
+    assert!(report["lines"][0]["send_lag_ms"].is_null());
+    assert!(report["lines"][2]["send_lag_ms"].is_number());
     let screen = String::from_utf8(output.stdout).unwrap();
     assert!(
         screen.lines().count() <= 25 && screen.lines().all(|line| line.chars().count() <= 100),
