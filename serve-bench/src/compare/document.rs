@@ -1,6 +1,5 @@
 //! The document of a comparison: that of every program, with what makes two serving results another load.
 
-use import::serve::Finding;
 use stats::Verdict;
 use view::comparison::{Compared, ComparedRow, verdict};
 use view::serve::significant;
@@ -56,39 +55,18 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
             let worst = document.answer.drain(..).nth(1);
             document.answer = vec![headline(&comparison.headline), counted(comparison)];
             document.answer.extend(worst);
-            let is_load = |one: &Difference| {
-                one.is_other_load() && !matches!(one, Difference::ClientLimited { .. })
-            };
-            let both_bursts = [&comparison.a, &comparison.b].iter().all(|side| {
-                let is_burst = |of: &Finding| matches!(of, Finding::BurstNotRate { .. });
-                side.findings.iter().any(is_burst)
-            });
-            if both_bursts {
-                let what = "Both were offered more than they served: bursts, no sustained rates.";
+            if grade == Grade::C {
+                let what = "Grade C: another load, or a client was the limit: the ratio is not of the servers alone.";
                 document.answer.push(what.to_owned());
-                next = "measure both at a rate that they keep up with, or with --max-concurrency.";
-            }
-            if comparison.differences.iter().any(is_load) {
-                document.answer.push(
-                    "Grade C: the loads differ, so the ratio is of load and server.".to_owned(),
-                );
-                next = "measure both with the same lengths and load.";
-            } else if grade == Grade::C {
-                document.answer.push(
-                    "Grade C: a client was the limit, so the ratio is of client and server."
-                        .to_owned(),
-                );
-                next = "measure again with a client that keeps up: more cores, or a smaller load.";
+                next = "measure both with the same lengths and load, and a client that keeps up.";
             }
         }
         None => {
             document.tone = Tone::Bad;
             let refusal = comparison.differences.iter().find(|one| one.refuses());
+            let refusal = refusal.map_or_else(String::new, |one| item(one).text);
             document.answer = vec![
-                format!(
-                    "Not comparable: {}.",
-                    refusal.map_or_else(String::new, |one| lower(&item(one).text))
-                ),
+                format!("Not comparable. {refusal}."),
                 headline(&comparison.headline),
             ];
             next = "measure both with the same model and load, without failed requests.";
@@ -106,13 +84,6 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
 
 fn made_by() -> String {
     format!("tplens serve compare {}", env!("CARGO_PKG_VERSION"))
-}
-
-/// A sentence's beginning within another one.
-fn lower(text: &str) -> String {
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_lowercase);
-    first.into_iter().flatten().chain(chars).collect()
 }
 
 /// How much faster B is, in a sentence.

@@ -1,24 +1,14 @@
 //! What a reader must know before believing a run, of the requests, the server and the load generator. Data only.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use record::metric::itl;
 use record::{
     Arrivals, RequestErrorKind, Serve, ServeFinding, ServeRequest, ServeSummary, TokenCount,
 };
-use stats::median;
 
-use super::dispatch::Sent;
 use super::prefill;
 use super::tally::Tally;
 use crate::slo::sustained::sustained;
-
-/// A client's delay above this part of a token gap is a finding.
-const LAG: f64 = 0.05;
-
-/// Below this it is none: fast servers wait for no client that long.
-const LEAST_LAG: Duration = Duration::from_millis(1);
 
 /// Requests in flight below this part of those asked for are another batch.
 const BATCH: f64 = 0.8;
@@ -51,12 +41,10 @@ const MERGED: f64 = 0.02;
 pub(super) fn findings(
     serve: &Serve,
     tally: &Tally,
-    sent: &Sent,
     asked: &[u32],
     simulated: Option<&str>,
     expects_cache: bool,
 ) -> Vec<ServeFinding> {
-    let still = sent.stood_still;
     let other = |name: &&String| Some(name.as_str()) != simulated;
     let models: Vec<String> = tally.other_models.iter().take(MODELS).cloned().collect();
     [
@@ -89,8 +77,6 @@ pub(super) fn findings(
             }),
         serve.summary.as_ref().and_then(mixed),
         not_sustained(serve),
-        late(serve, tally),
-        (still > Duration::ZERO).then(|| ServeFinding::ClientStalled { ms: ms(still) }),
         (tally.resent > 0).then(|| ServeFinding::RequestsResent {
             requests: u64::from(tally.resent),
         }),
@@ -269,52 +255,12 @@ fn input_length(serve: &Serve) -> Option<ServeFinding> {
     (off > f64::from(asked) * OFF).then_some(ServeFinding::PromptLengthDiffers { asked, mean })
 }
 
-/// Only of a closed loop: in an open one a place may be free for long before the next request is due.
-fn late(serve: &Serve, tally: &Tally) -> Option<ServeFinding> {
-    if serve.load.as_ref()?.arrivals.is_open_loop() {
-        return None;
-    }
-    let bound = token_gap(serve)?.mul_f64(LAG).max(LEAST_LAG);
-    let late = tally.turnarounds.iter().filter(|lag| **lag > bound).count();
-    let most_ms = ms(*tally.turnarounds.iter().max()?);
-    let of = tally.turnarounds.len();
-    (late > 0).then_some(ServeFinding::ClientLate { late, of, most_ms })
-}
-
-/// The median time between tokens: of chunks, and without a stream of a whole reply by its tokens.
-fn token_gap(serve: &Serve) -> Option<Duration> {
-    let mut gaps: Vec<f64> = completed(serve).flat_map(itl::of).collect();
-    if gaps.is_empty() {
-        let per_token = |request: &ServeRequest| {
-            let tokens = request.output_tokens.filter(|tokens| *tokens > 0)?;
-            Some((request.ended_ms - request.sent_ms) / f64::from(tokens))
-        };
-        gaps = completed(serve).filter_map(per_token).collect();
-    }
-    let gap = median(&gaps)?;
-    (gap > 0.0).then(|| Duration::from_secs_f64(gap / 1e3))
-}
-
-fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
-}
-
 #[cfg(test)]
 mod tests {
     use record::{RequestError, ServeLoad, ServeTarget};
     use stats::distribution;
 
-    use super::super::own::Own;
     use super::*;
-
-    const QUIET: Sent = Sent {
-        own: Own {
-            busy: Some(0.1),
-            starved: Some(0.0),
-        },
-        backlog: None,
-        stood_still: Duration::ZERO,
-    };
 
     /// Two replies of four tokens, 20 ms apart, as asked for.
     fn clean() -> Serve {
@@ -346,7 +292,7 @@ mod tests {
     }
 
     fn found(serve: &Serve, tally: &Tally) -> Vec<ServeFinding> {
-        findings(serve, tally, &QUIET, &[4, 4], Some("box"), false)
+        findings(serve, tally, &[4, 4], Some("box"), false)
     }
 
     #[test]
@@ -390,13 +336,6 @@ mod tests {
             let found = found(&clean(), &tally);
             found.iter().map(ServeFinding::code).collect::<Vec<_>>()
         };
-        let late = |ms| Tally {
-            turnarounds: vec![Duration::from_micros(200), Duration::from_millis(ms)],
-            ..Tally::default()
-        };
-        // 5% of 20 ms is 1 ms.
-        assert_eq!(one(late(3)), ["client-late"]);
-        assert_eq!(one(late(1)), [""; 0]);
         // 16 of 20 prompt tokens.
         let cached_tokens = Some(16);
         let tally = Tally {

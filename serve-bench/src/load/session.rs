@@ -389,7 +389,6 @@ impl Session<'_> {
         found.extend(findings(
             &self.recorder.payload,
             &self.tally,
-            sent,
             &self.output_tokens,
             self.simulated.as_deref(),
             self.args.data.expects_cache(),

@@ -1,7 +1,6 @@
 //! What the replies told beside the requests that are recorded.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use record::Stamps;
 
@@ -11,8 +10,6 @@ use super::reply::Reply;
 /// Sums over the measured requests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// From the end of a reply to the next request's first byte, one for each request that followed another.
-    pub(super) turnarounds: Vec<Duration>,
     /// Connections made anew because the server had closed one.
     pub(super) reconnects: u32,
     /// Requests that were sent again, because the server had closed their connection.
@@ -42,7 +39,6 @@ fn keep(names: &mut BTreeSet<String>, name: Option<&String>) {
 impl Tally {
     /// Adds a reply.
     pub(super) fn add(&mut self, reply: &Reply, read: &Read) {
-        self.turnarounds.extend(reply.turnaround);
         self.reconnects += reply.reconnects;
         self.resent += u32::from(reply.resent > 0);
         if let Some(cached) = read.cached_tokens {

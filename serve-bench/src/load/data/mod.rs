@@ -51,10 +51,8 @@ pub(super) struct Data {
 #[derive(Debug)]
 enum Source {
     Random(Random),
-    /// Entries in the order of the seed.
-    Kept(Vec<Item>),
-    /// Turns of conversations in the order of the seed, and whether each goes on with the one before.
-    Talks(Vec<Item>, Vec<bool>),
+    /// Entries in the order of the seed; of conversations whether each goes on with the one before.
+    Kept(Vec<Item>, Vec<bool>),
     /// A trace.
     Trace(Vec<trace::Entry>),
 }
@@ -105,24 +103,22 @@ impl Data {
                     .flat_map(|talk| (0..talk.len()).map(|turn| turn > 0));
                 let follows = follows.collect();
                 let words = "sharegpt, turn by turn".to_owned();
-                (Source::Talks(talks.concat(), follows), words)
+                (Source::Kept(talks.concat(), follows), words)
             }
             DatasetName::Sharegpt => {
-                let entries = files::sharegpt(args)?;
-                (Source::Kept(shuffled(entries, seed)), "sharegpt".to_owned())
+                let entries = shuffled(files::sharegpt(args)?, seed);
+                (Source::Kept(entries, Vec::new()), "sharegpt".to_owned())
             }
             DatasetName::Custom => {
-                let entries = files::own(args, endpoint)?;
-                (
-                    Source::Kept(shuffled(entries, seed)),
-                    "prompts of a file".to_owned(),
-                )
+                let entries = shuffled(files::own(args, endpoint)?, seed);
+                let words = "prompts of a file".to_owned();
+                (Source::Kept(entries, Vec::new()), words)
             }
         };
         let (input_tokens, output_tokens) = match &source {
             Source::Random(random) => (Some(random.prefix + random.input), Some(random.output)),
-            Source::Kept(items) => (None, alike(items)),
-            Source::Talks(..) | Source::Trace(..) => (None, None),
+            Source::Kept(items, _) => (None, alike(items)),
+            Source::Trace(..) => (None, None),
         };
         Ok(Self {
             source,
@@ -138,9 +134,7 @@ impl Data {
     pub(super) fn item(&self, number: u64) -> Item {
         match &self.source {
             Source::Random(random) => random.item(self.seed, number),
-            Source::Kept(items) | Source::Talks(items, _) => {
-                items[(number % items.len() as u64) as usize].clone()
-            }
+            Source::Kept(items, _) => items[(number % items.len() as u64) as usize].clone(),
             Source::Trace(entries) => {
                 self.traced(&entries[(number % entries.len() as u64) as usize], number)
             }
@@ -164,7 +158,10 @@ impl Data {
     /// Whether a request goes on with the conversation of the one before.
     pub(super) fn follows(&self, number: u64) -> bool {
         match &self.source {
-            Source::Talks(_, follows) => follows[(number % follows.len() as u64) as usize],
+            Source::Kept(items, follows) => {
+                let at = (number % items.len() as u64) as usize;
+                follows.get(at).is_some_and(|follows| *follows)
+            }
             _ => false,
         }
     }
@@ -181,7 +178,7 @@ impl Data {
     pub(super) fn warmup(&self, number: u64) -> Item {
         match &self.source {
             Source::Random(random) => random.item(self.seed, number),
-            Source::Kept(_) | Source::Talks(..) | Source::Trace(..) => {
+            Source::Kept(..) | Source::Trace(..) => {
                 let like = self.item(number);
                 let words = match &like.prompt {
                     Prompt::Text(text) => text.split_whitespace().count(),
@@ -202,7 +199,7 @@ impl Data {
     pub(super) fn entries(&self) -> Option<usize> {
         match &self.source {
             Source::Random(_) | Source::Trace(..) => None,
-            Source::Kept(items) | Source::Talks(items, _) => Some(items.len()),
+            Source::Kept(items, _) => Some(items.len()),
         }
     }
 }

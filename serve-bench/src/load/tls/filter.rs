@@ -122,11 +122,6 @@ fn told(error: &Error) -> io::Error {
                 CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                     "nobody who is trusted here has signed it".to_owned()
                 }
-                CertificateError::Other(other)
-                    if format!("{other:?}").contains("CaUsedAsEndEntity") =>
-                {
-                    "it is its own signer, whom nobody trusts here".to_owned()
-                }
                 other => other.to_string(),
             };
             format!(
