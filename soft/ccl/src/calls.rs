@@ -59,8 +59,8 @@ pub fn get_version(library: &Library, version: Out<c_int>) -> Status {
     call(|| version.put(library.version, "GetVersion", "version"))
 }
 
-pub fn error_text(library: &Library, status: Status) -> *const c_char {
-    text_of(library, status)
+pub fn error_text(status: Status) -> *const c_char {
+    text_of(status)
 }
 
 /// The words of the calling thread's last error; the communicator is not used, as in NCCL.

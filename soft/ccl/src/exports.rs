@@ -31,7 +31,7 @@ macro_rules! library {
 
             #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
             extern "C" fn error_text(status: $crate::Status) -> *const c_char {
-                $crate::calls::error_text(&$row, status)
+                $crate::calls::error_text(status)
             }
 
             #[unsafe(export_name = concat!($prefix, "GetLastError"))]

@@ -87,17 +87,3 @@ pub(crate) fn copy_peer(
         driver.copy_d2d(to.device(), from.device(), bytes, stream)
     })
 }
-
-/// The value's lowest byte, as often as there are bytes.
-pub(crate) fn fill(
-    runtime: &Runtime,
-    to: Address,
-    value: c_int,
-    bytes: usize,
-    stream: Handle,
-) -> Outcome<()> {
-    let pattern = [value.to_le_bytes()[0]; 4];
-    runtime.on_stream(stream, |driver, stream| {
-        driver.fill(to.device(), bytes, pattern, 1, stream)
-    })
-}

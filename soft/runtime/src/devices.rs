@@ -1,6 +1,6 @@
 //! Calls on the runtime itself and on devices: initialisation, versions, names, attributes and peer access.
 
-use crate::abi::{Out, OutText, Text, ordinal, set_current};
+use crate::abi::{Out, OutText, ordinal, set_current};
 use crate::vendor::{Attribute, Runtime};
 use boxfile::Device;
 use softbox::{Code, Outcome, SoftDriver};
@@ -101,18 +101,6 @@ pub(crate) fn by_number(runtime: &Runtime, device: Out<c_int>, number: c_int) ->
     device.put(number)
 }
 
-pub(crate) fn by_address(runtime: &Runtime, device: Out<c_int>, address: Text) -> Outcome<()> {
-    let address = address.read()?.to_lowercase();
-    let found = runtime.with(|driver| {
-        let count = driver.devices()?.len();
-        let is_meant = |ordinal: &usize| {
-            described(driver, *ordinal).is_ok_and(|device| device.address.to_lowercase() == address)
-        };
-        (0..count).find(is_meant).ok_or(Code::INVALID_DEVICE.into())
-    })?;
-    device.put(found as c_int)
-}
-
 pub(crate) fn get_current(runtime: &Runtime, device: Out<c_int>) -> Outcome<()> {
     runtime.with(|_| Ok(()))?;
     device.put(runtime.current()? as c_int)
@@ -125,10 +113,6 @@ pub(crate) fn choose(runtime: &Runtime, device: c_int) -> Outcome<()> {
     })?;
     set_current(Some(ordinal));
     Ok(())
-}
-
-pub(crate) fn synchronize(runtime: &Runtime) -> Outcome<()> {
-    runtime.on_current(SoftDriver::synchronize_device)
 }
 
 pub(crate) fn name(runtime: &Runtime, name: OutText, room: c_int, device: c_int) -> Outcome<()> {
@@ -198,23 +182,6 @@ pub(crate) fn can_access_peer(
 ) -> Outcome<()> {
     let found = runtime.with(|driver| driver.can_access_peer(ordinal(device)?, ordinal(peer)?))?;
     can.put(c_int::from(found))
-}
-
-/// Performance rank (0) is 0, access (1) as reported, native atomics (2) and array access (3) are 0.
-pub(crate) fn peer_attribute(
-    runtime: &Runtime,
-    value: Out<c_int>,
-    attribute: c_uint,
-    from: c_int,
-    to: c_int,
-) -> Outcome<()> {
-    value.present()?;
-    let access = runtime.with(|driver| driver.can_access_peer(ordinal(from)?, ordinal(to)?))?;
-    match attribute {
-        1 => value.put(c_int::from(access)),
-        0 | 2 | 3 if from != to => value.put(0),
-        _ => Err(Code::INVALID_VALUE.into()),
-    }
 }
 
 pub(crate) fn enable_peer(runtime: &Runtime, peer: c_int, flags: c_uint) -> Outcome<()> {

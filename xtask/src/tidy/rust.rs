@@ -125,29 +125,6 @@ mod tests {
     }
 
     #[test]
-    fn a_good_file_has_no_findings() {
-        let text = "//! Head.\n#![forbid(unsafe_code)]\n\n// unsafe and #[ignore in words\nconst A: &str = \"#[allow(\";\n";
-        assert_eq!(check(PATH, text), []);
-    }
-
-    #[test]
-    fn a_file_without_a_head_is_found() {
-        assert!(
-            first(PATH, "use std::fs;\n")
-                .unwrap()
-                .1
-                .starts_with("begin with a //! head")
-        );
-    }
-
-    #[test]
-    fn the_simulator_is_named_where_it_is() {
-        let text = "//! Head.\n\nconst VIRTUAL_POOL: u64 = 4;\n";
-        assert_eq!(first(PATH, text).unwrap().0, Some(3));
-        assert_eq!(check("soft/core/src/lib.rs", text), []);
-    }
-
-    #[test]
     fn unsafe_is_found_outside_its_files_only() {
         let text = "//! Head.\n\n#![expect(unsafe_code)]\n";
         assert_eq!(
@@ -185,20 +162,5 @@ mod tests {
                 "{line}"
             );
         }
-    }
-
-    #[test]
-    fn a_file_beyond_600_lines_needs_a_reason() {
-        // A head of one line and 599 more are 600 lines; one more is too many.
-        let at_limit = format!("//! Head.\n{}", "\n".repeat(599));
-        assert_eq!(check(PATH, &at_limit), []);
-        assert!(is_long(&at_limit));
-        let beyond = format!("{at_limit}\n");
-        assert!(first(PATH, &beyond).unwrap().1.starts_with("601 lines: "));
-        let reasoned = beyond.replace(
-            "//! Head.\n",
-            "//! Head.\n//! Long because it is one table.\n",
-        );
-        assert_eq!(check(PATH, &reasoned), []);
     }
 }
