@@ -5,7 +5,7 @@ use crate::delay;
 use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
-use crate::table::{Delayed, Library};
+use crate::table::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -39,17 +39,17 @@ pub struct Entry {
     library: &'static Library,
     name: &'static CStr,
     answer: Answer,
-    delayed: Option<Delayed>,
+    stream_at: Option<usize>,
 }
 
 impl Entry {
-    /// A function of a library by its name, which ends in NUL.
+    /// A function of a library by its name, which ends in NUL; `stream_at` numbers the argument that is the stream of a delayed one.
     #[must_use]
     pub const fn new(
         library: &'static Library,
         name: &'static str,
         answer: Answer,
-        delayed: Option<Delayed>,
+        stream_at: Option<usize>,
     ) -> Self {
         Self {
             target: AtomicUsize::new(0),
@@ -61,7 +61,7 @@ impl Entry {
                 Err(_) => panic!("one NUL, at the end"),
             },
             answer,
-            delayed,
+            stream_at,
         }
     }
 
@@ -88,8 +88,8 @@ impl Entry {
             found => found,
         };
         self.found.store(found, Ordering::Relaxed);
-        match self.delayed {
-            Some(delayed) => match delay::before(real, delayed, frame) {
+        match self.stream_at {
+            Some(stream_at) => match delay::before(real, stream_at, frame) {
                 Ok(()) => found,
                 Err(words) => {
                     log::refuse(&words);
