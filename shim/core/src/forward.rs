@@ -8,7 +8,7 @@ use crate::real::Real;
 use crate::table::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a call answers that the real library does not take, by what its C function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Answer {
     LastError,
     /// A pointer, a number, a small structure or nothing: null or zeros.
     Nothing,
-    /// As `Nothing`, for a mark of this project's own libraries: that it is missing is usual and not said.
+    /// As `Nothing`, for a mark of this project's own libraries: that the real library is missing is not said.
     Mark,
     /// As `Mark`, a floating-point number.
     MarkNumber,
@@ -35,7 +35,6 @@ pub struct Entry {
     target: AtomicUsize,
     /// The real function's address, of an entry whose every call passes through [`enter`].
     found: AtomicUsize,
-    was_missed: AtomicBool,
     library: &'static Library,
     name: &'static CStr,
     answer: Answer,
@@ -54,7 +53,6 @@ impl Entry {
         Self {
             target: AtomicUsize::new(0),
             found: AtomicUsize::new(0),
-            was_missed: AtomicBool::new(false),
             library,
             name: match CStr::from_bytes_with_nul(name.as_bytes()) {
                 Ok(name) => name,
@@ -83,7 +81,7 @@ impl Entry {
         let found = match self.found.load(Ordering::Relaxed) {
             0 => match real.handle.symbol(self.name) {
                 Some(address) => address.as_ptr() as usize,
-                None => return self.missing(real),
+                None => return self.instead(),
             },
             found => found,
         };
@@ -103,19 +101,6 @@ impl Entry {
                 found
             }
         }
-    }
-
-    /// The real library does not have it.
-    fn missing(&self, real: &Real) -> usize {
-        let marks = matches!(self.answer, Answer::Mark | Answer::MarkNumber);
-        if !marks && !self.was_missed.swap(true, Ordering::Relaxed) {
-            log::say(&format!(
-                "{} has no {}; the call is answered with an error",
-                real.file,
-                self.name.to_string_lossy()
-            ));
-        }
-        self.instead()
     }
 
     /// A function of ours that answers in the place of the real one.

@@ -183,26 +183,6 @@ fn what_torch_and_the_engines_look_up_is_there() {
 }
 
 #[test]
-fn what_the_real_library_lacks_is_an_error_that_is_said_once() {
-    let test = "what_the_real_library_lacks_is_an_error_that_is_said_once";
-    if std::env::var_os(CHILD).is_none() {
-        let real = Real::with("lacks", &["ncclCommCount".to_owned()]);
-        let output = again(test, &[("TPLENS_DELAY_LIBRARY", &real.path())]);
-        let output = output.expect("the parent");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(said.matches("has no ncclCommSplit").count(), 1, "{said}");
-        return;
-    }
-    let shim = shim();
-    assert_eq!(call(&shim, "ncclCommCount"), 204);
-    // ncclInternalError is 3 (nccl.h).
-    assert_eq!(result(&shim, "ncclCommSplit"), 3);
-    assert_eq!(result(&shim, "ncclCommSplit"), 3);
-    // A structure of three ints, which none is answered.
-    assert_eq!(call(&shim, "ncclTeamWorld"), 0);
-}
-
-#[test]
 fn only_all_reduces_are_delayed_and_the_log_counts_it() {
     let test = "only_all_reduces_are_delayed_and_the_log_counts_it";
     if std::env::var_os(CHILD).is_none() {

@@ -68,8 +68,6 @@ pub struct Simulation {
     events: BTreeMap<u64, Event>,
     active: Vec<Active>,
     ended: Vec<u64>,
-    /// Room for what ends at one instant.
-    ending: Vec<Active>,
     next_id: u64,
 }
 
@@ -175,7 +173,6 @@ impl Simulation {
             events: BTreeMap::new(),
             active: Vec::new(),
             ended: Vec::new(),
-            ending: Vec::new(),
             next_id: 1,
         }
     }

@@ -145,7 +145,7 @@ impl SoftDriver {
     pub(crate) fn move_ended(&mut self, patience: Patience) {
         self.unmoved.extend(self.sim.take_ended());
         while let Some(operation) = self.unmoved.front().copied() {
-            let done = match self.pending.get(operation) {
+            let done = match self.pending.get(&operation) {
                 Some(Transfer::Copy(copy, damage)) => {
                     if *damage != Some(Damage::Dropped) {
                         self.memory.copy(copy.to, copy.from, copy.bytes);
@@ -176,7 +176,7 @@ impl SoftDriver {
             if !done {
                 return;
             }
-            self.pending.remove(operation);
+            self.pending.remove(&operation);
             self.unmoved.pop_front();
         }
     }

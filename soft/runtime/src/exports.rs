@@ -15,11 +15,11 @@ use std::sync::LazyLock;
 /// Exports of calls that answer a status: the name behind the vendor's prefix, the function, and the C parameters.
 macro_rules! exports {
     ($runtime:expr, $prefix:literal;
-     $($name:literal => $module:ident::$function:ident($($argument:ident: $kind:ty),*);)+) => {
+     $($name:literal => $module:ident::$function:ident$(::<$given:literal>)?($($argument:ident: $kind:ty),*);)+) => {
         $(const _: () = {
             #[unsafe(export_name = concat!($prefix, $name))]
             extern "C" fn export($($argument: $kind),*) -> Status {
-                call(|| $module::$function($runtime, $($argument),*))
+                call(|| $module::$function$(::<$given>)?($runtime, $($argument),*))
             }
         };)+
     };
@@ -34,11 +34,6 @@ macro_rules! runtime {
             #[unsafe(export_name = concat!($prefix, "GetErrorName"))]
             extern "C" fn error_name(code: Status) -> *const c_char {
                 names::name($runtime.vendor, code)
-            }
-
-            #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
-            extern "C" fn error_text(code: Status) -> *const c_char {
-                names::text(code)
             }
         };
 
@@ -119,8 +114,6 @@ runtime!(
 
 // MetaX's runtime begins by itself at the first call, and the others were not seen in it.
 exports! { HIP, "hip";
-    "Init" => devices::init(flags: c_uint);
-    "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);
     "DeviceGetUuid" => devices::uuid(uuid: Out<[u8; 16]>, device: c_int);
     "DeviceTotalMem" => devices::total_memory(bytes: Out<usize>, device: c_int);
     "GetDevicePropertiesR0600" => properties::current(into: Out<[u8; 1472]>, device: c_int);
@@ -160,9 +153,9 @@ exports! { CUDA, "cu";
     "MemHostAlloc" => memory::allocate_host(pointer: Out<Address>, bytes: usize, flags: c_uint);
     "MemFreeHost" => memory::free_host(pointer: Address);
     "MemHostGetDevicePointer_v2" => memory::device_pointer(pointer: Out<Address>, host: Address, flags: c_uint);
-    "MemcpyHtoDAsync_v2" => copies::to_device(to: Address, from: Address, bytes: usize, stream: Handle);
-    "MemcpyDtoHAsync_v2" => copies::to_host(to: Address, from: Address, bytes: usize, stream: Handle);
-    "MemcpyDtoDAsync_v2" => copies::within(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyHtoDAsync_v2" => copies::of_kind::<1>(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoHAsync_v2" => copies::of_kind::<2>(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoDAsync_v2" => copies::of_kind::<3>(to: Address, from: Address, bytes: usize, stream: Handle);
     "MemcpyPeerAsync" => contexts::copy_peer(
         to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize, stream: Handle);
     "StreamCreate" => events::open_stream(stream: Out<Handle>, flags: c_uint);

@@ -1,5 +1,5 @@
-//! Names and texts of result codes, by `names.csv`. Only codes that this library can return have a row: the number is the same for
-//! all vendors, names are those of `hipError_t` and `mcError_t` without their prefixes, texts are HIP's.
+//! Names of result codes, by `names.csv`. Only codes that this library can return have a row: the number is the same for
+//! all vendors, names are those of `hipError_t` and `mcError_t` without their prefixes.
 
 use crate::abi::Status;
 use boxfile::Vendor;
@@ -12,7 +12,6 @@ struct Row {
     hip: CString,
     maca: CString,
     cuda: CString,
-    text: CString,
 }
 
 /// The code of every other.
@@ -27,13 +26,12 @@ static ROWS: LazyLock<BTreeMap<Status, Row>> = LazyLock::new(|| {
 fn row(line: &str) -> Option<(Status, Row)> {
     let mut cells = line.split(',');
     let code = cells.next()?.parse().ok()?;
-    let (hip, maca, text) = (cells.next()?, cells.next()?, cells.next()?);
+    let (hip, maca) = (cells.next()?, cells.next()?);
     let c_text = |text: String| CString::new(text).ok();
     let row = Row {
         hip: c_text(format!("hip{hip}"))?,
         maca: c_text(format!("mc{maca}"))?,
         cuda: c_text(cuda(hip))?,
-        text: c_text(text.to_owned())?,
     };
     Some((code, row))
 }
@@ -63,11 +61,6 @@ pub(crate) fn name(vendor: Vendor, code: Status) -> *const c_char {
 /// Whether a code has a row.
 pub(crate) fn is_known(code: Status) -> bool {
     ROWS.contains_key(&code)
-}
-
-/// The text of a code.
-pub(crate) fn text(code: Status) -> *const c_char {
-    of(code).map_or(std::ptr::null(), |row| row.text.as_ptr())
 }
 
 fn of(code: Status) -> Option<&'static Row> {
