@@ -4,8 +4,6 @@
 
 use super::finding::Finding;
 
-/// From this many lines on a file should be looked at.
-const LONG: usize = 400;
 /// Beyond this many lines a file must say why.
 const TOO_LONG: usize = 600;
 /// How a file says so in its head.
@@ -20,28 +18,6 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[
     ("serve-bench/src/kv/ffi.rs", ""),
     ("soft/", ".rs"),
     ("shim/", ".rs"),
-];
-
-/// Where what a simulated machine needs may be named: the simulator, what stands before libraries, and what describes a machine.
-const OF_SIMULATOR: &[&str] = &[
-    "soft/",
-    "shim/",
-    "xtask/",
-    "crates/boxfile/",
-    "crates/engine/",
-];
-
-/// Words of the simulator that product code does without: it knows `--sim`, the mark in the record, and how much to copy there
-/// (`program::Effort`).
-const SIMULATOR: &[&str] = &[
-    "VirtualClock",
-    "virtual clock",
-    "SoftNodes",
-    "VIRTUAL_POOL",
-    "VIRTUAL_CALLS",
-    "MOST_VIRTUAL",
-    "SOFT_BYTES",
-    "soft_thread",
 ];
 
 /// Attributes that no source file may hold, with what to do instead.
@@ -83,17 +59,6 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         if unlocks && !allowed {
             findings.push(Finding::at(index, "unsafe has no place in this file"));
         }
-        let is_product =
-            path.contains("src/") && !OF_SIMULATOR.iter().any(|at| path.starts_with(at));
-        for word in SIMULATOR
-            .iter()
-            .filter(|word| is_product && line.contains(**word))
-        {
-            findings.push(Finding::at(
-                index,
-                format!("`{word}` is the simulator's: product code takes a `program::Effort`"),
-            ));
-        }
         for (found, instead) in FORBIDDEN {
             if line.starts_with('#') && line.contains(found) {
                 findings.push(Finding::at(
@@ -104,11 +69,6 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         }
     }
     findings
-}
-
-/// Tells whether a file is long and not yet too long.
-pub(crate) fn is_long(text: &str) -> bool {
-    (LONG..=TOO_LONG).contains(&text.lines().count())
 }
 
 #[cfg(test)]

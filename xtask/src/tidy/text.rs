@@ -7,25 +7,16 @@ use super::finding::Finding;
 /// First parts of paths that exist on one person's machine only.
 const PRIVATE: &[&str] = &["home", "root", "Users", "work", "tmp"];
 
-/// What the change log must hold.
-const CHANGELOG: &[&str] = &["## [Unreleased]", "### Added", "### Changed", "### Fixed"];
-
 /// Checks one text file.
 pub(crate) fn check(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        if line.ends_with([' ', '\t']) {
-            findings.push(Finding::at(index, "blank at the end of the line"));
-        }
         if let Some(found) = PRIVATE.iter().find(|part| has_private_path(line, part)) {
             findings.push(Finding::at(
                 index,
                 format!("a path below /{found} exists on one machine only"),
             ));
         }
-    }
-    if !text.is_empty() && !text.ends_with('\n') {
-        findings.push(Finding::whole("no line end at the end of the file"));
     }
     findings
 }
@@ -36,14 +27,4 @@ fn has_private_path(line: &str, part: &str) -> bool {
         let before = line[..start].chars().next_back();
         !before.is_some_and(|before| before.is_alphanumeric() || "_-./}*>)".contains(before))
     })
-}
-
-/// Checks the change log.
-pub(crate) fn check_changelog(text: &str) -> Vec<Finding> {
-    let missing = CHANGELOG
-        .iter()
-        .filter(|head| !text.lines().any(|line| line == **head));
-    missing
-        .map(|head| Finding::whole(format!("the head `{head}` is missing")))
-        .collect()
 }
