@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use record::{CallMode, CollectiveKind, CollectiveOutcome};
+use record::{CallMode, CollectiveOutcome};
 
 use super::common::{Kept, Ran, Scratch, exact_us, two_gpus};
 
