@@ -156,30 +156,3 @@ impl Built {
         Ok(PathBuf::from(file))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_program_is_found_among_cargos_messages() {
-        let built = Built(
-            concat!(
-                "not json\n",
-                r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"bench"},"filenames":["l.rlib"],"executable":null}"#,
-                "\n",
-                r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"bench"},"filenames":["b"],"executable":"b"}"#,
-                "\n",
-                r#"{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"bench"},"profile":{"test":true},"filenames":["t"],"executable":"t"}"#,
-                "\n",
-                r#"{"reason":"compiler-artifact","target":{"kind":["rlib","cdylib"],"name":"soft"},"filenames":["s.rlib","s.so"],"executable":null}"#,
-                "\n",
-                r#"{"reason":"build-finished","success":true}"#,
-            )
-            .to_owned(),
-        );
-        assert_eq!(built.file("bench").unwrap(), PathBuf::from("b"));
-        assert_eq!(built.file("soft").unwrap(), PathBuf::from("s.so"));
-        assert!(built.file("other").is_err());
-    }
-}

@@ -289,25 +289,3 @@ fn made(command: &mut Command, file: &Path) -> Result<Result<u64, String>> {
 fn read(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_version_is_lowered_where_the_compiler_wrote_the_one_that_is_known() {
-        let written = "//\n// release 12.1\n//\n\n.version 8.1\n.target sm_75\n";
-        let kept = kept("copy", written).unwrap();
-        assert!(kept.ends_with("\n.version 6.4\n.target sm_75\n"), "{kept}");
-        assert!(kept.lines().all(|line| !line.contains("8.1")), "{kept}");
-        assert!(kept.contains("cu/copy.cu"), "{kept}");
-    }
-
-    #[test]
-    fn another_compiler_is_refused() {
-        // Twice is no module, and none is another version's text.
-        for text in ["", ".version 8.8\n", ".version 8.1\n.version 8.1\n"] {
-            assert!(kept("copy", text).is_err(), "{text}");
-        }
-    }
-}

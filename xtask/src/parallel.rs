@@ -30,13 +30,3 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) ->
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, result)| result).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn results_stand_in_the_order_of_their_items() {
-        let items: Vec<u64> = (0..100).collect();
-        let squares: Vec<u64> = items.iter().map(|item| item * item).collect();
-        assert_eq!(super::map(&items, |item| item * item), squares);
-    }
-}

@@ -132,21 +132,3 @@ fn replace(to: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> 
     make(&new).with_context(|| format!("{} cannot be made", new.display()))?;
     fs::rename(&new, to).with_context(|| format!("{} cannot be replaced", to.display()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {
-        let folder = std::env::temp_dir().join(format!("xtask-soft-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("built"), "new").unwrap();
-        fs::write(folder.join("lib.so.1"), "older and longer").unwrap();
-        let copy = |new: &Path| fs::copy(folder.join("built"), new).map(drop);
-        replace(&folder.join("lib.so.1"), copy).unwrap();
-        assert_eq!(fs::read_to_string(folder.join("lib.so.1")).unwrap(), "new");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
-        fs::remove_dir_all(&folder).unwrap();
-    }
-}

@@ -48,7 +48,7 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
     };
     let paths: Vec<String> = files.iter().map(relative).collect();
     let mut repository = Repository::new(&paths);
-    let (mut clean, mut long) = (true, 0);
+    let mut clean = true;
     for (file, path) in files.iter().zip(&paths) {
         let text =
             fs::read_to_string(file).with_context(|| format!("{path} cannot be read as text"))?;
@@ -61,10 +61,8 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
         let mut findings = text::check(&text);
         if path.ends_with(".rs") {
             findings.extend(rust::check(path, &text));
-            long += usize::from(rust::is_long(&text));
         }
         if path.ends_with("Cargo.toml") {
-            findings.extend(manifest::check(&text));
             for root in ["src/lib.rs", "src/main.rs"]
                 .into_iter()
                 .filter_map(siblings)
@@ -86,11 +84,6 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
             writeln!(out, "tidy: {path}:{line} {}", finding.what)?;
         }
     }
-    let changelog = fs::read_to_string(root.join("CHANGELOG.md")).unwrap_or_default();
-    for finding in text::check_changelog(&changelog) {
-        clean = false;
-        writeln!(out, "tidy: CHANGELOG.md: {}", finding.what)?;
-    }
     for finding in ceilings(&root, &repository, mode)? {
         clean = false;
         writeln!(out, "tidy: {}: {}", ratchet::FILE, finding.what)?;
@@ -102,7 +95,7 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
     } = repository.lines();
     writeln!(
         out,
-        "tidy: {} files, {long} of them long; {code} lines of code, {comments} of comments, {tests} of tests; {}",
+        "tidy: {} files; {code} lines of code, {comments} of comments, {tests} of tests; {}",
         files.len(),
         if clean { "clean" } else { "not clean" }
     )?;

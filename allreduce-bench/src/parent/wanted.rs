@@ -238,22 +238,4 @@ mod tests {
         // 21 powers of two from 8 B to 8 MiB and 6 sizes between.
         assert_eq!(by_hand(&args(&[])).unwrap().len(), 27);
     }
-
-    #[test]
-    fn host_memory_is_counted_over_all_ranks() {
-        let of = |kind, device_is_host| {
-            wanted(kind, ElementType::Bf16, 10).host_bytes(2, device_is_host)
-        };
-        // 2 ranks: a host copy of 10 each, of a gather's result of 20; on host memory four of them.
-        assert_eq!(of(CollectiveKind::AllReduce, false), 20);
-        assert_eq!(of(CollectiveKind::AllGather, true), 160);
-    }
-
-    #[test]
-    fn a_size_that_is_no_whole_number_of_elements_is_named() {
-        // 6 B are three elements of 2 B and one and a half of 4 B.
-        let of = |element| check_whole(&[wanted(CollectiveKind::AllReduce, element, 6)]);
-        assert!(of(ElementType::Bf16).is_ok());
-        assert!(matches!(of(ElementType::F32), Err(Stop::Usage(why)) if why.contains("6 B")));
-    }
 }

@@ -165,23 +165,8 @@ fn corrected(bytes: usize, took: f64, asked: f64, most: usize) -> usize {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_pool_is_twice_the_cache_and_no_less_than_what_drivers_do_not_name() {
-        // 50 MiB of an H100: 100 MiB, less than the least; 512 MiB twice are 1 GiB.
-        assert_eq!(pool_bytes(Some(50 << 20)), 512 << 20);
-        assert_eq!(pool_bytes(Some(512 << 20)), 1 << 30);
-        assert_eq!(pool_bytes(None), 256 << 20);
-    }
     use device::Backend;
     use device::host::Host;
-
-    #[test]
-    fn a_gap_of_more_than_fits_is_several_copies() {
-        // 10 MiB of 4 MiB at most: 3 copies of 3.33 MiB, rounded down to pages: 3,495,253 / 4096 = 853.3.
-        let length = Length::of(10 << 20, 4 << 20);
-        assert_eq!((length.copies, length.bytes), (3, 853 * 4096));
-        assert_eq!(Length::of(100, 4 << 20).all(), 4096);
-    }
 
     #[test]
     fn its_length_is_corrected_in_proportion_within_bounds() {
@@ -203,22 +188,6 @@ mod tests {
         assert!((all / wanted - 1.0).abs() < 0.06, "{all}");
         // The memory is that of half the pool and 4 MiB: 12 MiB.
         assert_eq!(gap.memory.len(), 12 << 20);
-    }
-
-    #[test]
-    fn a_gap_that_grows_begins_anew() {
-        let device = Host::open().unwrap().device(0).unwrap();
-        let stream = device.stream().unwrap();
-        // 10 us for the first 256 KiB, so 80 us are 2 MiB, all of half the memory; seven short ones have walked to 1.75 MiB by then.
-        let time = |gap: &Gap<_>| {
-            for _ in 0..7 {
-                gap.queue(&stream)?;
-            }
-            Ok(gap.length.all() as f64 / 26_214.4)
-        };
-        let gap = Gap::of(&device, 80.0, (0, None), &mut |_| (), time).unwrap();
-        assert_eq!(gap.length.all(), 2 << 20);
-        stream.synchronize().unwrap();
     }
 
     #[test]

@@ -185,29 +185,11 @@ mod tests {
     }
 
     #[test]
-    fn a_reduced_part_is_the_sum_at_its_ranks_place() {
-        let (sums, parts) = inputs(Operation::ReduceScatter, 4, ELEMENTS);
-        let sum = added_up(&parts);
-        // 64 elements among 4 ranks: rank 2 has those from 32 to 48.
-        assert_eq!(sums.first_difference(&bytes(&sum[32..48]), 2), None);
-        assert!(sums.first_difference(&bytes(&sum[16..32]), 2).is_some());
-    }
-
-    #[test]
     fn what_is_gathered_is_in_rank_order() {
         let (sums, parts) = inputs(Operation::AllGather, 2, ELEMENTS);
         let whole = [parts[0].clone(), parts[1].clone()].concat();
         assert_eq!(sums.first_difference(&bytes(&whole), 1), None);
         let swapped = [parts[1].clone(), parts[0].clone()].concat();
         assert!(sums.first_difference(&bytes(&swapped), 1).is_some());
-    }
-
-    #[test]
-    fn a_spoilt_result_is_no_result() {
-        let mut result = vec![0; 8];
-        Sums::spoil(&mut result);
-        let sums = Sums::new(Operation::AllReduce, Element::Bf16, 2);
-        let told = sums.first_difference(&result, 0).unwrap();
-        assert!(told.contains("is ffff"), "{told}");
     }
 }

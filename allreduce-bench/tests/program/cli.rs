@@ -38,14 +38,3 @@ fn what_cannot_be_measured_is_refused_in_words() {
         assert!(is_absent(&scratch.join("out")), "{arguments:?}");
     }
 }
-
-#[test]
-fn a_folder_that_holds_a_result_is_not_touched() {
-    let scratch = Scratch::new();
-    std::fs::create_dir(scratch.join("out")).unwrap();
-    std::fs::write(scratch.join("out/record.json"), "kept").unwrap();
-    let ran = scratch.run(&["--backend", "host", "--sizes", "4K", "--out", "out"]);
-    ran.is_wrong_usage("holds a result already");
-    let kept = std::fs::read_to_string(scratch.join("out/record.json")).unwrap();
-    assert_eq!(kept, "kept");
-}

@@ -4,9 +4,8 @@
 use std::process::Command;
 
 use record::{CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Verification};
-use rustix::process::Signal;
 
-use super::common::{Kept, Ran, Running, Scratch, exact_us, has_two_cpus, no_progress, skipped};
+use super::common::{Kept, Ran, Scratch, exact_us, has_two_cpus, no_progress, skipped};
 
 const STAND_INS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/engine");
 
@@ -223,71 +222,6 @@ fn an_engine_that_hangs_is_ended_at_its_deadline() {
         "{hung:?}"
     );
     assert!((exact_us(&point(&kept, SMALL, CallMode::BackToBack).outcome) - 22.0).abs() < 1e-6);
-}
-
-#[test]
-fn an_engine_that_is_not_there_is_told_with_the_next_step() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let kept = run(&scratch, &[], &[("STAND_IN_FAULT", "import")]);
-    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
-    library_is_whole(&kept);
-    let first = point(&kept, SMALL, CallMode::HostSynced);
-    for words in [
-        "vllm cannot be imported by",
-        "libcudart.so.13",
-        "--engine-python",
-        "--engine",
-    ] {
-        assert!(failed(first).contains(words), "no `{words}` in {first:?}");
-    }
-    assert_eq!(first.engine.as_deref(), Some("vllm"));
-    // It would not come up at the other points either.
-    let skipped =
-        |point: &&CollectivePoint| matches!(point.outcome, CollectiveOutcome::Skipped { .. });
-    let rest = [of_engine(&kept, SMALL), of_engine(&kept, LARGE)].concat();
-    assert_eq!(rest.iter().filter(|point| skipped(point)).count(), 5);
-    assert_eq!(kept.collectives().engine, None);
-}
-
-#[test]
-fn a_killed_run_leaves_no_rank_of_an_engine_behind() {
-    if !can_run() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let more = ["--modes", "back-to-back", "--deadline", "600"];
-    let mut running = Running::start(with_stand_ins(
-        &scratch,
-        &more,
-        &[("STAND_IN_FAULT", "hang")],
-    ));
-    running.until("starting vllm");
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().code, 128 + 9);
-    scratch.nobody_is_left();
-}
-
-#[test]
-fn nothing_of_the_engines_environment_is_kept() {
-    if !can_run() {
-        return;
-    }
-    let canary = "canary-5f1c";
-    let scratch = Scratch::new();
-    let kept = run(
-        &scratch,
-        &["--sizes", "2K", "--modes", "graph", "--csv", "out.csv"],
-        &[("HF_TOKEN", canary), ("VLLM_API_KEY", canary)],
-    );
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    let mut texts = vec![kept.ran.stdout, kept.ran.stderr];
-    for file in ["out/record.json", "out/journal.jsonl", "out.csv"] {
-        texts.push(std::fs::read_to_string(scratch.join(file)).unwrap());
-    }
-    assert!(texts.iter().all(|text| !text.contains(canary)));
 }
 
 #[test]

@@ -91,26 +91,6 @@ fn a_hang_is_told_with_the_ranks_that_wait_and_fresh_ranks_go_on() {
 }
 
 #[test]
-fn ranks_that_hang_again_and_again_are_not_started_for_ever() {
-    let always = Fault::CollectiveHang {
-        rank: 0,
-        after_calls: 0,
-        protocol: None,
-    };
-    let kept = sizes(always, "4K,8K,16K,32K,64K");
-    assert_eq!(kept.ran.code, 3);
-    // Two upwards, and two downwards.
-    for kib in [4, 8, 64, 32] {
-        let outcome = of(&kept, kib);
-        assert!(no_progress(outcome).is_some(), "{kib} KiB: {outcome:?}");
-    }
-    let CollectiveOutcome::Skipped { reason } = of(&kept, 16) else {
-        panic!("{:?}", of(&kept, 16));
-    };
-    assert!(reason.contains("not started again"), "{reason}");
-}
-
-#[test]
 fn a_rank_that_dies_is_named_and_fresh_ranks_go_on() {
     let kept = three_sizes(Fault::CollectiveDeath {
         rank: 1,

@@ -70,21 +70,3 @@ fn samples_say_how_many_calls_they_are_the_mean_of() {
     assert_eq!(calls(CallMode::HostSynced), 1);
     assert!(calls(CallMode::BackToBack) >= 20);
 }
-
-#[test]
-fn what_was_written_is_shown_again_and_files_hold_the_same() {
-    if !has_two_cpus() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let files = ["--sizes", "4K", "--json", "r.json", "--csv", "r.csv"];
-    let kept = on_host(&scratch, &files);
-    let shown = scratch.run(&["show", "out"]);
-    assert_eq!((shown.code, &shown.stdout), (0, &kept.ran.stdout));
-    let json = std::fs::read_to_string(scratch.join("r.json")).unwrap();
-    let record = record::Record::from_json(&json, "r.json").unwrap();
-    assert_eq!(record, kept.record);
-    let csv = std::fs::read_to_string(scratch.join("r.csv")).unwrap();
-    assert_eq!(scratch.run(&["show", "--csv", "out"]).stdout, csv);
-    assert!(csv.contains("all_reduce") && csv.contains("4096"), "{csv}");
-}

@@ -1,7 +1,7 @@
 //! Runs that a signal ends: what was measured until then is on the disk and loads, and no process is left.
 
 use boxfile::Fault;
-use record::{CallMode, Payload, Status, load};
+use record::{CallMode, Status};
 use rustix::process::Signal;
 
 use super::common::{Running, Scratch, exact_us, with};
@@ -43,21 +43,4 @@ fn ctrl_c_ends_a_run_with_130_and_what_was_measured() {
     exact_us(kept.reduced(4096, CallMode::BackToBack));
     let shown = scratch.run(&["show", "out"]);
     assert_eq!((shown.code, shown.stdout), (0, kept.ran.stdout));
-}
-
-#[test]
-fn a_killed_run_leaves_a_journal_that_is_shown_as_broken_off() {
-    let scratch = Scratch::new();
-    let running = started(&scratch);
-    running.signal(Signal::KILL);
-    assert_eq!(running.end().code, 128 + 9);
-    scratch.nobody_is_left();
-    let shown = scratch.run(&["show", "out"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    let record = load(&scratch.join("out")).unwrap();
-    assert_eq!(record.status, Status::Broken);
-    let Payload::Collectives(collectives) = record.payload else {
-        panic!("not collectives");
-    };
-    assert_eq!(collectives.points.len(), 1);
 }

@@ -250,27 +250,6 @@ fn a_follower_whose_leader_is_killed_ends_its_rank_and_says_so() {
 }
 
 #[test]
-fn a_signal_to_either_side_ends_both_with_what_was_measured() {
-    for (to, signal, codes) in [(0, Signal::INT, [130, 0]), (1, Signal::TERM, [143, 143])] {
-        let scratch = Scratch::new();
-        let copies = stuck(&scratch);
-        copies[to].signal(signal);
-        let [leader, follower] = copies.map(Running::end);
-        assert_eq!(
-            [leader.code, follower.code],
-            codes,
-            "{}{}",
-            leader.stderr,
-            follower.stderr
-        );
-        let kept = scratch.left(leader);
-        assert!(matches!(kept.record.status, Status::Interrupted { .. }));
-        exact_us(kept.reduced(4096, CallMode::BackToBack));
-        is_empty(&scratch.join("tmp"));
-    }
-}
-
-#[test]
 fn a_rank_that_never_comes_is_told_in_words() {
     let scratch = Scratch::new();
     let arguments = scratch.on(&two_gpus(), &["--rendezvous-wait", "1"]);
@@ -297,43 +276,6 @@ fn a_rank_that_never_comes_is_told_in_words() {
         kept.ran.stderr
     );
     is_empty(&scratch.join("tmp"));
-}
-
-#[test]
-fn what_cannot_be_a_launch_is_refused_in_words() {
-    let scratch = Scratch::new();
-    let run = |variables: &[(&str, String)], more: &[&str]| {
-        Ran::of(
-            copy(&scratch, variables, &[&ON_HOST[..], more].concat())
-                .output()
-                .unwrap(),
-        )
-    };
-    let mut hosts = srun(0);
-    hosts.push(("SLURM_STEP_NUM_NODES", "2".to_owned()));
-    run(&hosts, &[]).is_wrong_usage("--rendezvous");
-    let mut broken = open_mpi(0);
-    broken.retain(|(name, _)| *name != "OMPI_COMM_WORLD_SIZE");
-    run(&broken, &[]).is_wrong_usage("OMPI_COMM_WORLD_SIZE is not set");
-    run(&open_mpi(0), &["--tp", "3"]).is_wrong_usage("the 2 ranks that mpirun started");
-    is_empty(&scratch.join("tmp"));
-}
-
-#[test]
-fn two_ranks_with_the_same_device_are_refused() {
-    let scratch = Scratch::new();
-    // Both say that they are the first of their host.
-    let first = |rank: usize| {
-        let mut variables = srun(rank);
-        variables.retain(|(name, _)| *name != "SLURM_LOCALID");
-        variables.push(("SLURM_LOCALID", "0".to_owned()));
-        variables
-    };
-    let arguments = scratch.on(&two_gpus(), &["--sizes", "4K"]);
-    let [leader, follower] = start(&scratch, first, &texts(&QUICK, &arguments));
-    let (leader, follower) = (leader.end(), follower.end());
-    leader.is_wrong_usage("rank 0 and rank 1 have the same device, GPU0");
-    assert_eq!((follower.code, follower.stdout.as_str()), (0, ""));
 }
 
 #[test]

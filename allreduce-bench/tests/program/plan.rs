@@ -46,24 +46,6 @@ fn the_plan_of_qwen_72b_is_that_of_its_shape() {
 }
 
 #[test]
-fn on_a_mig_box_the_plan_names_mig_as_the_rule() {
-    let scratch = Scratch::new();
-    let model = ["--model", "qwen2.5-72b", "--batches", "16", "--plan"];
-    let ran = scratch.run(&[&["--sim", "rtxpro6000-mig"], &model[..]].concat());
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(
-        ran.stdout.lines().next().unwrap(),
-        "planned for simulated machine rtxpro6000-mig"
-    );
-    assert!(ran.stdout.contains("MIG"), "{}", ran.stdout);
-    assert!(
-        rows(&ran.stdout)
-            .iter()
-            .all(|row| row.contains(" library "))
-    );
-}
-
-#[test]
 fn where_gpus_reach_each_other_small_all_reduces_are_the_engines_own() {
     let scratch = Scratch::new();
     let model = ["--model", "qwen2.5-72b", "--batches", "16", "--plan"];

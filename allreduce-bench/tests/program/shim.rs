@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use record::{CallMode, CollectiveKind, CollectiveOutcome};
+use record::{CallMode, CollectiveOutcome};
 
 use super::common::{Kept, Ran, Scratch, exact_us, two_gpus};
 
@@ -89,30 +89,11 @@ fn each_all_reduce_takes_the_delay_longer_in_a_graph_and_outside() {
             let library = line["library"].as_str().unwrap();
             assert!(library.ends_with("soft/libnccl.so.2"), "{line}");
             if us == 50.0 {
-                assert!(line["kernel"].is_null(), "{line}");
+                assert!(line["measured_us"].is_null(), "{line}");
             } else {
-                assert_eq!(line["delay_by"], "kernel");
-                let measured = line["kernel"]["measured_us"][1].as_f64().unwrap();
-                close(measured, us - 50.0);
+                close(line["measured_us"].as_f64().unwrap(), us - 50.0);
             }
         }
-    }
-}
-
-#[test]
-fn only_the_operations_that_are_named_are_delayed() {
-    let both = ["--ops", "all_reduce,all_gather"];
-    let variables = [
-        ("TPLENS_DELAY_US", "20"),
-        ("TPLENS_DELAY_OPS", "all_gather"),
-    ];
-    let scratch = Scratch::new();
-    let kept = delayed(&scratch, &variables, &both);
-    all_reduces_take(&kept, 50.0);
-    // 30 us and 20 us of delay.
-    for mode in [CallMode::BackToBack, CallMode::Graph] {
-        let gather = kept.outcome(CollectiveKind::AllGather, 64 << 10, mode);
-        close(exact_us(gather), 50.0);
     }
 }
 

@@ -100,35 +100,4 @@ mod tests {
         // NVIDIA's is asked first.
         assert_eq!(Built::ALL.first(), Some(&Built::Cuda));
     }
-
-    #[test]
-    fn a_backend_is_found_by_its_vendors_number() {
-        // As the PCI SIG gave them: NVIDIA, AMD's graphics, Intel; MetaX's cards say 0x9999.
-        assert_eq!(Built::of_vendor(0x10de), Some(Built::Cuda));
-        assert_eq!(Built::of_vendor(0x1002), Some(Built::Hip));
-        assert_eq!(Built::of_vendor(0x9999), Some(Built::Maca));
-        assert_eq!(Built::of_vendor(0x8086), None);
-    }
-
-    #[test]
-    fn amds_copies_alone_go_direct_without_access() {
-        let heedless: Vec<_> = Built::ALL
-            .iter()
-            .filter(|built| !built.copies_obey_access())
-            .collect();
-        assert_eq!(heedless, [&Built::Hip]);
-        assert!(Built::Hip.copies_by_kernel().is_some());
-        assert_eq!(Built::Host.queues_variable(), None);
-    }
-
-    #[test]
-    fn host_memory_is_the_last_and_only_one_without_a_vendor() {
-        let without: Vec<_> = Built::ALL
-            .iter()
-            .filter(|built| built.pci_vendor().is_none())
-            .collect();
-        assert_eq!(without, [&Built::Host]);
-        assert!(Built::Host.managed().is_none() && Built::Host.soft_libraries().is_empty());
-        assert_eq!(Built::ALL.last(), Some(&Built::Host));
-    }
 }

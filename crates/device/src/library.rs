@@ -139,26 +139,3 @@ macro_rules! symbols {
     };
 }
 pub(crate) use symbols;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_that_do_not_load_are_named_in_the_loaders_words() {
-        let folder = std::env::temp_dir().join(format!("device-library-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let broken = folder.join("libbroken.so");
-        std::fs::write(&broken, "no library").unwrap();
-        let said = first_of(&[PathBuf::from("libnot-there.so.9"), broken.clone()]).unwrap_err();
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(said[0].contains("libnot-there.so.9"), "{said:?}");
-        assert!(said[1].contains(&broken.display().to_string()), "{said:?}");
-    }
-
-    #[test]
-    fn text_ends_at_its_nul() {
-        assert_eq!(until_nul(b"gfx1201\0rest"), "gfx1201");
-        assert_eq!(until_nul(b"no end"), "");
-    }
-}

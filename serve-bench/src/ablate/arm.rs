@@ -94,6 +94,14 @@ impl Row {
             _ if place.names.is_none() => {
                 Some("no collective library whose variables are known does the collectives here")
             }
+            Change::Delay
+                if place.soft.is_none()
+                    && place
+                        .names
+                        .is_some_and(|names| names.library(false).is_none()) =>
+            {
+                Some("delays need NCCL or RCCL: no library adds them to MCCL's calls")
+            }
             Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
                 "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
             ),

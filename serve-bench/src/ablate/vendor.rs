@@ -21,7 +21,7 @@ pub(super) struct Names {
 
 /// Sources: NCCL's user guide, environment variables; RCCL takes the same names (its environment variables page); MetaX's guide
 /// to MCCL's environment variables, 2.1.12, 2.1.13, 2.2.11, 2.2.21 and 2.5.2. The library's file: vLLM 0.13.0 `vllm/envs.py`,
-/// vLLM-metax `vllm_metax/envs.py`, SGLang 0.5.6 `pynccl_wrapper.py`.
+/// SGLang 0.5.6 `pynccl_wrapper.py`. Delays stand before NCCL and RCCL, so MCCL's file is never named.
 const ROWS: [Names; 3] = [
     Names {
         vendor: Vendor::Nvidia,
@@ -43,7 +43,7 @@ const ROWS: [Names; 3] = [
         vendor: Vendor::Metax,
         collectives: "MCCL",
         visible: "MACA_VISIBLE_DEVICES",
-        vllm_library: Some("VLLM_MCCL_SO_PATH"),
+        vllm_library: None,
         sglang_library: None,
         no_symmetric: None,
     },

@@ -1,40 +1,29 @@
-//! What happens before a call that may be delayed: it is counted, and the delay is put into its stream.
+//! What happens before an all-reduce: it is counted, and the delay is put into its stream.
 
-use crate::config::Config;
+use crate::config::delay_us;
 use crate::driver::Driver;
 use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
 use crate::spin;
-use crate::table::Delayed;
 use std::time::{Duration, Instant};
 
-/// Counts a call and delays it.
+/// Counts a call and delays it; its stream is the argument of this number.
 ///
 /// # Errors
 /// The words why the delay could not be put there: the call must not go on.
-pub(crate) fn before(real: &Real, delayed: Delayed, frame: &Frame) -> Result<(), String> {
-    let config = Config::get()?;
-    if !config.operations.contains(&delayed.operation) {
-        log::pass();
-        return Ok(());
-    }
-    let stream = frame.argument(delayed.stream_at);
+pub(crate) fn before(real: &'static Real, stream_at: usize, frame: &Frame) -> Result<(), String> {
+    let delay_us = delay_us()?;
+    let stream = frame.argument(stream_at);
     let driver = Driver::get(real.library.driver, real.handle);
     let is_capturing = driver.is_some_and(|driver| driver.is_capturing(stream));
-    if config.delay_us > 0.0 {
+    if delay_us > 0.0 {
         match driver {
-            Some(driver) => {
-                spin::put(driver, stream, config.delay_us)?;
-                log::spins_by("kernel");
-            }
-            None => {
-                spin_here(config.delay_us);
-                log::spins_by("thread");
-            }
+            Some(driver) => spin::put(driver, stream, delay_us)?,
+            None => spin_here(delay_us),
         }
     }
-    log::delay(&real.file, real.version, is_capturing);
+    log::delay(&real.file, is_capturing);
     Ok(())
 }
 

@@ -165,13 +165,13 @@ macro_rules! more {
 #[macro_export]
 macro_rules! forward {
     ($row:path, $before:literal, $prefix:literal;
-     $($name:literal => $answer:ident $(, $operation:ident at $stream_at:literal)?;)+) => {
+     $($name:literal => $answer:ident $(, stream at $stream_at:literal)?;)+) => {
         $(const _: () = {
             static ENTRY: $crate::Entry = $crate::Entry::new(
                 &$row,
                 concat!($before, $prefix, $name, "\0"),
                 $crate::Answer::$answer,
-                $crate::delayed!($($operation at $stream_at)?),
+                $crate::stream!($($stream_at)?),
             );
 
             #[unsafe(naked)]
@@ -183,17 +183,14 @@ macro_rules! forward {
     };
 }
 
-/// Whether a row may be delayed.
+/// The argument that is the stream of a row that is delayed.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! delayed {
+macro_rules! stream {
     () => {
         None
     };
-    ($operation:ident at $stream_at:literal) => {
-        Some($crate::Delayed {
-            operation: $crate::Operation::$operation,
-            stream_at: $stream_at,
-        })
+    ($stream_at:literal) => {
+        Some($stream_at)
     };
 }

@@ -5,10 +5,10 @@ use crate::delay;
 use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
-use crate::table::{Delayed, Library};
+use crate::table::Library;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a call answers that the real library does not take, by what its C function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Answer {
     LastError,
     /// A pointer, a number, a small structure or nothing: null or zeros.
     Nothing,
-    /// As `Nothing`, for a mark of this project's own libraries: that it is missing is usual and not said.
+    /// As `Nothing`, for a mark of this project's own libraries: that the real library is missing is not said.
     Mark,
     /// As `Mark`, a floating-point number.
     MarkNumber,
@@ -35,33 +35,31 @@ pub struct Entry {
     target: AtomicUsize,
     /// The real function's address, of an entry whose every call passes through [`enter`].
     found: AtomicUsize,
-    was_missed: AtomicBool,
     library: &'static Library,
     name: &'static CStr,
     answer: Answer,
-    delayed: Option<Delayed>,
+    stream_at: Option<usize>,
 }
 
 impl Entry {
-    /// A function of a library by its name, which ends in NUL.
+    /// A function of a library by its name, which ends in NUL; `stream_at` numbers the argument that is the stream of a delayed one.
     #[must_use]
     pub const fn new(
         library: &'static Library,
         name: &'static str,
         answer: Answer,
-        delayed: Option<Delayed>,
+        stream_at: Option<usize>,
     ) -> Self {
         Self {
             target: AtomicUsize::new(0),
             found: AtomicUsize::new(0),
-            was_missed: AtomicBool::new(false),
             library,
             name: match CStr::from_bytes_with_nul(name.as_bytes()) {
                 Ok(name) => name,
                 Err(_) => panic!("one NUL, at the end"),
             },
             answer,
-            delayed,
+            stream_at,
         }
     }
 
@@ -83,13 +81,13 @@ impl Entry {
         let found = match self.found.load(Ordering::Relaxed) {
             0 => match real.handle.symbol(self.name) {
                 Some(address) => address.as_ptr() as usize,
-                None => return self.missing(real),
+                None => return self.instead(),
             },
             found => found,
         };
         self.found.store(found, Ordering::Relaxed);
-        match self.delayed {
-            Some(delayed) => match delay::before(real, delayed, frame) {
+        match self.stream_at {
+            Some(stream_at) => match delay::before(real, stream_at, frame) {
                 Ok(()) => found,
                 Err(words) => {
                     log::refuse(&words);
@@ -103,19 +101,6 @@ impl Entry {
                 found
             }
         }
-    }
-
-    /// The real library does not have it.
-    fn missing(&self, real: &Real) -> usize {
-        let marks = matches!(self.answer, Answer::Mark | Answer::MarkNumber);
-        if !marks && !self.was_missed.swap(true, Ordering::Relaxed) {
-            log::say(&format!(
-                "{} has no {}; the call is answered with an error",
-                real.file,
-                self.name.to_string_lossy()
-            ));
-        }
-        self.instead()
     }
 
     /// A function of ours that answers in the place of the real one.

@@ -1,16 +1,15 @@
 //! A shim that stands before a library of collectives, forwards every call to it, and puts a delay of known length into the stream
-//! before chosen ones: what a server loses to each all-reduce is then seen as a slope, without another link.
+//! before each all-reduce: what a server loses to each all-reduce is then seen as a slope, without another link.
 //!
 //! Engines look functions up on the handle of a library that they loaded, so interposing a symbol does not reach them: the shim is
 //! that library, with its name. Two libraries are made of this: `shim/nccl` and `shim/rccl`. It is reported by variables,
 //! which are read once:
 //!
-//! - `TPLENS_DELAY_US`: microseconds that each delayed call adds to its stream; nothing or 0 adds nothing.
-//! - `TPLENS_DELAY_OPS`: which calls, of `all_reduce` (the only one where this is not set), `all_gather`, `reduce_scatter`.
+//! - `TPLENS_DELAY_US`: microseconds that each all-reduce adds to its stream; nothing or 0 adds nothing.
 //! - `TPLENS_DELAY_LIBRARY`: the file of the real library; else the next one by name that is no shim.
 //! - `TPLENS_DELAY_LOG`: a file that gets lines of JSON on what was done (`log`).
 //!
-//! `VLLM_NCCL_SO_PATH`, `VLLM_MCCL_SO_PATH` and `SGLANG_NCCL_SO_PATH` hand a shim to an engine's own calls, which its all-reduces are;
+//! `VLLM_NCCL_SO_PATH` and `SGLANG_NCCL_SO_PATH` hand a shim to an engine's own calls, which its all-reduces are;
 //! `LD_PRELOAD` also to PyTorch's. `LD_LIBRARY_PATH` does not reach PyTorch, whose wheels find their library by an RPATH before it.
 //!
 //! The delay is a kernel that spins by the GPU's clock, launched in the calling thread's context on the call's stream before the
@@ -37,4 +36,4 @@ mod table;
 
 pub use exports::slow;
 pub use forward::{Answer, Entry};
-pub use table::{Delayed, Library, NCCL, Operation, RCCL};
+pub use table::{Library, NCCL, RCCL};

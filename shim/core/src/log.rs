@@ -4,8 +4,8 @@
 //! second after the last line, and when it ends; the last line of a process counts. Workers of engines are often killed and write
 //! none at their end. A graph's replays are no calls: `calls_captured` tells how many delays are in graphs.
 
-use crate::config::{Config, path};
-use std::ffi::{CString, c_char, c_int};
+use crate::config::{delay_us, path};
+use std::ffi::{CString, c_char};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -15,30 +15,16 @@ use std::time::{Duration, Instant};
 /// A line is written after a call where the last one is so old.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// What is known of the kernel: least, median and most of measurements.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spin {
-    /// A kernel without work, in a stream.
-    pub(crate) empty_us: [f64; 3],
-    /// What the kernel is told to wait.
-    pub(crate) argument_us: f64,
-    /// The kernel with that, in a stream.
-    pub(crate) measured_us: [f64; 3],
-    /// How many kernels each was measured with.
-    pub(crate) kernels: u32,
-}
-
 /// What happened so far in this process.
 #[derive(Debug)]
 struct State {
     calls: u64,
     captured: u64,
-    /// Calls that are not of the operations asked for.
-    passed: u64,
     refused: u64,
-    spin: Option<Spin>,
-    /// What keeps the time: a kernel in the stream, or the calling thread.
-    by: Option<&'static str>,
+    /// Microseconds that the kernel of the delay was measured with.
+    measured_us: Option<f64>,
+    /// The real library's file.
+    library: &'static str,
     refusal: Option<&'static std::ffi::CStr>,
     written: Option<Instant>,
     log_failed: bool,
@@ -47,17 +33,13 @@ struct State {
 static STATE: Mutex<State> = Mutex::new(State {
     calls: 0,
     captured: 0,
-    passed: 0,
     refused: 0,
-    spin: None,
-    by: None,
+    measured_us: None,
+    library: "",
     refusal: None,
     written: None,
     log_failed: false,
 });
-
-/// The real library, for the line at the end.
-static REAL: OnceLock<&'static str> = OnceLock::new();
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -95,32 +77,20 @@ pub(crate) fn last_refusal() -> *const c_char {
     state().refusal.unwrap_or(c"").as_ptr()
 }
 
-/// Keeps what was measured of the kernel.
-pub(crate) fn spins(spin: Spin) {
-    state().spin = Some(spin);
-}
-
-/// Keeps what the delay is.
-pub(crate) fn spins_by(what: &'static str) {
-    state().by = Some(what);
-}
-
-/// Counts a call that goes on without a delay.
-pub(crate) fn pass() {
-    state().passed += 1;
+/// Keeps what the kernel was measured with.
+pub(crate) fn measured(us: f64) {
+    state().measured_us = Some(us);
 }
 
 /// Counts a delayed call, and writes a line where it is time.
-pub(crate) fn delay(file: &str, version: Option<c_int>, is_captured: bool) {
+pub(crate) fn delay(file: &'static str, is_captured: bool) {
     let mut state = state();
     state.calls += 1;
     state.captured += u64::from(is_captured);
     if state.calls == 1 {
-        let facts = facts(file, version);
-        if REAL.set(Box::leak(facts.into_boxed_str())).is_ok() {
-            // SAFETY: atexit(3) of a function that lives as long as the library, whose end the C runtime ties it to.
-            let _ = unsafe { libc::atexit(at_exit) };
-        }
+        state.library = file;
+        // SAFETY: atexit(3) of a function that lives as long as the library, whose end the C runtime ties it to.
+        let _ = unsafe { libc::atexit(at_exit) };
     }
     let is_due = state.calls.is_power_of_two()
         || state
@@ -138,46 +108,17 @@ extern "C" fn at_exit() {
     }
 }
 
-/// What does not change, as fields of JSON.
-fn facts(file: &str, version: Option<c_int>) -> String {
-    let mut text = format!("\"library\":{}", quoted(file));
-    let version = version.map_or("null".to_owned(), |number| number.to_string());
-    let _ = write!(text, ",\"version\":{version}");
-    if let Ok(config) = Config::get() {
-        let words = crate::table::Operation::WORDS.iter();
-        let asked: Vec<String> = words
-            .filter(|row| config.operations.contains(&row.1))
-            .map(|row| quoted(row.0))
-            .collect();
-        let _ = write!(
-            text,
-            ",\"delay_us\":{},\"operations\":[{}]",
-            config.delay_us,
-            asked.join(",")
-        );
-    }
-    text
-}
-
 fn line(state: &State, at: &str) -> String {
-    let facts = REAL.get().copied().unwrap_or("\"library\":null");
-    let spin = state.spin.map_or("null".to_owned(), |spin| {
-        let three = |[least, median, most]: [f64; 3]| format!("[{least:.3},{median:.3},{most:.3}]");
-        format!(
-            "{{\"empty_us\":{},\"argument_us\":{:.3},\"measured_us\":{},\"n\":{}}}",
-            three(spin.empty_us),
-            spin.argument_us,
-            three(spin.measured_us),
-            spin.kernels
-        )
-    });
-    let by = state.by.map_or("null".to_owned(), quoted);
+    let measured_us = state
+        .measured_us
+        .map_or("null".to_owned(), |us| format!("{us:.3}"));
     format!(
-        "{{\"schema\":1,\"at\":\"{at}\",\"pid\":{},{facts},\"calls\":{},\"calls_captured\":{},\"calls_not_delayed\":{},\"calls_refused\":{},\"delay_by\":{by},\"kernel\":{spin}}}\n",
+        "{{\"schema\":1,\"at\":\"{at}\",\"pid\":{},\"library\":{},\"delay_us\":{},\"calls\":{},\"calls_captured\":{},\"calls_refused\":{},\"measured_us\":{measured_us}}}\n",
         std::process::id(),
+        quoted(state.library),
+        delay_us().unwrap_or(0.0),
         state.calls,
         state.captured,
-        state.passed,
         state.refused,
     )
 }

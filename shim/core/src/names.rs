@@ -3,7 +3,7 @@
 //! `nccl` has what `nm -D --defined-only` shows of the libnccl.so.2 in the wheels nvidia-nccl-cu12 2.21.5, 2.28.9, 2.29.3 and
 //! 2.32.3 and nvidia-nccl-cu13 2.29.7; the last of the first has all of the others. `rccl` adds those of RCCL's rccl.h and
 //! api_trace.h that NCCL lacks. A row is a name without its prefix, what is answered where the library lacks it, and,
-//! where it can be delayed, its operation and the number of the argument, from 0, that is the stream (nccl.h).
+//! of an all-reduce, the number of the argument, from 0, that is its stream (nccl.h).
 
 /// Hands the list to a macro, with what else is given.
 #[macro_export]
@@ -11,10 +11,10 @@
 macro_rules! names {
     (nccl $with:ident! { $($given:tt)* }) => {
         $crate::$with! { $($given)*;
-            "AllGather" => Result, AllGather at 5;
-            "AllGatherConfig" => Result, AllGather at 5;
-            "AllReduce" => Result, AllReduce at 6;
-            "AllReduceConfig" => Result, AllReduce at 6;
+            "AllGather" => Result;
+            "AllGatherConfig" => Result;
+            "AllReduce" => Result, stream at 6;
+            "AllReduceConfig" => Result, stream at 6;
             "AlltoAll" => Result;
             "AlltoAllConfig" => Result;
             "Bcast" => Result;
@@ -90,8 +90,8 @@ macro_rules! names {
             "RedOpDestroy" => Result;
             "Reduce" => Result;
             "ReduceConfig" => Result;
-            "ReduceScatter" => Result, ReduceScatter at 6;
-            "ReduceScatterConfig" => Result, ReduceScatter at 6;
+            "ReduceScatter" => Result;
+            "ReduceScatterConfig" => Result;
             "ResetDebugInit" => Nothing;
             "ResetDebugInitInternal" => Nothing;
             "Scatter" => Result;
@@ -112,7 +112,7 @@ macro_rules! names {
     };
     (rccl $with:ident! { $($given:tt)* }) => {
         $crate::$with! { $($given)*;
-            "AllReduceWithBias" => Result, AllReduce at 6;
+            "AllReduceWithBias" => Result, stream at 6;
             "AllToAll" => Result;
             "AllToAllv" => Result;
         }
@@ -130,7 +130,7 @@ macro_rules! names {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! list {
-    (; $($name:literal => $answer:ident $(, $operation:ident at $stream_at:literal)?;)+) => {
+    (; $($name:literal => $answer:ident $(, stream at $stream_at:literal)?;)+) => {
         &[$($name),+]
     };
 }

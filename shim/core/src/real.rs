@@ -1,14 +1,11 @@
-//! The library that the shim stands before: finding it, and its version.
+//! The library that the shim stands before, and finding it.
 
 use crate::config::path;
-use crate::loader::{Handle, file_of, function};
+use crate::loader::{Handle, file_of};
 use crate::table::Library;
 use std::env;
-use std::ffi::c_int;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-type GetVersion = unsafe extern "C" fn(*mut c_int) -> c_int;
 
 /// The variable that names it.
 const VARIABLE: &str = "TPLENS_DELAY_LIBRARY";
@@ -29,8 +26,6 @@ pub(crate) struct Real {
     pub(crate) handle: Handle,
     /// Its file.
     pub(crate) file: String,
-    /// As it codes it; `None` where it does not say.
-    pub(crate) version: Option<c_int>,
 }
 
 impl Real {
@@ -71,16 +66,10 @@ impl Real {
         if handle.symbol(c"tplens_shim").is_some() {
             return Err(format!("{file} is a delay shim itself"));
         }
-        // SAFETY: nccl.h: `ncclResult_t ncclGetVersion(int *)`, and the same in its kin.
-        let call = unsafe { function::<GetVersion>(version) };
-        let mut number = 0;
-        // SAFETY: writes one int.
-        let code = unsafe { call(&raw mut number) };
         Ok(Self {
             library,
             handle,
             file,
-            version: (code == 0).then_some(number),
         })
     }
 }

@@ -8,7 +8,7 @@
 //! is scaled. Kernels of one graph follow each other some tenths of a microsecond closer than those measured here.
 
 use crate::driver::Driver;
-use crate::log::{self, Spin};
+use crate::log;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
@@ -52,23 +52,17 @@ pub(crate) fn put(driver: &Driver, stream: *mut c_void, delay_us: f64) -> Result
 fn prepare(driver: &Driver, asked_us: f64) -> Result<Ready, String> {
     let bench = Bench::open(driver)?;
     let empty = bench.measure(0)?;
-    let fit = Fit::of(empty[1], asked_us)?;
+    let fit = Fit::of(empty, asked_us)?;
     let mut duration_ns = fit.first_ns();
     let mut measured = bench.measure(duration_ns)?;
-    if !fit.holds(measured[1]) {
-        duration_ns = fit.second_ns(duration_ns, measured[1])?;
+    if !fit.holds(measured) {
+        duration_ns = fit.second_ns(duration_ns, measured)?;
         measured = bench.measure(duration_ns)?;
     }
-    log::spins(Spin {
-        empty_us: empty,
-        argument_us: duration_ns as f64 / 1e3,
-        measured_us: measured,
-        kernels: ROUNDS as u32 * BATCH,
-    });
-    if !fit.holds(measured[1]) {
-        let found = measured[1];
+    log::measured(measured);
+    if !fit.holds(measured) {
         return Err(format!(
-            "a delay of {asked_us} us was asked for and {found:.2} us were measured in a stream"
+            "a delay of {asked_us} us was asked for and {measured:.2} us were measured in a stream"
         ));
     }
     Ok(Ready {
@@ -136,13 +130,13 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Least, median and most microseconds of a kernel, over the batches.
-    fn measure(&self, duration_ns: u64) -> Result<[f64; 3], String> {
+    /// The median microseconds of a kernel, over the batches.
+    fn measure(&self, duration_ns: u64) -> Result<f64, String> {
         let mut found = (0..ROUNDS)
             .map(|_| self.batch(duration_ns))
             .collect::<Result<Vec<f64>, String>>()?;
         found.sort_by(f64::total_cmp);
-        Ok([found[0], found[ROUNDS / 2], found[ROUNDS - 1]])
+        Ok(found[ROUNDS / 2])
     }
 
     fn batch(&self, duration_ns: u64) -> Result<f64, String> {

@@ -31,32 +31,3 @@ pub static RCCL: Library = Library {
     packages: &["torch/lib"],
     driver: &HIP,
 };
-
-/// An operation that can be delayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// `ncclAllReduce` and its variants.
-    AllReduce,
-    /// `ncclAllGather` and its variant.
-    AllGather,
-    /// `ncclReduceScatter` and its variant.
-    ReduceScatter,
-}
-
-impl Operation {
-    /// All, with their words.
-    pub(crate) const WORDS: [(&'static str, Self); 3] = [
-        ("all_reduce", Self::AllReduce),
-        ("all_gather", Self::AllGather),
-        ("reduce_scatter", Self::ReduceScatter),
-    ];
-}
-
-/// A call that may be delayed.
-#[derive(Debug, Clone, Copy)]
-pub struct Delayed {
-    /// What it is.
-    pub operation: Operation,
-    /// The number, from 0, of the argument that is its stream. All before it are pointers or integers.
-    pub stream_at: usize,
-}

@@ -5,7 +5,7 @@
 //! stands at the parameter's type.
 #![expect(unsafe_code, reason = "writes through the pointers of C callers")]
 
-use crate::Library;
+use crate::table::TEXTS;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -125,9 +125,9 @@ pub(crate) fn last_words() -> *const c_char {
 }
 
 /// The text of a code.
-pub(crate) fn text_of(library: &Library, status: Status) -> *const c_char {
+pub(crate) fn text_of(status: Status) -> *const c_char {
     let row = usize::try_from(status.0)
         .ok()
-        .and_then(|code| library.texts.get(code));
+        .and_then(|code| TEXTS.get(code));
     row.map_or(c"unknown result code", |text| *text).as_ptr()
 }

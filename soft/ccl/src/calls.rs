@@ -59,8 +59,8 @@ pub fn get_version(library: &Library, version: Out<c_int>) -> Status {
     call(|| version.put(library.version, "GetVersion", "version"))
 }
 
-pub fn error_text(library: &Library, status: Status) -> *const c_char {
-    text_of(library, status)
+pub fn error_text(status: Status) -> *const c_char {
+    text_of(status)
 }
 
 /// The words of the calling thread's last error; the communicator is not used, as in NCCL.
@@ -120,24 +120,10 @@ pub fn get_async_error(_library: &Library, communicator: Handle, status: Out<Sta
     })
 }
 
-pub fn count(_library: &Library, communicator: Handle, count: Out<c_int>) -> Status {
-    call(|| {
-        let ranks = Communicator::of(communicator)?.ranks as c_int;
-        count.put(ranks, "CommCount", "count")
-    })
-}
-
 pub fn device(_library: &Library, communicator: Handle, device: Out<c_int>) -> Status {
     call(|| {
         let found = Communicator::of(communicator)?.device;
         device.put(found, "CommCuDevice", "device")
-    })
-}
-
-pub fn user_rank(_library: &Library, communicator: Handle, rank: Out<c_int>) -> Status {
-    call(|| {
-        let found = Communicator::of(communicator)?.rank as c_int;
-        rank.put(found, "CommUserRank", "rank")
     })
 }
 

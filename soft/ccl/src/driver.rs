@@ -3,31 +3,22 @@
 
 use crate::Library;
 use crate::abi::{Handle, Outcome, Refusal, Status, refuse};
-use crate::table::ErrorText;
 use softbox::ForeignCall;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 type GetDevice = unsafe extern "C" fn(*mut c_int) -> c_int;
 type GetBusId = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
-type WriteErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
-type AnswerErrorText = unsafe extern "C" fn(c_int) -> *const c_char;
 type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
 pub(crate) const INVALID_VALUE: c_int = 1;
-
-enum TextOf {
-    Write(WriteErrorText),
-    Answer(AnswerErrorText),
-}
 
 /// Functions of the simulated driver, which is never unloaded.
 pub(crate) struct Driver {
     word: &'static str,
     get_device: GetDevice,
     get_bus_id: GetBusId,
-    text_of: TextOf,
     enqueue: Enqueue,
 }
 
@@ -63,23 +54,12 @@ impl Driver {
         let get_device = unsafe { symbol::<GetDevice>(library, loaded, names.get_device) }?;
         // SAFETY: cuda.h: `CUresult cuDeviceGetPCIBusId(char *, int, CUdevice)`, where CUdevice is int; HIP and MACA the same.
         let get_bus_id = unsafe { symbol::<GetBusId>(library, loaded, names.get_bus_id) }?;
-        let text_of = match names.error_text {
-            ErrorText::Written(name) => {
-                // SAFETY: cuda.h: `CUresult cuGetErrorString(CUresult, const char **)`.
-                TextOf::Write(unsafe { symbol::<WriteErrorText>(library, loaded, name) }?)
-            }
-            ErrorText::Answered(name) => {
-                // SAFETY: hip_runtime_api.h: `const char *hipGetErrorString(hipError_t)`, MACA as HIP.
-                TextOf::Answer(unsafe { symbol::<AnswerErrorText>(library, loaded, name) }?)
-            }
-        };
         // SAFETY: soft/runtime declares it so, and no other library has it.
         let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
         Ok(Self {
             word: names.word,
             get_device,
             get_bus_id,
-            text_of,
             enqueue,
         })
     }
@@ -112,25 +92,9 @@ impl Driver {
         if code == 0 {
             return Ok(());
         }
-        let text = match self.text_of {
-            TextOf::Write(write) => {
-                let mut text = std::ptr::null();
-                // SAFETY: writes one pointer, null for a code that the library does not know.
-                unsafe { write(code, &raw mut text) };
-                text
-            }
-            // SAFETY: takes any number.
-            TextOf::Answer(answer) => unsafe { answer(code) },
-        };
-        let meaning = if text.is_null() {
-            "unknown error".into()
-        } else {
-            // SAFETY: not null; a constant of the library that ends in NUL.
-            unsafe { CStr::from_ptr(text) }.to_string_lossy()
-        };
         refuse(
             Status::UNHANDLED_CUDA,
-            format!("{} failure {code} '{meaning}'", self.word),
+            format!("{} failure {code}", self.word),
         )
     }
 }

@@ -13,8 +13,6 @@ macro_rules! library {
             "CommDestroy" => destroy(communicator: Handle);
             "CommAbort" => abort(communicator: Handle);
             "CommGetAsyncError" => get_async_error(communicator: Handle, status: Out<Status>);
-            "CommCount" => count(communicator: Handle, count: Out<c_int>);
-            "CommUserRank" => user_rank(communicator: Handle, rank: Out<c_int>);
             $device => device(communicator: Handle, device: Out<c_int>);
             "AllReduce" => all_reduce(
                 from: Address, to: Address, count: usize, data_type: c_int, operation: c_int,
@@ -31,7 +29,7 @@ macro_rules! library {
 
             #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
             extern "C" fn error_text(status: $crate::Status) -> *const c_char {
-                $crate::calls::error_text(&$row, status)
+                $crate::calls::error_text(status)
             }
 
             #[unsafe(export_name = concat!($prefix, "GetLastError"))]

@@ -15,44 +15,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// Channels of every ring: a rule of this library alone.
 const CHANNELS: usize = 2;
 
-/// A subsystem: its word in `NCCL_DEBUG_SUBSYS`, and whether it is written where that is not set.
-struct Subsystem {
-    word: &'static str,
-    is_default: bool,
-}
-
-const INIT: u32 = 1 << 0;
-const P2P: u32 = 1 << 2;
-const SHM: u32 = 1 << 3;
-const TUNING: u32 = 1 << 6;
-const ENV: u32 = 1 << 7;
-
-/// The subsystems in the order of their bits; those that this library writes nothing of are there to be known.
-const SUBSYSTEMS: [Subsystem; 14] = [
-    subsystem("INIT", true),
-    subsystem("COLL", false),
-    subsystem("P2P", false),
-    subsystem("SHM", false),
-    subsystem("NET", false),
-    subsystem("GRAPH", false),
-    subsystem("TUNING", false),
-    subsystem("ENV", true),
-    subsystem("ALLOC", false),
-    subsystem("CALL", false),
-    subsystem("PROXY", false),
-    subsystem("NVLS", false),
-    subsystem("BOOTSTRAP", true),
-    subsystem("REG", false),
-];
-
-const fn subsystem(word: &'static str, is_default: bool) -> Subsystem {
-    Subsystem { word, is_default }
-}
+/// Subsystems by their words in `NCCL_DEBUG_SUBSYS`.
+const INIT: &str = "INIT";
+const P2P: &str = "P2P";
+const SHM: &str = "SHM";
+const TUNING: &str = "TUNING";
+const ENV: &str = "ENV";
 
 /// What a process writes, where it writes anything.
 struct Written {
-    /// One bit for each subsystem.
-    subsystems: u32,
+    /// The list of subsystems that are asked for.
+    subsystems: String,
     /// Where to; standard output where there is no file.
     file: Option<Mutex<File>>,
     host: String,
@@ -87,7 +60,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
     let mut lines = Vec::new();
     if rank == 0 {
         let banner = words.banner.join("\n").replace("{host}", &written.host);
-        lines.push((u32::MAX, banner));
+        lines.push((vec![INIT, ENV], banner));
     }
     for (name, end) in [("P2P_DISABLE", "."), ("PROTO", "")] {
         if let Some(value) = variable(own.library, name) {
@@ -95,7 +68,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
                 "{}_{name} set by environment to {value}{end}",
                 own.library.variables
             );
-            lines.push((ENV, line));
+            lines.push((vec![ENV], line));
         }
     }
     let end = |rank: usize| match words.ends {
@@ -113,8 +86,8 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
     let ways = choice.channels.get(rank).filter(|_| next != rank);
     for channel in 0..CHANNELS {
         let (subsystems, number, way) = match ways {
-            Some(Transport::P2p) => (INIT | P2P, format!("{channel:02}/0"), words.direct),
-            Some(Transport::Shm) => (INIT | SHM, format!("{channel:02}"), words.shared),
+            Some(Transport::P2p) => (vec![INIT, P2P], format!("{channel:02}/0"), words.direct),
+            Some(Transport::Shm) => (vec![INIT, SHM], format!("{channel:02}"), words.shared),
             None => break,
         };
         let ends = format!("{rank}[{}] -> {next}[{}]", end(rank), end(next));
@@ -123,7 +96,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
     }
     let device = own.device;
     lines.push((
-        INIT,
+        vec![INIT],
         format!(
             "comm {handle:#x} rank {rank} nranks {ranks} cudaDev {device} nvmlDev {} busId {:x} commId {:#x} - Init COMPLETE",
             choice.devices.get(rank).copied().unwrap_or(rank),
@@ -132,7 +105,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
         ),
     ));
     for (subsystems, line) in lines {
-        written.write(own, subsystems, &line);
+        written.write(own, &subsystems, &line);
     }
 }
 
@@ -145,7 +118,7 @@ pub(crate) fn tuned(own: &Member, kind: CollectiveKind, bytes: usize, protocol: 
             word(protocol),
             CHANNELS - 1
         );
-        written.write(own, TUNING, &line);
+        written.write(own, &[TUNING], &line);
     }
 }
 
@@ -161,10 +134,11 @@ fn written(library: &Library) -> Option<&'static Written> {
         let host = host.trim().split('.').next().unwrap_or_default().to_owned();
         let file = variable(library, "DEBUG_FILE").and_then(|pattern| {
             // What cannot be opened is written to standard output, as by NCCL.
-            File::create(file_name(&pattern, &host)).ok()
+            let process = std::process::id().to_string();
+            File::create(pattern.replace("%h", &host).replace("%p", &process)).ok()
         });
         Some(Written {
-            subsystems: subsystems(variable(library, "DEBUG_SUBSYS").as_deref()),
+            subsystems: variable(library, "DEBUG_SUBSYS").unwrap_or_else(|| "INIT,ENV".to_owned()),
             file: file.map(Mutex::new),
             host,
         })
@@ -172,54 +146,11 @@ fn written(library: &Library) -> Option<&'static Written> {
     WRITTEN.get_or_init(open).as_ref()
 }
 
-/// A file's name with the machine for `%h`, the process for `%p` and a per cent sign for two.
-fn file_name(pattern: &str, host: &str) -> String {
-    let mut name = String::new();
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, letter == '%') {
-            (_, false) => name.push(letter),
-            (_, true) => match letters.next() {
-                Some('h') => name.push_str(host),
-                Some('p') => name.push_str(&std::process::id().to_string()),
-                Some('%') => name.push('%'),
-                other => {
-                    name.push('%');
-                    name.extend(other);
-                }
-            },
-        }
-    }
-    name
-}
-
-/// The bits of a list of subsystems: those that it names, or after `^` all but those; without a list the usual ones.
-fn subsystems(list: Option<&str>) -> u32 {
-    let bits = |is_meant: &dyn Fn(&Subsystem) -> bool| {
-        let rows = SUBSYSTEMS.iter().enumerate();
-        rows.filter(|(_, row)| is_meant(row))
-            .fold(0, |bits, (number, _)| bits | 1 << number)
-    };
-    let Some(list) = list else {
-        return bits(&|row| row.is_default);
-    };
-    let (is_negated, list) = list
-        .strip_prefix('^')
-        .map_or((false, list), |list| (true, list));
-    let is_named = |row: &Subsystem| {
-        list.split(',').any(|word| {
-            ["ALL", row.word]
-                .iter()
-                .any(|own| own.eq_ignore_ascii_case(word))
-        })
-    };
-    bits(&|row| is_named(row) != is_negated)
-}
-
 impl Written {
     /// Writes a line where one of its subsystems is asked for.
-    fn write(&self, own: &Member, subsystems: u32, line: &str) {
-        if self.subsystems & subsystems == 0 {
+    fn write(&self, own: &Member, subsystems: &[&str], line: &str) {
+        let is_asked = |word: &str| word == "ALL" || subsystems.contains(&word);
+        if !self.subsystems.split(',').any(is_asked) {
             return;
         }
         // SAFETY: gettid(2) takes nothing and always succeeds.
@@ -237,33 +168,5 @@ impl Written {
             }
             None => stdout().write_all(line.as_bytes()),
         };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_of_subsystems_names_some_or_all_but_some() {
-        // Bits by their numbers in the table: INIT 0, TUNING 6, ENV 7, BOOTSTRAP 12; 14 in all.
-        assert_eq!(subsystems(None), 1 | 1 << 7 | 1 << 12);
-        assert_eq!(subsystems(Some("INIT,tuning")), 1 | 1 << 6);
-        assert_eq!(subsystems(Some("^INIT")), (1 << 14) - 2);
-        assert_eq!(subsystems(Some("ALL")), (1 << 14) - 1);
-        assert_eq!(SUBSYSTEMS[6].word, "TUNING");
-        let bits = [INIT, P2P, SHM, TUNING, ENV].map(u32::trailing_zeros);
-        let words = bits.map(|bit| SUBSYSTEMS[bit as usize].word);
-        assert_eq!(words, ["INIT", "P2P", "SHM", "TUNING", "ENV"]);
-    }
-
-    #[test]
-    fn a_file_is_named_by_machine_and_process() {
-        let own = std::process::id();
-        assert_eq!(
-            file_name("logs/log.%h.%p", "node01"),
-            format!("logs/log.node01.{own}")
-        );
-        assert_eq!(file_name("100%%%x", "node01"), "100%%x");
     }
 }

@@ -1,5 +1,4 @@
 //! How ranks find each other: the unique id, and joining.
-#![expect(unsafe_code, reason = "asks which processors this process may use")]
 
 use crate::abi::{Outcome, Status, refuse};
 use crate::segment::{Segment, make};
@@ -16,13 +15,10 @@ const MAGIC: [u8; 8] = *b"tplsoft1";
 /// Ranks that one communicator can have.
 const MOST: i32 = 64;
 
-/// Words of a rank: it was claimed, its device's bus id, it has joined, and the processors that it may use, a bit for each.
+/// Words of a rank: it was claimed, its device's bus id, and it has joined.
 const CLAIMED: usize = 0;
 const BUS: usize = 1;
 const JOINED: usize = 2;
-const CPUS: usize = 8;
-/// Words of the processors: of 1024, as many as `cpu_set_t` has.
-const CPU_WORDS: usize = 16;
 
 /// Tokens of which this process has a rank.
 static OWN: Mutex<BTreeSet<[u8; 16]>> = Mutex::new(BTreeSet::new());
@@ -116,16 +112,12 @@ pub(crate) fn join(
         return refuse(Status::INVALID_ARGUMENT, words);
     }
     segment.of_rank(own, BUS).store(bus, Release);
-    for (number, word) in processors().into_iter().enumerate() {
-        segment.of_rank(own, CPUS + number).store(word, Release);
-    }
     segment.of_rank(own, JOINED).store(1, Release);
     segment.ring();
     let here = |rank| segment.of_rank(rank, JOINED).load(Acquire) == 1;
     segment.wait(|| (0..count).all(here), || false);
-    let of_all = |word| (0..count).map(move |rank| (rank, word));
-    let read = |(rank, word)| segment.of_rank(rank, word).load(Acquire);
-    let buses: Vec<u64> = of_all(BUS).map(read).collect();
+    let bus = |rank| segment.of_rank(rank, BUS).load(Acquire);
+    let buses: Vec<u64> = (0..count).map(bus).collect();
     for later in 0..count {
         let same = |earlier: &usize| buses[*earlier] == buses[later];
         if let Some(earlier) = (0..later).find(same) {
@@ -136,18 +128,7 @@ pub(crate) fn join(
             return refuse(Status::INVALID_USAGE, words);
         }
     }
-    let together =
-        (CPUS..CPUS + CPU_WORDS).map(|word| of_all(word).map(read).fold(0, |a, b| a | b));
-    let processors: u32 = together.map(u64::count_ones).sum();
-    segment.spins = processors as usize >= count;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    segment.spins = processors >= count;
     Ok((segment, buses))
-}
-
-/// The processors that this thread may use; none where the kernel does not tell.
-fn processors() -> [u64; CPU_WORDS] {
-    let mut words = [0; CPU_WORDS];
-    let bytes = size_of_val(&words);
-    // SAFETY: sched_getaffinity(2) of the calling thread writes at most so many bytes, one bit for each processor.
-    unsafe { libc::sched_getaffinity(0, bytes, words.as_mut_ptr().cast()) };
-    words
 }

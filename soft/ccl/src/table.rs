@@ -18,8 +18,6 @@ pub struct Library {
     pub(crate) variables: &'static str,
     /// The types of elements that it has: the numbers of `ncclDataType_t` below this one.
     pub(crate) types: c_int,
-    /// The texts of result codes, by code.
-    pub(crate) texts: [&'static CStr; 8],
     /// The simulated driver that it works with.
     pub(crate) driver: Names,
     /// The words of its log.
@@ -37,14 +35,6 @@ pub(crate) struct Names {
     pub(crate) get_device: &'static CStr,
     /// Writes the PCI address of an ordinal.
     pub(crate) get_bus_id: &'static CStr,
-    pub(crate) error_text: ErrorText,
-}
-
-/// The function that tells the text of an error code: CUDA's driver API writes it, the runtimes answer it.
-#[derive(Debug)]
-pub(crate) enum ErrorText {
-    Written(&'static CStr),
-    Answered(&'static CStr),
 }
 
 /// How a library writes its log.
@@ -73,61 +63,17 @@ pub enum Ends {
     Bus,
 }
 
-/// The texts of `ncclGetErrorString` (NCCL, src/init.cc), which name the library and its variable.
-macro_rules! texts {
-    ($name:literal, $variable:literal) => {
-        [
-            c"no error",
-            text(concat!(
-                "unhandled cuda error (run with ",
-                $variable,
-                "=INFO for details)\0"
-            )),
-            text(concat!(
-                "unhandled system error (run with ",
-                $variable,
-                "=INFO for details)\0"
-            )),
-            text(concat!(
-                "internal error - please report this issue to the ",
-                $name,
-                " developers\0"
-            )),
-            text(concat!(
-                "invalid argument (run with ",
-                $variable,
-                "=WARN for details)\0"
-            )),
-            text(concat!(
-                "invalid usage (run with ",
-                $variable,
-                "=WARN for details)\0"
-            )),
-            c"remote process exited or there was a network error",
-            text(concat!($name, " operation in progress\0")),
-        ]
-    };
-}
-
-const fn text(with_end: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(with_end.as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("one NUL, at the end"),
-    }
-}
-
-/// HIP and MACA have the same functions under two prefixes.
-macro_rules! runtime {
-    ($files:expr, $word:literal, $device:literal, $bus:literal, $text:literal) => {
-        Names {
-            files: $files,
-            word: $word,
-            get_device: $device,
-            get_bus_id: $bus,
-            error_text: ErrorText::Answered($text),
-        }
-    };
-}
+/// The texts of `ncclGetErrorString` (NCCL, src/init.cc), by code.
+pub(crate) const TEXTS: [&CStr; 8] = [
+    c"no error",
+    c"unhandled cuda error (run with NCCL_DEBUG=INFO for details)",
+    c"unhandled system error (run with NCCL_DEBUG=INFO for details)",
+    c"internal error - please report this issue to the NCCL developers",
+    c"invalid argument (run with NCCL_DEBUG=WARN for details)",
+    c"invalid usage (run with NCCL_DEBUG=WARN for details)",
+    c"remote process exited or there was a network error",
+    c"NCCL operation in progress",
+];
 
 /// NVIDIA's library.
 pub static NCCL: Library = Library {
@@ -137,13 +83,11 @@ pub static NCCL: Library = Library {
     version: 22902,
     variables: "NCCL",
     types: 12,
-    texts: texts!("NCCL", "NCCL_DEBUG"),
     driver: Names {
         files: &[c"libcuda.so.1", c"libcuda.so"],
         word: "Cuda",
         get_device: c"cuCtxGetDevice",
         get_bus_id: c"cuDeviceGetPCIBusId",
-        error_text: ErrorText::Written(c"cuGetErrorString"),
     },
     log: Log {
         label: "NCCL",
@@ -163,14 +107,12 @@ pub static RCCL: Library = Library {
     version: 22707,
     variables: "NCCL",
     types: 12,
-    texts: texts!("RCCL", "NCCL_DEBUG"),
-    driver: runtime!(
-        &[c"libamdhip64.so.7", c"libamdhip64.so"],
-        "HIP",
-        c"hipGetDevice",
-        c"hipDeviceGetPCIBusId",
-        c"hipGetErrorString"
-    ),
+    driver: Names {
+        files: &[c"libamdhip64.so.7", c"libamdhip64.so"],
+        word: "HIP",
+        get_device: c"hipGetDevice",
+        get_bus_id: c"hipDeviceGetPCIBusId",
+    },
     log: Log {
         label: "NCCL",
         banner: &[
@@ -196,14 +138,12 @@ pub static MCCL: Library = Library {
     version: 21605,
     variables: "MCCL",
     types: 10,
-    texts: texts!("MCCL", "MCCL_DEBUG"),
-    driver: runtime!(
-        &[c"libmcruntime.so"],
-        "MACA",
-        c"mcGetDevice",
-        c"mcDeviceGetPCIBusId",
-        c"mcGetErrorString"
-    ),
+    driver: Names {
+        files: &[c"libmcruntime.so"],
+        word: "MACA",
+        get_device: c"mcGetDevice",
+        get_bus_id: c"mcDeviceGetPCIBusId",
+    },
     log: Log {
         label: "MCCL",
         banner: &["MCCL version 2.16.5"],

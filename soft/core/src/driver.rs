@@ -5,9 +5,8 @@
 use crate::faults::FaultBook;
 use crate::memory::Memory;
 use crate::noise::NoiseSource;
-use crate::pending::Pending;
 use crate::routes::Routes;
-use crate::work::{Capture, Node, Patience};
+use crate::work::{Capture, Node, Patience, Transfer};
 use crate::{Code, Failure, Ordinal, Outcome, Simulation, Step};
 use boxfile::{BoxFile, Link, sysfs};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -37,7 +36,8 @@ pub struct SoftDriver {
     pub(crate) null_streams: Vec<u64>,
     /// Events with their ordinal and whether they keep time.
     pub(crate) events: BTreeMap<u64, (usize, bool)>,
-    pub(crate) pending: Pending,
+    /// What is to happen to bytes when operations end, by operation.
+    pub(crate) pending: BTreeMap<u64, Transfer>,
     /// Operations that have ended and whose bytes were not moved yet, in the order of their ends.
     pub(crate) unmoved: VecDeque<u64>,
     /// Captures under way, by stream.
@@ -83,7 +83,7 @@ impl SoftDriver {
             threads: HashMap::new(),
             enabled: BTreeSet::new(),
             events: BTreeMap::new(),
-            pending: Pending::default(),
+            pending: BTreeMap::new(),
             unmoved: VecDeque::new(),
             captures: BTreeMap::new(),
             graphs: BTreeMap::new(),

@@ -94,10 +94,6 @@ impl SoftDriver {
                 Node::Copy(copy) => {
                     self.issue_copy(*copy, stream)?;
                 }
-                Node::Fill(fill) => {
-                    self.owner(fill.to, fill.bytes)?;
-                    self.issue_fill(*fill, stream);
-                }
                 Node::Kernel(kernel) => self.issue_kernel(*kernel, stream)?,
                 Node::Foreign(foreign) => {
                     self.check_foreign(foreign, stream)?;

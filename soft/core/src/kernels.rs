@@ -73,85 +73,57 @@ pub enum Kernel {
     },
 }
 
-/// A kernel without its arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KernelName {
-    /// [`Kernel::Gate`].
-    Gate,
-    /// [`Kernel::Copy`].
-    Copy,
-    /// [`Kernel::Fill`].
-    Fill,
-    /// [`Kernel::Check`].
-    Check,
-    /// [`Kernel::Chase`].
-    Chase,
-    /// [`Kernel::Burn`].
-    Burn,
-    /// [`Kernel::Spin`].
-    Spin,
-}
-
-/// Name in code, kernel, how many parameters it has.
-const KERNELS: [(&str, KernelName, usize); 7] = [
-    ("tplens_gate", KernelName::Gate, 3),
-    ("tplens_copy", KernelName::Copy, 3),
-    ("tplens_fill", KernelName::Fill, 4),
-    ("tplens_check", KernelName::Check, 4),
-    ("tplens_chase", KernelName::Chase, 3),
-    ("tplens_burn", KernelName::Burn, 4),
-    ("tplens_spin", KernelName::Spin, 1),
+/// Name in code, and how many parameters of 64 bits, addresses or numbers, each kernel has.
+const KERNELS: [(&str, usize); 7] = [
+    ("tplens_gate", 3),
+    ("tplens_copy", 3),
+    ("tplens_fill", 4),
+    ("tplens_check", 4),
+    ("tplens_chase", 3),
+    ("tplens_burn", 4),
+    ("tplens_spin", 1),
 ];
 
 impl Kernel {
-    /// The kernel that code calls so.
+    /// How many parameters the kernel of this name has; `None` where there is none.
     #[must_use]
-    pub fn named(name: &str) -> Option<KernelName> {
-        let row = KERNELS.iter().find(|(known, ..)| *known == name)?;
+    pub fn parameters(name: &str) -> Option<usize> {
+        let row = KERNELS.iter().find(|(known, _)| *known == name)?;
         Some(row.1)
     }
-}
 
-impl KernelName {
-    /// How many parameters it has: each is an address or number of 64 bits.
-    #[must_use]
-    pub fn parameters(self) -> usize {
-        let row = KERNELS.iter().find(|(_, kernel, _)| *kernel == self);
-        row.map_or(0, |(.., parameters)| *parameters)
-    }
-
-    /// The kernel with these arguments, in the order of its fields.
+    /// The kernel of this name with these arguments, in the order of its fields.
     ///
     /// # Errors
-    /// [`Code::INVALID_VALUE`] where there are more or fewer than parameters.
-    pub fn decode(self, arguments: &[u64]) -> Outcome<Kernel> {
-        Ok(match (self, arguments) {
-            (Self::Gate, &[flag, answer, timeout_ns]) => Kernel::Gate {
+    /// [`Code::INVALID_VALUE`] where there is none, and where there are more or fewer than its parameters.
+    pub fn decode(name: &str, arguments: &[u64]) -> Outcome<Self> {
+        Ok(match (name, arguments) {
+            ("tplens_gate", &[flag, answer, timeout_ns]) => Self::Gate {
                 flag,
                 answer,
                 timeout_ns,
             },
-            (Self::Copy, &[to, from, vectors]) => Kernel::Copy { to, from, vectors },
-            (Self::Fill, &[to, words, seed, complement]) => Kernel::Fill {
+            ("tplens_copy", &[to, from, vectors]) => Self::Copy { to, from, vectors },
+            ("tplens_fill", &[to, words, seed, complement]) => Self::Fill {
                 to,
                 words,
                 seed,
                 complement,
             },
-            (Self::Check, &[data, words, seed, first_wrong]) => Kernel::Check {
+            ("tplens_check", &[data, words, seed, first_wrong]) => Self::Check {
                 data,
                 words,
                 seed,
                 first_wrong,
             },
-            (Self::Chase, &[base, steps, end]) => Kernel::Chase { base, steps, end },
-            (Self::Burn, &[items, rounds, seed, first_wrong]) => Kernel::Burn {
+            ("tplens_chase", &[base, steps, end]) => Self::Chase { base, steps, end },
+            ("tplens_burn", &[items, rounds, seed, first_wrong]) => Self::Burn {
                 items,
                 rounds,
                 seed,
                 first_wrong,
             },
-            (Self::Spin, &[duration_ns]) => Kernel::Spin { duration_ns },
+            ("tplens_spin", &[duration_ns]) => Self::Spin { duration_ns },
             _ => return Err(Code::INVALID_VALUE.into()),
         })
     }

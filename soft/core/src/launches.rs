@@ -115,7 +115,7 @@ impl SoftDriver {
     pub(crate) fn open_raised(&mut self) -> bool {
         let mut raised = Vec::new();
         for operation in self.sim.closed_gates() {
-            if let Some(Transfer::Gate(gate)) = self.pending.get_mut(operation)
+            if let Some(Transfer::Gate(gate)) = self.pending.get_mut(&operation)
                 && self.memory.is_raised(gate.flag)
             {
                 gate.opened = true;

@@ -16,7 +16,6 @@
 //!
 //! - Time is a `f64` of nanoseconds, one clock per process, beginning at 0. Issuing work costs no time. A host wait lets the
 //!   simulation run until the awaited work has ended, and that instant is the new now. Work issued later starts no earlier.
-//!   A query that finds work pending lets the clock run to the next change and reports "not ready", so that polling ends.
 //! - A stream runs its operations in order. A copy starts when it is at the head of its stream and one of the `copy_engines`
 //!   of the stream's device is free; engines are given in order of readiness, ties in order of issue. MIG instances have
 //!   `copy_engines` each. A copy first spends its latency, holding the engine and no bandwidth, then moves its bytes as a flow.
@@ -35,7 +34,7 @@
 //!   both directions takes its rate from it twice. A route that names a segment twice in the same direction crosses it once.
 //! - Peer access counts as enabled for a copy when the device of its stream may access the other one: on a stream of a, a to
 //!   b needs access of a to b; on a stream of b, of b to a. On a stream of a third device it never counts.
-//! - Events, waits and fills take no time. The null stream is an ordinary stream of its device.
+//! - Events and waits take no time. The null stream is an ordinary stream of its device.
 //! - Noise multiplies latency and bytes of a copy by one factor: 1 + cv z, z normal within 3 (drawn again outside), and with
 //!   probability `slow_fraction` also 1 + `slow_extra`. The generator starts from the box's seed in every process.
 //! - A link that retrains scales `devI.up` and `devI.down` by new raw rate over the box's slot link's raw rate, from the
@@ -52,7 +51,7 @@
 //! - Copies from and to pageable memory return when they have ended; others at once. Bytes move at the end of a copy, in the
 //!   order in which copies end. Freeing memory and destroying a stream first run everything that is pending.
 //!
-//! - A graph holds copies, fills, kernels and work of other libraries of one stream, in its order; a launch issues them again.
+//! - A graph holds copies, kernels and work of other libraries of one stream, in its order; a launch issues them again.
 //! - Work of another library (a collective of `soft/nccl`) takes the time that the library states, and no engine and no
 //!   bandwidth. At its end the library moves the bytes, for which it may really wait for other processes: a process takes
 //!   part in a collective when it waits for its streams, polls them or frees memory, not when it only issues.
@@ -84,8 +83,7 @@
 //!   in a peer's (where the pair gives none, that is an illegal address); all of it latency. A chain that leads out of its
 //!   memory loses the device when it is followed.
 //! - gate: it takes no launch time. It ends when the clock is about to run and its flag is not 0, and then no time passes for
-//!   it; else `timeout_ns` after it began, and then it writes its answer. A host that polls behind a closed gate comes to the
-//!   time-out when nothing else is left to change.
+//!   it; else `timeout_ns` after it began, and then it writes its answer.
 //! - Bytes move, words are filled, checked and followed, when the kernel has ended.
 
 mod allocations;
@@ -104,7 +102,6 @@ mod noise;
 mod ordinals;
 mod patience;
 mod peers;
-mod pending;
 mod routes;
 mod sim;
 mod streams;
@@ -118,7 +115,7 @@ pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
 pub use foreign::ForeignCall;
 pub use graphs::CaptureState;
-pub use kernels::{Kernel, KernelName};
+pub use kernels::Kernel;
 pub use memory::HostAddress;
 pub use nodes::{node_of_host, place_host, run_thread_on};
 pub use noise::call_factor;

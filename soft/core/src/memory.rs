@@ -208,23 +208,6 @@ impl Memory {
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
     }
 
-    /// Writes a pattern of `width` bytes (1 or 4) over a range of device memory.
-    pub(crate) fn fill(&mut self, to: u64, bytes: usize, pattern: [u8; 4], width: usize) {
-        let Some(address) = self.address(Place::Device(to), bytes) else {
-            return;
-        };
-        // SAFETY: the range lies in one live mapping of our own (checked above), which this exclusive borrow keeps from
-        // being used or freed elsewhere in the driver; bytes have no invalid values.
-        let range = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
-        if width == 1 {
-            range.fill(pattern[0]);
-        } else {
-            range
-                .chunks_mut(4)
-                .for_each(|chunk| chunk.copy_from_slice(&pattern[..chunk.len()]));
-        }
-    }
-
     /// Inverts one byte of every 64 KiB of a range, the first among them, and its last.
     pub(crate) fn spoil(&mut self, at: Place, bytes: usize) {
         let Some(address) = self.address(at, bytes) else {

@@ -68,8 +68,6 @@ pub struct Simulation {
     events: BTreeMap<u64, Event>,
     active: Vec<Active>,
     ended: Vec<u64>,
-    /// Room for what ends at one instant.
-    ending: Vec<Active>,
     next_id: u64,
 }
 
@@ -98,7 +96,6 @@ enum Work {
     Run(Flow),
     /// Ends when it is opened, at the latest this many nanoseconds after it began.
     Gate(f64),
-    Instant,
     Record {
         event: u64,
         count: u64,
@@ -176,7 +173,6 @@ impl Simulation {
             events: BTreeMap::new(),
             active: Vec::new(),
             ended: Vec::new(),
-            ending: Vec::new(),
             next_id: 1,
         }
     }
@@ -239,11 +235,6 @@ impl Simulation {
     /// Issues a closed gate, which ends when it is opened, at the latest this many nanoseconds after it began.
     pub fn gate(&mut self, stream: u64, timeout_ns: f64) -> u64 {
         self.issue(stream, Work::Gate(timeout_ns))
-    }
-
-    /// Issues an operation that takes no time.
-    pub fn instant(&mut self, stream: u64) -> u64 {
-        self.issue(stream, Work::Instant)
     }
 
     /// Records an event at this place of a stream.

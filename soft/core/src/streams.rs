@@ -1,7 +1,7 @@
 //! The simulated driver's calls on streams and events.
 
 use crate::work::Patience;
-use crate::{Code, EventTime, Outcome, SoftDriver, Step};
+use crate::{Code, EventTime, Outcome, SoftDriver};
 
 impl SoftDriver {
     /// Opens a stream on a device.
@@ -52,39 +52,6 @@ impl SoftDriver {
         self.stream(stream).map(|_| ())
     }
 
-    /// Waits until no stream of a device has anything left to do.
-    ///
-    /// # Errors
-    /// As the type says.
-    pub fn synchronize_device(&mut self, ordinal: usize) -> Outcome<()> {
-        self.usable(ordinal)?;
-        let own: Vec<u64> = self
-            .streams
-            .iter()
-            .filter(|(_, of)| **of == ordinal)
-            .map(|(stream, _)| *stream)
-            .collect();
-        own.iter()
-            .try_for_each(|stream| self.refuse_captured(*stream))?;
-        self.run_until(|sim| own.iter().all(|stream| sim.is_idle(*stream)))?;
-        self.usable(ordinal)
-    }
-
-    /// Whether a stream has nothing left to do; where it has, the clock runs to the next change.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn query_stream(&mut self, stream: u64) -> Outcome<bool> {
-        self.stream(stream)?;
-        self.refuse_captured(stream)?;
-        self.move_ended(Patience::None);
-        let idle = self.sim.is_idle(stream) && self.unmoved.is_empty();
-        if !idle {
-            self.poll();
-        }
-        Ok(idle)
-    }
-
     /// Opens an event on a device; `timed` says whether times can be asked of it.
     ///
     /// # Errors
@@ -133,30 +100,6 @@ impl SoftDriver {
         Ok(())
     }
 
-    /// Waits until an event's latest record is reached; at once where there is none.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn synchronize_event(&mut self, event: u64) -> Outcome<()> {
-        self.event(event)?;
-        self.run_until(|sim| sim.event_time(event) != EventTime::Pending)?;
-        self.event(event).map(|_| ())
-    }
-
-    /// Whether an event's latest record is reached; where it is not, the clock runs to the next change.
-    ///
-    /// # Errors
-    /// [`Code::INVALID_HANDLE`].
-    pub fn query_event(&mut self, event: u64) -> Outcome<bool> {
-        self.event(event)?;
-        self.move_ended(Patience::None);
-        let reached = self.sim.event_time(event) != EventTime::Pending && self.unmoved.is_empty();
-        if !reached {
-            self.poll();
-        }
-        Ok(reached)
-    }
-
     /// Virtual time between two events of one device in milliseconds.
     ///
     /// # Errors
@@ -197,12 +140,5 @@ impl SoftDriver {
         let (ordinal, timed) = *self.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
         self.usable(ordinal)?;
         Ok((ordinal, timed))
-    }
-
-    /// Lets a caller that polls get on.
-    fn poll(&mut self) {
-        if self.step() == Step::Advanced {
-            self.move_ended(Patience::None);
-        }
     }
 }

@@ -1,14 +1,14 @@
-//! The simulated driver's calls on copies and fills, and the moving of bytes when an operation has ended.
+//! The simulated driver's calls on copies, and the moving of bytes when an operation has ended.
 
 use crate::faults::{CopyKind, Damage};
 use crate::memory::{HostAddress, Place};
-use crate::work::{Copy, Fill, Node, Patience, Transfer};
+use crate::work::{Copy, Node, Patience, Transfer};
 use crate::{Code, Flow, Outcome, SoftDriver};
 
 impl SoftDriver {
     /// Copies host to device; returns at the copy's end from pageable memory, at once from other memory.
     ///
-    /// In a stream that captures, the copy is captured instead; so are the others here, and fills.
+    /// In a stream that captures, the copy is captured instead; so are the others here.
     ///
     /// # Errors
     /// [`Code::INVALID_VALUE`] where the device range is not inside one allocation, [`Code::INVALID_HANDLE`].
@@ -42,39 +42,6 @@ impl SoftDriver {
     /// As [`SoftDriver::copy_h2d`].
     pub fn copy_d2d(&mut self, to: u64, from: u64, bytes: usize, stream: u64) -> Outcome<()> {
         self.copy(Place::Device(to), Place::Device(from), bytes, stream)
-    }
-
-    /// Fills device memory with a pattern of 1 or 4 bytes, in no time.
-    ///
-    /// # Errors
-    /// As [`SoftDriver::copy_h2d`].
-    pub fn fill(
-        &mut self,
-        to: u64,
-        bytes: usize,
-        pattern: [u8; 4],
-        width: usize,
-        stream: u64,
-    ) -> Outcome<()> {
-        self.owner(to, bytes)?;
-        self.stream(stream)?;
-        let fill = Fill {
-            to,
-            bytes,
-            pattern,
-            width,
-        };
-        if !self.capture(stream, || Node::Fill(fill))? {
-            self.issue_fill(fill, stream);
-        }
-        Ok(())
-    }
-
-    pub(crate) fn issue_fill(&mut self, fill: Fill, stream: u64) {
-        // The transfer must be known before the simulation's end of it is looked at.
-        let operation = self.sim.instant(stream);
-        self.pending.insert(operation, Transfer::Fill(fill));
-        self.move_ended(Patience::None);
     }
 
     fn copy(&mut self, to: Place, from: Place, bytes: usize, stream: u64) -> Outcome<()> {
@@ -178,7 +145,7 @@ impl SoftDriver {
     pub(crate) fn move_ended(&mut self, patience: Patience) {
         self.unmoved.extend(self.sim.take_ended());
         while let Some(operation) = self.unmoved.front().copied() {
-            let done = match self.pending.get(operation) {
+            let done = match self.pending.get(&operation) {
                 Some(Transfer::Copy(copy, damage)) => {
                     if *damage != Some(Damage::Dropped) {
                         self.memory.copy(copy.to, copy.from, copy.bytes);
@@ -186,11 +153,6 @@ impl SoftDriver {
                     if *damage == Some(Damage::Wrong) {
                         self.memory.spoil(copy.to, copy.bytes);
                     }
-                    true
-                }
-                Some(Transfer::Fill(fill)) => {
-                    self.memory
-                        .fill(fill.to, fill.bytes, fill.pattern, fill.width);
                     true
                 }
                 Some(Transfer::Words(kernel, device, is_wrong)) => {
@@ -214,7 +176,7 @@ impl SoftDriver {
             if !done {
                 return;
             }
-            self.pending.remove(operation);
+            self.pending.remove(&operation);
             self.unmoved.pop_front();
         }
     }

@@ -1,4 +1,4 @@
-//! What a stream is given to do: copies, fills, kernels, gates and the work of other libraries, captured or under way.
+//! What a stream is given to do: copies, kernels, gates and the work of other libraries, captured or under way.
 
 use std::sync::Arc;
 
@@ -42,7 +42,6 @@ pub struct Foreign {
 #[derive(Clone)]
 pub(crate) enum Node {
     Copy(Copy),
-    Fill(Fill),
     Kernel(Kernel),
     Foreign(Foreign),
 }
@@ -90,19 +89,9 @@ impl Copy {
     }
 }
 
-/// A fill with a pattern of `width` bytes, checked when it was asked for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Fill {
-    pub(crate) to: u64,
-    pub(crate) bytes: usize,
-    pub(crate) pattern: [u8; 4],
-    pub(crate) width: usize,
-}
-
 /// What happens to bytes when an operation ends.
 pub(crate) enum Transfer {
     Copy(Copy, Option<Damage>),
-    Fill(Fill),
     /// What a kernel does to words, with its device, and whether it goes wrong.
     Words(Kernel, usize, bool),
     Gate(Gate),

@@ -118,6 +118,26 @@ pub(crate) fn whole(handle: Handle) -> Answer<Target> {
     }
 }
 
+/// Exports of calls that answer one value: the name, the parameters before the place of the answer, its type, and the answer.
+macro_rules! answers {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty $body:block)+) => {
+        $($(#[$doc])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(
+            $($argument: $kind,)*
+            place: *mut $answer,
+        ) -> $crate::abi::Status {
+            $crate::abi::call(|| {
+                let answer: $answer = $body;
+                // SAFETY: nvml.h: the caller passes a place for one value of this type.
+                unsafe { $crate::abi::put(place, answer) }
+            })
+        })+
+    };
+}
+
+pub(crate) use answers;
+
 /// Refuses a null pointer before anything is done.
 pub(crate) fn present<T>(pointer: *const T) -> Answer<()> {
     if pointer.is_null() {

@@ -5,10 +5,10 @@
 )]
 
 use crate::abi::{
-    Answer, GPU_IS_LOST, Handle, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, Status, call,
+    Answer, GPU_IS_LOST, Handle, INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, Status, answers, call,
     described, device_handle, fixed, mig_handle, present, put, put_text, target, whole,
 };
-use boxfile::sysfs;
+use boxfile::{Device, sysfs};
 use std::ffi::{CStr, c_char, c_uint};
 
 /// `nvmlPciInfo_t` (`nvml.h`, since 11).
@@ -24,69 +24,52 @@ struct PciInfo {
     bus_id: [c_char; 32],
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetCount_v2(count: *mut c_uint) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-    call(|| unsafe { put(count, described()?.device.len() as c_uint) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, handle: *mut Handle) -> Status {
-    call(|| {
-        let index = index as usize;
-        if index >= described()?.device.len() {
-            return Err(INVALID_ARGUMENT);
-        }
-        // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(handle, device_handle(index)) }
-    })
-}
-
-/// Takes addresses with a domain of four or eight digits, in either case.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(
-    bus_id: *const c_char,
-    handle: *mut Handle,
-) -> Status {
-    call(|| {
+answers! {
+    nvmlDeviceGetCount_v2() -> c_uint { described()?.device.len() as c_uint }
+    nvmlDeviceGetHandleByIndex_v2(index: c_uint) -> Handle {
+        let devices = &described()?.device;
+        devices.get(index as usize).ok_or(INVALID_ARGUMENT)?;
+        device_handle(index as usize)
+    }
+    /// Takes addresses with a domain of four or eight digits, in either case.
+    nvmlDeviceGetHandleByPciBusId_v2(bus_id: *const c_char) -> Handle {
         // SAFETY: nvml.h: the text ends in NUL.
         let wanted = unsafe { text(bus_id) }?;
         let wanted = address_numbers(&wanted).ok_or(INVALID_ARGUMENT)?;
-        let found = described()?
-            .device
-            .iter()
-            .position(|device| address_numbers(&device.address) == Some(wanted));
-        let found = found.ok_or(NOT_FOUND)?;
-        let address = &described()?.device[found].address;
+        let devices = &described()?.device;
+        let is_it = |device: &Device| address_numbers(&device.address) == Some(wanted);
+        let found = devices.iter().position(is_it).ok_or(NOT_FOUND)?;
+        let address = &devices[found].address;
         if softbox::sysfs_root().is_some_and(|root| sysfs::is_off_the_bus(root, address)) {
             return Err(GPU_IS_LOST);
         }
-        // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(handle, device_handle(found)) }
-    })
-}
-
-/// Finds GPUs and MIG instances.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, handle: *mut Handle) -> Status {
-    call(|| {
-        // SAFETY: nvml.h: the text ends in NUL.
-        let wanted = unsafe { text(uuid) }?;
-        let devices = &described()?.device;
-        let gpu = devices
-            .iter()
-            .position(|device| device.uuid == wanted)
-            .map(device_handle);
-        let instance = devices.iter().enumerate().find_map(|(index, device)| {
-            device
-                .mig
-                .iter()
-                .position(|mig| mig.uuid == wanted)
-                .map(|instance| mig_handle(index, instance))
-        });
-        // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(handle, gpu.or(instance).ok_or(NOT_FOUND)?) }
-    })
+        device_handle(found)
+    }
+    /// A MIG instance has the address of its GPU.
+    nvmlDeviceGetPciInfo_v3(handle: Handle) -> PciInfo {
+        let device = target(handle)?.device;
+        let [domain, bus, slot, _] = address_numbers(&device.address).ok_or(NOT_SUPPORTED)?;
+        let id = device.pci_id.split(':');
+        let id: Vec<c_uint> = id.filter_map(|part| c_uint::from_str_radix(part, 16).ok()).collect();
+        PciInfo {
+            bus_id_legacy: fixed(&format!("{domain:04X}:{bus:02X}:{slot:02X}.0")),
+            domain,
+            bus,
+            device: slot,
+            pci_device_id: id.get(1).unwrap_or(&0) << 16 | id.first().unwrap_or(&0),
+            pci_subsystem_id: 0,
+            bus_id: fixed(&format!("{domain:08X}:{bus:02X}:{slot:02X}.0")),
+        }
+    }
+    nvmlDeviceGetMaxMigDeviceCount(handle: Handle) -> c_uint { whole(handle)?.device.mig.len() as c_uint }
+    nvmlDeviceGetMigDeviceHandleByIndex(handle: Handle, index: c_uint) -> Handle {
+        let target = whole(handle)?;
+        if target.device.mig.is_empty() {
+            return Err(NOT_SUPPORTED);
+        }
+        target.device.mig.get(index as usize).ok_or(NOT_FOUND)?;
+        mig_handle(target.index, index as usize)
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -112,44 +95,6 @@ unsafe extern "C" fn nvmlDeviceGetName(handle: Handle, name: *mut c_char, room: 
     })
 }
 
-/// The index among GPUs; a MIG instance has its index among the instances of its GPU.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetIndex(handle: Handle, index: *mut c_uint) -> Status {
-    call(|| {
-        let target = target(handle)?;
-        let within = target
-            .mig
-            .and_then(|mig| target.device.mig.iter().position(|other| other == mig));
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(index, within.unwrap_or(target.index) as c_uint) }
-    })
-}
-
-/// A MIG instance has the address of its GPU.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(handle: Handle, info: *mut PciInfo) -> Status {
-    call(|| {
-        let device = target(handle)?.device;
-        let [domain, bus, slot, _] = address_numbers(&device.address).ok_or(NOT_SUPPORTED)?;
-        let id: Vec<c_uint> = device
-            .pci_id
-            .split(':')
-            .filter_map(|part| c_uint::from_str_radix(part, 16).ok())
-            .collect();
-        let found = PciInfo {
-            bus_id_legacy: fixed(&format!("{domain:04X}:{bus:02X}:{slot:02X}.0")),
-            domain,
-            bus,
-            device: slot,
-            pci_device_id: id.get(1).unwrap_or(&0) << 16 | id.first().unwrap_or(&0),
-            pci_subsystem_id: 0,
-            bus_id: fixed(&format!("{domain:08X}:{bus:02X}:{slot:02X}.0")),
-        };
-        // SAFETY: nvml.h: the caller passes a place for one nvmlPciInfo_t.
-        unsafe { put(info, found) }
-    })
-}
-
 /// 1 and 1 where the box gives the GPU MIG instances; elsewhere the GPU cannot do it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetMigMode(
@@ -167,50 +112,6 @@ unsafe extern "C" fn nvmlDeviceGetMigMode(
         // SAFETY: as above.
         unsafe { put(pending, 1) }
     })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetMaxMigDeviceCount(handle: Handle, count: *mut c_uint) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-    call(|| unsafe { put(count, whole(handle)?.device.mig.len() as c_uint) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(
-    handle: Handle,
-    index: c_uint,
-    instance: *mut Handle,
-) -> Status {
-    call(|| {
-        let target = whole(handle)?;
-        if target.device.mig.is_empty() {
-            return Err(NOT_SUPPORTED);
-        }
-        if index as usize >= target.device.mig.len() {
-            return Err(NOT_FOUND);
-        }
-        // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(instance, mig_handle(target.index, index as usize)) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetDeviceHandleFromMigDeviceHandle(
-    instance: Handle,
-    handle: *mut Handle,
-) -> Status {
-    call(|| {
-        let target = target(instance)?;
-        target.mig.ok_or(INVALID_ARGUMENT)?;
-        // SAFETY: nvml.h: the caller passes a place for one handle.
-        unsafe { put(handle, device_handle(target.index)) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceIsMigDeviceHandle(handle: Handle, is: *mut c_uint) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-    call(|| unsafe { put(is, c_uint::from(target(handle)?.mig.is_some())) })
 }
 
 /// # Safety

@@ -5,7 +5,7 @@
 )]
 
 use crate::abi::{
-    Answer, Handle, INVALID_ARGUMENT, NOT_SUPPORTED, Status, Target, call, described, put, whole,
+    Answer, Handle, INVALID_ARGUMENT, NOT_SUPPORTED, Target, answers, described, whole,
 };
 use boxfile::{Fault, NvLinkTable};
 use std::ffi::{c_int, c_uchar, c_uint, c_ulonglong};
@@ -26,73 +26,46 @@ pub(crate) fn mb_per_s() -> Answer<c_uint> {
     Ok(table.mb_per_s)
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetNvLinkState(
-    handle: Handle,
-    link: c_uint,
-    active: *mut c_int,
-) -> Status {
-    call(|| {
+answers! {
+    nvmlDeviceGetNvLinkState(handle: Handle, link: c_uint) -> c_int {
         let (target, _) = linked(handle, link)?;
-        let is_down = described()?
-            .nvlinks_down(target.index)
-            .any(|down| u32::from(down) == link);
-        // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
-        unsafe { put(active, c_int::from(!is_down)) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetNvLinkVersion(
-    handle: Handle,
-    link: c_uint,
-    version: *mut c_uint,
-) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-    call(|| unsafe { put(version, linked(handle, link)?.1.version.into()) })
-}
-
-/// All links lead to NVSwitches (2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
-    handle: Handle,
-    link: c_uint,
-    kind: *mut c_int,
-) -> Status {
-    call(|| {
-        linked(handle, link)?;
-        // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
-        unsafe { put(kind, 2) }
-    })
-}
-
-/// Failed checks of data (`NVML_NVLINK_ERROR_DL_CRC_DATA`, 3) of link 0 by the box's faults; nothing else is counted.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetNvLinkErrorCounter(
-    handle: Handle,
-    link: c_uint,
-    counter: c_uint,
-    value: *mut c_ulonglong,
-) -> Status {
-    call(|| {
+        let mut down = described()?.nvlinks_down(target.index);
+        c_int::from(!down.any(|down| u32::from(down) == link))
+    }
+    nvmlDeviceGetNvLinkVersion(handle: Handle, link: c_uint) -> c_uint { linked(handle, link)?.1.version.into() }
+    /// All links lead to NVSwitches (2).
+    nvmlDeviceGetNvLinkRemoteDeviceType(handle: Handle, link: c_uint) -> c_int { linked(handle, link).map(|_| 2)? }
+    /// Failed checks of data (`NVML_NVLINK_ERROR_DL_CRC_DATA`, 3) of link 0 by the box's faults; nothing else is counted.
+    nvmlDeviceGetNvLinkErrorCounter(handle: Handle, link: c_uint, counter: c_uint) -> c_ulonglong {
         let (target, _) = linked(handle, link)?;
-        let counted = described()?.fault.iter().filter_map(|fault| match fault {
-            Fault::NvlinkErrors {
-                device,
-                errors,
-                rising,
-            } if *device == target.index => Some(errors * if *rising { 1 + tenths() } else { 1 }),
-            _ => None,
-        });
-        let counted: u64 = counted.sum();
-        let value_now = if (link, counter) == (0, 3) {
-            counted
-        } else {
-            0
-        };
-        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
-        unsafe { put(value, value_now) }
-    })
+        match (link, counter) {
+            (0, 3) => described()?.fault.iter().map(|fault| errors(fault, target.index)).sum(),
+            _ => 0,
+        }
+    }
+    /// Completed (3); not started (1) where the driver waits for Fabric Manager.
+    nvmlDeviceGetGpuFabricInfo(handle: Handle) -> FabricInfo {
+        linked(handle, 0)?;
+        let waits = |fault: &Fault| matches!(fault, Fault::InitFailure { code: 802 });
+        FabricInfo {
+            cluster: [0; 16],
+            status: 0,
+            clique: 0,
+            state: if described()?.fault.iter().any(waits) { 1 } else { 3 },
+        }
+    }
+}
+
+/// The failed checks that a fault gives a device.
+fn errors(fault: &Fault, index: usize) -> u64 {
+    match fault {
+        Fault::NvlinkErrors {
+            device,
+            errors,
+            rising,
+        } if *device == index => errors * if *rising { 1 + tenths() } else { 1 },
+        _ => 0,
+    }
 }
 
 /// Tenths of a second since the box's file was written: each process asks a library of its own.
@@ -112,25 +85,4 @@ struct FabricInfo {
     status: c_uint,
     clique: c_uint,
     state: c_uchar,
-}
-
-/// Completed (3); not started (1) where the driver waits for Fabric Manager.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetGpuFabricInfo(handle: Handle, info: *mut FabricInfo) -> Status {
-    call(|| {
-        linked(handle, 0)?;
-        let waits = |fault: &Fault| matches!(fault, Fault::InitFailure { code: 802 });
-        let answer = FabricInfo {
-            cluster: [0; 16],
-            status: 0,
-            clique: 0,
-            state: if described()?.fault.iter().any(waits) {
-                1
-            } else {
-                3
-            },
-        };
-        // SAFETY: nvml.h: the caller passes a place for one nvmlGpuFabricInfo_t.
-        unsafe { put(info, answer) }
-    })
 }

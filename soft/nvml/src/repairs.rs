@@ -1,4 +1,4 @@
-//! Exports: what was repaired of a device's memory, as field values, and the temperatures at which a device protects itself.
+//! Exports: what was repaired of a device's memory, as field values, and the margin of temperature.
 #![expect(
     unsafe_code,
     reason = "exports C functions that write through their callers' pointers"
@@ -141,25 +141,6 @@ unsafe extern "C" fn nvmlDeviceGetFieldValues(
             unsafe { put(place, answer) }?;
         }
         Ok(())
-    })
-}
-
-/// Degrees Celsius of shutdown (0), slowdown (1) and the most to work at (3); others are not supported here.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetTemperatureThreshold(
-    handle: Handle,
-    threshold: c_uint,
-    degrees: *mut c_uint,
-) -> Status {
-    call(|| {
-        let found = sensor(handle, |sensors| match threshold {
-            0 => sensors.shutdown_c,
-            1 => sensors.slowdown_c,
-            3 => sensors.most_operating_c,
-            _ => None,
-        })?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(degrees, found) }
     })
 }
 

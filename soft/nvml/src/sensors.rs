@@ -5,21 +5,13 @@
 )]
 
 use crate::abi::{
-    Answer, Handle, INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_SUPPORTED, Status, Target,
-    VERSION_MISMATCH, call, described, present, put, target, whole,
+    Answer, Handle, INSUFFICIENT_SIZE, NOT_SUPPORTED, Status, Target, VERSION_MISMATCH, answers,
+    call, described, present, put, target, whole,
 };
 use boxfile::{Fault, Sensors};
 use std::collections::BTreeMap;
-use std::ffi::{c_int, c_uint, c_ulonglong};
+use std::ffi::{c_uint, c_ulonglong};
 use std::sync::{Mutex, PoisonError};
-
-/// `nvmlMemory_t`, bytes.
-#[repr(C)]
-struct Memory {
-    total: c_ulonglong,
-    free: c_ulonglong,
-    used: c_ulonglong,
-}
 
 /// `nvmlMemory_v2_t`, bytes.
 #[repr(C)]
@@ -69,26 +61,8 @@ fn memory_bytes(target: &Target) -> (c_ulonglong, c_ulonglong) {
     }
 }
 
-/// What the driver keeps for itself, about as on an H200; version 1 counts it as used, version 2 apart (nvml.h).
+/// What the driver keeps for itself, about as on an H200 (nvml.h).
 const RESERVED: u64 = 600 << 20;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetMemoryInfo(handle: Handle, memory: *mut Memory) -> Status {
-    call(|| {
-        let (total, used) = memory_bytes(&target(handle)?);
-        // SAFETY: nvml.h: the caller passes a place for one nvmlMemory_t.
-        unsafe {
-            put(
-                memory,
-                Memory {
-                    total,
-                    free: total - used - RESERVED,
-                    used: used + RESERVED,
-                },
-            )
-        }
-    })
-}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(handle: Handle, memory: *mut MemoryV2) -> Status {
@@ -136,156 +110,67 @@ unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
     })
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v2(
-    handle: Handle,
-    count: *mut c_uint,
-    processes: *mut ProcessInfo,
-) -> Status {
-    // SAFETY: the same structure and promise.
-    unsafe { nvmlDeviceGetComputeRunningProcesses_v3(handle, count, processes) }
-}
-
-/// No box has graphics processes.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v3(
-    handle: Handle,
-    count: *mut c_uint,
-    processes: *mut ProcessInfo,
-) -> Status {
-    call(|| {
-        target(handle)?;
-        // SAFETY: nvml.h: `count` holds the room in `processes`.
-        unsafe { list([].into_iter(), count, processes) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetGraphicsRunningProcesses_v2(
-    handle: Handle,
-    count: *mut c_uint,
-    processes: *mut ProcessInfo,
-) -> Status {
-    // SAFETY: the same structure and promise.
-    unsafe { nvmlDeviceGetGraphicsRunningProcesses_v3(handle, count, processes) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
-    handle: Handle,
-    rates: *mut Utilization,
-) -> Status {
-    call(|| {
+answers! {
+    nvmlDeviceGetUtilizationRates(handle: Handle) -> Utilization {
         let gpu = sensor(handle, |sensors| sensors.utilization_percent)?;
         let memory = sensor(handle, |sensors| sensors.memory_utilization_percent)?;
-        // SAFETY: nvml.h: the caller passes a place for one nvmlUtilization_t.
-        unsafe { put(rates, Utilization { gpu, memory }) }
-    })
-}
-
-/// Milliwatts.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPowerUsage(handle: Handle, milliwatts: *mut c_uint) -> Status {
-    call(|| {
+        Utilization { gpu, memory }
+    }
+    /// Milliwatts.
+    nvmlDeviceGetPowerUsage(handle: Handle) -> c_uint {
         let watts = sensor(handle, |sensors| sensors.power_w)?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(milliwatts, (watts * 1000.0).round() as c_uint) }
-    })
-}
-
-/// Degrees Celsius of the GPU, sensor 0, the only one there is.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetTemperature(
-    handle: Handle,
-    sensor_type: c_uint,
-    degrees: *mut c_uint,
-) -> Status {
-    call(|| {
-        if sensor_type != 0 {
-            return Err(INVALID_ARGUMENT);
-        }
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(degrees, sensor(handle, |sensors| sensors.temperature_c)?) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPerformanceState(handle: Handle, state: *mut c_int) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one enumeration value, an int.
-    call(|| unsafe {
-        put(
-            state,
-            sensor(handle, |sensors| sensors.performance_state)? as c_int,
-        )
-    })
-}
-
-/// What the box says, else "GPU is idle" (1) in performance state 8 and beyond; not supported in a guest, as on virtual GPUs.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
-    handle: Handle,
-    reasons: *mut c_ulonglong,
-) -> Status {
-    call(|| {
+        (watts * 1000.0).round() as c_uint
+    }
+    /// Degrees Celsius of the GPU, sensor 0, the only one there is.
+    nvmlDeviceGetTemperature(handle: Handle, _sensor: c_uint) -> c_uint {
+        sensor(handle, |sensors| sensors.temperature_c)?
+    }
+    /// What the box says, else "GPU is idle" (1) in performance state 8 and beyond; not supported in a guest, as on virtual GPUs.
+    nvmlDeviceGetCurrentClocksThrottleReasons(handle: Handle) -> c_ulonglong {
         if described()?.guest {
             return Err(NOT_SUPPORTED);
         }
         let told = sensor(handle, |sensors| sensors.throttle_bits);
-        let bits = told.or_else(|_| {
+        told.or_else(|_| {
             let state = sensor(handle, |sensors| sensors.performance_state)?;
             Ok(u64::from(state >= 8))
-        })?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
-        unsafe { put(reasons, bits) }
-    })
-}
-
-/// MHz of the multiprocessors (1, SM) and of the memory (2); the box has no other clocks.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetClockInfo(
-    handle: Handle,
-    clock: c_uint,
-    mhz: *mut c_uint,
-) -> Status {
-    call(|| {
-        let found = sensor(handle, |sensors| match clock {
+        })?
+    }
+    /// MHz of the multiprocessors (1, SM) and of the memory (2); the box has no other clocks.
+    nvmlDeviceGetClockInfo(handle: Handle, clock: c_uint) -> c_uint {
+        sensor(handle, |sensors| match clock {
             1 => sensors.sm_clock_mhz,
             2 => sensors.memory_clock_mhz,
             _ => None,
-        })?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(mhz, found) }
-    })
-}
-
-/// KB/s that the device sends (0) or receives (1); answers at once, where the real call counts for 20 ms.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPcieThroughput(
-    handle: Handle,
-    counter: c_uint,
-    rate: *mut c_uint,
-) -> Status {
-    call(|| {
+        })?
+    }
+    /// KB/s that the device sends (0) or receives (1); answers at once, where the real call counts for 20 ms.
+    nvmlDeviceGetPcieThroughput(handle: Handle, counter: c_uint) -> c_uint {
         if described()?.guest {
             return Err(NOT_SUPPORTED);
         }
-        let found = sensor(handle, |sensors| match counter {
+        sensor(handle, |sensors| match counter {
             0 => sensors.pcie_tx_kb_per_s,
             1 => sensors.pcie_rx_kb_per_s,
             _ => None,
-        })?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-        unsafe { put(rate, found) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
-    handle: Handle,
-    replays: *mut c_uint,
-) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one unsigned int.
-    call(|| unsafe { put(replays, sensor(handle, |sensors| sensors.pcie_replays)?) })
+        })?
+    }
+    nvmlDeviceGetPcieReplayCounter(handle: Handle) -> c_uint { sensor(handle, |sensors| sensors.pcie_replays)? }
+    nvmlDeviceGetTotalEccErrors(handle: Handle, kind: c_uint, _counter: c_uint) -> c_ulonglong {
+        if described()?.guest {
+            return Err(NOT_SUPPORTED);
+        }
+        memory_errors(&whole(handle)?, kind)?
+    }
+    /// Degrees Celsius of shutdown (0), slowdown (1) and the most to work at (3); others are not supported here.
+    nvmlDeviceGetTemperatureThreshold(handle: Handle, threshold: c_uint) -> c_uint {
+        sensor(handle, |sensors| match threshold {
+            0 => sensors.shutdown_c,
+            1 => sensors.slowdown_c,
+            3 => sensors.most_operating_c,
+            _ => None,
+        })?
+    }
 }
 
 /// Readings of each device's memory errors by this process.
@@ -321,29 +206,8 @@ fn memory_errors(target: &Target, kind: c_uint) -> Answer<c_ulonglong> {
     }
 }
 
-/// `nvmlMemoryErrorType_t`: mended and not mended.
+/// `nvmlMemoryErrorType_t`: mended; 1 is not mended.
 const CORRECTED: c_uint = 0;
-const UNCORRECTED: c_uint = 1;
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
-    handle: Handle,
-    kind: c_uint,
-    _counter: c_uint,
-    count: *mut c_ulonglong,
-) -> Status {
-    call(|| {
-        if described()?.guest {
-            return Err(NOT_SUPPORTED);
-        }
-        if ![CORRECTED, UNCORRECTED].contains(&kind) {
-            return Err(INVALID_ARGUMENT);
-        }
-        let found = memory_errors(&whole(handle)?, kind)?;
-        // SAFETY: nvml.h: the caller passes a place for one unsigned long long.
-        unsafe { put(count, found) }
-    })
-}
 
 pub(crate) fn sensor<T>(handle: Handle, pick: impl FnOnce(&Sensors) -> Option<T>) -> Answer<T> {
     whole(handle)?

@@ -4,8 +4,8 @@
     reason = "exports C functions that write through their callers' pointers"
 )]
 
-use crate::abi::{Status, call, close, described, open, put, put_text};
-use std::ffi::{CStr, c_char, c_int, c_uint};
+use crate::abi::{Status, call, close, described, open, put_text};
+use std::ffi::{CStr, c_char, c_uint};
 
 /// Code and text, as `nvmlErrorString` has them.
 const TEXTS: &[(Status, &CStr)] = &[
@@ -21,11 +21,6 @@ const TEXTS: &[(Status, &CStr)] = &[
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlInit_v2() -> Status {
-    call(open)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn nvmlInitWithFlags(_flags: c_uint) -> Status {
     call(open)
 }
 
@@ -47,27 +42,4 @@ extern "C" fn nvmlErrorString(code: Status) -> *const c_char {
 unsafe extern "C" fn nvmlSystemGetDriverVersion(text: *mut c_char, room: c_uint) -> Status {
     // SAFETY: nvml.h: the caller passes a place for `room` bytes.
     call(|| unsafe { put_text(text, room, &described()?.driver) })
-}
-
-/// The library's version: the API's major number before the driver's version, as NVIDIA numbers it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlSystemGetNVMLVersion(text: *mut c_char, room: c_uint) -> Status {
-    call(|| {
-        let described = described()?;
-        let version = format!("{}.{}", described.driver_api / 1000, described.driver);
-        // SAFETY: nvml.h: the caller passes a place for `room` bytes.
-        unsafe { put_text(text, room, &version) }
-    })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlSystemGetCudaDriverVersion(version: *mut c_int) -> Status {
-    // SAFETY: nvml.h: the caller passes a place for one int.
-    call(|| unsafe { put(version, described()?.driver_api as c_int) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) -> Status {
-    // SAFETY: the same promise.
-    unsafe { nvmlSystemGetCudaDriverVersion(version) }
 }

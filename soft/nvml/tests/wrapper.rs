@@ -3,11 +3,7 @@
 
 use boxfile::{BoxFile, Fault, Link, sysfs};
 use nvml_wrapper::Nvml;
-use nvml_wrapper::bitmasks::device::ThrottleReasons;
-use nvml_wrapper::enum_wrappers::device::{
-    Clock, EccCounter, MemoryError, P2pCapabilitiesIndex, P2pStatus, PcieUtilCounter,
-    PerformanceState, TemperatureSensor, TemperatureThreshold,
-};
+use nvml_wrapper::enum_wrappers::device::{TemperatureSensor, TemperatureThreshold};
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::structs::device::FieldId;
@@ -63,7 +59,6 @@ fn the_l40_box_answers_as_its_file_says() {
     };
     let nvml = nvml.expect("opens");
     assert_eq!(nvml.sys_driver_version().expect("driver"), "570.133.07");
-    assert_eq!(nvml.sys_cuda_driver_version().expect("CUDA"), 12080);
     assert_eq!(nvml.device_count().expect("count"), 4);
 
     let busy = nvml.device_by_index(0).expect("device 0");
@@ -81,16 +76,7 @@ fn the_l40_box_answers_as_its_file_says() {
         .map(|process| process.pid)
         .collect();
     assert_eq!(pids, [4242]);
-    assert!(
-        busy.running_graphics_processes()
-            .expect("processes")
-            .is_empty()
-    );
     assert_eq!(busy.power_usage().expect("power"), 83_000);
-    assert_eq!(
-        busy.performance_state().expect("state"),
-        PerformanceState::Zero
-    );
     assert_eq!(
         busy.temperature(TemperatureSensor::Gpu)
             .expect("temperature"),
@@ -101,7 +87,6 @@ fn the_l40_box_answers_as_its_file_says() {
     let idle = nvml
         .device_by_pci_bus_id("00000000:E1:00.0")
         .expect("by address");
-    assert_eq!(idle.index().expect("index"), 3);
     let pci = idle.pci_info().expect("address");
     assert_eq!(
         (pci.bus_id.as_str(), pci.pci_device_id),
@@ -111,10 +96,6 @@ fn the_l40_box_answers_as_its_file_says() {
         idle.running_compute_processes()
             .expect("processes")
             .is_empty()
-    );
-    assert_eq!(
-        idle.performance_state().expect("state"),
-        PerformanceState::Eight
     );
     // The box lets it idle at Gen1 x16; its card and slot can do Gen4 together although the slot alone does Gen5.
     assert_eq!(idle.current_pcie_link_gen().expect("generation"), 1);
@@ -138,19 +119,10 @@ fn the_l40_box_answers_as_its_file_says() {
         (4, 8)
     );
 
-    assert_eq!(
-        busy.p2p_status(&idle, P2pCapabilitiesIndex::Read)
-            .expect("status"),
-        P2pStatus::Ok
-    );
     assert!(matches!(busy.mig_mode(), Err(NvmlError::NotSupported)));
     assert!(matches!(
         nvml.device_by_index(4),
         Err(NvmlError::InvalidArg)
-    ));
-    assert!(matches!(
-        nvml.device_by_uuid("GPU-none"),
-        Err(NvmlError::NotFound)
     ));
 }
 
@@ -172,18 +144,6 @@ fn the_mig_guest_has_instances_and_no_links() {
     );
     assert!(instance.name().expect("name").ends_with("MIG 4g.96gb"));
     assert_eq!(instance.memory_info().expect("memory").total, 96_000 << 20);
-    assert!(
-        instance.mig_is_mig_device_handle().expect("asked")
-            && !parent.mig_is_mig_device_handle().expect("asked")
-    );
-    assert_eq!(
-        instance
-            .mig_parent_device()
-            .expect("parent")
-            .uuid()
-            .expect("uuid"),
-        parent.uuid().expect("uuid")
-    );
     assert!(matches!(
         parent.mig_device_by_index(1),
         Err(NvmlError::NotFound)
@@ -197,13 +157,6 @@ fn the_mig_guest_has_instances_and_no_links() {
         Err(NvmlError::NotSupported)
     ));
     assert!(matches!(parent.power_usage(), Err(NvmlError::NotSupported)));
-    let other = nvml.device_by_index(0).expect("device 0");
-    assert_eq!(
-        parent
-            .p2p_status(&other, P2pCapabilitiesIndex::Write)
-            .expect("status"),
-        P2pStatus::NotSupported
-    );
 }
 
 #[test]
@@ -213,77 +166,6 @@ fn a_box_of_another_vendor_has_no_nvidia_driver() {
         return;
     };
     assert!(matches!(nvml, Err(NvmlError::DriverNotLoaded)));
-}
-
-#[test]
-fn clocks_and_pcie_counters_are_those_of_the_box() {
-    let mut described = BoxFile::builtin("l40x4").expect("built in");
-    let sensors = described.device[0].sensors.get_or_insert_default();
-    (sensors.sm_clock_mhz, sensors.memory_clock_mhz) = (Some(2490), Some(9001));
-    (sensors.pcie_rx_kb_per_s, sensors.pcie_tx_kb_per_s) = (Some(1_234_567), Some(7654));
-    sensors.pcie_replays = Some(3);
-    // Software power cap (nvml.h), although it would else say that it is not idle: nothing.
-    sensors.throttle_bits = Some(4);
-    let test = "clocks_and_pcie_counters_are_those_of_the_box";
-    let Some((nvml, _)) = on_described(test, &described) else {
-        return;
-    };
-    let nvml = nvml.expect("opens");
-    let told = nvml.device_by_index(0).expect("device 0");
-    assert_eq!(told.clock_info(Clock::SM).expect("clock"), 2490);
-    assert_eq!(told.clock_info(Clock::Memory).expect("clock"), 9001);
-    let counter = |counter| told.pcie_throughput(counter).expect("rate");
-    assert_eq!(
-        [PcieUtilCounter::Receive, PcieUtilCounter::Send].map(counter),
-        [1_234_567, 7654]
-    );
-    assert_eq!(told.pcie_replay_counter().expect("replays"), 3);
-    assert_eq!(
-        told.current_throttle_reasons().expect("reasons"),
-        ThrottleReasons::SW_POWER_CAP
-    );
-    assert!(matches!(
-        told.clock_info(Clock::Video),
-        Err(NvmlError::NotSupported)
-    ));
-    let silent = nvml.device_by_index(3).expect("device 3");
-    assert!(matches!(
-        silent.clock_info(Clock::SM),
-        Err(NvmlError::NotSupported)
-    ));
-    // It says nothing of its clocks, and idles in performance state 8.
-    assert_eq!(
-        silent.current_throttle_reasons().expect("reasons"),
-        ThrottleReasons::GPU_IDLE
-    );
-}
-
-#[test]
-fn memory_errors_are_counted_from_a_reading_on_and_none_on_other_devices() {
-    let mut described = BoxFile::builtin("l40x4").expect("built in");
-    described.device[1].sensors.get_or_insert_default();
-    described.device[3].sensors = None;
-    described.fault = vec![Fault::MemoryErrors {
-        device: 0,
-        corrected: 5,
-        uncorrected: 2,
-        after_readings: 1,
-    }];
-    let test = "memory_errors_are_counted_from_a_reading_on_and_none_on_other_devices";
-    let Some((nvml, _)) = on_described(test, &described) else {
-        return;
-    };
-    let nvml = nvml.expect("opens");
-    let read = |index| {
-        let device = nvml.device_by_index(index).expect("device");
-        [MemoryError::Corrected, MemoryError::Uncorrected]
-            .map(|kind| device.total_ecc_errors(kind, EccCounter::Volatile).ok())
-    };
-    assert_eq!(read(0), [Some(0), Some(0)]);
-    assert_eq!(read(0), [Some(5), Some(2)]);
-    assert_eq!(read(1), [Some(0), Some(0)]);
-    // The box gives this one no sensors.
-    assert_eq!(read(3), [None, None]);
 }
 
 #[test]

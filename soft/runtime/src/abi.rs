@@ -15,8 +15,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 thread_local! {
     /// The ordinal of this thread's device, as far as it chose one.
     static CURRENT: Cell<Option<usize>> = const { Cell::new(None) };
-    /// The last code of this thread that was an error.
-    static LAST: Cell<Status> = const { Cell::new(0) };
 }
 
 /// `hipError_t`, `mcError_t`.
@@ -27,7 +25,7 @@ const OBJECTS: usize = 0x5e00_0000_0000;
 
 /// Runs the body of an export: a panic becomes the unknown error, a hang parks the thread for good with no lock held.
 pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
-    let status = match catch_unwind(AssertUnwindSafe(body)) {
+    match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => 0,
         Ok(Err(Failure::Code(code))) => code.0,
         // `with` does not let a call through that is blocked.
@@ -35,16 +33,7 @@ pub(crate) fn call(body: impl FnOnce() -> Outcome<()>) -> Status {
             std::thread::park();
         },
         Err(_) => Code::UNKNOWN.0,
-    };
-    if status != 0 && status != Code::NOT_READY.0 {
-        LAST.set(status);
     }
-    status
-}
-
-/// The last error of this thread's calls, forgotten by asking. "Not ready" is none.
-pub(crate) fn take_last_error() -> Status {
-    LAST.replace(0)
 }
 
 /// The ordinal of this thread's device, as far as it chose one.

@@ -121,16 +121,6 @@ fn on_program(
     })
 }
 
-/// The version of the interface, which has been this one in all of ROCm 5 to 7.
-#[unsafe(no_mangle)]
-extern "C" fn hiprtcVersion(major: Out<c_int>, minor: Out<c_int>) -> Result {
-    call(|| {
-        minor.present()?;
-        major.put(9)?;
-        Ok(minor.put(0)?)
-    })
-}
-
 #[unsafe(no_mangle)]
 extern "C" fn hiprtcGetErrorString(result: Result) -> *const c_char {
     let row = NAMES.iter().find(|row| row.0 == result);
@@ -213,7 +203,7 @@ fn compile(source: &str, options: &[String]) -> std::result::Result<CodeObject, 
     // It is no compiler: what is declared as a kernel that the driver knows is taken for one.
     let names = source.split("void ").skip(1);
     let names = names.filter_map(|rest| Some(rest.split_once('(')?.0.trim()));
-    let known = names.filter(|name| Kernel::named(name).is_some());
+    let known = names.filter(|name| Kernel::parameters(name).is_some());
     let kernels: Vec<String> = known.map(str::to_owned).collect();
     if kernels.is_empty() || !source.contains("extern \"C\"") {
         return Err("error: no kernel with a C name; declare it extern \"C\"".to_owned());

@@ -37,34 +37,15 @@ pub(crate) fn copy(
     })
 }
 
-pub(crate) fn to_device(
+/// What CUDA has three calls for, by the kind of [`copy`].
+pub(crate) fn of_kind<const KIND: c_uint>(
     runtime: &Runtime,
     to: Address,
     from: Address,
     bytes: usize,
     stream: Handle,
 ) -> Outcome<()> {
-    copy(runtime, to, from, bytes, 1, stream)
-}
-
-pub(crate) fn to_host(
-    runtime: &Runtime,
-    to: Address,
-    from: Address,
-    bytes: usize,
-    stream: Handle,
-) -> Outcome<()> {
-    copy(runtime, to, from, bytes, 2, stream)
-}
-
-pub(crate) fn within(
-    runtime: &Runtime,
-    to: Address,
-    from: Address,
-    bytes: usize,
-    stream: Handle,
-) -> Outcome<()> {
-    copy(runtime, to, from, bytes, 3, stream)
+    copy(runtime, to, from, bytes, KIND, stream)
 }
 
 /// The devices must be those of the memory.
@@ -85,19 +66,5 @@ pub(crate) fn copy_peer(
             return Err(Code::INVALID_VALUE.into());
         }
         driver.copy_d2d(to.device(), from.device(), bytes, stream)
-    })
-}
-
-/// The value's lowest byte, as often as there are bytes.
-pub(crate) fn fill(
-    runtime: &Runtime,
-    to: Address,
-    value: c_int,
-    bytes: usize,
-    stream: Handle,
-) -> Outcome<()> {
-    let pattern = [value.to_le_bytes()[0]; 4];
-    runtime.on_stream(stream, |driver, stream| {
-        driver.fill(to.device(), bytes, pattern, 1, stream)
     })
 }

@@ -1,72 +1,25 @@
 //! Calls on the runtime itself and on devices: initialisation, versions, names, attributes and peer access.
 
-use crate::abi::{Out, OutText, Text, ordinal, set_current};
+use crate::abi::{Out, OutText, ordinal, set_current};
 use crate::vendor::{Attribute, Runtime};
 use boxfile::Device;
 use softbox::{Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
 
-/// Attributes by their numbers in hip_runtime_api.h of HIP 6 and 7, enum `hipDeviceAttribute_t`.
-pub(crate) const HIP_ATTRIBUTES: &[(c_uint, Attribute)] = &[
-    // hipDeviceAttributeAsyncEngineCount
-    (2, |device| c_int::try_from(device.copy_engines).ok()),
-    // hipDeviceAttributeMultiprocessorCount
-    (63, |device| device.multiprocessors?.try_into().ok()),
-    // hipDeviceAttributePciBusId, PciDeviceId, PciDomainId
-    (67, |device| pci_part(device, 1)),
-    (68, |device| pci_part(device, 2)),
-    (69, |device| pci_part(device, 0)),
-    // hipDeviceAttributeWarpSize
-    (87, |_| Some(WARP)),
-    // hipDeviceAttributeIsLargeBar
-    (10011, |device| Some(c_int::from(is_large_bar(device)))),
-];
+/// Attributes by their numbers in hip_runtime_api.h of HIP 6 and 7, enum `hipDeviceAttribute_t`: copy engines, multiprocessors.
+pub(crate) const HIP_ATTRIBUTES: &[(c_uint, Attribute)] =
+    &[(2, copy_engines), (63, multiprocessors)];
 
-/// Attributes by their numbers in cuda.h, enum `CUdevice_attribute`; what the box does not say is refused, never made up.
-pub(crate) const CUDA_ATTRIBUTES: &[(c_uint, Attribute)] = &[
-    // WARP_SIZE, MULTIPROCESSOR_COUNT, CONCURRENT_KERNELS
-    (10, |_| Some(WARP)),
-    (16, |device| device.multiprocessors?.try_into().ok()),
-    (31, |device| Some(c_int::from(device.kernels.is_some()))),
-    // CAN_MAP_HOST_MEMORY, UNIFIED_ADDRESSING, ASYNC_ENGINE_COUNT
-    (19, |_| Some(1)),
-    (41, |_| Some(1)),
-    (40, |device| c_int::try_from(device.copy_engines).ok()),
-    // PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID
-    (33, |device| pci_part(device, 1)),
-    (34, |device| pci_part(device, 2)),
-    (50, |device| pci_part(device, 0)),
-    // COMPUTE_CAPABILITY_MAJOR, MINOR
-    (75, |device| Some(capability(device)?.0)),
-    (76, |device| Some(capability(device)?.1)),
-    // HOST_NUMA_ID
-    (134, |device| {
-        Some(device.node.map_or(-1, |node| node as c_int))
-    }),
-];
+/// The same of cuda.h, enum `CUdevice_attribute`; what the box does not say is refused, never made up.
+pub(crate) const CUDA_ATTRIBUTES: &[(c_uint, Attribute)] =
+    &[(40, copy_engines), (16, multiprocessors)];
 
-/// Compute capability of the GPUs of the built-in boxes (CUDA C programming guide).
-fn capability(device: &Device) -> Option<(c_int, c_int)> {
-    match device.pci_id.as_str() {
-        "10de:26b5" => Some((8, 9)),
-        "10de:2335" => Some((9, 0)),
-        "10de:2bb5" => Some((12, 0)),
-        _ => None,
-    }
+fn copy_engines(device: &Device) -> Option<c_int> {
+    c_int::try_from(device.copy_engines).ok()
 }
 
-/// Work items that go together on the GPUs of the built-in boxes (gfx12 in its usual mode).
-pub(crate) const WARP: c_int = 32;
-
-/// Domain (0), bus (1) or device (2) of a PCI address.
-pub(crate) fn pci_part(device: &Device, part: usize) -> Option<c_int> {
-    let text = device.address.split([':', '.']).nth(part)?;
-    c_int::from_str_radix(text, 16).ok()
-}
-
-/// Whether others reach all of the device's memory.
-pub(crate) fn is_large_bar(device: &Device) -> bool {
-    device.bar_mib.is_none_or(|bar| bar >= device.memory_mib)
+fn multiprocessors(device: &Device) -> Option<c_int> {
+    device.multiprocessors?.try_into().ok()
 }
 
 /// The box's description of a device.
@@ -76,9 +29,8 @@ pub(crate) fn described(driver: &SoftDriver, ordinal: usize) -> Outcome<&Device>
 }
 
 pub(crate) fn init(runtime: &Runtime, flags: c_uint) -> Outcome<()> {
-    match (flags, runtime.contexts) {
-        (0, true) => runtime.with(SoftDriver::init),
-        (0, false) => runtime.with(|_| Ok(())),
+    match flags {
+        0 => runtime.with(SoftDriver::init),
         _ => Err(Code::INVALID_VALUE.into()),
     }
 }
@@ -101,18 +53,6 @@ pub(crate) fn by_number(runtime: &Runtime, device: Out<c_int>, number: c_int) ->
     device.put(number)
 }
 
-pub(crate) fn by_address(runtime: &Runtime, device: Out<c_int>, address: Text) -> Outcome<()> {
-    let address = address.read()?.to_lowercase();
-    let found = runtime.with(|driver| {
-        let count = driver.devices()?.len();
-        let is_meant = |ordinal: &usize| {
-            described(driver, *ordinal).is_ok_and(|device| device.address.to_lowercase() == address)
-        };
-        (0..count).find(is_meant).ok_or(Code::INVALID_DEVICE.into())
-    })?;
-    device.put(found as c_int)
-}
-
 pub(crate) fn get_current(runtime: &Runtime, device: Out<c_int>) -> Outcome<()> {
     runtime.with(|_| Ok(()))?;
     device.put(runtime.current()? as c_int)
@@ -125,10 +65,6 @@ pub(crate) fn choose(runtime: &Runtime, device: c_int) -> Outcome<()> {
     })?;
     set_current(Some(ordinal));
     Ok(())
-}
-
-pub(crate) fn synchronize(runtime: &Runtime) -> Outcome<()> {
-    runtime.on_current(SoftDriver::synchronize_device)
 }
 
 pub(crate) fn name(runtime: &Runtime, name: OutText, room: c_int, device: c_int) -> Outcome<()> {
@@ -198,23 +134,6 @@ pub(crate) fn can_access_peer(
 ) -> Outcome<()> {
     let found = runtime.with(|driver| driver.can_access_peer(ordinal(device)?, ordinal(peer)?))?;
     can.put(c_int::from(found))
-}
-
-/// Performance rank (0) is 0, access (1) as reported, native atomics (2) and array access (3) are 0.
-pub(crate) fn peer_attribute(
-    runtime: &Runtime,
-    value: Out<c_int>,
-    attribute: c_uint,
-    from: c_int,
-    to: c_int,
-) -> Outcome<()> {
-    value.present()?;
-    let access = runtime.with(|driver| driver.can_access_peer(ordinal(from)?, ordinal(to)?))?;
-    match attribute {
-        1 => value.put(c_int::from(access)),
-        0 | 2 | 3 if from != to => value.put(0),
-        _ => Err(Code::INVALID_VALUE.into()),
-    }
 }
 
 pub(crate) fn enable_peer(runtime: &Runtime, peer: c_int, flags: c_uint) -> Outcome<()> {

@@ -10,12 +10,8 @@ use std::ffi::c_char;
 pub(crate) fn name(runtime: &Runtime, code: Status, to: Out<*const c_char>) -> Outcome<()> {
     let is_known = names::is_known(code);
     to.put(match is_known {
-        true => runtime.names.name(code),
+        true => names::name(runtime.vendor, code),
         false => std::ptr::null(),
     })?;
     is_known.then_some(()).ok_or(Code::INVALID_VALUE.into())
-}
-
-pub(crate) fn text(_runtime: &Runtime, code: Status, to: Out<*const c_char>) -> Outcome<()> {
-    to.put(names::text(code))
 }

@@ -26,10 +26,6 @@ pub(crate) fn synchronize_stream(runtime: &Runtime, stream: Handle) -> Outcome<(
     runtime.on_stream(stream, |driver, stream| driver.synchronize_stream(stream))
 }
 
-pub(crate) fn query_stream(runtime: &Runtime, stream: Handle) -> Outcome<()> {
-    ready(runtime.on_stream(stream, |driver, stream| driver.query_stream(stream))?)
-}
-
 pub(crate) fn wait_event(
     runtime: &Runtime,
     stream: Handle,
@@ -56,14 +52,6 @@ pub(crate) fn record(runtime: &Runtime, event: Handle, stream: Handle) -> Outcom
     runtime.on_stream(stream, |driver, stream| driver.record(event.id(), stream))
 }
 
-pub(crate) fn synchronize_event(runtime: &Runtime, event: Handle) -> Outcome<()> {
-    runtime.with(|driver| driver.synchronize_event(event.id()))
-}
-
-pub(crate) fn query_event(runtime: &Runtime, event: Handle) -> Outcome<()> {
-    ready(runtime.with(|driver| driver.query_event(event.id()))?)
-}
-
 pub(crate) fn elapsed(
     runtime: &Runtime,
     milliseconds: Out<f32>,
@@ -73,12 +61,4 @@ pub(crate) fn elapsed(
     milliseconds.present()?;
     let elapsed = runtime.with(|driver| driver.elapsed_ms(from.id(), to.id()))?;
     milliseconds.put(elapsed as f32)
-}
-
-fn ready(done: bool) -> Outcome<()> {
-    if done {
-        Ok(())
-    } else {
-        Err(Code::NOT_READY.into())
-    }
 }

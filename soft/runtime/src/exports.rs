@@ -4,10 +4,8 @@
 //! Signatures are those of hip_runtime_api.h; MetaX's are the same by the uses that are published.
 #![expect(unsafe_code, reason = "exports C functions under their vendors' names")]
 
-use crate::abi::{
-    Address, Arguments, Handle, Image, Out, OutText, Status, Text, call, take_last_error,
-};
-use crate::names::{self, Names, Spelling};
+use crate::abi::{Address, Arguments, Handle, Image, Out, OutText, Status, Text, call};
+use crate::names;
 use crate::vendor::Runtime;
 use crate::{contexts, copies, devices, errors, events, graphs, memory, modules, properties};
 use boxfile::Vendor;
@@ -17,11 +15,11 @@ use std::sync::LazyLock;
 /// Exports of calls that answer a status: the name behind the vendor's prefix, the function, and the C parameters.
 macro_rules! exports {
     ($runtime:expr, $prefix:literal;
-     $($name:literal => $module:ident::$function:ident($($argument:ident: $kind:ty),*);)+) => {
+     $($name:literal => $module:ident::$function:ident$(::<$given:literal>)?($($argument:ident: $kind:ty),*);)+) => {
         $(const _: () = {
             #[unsafe(export_name = concat!($prefix, $name))]
             extern "C" fn export($($argument: $kind),*) -> Status {
-                call(|| $module::$function($runtime, $($argument),*))
+                call(|| $module::$function$(::<$given>)?($runtime, $($argument),*))
             }
         };)+
     };
@@ -35,31 +33,18 @@ macro_rules! runtime {
         const _: () = {
             #[unsafe(export_name = concat!($prefix, "GetErrorName"))]
             extern "C" fn error_name(code: Status) -> *const c_char {
-                $runtime.names.name(code)
-            }
-
-            #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
-            extern "C" fn error_text(code: Status) -> *const c_char {
-                names::text(code)
-            }
-
-            #[unsafe(export_name = concat!($prefix, "GetLastError"))]
-            extern "C" fn last_error() -> Status {
-                take_last_error()
+                names::name($runtime.vendor, code)
             }
         };
 
         exports! { $runtime, $prefix;
             "GetDeviceCount" => devices::count(count: Out<c_int>);
             "RuntimeGetVersion" => devices::version(version: Out<c_int>);
-            "DriverGetVersion" => devices::version(version: Out<c_int>);
             "GetDevice" => devices::get_current(device: Out<c_int>);
             "SetDevice" => devices::choose(device: c_int);
-            "DeviceSynchronize" => devices::synchronize();
             "DeviceGetName" => devices::name(name: OutText, room: c_int, device: c_int);
             "DeviceGetAttribute" => devices::attribute(value: Out<c_int>, attribute: c_uint, device: c_int);
             "DeviceGetPCIBusId" => devices::pci_address(text: OutText, room: c_int, device: c_int);
-            "DeviceGetByPCIBusId" => devices::by_address(device: Out<c_int>, address: Text);
             "DeviceCanAccessPeer" => devices::can_access_peer(can: Out<c_int>, device: c_int, peer: c_int);
             "DeviceEnablePeerAccess" => devices::enable_peer(peer: c_int, flags: c_uint);
             "DeviceDisablePeerAccess" => devices::disable_peer(peer: c_int);
@@ -72,17 +57,13 @@ macro_rules! runtime {
             "MemcpyAsync" => copies::copy(to: Address, from: Address, bytes: usize, kind: c_uint, stream: Handle);
             "MemcpyPeerAsync" => copies::copy_peer(
                 to: Address, to_device: c_int, from: Address, from_device: c_int, bytes: usize, stream: Handle);
-            "MemsetAsync" => copies::fill(to: Address, value: c_int, bytes: usize, stream: Handle);
             "StreamCreateWithFlags" => events::open_stream(stream: Out<Handle>, flags: c_uint);
             "StreamDestroy" => events::close_stream(stream: Handle);
             "StreamSynchronize" => events::synchronize_stream(stream: Handle);
-            "StreamQuery" => events::query_stream(stream: Handle);
             "StreamWaitEvent" => events::wait_event(stream: Handle, event: Handle, flags: c_uint);
             "EventCreateWithFlags" => events::open_event(event: Out<Handle>, flags: c_uint);
             "EventDestroy" => events::close_event(event: Handle);
             "EventRecord" => events::record(event: Handle, stream: Handle);
-            "EventSynchronize" => events::synchronize_event(event: Handle);
-            "EventQuery" => events::query_event(event: Handle);
             "EventElapsedTime" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
             "StreamBeginCapture" => graphs::begin_capture(stream: Handle, mode: c_uint);
             "StreamEndCapture" => graphs::end_capture(stream: Handle, graph: Out<Handle>);
@@ -113,7 +94,6 @@ runtime!(
     Runtime {
         vendor: Vendor::AMD,
         contexts: false,
-        names: Names::of("hip", Spelling::Hip),
         host_flags: 0xf000_0007,
         attributes: devices::HIP_ATTRIBUTES,
     }
@@ -127,7 +107,6 @@ runtime!(
     Runtime {
         vendor: Vendor::METAX,
         contexts: false,
-        names: Names::of("mc", Spelling::Maca),
         host_flags: 0x7,
         attributes: &[],
     }
@@ -135,18 +114,14 @@ runtime!(
 
 // MetaX's runtime begins by itself at the first call, and the others were not seen in it.
 exports! { HIP, "hip";
-    "Init" => devices::init(flags: c_uint);
-    "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);
     "DeviceGetUuid" => devices::uuid(uuid: Out<[u8; 16]>, device: c_int);
     "DeviceTotalMem" => devices::total_memory(bytes: Out<usize>, device: c_int);
-    "DeviceGetP2PAttribute" => devices::peer_attribute(value: Out<c_int>, attribute: c_uint, from: c_int, to: c_int);
     "GetDevicePropertiesR0600" => properties::current(into: Out<[u8; 1472]>, device: c_int);
 }
 
 const CUDA: &Runtime = &Runtime {
     vendor: Vendor::NVIDIA,
     contexts: true,
-    names: Names::of("CUDA", Spelling::Cuda),
     // Portable, mapped, write-combined.
     host_flags: 0x7,
     attributes: devices::CUDA_ATTRIBUTES,
@@ -156,7 +131,6 @@ const CUDA: &Runtime = &Runtime {
 exports! { CUDA, "cu";
     "Init" => devices::init(flags: c_uint);
     "GetErrorName" => errors::name(code: Status, to: Out<*const c_char>);
-    "GetErrorString" => errors::text(code: Status, to: Out<*const c_char>);
     "DriverGetVersion" => devices::version(version: Out<c_int>);
     "DeviceGetCount" => devices::count(count: Out<c_int>);
     "DeviceGet" => devices::by_number(device: Out<c_int>, number: c_int);
@@ -171,7 +145,6 @@ exports! { CUDA, "cu";
     "CtxSetCurrent" => contexts::choose(context: Handle);
     "CtxGetCurrent" => contexts::chosen(context: Out<Handle>);
     "CtxGetDevice" => devices::get_current(device: Out<c_int>);
-    "CtxSynchronize" => devices::synchronize();
     "CtxEnablePeerAccess" => contexts::enable_peer(peer: Handle, flags: c_uint);
     "CtxDisablePeerAccess" => contexts::disable_peer(peer: Handle);
     "MemGetInfo_v2" => memory::info(free: Out<usize>, total: Out<usize>);
@@ -180,21 +153,19 @@ exports! { CUDA, "cu";
     "MemHostAlloc" => memory::allocate_host(pointer: Out<Address>, bytes: usize, flags: c_uint);
     "MemFreeHost" => memory::free_host(pointer: Address);
     "MemHostGetDevicePointer_v2" => memory::device_pointer(pointer: Out<Address>, host: Address, flags: c_uint);
-    "MemcpyHtoDAsync_v2" => copies::to_device(to: Address, from: Address, bytes: usize, stream: Handle);
-    "MemcpyDtoHAsync_v2" => copies::to_host(to: Address, from: Address, bytes: usize, stream: Handle);
-    "MemcpyDtoDAsync_v2" => copies::within(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyHtoDAsync_v2" => copies::of_kind::<1>(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoHAsync_v2" => copies::of_kind::<2>(to: Address, from: Address, bytes: usize, stream: Handle);
+    "MemcpyDtoDAsync_v2" => copies::of_kind::<3>(to: Address, from: Address, bytes: usize, stream: Handle);
     "MemcpyPeerAsync" => contexts::copy_peer(
         to: Address, to_context: Handle, from: Address, from_context: Handle, bytes: usize, stream: Handle);
     "StreamCreate" => events::open_stream(stream: Out<Handle>, flags: c_uint);
     "StreamDestroy_v2" => events::close_stream(stream: Handle);
     "StreamSynchronize" => events::synchronize_stream(stream: Handle);
-    "StreamQuery" => events::query_stream(stream: Handle);
     "StreamIsCapturing" => graphs::is_capturing(stream: Handle, status: Out<c_int>);
     "StreamWaitEvent" => events::wait_event(stream: Handle, event: Handle, flags: c_uint);
     "EventCreate" => events::open_event(event: Out<Handle>, flags: c_uint);
     "EventDestroy_v2" => events::close_event(event: Handle);
     "EventRecord" => events::record(event: Handle, stream: Handle);
-    "EventSynchronize" => events::synchronize_event(event: Handle);
     "EventElapsedTime" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
     "EventElapsedTime_v2" => events::elapsed(milliseconds: Out<f32>, from: Handle, to: Handle);
     "StreamBeginCapture_v2" => graphs::begin_capture(stream: Handle, mode: c_uint);

@@ -38,10 +38,8 @@ pub(crate) fn instantiate(
     _log: OutText,
     _room: usize,
 ) -> Outcome<()> {
-    executable.present()?;
     node.put_if_present(Handle::NULL);
-    let id = runtime.on_current(|driver, current| driver.instantiate(graph.id(), current))?;
-    executable.put(Handle::of(id))
+    instantiate_with(runtime, executable, graph, 0)
 }
 
 /// Flags are taken and change nothing here.
@@ -51,7 +49,6 @@ pub(crate) fn instantiate_with(
     graph: Handle,
     _flags: c_ulonglong,
 ) -> Outcome<()> {
-    executable.present()?;
     let id = runtime.on_current(|driver, current| driver.instantiate(graph.id(), current))?;
     executable.put(Handle::of(id))
 }

@@ -3,9 +3,7 @@
 use crate::abi::{Address, Out};
 use crate::vendor::Runtime;
 use softbox::{Code, Outcome};
-use std::collections::BTreeSet;
 use std::ffi::c_uint;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) fn info(runtime: &Runtime, free: Out<usize>, total: Out<usize>) -> Outcome<()> {
     total.present()?;
@@ -44,21 +42,7 @@ pub(crate) fn allocate_host(
         return Err(Code::INVALID_VALUE.into());
     }
     let address = runtime.on_current(|driver, current| driver.allocate_host(current, bytes))?;
-    match runtime.contexts && flags & DEVICE_MAP == 0 {
-        true => unmapped().insert(address),
-        false => unmapped().remove(&address),
-    };
     pointer.put(Address::at(address))
-}
-
-/// `CU_MEMHOSTALLOC_DEVICEMAP`.
-const DEVICE_MAP: c_uint = 2;
-
-/// Memory that was allocated without an address for devices, which CUDA gives where it is asked for alone.
-static UNMAPPED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
-
-fn unmapped() -> MutexGuard<'static, BTreeSet<usize>> {
-    UNMAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// As [`free`].
@@ -78,7 +62,7 @@ pub(crate) fn device_pointer(
 ) -> Outcome<()> {
     pointer.present()?;
     let mapped = runtime.with(|driver| Ok(driver.is_mapped_host(host.number(), 1)))?;
-    if flags != 0 || !mapped || unmapped().contains(&host.number()) {
+    if flags != 0 || !mapped {
         return Err(Code::INVALID_VALUE.into());
     }
     pointer.put(host)

@@ -168,8 +168,8 @@ pub(crate) fn launch(
         return Err(Code::INVALID_VALUE.into());
     }
     // A code object can name a kernel that nobody here knows how to run.
-    let kernel = Kernel::named(&name).ok_or(Code::NOT_SUPPORTED)?;
-    let kernel = kernel.decode(&arguments.read(kernel.parameters())?)?;
+    let parameters = Kernel::parameters(&name).ok_or(Code::NOT_SUPPORTED)?;
+    let kernel = Kernel::decode(&name, &arguments.read(parameters)?)?;
     runtime.on_stream(stream, |driver, stream| {
         if driver.device_of_stream(stream)? != ordinal {
             return Err(Code::INVALID_HANDLE.into());

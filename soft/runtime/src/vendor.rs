@@ -1,7 +1,6 @@
 //! [`Runtime`]: what differs from vendor to vendor, and the ways to the driver.
 
 use crate::abi::{Handle, chosen};
-use crate::names::Names;
 use boxfile::{Device, Vendor};
 use softbox::{Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
@@ -16,8 +15,6 @@ pub(crate) struct Runtime {
     /// Whether nothing begins by itself, as in CUDA's driver: it is initialised, and a thread has the device whose context it made
     /// current.
     pub(crate) contexts: bool,
-    /// The vendor's names of result codes.
-    pub(crate) names: Names,
     /// Flags of host allocations that the vendor has.
     pub(crate) host_flags: c_uint,
     /// Attributes of a device that are answered by number.

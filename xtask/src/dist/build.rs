@@ -11,7 +11,7 @@ use crate::cargo::{self, Built};
 use crate::{programs, python, soft};
 
 /// The oldest glibc that everything runs on: that of RHEL 8 and Debian 10.
-pub(super) const GLIBC: (u32, u32) = (2, 28);
+pub(super) const GLIBC: &str = "2.28";
 
 /// What PyPI has for that: zig, which links for any glibc, cargo's subcommand that calls it, and the packer of wheels.
 const WHEELS: [&str; 3] = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0", "wheel==0.48.0"];
@@ -83,7 +83,7 @@ impl Tools {
         let folders = [soft::SOFT, soft::SHIM];
         let mut packages = vec![programs::PACKAGE];
         packages.extend(soft::packages(&folders));
-        let target = format!("{}.{}.{}", target.name, GLIBC.0, GLIBC.1);
+        let target = format!("{}.{GLIBC}", target.name);
         let built = Built::by_zig(&packages, &target, &self.path)?;
         let bin = root.join("bin");
         fs::create_dir_all(&bin).with_context(|| format!("{} cannot be made", bin.display()))?;

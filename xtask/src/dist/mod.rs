@@ -4,7 +4,6 @@
 //! Built for an old glibc by cargo-zigbuild, with the zig that PyPI has. It signs nothing and uploads nothing.
 
 mod build;
-mod elf;
 mod licences;
 mod stage;
 mod wheel;
@@ -18,7 +17,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cargo;
-use build::{GLIBC, TARGETS, Tools};
+use build::{TARGETS, Tools};
 
 /// Bytes of an archive at most.
 const MOST: u64 = 15_000_000;
@@ -66,16 +65,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
                 .with_context(|| format!("{} cannot be replaced", root.display()))?;
         }
         tools.build(target, &root)?;
-        let glibc = elf::newest_glibc(&root)?;
-        ensure!(
-            glibc <= GLIBC,
-            "a file needs glibc {}.{}, more than {}.{}",
-            glibc.0,
-            glibc.1,
-            GLIBC.0,
-            GLIBC.1
-        );
-        stage::files(&root, target.name, glibc)?;
+        stage::files(&root, target.name)?;
         licences::write(&root, &metadata, target.name)?;
         stage::sums(&root)?;
         let archive = pack(&folder, &name)?;
@@ -84,13 +74,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
             let bytes = file.metadata()?.len();
             ensure!(bytes <= MOST, "{} has {bytes} bytes", file.display());
             let megabytes = bytes as f64 / 1e6;
-            writeln!(
-                out,
-                "{}: {megabytes:.1} MB, glibc {}.{}",
-                file.display(),
-                glibc.0,
-                glibc.1
-            )?;
+            writeln!(out, "{}: {megabytes:.1} MB", file.display())?;
         }
     }
     Ok(())
@@ -122,21 +106,4 @@ fn done(command: &mut Command) -> Result<()> {
         bail!("{} failed ({ended})", program.display());
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_understood_or_refused() {
-        let parse =
-            |words: &[&str]| Options::parse(&words.iter().map(Into::into).collect::<Vec<_>>());
-        let out = Some(PathBuf::from("there"));
-        assert_eq!(parse(&[]), Some(Options { out: None }));
-        assert_eq!(parse(&["--out", "there"]), Some(Options { out }));
-        for wrong in [&["--out"][..], &["there"], &["--profile", "dev"]] {
-            assert_eq!(parse(wrong), None, "{wrong:?}");
-        }
-    }
 }

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::build::GLIBC;
 use crate::cargo;
 
 /// Files of the repository that go along whether pages name them or not; of a folder all that git has.
@@ -47,7 +48,7 @@ pub(super) fn version(metadata: &Value) -> Result<String> {
 }
 
 /// Copies what goes along and what that names, and writes what says what the archive is.
-pub(super) fn files(root: &Path, target: &str, glibc: (u32, u32)) -> Result<()> {
+pub(super) fn files(root: &Path, target: &str) -> Result<()> {
     let tracked = git(&["ls-files"])?;
     let tracked: BTreeSet<&str> = tracked.lines().collect();
     let is_copied = |path: &&str| {
@@ -73,17 +74,16 @@ pub(super) fn files(root: &Path, target: &str, glibc: (u32, u32)) -> Result<()> 
     ] {
         copy(&repository, root, path)?;
     }
-    let glibc = format!("{}.{}", glibc.0, glibc.1);
     let install = include_str!("INSTALL.md")
         .replace("{target}", target)
-        .replace("{glibc}", &glibc);
+        .replace("{glibc}", GLIBC);
     fs::write(root.join("INSTALL.md"), install)?;
     let (_, host) = cargo::compiler()?;
     if host == target {
         completions(root)?;
     }
     let commit = git(&["rev-parse", "HEAD"]).ok();
-    let manifest = json!({"schema": 2, "target": target, "glibc_at_least": glibc, "commit": commit.as_deref().map(str::trim)});
+    let manifest = json!({"schema": 2, "target": target, "glibc_at_least": GLIBC, "commit": commit.as_deref().map(str::trim)});
     fs::write(root.join("MANIFEST.json"), format!("{manifest:#}\n"))
         .context("MANIFEST.json cannot be written")
 }
@@ -165,16 +165,4 @@ pub(super) fn below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
         }
     }
     Ok(files)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_found_in_a_page() {
-        let page = "See [a](docs/a.md), `golden/b.json`: run `--tp1 x/c.csv \\`; 1/2, README.md, crates/d.rs";
-        let found: Vec<&str> = named(page).collect();
-        assert_eq!(found, ["docs/a.md", "golden/b.json", "x/c.csv"]);
-    }
 }

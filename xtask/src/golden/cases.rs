@@ -153,16 +153,4 @@ mod tests {
         assert_eq!(cases.all[1].run, "plan --model golden/models/b {out}");
         assert_eq!(cases.programs["plan"], ["tplens", "allreduce", "--plan"]);
     }
-
-    #[test]
-    fn what_cannot_be_meant_is_refused() {
-        for text in [
-            "[[case]]\nid = 'p'\nrun = 'plan'\nkind = 'plan'\n",
-            "[[case]]\nid = 'p/a'\nrun = 'other'\nkind = 'plan'\n",
-            "[[case]]\nid = 'p/a'\nrun = 'plan'\nkind = 'plan'\nexits = 1\n",
-            "[[case]]\nid = 'p/{}'\nof = ['a', 'a']\nrun = 'plan'\nkind = 'plan'\n",
-        ] {
-            assert!(Cases::parse(&format!("{PROGRAM}{text}")).is_err(), "{text}");
-        }
-    }
 }

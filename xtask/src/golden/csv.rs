@@ -83,13 +83,4 @@ mod tests {
         );
         assert_eq!(rows(""), json!([]));
     }
-
-    #[test]
-    fn a_printed_table_is_read_up_to_the_blank_line() {
-        let text = "planned for it\n  batch  for               bytes each\n      1  attention output        8192\n\nmore  text\n";
-        assert_eq!(
-            table(text),
-            json!([{"batch": 1, "for": "attention output", "bytes each": 8192}])
-        );
-    }
 }

@@ -137,11 +137,4 @@ mod tests {
         assert_eq!(value["fault"][0]["kind"].as_str(), Some("hang"));
         assert_eq!(value["seed"].as_integer(), Some(7));
     }
-
-    #[test]
-    fn a_place_that_is_not_there_is_an_error() {
-        let edit: Edit = toml::from_str("at = 'device.9.rate'\ntimes = 2.0").unwrap();
-        let mut value: Value = Value::Table(toml::from_str("[[device]]\nrate = 1.0").unwrap());
-        assert_eq!(edit.apply(&mut value, &["device", "9", "rate"]).unwrap(), 0);
-    }
 }

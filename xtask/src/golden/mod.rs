@@ -162,15 +162,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_read_and_others_refused() {
-        let parse =
-            |words: &[&str]| Options::parse(&words.iter().map(OsString::from).collect::<Vec<_>>());
-        let options = parse(&["--full", "explain/"]).unwrap();
-        assert!(options.full && !options.write && options.only == "explain/");
-        assert!(parse(&["--fast"]).is_none());
-    }
-
-    #[test]
     fn the_files_of_the_corpus_read() {
         let golden = cargo::root().unwrap().join("golden");
         let read = |name: &str| fs::read_to_string(golden.join(name)).unwrap();

@@ -268,15 +268,6 @@ mod tests {
     }
 
     #[test]
-    fn the_second_of_a_name_is_numbered() {
-        let document = json!([{"code": "a", "v": 1}, {"code": "a", "v": 2}]);
-        assert_eq!(
-            values("[code].v", &document),
-            [pair("it[a]", "1"), pair("it[a]#2", "2")]
-        );
-    }
-
-    #[test]
     fn a_sentence_is_no_value() {
         let names = Names {
             words: BTreeMap::new(),

@@ -18,15 +18,3 @@ pub(crate) fn word_starts<'a>(text: &'a str, word: &'a str) -> impl Iterator<Ite
 pub(crate) fn in_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_is_not_found_inside_a_longer_one() {
-        assert!(has_word("let x = unsafe { f() };", "unsafe"));
-        assert!(!has_word("forbid(unsafe_code)", "unsafe"));
-        assert!(!has_word("not_unsafe", "unsafe"));
-    }
-}

@@ -7,25 +7,16 @@ use super::finding::Finding;
 /// First parts of paths that exist on one person's machine only.
 const PRIVATE: &[&str] = &["home", "root", "Users", "work", "tmp"];
 
-/// What the change log must hold.
-const CHANGELOG: &[&str] = &["## [Unreleased]", "### Added", "### Changed", "### Fixed"];
-
 /// Checks one text file.
 pub(crate) fn check(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        if line.ends_with([' ', '\t']) {
-            findings.push(Finding::at(index, "blank at the end of the line"));
-        }
         if let Some(found) = PRIVATE.iter().find(|part| has_private_path(line, part)) {
             findings.push(Finding::at(
                 index,
                 format!("a path below /{found} exists on one machine only"),
             ));
         }
-    }
-    if !text.is_empty() && !text.ends_with('\n') {
-        findings.push(Finding::whole("no line end at the end of the file"));
     }
     findings
 }
@@ -36,62 +27,4 @@ fn has_private_path(line: &str, part: &str) -> bool {
         let before = line[..start].chars().next_back();
         !before.is_some_and(|before| before.is_alphanumeric() || "_-./}*>)".contains(before))
     })
-}
-
-/// Checks the change log.
-pub(crate) fn check_changelog(text: &str) -> Vec<Finding> {
-    let missing = CHANGELOG
-        .iter()
-        .filter(|head| !text.lines().any(|line| line == **head));
-    missing
-        .map(|head| Finding::whole(format!("the head `{head}` is missing")))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_good_text_has_no_findings() {
-        assert_eq!(
-            check("one\n\n/sys/devices/x and tests/fixtures/root/sys and frame/work/x\n"),
-            []
-        );
-    }
-
-    #[test]
-    fn blanks_at_the_end_and_a_missing_line_end_are_found() {
-        let findings = check("one \ntwo\t\nthree");
-        assert_eq!(
-            findings
-                .iter()
-                .map(|finding| finding.line)
-                .collect::<Vec<_>>(),
-            [Some(1), Some(2), None]
-        );
-    }
-
-    #[test]
-    fn paths_of_one_machine_are_found() {
-        for part in PRIVATE {
-            for line in [
-                format!("/{part}/x/y"),
-                format!("see \"/{part}/x\""),
-                format!("DIR=/{part}/x"),
-            ] {
-                assert_eq!(check(&format!("{line}\n")).len(), 1, "{line}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_change_log_needs_its_heads() {
-        let good = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n### Changed\n\n### Fixed\n";
-        assert_eq!(check_changelog(good), []);
-        assert_eq!(
-            check_changelog(&good.replace("### Fixed\n", ""))[0].what,
-            "the head `### Fixed` is missing"
-        );
-    }
 }

@@ -124,12 +124,6 @@ fn slowest(ranks: &[Vec<f64>]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_sample_is_the_slowest_ranks() {
-        let ranks = [vec![1.0, 5.0, 2.0], vec![3.0, 4.0, 2.0]];
-        assert_eq!(slowest(&ranks), [3.0, 5.0, 2.0]);
-    }
-
     fn series(mode: CallMode, gap_us: Option<f64>) -> Series {
         Series {
             job: Job {

@@ -214,22 +214,4 @@ mod tests {
             None
         );
     }
-
-    #[test]
-    fn a_library_that_writes_without_end_is_cut_short() {
-        let mut log = Log::default();
-        for number in 0..100 {
-            log.take(&format!("n:1:2 [0] NCCL INFO NCCL_P2P_LEVEL {number}"));
-        }
-        assert_eq!((log.remarks.len(), log.more_remarks), (16, 84));
-    }
-
-    #[test]
-    fn what_several_ranks_say_is_told_once() {
-        let disabled = "n:52:264 [0] NCCL INFO P2P is disabled between connected GPUs 1 and 0. You can repress this message";
-        let line = "n:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct";
-        let log = of(&[line, line, disabled, disabled]);
-        assert_eq!((log.channels.len(), log.remarks.len()), (1, 1));
-        assert!(log.remarks[0].starts_with("P2P is disabled between"));
-    }
 }

@@ -218,14 +218,6 @@ mod tests {
     }
 
     #[test]
-    fn a_simulated_library_goes_beyond_the_level() {
-        let mut known = known(PathType::Node, 4, "AMD EPYC 9334");
-        known.is_soft = true;
-        let why = explain(&known, &via("P2P/CUMEM"));
-        assert_eq!(beyond(&why).map(|(.., simulated)| simulated), Some(true));
-    }
-
-    #[test]
     fn what_the_user_set_outranks_the_default() {
         let mut known = known(PathType::Sys, 4, "AMD EPYC 9334");
         // Where direct access is forbidden the level is not looked at.

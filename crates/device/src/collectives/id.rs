@@ -94,18 +94,4 @@ mod tests {
         assert_eq!(id.bytes::<4>("x").unwrap(), [0x00, 0x0f, 0xa5, 0xff]);
         assert_eq!(format!("{id:?}"), "UniqueId(4 bytes)");
     }
-
-    #[test]
-    fn other_text_and_the_id_of_another_library_are_refused() {
-        for text in ["\"0\"", "\"000\"", "\"0g\"", "\"A5\"", "\"\u{e9}\"", "7"] {
-            assert!(serde_json::from_str::<UniqueId>(text).is_err(), "{text}");
-        }
-        let other = UniqueId::from_bytes(&[1; 17])
-            .bytes::<128>("nccl")
-            .unwrap_err();
-        assert_eq!(
-            other.to_string(),
-            "the unique id cannot be used: it has 17 bytes, and those of nccl have 128"
-        );
-    }
 }

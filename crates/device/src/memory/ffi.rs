@@ -227,22 +227,6 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_given_to_one_reader_only_also_through_a_clone() {
-        let buffer = buffer(64);
-        let other = buffer.clone();
-        let inside = buffer.with_bytes(|_| {
-            let again = buffer.with_bytes(|_| ());
-            let cloned = other.with_bytes(|_| ());
-            (again, cloned)
-        });
-        assert!(matches!(
-            inside.unwrap(),
-            (Err(DeviceError::BufferInUse), Err(DeviceError::BufferInUse))
-        ));
-        assert!(other.with_bytes(|_| ()).is_ok());
-    }
-
-    #[test]
     fn a_copy_and_the_host_keep_each_other_out() {
         let buffer = buffer(64);
         let copy = InFlight::begin(&buffer.memory).unwrap();
@@ -254,16 +238,6 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_given_back_when_its_reader_panics() {
-        let buffer = buffer(64);
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            buffer.with_bytes(|_| std::panic::resume_unwind(Box::new("a reader's")))
-        }));
-        assert!(panicked.is_err());
-        assert!(buffer.with_bytes(|_| ()).is_ok());
-    }
-
-    #[test]
     fn a_copy_keeps_memory_alive_that_its_buffer_gave_up() {
         let buffer = buffer(64);
         let weak = Arc::downgrade(&buffer.memory);
@@ -272,28 +246,5 @@ mod tests {
         assert!(weak.upgrade().is_some());
         drop(copy);
         assert!(weak.upgrade().is_none());
-    }
-
-    #[test]
-    fn the_node_is_the_same_when_it_is_asked_for_again() {
-        let buffer = buffer(64);
-        let answer = buffer.node_now();
-        // One page is on one node, unless a sandbox forbids to ask.
-        assert_eq!(
-            answer.as_ref().ok().copied(),
-            buffer.proven_node().ok(),
-            "{answer:?}"
-        );
-    }
-
-    #[test]
-    fn no_bytes_and_too_many_are_errors() {
-        for bytes in [0, 1 << 60, usize::MAX] {
-            let refused = HostBuffer::from_pages(HostKind::Pageable, bytes, None);
-            assert!(
-                matches!(refused, Err(DeviceError::HostMemory(_))),
-                "{bytes}"
-            );
-        }
     }
 }

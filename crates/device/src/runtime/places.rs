@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::runtime::Vendor;
-    use crate::vendors::{Amd, MetaX};
+    use crate::vendors::Amd;
 
     #[test]
     fn the_loaders_names_come_first_then_the_named_folder_then_the_usual_ones() {
@@ -79,20 +79,5 @@ mod tests {
         let loaders: Vec<PathBuf> = Amd::TABLE.files.iter().map(PathBuf::from).collect();
         assert_eq!(names, loaders);
         assert_eq!(files, expected.map(|file| root.join(file)));
-    }
-
-    #[test]
-    fn a_folder_without_a_pattern_is_taken_as_it_is() {
-        let folders = folders(MetaX::TABLE, None, Path::new("/"));
-        assert_eq!(folders, [PathBuf::from("/opt/maca/lib")]);
-    }
-
-    #[test]
-    fn a_missing_library_says_where_it_was_looked_for() {
-        assert_eq!(
-            looked(MetaX::TABLE),
-            "in the loader's path as libmcruntime.so, in $MACA_PATH/lib and in /opt/maca/lib"
-        );
-        assert!(looked(Amd::TABLE).contains("libamdhip64.so.5"));
     }
 }

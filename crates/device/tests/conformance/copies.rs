@@ -165,21 +165,6 @@ pub(crate) fn a_buffer_is_in_use_until_its_stream_was_waited_for<B: Backend>(bac
     }
 }
 
-pub(crate) fn the_host_keeps_copies_out_while_it_reads<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let (host, memory) = (bed.host(64), bed.device.alloc(64).unwrap());
-    let answers = host
-        .with_bytes(|_| {
-            [
-                bed.stream.host_to_device((&memory, 0), (&host, 0), 64),
-                bed.stream.device_to_host((&host, 0), (&memory, 0), 64),
-            ]
-        })
-        .unwrap();
-    assert!(answers.into_iter().all(is_in_use));
-    bed.works();
-}
-
 pub(crate) fn buffers_may_be_dropped_with_work_in_flight<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     let pattern = Pattern::of(4, 5, LARGE as u64);
@@ -201,23 +186,4 @@ pub(crate) fn buffers_may_be_dropped_with_work_in_flight<B: Backend>(backend: &B
     latch.open();
     bed.stream.synchronize().unwrap();
     assert_eq!(pattern.first_difference(&bed.read(&to)), None);
-}
-
-pub(crate) fn a_stream_may_be_dropped_with_work_in_flight<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let pattern = Pattern::of(5, 6, LARGE as u64);
-    let (from, to) = (bed.host_filled(pattern, LARGE), bed.host(LARGE));
-    let memory = bed.device.alloc(LARGE).unwrap();
-    let stream = bed.device.stream().unwrap();
-    stream
-        .host_to_device((&memory, 0), (&from, 0), LARGE)
-        .unwrap();
-    stream
-        .device_to_host((&to, 0), (&memory, 0), LARGE)
-        .unwrap();
-    drop(stream);
-    // Its work is done and its buffers are free.
-    touch(&from).unwrap();
-    let difference = to.with_bytes(|bytes| pattern.first_difference(bytes));
-    assert_eq!(difference.unwrap(), None);
 }

@@ -12,15 +12,6 @@ const MIB: usize = 1 << 20;
 /// More than any machine has, and more than an address can reach.
 const ABSURD: usize = 1 << 60;
 
-pub(crate) fn devices_are_numbered_in_order<B: Backend>(backend: &B) {
-    assert!(!backend.devices().is_empty());
-    for (ordinal, described) in backend.devices().iter().enumerate() {
-        assert_eq!(described.ordinal, ordinal);
-        assert!(!described.name.is_empty());
-        assert_eq!(backend.device(ordinal).unwrap().ordinal(), ordinal);
-    }
-}
-
 pub(crate) fn a_device_that_does_not_exist_is_named<B: Backend>(backend: &B) {
     let present = backend.devices().len();
     for asked in [present, usize::MAX] {
@@ -84,15 +75,6 @@ fn resident() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.unwrap().trim().trim_end_matches(" kB");
     kib.parse::<u64>().unwrap() * 1024
-}
-
-pub(crate) fn no_bytes_are_refused_and_the_device_still_works<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    assert!(bed.device.alloc(0).is_err());
-    for kind in crate::copies::KINDS {
-        assert!(bed.device.alloc_host(kind, 0, None).is_err());
-    }
-    bed.works();
 }
 
 pub(crate) fn absurd_sizes_are_refused_and_the_device_still_works<B: Backend>(backend: &B) {

@@ -60,19 +60,6 @@ pub(crate) fn every_kind_is_on_every_node<B: Backend>(backend: &B) {
     }
 }
 
-/// What was said of memory goes with it: the same addresses come again, and nothing is known of them.
-pub(crate) fn freed_memory_is_forgotten<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let node = described().node[0].id;
-    for kind in KINDS {
-        for _ in 0..4 {
-            drop(bed.device.alloc_host(kind, BYTES, Some(node)).unwrap());
-            let next = bed.device.alloc_host(kind, BYTES, None).unwrap();
-            assert!(next.node_now().is_err(), "{kind:?}");
-        }
-    }
-}
-
 /// A node that the box has not is refused in words that name it, for memory and for threads.
 pub(crate) fn a_node_that_is_not_there_is_named<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);

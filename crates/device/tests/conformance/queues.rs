@@ -5,7 +5,6 @@ use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, Event, Stream};
 
 use crate::bed::{Bed, LARGE, touch};
-use crate::process;
 
 fn is_not_ready(answer: &device::Result<f64>) -> bool {
     matches!(answer, Err(DeviceError::EventNotReady))
@@ -57,31 +56,6 @@ pub(crate) fn events_are_in_the_order_of_their_stream<B: Backend>(backend: &B) {
     assert!((all - sum).abs() <= all * 1e-6 + 2000.0, "{all} {sum}");
 }
 
-pub(crate) fn an_event_may_be_recorded_again<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let (host, memory) = (bed.host(LARGE), bed.device.alloc(LARGE).unwrap());
-    let (start, end) = (bed.device.event().unwrap(), bed.device.event().unwrap());
-    bed.stream.record(&start).unwrap();
-    let mut before = 0.0;
-    for _ in 0..3 {
-        bed.stream
-            .host_to_device((&memory, 0), (&host, 0), LARGE)
-            .unwrap();
-        bed.stream.record(&end).unwrap();
-        bed.stream.synchronize().unwrap();
-        let after = end.nanoseconds_since(&start).unwrap();
-        assert!(after > before, "{before} {after}");
-        before = after;
-    }
-}
-
-pub(crate) fn a_wait_for_an_event_never_recorded_is_none<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    bed.stream.wait(&bed.device.event().unwrap()).unwrap();
-    bed.stream.synchronize().unwrap();
-    bed.works();
-}
-
 pub(crate) fn work_of_a_stream_is_done_in_order<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     let patterns = [1, 2, 3].map(|number| Pattern::of(number, 0, LARGE as u64));
@@ -108,46 +82,6 @@ pub(crate) fn work_of_a_stream_is_done_in_order<B: Backend>(backend: &B) {
     }
 }
 
-/// The last bytes of a large buffer are read by a second stream while a first one writes it.
-fn read_behind<B: Backend>(bed: &Bed<B::Device>, waits: bool) -> Vec<u8> {
-    let pattern = Pattern::of(8, 9, LARGE as u64);
-    let (from, tail) = (bed.host_filled(pattern, LARGE), bed.host(64));
-    let memory = bed.poisoned(pattern, LARGE);
-    let (reader, written) = (bed.device.stream().unwrap(), bed.device.event().unwrap());
-    let latch = bed.hold();
-    bed.stream
-        .host_to_device((&memory, 0), (&from, 0), LARGE)
-        .unwrap();
-    bed.stream.record(&written).unwrap();
-    if waits {
-        reader.wait(&written).unwrap();
-    }
-    reader
-        .device_to_host((&tail, 0), (&memory, LARGE - 64), 64)
-        .unwrap();
-    if waits {
-        latch.open();
-    }
-    reader.synchronize().unwrap();
-    latch.open();
-    let bytes = tail.with_bytes(|bytes| bytes.to_vec()).unwrap();
-    bed.stream.synchronize().unwrap();
-    bytes
-}
-
-pub(crate) fn a_wait_orders_two_streams<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let pattern = Pattern::of(8, 9, LARGE as u64);
-    let (mut new, mut old) = (vec![0; LARGE], vec![0; LARGE]);
-    pattern.fill(&mut new);
-    pattern.poison().fill(&mut old);
-    assert_eq!(read_behind::<B>(&bed, true), new[LARGE - 64..]);
-    if bed.is_slow {
-        // Without the wait the reader is first, so that the order above was the wait's doing.
-        assert_eq!(read_behind::<B>(&bed, false), old[LARGE - 64..]);
-    }
-}
-
 pub(crate) fn two_streams_both_deliver<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     let other = bed.device.stream().unwrap();
@@ -168,32 +102,18 @@ pub(crate) fn two_streams_both_deliver<B: Backend>(backend: &B) {
     assert_eq!(difference.unwrap(), None);
 }
 
-/// A graph of copies; `None` where the backend has none, or where the driver is too old for them and that was noted.
-fn captured<B: Backend>(
-    bed: &Bed<B::Device>,
-    record: &mut dyn FnMut() -> device::Result<()>,
-) -> Option<<<B::Device as Device>::Stream as Stream>::Graph> {
-    match bed.stream.capture(record) {
-        Err(DeviceError::SymbolMissing { symbol, .. }) => {
-            process::skip("graphs", &format!("the driver has no {symbol}"));
-            None
-        }
-        answer => answer.unwrap(),
-    }
-}
-
 pub(crate) fn a_graph_repeats_its_work_where_there_are_graphs<B: Backend>(backend: &B) {
     let bed = Bed::open(backend, 0);
     let [old, new] = [1, 2].map(|number| Pattern::of(number, 0, 4096));
     let (host, to) = (bed.host_filled(old, 4096), bed.poisoned(old, 4096));
     let between = bed.poisoned(old, 4096);
     let mut called = false;
-    let graph = captured::<B>(&bed, &mut || {
+    let graph = bed.stream.capture(&mut || {
         called = true;
         bed.stream.host_to_device((&between, 0), (&host, 0), 4096)?;
         bed.stream.device_to_device((&to, 0), (&between, 0), 4096)
     });
-    let Some(graph) = graph else {
+    let Some(graph) = graph.unwrap() else {
         assert!(!called, "there are no graphs, and work was recorded");
         return;
     };
@@ -215,34 +135,6 @@ pub(crate) fn a_graph_repeats_its_work_where_there_are_graphs<B: Backend>(backen
     assert!(
         matches!(refused, Err(DeviceError::BufferInUse)),
         "{refused:?}"
-    );
-    bed.works();
-}
-
-pub(crate) fn a_capture_that_fails_leaves_a_stream_that_works<B: Backend>(backend: &B) {
-    let bed = Bed::open(backend, 0);
-    let event = bed.device.event().unwrap();
-    if captured::<B>(&bed, &mut || Ok(())).is_none() {
-        return;
-    }
-    let record =
-        |what: &dyn Fn() -> device::Result<()>| bed.stream.capture(&mut || what()).map(drop);
-    for refused in [
-        record(&|| bed.stream.record(&event)),
-        record(&|| bed.stream.wait(&event)),
-        record(&|| bed.stream.capture(&mut || Ok(())).map(drop)),
-    ] {
-        assert!(
-            matches!(refused, Err(DeviceError::Unsupported { .. })),
-            "{refused:?}"
-        );
-        bed.works();
-    }
-    let memory = bed.device.alloc(64).unwrap();
-    let outside = record(&|| bed.stream.device_to_device((&memory, 0), (&memory, 32), 33));
-    assert!(
-        matches!(outside, Err(DeviceError::OutOfRange { .. })),
-        "{outside:?}"
     );
     bed.works();
 }

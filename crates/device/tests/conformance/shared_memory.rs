@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
+use device::collectives::{Collectives, Communicator, Element, Operation};
 use device::host::{Host, HostCommunicator, SharedMemory};
 use device::{Backend, Device, DeviceError, Result, Stream};
 
@@ -79,17 +79,6 @@ fn two<T: Send>(
     })
 }
 
-pub(crate) fn a_rank_that_leaves_is_named() {
-    let told = two(
-        |device, communicator| reduce(device, &communicator, 8),
-        |_, _| Ok(()),
-    );
-    assert!(
-        matches!(&told.0, Err(DeviceError::RankGone { rank: 1, reason }) if reason.contains("left")),
-        "{told:?}"
-    );
-}
-
 /// The other rank lives and does not call: only an abort ends the wait.
 pub(crate) fn an_abort_ends_a_wait() {
     let (over, is_over) = std::sync::mpsc::channel::<()>();
@@ -119,31 +108,4 @@ pub(crate) fn an_abort_ends_a_wait() {
         matches!(told, Err(DeviceError::CommunicatorBroken { .. })),
         "{told:?}"
     );
-}
-
-pub(crate) fn wrong_ids_and_ranks_are_refused() {
-    let (host, library) = (Host::open().unwrap(), SharedMemory::open(None).unwrap());
-    let (device, id) = (device(&host, 0), library.unique_id().unwrap());
-    let foreign = UniqueId::try_from("00".repeat(128)).unwrap();
-    let join = |id: &UniqueId, ranks, rank| library.join(&device, id, ranks, rank).map(drop);
-    for wrong in [
-        join(&foreign, 1, 0),
-        join(&id, 1, 1),
-        join(&id, 0, 0),
-        join(&id, 17, 0),
-    ] {
-        assert!(
-            matches!(wrong, Err(DeviceError::Argument { .. })),
-            "{wrong:?}"
-        );
-    }
-    // Alone, and then the id is used up.
-    let alone = library.join(&device, &id, 1, 0).unwrap();
-    reduce(&device, &alone, 8).unwrap();
-    let late = join(&id, 1, 0);
-    assert!(
-        matches!(late, Err(DeviceError::SharedMemory { .. })),
-        "{late:?}"
-    );
-    assert!(SharedMemory::open(Some("libnccl.so.2".as_ref())).is_err());
 }

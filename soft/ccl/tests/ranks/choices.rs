@@ -1,8 +1,8 @@
 //! What the environment and the box let a call choose from: transports and protocols, by the times that calls then take.
 
 use crate::libraries::{ALL, Tested};
-use crate::processes::{Stage, after, is_child, of_ranks, plain, table};
-use crate::rank::{Ccl, F32, Rank, driver, own_id, own_rank, own_ranks};
+use crate::processes::{Stage, after, is_child, plain, table};
+use crate::rank::{F32, Rank};
 use boxfile::{BoxFile, Collective, CollectiveKind, Fault, Protocol, Transport};
 
 /// A table of the all-reduce that takes so many microseconds at every size up to 64 KiB.
@@ -107,25 +107,4 @@ fn devices_without_access_go_through_host_memory() {
             .retain(|table| table.transport == Some(Transport::Shm));
         assert_eq!(found(test, tested, &described, &[]), "30.0");
     }
-}
-
-#[test]
-fn a_protocol_that_is_none_is_refused_at_joining() {
-    if !is_child() {
-        let test = "choices::a_protocol_that_is_none_is_refused_at_joining";
-        for tested in ALL {
-            let mut stage = Stage::new(test, tested, &of_ranks(tested, 2));
-            let name = format!("{}_PROTO", tested.variables);
-            stage.variables = vec![(name, "LL,Fast".to_owned())];
-            stage.pass(test, 1);
-        }
-        return;
-    }
-    let driver = driver();
-    driver.open(0);
-    let ccl = Ccl::load();
-    // ncclInvalidUsage.
-    assert_eq!(ccl.join(own_id(), own_ranks(), own_rank()), Err(5));
-    let (_, last) = ccl.words(5);
-    assert!(last.contains("unrecognized \"Fast\""), "{last}");
 }

@@ -29,7 +29,7 @@ macro_rules! ok {
     };
 }
 
-pub(crate) use {call, ok};
+pub(crate) use call;
 
 /// A loaded driver and what its functions begin with.
 pub(crate) struct Driver {
@@ -121,11 +121,6 @@ impl Driver {
 
     pub(crate) fn synchronize(&self, stream: Pointer) {
         ok!(self.library, self.same("StreamSynchronize"), stream => Pointer);
-    }
-
-    /// The code of asking whether a stream is done; 600 is "not ready" for every vendor.
-    pub(crate) fn query(&self, stream: Pointer) -> c_int {
-        call!(self.library, self.same("StreamQuery"), stream => Pointer)
     }
 
     pub(crate) fn event(&self, stream: Pointer) -> Pointer {

@@ -1,11 +1,7 @@
 //! Graphs: what is captured happens at each launch and not before, and what cannot be captured spoils the capture.
 
-use crate::driver::{Pointer, call, ok};
-use crate::libraries::NCCL;
-use crate::processes::{is_child, pass, pass_all, plain};
+use crate::processes::{is_child, pass_all};
 use crate::rank::{F32, Rank};
-use std::ffi::c_int;
-use std::ptr::null_mut;
 
 fn value(rank: &Rank, at: u64) -> f32 {
     let bytes = rank.download(at, 4);
@@ -36,55 +32,4 @@ fn a_launch_does_what_was_captured_with_what_is_then_there() {
         );
         assert_eq!(value(&rank, sum), expected);
     }
-}
-
-/// States of `cuStreamIsCapturing`: none, active, invalidated.
-const STATES: [c_int; 3] = [0, 1, 2];
-
-#[test]
-fn an_event_or_a_wait_spoils_a_capture() {
-    if !is_child() {
-        let test = "graphs::an_event_or_a_wait_spoils_a_capture";
-        pass(test, NCCL, &plain(NCCL), 1);
-        return;
-    }
-    // cuda.h: CUDA_ERROR_ILLEGAL_STATE, _STREAM_CAPTURE_UNSUPPORTED and _STREAM_CAPTURE_INVALIDATED.
-    let [illegal, unsupported, invalidated] = [401, 900, 901];
-    let [none, active, spoiled] = STATES;
-    let rank = Rank::join();
-    let (stream, cuda) = (rank.stream, &rank.driver.library);
-    let mut event = null_mut();
-    ok!(cuda, "cuEventCreate", &raw mut event => *mut Pointer, 0 => u32);
-    let state = || {
-        let mut state = -1;
-        ok!(cuda, "cuStreamIsCapturing", stream => Pointer, &raw mut state => *mut c_int);
-        state
-    };
-    // 1 is CU_STREAM_CAPTURE_MODE_THREAD_LOCAL.
-    let begin =
-        |stream: Pointer| call!(cuda, "cuStreamBeginCapture_v2", stream => Pointer, 1 => u32);
-    let end = || {
-        let mut graph = null_mut();
-        let code =
-            call!(cuda, "cuStreamEndCapture", stream => Pointer, &raw mut graph => *mut Pointer);
-        (code, graph.is_null())
-    };
-    let spoilers: [&dyn Fn() -> c_int; 4] = [
-        &|| call!(cuda, "cuEventRecord", event => Pointer, stream => Pointer),
-        &|| call!(cuda, "cuStreamWaitEvent", stream => Pointer, event => Pointer, 0 => u32),
-        &|| call!(cuda, "cuStreamSynchronize", stream => Pointer),
-        &|| call!(cuda, "cuCtxSynchronize"),
-    ];
-    for spoil in spoilers {
-        assert_eq!(state(), none);
-        assert_eq!(begin(stream), 0);
-        assert_eq!(state(), active);
-        assert_eq!(
-            (begin(stream), spoil(), state()),
-            (illegal, unsupported, spoiled)
-        );
-        assert_eq!(end(), (invalidated, true));
-    }
-    assert_eq!(end().0, illegal);
-    assert_eq!(begin(null_mut()), unsupported);
 }

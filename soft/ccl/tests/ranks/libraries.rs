@@ -12,10 +12,6 @@ pub(crate) struct Tested {
     pub(crate) prefix: &'static str,
     /// What its variables begin with.
     pub(crate) variables: &'static str,
-    /// The function that answers the device of a communicator.
-    pub(crate) device: &'static str,
-    /// Its version, as `NCCL_VERSION` codes it.
-    pub(crate) version: i32,
     /// The driver: the file that was built, the name under which it is loaded, and what its functions begin with.
     pub(crate) driver_built: &'static str,
     pub(crate) driver_file: &'static str,
@@ -31,9 +27,6 @@ pub(crate) const NCCL: Tested = Tested {
     file: "libnccl.so.2",
     prefix: "nccl",
     variables: "NCCL",
-    device: "CommCuDevice",
-    // 2.29.2: 2 x 10000 + 29 x 100 + 2.
-    version: 22902,
     driver_built: "libsoft_runtime.so",
     driver_file: "libcuda.so.1",
     driver: "cu",
@@ -47,9 +40,6 @@ pub(crate) const RCCL: Tested = Tested {
     file: "librccl.so.1",
     prefix: "nccl",
     variables: "NCCL",
-    device: "CommCuDevice",
-    // 2.27.7.
-    version: 22707,
     driver_built: "libsoft_runtime.so",
     driver_file: "libamdhip64.so.7",
     driver: "hip",
@@ -63,9 +53,6 @@ pub(crate) const MCCL: Tested = Tested {
     file: "libmccl.so",
     prefix: "mccl",
     variables: "MCCL",
-    device: "CommMcDevice",
-    // 2.16.5.
-    version: 21605,
     driver_built: "libsoft_runtime.so",
     driver_file: "libmcruntime.so",
     driver: "mc",

@@ -102,39 +102,6 @@ fn nccl_writes_who_joined_which_way_and_how() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_written() {
-    if is_child() {
-        calls();
-        println!("process {}", std::process::id());
-        return;
-    }
-    let test = "logs::only_what_is_asked_for_is_written";
-    let [first, second] = lines(
-        test,
-        NCCL,
-        &[("DEBUG_SUBSYS", "TUNING"), ("PROTO", "Simple")],
-    );
-    // The banner belongs to all subsystems.
-    assert_eq!(first.len(), 4, "{first:?}");
-    assert!(first[0].ends_with("NCCL version 2.29.2+cuda13.0"));
-    assert!(
-        first[1..].iter().all(|line| line.contains("proto SIMPLE")),
-        "{first:?}"
-    );
-    assert!(second.is_empty(), "{second:?}");
-    // Without a list: joining and the environment.
-    let [_, second] = lines(test, NCCL, &[("P2P_DISABLE", "1")]);
-    assert_eq!(
-        second[..3],
-        [
-            "M:P:T [1] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.",
-            "M:P:T [1] NCCL INFO Channel 00 : 1[1] -> 0[0] via SHM/direct",
-            "M:P:T [1] NCCL INFO Channel 01 : 1[1] -> 0[0] via SHM/direct",
-        ]
-    );
-}
-
-#[test]
 fn rccl_and_mccl_write_it_in_their_words() {
     if is_child() {
         calls();

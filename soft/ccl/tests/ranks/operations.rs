@@ -1,10 +1,9 @@
 //! What arrives: sums in every type, gathers and scatters, in and out of place, in one piece and in several.
 
-use crate::libraries::{ALL, NCCL};
-use crate::processes::{is_child, of_ranks, pass, pass_all, plain, table};
-use crate::rank::{BF16, E4M3, F16, F32, F64, I8, Rank};
+use crate::libraries::ALL;
+use crate::processes::{is_child, of_ranks, pass, pass_all};
+use crate::rank::{BF16, F16, F32, Rank};
 use crate::values::{brought, bytes};
-use boxfile::{BoxFile, CollectiveKind};
 
 /// More than two pieces of 256 KiB in 16 bits, and no multiple of one.
 const COUNT: usize = 300_007;
@@ -89,52 +88,6 @@ fn every_operation_of_every_library_brings_what_it_says() {
 }
 
 #[test]
-fn two_ranks_on_mig_instances_sum() {
-    if is_child() {
-        return all_reduces(&Rank::join(), F16, COUNT);
-    }
-    let described = BoxFile::builtin("rtxpro6000-mig").expect("built in");
-    pass(
-        "operations::two_ranks_on_mig_instances_sum",
-        NCCL,
-        &described,
-        2,
-    );
-}
-
-#[test]
-fn what_is_not_summed_moves_elements_of_every_width() {
-    if !is_child() {
-        return pass_all("operations::what_is_not_summed_moves_elements_of_every_width");
-    }
-    let rank = Rank::join();
-    for (kind, width) in [(I8, 1), (F64, 8)] {
-        let own: Vec<u8> = (0..5 * width)
-            .map(|at| (at + 100 * rank.rank) as u8)
-            .collect();
-        let memory = rank.allocate(3 * own.len());
-        rank.upload(memory, &own);
-        let whole = memory + own.len() as u64;
-        rank.all_gather(whole, memory, 5, kind);
-        // Rank 0 began at 0 and rank 1 at 100.
-        let part = |first: u8| (first..first + 5 * width as u8).collect::<Vec<u8>>();
-        assert_eq!(
-            rank.download(whole, 2 * own.len()),
-            [part(0), part(100)].concat()
-        );
-        // ncclInvalidArgument.
-        assert_eq!(rank.try_all_reduce(memory, memory, 5, kind), 4);
-        let (_, last) = rank.ccl.words(4);
-        assert!(last.contains(&format!("data type {kind}")), "{last}");
-    }
-    // 1 is a product.
-    let memory = rank.allocate(4);
-    assert_eq!(rank.try_sum("AllReduce", (memory, memory), 1, F32, 1), 4);
-    assert_eq!(rank.try_all_reduce(memory, memory, 4, E4M3), 4);
-    rank.synchronize();
-}
-
-#[test]
 fn a_second_stream_keeps_the_order_of_the_communicator() {
     if !is_child() {
         return pass_all("operations::a_second_stream_keeps_the_order_of_the_communicator");
@@ -153,50 +106,4 @@ fn a_second_stream_keeps_the_order_of_the_communicator() {
     assert_eq!(rank.download(short, 4), 2.0_f32.to_ne_bytes());
     rank.stream = first;
     rank.synchronize();
-}
-
-#[test]
-fn what_the_box_does_not_say_is_refused() {
-    if !is_child() {
-        for tested in ALL {
-            let mut described = plain(tested);
-            described.collective = vec![table(tested, CollectiveKind::AllGather, 2)];
-            let test = "operations::what_the_box_does_not_say_is_refused";
-            pass(test, tested, &described, 2);
-        }
-        return;
-    }
-    let rank = Rank::join();
-    let memory = rank.allocate(64);
-    // ncclInvalidUsage.
-    assert_eq!(rank.try_all_reduce(memory, memory, 16, F32), 5);
-    let (_, last) = rank.ccl.words(5);
-    let in_box = rank.ccl.tested.in_box;
-    assert!(
-        last.contains(in_box) && last.contains("AllReduce of 2 ranks"),
-        "{last}"
-    );
-    assert!(last.contains("add a [[collective]] table"), "{last}");
-}
-
-#[test]
-fn memory_that_is_none_is_refused() {
-    if !is_child() {
-        return pass_all("operations::memory_that_is_none_is_refused");
-    }
-    let rank = Rank::join();
-    let memory = rank.allocate(64);
-    let refused = |code| {
-        let (_, last) = rank.ccl.words(code);
-        assert!(
-            code == 4 && last.contains("not a valid pointer"),
-            "{code} {last}"
-        );
-    };
-    // 17 elements of 4 bytes are 68.
-    for (to, from, count) in [(memory, memory, 17), (memory, 0, 1), (0x1000, memory, 1)] {
-        refused(rank.try_all_reduce(to, from, count, F32));
-    }
-    // A scattered sum of 2 ranks reads twice what it writes: 9 elements are 72 bytes.
-    refused(rank.try_sum("ReduceScatter", (memory, memory), 9, F32, 0));
 }

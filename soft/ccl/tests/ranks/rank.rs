@@ -13,12 +13,9 @@ use std::ptr::null_mut;
 #[derive(Clone, Copy)]
 pub(crate) struct Id(pub(crate) [u8; 128]);
 
-pub(crate) const I8: c_int = 0;
 pub(crate) const F16: c_int = 6;
 pub(crate) const F32: c_int = 7;
-pub(crate) const F64: c_int = 8;
 pub(crate) const BF16: c_int = 9;
-pub(crate) const E4M3: c_int = 10;
 
 /// A new id as hex digits, made by a process that has no driver.
 pub(crate) fn new_id(library: &Path, prefix: &str) -> String {
@@ -82,15 +79,6 @@ impl Ccl {
     /// What one of the functions says that take a communicator only.
     pub(crate) fn end(&self, name: &str, comm: Pointer) -> c_int {
         call!(self.library, self.name(name), comm => Pointer)
-    }
-
-    /// What one of the functions says that write one int about a communicator.
-    pub(crate) fn ask(&self, name: &str, comm: Pointer) -> Result<c_int, c_int> {
-        let mut answer = -1;
-        match call!(self.library, self.name(name), comm => Pointer, &raw mut answer => *mut c_int) {
-            0 => Ok(answer),
-            code => Err(code),
-        }
     }
 }
 

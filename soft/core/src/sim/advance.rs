@@ -2,8 +2,6 @@
 
 use super::{Active, Holds, NOTHING, Simulation, Step};
 use crate::{Demand, fair_rates};
-use std::iter::repeat;
-use std::mem;
 
 impl Simulation {
     /// Lets the clock run to the next change.
@@ -18,7 +16,7 @@ impl Simulation {
     }
 
     /// The next end at these rates; infinite where there is none.
-    fn next_end(&self, rates: &Rates) -> f64 {
+    fn next_end(&self, rates: &[f64]) -> f64 {
         let end = |active: &Active, rate: f64| {
             if active.flow.hung {
                 f64::INFINITY
@@ -32,15 +30,15 @@ impl Simulation {
         };
         self.active
             .iter()
-            .zip(rates.each())
-            .map(|(active, rate)| end(active, rate))
+            .zip(rates)
+            .map(|(active, rate)| end(active, *rate))
             .fold(f64::INFINITY, f64::min)
     }
 
     /// Lets the time up to `next` pass at these rates, and ends what is over then.
-    fn pass(&mut self, next: f64, rates: &Rates) {
+    fn pass(&mut self, next: f64, rates: &[f64]) {
         let passed = next - self.now;
-        for (active, rate) in self.active.iter_mut().zip(rates.each()) {
+        for (active, rate) in self.active.iter_mut().zip(rates) {
             active.left -= rate * passed;
             // The clock's own rounding, late in a long run, must not leave a crumb that takes no time.
             if active.left <= rate * next * 1e-15 {
@@ -51,8 +49,7 @@ impl Simulation {
         let over = |active: &Active| {
             !active.flow.hung && active.moves_at <= next && active.left <= NOTHING
         };
-        let mut ended = mem::take(&mut self.ending);
-        ended.extend(self.active.extract_if(.., |active| over(active)));
+        let ended = self.active.extract_if(.., |active| over(active)).collect();
         self.end(ended);
     }
 
@@ -68,16 +65,21 @@ impl Simulation {
     pub fn open_gates(&mut self, operations: &[u64]) {
         let opened =
             |active: &Active| active.holds == Holds::Gate && operations.contains(&active.operation);
-        let mut ended = mem::take(&mut self.ending);
-        ended.extend(self.active.extract_if(.., |active| opened(active)));
+        let ended = self
+            .active
+            .extract_if(.., |active| opened(active))
+            .collect();
         self.end(ended);
     }
 
-    /// Ends these, and keeps their list's room for the next ones.
+    /// Ends these.
     fn end(&mut self, mut ended: Vec<Active>) {
-        let is_none = ended.is_empty();
+        // Where there are none, a latency has passed, or only time.
+        if ended.is_empty() {
+            return;
+        }
         ended.sort_by_key(|active| active.operation);
-        for active in ended.drain(..) {
+        for active in ended {
             self.ended.push(active.operation);
             if let Some(stream) = self.streams.get_mut(&active.stream) {
                 stream.queue.pop_front();
@@ -85,21 +87,14 @@ impl Simulation {
                 self.pools[stream.pool].free += u32::from(active.holds == Holds::Engine);
             }
         }
-        self.ending = ended;
-        // Where there was none, a latency has passed, or only time.
-        if !is_none {
-            self.settle();
-        }
+        self.settle();
     }
 
     /// The present rate of all that is under way; 0 while it spends its latency.
-    fn rates(&self) -> Rates {
+    fn rates(&self) -> Vec<f64> {
         let moving = |active: &Active| {
             !active.flow.hung && active.moves_at <= self.now && active.left > NOTHING
         };
-        if !self.active.iter().any(moving) {
-            return Rates(Vec::new());
-        }
         let demands: Vec<Demand<'_>> = self
             .active
             .iter()
@@ -110,22 +105,10 @@ impl Simulation {
             })
             .collect();
         let mut rates = fair_rates(&demands, &self.capacities).into_iter();
-        let each = self.active.iter().map(|active| {
-            if moving(active) {
-                rates.next().unwrap_or(0.0)
-            } else {
-                0.0
-            }
+        let each = self.active.iter().map(|active| match moving(active) {
+            true => rates.next().unwrap_or(0.0),
+            false => 0.0,
         });
-        Rates(each.collect())
-    }
-}
-
-/// The rates of all that is under way, in its order; empty where nothing moves, which costs no memory.
-struct Rates(Vec<f64>);
-
-impl Rates {
-    fn each(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().copied().chain(repeat(0.0))
+        each.collect()
     }
 }

@@ -59,7 +59,7 @@ impl Simulation {
     fn next_instant(&self) -> Option<(u64, u64)> {
         let can_run = |work: &Work| match work {
             Work::Begun | Work::Copy(_) | Work::Run(_) | Work::Gate(_) => false,
-            Work::Instant | Work::Record { .. } => true,
+            Work::Record { .. } => true,
             Work::Wait { event, count } => is_reached(&self.events, *event, *count),
             Work::After { stream, operation } => has_ended(&self.streams, *stream, *operation),
         };
@@ -77,7 +77,7 @@ impl Simulation {
     }
 
     fn run_instant(&mut self, stream: u64) {
-        let Some((operation, work)) = self
+        let Some((_, work)) = self
             .streams
             .get_mut(&stream)
             .and_then(|stream| stream.queue.pop_front())
@@ -85,7 +85,6 @@ impl Simulation {
             return;
         };
         match work {
-            Work::Instant => self.ended.push(operation),
             Work::Record { event, count } => {
                 if let Some(event) = self
                     .events

@@ -2,7 +2,7 @@
 
 use crate::driver::support::*;
 use boxfile::{BoxFile, Figure, Noise, Peer};
-use softbox::{Code, SoftDriver, ordinals};
+use softbox::{Code, SoftDriver};
 
 #[test]
 fn bytes_survive_upload_peer_copy_and_download() {
@@ -96,7 +96,7 @@ fn opposite_peer_copies_run_at_full_rate_and_equal_directions_share() {
             .expect("forth");
     });
     near(found, 503.0);
-    driver.synchronize_device(1).expect("synchronises");
+    driver.synchronize_stream(streams[1]).expect("synchronises");
     let found = time_us(&mut driver, 2, streams[2], |driver| {
         driver
             .copy_d2d(memory[1], memory[0], 10_000_000, streams[0])
@@ -176,30 +176,6 @@ fn memory_is_bounded_counted_and_checked() {
 }
 
 #[test]
-fn fills_and_copies_keep_the_order_of_their_stream() {
-    let mut driver = driver(&plain());
-    let device = driver.allocate(0, 8).expect("allocates");
-    let buffer = driver.allocate_host(0, 8).expect("allocates");
-    let stream = driver.open_stream(0).expect("stream");
-    driver.fill(device, 8, [0xab; 4], 1, stream).expect("fills");
-    driver
-        .copy_d2h(pinned(buffer), device, 8, stream)
-        .expect("copies");
-    driver
-        .fill(device, 8, [1, 2, 3, 4], 4, stream)
-        .expect("fills");
-    driver.synchronize_stream(stream).expect("synchronises");
-    let again = driver.allocate(0, 8).expect("allocates");
-    driver
-        .copy_h2d(again, pinned(buffer), 8, stream)
-        .expect("copies");
-    driver.synchronize_stream(stream).expect("synchronises");
-    // The copy lay between the fills, so it saw the first.
-    assert_eq!(download(&mut driver, again, 8), [0xab; 8]);
-    assert_eq!(download(&mut driver, device, 8), [1, 2, 3, 4, 1, 2, 3, 4]);
-}
-
-#[test]
 fn freeing_runs_what_is_pending() {
     let mut driver = driver(&plain());
     let (a, b) = (
@@ -211,66 +187,6 @@ fn freeing_runs_what_is_pending() {
     driver.copy_d2d(b, a, 64, stream).expect("copies");
     driver.free(a).expect("frees");
     assert_eq!(download(&mut driver, b, 64), pattern(64));
-}
-
-#[test]
-fn polling_ends() {
-    let mut driver = driver(&plain());
-    let (a, b) = (
-        driver.allocate(0, MIB).expect("a"),
-        driver.allocate(0, MIB).expect("b"),
-    );
-    let stream = driver.open_stream(0).expect("stream");
-    let event = driver.open_event(0, true).expect("event");
-    assert_eq!(
-        driver.query_event(event),
-        Ok(true),
-        "an event that was never recorded is complete"
-    );
-    driver.copy_d2d(b, a, MIB, stream).expect("copies");
-    driver.record(event, stream).expect("records");
-    assert_eq!(driver.elapsed_ms(event, event), Err(code(Code::NOT_READY)));
-    // Two changes, end of latency and end of copy, then it is done.
-    let answers: Vec<_> = (0..3).map(|_| driver.query_event(event)).collect();
-    assert_eq!(answers, [Ok(false), Ok(false), Ok(true)]);
-    assert_eq!(driver.query_stream(stream), Ok(true));
-}
-
-#[test]
-fn events_refuse_what_cuda_refuses() {
-    let mut driver = driver(&plain());
-    let stream = driver.open_stream(0).expect("stream");
-    let (a, b) = (
-        driver.open_event(0, true).expect("event"),
-        driver.open_event(0, false).expect("event"),
-    );
-    let other = driver.open_event(1, true).expect("event");
-    assert_eq!(
-        driver.elapsed_ms(a, a),
-        Err(code(Code::INVALID_HANDLE)),
-        "never recorded"
-    );
-    driver.record(a, stream).expect("records");
-    driver.record(b, stream).expect("records");
-    assert_eq!(
-        driver.elapsed_ms(a, b),
-        Err(code(Code::INVALID_HANDLE)),
-        "b keeps no time"
-    );
-    assert_eq!(
-        driver.record(other, stream),
-        Err(code(Code::INVALID_HANDLE)),
-        "another device"
-    );
-    let of_1 = driver.null_stream(1).expect("null stream");
-    driver.record(other, of_1).expect("records");
-    assert_eq!(
-        driver.elapsed_ms(a, other),
-        Err(code(Code::INVALID_HANDLE)),
-        "two devices"
-    );
-    driver.close_event(a).expect("closes");
-    assert_eq!(driver.close_event(a), Err(code(Code::INVALID_HANDLE)));
 }
 
 #[test]
@@ -293,14 +209,6 @@ fn mig_instances_have_no_peer_access_and_stage() {
     });
     // Box file: 2 + 2 us, then 0.5 x min(50, 48) = 24 GB/s: 400 us.
     near(found, 404.0);
-}
-
-#[test]
-fn nothing_works_before_init() {
-    let described = plain();
-    let mut driver = SoftDriver::new(described.clone(), ordinals(&described, None), None);
-    assert_eq!(driver.allocate(0, 1), Err(code(Code::NOT_INITIALIZED)));
-    assert_eq!(driver.retain(0), Err(code(Code::NOT_INITIALIZED)));
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! Host memory and threads on nodes of the box. Expected times are arithmetic in the test.
 
 use crate::driver::support::*;
-use boxfile::{BoxFile, Far, Fault, Figure, PageableUpTo};
+use boxfile::{BoxFile, Far, Figure, PageableUpTo};
 use softbox::SoftDriver;
 
 const MB: usize = 1_000_000;
-/// Error numbers of the kernel.
-const EPERM: i32 = 1;
-const EINVAL: i32 = 22;
 
 /// The plain box, whose nodes are far: half of the rate to the device and four fifths of that from it, for pageable memory a
 /// quarter and a fifth; a thread that is far costs a half; 1 us. Devices 0 and 1 are on node 0, devices 2 and 3 on node 1.
@@ -100,36 +97,6 @@ fn pageable_copies_go_by_the_memorys_node_and_the_threads() {
 }
 
 #[test]
-fn pageable_memory_that_was_put_nowhere_is_where_its_thread_is() {
-    let mut driver = driver(&far_box());
-    let mut memory = vec![0_u8; 10 * MB];
-    let address = host(&mut memory).get();
-    all_near(both_ways(&mut driver, address), [1002.0, 1002.0]);
-    driver.run_on(Some(1)).expect("runs");
-    all_near(both_ways(&mut driver, address), [4003.0, 5003.0]);
-    driver.place(address, 10 * MB, 0).expect("places");
-    all_near(both_ways(&mut driver, address), [2002.0, 2002.0]);
-    // Forgotten, it is again where its thread is.
-    driver.forget(address);
-    assert_eq!(driver.node_of(address, 1), None);
-    all_near(both_ways(&mut driver, address), [4003.0, 5003.0]);
-}
-
-#[test]
-fn threads_are_told_apart() {
-    let mut driver = driver(&far_box());
-    driver.run_on(Some(1)).expect("runs");
-    let driver = std::sync::Mutex::new(driver);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut driver = driver.lock().expect("locks");
-            let memory = driver.allocate_host(0, 4096).expect("allocates");
-            assert_eq!(driver.node_of(memory, 4096), None);
-        });
-    });
-}
-
-#[test]
 fn small_pageable_copies_have_a_rate_of_their_own() {
     let mut described = far_box();
     described.device[0].pageable_up_to = Some(PageableUpTo {
@@ -150,60 +117,4 @@ fn small_pageable_copies_have_a_rate_of_their_own() {
     });
     // One byte more: 10 GB/s.
     near(found, 1002.0);
-}
-
-#[test]
-fn far_may_be_faster_than_near() {
-    let mut described = far_box();
-    described.far[0].h2d = Figure::assumed(1.5, "test");
-    let mut driver = driver(&described);
-    let memory = driver.allocate_host(0, 10 * MB).expect("allocates");
-    driver.place(memory, 10 * MB, 0).expect("places");
-    near(both_ways(&mut driver, memory)[0], 402.0);
-    driver.place(memory, 10 * MB, 1).expect("places");
-    // 3 us + 10 MB / 37.5 GB/s = 269.67 us.
-    near(both_ways(&mut driver, memory)[0], 269.667);
-}
-
-#[test]
-fn placing_is_refused_as_the_kernel_refuses_it() {
-    let mut described = far_box();
-    described.node[1].memory_gib = 0;
-    let mut driver = driver(&described);
-    let memory = driver.allocate_host(0, 8192).expect("allocates");
-    // No bytes, no such node, a node without memory, a range that reaches into another one.
-    assert_eq!(driver.place(memory, 0, 0), Err(EINVAL));
-    assert_eq!(driver.place(memory, 8192, 2), Err(EINVAL));
-    assert_eq!(driver.place(memory, 8192, 1), Err(EINVAL));
-    driver.place(memory, 8192, 0).expect("places");
-    assert_eq!(driver.place(memory + 4096, 8192, 0), Err(EINVAL));
-    assert_eq!(driver.place(memory, 4096, 0), Err(EINVAL));
-    assert_eq!(driver.place(usize::MAX, 4096, 0), Err(EINVAL));
-    assert_eq!(driver.node_of(memory, 8192), Some(0));
-    // A thread needs CPUs.
-    assert_eq!(driver.run_on(Some(2)), Err(EINVAL));
-    described.node[1].cpus = String::new();
-    assert_eq!(
-        crate::driver::support::driver(&described).run_on(Some(1)),
-        Err(EINVAL)
-    );
-}
-
-#[test]
-fn a_refused_bind_leaves_memory_where_it_was() {
-    let mut described = far_box();
-    described.fault = vec![Fault::MbindRefused { node: Some(1) }];
-    let mut on_one = driver(&described);
-    let memory = on_one.allocate_host(0, 8192).expect("allocates");
-    assert_eq!(on_one.place(memory, 8192, 1), Err(EPERM));
-    assert_eq!(on_one.node_of(memory, 8192), None);
-    on_one
-        .place(memory, 8192, 0)
-        .expect("the other node is allowed");
-    assert_eq!(on_one.place(memory, 8192, 1), Err(EPERM));
-    assert_eq!(on_one.node_of(memory, 8192), Some(0));
-    described.fault = vec![Fault::MbindRefused { node: None }];
-    let mut on_all = driver(&described);
-    let memory = on_all.allocate_host(0, 8192).expect("allocates");
-    assert_eq!(on_all.place(memory, 8192, 0), Err(EPERM));
 }

@@ -111,7 +111,7 @@ pub(crate) fn time_us(
     driver.record(from, stream).expect("records");
     issue(driver);
     driver.record(to, stream).expect("records");
-    driver.synchronize_event(to).expect("synchronises");
+    driver.synchronize_stream(stream).expect("synchronises");
     driver.elapsed_ms(from, to).expect("both are reached") * 1000.0
 }
 

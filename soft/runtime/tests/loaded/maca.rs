@@ -2,10 +2,10 @@
 
 use crate::stage::{
     BYTES, Clocked, Pointer, assert_microseconds, bytes_at, call, numbered, ok, on_box, plain,
-    text_of, words,
+    text_of,
 };
 use libloading::Library;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
 fn host(library: &Library, flags: u32) -> Pointer {
@@ -61,58 +61,6 @@ fn a_measurement_needs_no_init_and_gives_the_box_figures() {
             assert!(bytes_at(to, BYTES) == bytes_at(from, BYTES));
             for pointer in [from, to] {
                 ok!(library, "mcFreeHost", pointer => Pointer);
-            }
-        },
-    );
-}
-
-#[test]
-fn code_is_refused_because_there_is_no_compiler() {
-    on_box(
-        "maca::code_is_refused_because_there_is_no_compiler",
-        Some(&plain("mxc500x4")),
-        |library| {
-            let mut module = null_mut();
-            let refused = call!(library, "mcModuleLoadData",
-                &raw mut module => *mut Pointer, c"code".as_ptr() => *const c_char);
-            assert_eq!(refused, 801);
-            assert_eq!(
-                words(library, "mcGetErrorString", refused),
-                "operation not supported"
-            );
-        },
-    );
-}
-
-#[test]
-fn codes_have_names_of_their_own() {
-    on_box("maca::codes_have_names_of_their_own", None, |library| {
-        for (code, name) in [
-            (2, "mcErrorMemoryAllocation"),
-            (400, "mcErrorInvalidResourceHandle"),
-            (704, "mcErrorPeerAccessAlreadyEnabled"),
-        ] {
-            assert_eq!(words(library, "mcGetErrorName", code), name);
-        }
-    });
-}
-
-#[test]
-fn what_nobody_saw_in_the_real_library_is_not_here() {
-    on_box(
-        "maca::what_nobody_saw_in_the_real_library_is_not_here",
-        Some(&plain("mxc500x4")),
-        |library| {
-            for name in [
-                "mcInit",
-                "mcDeviceGetUuid",
-                "mcHostMalloc",
-                "mcIpcGetMemHandle",
-                "mcrtcCreateProgram",
-            ] {
-                // SAFETY: looks the symbol up without calling it.
-                let symbol = unsafe { library.get::<*const ()>(name.as_bytes()) };
-                assert!(symbol.is_err(), "{name} is here");
             }
         },
     );

@@ -3,8 +3,6 @@
 #![expect(unsafe_code, reason = "calls a C library")]
 
 mod compiler;
-mod foreign;
-mod hip;
 mod maca;
 mod stage;
 mod transfers;

@@ -2,7 +2,7 @@
 
 use boxfile::{BoxFile, Figure, KernelFigures};
 use libloading::Library;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -116,20 +116,6 @@ pub(crate) fn text_of(library: &Library, name: &str, device: c_int, room: c_int)
         .take_while(|byte| **byte != 0)
         .map(|byte| *byte as u8 as char)
         .collect()
-}
-
-/// What a function that answers a constant text says of a code.
-pub(crate) fn words(library: &Library, name: &str, code: c_int) -> String {
-    type Words = unsafe extern "C" fn(c_int) -> *const c_char;
-    // SAFETY: hip_runtime_api.h declares the functions of these names with this type.
-    let function = unsafe { library.get::<Words>(name.as_bytes()) }.expect("exported");
-    // SAFETY: it takes any number.
-    let text = unsafe { function(code) };
-    // SAFETY: it answers a constant.
-    unsafe { CStr::from_ptr(text) }
-        .to_str()
-        .expect("UTF-8")
-        .to_owned()
 }
 
 /// A stream and as many events, by the vendor's prefix.

@@ -137,10 +137,4 @@ mod tests {
             assert_eq!(joined(named(text)), expected, "{text}");
         }
     }
-
-    #[test]
-    fn public_uses_of_modules_below_are_reexports() {
-        let text = "use self::a::A;\npub use self::b::B;\npub(super) use c::{C, D};\npub use crate::e::E;\npub use f::*;\n";
-        assert_eq!(joined(reexported(text)), ["b::B", "c::C", "c::D", "f::*"]);
-    }
 }

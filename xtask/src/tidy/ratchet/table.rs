@@ -95,17 +95,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
-        for text in [
-            "",
-            "a = { code = 1, tests = 0 }\n\"b/c.md\" = { lines = 3 }",
-        ] {
-            assert_eq!(table(&table(text).render()), table(text), "{text}");
-        }
-        assert!(Table::parse("a = 1").is_err() && Table::parse("a = { code = -1 }").is_err());
-    }
-
-    #[test]
     fn a_count_above_its_ceiling_and_one_without_are_found() {
         let found = |text: &str, count| table(text).check(&code(count)).len();
         assert_eq!(
@@ -117,18 +106,5 @@ mod tests {
             ],
             [1, 0, 1, 2]
         );
-    }
-
-    #[test]
-    fn tightening_never_raises() {
-        for (before, count, after) in [(10, 11, 10), (10, 9, 9)] {
-            let text = |at| format!("a = {{ code = {at} }}");
-            assert_eq!(
-                table(&text(before)).tightened(&code(count)),
-                table(&text(after))
-            );
-        }
-        let new = table("b = { code = 1 }").tightened(&code(4));
-        assert_eq!(new, table("a = { code = 4 }"));
     }
 }

@@ -172,13 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_count_is_not_one() {
-        assert_eq!(count(SampleValue::U32(4)), Ok(4));
-        assert!(count(SampleValue::I64(-1)).unwrap_err().contains("-1"));
-        assert!(count(SampleValue::F64(0.5)).is_err());
-    }
-
-    #[test]
     fn the_margin_goes_below_zero_where_the_device_is_hotter() {
         let thresholds = |slowdown| Thresholds {
             slowdown,

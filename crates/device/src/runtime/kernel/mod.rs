@@ -36,28 +36,3 @@ fn refusal(error: DeviceError) -> DeviceError {
         None => DeviceError::Vendor { call, code, name },
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_installation_that_takes_no_ptx_is_told_from_a_failure() {
-        let error = |code| DeviceError::Vendor {
-            call: "cuModuleLoadData",
-            code,
-            name: "CUDA_ERROR_X".to_owned(),
-        };
-        assert_eq!(
-            refusal(error(222)).to_string(),
-            "a kernel is not supported: cuModuleLoadData returned CUDA_ERROR_X (222); install a driver of CUDA 10.1 or newer"
-        );
-        // 200 is an invalid image and 218 invalid PTX: faults of ours, which must be seen.
-        for code in [1, 200, 218, 500] {
-            assert!(
-                matches!(refusal(error(code)), DeviceError::Vendor { code: same, .. } if same == code),
-                "{code}"
-            );
-        }
-    }
-}

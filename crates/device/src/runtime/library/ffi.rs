@@ -310,8 +310,6 @@ fn in_file(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Vendor;
-    use crate::vendors::{Amd, MetaX};
 
     #[test]
     fn versions_are_read_as_their_vendors_write_them() {
@@ -320,36 +318,5 @@ mod tests {
         assert_eq!(decimal(60_443_484), "6.4.43484");
         assert_eq!(in_file("Version:3.2.1.10\n"), Some("3.2.1.10"));
         assert_eq!(in_file("nothing\nversion :\n"), None);
-    }
-
-    #[test]
-    fn functions_have_their_vendors_prefix_and_maca_its_own_names_of_host_memory() {
-        let (hip, maca) = (&Amd::TABLE.names, &MetaX::TABLE.names);
-        assert_eq!(hip.device_pci, "hipDeviceGetPCIBusId");
-        assert_eq!(maca.device_pci, "mcDeviceGetPCIBusId");
-        assert_eq!(
-            (hip.host_alloc, hip.host_free),
-            ("hipHostMalloc", "hipHostFree")
-        );
-        assert_eq!(
-            (maca.host_alloc, maca.host_free),
-            ("mcMallocHost", "mcFreeHost")
-        );
-        assert_eq!(maca.launch_kernel, "mcModuleLaunchKernel");
-    }
-
-    #[test]
-    fn a_library_that_lacks_another_one_is_told_from_one_that_is_not_there() {
-        let absent = "libamdhip64.so.7: cannot open shared object file: No such file or directory";
-        let lacking = "libamdhip64.so.5: libhsa-runtime64.so.1: cannot open shared object file: No such file or directory";
-        let said = [absent, lacking].map(str::to_owned);
-        let DeviceError::LibraryMissing { looked, next, .. } = missing(Amd::TABLE, &said) else {
-            panic!("another error");
-        };
-        assert!(
-            looked.contains(lacking) && !looked.contains(absent),
-            "{looked}"
-        );
-        assert!(looked.contains("/opt/rocm*/lib") && next.contains("ROCM_PATH"));
     }
 }
