@@ -4,17 +4,13 @@
 //! point; one that has no end and stems from another boot means that the machine went down on that pair.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use record::private;
 use record::{Failure, FailureKind, LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
-
-/// Larger files are not ours.
-const MAX_BYTES: u64 = 16 << 20;
 
 /// A longer file is rewritten with what is still open in it; what another run appends at that moment is lost, so this
 /// is rare (some hundred lines a run, some 250 bytes a line).
@@ -115,21 +111,15 @@ pub(super) struct Intents {
 }
 
 /// The folder to use where `--state-dir` does not say: the user's, and for a user without a home one that outlives a boot, too.
-pub(super) fn default_folder() -> PathBuf {
+pub(super) fn default_folder() -> Result<PathBuf> {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     let state = std::env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
-    let user = rustix::process::geteuid().as_raw();
-    match state.or_else(home) {
-        Some(folder) => folder.join("tplens"),
-        None => shared().join(format!("tplens-{user}")),
-    }
-}
-
-/// Where every user may make folders, and a boot removes none.
-fn shared() -> PathBuf {
-    Path::new("/var").join("tmp")
+    let folder = state
+        .or_else(home)
+        .context("neither $HOME nor $XDG_STATE_HOME is set")?;
+    Ok(folder.join("tplens"))
 }
 
 fn file_of(folder: &Path, host: &str) -> PathBuf {
@@ -153,10 +143,6 @@ impl Intents {
         private::make_folders(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         // Where everybody may make folders, one that another user made could lead anywhere.
-        let owner = std::fs::symlink_metadata(folder).map(|folder| folder.uid());
-        if folder.starts_with(shared()) && owner.ok() != Some(rustix::process::geteuid().as_raw()) {
-            anyhow::bail!("the folder {} belongs to somebody else", folder.display());
-        }
         let file = file_of(folder, host);
         let text = read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let open = left_open(&text);
@@ -232,18 +218,12 @@ fn left_open(text: &[u8]) -> Vec<Entry> {
     open
 }
 
+/// What the file holds; nothing where there is none yet.
 fn read(file: &Path) -> Result<Vec<u8>> {
-    let open = match File::open(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        open => open?,
-    };
-    let mut text = Vec::new();
-    open.take(MAX_BYTES + 1).read_to_end(&mut text)?;
-    ensure!(
-        text.len() as u64 <= MAX_BYTES,
-        "it is larger than 16 MiB, which no file of ours is"
-    );
-    Ok(text)
+    match std::fs::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(text?),
+    }
 }
 
 #[cfg(test)]
@@ -325,11 +305,6 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         let error = Intents::open(&file.join("below"), "host", "boot-1").unwrap_err();
         assert!(format!("{error:#}").contains("below"), "{error:#}");
-        // One byte more than 16 MiB.
-        let open = File::options().write(true).open(&file).unwrap();
-        open.set_len(MAX_BYTES + 1).unwrap();
-        let error = Intents::open(&folder, "host", "boot-1").unwrap_err();
-        assert!(format!("{error:#}").contains("16 MiB"), "{error:#}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

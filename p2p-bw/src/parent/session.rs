@@ -162,7 +162,10 @@ impl<'a> Session<'a> {
     }
 
     fn intents(&self) -> anyhow::Result<Intents> {
-        let folder = self.args.state_dir.clone().unwrap_or_else(default_folder);
+        let folder = match &self.args.state_dir {
+            Some(folder) => folder.clone(),
+            None => default_folder()?,
+        };
         let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
         let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
         Intents::open(&folder, &host, boot_id)
