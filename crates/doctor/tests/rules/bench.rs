@@ -108,6 +108,10 @@ impl Bench {
                 "proc/cpuinfo",
                 "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 9754 128-Core Processor\nflags\t\t: fpu sse2",
             ),
+            (
+                "proc/cmdline",
+                "BOOT_IMAGE=/vmlinuz root=/dev/sda1 iommu=pt",
+            ),
             ("proc/sys/kernel/numa_balancing", "0"),
             ("proc/sys/kernel/osrelease", "6.1.0-37-amd64"),
             (
