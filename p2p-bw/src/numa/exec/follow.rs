@@ -21,7 +21,10 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Follows a program that is this process's parent, and was given memory of these nodes, until it ends.
 pub(super) fn run(program: u32, given: &[u32]) -> Result<u8, Stop> {
-    die_with_parent(program).map_err(anyhow::Error::from)?;
+    // A program that has ended already has no workers to move.
+    if die_with_parent(program).is_err() {
+        return Ok(exit::DONE);
+    }
     let sysfs = Sysfs::real();
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let files = files(&sysfs);
