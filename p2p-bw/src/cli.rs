@@ -109,10 +109,6 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_peer: bool,
 
-    /// Do not compare the data that arrives with what was sent.
-    #[arg(long)]
-    pub(crate) no_verify: bool,
-
     /// Try peer paths that are known to hang a host, or that did so before.
     #[arg(long)]
     pub(crate) risk: bool,
@@ -125,7 +121,7 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: Outputs,
 
     /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
-    /// $XDG_STATE_HOME or ~/.local/state, and without a home in /var/tmp.
+    /// $XDG_STATE_HOME or ~/.local/state.
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }

@@ -24,6 +24,8 @@ pub(crate) enum WorkerRequest {
     Job { job: Box<Job> },
     /// Load a device until the time is over, or until it is asked to leave.
     Load { load: LoadRequest },
+    /// Probe whether one device, by its ordinal, reaches the other's memory.
+    Probe { from: usize, to: usize },
 }
 
 /// How a device is loaded.
@@ -49,7 +51,6 @@ pub(crate) struct Job {
     pub(crate) all: Vec<Member>,
     pub(crate) bytes: u64,
     pub(crate) plan: Plan,
-    pub(crate) verify: bool,
     /// CPUs that the issuing thread belongs to; empty where unknown or of no meaning.
     pub(crate) cpus: Vec<usize>,
     /// Node on which the issuing thread is wanted, and proven to be; `None` where that does not matter.
@@ -87,6 +88,17 @@ pub(crate) enum WorkerReply {
     Done { ended: Vec<Ended> },
     /// The backend could not be opened.
     Unusable { reason: String },
+    /// A step of a probe begins.
+    Begin { step: ProbeStep },
+    /// A step of a probe came to this.
+    Step {
+        /// Which.
+        step: ProbeStep,
+        /// What came of it.
+        outcome: StepOutcome,
+    },
+    /// A probe is over; where it broke off, why.
+    Probed { failed: Option<String> },
 }
 
 /// How a job ended.
@@ -113,36 +125,13 @@ impl Ended {
     }
 }
 
-/// Asks for the probe of one ordered pair.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ProbeRequest {
-    pub(crate) backend: Built,
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-}
-
-/// What a probe says as it goes.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum ProbeReply {
-    /// A step begins.
-    Begin { step: ProbeStep },
-    /// A step ended.
-    Step {
-        step: ProbeStep,
-        outcome: StepOutcome,
-    },
-    /// All steps that make sense were done.
-    End,
-    /// The probe itself could not go on.
-    Failed { reason: String },
-}
-
 /// A step of a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum ProbeStep {
-    Start,
     Open,
     Access,
     SmallCopiesWithoutAccess,
@@ -159,43 +148,17 @@ pub(crate) enum ProbeStep {
 }
 
 impl ProbeStep {
-    /// The steps in the order in which they come: the name in records, and whether it is kernels that take it.
-    const ALL: [(Self, &'static str, bool); 14] = [
-        (Self::Start, "start", false),
-        (Self::Open, "open", false),
-        (Self::Access, "access", false),
-        (
-            Self::SmallCopiesWithoutAccess,
-            "small_copies_without_access",
-            false,
-        ),
-        (Self::Enable, "enable", false),
-        (Self::Write, "write", false),
-        (Self::Read, "read", false),
-        (Self::LoadKernels, "load_kernels", true),
-        (Self::SmallCopies, "small_copies", false),
-        (Self::Graph, "graph", false),
-        (Self::KernelWrite, "kernel_write", true),
-        (Self::KernelRead, "kernel_read", true),
-        (Self::KernelGraph, "kernel_graph", true),
-        (Self::Disable, "disable", false),
-    ];
-
-    /// Its name in records.
+    /// Its name in the record.
     pub(crate) fn name(self) -> &'static str {
-        let row = Self::ALL.iter().find(|(step, ..)| *step == self);
-        row.map_or("", |(_, name, _)| name)
+        self.into()
     }
 
-    /// Whether kernels take it.
+    /// Whether it is of kernels: loading or running some.
     pub(crate) fn is_of_kernels(self) -> bool {
-        Self::ALL.iter().any(|row| row.0 == self && row.2)
-    }
-}
-
-impl std::fmt::Display for ProbeStep {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
+        matches!(
+            self,
+            Self::LoadKernels | Self::KernelWrite | Self::KernelRead | Self::KernelGraph
+        )
     }
 }
 

@@ -173,3 +173,61 @@ fn tests(out: &mut impl Write, python: Option<&Path>, full: bool) -> Result<Coun
     fs::remove_file(&log)?;
     Ok(counts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_several_test_programs_are_added_up() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test result: ok. 9 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.00s",
+            "test result: FAILED. 14 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 12.34s",
+            "a line that mentions 5 passed; 5 failed",
+        ] {
+            counts.add_line(line);
+        }
+        // 9 + 14 = 23 passed, 0 + 2 failed, 1 + 0 ignored.
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 23,
+                failed: 2,
+                skipped: 1
+            }
+        );
+    }
+
+    #[test]
+    fn a_test_that_skips_is_not_counted_as_passed() {
+        let mut counts = Counts {
+            passed: 10,
+            failed: 0,
+            skipped: 1,
+        };
+        counts.skip(2);
+        // 10 - 2 = 8 passed, 1 + 2 = 3 skipped: the sum stays 11.
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 8,
+                failed: 0,
+                skipped: 3
+            }
+        );
+    }
+
+    #[test]
+    fn a_step_is_named_before_and_counted_after() {
+        let mut out = Vec::new();
+        let counts = step(&mut out, "format", |_| Ok(Counts::one(false))).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(counts.failed, 1);
+        assert!(
+            text.starts_with("== format\n== format: 0 passed, 1 failed, 0 skipped in "),
+            "{text}"
+        );
+    }
+}

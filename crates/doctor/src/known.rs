@@ -1,13 +1,13 @@
-//! What is known of versions and devices that hang, fail or fall behind together, each with its source.
+//! What is known of versions and devices that hang, fail or fall behind together: the rows of `known.csv`.
 //!
-//! Only what an issue, a release note or a vendor's document says; a row that does not apply says nothing about the box.
-
-mod amd;
-mod nvidia;
+//! Only what an issue, a release note or a vendor's document says; the page of a row's code names it. A row that does not apply says
+//! nothing about the box.
 
 use topology::Fact;
+use topology::vendor::{AMD, NVIDIA};
 
-use crate::{Facts, Verdict};
+use crate::facts::numbers;
+use crate::{Facts, Gpu, Verdict};
 
 /// Devices that are known to take the host down by direct peer copies.
 #[derive(Debug, Clone, Copy)]
@@ -28,43 +28,89 @@ pub const HOST_HANGS: [HostHang; 1] = [HostHang {
 }];
 
 /// Versions of a component that misbehave on some boxes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Problem {
     /// The code whose page says what happens, who reported it and what to do.
     pub(crate) code: &'static str,
     /// Whose version: as in [`crate::Version::component`].
     pub(crate) component: &'static str,
     /// The first version that has it.
-    pub(crate) from: &'static [u32],
-    /// The first version that has it no more; `None` where none is known.
-    pub(crate) below: Option<&'static [u32]>,
+    from: Vec<u32>,
+    /// The first version that has it no more; none where none is known.
+    below: Vec<u32>,
     /// A component that makes up for it from this version on.
-    pub(crate) unless: Option<(&'static str, &'static [u32])>,
-    /// The boxes that it happens on.
-    pub(crate) on: fn(&Facts) -> Fact<bool>,
+    pub(crate) unless: Option<(&'static str, Vec<u32>)>,
+    /// The boxes that it happens on: a word, and what it is about.
+    on: &'static str,
     pub(crate) verdict: Verdict,
     /// A variable that avoids it, by name and value.
     pub(crate) avoided_by: Option<(&'static str, &'static str)>,
 }
 
 /// Every known problem of versions.
-pub(crate) fn problems() -> impl Iterator<Item = &'static Problem> {
-    nvidia::PROBLEMS.iter().chain(amd::PROBLEMS)
+pub(crate) fn problems() -> impl Iterator<Item = Problem> {
+    include_str!("known.csv").lines().filter_map(|row| {
+        let fields: Vec<&'static str> = row.split(';').collect();
+        let [
+            code,
+            component,
+            from,
+            below,
+            unless,
+            on,
+            verdict,
+            avoided_by,
+        ] = fields[..]
+        else {
+            return None;
+        };
+        let other = unless.rsplit_once(' ');
+        Some(Problem {
+            code,
+            component,
+            from: numbers(from),
+            below: numbers(below),
+            unless: other.map(|(component, from)| (component, numbers(from))),
+            on,
+            verdict: verdict.parse().ok()?,
+            avoided_by: avoided_by.split_once('='),
+        })
+    })
 }
 
 impl Problem {
     /// Whether these numbers of a version are in the range.
     pub(crate) fn holds_for(&self, numbers: &[u32]) -> bool {
-        !numbers.is_empty()
-            && numbers >= self.from
-            && self.below.is_none_or(|below| numbers < below)
+        let is_below = self.below.is_empty() || numbers < self.below.as_slice();
+        !numbers.is_empty() && numbers >= self.from.as_slice() && is_below
+    }
+
+    /// Whether it happens on such a box.
+    pub(crate) fn is_on(&self, facts: &Facts) -> Fact<bool> {
+        let (word, rest) = self.on.split_once(' ').unwrap_or((self.on, ""));
+        match word {
+            "nvidia" => several(facts, NVIDIA, rest),
+            "amd" => several(facts, AMD, rest),
+            "named" => is_named(facts, rest),
+            "mig" => has_mig(facts),
+            "memory-only-node" => {
+                let mut nodes = facts.machine.nodes.iter();
+                Fact::Known(nodes.any(|node| {
+                    node.cpus.is_empty() && node.memory_bytes.is_some_and(|bytes| bytes > 0)
+                }))
+            }
+            _ => match &facts.machine.cpus.model {
+                Some(model) => Fact::Known(model.starts_with("Arm implementer")),
+                None => Fact::Unknown("/proc/cpuinfo does not name the processor".to_owned()),
+            },
+        }
     }
 }
 
 /// Whether the driver calls any of the GPUs so, in part.
-fn is_named(facts: &Facts, parts: &[&str]) -> Fact<bool> {
+fn is_named(facts: &Facts, parts: &str) -> Fact<bool> {
     let names = || facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
-    if names().any(|name| parts.iter().any(|part| name.contains(part))) {
+    if names().any(|name| parts.split(' ').any(|part| name.contains(part))) {
         Fact::Known(true)
     } else if names().count() < facts.gpus.len() {
         Fact::Unknown("the driver does not name the devices".to_owned())
@@ -73,11 +119,30 @@ fn is_named(facts: &Facts, parts: &[&str]) -> Fact<bool> {
     }
 }
 
-/// Whether several GPUs are of a vendor, and their device numbers are among these.
-fn several(facts: &Facts, vendor: u16, is_one: impl Fn(u16) -> bool) -> Fact<bool> {
-    let counts =
-        |gpu: &&crate::Gpu| gpu.vendor == Some(vendor) && gpu.device_id.is_some_and(&is_one);
-    Fact::Known(facts.gpus.iter().filter(counts).count() > 1)
+/// Whether several GPUs are of a vendor, and their device numbers are in these ranges of hexadecimal numbers.
+fn several(facts: &Facts, vendor: u16, ranges: &str) -> Fact<bool> {
+    let hex = |text: &str| u16::from_str_radix(text, 16).ok();
+    let is_in = |id: u16, range: &str| {
+        let ends = range.split_once('-');
+        let ends = ends.and_then(|(first, last)| Some(hex(first)?..=hex(last)?));
+        ends.is_some_and(|ends| ends.contains(&id))
+    };
+    let is_one = |gpu: &&Gpu| {
+        let id = gpu.device_id.filter(|_| gpu.vendor == Some(vendor));
+        id.is_some_and(|id| ranges.split(' ').any(|range| is_in(id, range)))
+    };
+    Fact::Known(facts.gpus.iter().filter(is_one).count() > 1)
+}
+
+fn has_mig(facts: &Facts) -> Fact<bool> {
+    if facts.gpus.iter().any(|gpu| gpu.mig == Some(true)) {
+        return Fact::Known(true);
+    }
+    // Other vendors' GPUs have no MIG.
+    if facts.has_vendor(NVIDIA) && facts.gpus.iter().any(|gpu| gpu.mig.is_none()) {
+        return Fact::Unknown("no management library says whether there is MIG".to_owned());
+    }
+    Fact::Known(false)
 }
 
 #[cfg(test)]
@@ -86,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_version_is_compared_number_by_number() {
-        let rccl = &amd::PROBLEMS[0];
+        let rocm = problems().find(|row| row.code == "rocm-7-2-ll-hang");
+        let rocm = rocm.unwrap();
         for (numbers, holds) in [
             (&[7, 2][..], true),
             (&[7, 2, 4], true),
@@ -95,18 +161,22 @@ mod tests {
             (&[10, 0], false),
             (&[], false),
         ] {
-            assert_eq!(rccl.holds_for(numbers), holds, "{numbers:?}");
+            assert_eq!(rocm.holds_for(numbers), holds, "{numbers:?}");
         }
     }
 
     #[test]
-    fn every_variable_that_avoids_a_problem_is_read_and_every_range_has_a_first_version() {
+    fn every_row_is_read_and_what_avoids_a_problem_is_looked_at() {
+        assert_eq!(
+            problems().count(),
+            include_str!("known.csv").lines().count()
+        );
         for problem in problems() {
             if let Some((name, _)) = problem.avoided_by {
                 assert!(crate::variables::is_known(name), "{name}");
             }
-            assert!(!problem.from.is_empty());
-            assert!(problem.below.is_none_or(|below| problem.from < below));
+            assert!(!problem.from.is_empty(), "{}", problem.code);
+            assert!(problem.below.is_empty() || problem.from < problem.below);
         }
     }
 }

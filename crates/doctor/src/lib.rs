@@ -14,8 +14,8 @@ pub mod variables;
 
 pub use events::event;
 pub use facts::{
-    Cgroup, Device, Facts, Frequency, Given, Gpu, Host, Pair, Process, Quota, Reading,
-    SharedMemory, Variable, Version,
+    Device, Facts, Frequency, Given, Gpu, Host, Pair, Process, Reading, SharedMemory, Variable,
+    Version,
 };
 pub use finding::{Evidence, EvidenceList, Finding, Value, Verdict};
 pub use rules::{RULES, Rule, judge};

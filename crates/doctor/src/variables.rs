@@ -2,64 +2,77 @@
 //!
 //! Only these are ever read, so that no secret gets into a finding.
 
-mod table;
-
-pub use table::ALL;
+use topology::vendor::{AMD, NVIDIA};
 
 use crate::Verdict;
 
-/// A variable that counts with some values.
+/// A variable that counts with some values: a row of `variables.csv`.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     /// The code whose page says what it does.
     pub code: &'static str,
-    /// The names it has, one for each library.
-    pub names: &'static [&'static str],
-    /// With which values it counts.
-    pub when: When,
+    /// The names it has, one for each library, with blanks between them.
+    names: &'static str,
+    /// How the values below are meant.
+    when: &'static str,
+    values: &'static str,
     /// How much.
     pub verdict: Verdict,
     /// The PCI vendor of the only GPUs that it matters for; `None` where it is of no one vendor.
     pub vendor: Option<u16>,
 }
 
-/// With which values a variable counts.
-#[derive(Debug, Clone, Copy)]
-pub enum When {
-    /// Any at all.
-    Set,
-    /// One of these.
-    Is(&'static [&'static str]),
-    /// One of these, written so.
-    Exactly(&'static [&'static str]),
-    /// Anything but one of these, written so.
-    IsNot(&'static [&'static str]),
-    /// A number below this one.
-    Below(u32),
-    /// This number and more.
-    AtLeast(u32),
+/// Every variable that is looked at.
+pub fn all() -> impl Iterator<Item = Known> {
+    include_str!("variables.csv").lines().filter_map(|row| {
+        let fields: Vec<&'static str> = row.split(';').collect();
+        let [code, names, when, values, verdict, vendor] = fields[..] else {
+            return None;
+        };
+        Some(Known {
+            code,
+            names,
+            when,
+            values,
+            verdict: verdict.parse().ok()?,
+            vendor: match vendor {
+                "amd" => Some(AMD),
+                "nvidia" => Some(NVIDIA),
+                _ => None,
+            },
+        })
+    })
 }
 
-impl When {
+impl Known {
+    /// Its names.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        self.names.split(' ')
+    }
+
     /// Whether a value counts.
     #[must_use]
     pub fn holds(self, value: &str) -> bool {
-        match self {
-            Self::Set => !value.is_empty(),
-            Self::Is(values) => values.iter().any(|known| {
+        let mut values = self.values.split(' ');
+        let limit = || self.values.parse::<u64>().ok();
+        let given = || value.parse::<u64>().ok();
+        match self.when {
+            "set" => !value.is_empty(),
+            "is" => values.any(|known| {
                 known.eq_ignore_ascii_case(value)
                     || number(known).is_some_and(|of| number(value) == Some(of))
             }),
-            Self::Exactly(values) => values.contains(&value),
+            "exactly" => values.any(|known| known == value),
             // A number stands for a word wherever any does.
-            Self::IsNot(values) => {
-                let is_number = values.contains(&"0") && number(value).is_some();
-                !value.is_empty() && !values.contains(&value) && !is_number
+            "isnot" => {
+                !value.is_empty() && number(value).is_none() && values.all(|known| known != value)
             }
-            Self::Below(limit) => value.parse().is_ok_and(|number: u32| number < limit),
-            Self::AtLeast(least) => value
-                .parse()
-                .is_ok_and(|number: u64| number >= u64::from(least)),
+            "below" => given()
+                .zip(limit())
+                .is_some_and(|(given, limit)| given < limit),
+            _ => given()
+                .zip(limit())
+                .is_some_and(|(given, limit)| given >= limit),
         }
     }
 }
@@ -79,11 +92,6 @@ pub(crate) fn number(value: &str) -> Option<u64> {
 
 /// Names that rules look at by themselves.
 const OTHERS: &[&str] = &[
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "MACA_VISIBLE_DEVICES",
-    "CUDA_DEVICE_ORDER",
     "NCCL_IB_GID_INDEX",
     "NCCL_IB_HCA",
     "MCCL_P2P_LEVEL",
@@ -96,7 +104,7 @@ const OTHERS: &[&str] = &[
 /// Whether a variable is looked at; no other one may be given to the rules.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
-    OTHERS.contains(&name) || ALL.iter().any(|known| known.names.contains(&name))
+    OTHERS.contains(&name) || all().any(|known| known.names().any(|known| known == name))
 }
 
 /// The variables that a configuration file of NCCL sets, which are looked at: lines of `NAME=VALUE`.
@@ -120,40 +128,46 @@ pub fn in_file(text: &str, source: &str) -> Vec<crate::Variable> {
 
 #[cfg(test)]
 mod tests {
-    use super::When::{AtLeast, Below, Is, IsNot, Set};
     use super::*;
 
     #[test]
     fn values_count_as_the_table_says() {
-        assert!(Is(&["1"]).holds("1") && !Is(&["1"]).holds("0"));
-        assert!(Is(&["LOC"]).holds("loc"));
-        assert!(Below(4).holds("3") && !Below(4).holds("4") && !Below(4).holds("many"));
-        assert!(IsNot(&["SYS"]).holds("FOO") && !IsNot(&["SYS"]).holds("SYS"));
-        assert!(!IsNot(&["SYS"]).holds(""));
-        assert!(Set.holds("Simple") && !Set.holds(""));
+        let holds = |name: &str, value: &str| {
+            let mut rows = all().filter(|row| row.names().any(|known| known == name));
+            rows.find(|row| row.holds(value)).map(|row| row.code)
+        };
+        assert_eq!(all().count(), include_str!("variables.csv").lines().count());
+        let off = Some("env-nccl-p2p-disable");
         // As strtol reads them.
-        assert!(Is(&["1"]).holds("01") && Is(&["1"]).holds("0x1") && !Is(&["1"]).holds("10"));
-        assert!(!IsNot(&["SYS", "0"]).holds("0x2") && IsNot(&["SYS", "0"]).holds("x2"));
-        let numbers = ["2", "0x2", "02", "2x", "10", "0", "08", "0x", "x", ""].map(number);
-        let of = |number| Some(number);
-        assert_eq!(
-            numbers,
-            [
-                of(2),
-                of(2),
-                of(2),
-                of(2),
-                of(10),
-                of(0),
-                of(0),
-                of(0),
-                None,
-                None
-            ]
-        );
-        assert!(AtLeast(1 << 20).holds("1048576") && !AtLeast(1 << 20).holds("1048575"));
+        for value in ["1", "01", "0x1"] {
+            assert_eq!(holds("NCCL_P2P_DISABLE", value), off, "{value}");
+        }
+        assert_eq!(holds("NCCL_P2P_DISABLE", "0"), None);
+        assert_eq!(holds("NCCL_P2P_DISABLE", "10"), None);
+        assert_eq!(holds("NCCL_DEBUG", "trace"), Some("env-nccl-debug"));
+        assert_eq!(holds("NCCL_ALGO", "Ring"), Some("env-nccl-algo"));
+        assert_eq!(holds("NCCL_ALGO", ""), None);
+        for (value, code) in [
+            ("LOC", Some("env-nccl-p2p-level-off")),
+            ("PIX", Some("env-nccl-p2p-level-narrow")),
+            ("FOO", Some("env-nccl-p2p-level-unknown")),
+            ("x2", Some("env-nccl-p2p-level-unknown")),
+            ("SYS", None),
+            ("0x4", None),
+        ] {
+            assert_eq!(holds("NCCL_P2P_LEVEL", value), code, "{value}");
+        }
+        for (value, is_few) in [("3", true), ("4", false), ("many", false)] {
+            assert_eq!(holds("NCCL_MAX_CTAS", value).is_some(), is_few, "{value}");
+        }
         // More than 32 bits hold.
-        assert!(AtLeast(1 << 20).holds("8589934592") && !AtLeast(1 << 20).holds("1M"));
+        for (value, is_large) in [("1048576", true), ("1048575", false), ("8589934592", true)] {
+            let found = holds("NCCL_CHUNK_SIZE", value);
+            assert_eq!(found.is_some(), is_large, "{value}");
+        }
+        let numbers = ["2", "0x2", "02", "2x", "08", "0x", "x", ""].map(number);
+        let [two, none] = [Some(2), None];
+        assert_eq!(numbers, [two, two, two, two, Some(0), Some(0), none, none]);
     }
 
     #[test]
@@ -170,7 +184,7 @@ mod tests {
 
     #[test]
     fn no_name_of_the_table_may_hold_a_secret() {
-        for name in ALL.iter().flat_map(|known| known.names).chain(OTHERS) {
+        for name in all().flat_map(Known::names).chain(OTHERS.iter().copied()) {
             assert!(!record::is_secret(name), "{name}");
         }
     }

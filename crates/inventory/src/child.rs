@@ -271,33 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_a_soft_box_has_no_name_of_this_machine() {
-        // A process of this machine that is not the test itself: that of its parent.
-        let parent = std::os::unix::process::parent_id();
-        let of = |soft_box| busy(&gpu(Ok(448 << 20), Ok(vec![parent])), soft_box).0;
-        let soft = of(Some("l40x4")).unwrap();
-        assert_eq!(soft.processes, [format!("process {parent}")]);
-        let real = of(None).unwrap();
-        assert_ne!(real.processes, soft.processes);
-    }
-
-    #[test]
-    fn a_reason_that_several_devices_share_is_said_once() {
-        let reason = |ordinals: &[usize], text: &str| (ordinals.to_vec(), text.to_owned());
-        assert_eq!(in_words(Vec::new()), None);
-        let unknown = vec![
-            reason(&[], "one cannot be asked"),
-            reason(&[0], "no list"),
-            reason(&[1], "no memory"),
-            reason(&[2], "no list"),
-        ];
-        assert_eq!(
-            in_words(unknown).as_deref(),
-            Some("one cannot be asked; devices 0, 2: no list; device 1: no memory")
-        );
-    }
-
-    #[test]
     fn only_a_missing_library_and_a_missing_device_are_no_driver() {
         let vendor = DeviceError::Vendor {
             call: "cuInit",

@@ -101,8 +101,17 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
     if !failed.is_empty() {
         return Err(failing(machine, FailureKind::Internal, &failed.join("; ")));
     }
-    if let Some(refusal) = unanswered(machine, &reasons) {
-        return Err(refusal);
+    let told = |(built, reason): &(Built, Failure)| format!("{}: {reason}", built.name());
+    if let Some(shown) = shown_gpus(machine) {
+        let own = |(built, _): &&(Built, Failure)| {
+            let vendor = built.pci_vendor();
+            vendor.is_some_and(|vendor| shows(machine, vendor))
+        };
+        let own: Vec<String> = reasons.iter().filter(own).map(told).collect();
+        return Err(Stop::Refused(FailureKind::LibraryMissing.of(format!(
+            "no driver answers for {shown}; {}; load the driver, or measure host memory with --backend host",
+            own.join("; ")
+        ))));
     }
     let backend = Built::Host;
     match ask(backend)? {
@@ -115,10 +124,7 @@ fn first(machine: &Machine, ask: impl Fn(Built) -> Result<Answer, Stop>) -> Resu
                 backend,
                 inventory,
                 said: vec![why],
-                absent: reasons
-                    .iter()
-                    .map(|(built, reason)| format!("{}: {reason}", built.name()))
-                    .collect(),
+                absent: reasons.iter().map(told).collect(),
             })
         }
         Err((_, reason)) => Err(Stop::Refused(reason.within(backend.name()))),
@@ -138,27 +144,6 @@ fn vendors() -> String {
 /// Whether the kernel shows a GPU of a vendor.
 fn shows(machine: &Machine, vendor: PciVendor) -> bool {
     machine.gpus.iter().any(|gpu| gpu.vendor == vendor.id)
-}
-
-/// The refusal to measure host memory instead of GPUs that the kernel shows, with the words of their own drivers; `None` where it
-/// shows none.
-fn unanswered(machine: &Machine, reasons: &[(Built, Failure)]) -> Option<Stop> {
-    let shown = shown_gpus(machine)?;
-    let is_shown = |(built, _): &&(Built, Failure)| {
-        built
-            .pci_vendor()
-            .is_some_and(|vendor| shows(machine, vendor))
-    };
-    let own = reasons.iter().filter(is_shown);
-    let own: Vec<String> = own
-        .map(|(built, reason)| format!("; {}: {reason}", built.name()))
-        .collect();
-    Some(Stop::Refused(
-        FailureKind::LibraryMissing.of(format!(
-            "no driver answers for {shown}{}; load the driver, or measure host memory with --backend host",
-            own.concat()
-        )),
-    ))
 }
 
 /// The refusal to measure anything else instead of what a driver that fails has.
@@ -295,13 +280,6 @@ mod tests {
         machine
     }
 
-    fn no_gpu(name: &str) -> BoxFile {
-        let mut described = BoxFile::builtin("l40x4").unwrap();
-        described.name = name.to_owned();
-        described.device.clear();
-        described
-    }
-
     /// What a search tells on a box where these backends answer so; all others are not there, and host memory always is.
     fn search(described: &BoxFile, answers: &[(Built, Answer)]) -> Result<Chosen, String> {
         let found = first(&machine(described), |backend| {
@@ -348,21 +326,6 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_gpu_is_not_refused() {
-        let chosen = search(&no_gpu("no-gpu"), &[]).unwrap();
-        assert_eq!(chosen.backend, Built::Host);
-        assert_eq!(chosen.said.len(), 1, "{:?}", chosen.said);
-        assert_eq!(
-            chosen.absent,
-            [
-                "cuda: no cuda library",
-                "hip: no hip library",
-                "maca: no maca library"
-            ]
-        );
-    }
-
-    #[test]
     fn the_first_backend_that_answers_is_taken() {
         let mut described = BoxFile::builtin("r9700-x16").unwrap();
         described.name = "r9700-x16-answers".to_owned();
@@ -406,16 +369,6 @@ mod tests {
         assert_eq!(
             chosen.said,
             ["the cuda driver is there and fails: its words; sysfs shows no GPU of NVIDIA"]
-        );
-    }
-
-    #[test]
-    fn host_memory_is_not_measured_instead_of_what_a_driver_that_fails_may_have() {
-        let refused = search(&no_gpu("no-gpu-failing"), &[(Built::Maca, fails())]).unwrap_err();
-        assert_eq!(
-            refused,
-            "the maca driver is there and fails: its words; sysfs shows no GPU of MetaX; or measure \
-             host memory with --backend host"
         );
     }
 }

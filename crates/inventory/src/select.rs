@@ -54,18 +54,12 @@ fn find<'a>(entry: &str, inventory: &'a Inventory) -> Result<&'a Found, String> 
     if entry.is_empty() {
         return Err("--gpus has an empty entry; write a list such as 0,1".to_owned());
     }
-    if let Ok(ordinal) = entry.parse::<usize>() {
-        return devices
-            .iter()
-            .find(|device| device.ordinal == ordinal)
-            .ok_or_else(|| none("device"));
-    }
     let lower = entry.to_ascii_lowercase();
     // The labels of the tables: GPU0, MIG0, HOST0.
     let label = ["gpu", "mig", "host"]
         .iter()
         .find_map(|kind| lower.strip_prefix(kind)?.parse::<usize>().ok());
-    if let Some(ordinal) = label {
+    if let Some(ordinal) = entry.parse().ok().or(label) {
         return devices
             .iter()
             .find(|device| device.ordinal == ordinal)

@@ -1,60 +1,25 @@
-//! [`Binding`]: CPUs and memory for the calling thread and for the programs that it starts, and what can be done to processes
-//! that run already.
+//! CPUs and memory for the calling thread and for the program that it becomes, and what can be done to processes that run already.
 //!
 //! The kernel has no call that sets the memory policy of another process: a running process can be moved to other CPUs, and its
 //! pages can be moved once, but where it takes its next page from stays its own matter. With the default policy that is the node
 //! it runs on.
 
-use std::path::Path;
+use std::fs;
 
 use crate::error::{Errno, NumaError};
-use crate::ffi;
-use crate::policy::MemoryPolicy;
-use crate::process;
 use crate::thread::{cpu_mask, pin_thread_to_cpus};
+use crate::{ffi, policy};
 
-/// Where a program is to run and to take its memory from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Binding {
-    /// CPU numbers; none leaves the CPUs as they are.
-    pub cpus: Vec<usize>,
-    /// Memory.
-    pub memory: MemoryPolicy,
-}
-
-/// What became of the two halves of a [`Binding`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
-    /// The CPUs.
-    pub cpus: Result<(), NumaError>,
-    /// The memory policy.
-    pub memory: Result<(), NumaError>,
-}
-
-impl Applied {
-    /// What was refused.
-    pub fn refusals(&self) -> impl Iterator<Item = &NumaError> {
-        [&self.cpus, &self.memory]
-            .into_iter()
-            .filter_map(|half| half.as_ref().err())
-    }
-}
-
-impl Binding {
-    /// Binds the calling thread for good. Threads and processes that it starts afterwards inherit both halves, and keep them
-    /// when they execute another program.
-    ///
-    /// One half can be refused and the other be granted, as containers do; each says its own.
-    pub fn apply(&self) -> Applied {
-        let cpus = match self.cpus[..] {
-            [] => Ok(()),
-            _ => pin_thread_to_cpus(&self.cpus),
-        };
-        Applied {
-            cpus,
-            memory: self.memory.set(),
-        }
-    }
+/// Binds the calling thread and all that it starts to CPUs, none of which leaves them as they are, and to the memory of nodes; gives
+/// what was refused, in which case the other half is bound all the same.
+#[must_use]
+pub fn bind_thread(cpus: &[usize], nodes: &[u32]) -> Vec<NumaError> {
+    let pinned = match cpus {
+        [] => Ok(()),
+        cpus => pin_thread_to_cpus(cpus),
+    };
+    let halves = [pinned, policy::set(nodes)];
+    halves.into_iter().filter_map(Result::err).collect()
 }
 
 /// Restricts every thread of a process to some CPUs and gives how many threads it has; `proc` is the folder of procfs.
@@ -63,13 +28,13 @@ impl Binding {
 ///
 /// # Errors
 /// The first thread that was refused; a process that has ended, and one without CPUs.
-pub fn pin_process(proc: &Path, pid: u32, cpus: &[usize]) -> Result<usize, NumaError> {
+pub fn pin_process(pid: u32, cpus: &[usize]) -> Result<usize, NumaError> {
     /// A process that starts threads faster than this many looks pass is not pinned.
     const LOOKS: usize = 16;
     let mask = cpu_mask(cpus)?;
     let mut pinned = Vec::new();
     for _ in 0..LOOKS {
-        let threads = process::thread_ids(proc, pid)?;
+        let threads = thread_ids(pid)?;
         let before = pinned.len();
         for thread in threads {
             if pinned.contains(&thread) {
@@ -112,4 +77,14 @@ pub fn move_process_memory(pid: u32, from: &[u32], to: &[u32]) -> Result<u64, Nu
     let from = ffi::node_mask(from).map_err(refuse)?;
     let to = ffi::node_mask(to).map_err(refuse)?;
     ffi::migrate_pages(id, &from, &to).map_err(refuse)
+}
+
+fn thread_ids(pid: u32) -> Result<Vec<u32>, NumaError> {
+    let folder = format!("/proc/{pid}/task");
+    let entries = fs::read_dir(&folder).map_err(|error| NumaError::Unreadable {
+        path: folder,
+        reason: error.to_string(),
+    })?;
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+    Ok(entries.flatten().filter_map(number).collect())
 }

@@ -22,33 +22,7 @@ impl Errno {
     pub(crate) fn forbids(self) -> bool {
         [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&self.0)
     }
-
-    /// The symbol of the kernel's headers, such as `EPERM`; `None` for one that these calls do not give.
-    pub fn name(self) -> Option<&'static str> {
-        NAMES
-            .iter()
-            .find(|(number, _)| *number == self.0)
-            .map(|(_, name)| *name)
-    }
 }
-
-/// What the manual pages of these calls list, and what a filter of a container gives.
-const NAMES: &[(i32, &str)] = &[
-    (libc::EPERM, "EPERM"),
-    (libc::ENOENT, "ENOENT"),
-    (libc::ESRCH, "ESRCH"),
-    (libc::EIO, "EIO"),
-    (libc::E2BIG, "E2BIG"),
-    (libc::EAGAIN, "EAGAIN"),
-    (libc::ENOMEM, "ENOMEM"),
-    (libc::EACCES, "EACCES"),
-    (libc::EFAULT, "EFAULT"),
-    (libc::EBUSY, "EBUSY"),
-    (libc::ENODEV, "ENODEV"),
-    (libc::EINVAL, "EINVAL"),
-    (libc::ENOSYS, "ENOSYS"),
-    (libc::EHWPOISON, "EHWPOISON"),
-];
 
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,10 +55,10 @@ pub enum NumaError {
         errno: Errno,
     },
     /// A memory policy was refused.
-    #[error("memory policy {policy} was refused: {errno}; {}", hint(*errno))]
+    #[error("memory policy bind to nodes {nodes:?} was refused: {errno}; {}", hint(*errno))]
     Policy {
-        /// The policy, such as `bind to nodes [5]`.
-        policy: String,
+        /// The nodes.
+        nodes: Vec<u32>,
         /// The reason.
         errno: Errno,
     },
@@ -127,14 +101,6 @@ pub enum NumaError {
         /// What was asked instead, and why that gave nothing; `None` where the reason is none that another call helps against.
         instead: Option<(&'static str, Errno)>,
     },
-    /// Pages were not moved.
-    #[error("moving pages to NUMA node {node} (move_pages) was refused: {errno}; {}", hint(*errno))]
-    Move {
-        /// The node that was asked for.
-        node: u32,
-        /// The reason.
-        errno: Errno,
-    },
     /// Another process was not bound, or its memory not moved.
     #[error("{call} of process {pid} was refused: {errno}; {}", process_hint(*errno))]
     Process {
@@ -153,20 +119,6 @@ pub enum NumaError {
         /// The reason.
         reason: String,
     },
-    /// A name is none of the calls that can be refused.
-    #[error("`{name}` is no call that can be refused; choose among {known}")]
-    NoSuchCall {
-        /// The name.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
-    /// A filter of system calls was not installed.
-    #[error("seccomp was refused: {errno}; the kernel needs CONFIG_SECCOMP_FILTER")]
-    Filter {
-        /// The reason.
-        errno: Errno,
-    },
 }
 
 impl NumaError {
@@ -179,7 +131,7 @@ impl NumaError {
     /// The kernel's error number; `None` where no call was made.
     pub fn errno(&self) -> Option<Errno> {
         match self {
-            Self::NoCpu | Self::Unreadable { .. } | Self::NoSuchCall { .. } => None,
+            Self::NoCpu | Self::Unreadable { .. } => None,
             Self::Pin { errno, .. }
             | Self::Thread { errno, .. }
             | Self::Policy { errno, .. }
@@ -187,25 +139,8 @@ impl NumaError {
             | Self::Map { errno, .. }
             | Self::Lock { errno, .. }
             | Self::Query { errno, .. }
-            | Self::Move { errno, .. }
-            | Self::Process { errno, .. }
-            | Self::Filter { errno } => Some(*errno),
+            | Self::Process { errno, .. } => Some(*errno),
         }
-    }
-
-    /// The system call that was refused; `None` where no call was made.
-    pub fn call(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NoCpu | Self::Unreadable { .. } | Self::NoSuchCall { .. } => return None,
-            Self::Pin { .. } => "sched_setaffinity",
-            Self::Policy { .. } => "set_mempolicy",
-            Self::Bind { .. } => "mbind",
-            Self::Map { .. } => "mmap",
-            Self::Lock { .. } => "mlock",
-            Self::Query { .. } | Self::Move { .. } => "move_pages",
-            Self::Thread { call, .. } | Self::Process { call, .. } => call,
-            Self::Filter { .. } => "seccomp",
-        })
     }
 }
 
@@ -276,8 +211,8 @@ mod tests {
         );
         assert!(error.is_forbidden());
         // move_pages(2): EACCES is a node that the cpuset does not allow, which no capability changes.
-        let outside = NumaError::Move {
-            node: 5,
+        let outside = NumaError::Policy {
+            nodes: vec![5],
             errno: Errno(libc::EACCES),
         };
         let said = outside.to_string();
@@ -306,20 +241,5 @@ mod tests {
             errno: Errno(libc::ENOMEM),
         };
         assert!(error.to_string().starts_with("mapping 100 GiB was refused"));
-    }
-
-    #[test]
-    fn a_refused_lock_names_the_limit() {
-        let error = NumaError::Lock {
-            bytes: 16_777_216,
-            limit: size(8 << 20),
-            errno: Errno(libc::ENOMEM),
-        };
-        assert_eq!(
-            error.to_string(),
-            "locking 16 MiB was refused: Cannot allocate memory (os error 12); \
-             RLIMIT_MEMLOCK is 8 MiB, raise it with `ulimit -l`"
-        );
-        assert!(!error.is_forbidden());
     }
 }

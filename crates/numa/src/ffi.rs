@@ -16,8 +16,6 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 /// The kernel takes one off the number of bits it is given (`get_nodes` in mm/mempolicy.c).
 const MASK_BITS: c_ulong = MAX_NODES as c_ulong + 1;
 
-/// Of linux/mempolicy.h: moves pages that only this process uses.
-const MPOL_MF_MOVE: c_int = 2;
 /// Of linux/mempolicy.h: the node of the page at an address instead of a policy.
 const MPOL_F_NODE: c_ulong = 1;
 const MPOL_F_ADDR: c_ulong = 2;
@@ -160,29 +158,6 @@ pub(crate) fn node_of_page(address: usize) -> Result<c_int, Errno> {
     Ok(node)
 }
 
-/// Moves pages of this process, each to the node of its place in `nodes`, and gives for each its node or the negated error
-/// number of its own; move_pages(2). Both lists are equally long.
-pub(crate) fn move_pages(addresses: &[usize], nodes: &[c_int]) -> Result<Vec<c_int>, Errno> {
-    let count = addresses.len().min(nodes.len());
-    let mut status: Vec<c_int> = vec![-libc::ENOENT; count];
-    let (pages, targets, answers) = (addresses.as_ptr(), nodes.as_ptr(), status.as_mut_ptr());
-    let (count, flags) = (count as c_ulong, MPOL_MF_MOVE);
-    // SAFETY: the kernel reads `count` addresses and `count` ints and writes `count` ints, which the lists hold. Contents and
-    // addresses of a page stay as they are when it moves. Process 0 is the caller.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_move_pages,
-            0,
-            count,
-            pages,
-            targets,
-            answers,
-            flags,
-        )
-    })?;
-    Ok(status)
-}
-
 /// Moves a process's pages from nodes to nodes and gives how many stayed; migrate_pages(2).
 pub(crate) fn migrate_pages(process: i32, from: &NodeMask, to: &NodeMask) -> Result<u64, Errno> {
     let (from, to) = (from.as_ptr(), to.as_ptr());
@@ -190,45 +165,6 @@ pub(crate) fn migrate_pages(process: i32, from: &NodeMask, to: &NodeMask) -> Res
     let answer = unsafe { libc::syscall(libc::SYS_migrate_pages, process, MASK_BITS, from, to) };
     check(answer)?;
     Ok(answer.unsigned_abs())
-}
-
-/// Makes the kernel answer some system calls of every thread of this process with an error number; seccomp(2).
-pub(crate) fn refuse_calls(numbers: &[c_long], errno: Errno) -> Result<(), Errno> {
-    let step = |code: u32, value: u32, jump: u8| libc::sock_filter {
-        code: code as u16,
-        jt: 0,
-        jf: jump,
-        k: value,
-    };
-    // The number is the first field of `struct seccomp_data`; all calls of this process have this build's numbers, so that the
-    // architecture is not looked at.
-    let mut filter = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
-    let refusal = libc::SECCOMP_RET_ERRNO | errno.0.unsigned_abs();
-    for number in numbers {
-        let number = u32::try_from(*number).map_err(|_| Errno(libc::EINVAL))?;
-        filter.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 1));
-        filter.push(step(libc::BPF_RET | libc::BPF_K, refusal, 0));
-    }
-    filter.push(step(
-        libc::BPF_RET | libc::BPF_K,
-        libc::SECCOMP_RET_ALLOW,
-        0,
-    ));
-    let program = libc::sock_fprog {
-        len: u16::try_from(filter.len()).map_err(|_| Errno(libc::E2BIG))?,
-        filter: filter.as_mut_ptr(),
-    };
-    let (yes, no): (c_ulong, c_ulong) = (1, 0);
-    // SAFETY: prctl(2) with PR_SET_NO_NEW_PRIVS takes numbers only.
-    check(c_long::from(unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, no, no, no)
-    }))?;
-    let (operation, flags) = (
-        libc::SECCOMP_SET_MODE_FILTER,
-        libc::SECCOMP_FILTER_FLAG_TSYNC,
-    );
-    // SAFETY: the kernel reads `len` instructions from `filter`, which lives until the call returns, and checks them.
-    check(unsafe { libc::syscall(libc::SYS_seccomp, operation, flags, &raw const program) })
 }
 
 /// The soft limit of locked memory in bytes, `None` where there is no limit; getrlimit(2).

@@ -3,7 +3,7 @@
 //! The kernel is asked by raw Linux calls through `libc`; libnuma is not needed. This crate does what a crate `numa_rs`
 //! was meant to do: no crate of that name exists, and the one called `numa` on the package registry is a DNS resolver.
 //!
-//! Threads and the programs they start are bound ([`Binding`]), regions of memory are made on a node ([`HostPages`]), and processes
+//! Threads and the programs they start are bound ([`bind_thread`]), regions of memory are made on a node ([`HostPages`]), and processes
 //! that run already are looked at and moved as far as the kernel has calls for it.
 //!
 //! A refusal (`EPERM` in a container, `ENOSYS`, a node that does not exist) is an error that names the node and the
@@ -13,21 +13,16 @@
 mod binding;
 mod error;
 mod ffi;
-mod list;
 mod pages;
 mod placement;
 mod policy;
-mod process;
 mod question;
-mod restrict;
 mod thread;
 
-pub use binding::{Applied, Binding, move_process_memory, pin_process};
+pub use binding::{bind_thread, move_process_memory, pin_process};
 pub use error::{Errno, NumaError};
 pub use pages::{HostPages, Placement};
-pub use placement::{PagePlacement, SAMPLE_PAGES, answering_call, placement, placement_of_all};
-pub use policy::{MemoryPolicy, PolicyGuard};
-pub use process::{ProcessMemory, ThreadPlace, allowed_nodes, process_memory, threads};
+pub use placement::{PagePlacement, answering_call, placement, placement_of_all};
+pub use policy::PolicyGuard;
 pub use question::{GET_MEMPOLICY, MOVE_PAGES, NUMA_MAPS};
-pub use restrict::{refusable_calls, refuse_calls};
 pub use thread::{Running, allowed_cpus, current_cpu_and_node, pin_thread_to_cpus};

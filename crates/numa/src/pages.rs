@@ -1,11 +1,11 @@
-//! [`HostPages`]: memory of a node of one's choice, touched, locked where asked, and proven.
+//! [`HostPages`]: memory of a node of one's choice, touched, and locked where asked.
 //!
 //! It is anonymous memory of ordinary pages: a GPU's library has to register it before the GPU can copy from it at full
 //! rate.
 
 use crate::error::{Errno, NumaError, size};
 use crate::ffi::{self, Mapping};
-use crate::placement::{self, PagePlacement, placement, placement_of_all};
+use crate::placement::{PagePlacement, placement_of_all};
 
 /// Where and how memory is wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,15 +24,12 @@ pub struct HostPages {
     mapping: Mapping,
     /// As asked for; the mapping is whole pages, so it can be longer.
     bytes: usize,
-    asked: Placement,
-    proof: Result<PagePlacement, NumaError>,
 }
 
 impl HostPages {
-    /// Maps `bytes` bytes, binds them to the node, touches every page, locks them, and asks where they are.
+    /// Maps `bytes` bytes, binds them to the node, touches every page, and locks them.
     ///
-    /// A refused bind or lock is an error. A refused query is kept in [`HostPages::proof`], because the memory can be used all the same.
-    /// Compare the node's free memory before: the kernel kills a process that
+    /// A refused bind or lock is an error. Compare the node's free memory before: the kernel kills a process that
     /// touches more bound memory than the node has. Every byte is 0; a `bytes` of 0 is an error.
     pub fn allocate(bytes: usize, asked: &Placement) -> Result<Self, NumaError> {
         let page_bytes = ffi::page_bytes();
@@ -57,48 +54,7 @@ impl HostPages {
                 }
             })?;
         }
-        let proof = placement(mapping.start().as_ptr() as usize, mapping.as_slice().len());
-        Ok(Self {
-            mapping,
-            bytes,
-            asked: *asked,
-            proof,
-        })
-    }
-
-    /// Moves every page to a node and gives where they are then, asked anew.
-    ///
-    /// A page that the kernel did not move, because the node is full or the page is held by a driver, is one of the other
-    /// nodes in the answer. Later pages of the region, of which there are none, would still come from the node that was asked
-    /// for.
-    ///
-    /// # Errors
-    /// [`NumaError::Move`] where the call was refused, [`NumaError::Query`] where the answer was.
-    pub fn move_to(&mut self, node: u32) -> Result<PagePlacement, NumaError> {
-        let bytes = self.mapping.as_slice().len();
-        placement::move_to(self.as_ptr() as usize, bytes, node)?;
-        self.proof = self.placement_now();
-        self.proof.clone()
-    }
-
-    /// Where the pages were after they were touched, or why the kernel did not say.
-    pub fn proof(&self) -> Result<&PagePlacement, &NumaError> {
-        self.proof.as_ref()
-    }
-
-    /// The node that holds every page, as proven; `None` where the kernel did not say or the pages are on several.
-    pub fn proven_node(&self) -> Option<u32> {
-        self.proof().ok().and_then(PagePlacement::single_node)
-    }
-
-    /// What was asked for.
-    pub fn asked(&self) -> &Placement {
-        &self.asked
-    }
-
-    /// Asks again where the pages are.
-    pub fn placement_now(&self) -> Result<PagePlacement, NumaError> {
-        placement(self.as_ptr() as usize, self.bytes)
+        Ok(Self { mapping, bytes })
     }
 
     /// Asks again where the pages are, about each of them.

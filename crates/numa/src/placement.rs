@@ -1,16 +1,16 @@
 //! [`placement`]: where the pages of a range of addresses are, as the kernel says.
 //!
-//! It asks; only `move_to` moves. Pages change their node when the kernel balances or the administrator migrates, so ask
+//! It asks and moves nothing. Pages change their node when the kernel balances or the administrator migrates, so ask
 //! again after a measurement that matters.
 
 use std::collections::BTreeMap;
 
-use crate::error::{Errno, NumaError};
+use crate::error::NumaError;
 use crate::ffi;
 use crate::question::{MOVE_PAGES, nodes_of};
 
 /// The most pages that are asked about; of a larger range as many pages are taken, spread evenly.
-pub const SAMPLE_PAGES: u64 = 4096;
+const SAMPLE_PAGES: u64 = 4096;
 
 /// Where the pages of a range are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +37,6 @@ impl PagePlacement {
     pub fn single_node(&self) -> Option<u32> {
         let (&node, &count) = self.per_node.first_key_value()?;
         (count == self.asked).then_some(node)
-    }
-
-    /// Whether only some of the pages were asked about.
-    pub fn is_sampled(&self) -> bool {
-        self.asked < self.pages
     }
 }
 
@@ -112,26 +107,6 @@ pub fn answering_call() -> Option<&'static str> {
     placement(&raw const touched as usize, 1)
         .ok()
         .map(|answer| answer.by)
-}
-
-/// Moves every page of a range of this process to a node; where they are then has to be asked.
-///
-/// Pages that stay have errors of their own, which the next question shows as their node; they are no error here.
-pub(crate) fn move_to(start: usize, bytes: usize, node: u32) -> Result<(), NumaError> {
-    let refuse = |errno| NumaError::Move { node, errno };
-    let target = i32::try_from(node).map_err(|_| refuse(Errno(libc::EINVAL)))?;
-    let page_bytes = ffi::page_bytes();
-    let first = start - start % page_bytes;
-    let pages = page_count(start, bytes, page_bytes);
-    let targets = vec![target; SAMPLE_PAGES as usize];
-    for begin in (0..pages).step_by(SAMPLE_PAGES as usize) {
-        let end = pages.min(begin + SAMPLE_PAGES);
-        let addresses: Vec<usize> = (begin..end)
-            .map(|page| first + page as usize * page_bytes)
-            .collect();
-        ffi::move_pages(&addresses, &targets).map_err(refuse)?;
-    }
-    Ok(())
 }
 
 fn page_count(start: usize, bytes: usize, page_bytes: usize) -> u64 {

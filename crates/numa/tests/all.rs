@@ -2,4 +2,3 @@
 
 mod placement;
 mod processes;
-mod refused;

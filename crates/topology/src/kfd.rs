@@ -5,8 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::{PathType, PciAddress, Sysfs};
 
 const FOLDER: &str = "sys/class/kfd/kfd/topology/nodes";
-/// Types of links (include/uapi/linux/kfd_sysfs.h and drivers/gpu/drm/amd/amdkfd/kfd_crat.h of Linux).
-const PCIE: u64 = 2;
 const XGMI: u64 = 11;
 
 /// A processor or a GPU.
@@ -16,38 +14,17 @@ pub struct KfdNode {
     pub id: u32,
     /// The GPU's PCI address; `None` of a processor, and of a GPU that this process may not see.
     pub address: Option<PciAddress>,
-    /// The architecture, such as 120001 for gfx1201; `None` of a processor.
-    pub gfx_target_version: Option<u64>,
     /// Links to others.
     pub links: Vec<KfdLink>,
 }
 
-/// A link from one node to another.
+/// A link from a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KfdLink {
-    /// The other end.
+    /// The node it leads to.
     pub to: u32,
-    /// What it is.
-    pub kind: KfdLinkKind,
-    /// Whether it stands among the links that GPUs may use to reach each other's memory (`p2p_links`), which exist only where the
-    /// kernel allows that.
-    pub peer: bool,
-    /// The driver's measure of distance: about 40 within a node, 72 across two sockets over PCI Express, 15 a hop of xGMI.
-    pub weight: Option<u64>,
-    /// The most it can carry in MB/s, as the driver says; 0 there means unknown and is `None`.
-    pub mb_per_s: Option<u64>,
-}
-
-/// What a link is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KfdLinkKind {
-    /// PCI Express.
-    Pcie,
-    /// xGMI, AMD's own link.
-    Xgmi,
-    /// Another type by the driver's number.
-    Other(u64),
+    /// Whether it is xGMI; else it is PCI Express.
+    pub is_xgmi: bool,
 }
 
 impl KfdNode {
@@ -67,14 +44,12 @@ impl KfdNode {
             .unwrap_or_default();
         let is_gpu = value(&text, "simd_count").is_some_and(|count| count > 0);
         let place = || address(value(&text, "domain")?, value(&text, "location_id")?);
-        let links = [("io_links", false), ("p2p_links", true)];
         Self {
             id,
             address: is_gpu.then(place).flatten(),
-            gfx_target_version: value(&text, "gfx_target_version").filter(|_| is_gpu),
-            links: links
+            links: ["io_links", "p2p_links"]
                 .into_iter()
-                .flat_map(|(name, peer)| read_links(sysfs, &format!("{folder}/{name}"), peer))
+                .flat_map(|name| read_links(sysfs, &format!("{folder}/{name}")))
                 .collect(),
         }
     }
@@ -87,24 +62,17 @@ pub fn xgmi(nodes: &[KfdNode], a: PciAddress, b: PciAddress) -> Option<PathType>
         let node = |address| nodes.iter().find(|node| node.address == Some(address));
         let to = node(b)?.id;
         let mut links = node(a)?.links.iter();
-        links.find(|link| link.to == to && link.kind == KfdLinkKind::Xgmi)
+        links.find(|link| link.to == to && link.is_xgmi)
     };
     joins(a, b).or_else(|| joins(b, a)).map(|_| PathType::Xgmi)
 }
 
-fn read_links(sysfs: &Sysfs, folder: &str, peer: bool) -> Vec<KfdLink> {
+fn read_links(sysfs: &Sysfs, folder: &str) -> Vec<KfdLink> {
     let link = |name: &String| {
         let text = sysfs.read_text(format!("{folder}/{name}/properties"))?;
         Some(KfdLink {
             to: u32::try_from(value(&text, "node_to")?).ok()?,
-            kind: match value(&text, "type")? {
-                PCIE => KfdLinkKind::Pcie,
-                XGMI => KfdLinkKind::Xgmi,
-                other => KfdLinkKind::Other(other),
-            },
-            peer,
-            weight: value(&text, "weight"),
-            mb_per_s: value(&text, "max_bandwidth").filter(|rate| *rate > 0),
+            is_xgmi: value(&text, "type")? == XGMI,
         })
     };
     let mut links: Vec<KfdLink> = sysfs.names(folder).iter().filter_map(link).collect();

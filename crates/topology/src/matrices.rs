@@ -15,11 +15,7 @@ pub struct Placed<'a> {
 }
 
 impl Matrix {
-    /// The most ends that a matrix has; a machine has tens.
-    pub const MOST_ENDS: usize = 512;
-
-    /// The matrix of these ends, of the first [`Self::MOST_ENDS`] of them where there are more; `beside` says the class of a link
-    /// beside PCI Express between two GPUs, where there is one.
+    /// The matrix of these ends; `beside` says the class of a link beside PCI Express between two GPUs, where there is one.
     #[must_use]
     pub fn of(
         sysfs: &Sysfs,
@@ -27,7 +23,6 @@ impl Matrix {
         ends: &[Placed<'_>],
         beside: &dyn Fn(PciAddress, PciAddress) -> Option<PathType>,
     ) -> Self {
-        let ends = &ends[..ends.len().min(Self::MOST_ENDS)];
         let class = |a: usize, b: usize| {
             let (one, other) = (&ends[a], &ends[b]);
             let are_gpus = a != b && [one, other].iter().all(|end| end.kind == EndKind::Gpu);
@@ -67,8 +62,7 @@ impl<'a> Placed<'a> {
     }
 
     /// Ends with their names, numbered by kind in their order, and their CPUs.
-    #[must_use]
-    pub fn named(sysfs: &Sysfs, machine: &Machine, ends: &[Self]) -> Vec<End> {
+    fn named(sysfs: &Sysfs, machine: &Machine, ends: &[Self]) -> Vec<End> {
         let mut counts = [0_usize; 2];
         let name = |end: &Self| {
             let (prefix, count) = match end.kind {

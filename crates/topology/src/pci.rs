@@ -2,12 +2,10 @@
 //!
 //! It knows vendors and classes by number only; names, memory sizes and drivers belong to the vendors' libraries.
 
-use std::ops::RangeInclusive;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::TopologyError;
-use crate::vendor::{AMD, METAX, NVIDIA, nvlink_by_name};
+use crate::vendor::{AMD, METAX, NVIDIA, lacks_nvlink};
 use crate::{PciAddress, Sysfs};
 
 /// Vendor and base class (the top byte of the class) of what counts as a GPU.
@@ -59,6 +57,12 @@ impl PciDevice {
     /// Whether it is what counts as a GPU here.
     pub fn is_gpu(&self) -> bool {
         is_gpu(u32::from(self.vendor), self.class)
+    }
+
+    /// Whether NVLinks may lead to it, as far as its numbers say; a card that can take a bridge may have none.
+    #[must_use]
+    pub fn may_have_nvlink(&self) -> bool {
+        self.vendor == NVIDIA && !lacks_nvlink(self.device_id)
     }
 
     /// Every GPU, by its address.
@@ -178,21 +182,5 @@ fn on_card_bridges(sysfs: &Sysfs, vendor: u16, chain: &[PciAddress]) -> usize {
     match chain {
         [.., upstream, downstream] if vendor == AMD && of_amd(upstream) && of_amd(downstream) => 2,
         _ => 0,
-    }
-}
-
-/// Device numbers of NVIDIA's chips without NVLink: Ada Lovelace (AD102 to AD107), such as L40 and L4, and Blackwell's GB202, such as
-/// RTX PRO 6000.
-const NO_NVLINK: [RangeInclusive<u16>; 2] = [0x2680..=0x28ff, 0x2b80..=0x2bff];
-
-impl PciDevice {
-    /// Whether it is NVIDIA's and NVLink is not ruled out, by its name where that is known, else by its chip.
-    #[must_use]
-    pub fn may_have_nvlink(&self, name: Option<&str>) -> bool {
-        let without = NO_NVLINK
-            .iter()
-            .any(|range| range.contains(&self.device_id));
-        let by_name = name.and_then(nvlink_by_name);
-        self.vendor == NVIDIA && by_name.unwrap_or(!without)
     }
 }

@@ -8,17 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::pci::attribute;
 use crate::{Machine, PciAddress, PciDevice, PcieLink, Sysfs};
 
-/// What one PCI function says of its link.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LinkStatus {
-    /// The function.
-    pub address: PciAddress,
-    /// The link as it is trained now; `None` where the kernel does not say.
-    pub current: Option<PcieLink>,
-    /// The best this end of the link can do; `None` where the kernel does not say.
-    pub maximum: Option<PcieLink>,
-}
-
 /// The two ends of one physical link, which both report the same state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkEnds {
@@ -62,25 +51,6 @@ pub enum SlotLinkUnknown {
     /// There is no such GPU.
     #[error("{0} is not a GPU of this machine; list them with `topo`")]
     NoSuchGpu(PciAddress),
-}
-
-/// Every hop from the root port to the device, as each one reports itself.
-pub fn links(sysfs: &Sysfs, device: &PciDevice) -> Vec<LinkStatus> {
-    let hops = device.chain.iter().chain([&device.address]);
-    hops.map(|&address| LinkStatus {
-        address,
-        current: read(sysfs, address, "current"),
-        maximum: read(sysfs, address, "max"),
-    })
-    .collect()
-}
-
-/// The present state at some addresses, in their order; two small files each, so that it can be called under load.
-pub fn sample_current(sysfs: &Sysfs, addresses: &[PciAddress]) -> Vec<Option<PcieLink>> {
-    addresses
-        .iter()
-        .map(|&address| read(sysfs, address, "current"))
-        .collect()
 }
 
 impl Machine {
@@ -134,15 +104,6 @@ impl SlotPath {
             })
             .collect();
         Ok(Self { card, links })
-    }
-
-    /// The best that the card's own end of the slot can do, and the best that the slot's end can.
-    pub fn best(&self, sysfs: &Sysfs) -> (Option<PcieLink>, Option<PcieLink>) {
-        let slot = self.links.last().and_then(|ends| ends.upper);
-        (
-            read(sysfs, self.card, "max"),
-            slot.and_then(|port| read(sysfs, port, "max")),
-        )
     }
 
     /// The narrowest link now, by raw rate, with the best its ends can do; where two are equal, the one nearer the root.

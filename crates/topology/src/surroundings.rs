@@ -1,4 +1,4 @@
-//! [`PeerSurroundings`]: what stands beside a verdict on a pair: how far apart, ACS, IOMMU, and how much of the memory is shown.
+//! [`PeerSurroundings`]: what stands beside a verdict on a pair: ACS, IOMMU, and how much of the memory is shown.
 //!
 //! Facts and their reasons only; what a peer copy does is measured, and these say what may have made it so.
 
@@ -8,47 +8,17 @@ use crate::acs::{self, AcsPort};
 use crate::bar::{LargeBar, large_bar};
 use crate::fact::Fact;
 use crate::iommu::{self, IommuMode};
-use crate::{Machine, PathType, PciAddress, PciDevice, Sysfs};
+use crate::{Machine, PciAddress, Sysfs};
 
 /// What lies around the way between two devices; of what has two, the first device's comes first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerSurroundings {
-    /// How far up the PCI tree the way goes.
-    pub crossing: Fact<Crossing>,
     /// The ports on the way with their ACS control.
     pub acs: Fact<Vec<AcsPort>>,
     /// What the IOMMU does with the requests of each device.
     pub iommu: [Fact<IommuMode>; 2],
     /// How much of each device's memory its window shows.
     pub bars: [Fact<LargeBar>; 2],
-}
-
-/// How far up the PCI tree the way between two devices goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Crossing {
-    /// Nowhere: one device.
-    OneDevice,
-    /// Up to a switch.
-    Switch,
-    /// Through one root complex.
-    RootComplex,
-    /// From one root complex to another of the same NUMA node.
-    RootComplexes,
-    /// From one NUMA node to another.
-    Nodes,
-}
-
-impl std::fmt::Display for Crossing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::OneDevice => "within one device",
-            Self::Switch => "below one root port, no root complex",
-            Self::RootComplex => "through one root complex",
-            Self::RootComplexes => "from one root complex to another of its node",
-            Self::Nodes => "from one NUMA node to another",
-        })
-    }
 }
 
 /// What lies around the way between two GPUs of the machine.
@@ -73,7 +43,6 @@ pub fn peer_surroundings(
     };
     let unknown = || missing.clone().unwrap_or_default();
     PeerSurroundings {
-        crossing: of_both.map_or_else(|| Fact::Unknown(unknown()), |(a, b)| crossing(a, b)),
         acs: match of_both {
             None => Fact::Unknown(unknown()),
             Some((a, b)) if a.address == b.address => Fact::Known(Vec::new()),
@@ -87,19 +56,6 @@ pub fn peer_surroundings(
             )
         }),
     }
-}
-
-fn crossing(a: &PciDevice, b: &PciDevice) -> Fact<Crossing> {
-    Fact::Known(match a.path_to(b) {
-        PathType::Same => Crossing::OneDevice,
-        PathType::Pix | PathType::Pxb => Crossing::Switch,
-        PathType::Phb => Crossing::RootComplex,
-        PathType::Node => Crossing::RootComplexes,
-        PathType::Sys => Crossing::Nodes,
-        PathType::Nv(_) | PathType::Mx | PathType::Xgmi | PathType::Unknown => {
-            return Fact::Unknown("the NUMA node of one of them is not shown".to_owned());
-        }
-    })
 }
 
 impl PeerSurroundings {
@@ -132,7 +88,6 @@ impl PeerSurroundings {
 impl std::fmt::Display for PeerSurroundings {
     /// One line for each fact.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "path: {}", self.crossing)?;
         writeln!(f, "ACS: {}", self.acs())?;
         writeln!(f, "IOMMU: {}", both(&self.iommu))?;
         write!(f, "BAR: {}", both(&self.bars))

@@ -98,12 +98,6 @@ impl PciFunction {
         }
     }
 
-    /// Whether it is a root port or a port of a switch.
-    #[must_use]
-    pub fn is_bridge(&self) -> bool {
-        self.acs.is_some()
-    }
-
     /// Whether it sends packets between the devices below it up to the root complex; `None` where unknown or no bridge.
     #[must_use]
     pub fn redirects(&self) -> Option<bool> {

@@ -1,4 +1,4 @@
-//! What a captured text leaves open or contradicts, as a line with its code.
+//! What a captured text leaves open, as a line with its code.
 
 use topology::captured::CapturedFinding;
 
@@ -27,20 +27,6 @@ pub fn item(finding: &CapturedFinding) -> Item {
         }
         CapturedFinding::ClassesCoarse { tool } => {
             format!("{tool} does not distinguish PIX, PXB, PHB and NODE.")
-        }
-        CapturedFinding::GpuCountsDiffer { counts } => {
-            let counts = counts.iter().map(|(tool, count)| format!("{tool} {count}"));
-            let counts: Vec<String> = counts.collect();
-            format!("The numbers of GPUs differ: {}.", counts.join(", "))
-        }
-        CapturedFinding::GpuNodesDiffer { gpu, matrix, list } => {
-            format!("{gpu} is on node {matrix} in the matrix and on node {list} in a list.")
-        }
-        CapturedFinding::NodeMissing { node } => {
-            format!("GPUs are on node {node}, which numactl -H does not have.")
-        }
-        CapturedFinding::CpusMissing { cpus } => {
-            format!("The matrix has CPUs {cpus}, which numactl -H does not have.")
         }
     };
     Item::of(Tone::Warning, words).coded(finding.code())

@@ -126,17 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn host_memory_has_no_case_that_it_could_only_leave_out() {
-        let keys = |backend| -> Vec<&str> {
-            let cases = crate::cases::matching("d2d_*staged_ce,host_chase_sm").unwrap();
-            let cases = of_backend(&cases, backend);
-            cases.iter().map(|case| case.key).collect()
-        };
-        assert_eq!(keys(Built::Host), ["d2d_staged_ce"]);
-        assert_eq!(keys(Built::Hip).len(), 3);
-    }
-
-    #[test]
     fn a_direct_pair_has_peer_cases_and_no_staged_ones() {
         let there = access(0, 1, PeerVerdict::Direct);
         assert_eq!(reason("d2d_write_ce", std::slice::from_ref(&there)), None);
@@ -191,19 +180,5 @@ mod tests {
         for key in ["d2d_write_sm", "d2d_chase_sm"] {
             assert!(reason(key, &staged).unwrap().contains("staged"), "{key}");
         }
-    }
-
-    #[test]
-    fn kernels_may_be_refused_where_copies_are_not() {
-        let mut pair = [access(0, 1, PeerVerdict::Direct)];
-        let seen = || "kernel_write: byte 0".to_owned();
-        pair[0].kernels = KernelAccess::Unusable { reason: seen() };
-        assert_eq!(reason("d2d_write_ce", &pair), None);
-        assert!(reason("d2d_write_sm", &pair).unwrap().ends_with(&seen()));
-        // What was not tried is skipped, not broken.
-        pair[0].kernels = KernelAccess::Untested { reason: seen() };
-        let skipped = refusal(Case::of("d2d_chase_sm").unwrap(), Built::Cuda, Some(&pair));
-        assert!(matches!(skipped, Some(Outcome::Skipped { reason }) if reason.ends_with(&seen())));
-        assert_eq!(reason("d2d_read_ce", &pair), None);
     }
 }

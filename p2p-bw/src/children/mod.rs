@@ -1,4 +1,4 @@
-//! The child processes: inventory, library, probe, worker and sampler. Each is a hidden subcommand that the parent starts.
+//! The child processes: inventory, library, worker and sampler. Each is a hidden subcommand that the parent starts.
 //!
 //! A child dies with its parent, takes requests on standard input and answers on the message pipe.
 
@@ -23,16 +23,14 @@ use runner::child::{Line, start_with};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Child {
     Inventory,
-    Probe,
     Worker,
     Sampler,
     Library,
 }
 
 /// Each child with the first argument that starts it.
-const CHILDREN: [(Child, &str); 5] = [
+const CHILDREN: [(Child, &str); 4] = [
     (Child::Inventory, inventory::CHILD),
-    (Child::Probe, "__probe"),
     (Child::Worker, "__worker"),
     (Child::Sampler, "__sampler"),
     (Child::Library, inventory::library::CHILD),
@@ -57,7 +55,7 @@ impl Child {
 
     /// Starts it; one that runs streams may run as many at once as groups of devices need.
     pub(crate) fn start(self) -> Result<Worker, Stop> {
-        let runs_streams = matches!(self, Self::Probe | Self::Worker);
+        let runs_streams = self == Self::Worker;
         let is_set = |name: &str| std::env::var_os(name).is_some();
         let queues = runs_streams.then(|| queues(is_set)).into_iter().flatten();
         Ok(start_with(self.argument(), self.argument(), queues)?)
@@ -84,7 +82,6 @@ fn queues(is_set: impl Fn(&str) -> bool) -> impl Iterator<Item = (&'static str, 
 pub(crate) fn run(child: Child) -> Result<()> {
     match child {
         Child::Inventory => inventory::child::run(),
-        Child::Probe => probe::run(Line::open()?),
         Child::Worker => worker::run(Line::open()?),
         Child::Sampler => crate::monitor::sampler::run(),
         Child::Library => inventory::library::run(),

@@ -1,4 +1,4 @@
-//! The measuring child: opens a backend once and does one job after another: copies, or a load.
+//! The measuring child: opens a backend once and does one job after another: copies, a load, or the probe of a pair.
 
 mod chain;
 mod readings;
@@ -10,7 +10,7 @@ use device::{Backend, DeviceError, Visit};
 use runner::child::Line;
 
 use super::bench::Bench;
-use super::load;
+use super::{load, probe};
 use crate::cases::Case;
 use crate::messages::{WorkerReply, WorkerRequest};
 use run::Run;
@@ -58,6 +58,13 @@ fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
         };
         let ended = match request {
             WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
+            WorkerRequest::Probe { from, to } => {
+                let failed = probe::pair(&mut bench, &mut tell, (from, to)).err();
+                let failed = failed.map(|error| error.to_string());
+                tell(WorkerReply::Probed { failed });
+                pipe?;
+                continue;
+            }
             WorkerRequest::Load { load } => load::run(&bench.backend, &load, &stop, &mut tell),
             WorkerRequest::Job { job } => match Case::of(&job.case) {
                 Some(case) => Run::new(&mut bench, case, &job, &cpus_at_start)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use device::Built;
 use doctor::{Device, Facts, Given, SharedMemory};
-use inventory::{BackendArg, Found, Inventory, choose, played};
+use inventory::{BackendArg, choose, played};
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, sim};
 use runner::Interrupt;
@@ -36,20 +36,6 @@ fn configuration(machine: &Machine) -> [&'static str; 2] {
 /// Names the file that is read instead of the user's (NCCL's src/misc/param.cc).
 const INSTEAD: &str = "NCCL_CONF_FILE";
 
-/// GPUs at most: each two of them are looked at. No box has as many.
-const MOST_GPUS: usize = 64;
-
-/// Refuses more GPUs than can be looked at two by two.
-fn few_enough(devices: &[Device], next: &str) -> Result<(), Stop> {
-    if devices.len() <= MOST_GPUS {
-        return Ok(());
-    }
-    Err(Stop::Usage(format!(
-        "{} GPUs are more than the {MOST_GPUS} that are looked at two by two; {next}",
-        devices.len()
-    )))
-}
-
 /// Reads everything that rules may look at.
 ///
 /// # Errors
@@ -62,7 +48,6 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
     let sysfs = tree(args.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
     let asked = asked(args, &machine, interrupt)?;
-    few_enough(&asked.devices, "name some with --gpus")?;
     let (source, own) = match sim::box_name() {
         Some(name) => (
             format!("simulated machine {name}"),
@@ -70,15 +55,9 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         ),
         None => ("this machine".to_owned(), Fact::Known(Sysfs::real())),
     };
-    let unordered = own.known().is_none().then(|| {
-        "--sim leaves *_VISIBLE_DEVICES out, so that the order of the devices is not looked at"
-            .to_owned()
-    });
     let given = Given {
-        unordered,
         devices: asked.devices,
         undriven: asked.undriven,
-        is_soft: args.sim.is_some(),
         versions: asked.versions.found,
         unversioned: asked.versions.not_found,
         variables: Fact::Known(variables(own.known().map(|_| &machine))),
@@ -128,17 +107,14 @@ fn of_folder(root: &Path) -> Result<Gathered, Stop> {
     let sysfs = Sysfs::at(root);
     let machine = Machine::read(&sysfs).map_err(|error| Stop::Usage(error.to_string()))?;
     let devices = shown_by(&sysfs, &machine);
-    few_enough(&devices, "leave some out of the folder")?;
     let why = "only a folder is read (--root)".to_owned();
     let unknown = || why.clone();
     let given = Given {
         devices,
         undriven: Some(unknown()),
-        is_soft: false,
         versions: Vec::new(),
         unversioned: vec![unknown()],
         variables: Fact::Unknown(unknown()),
-        unordered: None,
         shared_memory: Fact::Unknown(unknown()),
         kernel_log: Fact::Unknown(unknown()),
     };
@@ -243,25 +219,9 @@ fn without_driver(list: &str, sysfs: &Sysfs, machine: &Machine) -> Result<Vec<De
     if list.trim() == "all" {
         return Ok(devices);
     }
-    if devices.is_empty() {
-        return Err(Stop::Usage(format!(
-            "--gpus {list}: no driver answers and the kernel shows no GPU; leave --gpus out"
-        )));
-    }
-    let shown = devices.iter().enumerate().map(|(ordinal, device)| Found {
-        ordinal,
-        pci: device.address.map(|address| address.to_string()),
-        ..Found::default()
-    });
-    let inventory = Inventory {
-        devices: shown.collect(),
-        ..Inventory::default()
-    };
-    let chosen = inventory::select(Some(list), Built::Host, &inventory).map_err(Stop::Usage)?;
-    Ok(chosen
-        .iter()
-        .filter_map(|found| devices.get(found.ordinal).cloned())
-        .collect())
+    Err(Stop::Usage(format!(
+        "--gpus {list}: no driver answers that could number GPUs; leave --gpus out"
+    )))
 }
 
 /// The GPUs that the kernel shows, where no driver counts them.

@@ -6,7 +6,6 @@ mod exec;
 mod free;
 mod measure;
 mod prove;
-mod refuse;
 
 use clap::{Args, Subcommand};
 use program::Stop;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ::numa::{HostPages, NumaError, PagePlacement, Placement};
+use ::numa::{HostPages, Placement};
 use anyhow::Context;
 use clap::Args;
 use program::show::Show;
@@ -10,13 +10,11 @@ use program::{Stop, outputs};
 use record::exit;
 use record::unit::ByteCount;
 use serde::Serialize;
-use topology::{CpuSet, Machine, Sysfs};
+use topology::{Machine, Sysfs};
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::refuse::Refuse;
-
 /// Version of the JSON.
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 
 /// Pages on each node.
 const PAGES: usize = 64;
@@ -31,9 +29,6 @@ pub(crate) struct ProveArgs {
     /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
-
-    #[command(flatten)]
-    refuse: Refuse,
 }
 
 /// What was found of all nodes.
@@ -49,51 +44,19 @@ struct Proof {
 #[derive(Debug, Serialize)]
 struct NodeProof {
     node: u32,
-    /// Its CPUs; `None` where the kernel does not know the node.
-    cpus: Option<CpuSet>,
     memory_bytes: Option<u64>,
-    outcome: Outcome,
-}
-
-/// Where memory is that was bound to a node.
-#[derive(Debug, Serialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-enum Outcome {
-    /// All pages are on the node, by the call that says so.
-    Proven { by: &'static str, pages: u64 },
-    /// Some are elsewhere, or have no answer.
-    Elsewhere { on: BTreeMap<u32, u64> },
-    /// The binding was refused.
-    Refused(Refusal),
-    /// The kernel does not say where the pages are.
-    NotProven(Refusal),
-}
-
-/// A call that was refused.
-#[derive(Debug, Serialize)]
-struct Refusal {
-    call: Option<&'static str>,
-    errno: Option<String>,
-    reason: String,
-}
-
-impl From<NumaError> for Refusal {
-    fn from(error: NumaError) -> Self {
-        let name = |errno: ::numa::Errno| {
-            let name = errno.name();
-            name.map_or_else(|| errno.0.to_string(), str::to_owned)
-        };
-        Self {
-            call: error.call(),
-            errno: error.errno().map(name),
-            reason: error.to_string(),
-        }
-    }
+    /// Whether all pages are there.
+    is_proven: bool,
+    /// The call that says so; `None` where none answers.
+    by: Option<&'static str>,
+    /// Pages by node.
+    on: BTreeMap<u32, u64>,
+    /// What was refused.
+    refused: Option<String>,
 }
 
 /// Proves and prints; gives the exit code: 0 where all of it is proven, 3 where something is not.
 pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
-    args.refuse.apply()?;
     let machine = Machine::read(&Sysfs::real()).context("reading sysfs")?;
     if machine.nodes.is_empty() && args.node.is_none() {
         return Err(Stop::Refused(
@@ -111,14 +74,10 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
         Some(node) => vec![node],
         None => has_memory.map(|node| node.id).collect(),
     };
-    let proof = |node| {
-        let known = machine.node(node);
-        NodeProof {
-            node,
-            cpus: known.map(|known| known.cpus.clone()),
-            memory_bytes: known.and_then(|known| known.memory_bytes),
-            outcome: outcome(node, bytes),
-        }
+    let memory = |node| machine.node(node).and_then(|known| known.memory_bytes);
+    let proof = |node| NodeProof {
+        memory_bytes: memory(node),
+        ..proof(node, bytes)
     };
     let proof = Proof {
         schema: SCHEMA,
@@ -137,47 +96,44 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
     Ok(exit::fold([printed, proven]))
 }
 
-fn outcome(node: u32, bytes: usize) -> Outcome {
+fn proof(node: u32, bytes: usize) -> NodeProof {
     let placement = Placement {
         node: Some(node),
         ..Placement::default()
     };
-    let pages = match HostPages::allocate(bytes, &placement) {
-        Ok(pages) => pages,
-        Err(error) => return Outcome::Refused(error.into()),
-    };
-    match pages.placement_of_all() {
-        Err(error) => Outcome::NotProven(error.into()),
-        Ok(PagePlacement { by, asked, .. }) if pages.proven_node() == Some(node) => {
-            Outcome::Proven { by, pages: asked }
-        }
-        Ok(placed) => Outcome::Elsewhere {
-            on: placed.per_node,
-        },
+    let asked = HostPages::allocate(bytes, &placement);
+    let placed = asked.and_then(|pages| pages.placement_of_all());
+    let by = placed.as_ref().ok().map(|placed| placed.by);
+    NodeProof {
+        node,
+        memory_bytes: None,
+        is_proven: placed
+            .as_ref()
+            .is_ok_and(|placed| placed.single_node() == Some(node)),
+        by,
+        refused: placed.as_ref().err().map(ToString::to_string),
+        on: placed.map(|placed| placed.per_node).unwrap_or_default(),
     }
 }
 
 fn is_whole(proof: &Proof) -> bool {
-    let is_proven = |node: &NodeProof| matches!(node.outcome, Outcome::Proven { .. });
-    !proof.nodes.is_empty() && proof.nodes.iter().all(is_proven)
+    !proof.nodes.is_empty() && proof.nodes.iter().all(|node| node.is_proven)
 }
 
 fn document(proof: &Proof) -> Document {
     let mut table = Table::under(["node", "memory", "bound", "asked by"]);
     let mut findings = Vec::new();
     for node in &proof.nodes {
-        let (word, by, why) = match &node.outcome {
-            Outcome::Proven { by, .. } => ("proven", *by, None),
-            Outcome::Elsewhere { .. } => ("elsewhere", "—", Some("pages are elsewhere")),
-            Outcome::Refused(refusal) => ("refused", "—", Some(refusal.reason.as_str())),
-            Outcome::NotProven(refusal) => ("unproven", "—", Some(refusal.reason.as_str())),
+        let why = match &node.refused {
+            Some(refused) => Some(refused.as_str()),
+            None => (!node.is_proven).then_some("pages are elsewhere"),
         };
         let memory = node.memory_bytes.map(|bytes| ByteCount(bytes).to_string());
         table.row([
             node.node.to_string(),
             memory.unwrap_or_else(|| "—".to_owned()),
-            word.to_owned(),
-            by.to_owned(),
+            if node.is_proven { "proven" } else { "unproven" }.to_owned(),
+            node.by.unwrap_or("—").to_owned(),
         ]);
         let finding = |why: &str| {
             let text = format!("Node {}: {why}.", node.node);

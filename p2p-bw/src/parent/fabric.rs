@@ -2,6 +2,7 @@
 //!
 //! The tool runs as a process of its own with a deadline; where it does not answer, the PCI tree's classes stand.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,14 +11,17 @@ use record::caveat::{Caveat, Condition};
 use record::{LinkDevice, PairPath};
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Event, Interrupt, Worker, WorkerSpec};
-use topology::mx_smi::{list, topo_m};
+use topology::captured::{CapturedFinding, read};
 use topology::vendor::METAX;
-use topology::{Fabric, Machine, PciAddress, PciDevice, Sysfs, with_fabric};
+use topology::{EndKind, Machine, PathType, PciAddress, PciDevice, Sysfs};
 
 use super::nvlink;
 
-/// PCI vendor, tool below the root, and its name where it is looked for in `$PATH`.
-const TOOLS: [(u16, &str, &str); 1] = [(METAX, "opt/mxdriver/bin/mx-smi", "mx-smi")];
+/// The pairs of GPUs that MetaXLink joins, each way round.
+pub(crate) type Fabric = BTreeSet<(PciAddress, PciAddress)>;
+
+/// MetaX's tool below the root.
+const TOOL: &str = "opt/mxdriver/bin/mx-smi";
 
 /// How long the tool may take; it answers within a second on a healthy box.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -38,8 +42,9 @@ pub(super) fn paths(
         None => (paths, None),
         Some(Ok(fabric)) => {
             for pair in &mut paths {
-                if let (Some(a), Some(b)) = (devices[pair.a].address, devices[pair.b].address) {
-                    pair.path = with_fabric(pair.path, a, b, &fabric);
+                let ends = devices[pair.a].address.zip(devices[pair.b].address);
+                if ends.is_some_and(|ends| fabric.contains(&ends)) {
+                    pair.path = PathType::Mx;
                 }
             }
             (paths, None)
@@ -55,47 +60,45 @@ pub(crate) fn of(
     sysfs: &Sysfs,
     interrupt: &Interrupt,
 ) -> Option<Result<Fabric, String>> {
-    let has_several = |vendor| gpus.iter().filter(|gpu| gpu.vendor == vendor).count() > 1;
-    let (vendor, file, name) = TOOLS.iter().find(|(vendor, ..)| has_several(*vendor))?;
-    let tool = tool(sysfs.root(), file, name);
-    Some(tool.and_then(|tool| read(&tool, *vendor, machine, interrupt)))
+    let metax = gpus.iter().filter(|gpu| gpu.vendor == METAX);
+    (metax.count() > 1).then(|| joined(machine, sysfs, interrupt))
 }
 
-/// The tool below the root; on the machine itself also one in `$PATH`.
-fn tool(root: &Path, file: &str, name: &str) -> Result<PathBuf, String> {
-    let below = root.join(file);
-    if below.is_file() {
-        Ok(below)
-    } else if root == Path::new("/") {
-        Ok(PathBuf::from(name))
-    } else {
-        Err(format!("{} is not there", below.display()))
-    }
-}
-
-fn read(
-    tool: &Path,
-    vendor: u16,
-    machine: &Machine,
-    interrupt: &Interrupt,
-) -> Result<Fabric, String> {
-    let matrix =
-        topo_m(&output(tool, &["topo", "-m"], interrupt)?).map_err(|error| error.to_string())?;
-    let count = matrix.gpus();
+fn joined(machine: &Machine, sysfs: &Sysfs, interrupt: &Interrupt) -> Result<Fabric, String> {
+    let below = sysfs.root().join(TOOL);
+    let tool = match below.is_file() {
+        true => below,
+        // On the machine itself also one in `$PATH`.
+        false if sysfs.root() == Path::new("/") => PathBuf::from("mx-smi"),
+        false => return Err(format!("{} is not there", below.display())),
+    };
+    let matrix = output(&tool, &["topo", "-m"], interrupt)?;
     // Without a list the tool counts as the kernel does; a process that sees fewer devices makes the numbers differ.
-    let listed = output(tool, &["-L"], interrupt)
-        .ok()
-        .and_then(|text| list(&text));
-    let gpus = listed.unwrap_or_else(|| of_vendor(machine, vendor));
-    let known = gpus.len();
-    Fabric::new(matrix, gpus).ok_or_else(|| {
-        format!("mx-smi shows {count} GPUs and {known} have an address; compare `mx-smi -L` with `lspci`")
-    })
-}
-
-fn of_vendor(machine: &Machine, vendor: u16) -> Vec<PciAddress> {
-    let gpus = machine.gpus.iter().filter(|gpu| gpu.vendor == vendor);
-    gpus.map(|gpu| gpu.address).collect()
+    let list = output(&tool, &["-L"], interrupt).unwrap_or_default();
+    let captured = read(&format!("{matrix}\n{list}\n")).map_err(|error| error.to_string())?;
+    let lacks_rows = |open: &CapturedFinding| matches!(open, CapturedFinding::RowsMissing { .. });
+    let whole = captured
+        .matrix
+        .filter(|_| !captured.open.iter().any(lacks_rows));
+    let matrix = whole.ok_or("mx-smi topo -m shows no whole matrix; run it by hand")?;
+    let ends = matrix.ends.iter().enumerate();
+    let gpus: Vec<_> = ends.filter(|(_, end)| end.kind == EndKind::Gpu).collect();
+    let listed: Option<Vec<PciAddress>> = gpus.iter().map(|(_, end)| end.address).collect();
+    let kernel = machine.gpus.iter().filter(|gpu| gpu.vendor == METAX);
+    let addresses = listed.unwrap_or_else(|| kernel.map(|gpu| gpu.address).collect());
+    if addresses.len() != gpus.len() {
+        return Err(format!(
+            "mx-smi shows {} GPUs and {} have an address; compare `mx-smi -L` with `lspci`",
+            gpus.len(),
+            addresses.len()
+        ));
+    }
+    let placed: Vec<(usize, PciAddress)> = gpus.iter().map(|(at, _)| *at).zip(addresses).collect();
+    let pairs = placed
+        .iter()
+        .flat_map(|a| placed.iter().map(move |b| (a, b)));
+    let joined = pairs.filter(|(a, b)| matrix.class(a.0, b.0) == Some(PathType::Mx));
+    Ok(joined.map(|(a, b)| (a.1, b.1)).collect())
 }
 
 /// What a tool prints.

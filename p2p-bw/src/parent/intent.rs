@@ -4,17 +4,14 @@
 //! point; one that has no end and stems from another boot means that the machine went down on that pair.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use record::private;
 use record::{Failure, FailureKind, LinkDevice, write_whole};
 use serde::{Deserialize, Serialize};
-
-/// Larger files are not ours.
-const MAX_BYTES: u64 = 16 << 20;
 
 /// A longer file is rewritten with what is still open in it; what another run appends at that moment is lost, so this
 /// is rare (some hundred lines a run, some 250 bytes a line).
@@ -251,17 +248,10 @@ fn left_open(text: &[u8]) -> Vec<Entry> {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
-    let open = match File::open(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        open => open?,
-    };
-    let mut text = Vec::new();
-    open.take(MAX_BYTES + 1).read_to_end(&mut text)?;
-    ensure!(
-        text.len() as u64 <= MAX_BYTES,
-        "it is larger than 16 MiB, which no file of ours is"
-    );
-    Ok(text)
+    match std::fs::read(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        text => Ok(text?),
+    }
 }
 
 #[cfg(test)]
@@ -343,11 +333,6 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         let error = Intents::open(&file.join("below"), "host", "boot-1").unwrap_err();
         assert!(format!("{error:#}").contains("below"), "{error:#}");
-        // One byte more than 16 MiB.
-        let open = File::options().write(true).open(&file).unwrap();
-        open.set_len(MAX_BYTES + 1).unwrap();
-        let error = Intents::open(&folder, "host", "boot-1").unwrap_err();
-        assert!(format!("{error:#}").contains("16 MiB"), "{error:#}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -112,7 +112,6 @@ impl Session<'_> {
                 .collect(),
             bytes: point.bytes.0,
             plan: Plan::new(self.args.samples as usize, budget.share()),
-            verify: !self.args.no_verify,
             cpus: self.cpus(point),
             thread_node: None,
         }

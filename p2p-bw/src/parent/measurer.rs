@@ -135,6 +135,9 @@ impl<'a> Measurer<'a> {
                     doing = format!("timed copies, {samples} samples so far");
                     on_sample();
                 }
+                WorkerReply::Begin { .. }
+                | WorkerReply::Step { .. }
+                | WorkerReply::Probed { .. } => {}
             }
             None
         };
@@ -233,7 +236,6 @@ mod tests {
             all: Vec::new(),
             bytes,
             plan: Plan::new(6, two),
-            verify: true,
             cpus: Vec::new(),
             thread_node: None,
         };

@@ -7,9 +7,6 @@ use topology::Sysfs;
 use super::plan::{Planned, plan};
 use crate::cases::Case;
 
-/// The default size is halved down to this where memory is short.
-const LEAST_DEFAULT: u64 = 16 << 20;
-
 /// Host memory that a run needs and has.
 pub(super) struct Memory {
     /// Buffers of the full size that the worker has at once.
@@ -43,28 +40,14 @@ impl Memory {
         }
     }
 
-    fn fits(&self, bytes: u64, share: u64) -> bool {
-        let needed = self.buffers.saturating_mul(bytes);
-        self.available
-            .is_none_or(|available| needed <= available / 100 * share)
-    }
-
-    /// The default size, smaller where half of the memory would not hold the buffers.
-    pub(super) fn default_size(&self, wanted: u64) -> u64 {
-        let mut size = wanted;
-        while size > LEAST_DEFAULT && !self.fits(size, 50) {
-            size /= 2;
-        }
-        size
-    }
-
     /// Why copies of this size are refused; `None` where nine tenths of the memory hold the buffers.
     pub(super) fn refusal(&self, bytes: ByteCount) -> Option<Failure> {
         let available = self.available?;
-        (!self.fits(bytes.0, 90)).then(|| {
+        let needed = self.buffers.saturating_mul(bytes.0);
+        (needed > available / 100 * 90).then(|| {
             FailureKind::OutOfMemory.of(format!(
                 "copies of {bytes} need up to {} of host memory ({} buffers) and {} are available; use smaller --sizes",
-                ByteCount(self.buffers.saturating_mul(bytes.0)),
+                ByteCount(needed),
                 self.buffers,
                 ByteCount(available)
             ))
@@ -117,13 +100,5 @@ mod tests {
         assert_eq!(buffers("all", 4, true), 25);
         // A chase has 2 MiB, whatever the size.
         assert_eq!(buffers("host_chase_sm", 4, true), 0);
-    }
-
-    #[test]
-    fn the_default_is_halved_until_half_the_memory_holds_it() {
-        // 12 x 256 MiB = 3 GiB > 2 GiB; 12 x 128 MiB = 1.5 GiB fits.
-        assert_eq!(memory(4 << 30).default_size(256 << 20), 128 << 20);
-        assert_eq!(memory(8 << 30).default_size(256 << 20), 256 << 20);
-        assert_eq!(memory(1 << 20).default_size(256 << 20), LEAST_DEFAULT);
     }
 }

@@ -14,7 +14,7 @@ use topology::{Machine, PeerSurroundings, Sysfs, peer_surroundings};
 use super::intent::{self, Remembered};
 use super::verdict::{self, Judged};
 use crate::children::Child;
-use crate::messages::{ProbeReply, ProbeRequest, ProbeStep};
+use crate::messages::{ProbeStep, WorkerReply, WorkerRequest};
 
 /// Why nothing can be done about it: NCCL's maintainer in NVIDIA/nccl#1716, and NVIDIA's vGPU documentation.
 const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLink (NVIDIA/nccl#1716), so what they \
@@ -158,12 +158,11 @@ impl Probes<'_> {
             term: Duration::from_secs(2),
             kill: Duration::from_secs(10),
         };
-        let request = ProbeRequest {
-            backend: self.backend,
+        let request = WorkerRequest::Probe {
             from: devices[from].ordinal,
             to: devices[to].ordinal,
         };
-        let mut child = match kept.take().map_or_else(|| Child::Probe.start(), Ok) {
+        let mut child = match kept.take().map_or_else(|| self.start(), Ok) {
             Ok(child) => child,
             Err(stop) => return (Err(stop), None),
         };
@@ -197,20 +196,32 @@ impl Probes<'_> {
         (probe, ending)
     }
 
+    /// A worker that opens the driver; how that ends, the first probe hears.
+    fn start(&self) -> Result<Worker, Stop> {
+        let mut child = Child::Worker.start()?;
+        let backend = self.backend;
+        child.send(&WorkerRequest::Open { backend })?;
+        Ok(child)
+    }
+
     /// Follows one probe to its end, or to the deadline.
-    fn watch(&self, child: &mut Worker, request: &ProbeRequest) -> Result<Seen, Stop> {
+    fn watch(&self, child: &mut Worker, request: &WorkerRequest) -> Result<Seen, Stop> {
         child.send(request)?;
-        let (mut steps, mut step) = (Vec::new(), ProbeStep::Start);
+        let (mut steps, mut step) = (Vec::new(), ProbeStep::Open);
         let began = Instant::now();
         let answer = child.answer(self.deadline, self.interrupt, |reply| {
             match reply {
-                ProbeReply::Begin { step: next } => step = next,
-                ProbeReply::Step { step, outcome } => steps.push(PeerStep {
+                WorkerReply::Begin { step: next } => step = next,
+                WorkerReply::Step { step, outcome } => steps.push(PeerStep {
                     name: step.name().to_owned(),
                     outcome,
                 }),
-                ProbeReply::End => return Some(Ended::Well),
-                ProbeReply::Failed { reason } => return Some(Ended::Failed(reason)),
+                WorkerReply::Probed { failed: None } => return Some(Ended::Well),
+                WorkerReply::Probed {
+                    failed: Some(reason),
+                }
+                | WorkerReply::Unusable { reason } => return Some(Ended::Failed(reason)),
+                _ => {}
             }
             // A child that keeps talking must end, too.
             (began.elapsed() > self.deadline * 10).then_some(Ended::Not)

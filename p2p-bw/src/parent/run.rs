@@ -102,7 +102,7 @@ fn run_in(
     let memory = Memory::new(cases, found.len(), device_is_host);
     let sizes = match &args.sizes {
         Some(sizes) => sizes.0.clone(),
-        None => vec![ByteCount(memory.default_size(default))],
+        None => vec![ByteCount(default)],
     };
     if let Some(reason) = sizes.iter().max().and_then(|size| memory.refusal(*size)) {
         return Err(match &args.sizes {

@@ -92,11 +92,10 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
         sections.push(Section::detail("GPUs", vec![Block::Table(table)]));
     }
     sections.extend(nodes(&captured.nodes));
-    let findings = captured.contradictions.iter().chain(&captured.open);
     Document {
         title: format!("From {}", captured.sources.join(", ")),
         answer,
-        findings: findings.map(view::captured::item).collect(),
+        findings: captured.open.iter().map(view::captured::item).collect(),
         sections,
         ..Document::default()
     }

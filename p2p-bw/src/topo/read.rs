@@ -8,12 +8,12 @@ use runner::Interrupt;
 use serde::Serialize;
 use topology::vendor::METAX;
 use topology::{
-    End, EndKind, Fabric, KfdNode, Machine, Matrix, MigGpu, Nic, PathType, PciAddress, PciDevice,
-    PciTree, Placed, Platform, Sysfs, gpu_name, with_fabric, xgmi,
+    End, EndKind, KfdNode, Machine, Matrix, MigGpu, Nic, PathType, PciAddress, PciDevice, PciTree,
+    Placed, Platform, Sysfs, gpu_name, xgmi,
 };
 
 use super::card::Card;
-use crate::parent::fabric;
+use crate::parent::fabric::{self, Fabric};
 
 /// A box.
 #[derive(Debug, Clone, Serialize)]
@@ -86,9 +86,7 @@ impl Shown {
     fn place(&mut self, sysfs: &Sysfs, may_run: bool) {
         let gpus = self.machine.gpus.clone();
         let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
-        let may_link =
-            |(gpu, name): (&PciDevice, &Option<String>)| gpu.may_have_nvlink(name.as_deref());
-        if gpus.iter().zip(&names).filter(|end| may_link(*end)).count() > 1 {
+        if gpus.iter().filter(|gpu| gpu.may_have_nvlink()).count() > 1 {
             self.matrix_open.push(
                 "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from"
                     .to_owned(),
@@ -106,16 +104,16 @@ impl Shown {
             .zip(&labels)
             .map(|(nic, label)| Placed::nic(nic, label.as_deref()));
         let ends: Vec<Placed<'_>> = gpus.chain(nics).collect();
-        let beside = |a: PciAddress, b: PciAddress| beside(&self.kfd, fabric.as_ref(), a, b);
+        let is_joined = |a, b| {
+            fabric
+                .as_ref()
+                .is_some_and(|fabric| fabric.contains(&(a, b)))
+        };
+        let beside = |a: PciAddress, b: PciAddress| {
+            let metax = || is_joined(a, b).then_some(PathType::Mx);
+            xgmi(&self.kfd, a, b).or_else(metax)
+        };
         let matrix = Matrix::of(sysfs, &self.machine, &ends, &beside);
-        let named = Placed::named(sysfs, &self.machine, &ends);
-        if named.len() > matrix.ends.len() {
-            self.matrix_open.push(format!(
-                "the matrix holds the first {} of {} ends",
-                matrix.ends.len(),
-                named.len()
-            ));
-        }
         let is_guest = self.platform.is_guest == Some(true);
         let card = |(end, placed): (&End, &Placed<'_>)| {
             Card::read(
@@ -125,7 +123,7 @@ impl Shown {
                 placed.pci,
             )
         };
-        self.devices = named.iter().zip(&ends).map(card).collect();
+        self.devices = matrix.ends.iter().zip(&ends).map(card).collect();
         self.matrix = matrix;
     }
 
@@ -178,20 +176,6 @@ fn unreadable(sysfs: &Sysfs, error: anyhow::Error) -> Stop {
     } else {
         Stop::Usage(text)
     }
-}
-
-/// The class of a link beside PCI Express.
-fn beside(
-    kfd: &[KfdNode],
-    fabric: Option<&Fabric>,
-    a: PciAddress,
-    b: PciAddress,
-) -> Option<PathType> {
-    let metax = || {
-        let class = with_fabric(PathType::Unknown, a, b, fabric?);
-        (class != PathType::Unknown).then_some(class)
-    };
-    xgmi(kfd, a, b).or_else(metax)
 }
 
 /// The network cards that are ends; virtual functions of cards that are shown are left out and counted.

@@ -12,7 +12,6 @@ mod levels;
 mod numa;
 mod play;
 mod program;
-mod random;
 mod routes;
 mod shipped;
 mod shipped_vendors;

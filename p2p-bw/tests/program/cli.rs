@@ -1,10 +1,8 @@
 //! The command line: what is refused and in which words, what is listed, and which backend is taken.
 
-use record::caveat::Caveat;
-use record::{Endpoint, Outcome};
 use topology::{Machine, Sysfs};
 
-use super::common::{QUICK, Scratch, skip, two_gpus};
+use super::common::{Scratch, skip, two_gpus};
 
 /// The keys of the cases of the set `core`, in the order in which they run.
 const CORE: [&str; 10] = [
@@ -92,14 +90,6 @@ fn a_wrong_command_line_is_one_line_that_names_what_is_wrong() {
 }
 
 #[test]
-fn a_device_that_a_box_does_not_have_is_one_line_and_leaves_no_folder() {
-    let scratch = Scratch::new();
-    let ran = scratch.run(&["--sim", "l40x4", "--gpus", "0,9", "--out", "out"]);
-    ran.is_wrong_usage("--gpus 9: no such device; there are 0 (0000:21:00.0), 1 (");
-    assert!(!scratch.join("out").exists());
-}
-
-#[test]
 fn help_and_list_are_results() {
     let scratch = Scratch::new();
     let help = scratch.run(&["--help"]);
@@ -120,41 +110,6 @@ fn help_and_list_are_results() {
     assert_eq!(core, CORE);
     assert!(listed.len() > CORE.len(), "{}", list.stdout);
     assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn without_gpu_and_driver_host_memory_is_measured_and_it_is_said() {
-    let scratch = Scratch::new();
-    if !no_gpu_here(&scratch) {
-        return;
-    }
-    let arguments = [&["--gpus", "0,1", "--out", "out"][..], &QUICK].concat();
-    let ran = scratch.run(&arguments);
-    let kept = scratch.left(ran);
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    for said in ["no GPU driver answers", "host memory is measured"] {
-        assert!(
-            kept.ran.stderr.contains(said),
-            "{said} in {}",
-            kept.ran.stderr
-        );
-    }
-    // The reasons once for the eye, and in the record.
-    let reasons = kept.links().caveats.iter().find_map(|caveat| match caveat {
-        Caveat::NoDriver { reasons } => Some(reasons),
-        _ => None,
-    });
-    assert!(reasons.unwrap()[0].starts_with("cuda: libcuda.so.1 not found"));
-    assert_eq!(kept.links().backend.as_ref().unwrap().name, "host");
-    assert_eq!(kept.record.header.simulated, None);
-    let of_kernels = |(case, _, _, outcome): &(&str, Endpoint, Endpoint, &Outcome)| {
-        let why = "the host backend runs no kernels";
-        case.ends_with("_sm")
-            && matches!(outcome, Outcome::Skipped { reason } if reason.contains(why))
-    };
-    let mut bad = kept.bad();
-    bad.retain(|point| !of_kernels(point));
-    assert_eq!(bad, []);
 }
 
 #[test]

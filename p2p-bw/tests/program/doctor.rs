@@ -149,14 +149,3 @@ fn a_folder_is_read_without_asking_anybody() {
     assert_eq!(of(&shown, "open-files")[0].1, "cannot_tell");
     assert_eq!(shown["versions"].as_array().unwrap().len(), 0);
 }
-
-#[test]
-fn of_two_named_gpus_the_path_is_shown_and_what_comes_next() {
-    let scratch = Scratch::new();
-    // GPUs 0 and 1 of the box have a sound path for two; its cards of the network are far, which is no matter of the path.
-    let ran = scratch.run(&["doctor", "--sim", "l40x4", "--gpus", "0,1"]);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    // Of all of them it is a count.
-    scratch.run(&["doctor", "--sim", "l40x4"]);
-    // Four go through host memory by NCCL's rule, which a simulated library has none of.
-}

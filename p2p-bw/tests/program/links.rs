@@ -1,10 +1,10 @@
 //! Links: one that falls under load, what a pair's ceiling is made of, and what becomes of a monitor that dies.
 
-use boxfile::{BoxFile, Fault, Link};
+use boxfile::{BoxFile, Fault};
 use record::caveat::Caveat;
 use record::{Endpoint, LinkUse, Outcome};
 
-use super::common::{HOST, Kept, Ran, Scratch, figure, gpu, keep_devices, with};
+use super::common::{HOST, Kept, Ran, Scratch, gpu, with};
 
 /// The link of a measured point.
 fn link(kept: &Kept, case: &str, from: Endpoint, to: Endpoint) -> LinkUse {
@@ -36,39 +36,8 @@ fn is_above(kept: &Kept, case: &str) -> bool {
     points.any(|point| point.caveats.iter().any(is_above))
 }
 
-fn gen5(width: u8) -> Link {
-    Link {
-        generation: 5,
-        width,
-    }
-}
-
 fn is_near(value: Option<f64>, expected: f64) -> bool {
     value.is_some_and(|value| (value - expected).abs() < 0.005)
-}
-
-/// The first two GPUs of `h200x8`, below one switch whose link upwards has eight lanes; no NVLink, 40 GB/s between them.
-fn behind_a_narrow_switch() -> BoxFile {
-    let mut described = BoxFile::builtin("h200x8").unwrap();
-    described.name = "narrow-switch".to_owned();
-    described.nvlink = None;
-    keep_devices(&mut described, 2);
-    described.segment.truncate(1);
-    described.noise = None;
-    for port in &mut described.port {
-        if ["0000:15:01.0", "0000:16:00.0"].contains(&port.address.as_str()) {
-            port.link = Some(gen5(8));
-        }
-    }
-    if let Some(peers) = &mut described.peer_default {
-        peers.fabric = false;
-        peers.same_node = Some(figure(40.0));
-    }
-    for device in &mut described.device {
-        device.h2d_pinned = figure(20.0);
-        device.d2h_pinned = figure(20.0);
-    }
-    described
 }
 
 #[test]
@@ -121,21 +90,4 @@ fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
     }
     let host = link(&kept, "h2d_pinned_ce", HOST, gpu(0));
     assert!(is_near(host.ceiling_gb_per_s, 57.61), "{host:?}");
-}
-
-#[test]
-fn neighbours_below_one_switch_are_not_limited_by_its_link_upwards() {
-    let described = behind_a_narrow_switch();
-    let direct = long(&described, &["--cases", "h2d_pinned_ce,d2d_write_ce"]);
-    let staged = long(&described, &["--no-peer", "--cases", "d2d_staged_ce"]);
-    // Gen5 x16 below the switch: 57.61; Gen5 x8 above it: 28.81.
-    for (kept, case, from, ceiling) in [
-        (&direct, "h2d_pinned_ce", HOST, 28.81),
-        (&direct, "d2d_write_ce", gpu(0), 57.61),
-        (&staged, "d2d_staged_ce", gpu(0), 28.81),
-    ] {
-        let link = link(kept, case, from, gpu(1));
-        assert!(is_near(link.ceiling_gb_per_s, ceiling), "{case}: {link:?}");
-        assert!(!is_above(kept, case));
-    }
 }

@@ -3,11 +3,9 @@
 //! The numbers it gives on simulated machines are compared elsewhere, in `known_answers`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod agree;
 mod cli;
 mod common;
 mod compare;
-mod compare_changed;
 mod doctor;
 mod emulated;
 mod faults;
@@ -15,13 +13,11 @@ mod files;
 mod interrupted;
 mod kept;
 mod links;
-mod listed;
 mod load;
 mod mig;
 mod monitor;
 mod monitored;
 mod numa_exec;
-mod numa_measure;
 mod numa_prove;
 mod nvlinks;
 mod patterns;

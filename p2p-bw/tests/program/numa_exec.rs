@@ -1,11 +1,4 @@
-//! `tplens numa exec` with real programs: what they inherit, their exit codes and signals, and that none outlives it.
-
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Stdio};
-
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
-use serde_json::Value;
+//! `tplens numa exec` with real programs: what they inherit and their exit codes.
 
 use super::common::{Ran, Scratch, skip};
 
@@ -96,19 +89,6 @@ fn what_cannot_be_is_refused_in_a_line() {
             &["numa", "exec", "--node", "0", "--gpus", "1", "--", "true"],
             "--gpus",
         ),
-        (
-            &[
-                "numa",
-                "exec",
-                "--node",
-                "0",
-                "--report",
-                "no/such/file",
-                "--",
-                "true",
-            ],
-            "--report",
-        ),
     ] {
         scratch.run(arguments).is_wrong_usage(says);
     }
@@ -144,107 +124,21 @@ fn exit_codes_and_output_are_those_of_the_program() {
 }
 
 #[test]
-fn the_program_inherits_the_binding_and_the_report_shows_it() {
+fn the_program_inherits_the_binding() {
     if !has_one_node() {
         return;
     }
     let scratch = Scratch::new();
-    let report = scratch.text("report.json");
-    let script = "cat /proc/self/status /proc/self/numa_maps; sleep 0.3";
-    let options = ["--node", "0", "--report", &report];
-    let ran = exec(&scratch, &options, &["sh", "-c", script]);
-    let (said, told) = (ran.stdout, ran.stderr);
-    assert!(told.contains("on wanted"), "{told}");
-    assert_eq!(status_line(&said, "Cpus_allowed_list"), own_cpus());
-    let json: Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
-    assert_eq!(json["schema"], 2);
-    let refused = !json["not_bound"].as_array().unwrap().is_empty();
-    assert_eq!(refused, told.contains("NOT BOUND"), "{told}");
-    if !refused {
-        assert!(said.contains(" bind:0 "), "{said}");
-    }
-    let process = &json["processes"][0];
-    assert_eq!(process["cpus_allowed"], own_cpus());
-    assert_eq!(process["wanted_nodes"], serde_json::json!([0]));
-    // All memory of a machine with one node is there.
-    if !process["memory"].is_null() {
-        assert_eq!(process["memory"]["on_wanted"], 1.0, "{json}");
-    }
-}
-
-#[test]
-fn a_refused_binding_is_said_and_with_strict_nothing_starts() {
-    if !has_one_node() {
-        return;
-    }
-    let scratch = Scratch::new();
-    for (call, says) in [
-        (
-            "set_mempolicy",
-            "memory policy bind to nodes [0] was refused",
-        ),
-        ("sched_setaffinity", "pinning to CPUs"),
-    ] {
-        let report = scratch.text("report.json");
-        let options = ["--node", "0", "--refuse", call, "--report", &report];
-        let ran = exec(&scratch, &options, &["echo", "ran"]);
-        assert_eq!(
-            (ran.code, ran.stdout.as_str()),
-            (0, "ran\n"),
-            "{}",
-            ran.stderr
-        );
-        assert!(
-            ran.stderr.contains(&format!("NOT BOUND: {says}")),
-            "{}",
-            ran.stderr
-        );
-        let json = std::fs::read_to_string(&report).unwrap();
-        let json: Value = serde_json::from_str(&json).unwrap();
-        assert!(
-            json["not_bound"][0].as_str().unwrap().starts_with(says),
-            "{json}"
-        );
-        let ran = exec(
-            &scratch,
-            &[&options[..], &["--strict"]].concat(),
-            &["echo", "ran"],
-        );
-        assert_eq!((ran.code, ran.stdout.as_str()), (3, ""), "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains("--strict") && ran.stderr.contains(says),
-            "{}",
-            ran.stderr
-        );
-    }
-}
-
-/// A shell that starts a worker in a session of its own, tells both numbers, and waits; SIGTERM is its exit code 7.
-const WITH_WORKER: &str =
-    "trap 'exit 7' TERM; setsid sleep 1000 >/dev/null 2>&1 & echo $$ $!; while :; do wait; done";
-
-/// The program, the shell and its worker.
-fn with_worker(scratch: &Scratch) -> (Child, [Pid; 2]) {
-    let arguments = ["numa", "exec", "--node", "0", "--", "sh", "-c", WITH_WORKER];
-    let mut running = scratch
-        .program(arguments)
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut stdout = BufReader::new(running.stdout.take().unwrap());
-    stdout.read_line(&mut line).unwrap();
-    let numbers: Vec<Pid> = line
-        .split_whitespace()
-        .map(|number| Pid::from_raw(number.parse().unwrap()).unwrap())
-        .collect();
-    (running, numbers.try_into().unwrap())
-}
-
-fn is_there(pid: Pid) -> bool {
-    pidfd_open(pid, PidfdFlags::empty()).is_ok()
+    let files = ["cat", "/proc/self/status", "/proc/self/numa_maps"];
+    let ran = exec(&scratch, &["--node", "0", "--per-rank"], &files);
+    assert_eq!(status_line(&ran.stdout, "Cpus_allowed_list"), own_cpus());
+    assert_eq!(
+        ran.stdout.contains(" bind:0 "),
+        !ran.stderr.contains("NOT BOUND"),
+        "{}",
+        ran.stderr
+    );
+    scratch.nobody_is_left();
 }
 
 #[test]
@@ -265,24 +159,4 @@ fn a_printed_command_keeps_no_secret_and_says_that_it_is_not_whole() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains("<redacted>"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("canary"), "{}", ran.stderr);
-}
-
-#[test]
-fn a_signal_reaches_the_program_which_ends_in_its_own_way() {
-    if !has_one_node() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let (running, [_, worker]) = with_worker(&scratch);
-    let own = Pid::from_child(&running);
-    kill_process(own, Signal::TERM).unwrap();
-    let ran = Ran::of(running.wait_with_output().unwrap());
-    // The shell's own code, not 128 + 15; its worker is left to itself, as without this program, and named.
-    let was_there = is_there(worker);
-    kill_process(worker, Signal::KILL).unwrap();
-    assert!(was_there);
-    assert_eq!(ran.code, 7, "{}", ran.stderr);
-    let line = format!("Still running: {}", worker.as_raw_nonzero());
-    assert!(ran.stderr.contains(&line), "{}", ran.stderr);
-    scratch.nobody_is_left();
 }

@@ -167,18 +167,6 @@ fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
 }
 
 #[test]
-fn every_copy_between_devices_has_an_intent_and_an_end() {
-    let scratch = Scratch::new();
-    let cases = "d2d_write_ce,d2d_bidir_read_ce,d2d_staged_ce,local_ce";
-    let kept = scratch.soft(&two_gpus(), &["--cases", cases]);
-    assert_eq!(kept.bad(), []);
-    let text = std::fs::read_to_string(only_file(&scratch, "state")).unwrap();
-    // Two probes, two writes of one direction, one copy of both.
-    assert_eq!(text.matches("\"ended\":false").count(), 2 + 2 + 2);
-    assert_eq!(text.matches("\"ended\":true").count(), 2 + 2 + 2);
-}
-
-#[test]
 fn a_memory_that_cannot_be_read_is_no_leave_to_try() {
     let scratch = Scratch::new();
     std::fs::write(scratch.join("state"), "a file where a folder should be").unwrap();

@@ -122,12 +122,3 @@ fn what_cannot_be_shown_is_one_line_that_says_why() {
         ran.is_wrong_usage(says);
     }
 }
-
-#[test]
-fn this_machine_is_shown() {
-    let scratch = Scratch::new();
-    let found = json(&scratch.run(&["topo", "--json"]));
-    assert_eq!(found["source"], "sysfs");
-    let shown = scratch.run(&["topo"]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-}

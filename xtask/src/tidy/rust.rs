@@ -20,6 +20,28 @@ const UNSAFE_ALLOWED: &[(&str, &str)] = &[
     ("shim/", ".rs"),
 ];
 
+/// Where what a simulated machine needs may be named: the simulator, what stands before libraries, and what describes a machine.
+const OF_SIMULATOR: &[&str] = &[
+    "soft/",
+    "shim/",
+    "xtask/",
+    "crates/boxfile/",
+    "crates/engine/",
+];
+
+/// Words of the simulator that product code does without: it knows `--sim`, the mark in the record, and how much to copy there
+/// (`program::Effort`).
+const SIMULATOR: &[&str] = &[
+    "VirtualClock",
+    "virtual clock",
+    "SoftNodes",
+    "VIRTUAL_POOL",
+    "VIRTUAL_CALLS",
+    "MOST_VIRTUAL",
+    "SOFT_BYTES",
+    "soft_thread",
+];
+
 /// Attributes that no source file may hold, with what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("[allow(", "use #[expect(lint, reason = \"...\")]"),
@@ -59,6 +81,17 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         if unlocks && !allowed {
             findings.push(Finding::at(index, "unsafe has no place in this file"));
         }
+        let is_product =
+            path.contains("src/") && !OF_SIMULATOR.iter().any(|at| path.starts_with(at));
+        for word in SIMULATOR
+            .iter()
+            .filter(|word| is_product && line.contains(**word))
+        {
+            findings.push(Finding::at(
+                index,
+                format!("`{word}` is the simulator's: product code takes a `program::Effort`"),
+            ));
+        }
         for (found, instead) in FORBIDDEN {
             if line.starts_with('#') && line.contains(found) {
                 findings.push(Finding::at(
@@ -82,6 +115,29 @@ mod tests {
             .into_iter()
             .next()
             .map(|finding| (finding.line, finding.what))
+    }
+
+    #[test]
+    fn a_good_file_has_no_findings() {
+        let text = "//! Head.\n#![forbid(unsafe_code)]\n\n// unsafe and #[ignore in words\nconst A: &str = \"#[allow(\";\n";
+        assert_eq!(check(PATH, text), []);
+    }
+
+    #[test]
+    fn a_file_without_a_head_is_found() {
+        assert!(
+            first(PATH, "use std::fs;\n")
+                .unwrap()
+                .1
+                .starts_with("begin with a //! head")
+        );
+    }
+
+    #[test]
+    fn the_simulator_is_named_where_it_is() {
+        let text = "//! Head.\n\nconst VIRTUAL_POOL: u64 = 4;\n";
+        assert_eq!(first(PATH, text).unwrap().0, Some(3));
+        assert_eq!(check("soft/core/src/lib.rs", text), []);
     }
 
     #[test]
@@ -122,5 +178,19 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn a_file_beyond_600_lines_needs_a_reason() {
+        // A head of one line and 599 more are 600 lines; one more is too many.
+        let at_limit = format!("//! Head.\n{}", "\n".repeat(599));
+        assert_eq!(check(PATH, &at_limit), []);
+        let beyond = format!("{at_limit}\n");
+        assert!(first(PATH, &beyond).unwrap().1.starts_with("601 lines: "));
+        let reasoned = beyond.replace(
+            "//! Head.\n",
+            "//! Head.\n//! Long because it is one table.\n",
+        );
+        assert_eq!(check(PATH, &reasoned), []);
     }
 }

@@ -166,7 +166,6 @@ mod tests {
                 ranks: [0, 1],
                 path,
                 around: PeerSurroundings {
-                    crossing: unknown(),
                     acs: unknown(),
                     iommu: [unknown(), unknown()],
                     bars: [unknown::<LargeBar>(), unknown()],

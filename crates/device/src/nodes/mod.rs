@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 pub(crate) use ffi::DriverNodes;
 use ffi::Told;
-use numa::{MemoryPolicy, NumaError, PolicyGuard};
+use numa::{NumaError, PolicyGuard};
 
 use crate::error::{DeviceError, Result};
 
@@ -32,9 +32,7 @@ impl Nodes {
     /// after it.
     pub(crate) fn policy(self, node: Option<u32>) -> Result<Option<PolicyGuard>> {
         match (self, node) {
-            (Self::Machine, Some(node)) => {
-                Ok(Some(PolicyGuard::set(&MemoryPolicy::Bind(vec![node]))?))
-            }
+            (Self::Machine, Some(node)) => Ok(Some(PolicyGuard::bind(node)?)),
             _ => Ok(None),
         }
     }

@@ -9,16 +9,12 @@ pub struct Given {
     pub devices: Vec<Device>,
     /// Why no driver names the devices; `None` where one does.
     pub undriven: Option<String>,
-    /// Whether the machine is simulated, whose collective library has no rules of its own.
-    pub is_soft: bool,
     /// Versions of drivers and libraries.
     pub versions: Vec<Version>,
     /// What was asked for a version and did not give one, in words.
     pub unversioned: Vec<String>,
     /// The variables of this process and of configuration files that [`crate::variables::is_known`] names, and no others.
     pub variables: Fact<Vec<Variable>>,
-    /// Why the variables that choose devices were left out of them; `None` where they were not.
-    pub unordered: Option<String>,
     /// The file system at `/dev/shm`.
     pub shared_memory: Fact<SharedMemory>,
     /// The lines of the kernel's log.
@@ -57,8 +53,7 @@ impl Version {
     /// The numbers of the text up to the first part that is none: 570, 133, 7.
     #[must_use]
     pub fn numbers(&self) -> Vec<u32> {
-        let parts = self.text.split(['.', '-', '+', ' ']);
-        parts.map_while(|part| part.parse().ok()).collect()
+        numbers(&self.text)
     }
 }
 
@@ -80,4 +75,10 @@ pub struct SharedMemory {
     pub bytes: u64,
     /// What is not taken.
     pub free_bytes: u64,
+}
+
+/// The numbers that a version begins with.
+pub(crate) fn numbers(text: &str) -> Vec<u32> {
+    let parts = text.split(['.', '-', '+', ' ']);
+    parts.map_while(|part| part.parse().ok()).collect()
 }

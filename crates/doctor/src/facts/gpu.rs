@@ -1,8 +1,8 @@
 //! [`Gpu`] and [`Pair`]: what the kernel shows of the links above a GPU, and what lies between two.
 
 use topology::{
-    Crossing, Fact, LargeBar, LinkStatus, Machine, NvLinks, PathType, PciAddress, PciFunction,
-    PciTree, PeerSurroundings, Repairs, SlotLink, Sysfs, links, peer_surroundings, vendor,
+    Fact, LargeBar, Machine, NvLinks, PathType, PciAddress, PciFunction, PciTree, PeerSurroundings,
+    Repairs, SlotLink, Sysfs, peer_surroundings, vendor,
 };
 
 use super::Device;
@@ -31,7 +31,7 @@ pub struct Gpu {
     /// The narrowest link between the card and the root complex.
     pub link: Fact<SlotLink>,
     /// The card's end of the slot and the port above, each with its best.
-    pub slot: Fact<[LinkStatus; 2]>,
+    pub slot: Fact<[PciFunction; 2]>,
     /// How much of its memory its window shows.
     pub bar: Fact<LargeBar>,
     /// The functions from the root port down to the GPU.
@@ -52,11 +52,10 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Whether the way stays below a switch; `None` where that is not known.
+    /// Whether the way stays below a switch.
     #[must_use]
-    pub fn below_a_switch(&self) -> Option<bool> {
-        let crossing = self.around.known()?.crossing.known()?;
-        Some(*crossing == Crossing::Switch)
+    pub fn below_a_switch(&self) -> bool {
+        matches!(self.path, PathType::Pix | PathType::Pxb)
     }
 
     pub(super) fn read_all(sysfs: &Sysfs, machine: &Machine, gpus: &[Gpu]) -> Vec<Self> {
@@ -98,16 +97,15 @@ impl Gpu {
                 .slot_path(pci.address)
                 .map_err(|error| error.to_string())
         });
-        let statuses = pci.map(|pci| links(sysfs, pci)).unwrap_or_default();
         let slot = match &path {
             None => Fact::Unknown(unknown()),
             Some(Err(why)) => Fact::Unknown(why.clone()),
             Some(Ok(path)) => {
-                let status = |address| statuses.iter().find(|s| s.address == address).cloned();
+                let at = |address| tree.at(address).cloned();
                 let ends = path
                     .links
                     .last()
-                    .and_then(|ends| Some([status(ends.upper?)?, status(ends.lower)?]));
+                    .and_then(|ends| Some([at(ends.upper?)?, at(ends.lower)?]));
                 ends.map_or_else(
                     || Fact::Unknown("the port above the card is not shown".to_owned()),
                     Fact::Known,

@@ -13,16 +13,8 @@ pub struct Host {
     pub boost: Reading<bool>,
     /// `kernel.numa_balancing`: 0 is off.
     pub numa_balancing: Reading<u32>,
-    /// The chosen word of `transparent_hugepage/enabled`.
-    pub transparent_huge_pages: Reading<String>,
-    /// The chosen word of the kernel's policy for PCI Express power saving.
-    pub aspm_policy: Reading<String>,
-    /// The words that the kernel was started with.
-    pub command_line: Reading<String>,
     /// The kernel's release, such as `6.1.0-37-amd64`.
     pub release: Reading<String>,
-    /// Bytes of memory that huge pages of fixed number hold, and bytes of all memory.
-    pub reserved_huge: Reading<[u64; 2]>,
     /// The first line of NVIDIA's kernel driver about itself.
     pub nvidia_module: Reading<String>,
     /// The loaded modules among those that let network cards reach GPU memory.
@@ -54,29 +46,13 @@ impl Host {
             boost: boost(sysfs),
             numa_balancing: Reading::text(sysfs, "proc/sys/kernel/numa_balancing")
                 .and_then(|text| text.parse().ok()),
-            transparent_huge_pages: Reading::text(
-                sysfs,
-                "sys/kernel/mm/transparent_hugepage/enabled",
-            )
-            .and_then(|text| chosen(text).map(str::to_owned)),
-            aspm_policy: Reading::text(sysfs, "sys/module/pcie_aspm/parameters/policy")
-                .and_then(|text| chosen(text).map(str::to_owned)),
-            command_line: Reading::text(sysfs, "proc/cmdline"),
             release: Reading::text(sysfs, "proc/sys/kernel/osrelease"),
-            reserved_huge: Reading::text(sysfs, "proc/meminfo")
-                .and_then(|text| reserved_huge(text)),
             nvidia_module: Reading::text(sysfs, "proc/driver/nvidia/version")
                 .and_then(|text| text.lines().next().map(str::to_owned)),
             peer_modules: peer_modules(sysfs),
             kfd_peers: kfd_peers(sysfs),
         }
     }
-}
-
-/// The word in brackets: `madvise` of `always [madvise] never`.
-fn chosen(text: &str) -> Option<&str> {
-    let (_, after) = text.split_once('[')?;
-    Some(after.split_once(']')?.0)
 }
 
 fn frequency(sysfs: &Sysfs) -> Reading<Vec<Frequency>> {
@@ -125,19 +101,6 @@ fn switch(text: &str) -> Option<bool> {
         "1" => Some(true),
         _ => None,
     }
-}
-
-/// From `HugePages_Total` and `Hugepagesize` (only the default size), and `MemTotal`; kB is 1024 bytes.
-fn reserved_huge(meminfo: &str) -> Option<[u64; 2]> {
-    let value = |name: &str| -> Option<u64> {
-        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
-        let number = line.strip_prefix(':')?.split_whitespace().next()?;
-        number.parse().ok()
-    };
-    let bytes = |kib: u64| kib.checked_mul(1024);
-    let pages = value("HugePages_Total")?;
-    let huge = bytes(value("Hugepagesize")?)?.checked_mul(pages)?;
-    Some([huge, bytes(value("MemTotal")?)?])
 }
 
 fn peer_modules(sysfs: &Sysfs) -> Reading<Vec<String>> {

@@ -7,7 +7,7 @@ mod host;
 mod process;
 mod reading;
 
-pub use cgroup::{Cgroup, Quota};
+pub(crate) use given::numbers;
 pub use given::{Device, Given, SharedMemory, Variable, Version};
 pub use gpu::{Gpu, Pair};
 pub use host::{Frequency, Host};

@@ -2,7 +2,7 @@
 
 use topology::{CpuSet, Sysfs};
 
-use super::{Cgroup, Reading};
+use super::{Reading, cgroup};
 
 /// Limits and rights of this process.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct Process {
     pub cpus: Reading<CpuSet>,
     /// The nodes that it may take memory of.
     pub memory_nodes: Reading<CpuSet>,
-    /// The limits of its control group.
-    pub cgroup: Cgroup,
+    /// Processors' worth of time that the control groups allow; `None` inside is no limit.
+    pub group_cpus: Reading<Option<f64>>,
 }
 
 impl Process {
@@ -43,7 +43,7 @@ impl Process {
             capabilities: status("CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok()),
             cpus: status("Cpus_allowed_list:").and_then(|text| text.parse().ok()),
             memory_nodes: status("Mems_allowed_list:").and_then(|text| text.parse().ok()),
-            cgroup: Cgroup::read(own),
+            group_cpus: cgroup::cpus(own),
         }
     }
 

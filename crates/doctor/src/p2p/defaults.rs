@@ -1,4 +1,4 @@
-//! How far libraries go directly where nobody says otherwise: a row for each default that was read in their sources.
+//! How far libraries go directly where nobody says otherwise, as their sources say.
 
 use PathType::{Pxb, Sys};
 use topology::{Cpus, PathType};
@@ -16,68 +16,26 @@ pub(super) enum Processor {
     OtherX86,
 }
 
-/// A default: the first row that fits is the library's.
-pub(super) struct Default {
-    pub(super) library: &'static str,
-    /// The first version that has it, and the first that has it no more.
-    from: &'static [u32],
-    below: Option<&'static [u32]>,
-    /// None of them stands for all.
-    processors: &'static [Processor],
-    /// The most devices of the communicator on this host.
-    devices: Option<usize>,
-    pub(super) level: PathType,
-}
-
-/// The first NCCL that goes across host bridges on AMD's processors only, and there only with two GPUs.
-const NARROWED: &[u32] = &[2, 23];
-/// Versions before this one were not read.
-pub(super) const FIRST_READ: &[u32] = &[2, 18];
 /// Where RCCL does not go across host bridges.
 pub(super) const CLAMPED: &[Processor] = &[Processor::Arm, Processor::Intel, Processor::Zhaoxin];
-const fn row(
-    library: &'static str,
-    (from, below): (&'static [u32], Option<&'static [u32]>),
-    processors: &'static [Processor],
-    devices: Option<usize>,
-    level: PathType,
-) -> Default {
-    Default {
-        library,
-        from,
-        below,
-        processors,
-        devices,
-        level,
-    }
-}
 
-/// Every default, the more particular first.
-pub(super) const DEFAULTS: &[Default] = &[
-    row("nccl", (NARROWED, None), &[Processor::Amd], Some(2), Sys),
-    row("nccl", (NARROWED, None), &[], None, Pxb),
-    row("nccl", (FIRST_READ, Some(NARROWED)), CLAMPED, None, Pxb),
-    row("nccl", (FIRST_READ, Some(NARROWED)), &[], None, Sys),
-    row("rccl", (FIRST_READ, None), CLAMPED, None, Pxb),
-    row("rccl", (FIRST_READ, None), &[], None, Sys),
-];
+/// The first NCCL that goes across host bridges on AMD's processors only, and there only with two GPUs. Older ones are not judged.
+const NARROWED: &[u32] = &[2, 23];
 
-impl Default {
-    /// Whether it is the default of this library here.
-    pub(super) fn holds(
-        &self,
-        library: &Library<'_>,
-        processor: Processor,
-        devices: usize,
-    ) -> bool {
-        let in_time = library.version.map_or(self.below.is_none(), |version| {
-            version >= self.from && self.below.is_none_or(|below| version < below)
-        });
-        let fits = self.processors.is_empty() || self.processors.contains(&processor);
-        self.library == library.name
-            && in_time
-            && fits
-            && self.devices.is_none_or(|most| devices <= most)
+/// How far a library goes by default; `None` where that was not read in its source.
+pub(super) fn level(
+    library: &Library<'_>,
+    processor: Processor,
+    devices: usize,
+) -> Option<PathType> {
+    let is_old = library.version.is_some_and(|version| version < NARROWED);
+    match library.name {
+        "nccl" if is_old => None,
+        "nccl" if processor == Processor::Amd && devices <= 2 => Some(Sys),
+        "nccl" => Some(Pxb),
+        "rccl" if CLAMPED.contains(&processor) => Some(Pxb),
+        "rccl" => Some(Sys),
+        _ => None,
     }
 }
 

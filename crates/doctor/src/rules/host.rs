@@ -1,45 +1,13 @@
-//! Settings of the machine: processors, memory, boot options, the kernel's log.
+//! Settings of the machine: processors, memory, the kernel's log.
 
 use super::{of_fact, of_file};
 use crate::{Facts, Finding, Frequency, Verdict, event};
-
-/// Words of the kernel's command line that cost something; the rule's page says what each does.
-const COSTLY_OPTIONS: [&str; 14] = [
-    "pci=noaer",
-    "pci=nomsi",
-    "nomsi",
-    "amd_iommu=on",
-    "intel_iommu=on",
-    "iommu=nopt",
-    "iommu.passthrough=0",
-    "iommu.strict=1",
-    "pcie_aspm=force",
-    "pcie_aspm.policy=powersave",
-    "pcie_aspm.policy=powersupersave",
-    "numa=off",
-    "transparent_hugepage=never",
-    "cpufreq.default_governor=powersave",
-];
-
-/// With this the IOMMU passes addresses through.
-const PASS_THROUGH: [&str; 2] = ["iommu=pt", "iommu.passthrough=1"];
 
 pub(super) fn guest(facts: &Facts) -> Vec<Finding> {
     vec![match facts.machine.hypervisor {
         Some(is_guest) => Finding::warn_if(is_guest).with("hypervisor", is_guest),
         None => Finding::unknown("this processor does not say whether there is a hypervisor"),
     }]
-}
-
-pub(super) fn boot_options(facts: &Facts) -> Vec<Finding> {
-    vec![of_file(&facts.host.command_line, |line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let passes = words.iter().any(|word| PASS_THROUGH.contains(word));
-        let costs = |word: &&str| words.contains(word) && !(passes && word.ends_with("_iommu=on"));
-        let costly = COSTLY_OPTIONS.into_iter().filter(costs);
-        let costly: Vec<String> = costly.map(str::to_owned).collect();
-        Finding::warn_if(!costly.is_empty()).with("costly options", costly)
-    })]
 }
 
 pub(super) fn governor(facts: &Facts) -> Vec<Finding> {
@@ -78,20 +46,6 @@ pub(super) fn balancing(facts: &Facts) -> Vec<Finding> {
         Finding::warn_if(*mode != 0 && nodes > 1)
             .with("mode", *mode)
             .with("nodes", nodes)
-    })]
-}
-
-pub(super) fn transparent_huge_pages(facts: &Facts) -> Vec<Finding> {
-    vec![of_file(&facts.host.transparent_huge_pages, |word| {
-        Finding::warn_if(word == "never").with("enabled", word.as_str())
-    })]
-}
-
-pub(super) fn reserved_huge_pages(facts: &Facts) -> Vec<Finding> {
-    vec![of_file(&facts.host.reserved_huge, |[reserved, all]| {
-        Finding::warn_if(*reserved > all / 2)
-            .with("reserved", crate::Value::Bytes(*reserved))
-            .with("of", crate::Value::Bytes(*all))
     })]
 }
 

@@ -1,9 +1,9 @@
-//! The links above a GPU, lanes and rate, slot, errors, power saving, and the repairs of its memory.
+//! The links above a GPU, lanes and rate, slot, errors, and the repairs of its memory.
 
-use topology::{Aspm, Fact, PciFunction};
+use topology::{Fact, PciFunction};
 
-use super::{of_fact, of_file, of_gpus};
-use crate::{Facts, Finding, Gpu, Verdict};
+use super::{of_fact, of_gpus};
+use crate::{Facts, Finding, Verdict};
 
 /// Lanes stay when a link idles, rates do not: a low rate without load is no finding.
 pub(super) fn link(facts: &Facts) -> Vec<Finding> {
@@ -37,10 +37,10 @@ pub(super) fn slot(facts: &Facts) -> Vec<Finding> {
                     Finding::warn_if(of_slot.cmp_rate(of_card).is_lt())
                         .with("slot", of_slot.to_string())
                         .with("card", of_card.to_string())
-                        .with("at", port.address.to_string())
+                        .with("at", port.pci.address.to_string())
                 }
                 _ => Finding::unknown("the best of one end of the link is not shown")
-                    .with("at", card.address.to_string()),
+                    .with("at", card.pci.address.to_string()),
             }
         })
     })
@@ -83,63 +83,6 @@ pub(super) fn errors(facts: &Facts) -> Vec<Finding> {
 
 fn not_shown() -> Finding {
     Finding::unknown("the kernel does not show this GPU")
-}
-
-pub(super) fn aspm(facts: &Facts) -> Vec<Finding> {
-    let command_line = facts.host.command_line.value.known();
-    let mut words = command_line
-        .into_iter()
-        .flat_map(|line| line.split_whitespace());
-    if words.any(|word| word == "pcie_aspm=off") {
-        return vec![Finding::ok().with("option", "pcie_aspm=off")];
-    }
-    let policy = &facts.host.aspm_policy;
-    let is_by_firmware =
-        |word: &String| !["performance", "powersave", "powersupersave"].contains(&word.as_str());
-    // `default` leaves the links as the firmware set them, which is read at each.
-    if policy.value.known().is_some_and(is_by_firmware) && !facts.gpus.is_empty() {
-        return of_gpus(facts, aspm_of);
-    }
-    vec![of_file(policy, |word| {
-        let finding = match is_by_firmware(word) {
-            true => Finding::unknown("there is no GPU whose links could be read"),
-            false => Finding::warn_if(word != "performance"),
-        };
-        finding.with("policy", word.as_str())
-    })]
-}
-
-fn aspm_of(gpu: &Gpu) -> Finding {
-    let saving = |port: &PciFunction| match port.aspm.known() {
-        None | Some(Aspm::Off) => None,
-        Some(states) => Some(format!("{} ({states})", port.pci.address)),
-    };
-    let saving: Vec<String> = gpu.ports.iter().filter_map(saving).collect();
-    if gpu.ports.is_empty() {
-        return not_shown();
-    }
-    match unread_link(&gpu.ports) {
-        Some((port, why)) if saving.is_empty() => {
-            Finding::unknown(why).with("at", port.pci.address.to_string())
-        }
-        _ => Finding::warn_if(!saving.is_empty()).with("on at", saving),
-    }
-}
-
-/// The lower end of the first link of which neither end says what is on, with its reason.
-///
-/// A chain goes from a root port by the two ports of each switch to the card, so that every two functions are the ends of one link, which
-/// share what is on; the kernel's files stand at the lower one. Of a chain that is not whole each function has to tell.
-fn unread_link(ports: &[PciFunction]) -> Option<(&PciFunction, &str)> {
-    let ends = if ports.len().is_multiple_of(2) { 2 } else { 1 };
-    ports.chunks(ends).find_map(|link| {
-        let silent = |port: &PciFunction| port.aspm.known().is_none();
-        let lower = link.last().filter(|_| link.iter().all(silent))?;
-        match &lower.aspm {
-            Fact::Unknown(why) => Some((lower, why.as_str())),
-            Fact::Known(_) => None,
-        }
-    })
 }
 
 pub(super) fn repairs(facts: &Facts) -> Vec<Finding> {

@@ -1,5 +1,6 @@
 //! NVLinks: those that are down, their errors, and the fabric of NVSwitches that joins them.
 
+use topology::vendor::NVIDIA;
 use topology::{FabricState, NvLinks};
 
 use super::of_fact;
@@ -13,7 +14,7 @@ fn of_linked(facts: &Facts, judge: fn(&NvLinks) -> Option<Finding>) -> Vec<Findi
         let finding = match gpu.nvlinks.known() {
             Some(links) if links.links.is_empty() => None,
             Some(links) => judge(links),
-            None => (may_have_nvlink(gpu) == Some(true))
+            None => (gpu.vendor == Some(NVIDIA) && may_have_nvlink(gpu).is_none())
                 .then(|| of_fact(&gpu.nvlinks, |_| Finding::ok())),
         };
         finding.map(|finding| finding.about(&gpu.label))

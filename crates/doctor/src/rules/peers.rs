@@ -76,7 +76,7 @@ pub(super) fn acs(facts: &Facts) -> Vec<Finding> {
                     }
                     (true, None) => Finding::ok().with("ports without redirect", ports.len()),
                     (false, _) => {
-                        let is_bad = translates(around) || pair.below_a_switch() == Some(true);
+                        let is_bad = translates(around) || pair.below_a_switch();
                         let verdict = if is_bad { Verdict::Bad } else { Verdict::Warn };
                         Finding::of(verdict).with("redirects at", at)
                     }

@@ -1,7 +1,7 @@
 //! What this process may use: shared memory, limits, control groups, processors and nodes, system calls.
 
 use super::{of_fact, of_file};
-use crate::{Facts, Finding, Process, Quota, Reading, Value};
+use crate::{Facts, Finding, Process, Value};
 
 /// The subject of what is the process's.
 pub(super) const PROCESS: &str = "this process";
@@ -17,19 +17,10 @@ const SYS_NICE: u32 = 23;
 const FILES_WANTED: u64 = 65_535;
 /// Seccomp's mode in which a filter decides.
 const FILTER: u32 = 2;
-/// What a GPU's rank wants free at least: pinned buffers, weights on their way to the GPU.
-const MEMORY_WANTED: u64 = 8 << 30;
-/// What a GPU's rank may start: threads of the engine, the driver and the library.
-const TASKS_WANTED: u64 = 512;
 
 /// Judges this process, or says why it is of no account.
 fn of_process(facts: &Facts, judge: impl FnOnce(&Process) -> Finding) -> Vec<Finding> {
     vec![of_fact(&facts.process, judge).about(PROCESS)]
-}
-
-/// How many ranks are counted with; one where there is no GPU.
-fn ranks(facts: &Facts) -> u64 {
-    facts.gpus.len().max(1) as u64
 }
 
 pub(super) fn shared_memory(facts: &Facts) -> Vec<Finding> {
@@ -78,7 +69,7 @@ pub(super) fn open_files(facts: &Facts) -> Vec<Finding> {
 
 pub(super) fn cpu(facts: &Facts) -> Vec<Finding> {
     of_process(facts, |process| {
-        of_file(&process.cgroup.cpus, |limit| {
+        of_file(&process.group_cpus, |limit| {
             let Some(cpus) = limit else {
                 return Finding::ok().with("limit", "none");
             };
@@ -86,30 +77,6 @@ pub(super) fn cpu(facts: &Facts) -> Vec<Finding> {
             let is_all = online.is_some_and(|online| *cpus >= online as f64);
             Finding::warn_if(!is_all).with("processors", format!("{cpus:.1}"))
         })
-    })
-}
-
-pub(super) fn memory(facts: &Facts) -> Vec<Finding> {
-    let wanted = ranks(facts) * MEMORY_WANTED;
-    of_process(facts, |process| {
-        of_quota(&process.cgroup.memory, wanted, Value::Bytes)
-    })
-}
-
-pub(super) fn tasks(facts: &Facts) -> Vec<Finding> {
-    let wanted = ranks(facts) * TASKS_WANTED;
-    of_process(facts, |process| {
-        of_quota(&process.cgroup.tasks, wanted, Value::Count)
-    })
-}
-
-fn of_quota(read: &Reading<Option<Quota>>, wanted: u64, unit: fn(u64) -> Value) -> Finding {
-    of_file(read, |quota| match quota {
-        None => Finding::ok().with("limit", "none"),
-        Some(quota) => Finding::warn_if(quota.free() < wanted)
-            .with("limit", unit(quota.limit))
-            .with("free", unit(quota.free()))
-            .with("wanted", unit(wanted)),
     })
 }
 

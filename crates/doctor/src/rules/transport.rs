@@ -1,7 +1,7 @@
 //! What decides beforehand how collectives travel: the library's level.
 
 use topology::PathType;
-use topology::vendor::{AMD, METAX, NVIDIA, nvlink_by_name};
+use topology::vendor::{AMD, METAX, NVIDIA, lacks_nvlink};
 
 use super::of_pairs;
 use crate::p2p::{self, Library};
@@ -13,9 +13,11 @@ const LIBRARIES: [(u16, &str); 3] = [(NVIDIA, "nccl"), (AMD, "rccl"), (METAX, "m
 /// Whether NVLink, which goes beside PCI Express and is not limited by the level, may connect the GPU to another; `None` where it has no
 /// name or one that is not known. The kernel's files do not show it; of AMD's GPUs they show xGMI, which is a path of its own.
 pub(super) fn may_have_nvlink(gpu: &crate::Gpu) -> Option<bool> {
-    match gpu.vendor {
-        Some(AMD) => Some(false),
-        _ => nvlink_by_name(gpu.name.as_deref()?),
+    match (gpu.vendor, gpu.nvlinks.known()) {
+        (_, Some(links)) => Some(!links.links.is_empty()),
+        (Some(NVIDIA), None) if !gpu.device_id.is_some_and(lacks_nvlink) => None,
+        (Some(METAX) | None, None) => None,
+        _ => Some(false),
     }
 }
 
@@ -90,44 +92,4 @@ fn switched_off(facts: &Facts, name: &str, obeys: Option<bool>) -> Option<Findin
             .with(name, variable.value.as_str())
             .with("in", variable.source.as_str()),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use topology::Fact;
-
-    use super::*;
-
-    #[test]
-    fn cards_that_can_have_nvlink_are_known_by_whole_words_of_their_names() {
-        let unknown = || "not read".to_owned();
-        let gpu = |name: &str| crate::Gpu {
-            label: "GPU0".to_owned(),
-            name: Some(name.to_owned()),
-            address: None,
-            vendor: None,
-            device_id: None,
-            node: None,
-            mig: None,
-            repairs: Fact::Unknown("not asked".to_owned()),
-            nvlinks: Fact::Unknown("not asked".to_owned()),
-            link: Fact::Unknown(unknown()),
-            slot: Fact::Unknown(unknown()),
-            bar: Fact::Unknown(unknown()),
-            ports: Vec::new(),
-        };
-        for (name, may) in [
-            ("NVIDIA H200", true),
-            ("NVIDIA A100-SXM4-80GB", true),
-            ("Tesla P100-SXM2-16GB", true),
-            ("NVIDIA GeForce RTX 3090", true),
-            ("NVIDIA RTX A6000", true),
-            ("NVIDIA L40", false),
-            ("NVIDIA L40S", false),
-            ("NVIDIA RTX A4000", false),
-            ("NVIDIA RTX PRO 6000 Blackwell Server Edition", false),
-        ] {
-            assert_eq!(may_have_nvlink(&gpu(name)), Some(may), "{name}");
-        }
-    }
 }

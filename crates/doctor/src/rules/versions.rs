@@ -7,7 +7,7 @@ use crate::{Facts, Finding, Verdict};
 
 pub(super) fn known(facts: &Facts) -> Vec<Finding> {
     let mut findings: Vec<Finding> = problems()
-        .filter_map(|problem| judge(problem, facts))
+        .filter_map(|problem| judge(&problem, facts))
         .collect();
     for version in &facts.given.versions {
         let named = format!("{} {}", version.component, version.text);
@@ -31,7 +31,7 @@ pub(super) fn known(facts: &Facts) -> Vec<Finding> {
 fn judge(problem: &Problem, facts: &Facts) -> Option<Finding> {
     let version = facts.version(problem.component)?;
     let numbers = version.numbers();
-    let finding = match (problem.on)(facts) {
+    let finding = match problem.is_on(facts) {
         Fact::Known(false) => return None,
         Fact::Known(true) if numbers.is_empty() => {
             Finding::unknown("its version cannot be compared")
@@ -39,9 +39,9 @@ fn judge(problem: &Problem, facts: &Facts) -> Option<Finding> {
         _ if !problem.holds_for(&numbers) => return None,
         Fact::Unknown(why) => Finding::unknown(why),
         Fact::Known(true) => {
-            let is_fixed = problem.unless.is_some_and(|(component, from)| {
+            let is_fixed = problem.unless.as_ref().is_some_and(|(component, from)| {
                 let other = facts.version(component);
-                other.is_some_and(|other| other.numbers().as_slice() >= from)
+                other.is_some_and(|other| other.numbers().as_slice() >= from.as_slice())
             });
             if is_fixed {
                 return None;

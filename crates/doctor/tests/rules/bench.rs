@@ -42,11 +42,9 @@ impl Bench {
             given: Given {
                 devices: vec![device(0), device(1)],
                 undriven: Some("no driver answers".to_owned()),
-                is_soft: false,
                 versions: Vec::new(),
                 unversioned: vec!["no library answers".to_owned()],
                 variables: Fact::Unknown(unknown()),
-                unordered: None,
                 shared_memory: Fact::Unknown(unknown()),
                 kernel_log: Fact::Unknown(unknown()),
             },
@@ -70,14 +68,12 @@ impl Bench {
                 })
                 .to_vec(),
             undriven: None,
-            is_soft: false,
             versions: vec![
                 version("NVIDIA driver", "570.133.07"),
                 version("NCCL", "2.28.9"),
             ],
             unversioned: Vec::new(),
             variables: Fact::Known(Vec::new()),
-            unordered: None,
             shared_memory: Fact::Known(SharedMemory {
                 bytes: 64 << 30,
                 free_bytes: 60 << 30,
@@ -116,23 +112,11 @@ impl Bench {
                 "proc/cmdline",
                 "BOOT_IMAGE=/vmlinuz root=/dev/sda1 iommu=pt",
             ),
-            (
-                "proc/meminfo",
-                "MemTotal:       1048576 kB\nHugePages_Total:       0\nHugepagesize:       2048 kB",
-            ),
             ("proc/sys/kernel/numa_balancing", "0"),
             ("proc/sys/kernel/osrelease", "6.1.0-37-amd64"),
             (
                 "proc/driver/nvidia/version",
                 "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07",
-            ),
-            (
-                "sys/kernel/mm/transparent_hugepage/enabled",
-                "always [madvise] never",
-            ),
-            (
-                "sys/module/pcie_aspm/parameters/policy",
-                "[default] performance powersave powersupersave",
             ),
             ("sys/module/nvidia_peermem/refcnt", "0"),
             ("sys/devices/system/cpu/online", "0-7"),
@@ -177,10 +161,6 @@ impl Bench {
             ("proc/self/cgroup", "0::/user.slice"),
             ("sys/fs/cgroup/cgroup.controllers", "cpu memory pids"),
             ("sys/fs/cgroup/user.slice/cpu.max", "max 100000"),
-            ("sys/fs/cgroup/user.slice/memory.max", "max"),
-            ("sys/fs/cgroup/user.slice/memory.current", "1048576"),
-            ("sys/fs/cgroup/user.slice/pids.max", "max"),
-            ("sys/fs/cgroup/user.slice/pids.current", "100"),
         ] {
             self.set(path, text);
         }
@@ -201,7 +181,7 @@ impl Bench {
         }
     }
 
-    /// A function of node 0 with a Gen4 x16 link, no errors and no power saving.
+    /// A function of node 0 with a Gen4 x16 link, no errors.
     pub(crate) fn function(&mut self, address: &str, [vendor, device, class]: [&str; 3]) {
         for (file, text) in [
             ("vendor", vendor),
@@ -212,7 +192,6 @@ impl Bench {
             ("current_link_width", "16"),
             ("max_link_speed", "16.0 GT/s PCIe"),
             ("max_link_width", "16"),
-            ("link/l1_aspm", "0"),
             ("aer_dev_correctable", "RxErr 0\nTOTAL_ERR_COR 0"),
             ("aer_dev_nonfatal", "Undefined 0\nTOTAL_ERR_NONFATAL 0"),
             ("aer_dev_fatal", "Undefined 0\nTOTAL_ERR_FATAL 0"),

@@ -129,19 +129,6 @@ fn what_was_read_stands_in_the_finding_as_numbers() {
         get(balancing, "numa-balancing", "nodes"),
         Some(Value::Count(2))
     );
-    // 300 pages of 2 MiB.
-    let huge: fn(&mut Bench) = |b| {
-        b.replace(
-            "proc/meminfo",
-            "HugePages_Total:       0",
-            "HugePages_Total:     300",
-        );
-    };
-    let reserved = get(huge, "reserved-huge-pages", "reserved");
-    assert_eq!(reserved, Some(Value::Bytes(600 << 20)));
-    // Two GPUs ask for 1024 tasks; of 512 100 are used.
-    let tasks: fn(&mut Bench) = |b| b.set("sys/fs/cgroup/user.slice/pids.max", "512");
-    assert_eq!(get(tasks, "cgroup-pids", "free"), Some(Value::Count(412)));
 }
 
 #[test]

@@ -4,12 +4,11 @@ use crate::advice::made::*;
 
 use explain::{Variable, attribute};
 use record::PeerVerdict;
-use topology::{AcsPort, Crossing, Fact, IommuMode, LargeBar, PeerSurroundings};
+use topology::{AcsPort, Fact, IommuMode, LargeBar, PeerSurroundings};
 
 #[test]
 fn denied_and_staged_name_what_probes_saw_on_the_way() {
     let surroundings = |redirects: bool, translates: bool| PeerSurroundings {
-        crossing: Fact::Known(Crossing::Switch),
         acs: Fact::Known(vec![AcsPort {
             address: "0000:01:00.0".parse().unwrap(),
             // Request and completion redirect are bits 2 and 3 of the control register (PCI Express, ACS).

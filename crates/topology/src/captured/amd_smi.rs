@@ -41,7 +41,7 @@ pub(super) fn read(
     let table = Table::read(lines, TOOL, ends)?;
     table.closed(lines, TOOL)?;
     for (number, address) in (0..).zip(addresses) {
-        let gpu = captured.gpu(TOOL, number);
+        let gpu = captured.gpu(number);
         if gpu.address.is_some_and(|known| known != address) {
             let what =
                 format!("GPU {number} is at {address} here and elsewhere at another address");

@@ -1,8 +1,6 @@
-//! [`CapturedFinding`]: what a captured text leaves open, and what in it cannot be of one machine.
+//! [`CapturedFinding`]: what a captured text leaves open.
 
 use serde::{Deserialize, Serialize};
-
-use crate::CpuSet;
 
 /// Something that a reader of a captured text has to know, with its figures; words for it stand elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,30 +32,6 @@ pub enum CapturedFinding {
         /// The tool.
         tool: String,
     },
-    /// Tools print different numbers of GPUs.
-    GpuCountsDiffer {
-        /// Each tool with its number.
-        counts: Vec<(String, usize)>,
-    },
-    /// A GPU is on one node in the matrix and on another in a list.
-    GpuNodesDiffer {
-        /// The GPU.
-        gpu: String,
-        /// Its node in the matrix.
-        matrix: u32,
-        /// Its node in the list.
-        list: u32,
-    },
-    /// A GPU is on a node that `numactl -H` does not have.
-    NodeMissing {
-        /// The node.
-        node: u32,
-    },
-    /// The matrix has CPUs that `numactl -H` does not have.
-    CpusMissing {
-        /// The CPUs.
-        cpus: CpuSet,
-    },
 }
 
 impl CapturedFinding {
@@ -68,10 +42,6 @@ impl CapturedFinding {
             Self::RowsMissing { .. } | Self::EndMissing { .. } => "file-cut",
             Self::AffinityUnclear { .. } => "affinity-unclear",
             Self::ClassesCoarse { .. } => "classes-coarse",
-            Self::GpuCountsDiffer { .. }
-            | Self::GpuNodesDiffer { .. }
-            | Self::NodeMissing { .. }
-            | Self::CpusMissing { .. } => "machines-mixed",
         }
     }
 }

@@ -20,7 +20,7 @@ impl Heading {
 }
 
 /// How many GPUs the line `Attached GPUs` says.
-pub(super) fn attached(line: &str) -> Option<usize> {
+fn attached(line: &str) -> Option<usize> {
     let rest = line.strip_prefix("Attached GPUs")?.trim_start();
     rest.strip_prefix(':')?.trim().parse().ok()
 }

@@ -7,14 +7,14 @@ const SHOWN: usize = 32;
 
 /// Lines with their numbers, read from the top.
 #[derive(Debug)]
-pub(crate) struct Lines {
+pub(super) struct Lines {
     lines: Vec<String>,
     next: usize,
 }
 
 impl Lines {
     /// Cleans a text of what is put around lines, as [`bounded::pasted`] does.
-    pub(crate) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let lines = bounded::pasted::lines(text);
         Self { lines, next: 0 }
     }
@@ -29,11 +29,6 @@ impl Lines {
         self.lines
             .get(self.next.checked_add(lines)?)
             .map(String::as_str)
-    }
-
-    /// Puts a line above the next one.
-    pub(super) fn put(&mut self, line: String) {
-        self.lines.insert(self.next, line);
     }
 
     /// Goes past the next line.

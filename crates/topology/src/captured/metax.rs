@@ -1,13 +1,13 @@
 //! `mx-smi topo -m` and `topo -n`, the matrix without and with network cards, and `mx-smi -L`, names and addresses of GPUs.
 
 use super::classes::{self, Affinity};
-use super::heading::{Heading, attached};
+use super::heading::Heading;
 use super::lines::{Lines, malformed};
 use super::nvidia_list::uuid;
 use super::nvidia_topo::is_header;
 use super::table::{MOST_ENDS, Table};
 use super::{Captured, CapturedError, NamedGpu};
-use crate::{Matrix, PathType, PciAddress};
+use crate::{Matrix, PathType};
 
 /// The command of the matrix.
 pub(super) const TOPO: &str = "mx-smi topo";
@@ -34,26 +34,6 @@ pub(super) fn read_matrix(
     let (table, titles, matrix) = matrix(lines, seen.attached)?;
     table.closed(lines, TOPO)?;
     captured.add_matrix(&table, TOPO, &titles, matrix)
-}
-
-/// The matrix of a text of `topo -m` or `topo -n` without affinities, and the ends whose rows it lacks.
-///
-/// # Errors
-/// Names the first thing that is not as the tool prints it.
-pub(crate) fn link_types(text: &str) -> Result<(Matrix, Vec<String>), CapturedError> {
-    let mut lines = Lines::of(text);
-    let mut seen = None;
-    while let Some(line) = lines.peek() {
-        if line == TITLE {
-            let (table, _, matrix) = matrix(&mut lines, seen)?;
-            let missing = table.missing().into_iter().map(str::to_owned);
-            return Ok((matrix, missing.collect()));
-        }
-        seen = attached(line).or(seen);
-        lines.advance();
-    }
-    let what = format!("there is no `{TITLE}`");
-    Err(malformed(TOPO, lines.number(), what))
 }
 
 /// Reads from the title on.
@@ -107,7 +87,7 @@ pub(super) fn read_list(
     if captured.gpus.len() >= MOST_ENDS {
         return Err(refuse(format!("there are more than {MOST_ENDS} GPUs")));
     }
-    let known = captured.gpu(LIST, listed.number);
+    let known = captured.gpu(listed.number);
     if known.name.is_some() {
         return Err(CapturedError::Twice {
             tool: LIST,
@@ -121,21 +101,6 @@ pub(super) fn read_list(
     };
     lines.advance();
     Ok(())
-}
-
-/// The addresses of a text of `-L` in the tool's order; `None` unless every GPU from 0 on has one.
-pub(crate) fn listed(text: &str) -> Option<Vec<PciAddress>> {
-    let mut gpus = Vec::new();
-    let mut lines = Lines::of(text);
-    while let Some(line) = lines.peek() {
-        if line.starts_with("GPU#") {
-            let gpu = gpu(line).ok()?;
-            let next = usize::try_from(gpu.number).ok()? == gpus.len();
-            gpus.push(gpu.address.filter(|_| next)?);
-        }
-        lines.advance();
-    }
-    (!gpus.is_empty()).then_some(gpus)
 }
 
 /// Reads `GPU#0    MXC500    0000:06:00.0    Available (UUID: GPU-...)`; the error says what it lacks.

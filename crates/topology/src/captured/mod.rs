@@ -5,7 +5,6 @@
 mod add;
 mod amd_smi;
 mod classes;
-mod contradictions;
 mod error;
 mod finding;
 mod heading;
@@ -19,13 +18,8 @@ mod nvidia_topo;
 mod read;
 mod rocm_smi;
 mod table;
-#[cfg(test)]
-mod tests;
 
 pub use error::CapturedError;
 pub use finding::CapturedFinding;
 pub use model::{Captured, MigDevice, NamedGpu, PairTable};
-pub use nvidia_p2p::status_meaning;
 pub use read::read;
-
-pub(crate) use metax::{link_types, listed};

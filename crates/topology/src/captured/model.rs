@@ -1,7 +1,5 @@
 //! [`Captured`]: all that a captured text says.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::CapturedFinding;
@@ -22,12 +20,6 @@ pub struct Captured {
     pub nodes: Vec<NumaNode>,
     /// What the text leaves open, such as rows that a partial matrix lacks.
     pub open: Vec<CapturedFinding>,
-    /// What cannot be of one machine: the outputs may be of several.
-    #[serde(default)]
-    pub contradictions: Vec<CapturedFinding>,
-    /// The numbers of the GPUs that each list has; [`Captured::gpus`] merges them.
-    #[serde(skip)]
-    pub(super) listed: Vec<(&'static str, BTreeSet<u32>)>,
 }
 
 /// One word for each two ends.
@@ -80,11 +72,7 @@ impl Captured {
     }
 
     /// The GPU of this number in a tool's list, a new one where no list has told it yet.
-    pub(super) fn gpu(&mut self, tool: &'static str, number: u32) -> &mut NamedGpu {
-        match self.listed.iter_mut().find(|(known, _)| *known == tool) {
-            Some((_, numbers)) => drop(numbers.insert(number)),
-            None => self.listed.push((tool, BTreeSet::from([number]))),
-        }
+    pub(super) fn gpu(&mut self, number: u32) -> &mut NamedGpu {
         let at = match self.gpus.binary_search_by_key(&number, |gpu| gpu.number) {
             Ok(at) => at,
             Err(at) => {

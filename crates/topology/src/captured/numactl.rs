@@ -1,5 +1,7 @@
 //! `numactl -H`: NUMA nodes with CPUs, memory and distances.
 
+use std::collections::BTreeMap;
+
 use super::heading::Heading;
 use super::lines::{Lines, malformed, shown};
 use super::table::MOST_ENDS;
@@ -9,17 +11,12 @@ use crate::{CpuSet, NumaNode};
 /// The command.
 pub(super) const TOOL: &str = "numactl -H";
 
-/// The highest CPU number taken.
-const HIGHEST_CPU: usize = 65_535;
-
-/// The distance of a node to itself; the kernel refuses a table that says otherwise (ACPI 6.5, section 5.2.17).
-const TO_ITSELF: u32 = 10;
-
 pub(super) fn begins(lines: &Lines, _seen: &Heading) -> bool {
     let line = lines.peek().unwrap_or_default();
     line.starts_with("available: ") && line.contains(" node")
 }
 
+/// Reads the list of nodes and the table of distances below it.
 pub(super) fn read(
     lines: &mut Lines,
     _seen: &Heading,
@@ -33,152 +30,111 @@ pub(super) fn read(
             what: "the list of nodes".to_owned(),
         });
     }
-    let ids = ids(lines.peek().unwrap_or_default()).map_err(|what| malformed(TOOL, line, what))?;
+    let head = lines.peek().unwrap_or_default();
+    let Some(ids) = ids(head) else {
+        let what = format!("{} is no whole list of nodes", shown(head));
+        return Err(malformed(TOOL, line, what));
+    };
     lines.advance();
-    let mut nodes = Vec::new();
     for id in &ids {
-        nodes.push(node(lines, *id)?);
+        captured.nodes.push(node(lines, *id)?);
     }
-    distances(lines, &ids, &mut nodes)?;
-    captured.nodes = nodes;
-    Ok(())
+    distances(lines, &ids, &mut captured.nodes)
 }
 
-/// The nodes of `available: 2 nodes (0-1)`.
-fn ids(line: &str) -> Result<Vec<u32>, String> {
-    let refuse = || format!("{} is no whole list of nodes", shown(line));
-    let parts = line.strip_prefix("available: ").and_then(|rest| {
-        let (count, rest) = rest.split_once(" node")?;
-        let list = rest.split_once('(')?.1.strip_suffix(')')?;
-        Some((count.parse::<usize>().ok()?, list.parse::<CpuSet>().ok()?))
-    });
-    let (count, list) = parts.ok_or_else(refuse)?;
-    if list.is_empty() || list.len() > MOST_ENDS {
-        return Err(format!(
-            "{} nodes are listed, and 1 to {MOST_ENDS} are read",
-            list.len()
-        ));
-    }
-    if list.len() != count {
-        return Err(format!("{count} nodes are said and {} listed", list.len()));
-    }
-    list.iter()
-        .map(|id| u32::try_from(id).map_err(|_| refuse()))
-        .collect()
+/// The numbers of `available: 2 nodes (0-1)`.
+fn ids(line: &str) -> Option<Vec<u32>> {
+    let (count, rest) = line.strip_prefix("available: ")?.split_once(" node")?;
+    let list = rest.split_once('(')?.1.strip_suffix(')')?;
+    let list: CpuSet = list.parse().ok()?;
+    let is_whole = count.parse() == Ok(list.len()) && (1..=MOST_ENDS).contains(&list.len());
+    let ids: Option<Vec<u32>> = list.iter().map(|id| u32::try_from(id).ok()).collect();
+    ids.filter(|_| is_whole)
 }
 
-/// Reads the lines `node 0 cpus:`, `size:` and `free:`.
 fn node(lines: &mut Lines, id: u32) -> Result<NumaNode, CapturedError> {
-    let list = value(lines, id, "cpus")?;
-    let mut cpus = Vec::new();
-    for word in list.split_whitespace() {
-        let cpu = word.parse().ok().filter(|cpu| *cpu <= HIGHEST_CPU);
-        cpus.push(cpu.ok_or_else(|| {
-            let what = format!("node {id} has {} among its CPUs", shown(word));
-            malformed(TOOL, lines.number() - 1, what)
-        })?);
-    }
-    let memory = memory(lines, id, "size")?;
-    // The free memory changes all the time; it is read and let go.
-    self::memory(lines, id, "free")?;
+    let cpus = value(lines, id, "cpus", |text| {
+        let cpus: CpuSet = text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(",")
+            .parse()
+            .ok()?;
+        Some(cpus)
+    })?;
+    let size = |text: &str| match text {
+        "<not available>" => Some(None),
+        text => {
+            let mib: u64 = text.strip_suffix(" MB")?.parse().ok()?;
+            mib.checked_mul(1 << 20).map(Some)
+        }
+    };
+    let memory_bytes = value(lines, id, "size", size)?;
+    value(lines, id, "free", size)?;
     Ok(NumaNode {
         id,
-        cpus: cpus.into_iter().collect(),
-        distances: [].into(),
-        memory_bytes: memory,
+        cpus,
+        distances: BTreeMap::new(),
+        memory_bytes,
     })
 }
 
-/// Reads a size such as `218 MB`, which counts MiB; `None` where the tool knows none.
-fn memory(lines: &mut Lines, id: u32, name: &str) -> Result<Option<u64>, CapturedError> {
-    let text = value(lines, id, name)?;
-    if text == "<not available>" {
-        return Ok(None);
-    }
-    let mib = text.strip_suffix(" MB").and_then(|mib| mib.parse().ok());
-    match mib.and_then(|mib: u64| mib.checked_mul(1 << 20)) {
-        Some(bytes) => Ok(Some(bytes)),
-        None => {
-            let what = format!(
-                "node {id} has {name} {}, which is no size in MB",
-                shown(&text)
-            );
-            Err(malformed(TOOL, lines.number() - 1, what))
-        }
-    }
-}
-
-/// What stands after `node 0 cpus:` and its like, which the next line has to be.
-fn value(lines: &mut Lines, id: u32, name: &str) -> Result<String, CapturedError> {
+/// What stands behind `node 0 NAME:`.
+fn value<T>(
+    lines: &mut Lines,
+    id: u32,
+    name: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<T, CapturedError> {
     let begins = format!("node {id} {name}:");
     let line = lines.peek().unwrap_or_default();
-    let Some(value) = line.strip_prefix(&begins) else {
+    let Some(text) = line.strip_prefix(&begins) else {
         let what = format!("there is no `{begins}`");
         return Err(malformed(TOOL, lines.number(), what));
     };
-    let value = value.trim().to_owned();
+    let Some(value) = read(text.trim()) else {
+        let what = format!("node {id} has {} as its {name}", shown(text.trim()));
+        return Err(malformed(TOOL, lines.number(), what));
+    };
     lines.advance();
     Ok(value)
 }
 
-/// Reads the table of distances; some machines have none, and the tool says so.
+/// The table of distances; kernels without it say so in its place.
 fn distances(lines: &mut Lines, ids: &[u32], nodes: &mut [NumaNode]) -> Result<(), CapturedError> {
-    let line = lines.peek().unwrap_or_default();
-    if line.starts_with("No distance information") {
+    if lines
+        .peek()
+        .unwrap_or_default()
+        .starts_with("No distance information")
+    {
         lines.advance();
         return Ok(());
     }
-    let titles = ["node distances:".to_owned(), numbers("node", ids)];
-    for title in titles {
-        let words: Vec<&str> = lines
-            .peek()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
-        if words.join(" ") != title {
+    let heads: Vec<String> = ids.iter().map(u32::to_string).collect();
+    for title in [
+        "node distances:".to_owned(),
+        format!("node {}", heads.join(" ")),
+    ] {
+        let words = lines.peek().unwrap_or_default().split_whitespace();
+        if words.collect::<Vec<_>>().join(" ") != title {
             let what = format!("there is no {}", shown(&title));
             return Err(malformed(TOOL, lines.number(), what));
         }
         lines.advance();
     }
     for (node, id) in nodes.iter_mut().zip(ids) {
-        let refuse = |what: &str| {
-            malformed(
-                TOOL,
-                lines.number(),
-                format!("the row of distances of node {id} {what}"),
-            )
+        let line = lines.peek().unwrap_or_default();
+        let row = line.strip_prefix(&format!("{id}:")).unwrap_or_default();
+        let row: Option<Vec<u32>> = row
+            .split_whitespace()
+            .map(|word| word.parse::<u8>().ok().map(u32::from))
+            .collect();
+        let Some(row) = row.filter(|row| row.len() == ids.len()) else {
+            let what = format!("the row of distances of node {id} has {}", shown(line));
+            return Err(malformed(TOOL, lines.number(), what));
         };
-        let mut words = lines.peek().unwrap_or_default().split_whitespace();
-        if words.next() != Some(format!("{id}:").as_str()) {
-            return Err(refuse("is missing"));
-        }
-        let row: Vec<&str> = words.collect();
-        if row.len() != ids.len() {
-            let what = format!("has {} of {} numbers", row.len(), ids.len());
-            return Err(refuse(&what));
-        }
-        for (other, word) in ids.iter().zip(row) {
-            let distance = word.parse::<u8>().ok().map(u32::from);
-            // Device trees may say 10 between nodes, too (the kernel checks it for ACPI's table only).
-            let sound =
-                |distance: &u32| *distance == TO_ITSELF || (other != id && *distance > TO_ITSELF);
-            let Some(distance) = distance.filter(sound) else {
-                let what = format!("has {} to node {other}", shown(word));
-                return Err(refuse(&what));
-            };
-            node.distances.insert(*other, distance);
-        }
+        node.distances = ids.iter().copied().zip(row).collect();
         lines.advance();
     }
     Ok(())
-}
-
-/// `node 0 1`, as the header of the table is without its padding.
-fn numbers(before: &str, ids: &[u32]) -> String {
-    let mut text = before.to_owned();
-    for id in ids {
-        text += &format!(" {id}");
-    }
-    text
 }

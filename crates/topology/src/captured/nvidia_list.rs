@@ -34,7 +34,7 @@ pub(super) fn read(
                 if captured.gpus.len() >= MOST_ENDS {
                     return Err(refuse(format!("GPU {gpu} is more than {MOST_ENDS} GPUs")));
                 }
-                let named = captured.gpu(TOOL, gpu);
+                let named = captured.gpu(gpu);
                 if named.uuid.is_some() {
                     return Err(CapturedError::Twice {
                         tool: TOOL,
@@ -53,7 +53,7 @@ pub(super) fn read(
                 let gpu = above.ok_or_else(|| {
                     refuse(format!("MIG device {} has no GPU above it", mig.number))
                 })?;
-                let of = &mut captured.gpu(TOOL, gpu).mig;
+                let of = &mut captured.gpu(gpu).mig;
                 if of.len() >= MOST_MIG {
                     return Err(refuse(format!(
                         "GPU {gpu} has more than {MOST_MIG} MIG devices"

@@ -3,8 +3,8 @@
 use super::heading::Heading;
 use super::lines::Lines;
 use super::{
-    Captured, CapturedError, CapturedFinding, amd_smi, classes, contradictions, metax, numactl,
-    nvidia_list, nvidia_p2p, nvidia_topo, rocm_smi,
+    Captured, CapturedError, CapturedFinding, amd_smi, classes, metax, numactl, nvidia_list,
+    nvidia_p2p, nvidia_topo, rocm_smi,
 };
 
 /// The most bytes that are read; the outputs of all tools on the largest boxes are far shorter.
@@ -18,7 +18,7 @@ struct Reader {
 }
 
 /// Each kind of output; where a line begins several, the first one counts.
-const READERS: [Reader; 10] = [
+const READERS: [Reader; 9] = [
     Reader {
         tool: numactl::TOOL,
         begins: numactl::begins,
@@ -58,11 +58,6 @@ const READERS: [Reader; 10] = [
         tool: nvidia_topo::TOOL,
         begins: nvidia_topo::begins,
         read: nvidia_topo::read,
-    },
-    Reader {
-        tool: nvidia_topo::TOOL,
-        begins: nvidia_topo::begins_without_header,
-        read: nvidia_topo::read_without_header,
     },
     Reader {
         tool: nvidia_topo::TOOL,
@@ -117,7 +112,6 @@ pub fn read(text: &str) -> Result<Captured, CapturedError> {
         });
     }
     classes::from_link_types(&mut captured, &[rocm_smi::TOOL, amd_smi::TOOL]);
-    captured.contradictions = contradictions::of(&captured);
     captured.name_ends();
     Ok(captured)
 }

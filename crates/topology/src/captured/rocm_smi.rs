@@ -74,7 +74,7 @@ fn node(line: &str, captured: &mut Captured) -> Result<(), String> {
     if captured.gpus.len() >= MOST_ENDS {
         return Err(format!("GPU[{number}] is more than {MOST_ENDS} GPUs"));
     }
-    let gpu = captured.gpu(TOOL, number);
+    let gpu = captured.gpu(number);
     // The kernel says -1 where it knows no node.
     let node = u32::try_from(node).ok();
     if gpu.node.is_some() && gpu.node != node {

@@ -57,13 +57,6 @@ fn three_hops_go_from_node_to_node() {
 }
 
 #[test]
-fn a_node_that_the_kernel_does_not_know_is_absent() {
-    let text = texts::ROCM_TOPO.replace("Numa Node: 0", "Numa Node: -1");
-    let captured = captured(&text);
-    assert!(captured.gpus.iter().all(|gpu| gpu.node.is_none()));
-}
-
-#[test]
 fn amd_tables_are_over_pci_addresses() {
     let captured = captured(texts::AMD_TOPOLOGY);
     assert_eq!(captured.sources, ["amd-smi topology"]);

@@ -4,7 +4,6 @@
 
 mod amd;
 mod broken;
-mod contradictions;
 mod metax;
 mod nodes;
 mod nvidia;

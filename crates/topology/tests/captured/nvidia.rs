@@ -1,9 +1,8 @@
 //! `nvidia-smi topo -m`, `topo -p2p` and `-L`.
 
 use topology::EndKind;
-use topology::PathType::{Node, Nv, Phb, Pix, Pxb, Same, Sys, Unknown};
+use topology::PathType::{Node, Nv, Pix, Pxb, Same, Sys, Unknown};
 use topology::captured::CapturedFinding;
-use topology::captured::status_meaning;
 
 use crate::captured::{captured, classes, texts};
 
@@ -51,13 +50,6 @@ fn the_l40_box_has_the_matrix_that_its_owner_reported() {
         ]
     );
     assert!(captured.open.is_empty(), "{:?}", captured.open);
-}
-
-#[test]
-fn two_gpus_of_one_host_bridge_are_phb() {
-    let matrix = captured(texts::TOPO_PHB).matrix.unwrap();
-    assert_eq!(matrix.classes, [[Same, Phb], [Phb, Same]]);
-    assert_eq!(matrix.ends[1].cpus.as_ref().unwrap().len(), 64);
 }
 
 #[test]
@@ -156,14 +148,12 @@ fn one_number_under_two_affinities_is_left_open() {
 }
 
 #[test]
-fn peer_status_is_a_table_of_words_with_meanings() {
+fn peer_status_is_a_table_of_words() {
     let captured = captured(texts::P2P_STATUS);
     assert_eq!(captured.sources, ["nvidia-smi topo -p2p"]);
     let table = captured.table("peer status").unwrap();
     assert_eq!(table.cell(0, 1), Some("GNS"));
     assert_eq!(table.cell(1, 1), Some("X"));
-    assert_eq!(status_meaning("GNS"), Some("GPU not supported"));
-    assert_eq!(status_meaning("PIX"), None);
     assert_eq!(captured.matrix, None);
 }
 
@@ -200,29 +190,4 @@ fn a_list_names_gpus_and_their_mig_devices() {
     assert_eq!(mig.uuid, "MIG-b4bcd4f3-6f69-516d-9404-b5ada80d760b");
     let vgpus = captured(texts::LIST_VGPU).gpus;
     assert_eq!(vgpus[0].mig[0].profile, "4g.96gb");
-}
-
-#[test]
-fn names_of_a_list_go_to_the_ends_of_the_matrix() {
-    let text = format!("{}\n{}", texts::LIST_VGPU, texts::TOPO_PHB);
-    let matrix = captured(&text).matrix.unwrap();
-    let label = matrix.ends[1].label.as_deref();
-    assert_eq!(label, Some("NVIDIA RTX Pro 6000 Blackwell DC-4-96Q"));
-}
-
-// Two GPUs and a card of two ports; the paste begins with the first row.
-#[test]
-fn a_matrix_without_its_header_is_read_by_its_rows() {
-    let text =
-        "GPU0\t X \tNV18\tPXB\tSYS\t0-31\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\tPXB\t32-63\t1\t\tN/A\n";
-    let captured = captured(text);
-    let matrix = captured.matrix.unwrap();
-    let names: Vec<&str> = matrix.ends.iter().map(|end| end.name.as_str()).collect();
-    assert_eq!(names, ["GPU0", "GPU1", "NIC0", "NIC1"]);
-    assert_eq!(
-        (matrix.class(0, 1), matrix.class(1, 3)),
-        (Some(Nv(18)), Some(Pxb))
-    );
-    assert_eq!(matrix.ends[1].node, Some(1));
-    assert_eq!(captured.open[0].code(), "file-cut");
 }

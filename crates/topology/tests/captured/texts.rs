@@ -3,9 +3,6 @@
 macro_rules! texts {
     ($($constant:ident = $file:literal;)*) => {
         $(pub(crate) const $constant: &str = include_str!(concat!("texts/", $file));)*
-
-        /// All of them.
-        pub(crate) const ALL: &[(&str, &str)] = &[$(($file, $constant),)*];
     };
 }
 

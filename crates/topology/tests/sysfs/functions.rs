@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use topology::{AerCounters, Aspm, Fact, PciTree, PcieLink, PcieSettings};
 
-use crate::sysfs::fixture::{AMD_HOST, BRIDGE, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{NVIDIA, Tree, at};
 
 const PORT: &str = "0000:20:01.1";
 const GPU: &str = "0000:21:00.0";
@@ -67,24 +67,6 @@ fn drivers_links_and_settings_of_every_function_are_read() {
 }
 
 #[test]
-fn what_is_not_shown_is_absent_or_has_a_reason_and_is_never_zero() {
-    let tree = one_gpu();
-    let folder = format!("sys/bus/pci/devices/{GPU}");
-    tree.link(GPU, ("Unknown", "0"), ("Unknown speed", "255"));
-    tree.file(&format!("{folder}/config"), [0_u8; 64]);
-    let all = PciTree::read(&tree.sysfs(), false);
-    let gpu = all.at(at(GPU)).unwrap();
-    assert_eq!((gpu.current, gpu.maximum, gpu.aer), (None, None, None));
-    assert_eq!(gpu.driver, None);
-    assert!(matches!(&gpu.settings, Fact::Unknown(why) if why.contains("needs root")));
-    // Everybody may read these files, where the link has such a state.
-    tree.file(&format!("{folder}/link/l1_aspm"), "1\n");
-    tree.file(&format!("{folder}/link/l0s_aspm"), "0\n");
-    let again = PciTree::read(&tree.sysfs(), false);
-    assert_eq!(again.at(at(GPU)).unwrap().aspm, Fact::Known(Aspm::L1));
-}
-
-#[test]
 fn acs_of_a_bridge_is_told_on_the_machine_and_not_in_a_guest() {
     let tree = one_gpu();
     // Source validation alone does not redirect, request redirect (0x04) does.
@@ -124,30 +106,4 @@ fn errors_are_counted_by_kind() {
         fatal: None,
     };
     assert_eq!((counted, counted.sum()), (expected, 7));
-}
-
-#[test]
-fn a_function_without_a_place_or_numbers_hides_no_other() {
-    let tree = one_gpu();
-    // A link that leads nowhere near a root complex, one that dangles, and a name that is no address.
-    tree.function("platform/0000:99:00.0", AMD_HOST, BRIDGE, 0);
-    symlink(
-        "../../../devices/gone",
-        tree.path("sys/bus/pci/devices/0000:98:00.0"),
-    )
-    .unwrap();
-    symlink("..", tree.path("sys/bus/pci/devices/\u{1b}[2J")).unwrap();
-    tree.file("sys/devices/pci0000:20/0000:20:02.0/vendor", "0x1022\n");
-    symlink(
-        "../../../devices/pci0000:20/0000:20:02.0",
-        tree.path("sys/bus/pci/devices/0000:20:02.0"),
-    )
-    .unwrap();
-    let all = PciTree::read(&tree.sysfs(), false);
-    assert_eq!(all.functions.len(), 2);
-    assert_eq!(all.unplaced, [at("0000:99:00.0")]);
-    assert_eq!(
-        PciTree::read(&Tree::new().sysfs(), false),
-        PciTree::default()
-    );
 }

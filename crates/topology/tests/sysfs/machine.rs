@@ -40,14 +40,6 @@ fn nodes_are_read_with_distances_by_number() {
 }
 
 #[test]
-fn distances_that_do_not_fit_the_nodes_are_absent() {
-    let tree = three_nodes();
-    tree.file("sys/devices/system/node/node0/distance", "10 21\n");
-    let machine = tree.machine();
-    assert!(machine.node(0).unwrap().distances.is_empty());
-}
-
-#[test]
 fn a_cpu_list_that_is_none_is_an_error_that_names_the_file() {
     let tree = three_nodes();
     tree.file("sys/devices/system/node/node1/cpulist", "two\n");
@@ -109,16 +101,6 @@ fn arm_gives_numbers_for_a_name_and_no_word_on_a_hypervisor() {
 }
 
 #[test]
-fn an_empty_tree_is_a_machine_of_which_nothing_is_known() {
-    let machine = Tree::new().machine();
-    assert!(machine.nodes.is_empty() && machine.gpus.is_empty());
-    assert_eq!(machine.cpus.model, None);
-    assert_eq!(machine.cpus.count, None);
-    assert_eq!(machine.cpus.last_level_cache_bytes, None);
-    assert_eq!((machine.hypervisor, machine.boot_id), (None, None));
-}
-
-#[test]
 fn a_root_without_sysfs_is_an_error_that_names_it() {
     let error = Machine::read(&Sysfs::at("/nonexistent-root")).unwrap_err();
     assert_eq!(
@@ -161,20 +143,6 @@ fn gpus_are_told_from_other_devices_by_vendor_and_class() {
 }
 
 #[test]
-fn a_gpu_carries_its_numbers_and_its_chain() {
-    let tree = Tree::new();
-    tree.gpu("pci0000:40/0000:40:01.1/0000:41:00.0", NVIDIA, 1);
-    let gpu = tree.machine().gpus.remove(0);
-    assert_eq!(gpu.address, at("41:00.0"));
-    assert_eq!(
-        (gpu.vendor, gpu.device_id, gpu.class),
-        (0x10de, 0x2bb5, 0x03_0200)
-    );
-    assert_eq!((gpu.node, gpu.root.as_str()), (Some(1), "pci0000:40"));
-    assert_eq!((gpu.chain, gpu.on_card_bridges), (vec![at("40:01.1")], 0));
-}
-
-#[test]
 fn a_link_that_leaves_the_root_is_an_error() {
     let tree = Tree::new();
     let outside = Tree::new();
@@ -194,17 +162,6 @@ fn a_link_that_leaves_the_root_is_an_error() {
             path: format!("{devices}/0000:00:01.0")
         }
     );
-}
-
-#[test]
-fn a_machine_goes_through_json_unchanged() {
-    let tree = three_nodes();
-    tree.gpu("pci0000:40/0000:40:01.1/0000:41:00.0", NVIDIA, 1);
-    let machine = tree.machine();
-    let json = serde_json::to_string(&machine).unwrap();
-    assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
-    assert!(json.contains(r#""chain":["0000:40:01.1"]"#), "{json}");
-    assert!(json.contains(r#""hypervisor":null"#), "{json}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ mod functions;
 mod links;
 mod machine;
 mod matrices;
-mod mx_smi;
 mod nics;
 mod paths;
 mod surroundings;

@@ -7,7 +7,6 @@ use topology::{Gid, Nic};
 use crate::sysfs::fixture::Tree;
 
 const MELLANOX: u16 = 0x15b3;
-const VIRTIO: u16 = 0x1af4;
 const ETHERNET: u32 = 0x02_0000;
 const INFINIBAND: u32 = 0x02_0700;
 const CARD: &str = "0000:a1:00.0";
@@ -101,33 +100,6 @@ fn a_port_that_is_down_or_silent_is_not_active() {
 }
 
 #[test]
-fn an_interface_without_a_rate_has_none() {
-    let tree = rdma_card(ETHERNET);
-    for speed in ["-1", "0", "", "fast"] {
-        let file = format!("sys/bus/pci/devices/{CARD}/net/eth2/speed");
-        tree.file(&file, format!("{speed}\n"));
-        assert_eq!(
-            Nic::read_all(&tree.sysfs())[0].interfaces[0].mbit_per_s,
-            None,
-            "{speed}"
-        );
-    }
-}
-
-#[test]
-fn a_virtio_cards_interface_lies_a_folder_deeper() {
-    let tree = Tree::new();
-    tree.function("pci0000:00/0000:00:03.0", VIRTIO, ETHERNET, -1);
-    tree.file(
-        "sys/bus/pci/devices/0000:00:03.0/virtio2/net/eth0/operstate",
-        "up\n",
-    );
-    let nics = Nic::read_all(&tree.sysfs());
-    assert_eq!(nics[0].label().as_deref(), Some("eth0"));
-    assert_eq!(nics[0].interfaces[0].state.as_deref(), Some("up"));
-}
-
-#[test]
 fn virtual_functions_are_told_and_other_classes_are_no_nics() {
     let tree = rdma_card(ETHERNET);
     let virtual_one = "0000:a1:00.2";
@@ -154,24 +126,4 @@ fn virtual_functions_are_told_and_other_classes_are_no_nics() {
         shown,
         expected.map(|(address, is_virtual)| (address.to_owned(), is_virtual))
     );
-}
-
-#[test]
-fn a_port_number_or_gid_index_that_is_none_is_passed_over() {
-    let tree = rdma_card(ETHERNET);
-    port(
-        &tree,
-        &[
-            ("state", "4: ACTIVE"),
-            ("gid_attrs/types/x", "RoCE v2"),
-            ("gid_attrs/types/9999", "RoCE v2"),
-        ],
-    );
-    tree.file(
-        "sys/class/infiniband/mlx5_0/ports/first/state",
-        "4: ACTIVE\n",
-    );
-    let nics = Nic::read_all(&tree.sysfs());
-    assert_eq!(nics[0].rdma[0].ports.len(), 1);
-    assert_eq!(nics[0].rdma[0].ports[0].gids, []);
 }

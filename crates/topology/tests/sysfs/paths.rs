@@ -2,7 +2,7 @@
 
 use topology::{Machine, PathType};
 
-use crate::sysfs::fixture::{AMD, BRIDGE, DISPLAY_3D, NVIDIA, Tree, at};
+use crate::sysfs::fixture::{NVIDIA, Tree, at};
 
 fn path(machine: &Machine, a: &str, b: &str) -> PathType {
     let there = machine.path_type(at(a), at(b));
@@ -96,45 +96,6 @@ fn amd_cards_own_switches_do_not_count() {
 }
 
 #[test]
-fn an_amd_card_without_a_switch_keeps_its_chain() {
-    let tree = Tree::new();
-    // A root port of vendor 0x1002, as chipsets of 2010 have, is no switch.
-    tree.function("pci0000:00/0000:00:02.0", AMD, BRIDGE, 0);
-    tree.function("pci0000:00/0000:00:02.0/0000:01:00.0", AMD, DISPLAY_3D, 0);
-    let machine = tree.machine();
-    assert_eq!(machine.gpus[0].on_card_bridges, 0);
-    assert_eq!(machine.gpus[0].chain_to_card(), [at("00:02.0")]);
-}
-
-#[test]
-fn a_domain_for_each_virtual_gpu_is_told_by_its_node_alone() {
-    let vmbus = "LNXSYSTM:00/LNXSYBUS:00/PNP0A03:00/device:07/VMBUS:01";
-    let gpus = [
-        format!("{vmbus}/00000002-0000-0000-3130-444532304235/pci0002:00/0002:00:00.0"),
-        format!("{vmbus}/00000003-0000-0000-3130-444532304235/pci0003:00/0003:00:00.0"),
-    ];
-    for (nodes, expected) in [
-        ([0, 2], PathType::Sys),
-        ([2, 2], PathType::Node),
-        ([-1, -1], PathType::Unknown),
-        ([0, -1], PathType::Unknown),
-    ] {
-        let tree = Tree::new();
-        for (gpu, node) in gpus.iter().zip(nodes) {
-            tree.gpu(gpu, NVIDIA, node);
-        }
-        let machine = tree.machine();
-        assert_eq!(
-            path(&machine, "0002:00:00.0", "0003:00:00.0"),
-            expected,
-            "{nodes:?}"
-        );
-        assert_eq!(machine.gpus[0].root, "pci0002:00");
-        assert!(machine.gpus[0].chain.is_empty());
-    }
-}
-
-#[test]
 fn four_l40_on_two_sockets_read_as_nvidia_smi_shows_them() {
     // The box of a published `nvidia-smi topo -m`: each GPU on a root of its own, GPU0 and GPU1 on node 0.
     let tree = Tree::new();
@@ -189,19 +150,4 @@ fn a_vmd_domain_hangs_below_its_own_root() {
     assert_eq!(machine.gpus[0].root, "pci10000:e0");
     assert_eq!(machine.gpus[0].chain, [at("10000:e0:06.0")]);
     assert_eq!(machine.gpus[0].address.to_string(), "10000:e1:00.0");
-}
-
-#[test]
-fn classes_are_ordered_from_near_to_far_and_stored_by_name() {
-    assert!(PathType::Pix < PathType::Pxb && PathType::Phb < PathType::Node);
-    for class in [
-        PathType::Same,
-        PathType::Pxb,
-        PathType::Sys,
-        PathType::Unknown,
-    ] {
-        let json = serde_json::to_string(&class).unwrap();
-        assert_eq!(json, format!("\"{class}\""));
-        assert_eq!(serde_json::from_str::<PathType>(&json).unwrap(), class);
-    }
 }

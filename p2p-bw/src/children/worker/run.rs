@@ -255,7 +255,7 @@ impl<'a, B: Backend> Run<'a, B> {
                 self.bench
                     .write(&transfer.from, say, |bytes| written.write(bytes))?;
                 chain = Some(written);
-            } else if self.job.verify {
+            } else {
                 let pattern = transfer.pattern;
                 self.bench
                     .write(&transfer.from, say, |bytes| pattern.fill(bytes))?;
@@ -285,9 +285,6 @@ impl<'a, B: Backend> Run<'a, B> {
         steps: u32,
         say: Say<'_>,
     ) -> device::Result<Verification> {
-        if !self.job.verify {
-            return Ok(Verification::NotAsked);
-        }
         for transfer in lanes.transfers() {
             let seen = match (&transfer.work, chain) {
                 (Work::Chase(_, end), Some(chain)) => {

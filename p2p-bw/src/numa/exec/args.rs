@@ -1,12 +1,10 @@
 //! The command line of `numa exec`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::device_args::DeviceArgs;
-use crate::numa::refuse::Refuse;
 
 /// What to start and where.
 #[derive(Debug, Clone, Args)]
@@ -28,20 +26,13 @@ pub(crate) struct ExecArgs {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Write where every process ended up to this file as JSON.
-    #[arg(long, value_name = "FILE")]
-    pub(super) report: Option<PathBuf>,
-
     /// Print the numactl command that binds the same way, and start nothing.
     #[arg(long)]
     pub(super) dry_run: bool,
 
-    #[command(flatten)]
-    pub(super) refuse: Refuse,
-
-    /// Become the program and end with this process.
+    /// Move workers of a program that has started.
     #[arg(long, value_name = "PID", hide = true)]
-    pub(super) r#become: Option<u32>,
+    pub(super) follow: Option<u32>,
 
     /// The program and its arguments, after `--`.
     #[arg(last = true, value_name = "PROGRAM")]

@@ -1,42 +1,26 @@
-//! A program from the command line to its exit code.
+//! `numa exec` from its command line to the program that takes this process's place.
 
-use std::time::{Duration, Instant};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use program::command_line::quoted;
 use program::{Stop, outputs, say};
-use record::exit;
-use record::redacted_arguments;
+use record::{exit, redacted_arguments};
 use runner::Interrupt;
-use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper, wait,
-};
-use topology::Sysfs;
-use view::Screen;
 
 use super::args::ExecArgs;
-use super::gpu_files::LOOKED_FOR;
-use super::report::Report;
-use super::start::{self, Started};
+use super::follow;
 use super::target::Target;
-use super::watch::Watch;
 
-/// Between two looks for a signal or the program's end.
-const TURN: Duration = Duration::from_millis(20);
+/// As shells have it.
+const CANNOT_START: u8 = 126;
+const NOT_FOUND: u8 = 127;
 
-/// Between two looks at who opened a GPU.
-const LOOK: Duration = Duration::from_secs(1);
-
-/// The first look at memory, and the longest time between two: each takes twice as long as the one before, as the kernel walks
-/// page tables for them.
-const FIRST: Duration = Duration::from_millis(50);
-const LONGEST: Duration = Duration::from_secs(10);
-
-/// Runs it; gives the program's exit code, or 128 and the number of the signal that ended it.
+/// Binds this process and becomes the program; the exit code is of a program that was not started.
 pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    if let Some(parent) = args.r#become {
-        return Ok(start::r#become(parent, &args.program));
+    if let Some(program) = args.follow {
+        return follow::run(program, &args.node);
     }
     if args.program.is_empty() && !args.dry_run {
         return Err(Stop::Usage(
@@ -50,11 +34,7 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
                 .to_owned(),
         ));
     }
-    if let Some(report) = &args.report {
-        outputs::check_file("--report", report).map_err(Stop::Usage)?;
-    }
-    match run_or_refuse(args, interrupt) {
-        // The shared words for this are those of a measurement.
+    match bound(args, interrupt) {
         Err(Stop::Refused(reason)) => {
             say!("numa exec: not started: {reason}");
             Ok(exit::INCONCLUSIVE)
@@ -63,9 +43,14 @@ pub(crate) fn run(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     }
 }
 
-fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+fn bound(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     let target = Target::find(args, interrupt)?;
     target.said.iter().for_each(|line| say!("{line}"));
+    let texts = args.program.iter();
+    let texts: Vec<String> = texts
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let shown = redacted_arguments(texts.iter().cloned());
     if args.dry_run {
         if let Some(name) = &args.on.sim {
             let name = record::control::replaced(name);
@@ -77,11 +62,6 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
                 "numactl binds the whole program; --per-rank also moves each process to the nodes of its GPUs"
             );
         }
-        let texts = args.program.iter();
-        let texts: Vec<String> = texts
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        let shown = redacted_arguments(texts.iter().cloned());
         if shown != texts {
             say!("not whole: what may be a secret is printed as <redacted>");
         }
@@ -90,147 +70,55 @@ fn run_or_refuse(args: &ExecArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
         let command = command.collect::<Vec<_>>().join(" ");
         return Ok(outputs::print(&format!("{command}\n")));
     }
-    args.refuse.apply()?;
-    let mut report = bound(args, &target)?;
-    watched(args, &target, &mut report, interrupt)
-}
-
-/// Binds this thread, which the program inherits, and says what was refused.
-fn bound(args: &ExecArgs, target: &Target) -> Result<Report, Stop> {
-    let applied = target.binding().apply();
-    let not_bound: Vec<String> = applied.refusals().map(ToString::to_string).collect();
-    if args.strict && !not_bound.is_empty() {
-        return Err(Stop::Refused(
-            format!(
-                "--strict was given, and this was refused: {}",
-                not_bound.join("; ")
-            )
-            .into(),
-        ));
+    let refused = ::numa::bind_thread(target.cpus.as_slice(), &target.nodes.memory_nodes);
+    if args.strict && !refused.is_empty() {
+        let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        let reason = format!(
+            "--strict was given, and this was refused: {}",
+            refused.join("; ")
+        );
+        return Err(Stop::Refused(reason.into()));
     }
     say!(
         "numa exec: as {}: {}",
         target.nodes.numactl,
         target.nodes.basis
     );
-    for refusal in &not_bound {
-        say!("numa exec: NOT BOUND: {refusal}");
+    refused
+        .iter()
+        .for_each(|refusal| say!("numa exec: NOT BOUND: {refusal}"));
+    if args.per_rank {
+        start_follower(&target.nodes.memory_nodes)?;
     }
-    Ok(Report::of(target.nodes.numactl.clone(), not_bound))
-}
-
-/// Starts the program, watches it to its end, and tells.
-fn watched(
-    args: &ExecArgs,
-    target: &Target,
-    report: &mut Report,
-    interrupt: &Interrupt,
-) -> Result<u8, Stop> {
-    let nodes = (&target.nodes.cpu_nodes[..], &target.nodes.memory_nodes[..]);
-    let real = Sysfs::real();
-    let watch = Watch::new(real.clone(), &real, &target.machine, nodes, args.per_rank);
-    if args.per_rank && !watch.knows_gpus() {
-        say!("numa exec: --per-rank moves nobody: none of {LOOKED_FOR} is known here");
-    }
-    // What the program leaves behind becomes this process's child, so that it is found below it.
-    set_child_subreaper(Some(getpid()))
-        .map_err(std::io::Error::from)
-        .context("becoming the parent of the program's orphans")?;
-    // A program may take a second Ctrl-C as another order than the first; it gets that one, too.
-    interrupt.keep_running();
-    let started = Started::start(&args.program)?;
-    let mut session = Session {
-        began: Instant::now(),
-        watch,
-        started,
+    let Some((name, arguments)) = args.program.split_first() else {
+        return Ok(exit::USAGE);
     };
-    let code = session.keep(interrupt)?;
-    report.still_running = below().into_iter().map(|(pid, _)| pid).collect();
-    report.processes = session.watch.reports();
-    report.exit_code = code;
-    say!("{}", report.document().screen(Screen::default()).trim_end());
-    if let Some(path) = &args.report {
-        let json = serde_json::to_string_pretty(report).context("writing JSON")?;
-        return Ok(exit::fold([code, outputs::write(path, Ok(json + "\n"))]));
-    }
-    Ok(code)
+    let error = Command::new(name).args(arguments).exec();
+    let name = record::control::replaced(&shown[0]);
+    say!("error: cannot start `{name}`: {error}; see the path and that it may be executed");
+    Ok(match error.kind() {
+        std::io::ErrorKind::NotFound => NOT_FOUND,
+        _ => CANNOT_START,
+    })
 }
 
-/// What runs below this process, by number and beginning.
-fn below() -> Vec<(u32, u64)> {
-    let all = runner::processes::below(getpid()).into_iter();
-    let mut all: Vec<_> = all
-        .map(|one| (one.id.as_raw_nonzero().get().unsigned_abs(), one.started))
-        .collect();
-    all.sort_unstable();
-    all
-}
-
-/// A program under way.
-struct Session {
-    began: Instant,
-    watch: Watch,
-    started: Started,
-}
-
-impl Session {
-    /// Looks, passes signals on, and gives the exit code.
-    fn keep(&mut self, interrupt: &Interrupt) -> Result<u8, Stop> {
-        let mut step = FIRST;
-        let (mut next_memory, mut next_look) = (FIRST, FIRST);
-        loop {
-            if let Some(code) = self.ended() {
-                return Ok(code);
-            }
-            if let Some(signal) = interrupt.take() {
-                // The last chance to see where everything is.
-                self.watch.look(&below(), true);
-                self.pass_on(signal);
-            }
-            let now = self.began.elapsed();
-            if now >= next_look {
-                let memory = now >= next_memory;
-                self.watch.look(&below(), memory);
-                if memory {
-                    step = (step * 2).min(LONGEST);
-                    next_memory = now + step;
-                }
-                next_look = now + step.min(LOOK);
-            }
-            std::thread::sleep(TURN);
-        }
-    }
-
-    /// Reaps what has ended; the program's exit code once it has.
-    fn ended(&self) -> Option<u8> {
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.started.pid => {
-                    let signal = status.terminating_signal().map(|number| 128 + number);
-                    let code = status.exit_status().or(signal)?;
-                    return Some(u8::try_from(code).unwrap_or(exit::INTERNAL));
-                }
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return None,
-                // No child at all: somebody else has reaped it, and its code is lost.
-                Err(_) => return Some(exit::INTERNAL),
-            }
-        }
-    }
-
-    /// As if this process were not there: a terminal sends SIGINT and SIGHUP to everybody, `kill` sends SIGTERM to the program.
-    fn pass_on(&self, signal: runner::Signal) {
-        let (signal, to_all) = match signal {
-            runner::Signal::Interrupt => (Signal::INT, true),
-            runner::Signal::Hangup => (Signal::HUP, true),
-            runner::Signal::Terminate => (Signal::TERM, false),
-        };
-        let pid: Pid = self.started.pid;
-        // One that has ended meanwhile needs no signal; in the terminal's own group everybody has it already.
-        let _ = match (to_all, self.started.own_group) {
-            (true, true) => kill_process_group(pid, signal),
-            (true, false) => Ok(()),
-            (false, _) => kill_process(pid, signal),
-        };
-    }
+/// Starts the process that moves the program's workers; it ends with this process.
+fn start_follower(nodes: &[u32]) -> Result<(), Stop> {
+    let own = std::env::current_exe().context("finding this program")?;
+    let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
+    let program = std::process::id().to_string();
+    Command::new(own)
+        .args([
+            "numa",
+            "exec",
+            "--follow",
+            &program,
+            "--node",
+            &nodes.join(","),
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .context("starting the process that moves workers")?;
+    Ok(())
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ::numa::{Binding, MemoryPolicy};
 use anyhow::Context;
 use inventory::{BackendArg, Built};
 use program::{Stop, sim};
@@ -19,7 +18,6 @@ const LISTING: Duration = Duration::from_secs(20);
 
 /// Where a program is to run, and why there.
 pub(super) struct Target {
-    pub(super) machine: Machine,
     pub(super) nodes: NumaBinding,
     /// CPUs of the nodes.
     pub(super) cpus: CpuSet,
@@ -88,18 +86,9 @@ impl Target {
         let cpus: CpuSet = of_nodes.flat_map(|node| node.cpus.iter()).collect();
         Ok(Self {
             cpus,
-            machine,
             nodes: binding,
             said,
         })
-    }
-
-    /// In the kernel's terms.
-    pub(super) fn binding(&self) -> Binding {
-        Binding {
-            cpus: self.cpus.as_slice().to_vec(),
-            memory: MemoryPolicy::Bind(self.nodes.memory_nodes.clone()),
-        }
     }
 }
 

@@ -8,7 +8,6 @@ use program::outputs::Outputs;
 use record::unit::ByteCount;
 
 use crate::device_args::{DeviceArgs, one_size};
-use crate::numa::refuse::Refuse;
 
 /// A kind of host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,17 +55,10 @@ pub(crate) struct MeasureArgs {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) budget: Duration,
 
-    /// Do not compare the data that arrives with what was sent.
-    #[arg(long)]
-    pub(crate) no_verify: bool,
-
     /// Seconds without progress after which a measurement counts as hung and its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
 
     #[command(flatten)]
     pub(crate) outputs: Outputs,
-
-    #[command(flatten)]
-    pub(in crate::numa) refuse: Refuse,
 }

@@ -29,7 +29,6 @@ pub(super) fn run(
     interrupt: &Interrupt,
     say: &dyn Fn(&str),
 ) -> Result<Ended, Stop> {
-    args.refuse.apply()?;
     let folder = result_folder(args.outputs.out.as_deref(), "numa");
     let place = begun::Asked {
         on: &args.on,

@@ -169,7 +169,6 @@ impl Session<'_> {
             }],
             bytes: point.bytes,
             plan: Plan::new(self.args.samples as usize, budget.share()),
-            verify: !self.args.no_verify,
             cpus: node
                 .filter(|_| !is_soft)
                 .map(|node| node.cpus.iter().collect())

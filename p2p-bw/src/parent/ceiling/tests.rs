@@ -4,7 +4,7 @@
 use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use record::unit::ByteCount;
-use record::{BackendFacts, LinkReading, PairPath};
+use record::{LinkReading, PairPath};
 use topology::PcieLink;
 
 use super::*;
@@ -102,27 +102,6 @@ fn is_near(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn engines_have_the_same_ceiling() {
-    let links = links(&[16, 8], PathType::Phb);
-    for key in ["d2d_write_ce", "d2d_write_sm", "d2d_bidir_read_sm"] {
-        is_near(used(key, &links, 10.0).ceiling_gb_per_s, X8);
-    }
-    // Both directions at once may carry 14.40 GB/s each.
-    let both = used("d2d_bidir_write_ce", &links, 10.0);
-    is_near(both.ceiling("total"), 2.0 * X8);
-    is_near(both.fraction.get("total").copied(), 20.0 / (2.0 * X8));
-}
-
-#[test]
-fn a_time_has_no_ceiling() {
-    let links = links(&[16, 16], PathType::Phb);
-    for key in ["host_chase_sm", "d2d_chase_sm", "small_copy_h2d_ce"] {
-        let found = used(key, &links, 800.0);
-        assert_eq!((found.ceiling_gb_per_s, found.fraction.len()), (None, 0));
-    }
-}
-
-#[test]
 fn a_share_has_its_devices_ceiling_and_the_total_from_the_host_their_sum() {
     let links = links(&[16, 8], PathType::Phb);
     let found = used("host_to_all_ce", &links, 10.0);
@@ -138,47 +117,6 @@ fn instances_of_one_device_share_its_link() {
     let mut links = links(&[16, 16], PathType::Same);
     links.devices[1].address = links.devices[0].address;
     is_near(used("all_to_host_ce", &links, 10.0).ceiling("total"), X16);
-}
-
-#[test]
-fn another_link_has_the_name_of_its_backends() {
-    let backend = |name: &str| {
-        Some(BackendFacts {
-            name: name.to_owned(),
-            driver: None,
-            interface: None,
-            management: "none".to_owned(),
-        })
-    };
-    let mut links = links(&[16, 16], PathType::Phb);
-    for (name, says) in [
-        ("cuda", "another link such as NVLink carries it"),
-        ("hip", "another link such as xGMI carries it"),
-        ("acme", "another link carries it"),
-    ] {
-        links.backend = backend(name);
-        // 40 is beyond 28.81 x 1.19 = 34.28.
-        for key in ["d2d_write_ce", "ring_ce"] {
-            let basis = used(key, &links, 40.0).basis;
-            assert!(basis.contains(says), "{name} {key}: {basis}");
-        }
-    }
-}
-
-#[test]
-fn metaxlink_is_named_however_fast_it_is() {
-    let mut links = links(&[16, 16, 16], PathType::Mx);
-    links.backend = None;
-    for key in ["d2d_write_ce", "all_pairs_ce", "ring_ce"] {
-        for each in [5.0, 90.0] {
-            let found = used(key, &links, each);
-            assert_eq!((found.ceiling_gb_per_s, found.fraction.len()), (None, 0));
-            assert_eq!(
-                found.basis,
-                "MetaXLink between them, whose ceiling is not known"
-            );
-        }
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Cases of rules on the machine: processors, memory, boot options, the kernel's log.
+//! Cases of rules on the machine: processors, memory, the kernel's log.
 
 use doctor::Verdict::{Bad, Ok, Unknown, Warn};
 use topology::Fact;
@@ -43,41 +43,6 @@ pub(super) const CASES: &[Case] = &[
     }),
     case("numa-balancing", Unknown, "no file", |b| {
         b.remove("proc/sys/kernel/numa_balancing")
-    }),
-    case("transparent-huge-pages", Ok, "madvise", sound),
-    case("transparent-huge-pages", Warn, "never", |b| {
-        b.set(
-            "sys/kernel/mm/transparent_hugepage/enabled",
-            "always madvise [never]",
-        )
-    }),
-    case("transparent-huge-pages", Unknown, "a kernel without", |b| {
-        b.remove("sys/kernel/mm")
-    }),
-    case("reserved-huge-pages", Ok, "none", sound),
-    // 300 pages of 2 MiB are 600 of 1024 MiB.
-    case("reserved-huge-pages", Warn, "more than a half", |b| {
-        b.replace(
-            "proc/meminfo",
-            "HugePages_Total:       0",
-            "HugePages_Total:     300",
-        )
-    }),
-    case("reserved-huge-pages", Unknown, "a kernel without", |b| {
-        b.set("proc/meminfo", "MemTotal:       1048576 kB")
-    }),
-    case("boot-options", Ok, "pass through", sound),
-    case("boot-options", Ok, "switched on and passed through", |b| {
-        b.set("proc/cmdline", "intel_iommu=on iommu=pt")
-    }),
-    case("boot-options", Warn, "switched on", |b| {
-        b.set("proc/cmdline", "intel_iommu=on")
-    }),
-    case("boot-options", Warn, "no counting", |b| {
-        b.set("proc/cmdline", "pci=noaer")
-    }),
-    case("boot-options", Unknown, "no file", |b| {
-        b.remove("proc/cmdline")
     }),
     case("kernel-log", Ok, "nothing", sound),
     case("kernel-log", Bad, "a lost GPU", |b| {

@@ -2,7 +2,6 @@
 
 use doctor::Verdict::{Bad, Ok, Unknown, Warn};
 
-use super::peers::below_a_switch;
 use super::{Case, case, sound};
 use crate::bench::{GPUS, PORTS};
 
@@ -40,36 +39,5 @@ pub(super) const CASES: &[Case] = &[
     }),
     case("link-errors", Unknown, "no counters", |b| {
         b.remove("sys/bus/pci/devices/0000:21:00.0/aer")
-    }),
-    case("aspm", Ok, "no link saves", sound),
-    case("aspm", Ok, "switched off at the start", |b| {
-        b.set("proc/cmdline", "pcie_aspm=off")
-    }),
-    // Below a switch: the files of a link stand at its lower end, so at the switch's upper port and at the GPUs.
-    case("aspm", Ok, "the lower end of each link tells", |b| {
-        below_a_switch(b);
-        for upper in [PORTS[0], "0000:24:00.0", "0000:24:01.0"] {
-            b.remove(&format!("sys/bus/pci/devices/{upper}/link"));
-        }
-    }),
-    case("aspm", Unknown, "one link of two tells nothing", |b| {
-        below_a_switch(b);
-        for end in [PORTS[0], "0000:23:00.0"] {
-            b.remove(&format!("sys/bus/pci/devices/{end}/link"));
-        }
-    }),
-    case("aspm", Warn, "the policy", |b| {
-        b.set(
-            "sys/module/pcie_aspm/parameters/policy",
-            "default performance [powersave] powersupersave",
-        )
-    }),
-    case("aspm", Warn, "one link", |b| {
-        b.pci(GPUS[0], "link/l1_aspm", "1")
-    }),
-    case("aspm", Unknown, "no files of links", |b| {
-        for address in [GPUS[0], PORTS[0]] {
-            b.remove(&format!("sys/bus/pci/devices/{address}/link"));
-        }
     }),
 ];

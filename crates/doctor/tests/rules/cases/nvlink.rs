@@ -4,7 +4,7 @@ use doctor::Verdict::{Bad, Ok, Unknown, Warn};
 use topology::{FabricState, Fact, NvLink, NvLinkEnd, NvLinks};
 
 use super::{Case, case};
-use crate::bench::Bench;
+use crate::bench::{Bench, GPUS};
 
 pub(super) const CASES: &[Case] = &[
     case("nvlink-inactive", Ok, "18 of 18", |b| told(b, whole())),
@@ -17,7 +17,7 @@ pub(super) const CASES: &[Case] = &[
         "nvlink-inactive",
         Unknown,
         "a card with NVLink of which nothing is known",
-        by_name,
+        by_number,
     ),
     case("nvlink-errors", Ok, "none", |b| told(b, whole())),
     case("nvlink-errors", Warn, "failed checks", |b| {
@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
         "nvlink-errors",
         Unknown,
         "a card with NVLink of which nothing is known",
-        by_name,
+        by_number,
     ),
     case("fabric-manager", Ok, "completed", |b| told(b, whole())),
     case("fabric-manager", Bad, "not started", |b| {
@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
         "fabric-manager",
         Unknown,
         "a card with NVLink of which nothing is known",
-        by_name,
+        by_number,
     ),
 ];
 
@@ -66,6 +66,7 @@ fn told(bench: &mut Bench, links: NvLinks) {
     bench.given.devices[0].nvlinks = Fact::Known(links);
 }
 
-fn by_name(bench: &mut Bench) {
-    bench.given.devices[0].name = Some("NVIDIA H200".to_owned());
+fn by_number(bench: &mut Bench) {
+    // An H200.
+    bench.pci(GPUS[0], "device", "0x2335");
 }

@@ -93,7 +93,7 @@ pub(super) const CASES: &[Case] = &[
     // NCCL's commit of 2.23.4 says "Set P2P level to PXB on AMD CPUs when using more than 2 GPUs per node".
     case(
         "nccl-p2p-level",
-        Ok,
+        Unknown,
         "four GPUs on an EPYC with an older NCCL",
         |b| {
             four_l40(b);
@@ -121,8 +121,8 @@ pub(super) const CASES: &[Case] = &[
         "two H200, which may have NVLink",
         |b| {
             b.variable("NCCL_P2P_LEVEL", "PIX");
-            for device in &mut b.given.devices {
-                device.name = Some("NVIDIA H200".to_owned());
+            for gpu in GPUS {
+                b.pci(gpu, "device", "0x2335");
             }
         },
     ),
@@ -177,7 +177,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// Both GPUs below one switch: root port, the switch's upstream port, a downstream port for each.
-pub(super) fn below_a_switch(bench: &mut Bench) {
+fn below_a_switch(bench: &mut Bench) {
     let up = "pci0000:20/0000:20:01.1/0000:23:00.0";
     bench
         .functions

@@ -75,37 +75,22 @@ pub(super) const CASES: &[Case] = &[
     case("cgroup-cpu", Unknown, "no control groups", |b| {
         b.remove("sys/fs/cgroup")
     }),
-    case("cgroup-memory", Ok, "no limit", sound),
-    // Two GPUs ask for 16 GiB; of 10 GiB 1 MiB is taken.
-    case("cgroup-memory", Warn, "10 GiB of a group above", |b| {
-        b.set("proc/self/cgroup", "0::/user.slice/inner");
-        b.set("sys/fs/cgroup/user.slice/memory.max", "10737418240");
-    }),
-    case("cgroup-memory", Warn, "version 1", |b| {
+    case(
+        "cgroup-cpu",
+        Warn,
+        "half a processor of a group above",
+        |b| {
+            b.set("proc/self/cgroup", "0::/user.slice/inner");
+            b.set("sys/fs/cgroup/user.slice/cpu.max", "50000 100000");
+        },
+    ),
+    case("cgroup-cpu", Warn, "version 1", |b| {
         b.remove("sys/fs/cgroup");
-        b.set(
-            "proc/self/cgroup",
-            "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1",
-        );
-        b.set(
-            "sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "9223372036854771712",
-        );
-        b.set(
-            "sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes",
-            "1073741824",
-        );
-    }),
-    case("cgroup-memory", Unknown, "no control groups", |b| {
-        b.remove("sys/fs/cgroup")
-    }),
-    case("cgroup-pids", Ok, "no limit", sound),
-    // Two GPUs ask for 1024; of 512 100 are taken.
-    case("cgroup-pids", Warn, "512", |b| {
-        b.set("sys/fs/cgroup/user.slice/pids.max", "512")
-    }),
-    case("cgroup-pids", Unknown, "no line of the process", |b| {
-        b.remove("proc/self/cgroup")
+        let groups = "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1";
+        b.set("proc/self/cgroup", groups);
+        b.set("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
+        b.set("sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "50000");
+        b.set("sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000");
     }),
     case("cpuset", Ok, "all", sound),
     case("cpuset", Warn, "processors of the other node", |b| {

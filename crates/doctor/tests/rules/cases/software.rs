@@ -120,15 +120,6 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "known-versions",
-        Unknown,
-        "RCCL 2.27.7 with an unknown HIP",
-        |b| {
-            rocm(b, "7.1.1", "2.27.7");
-            b.given.versions.truncate(2);
-        },
-    ),
-    case(
-        "known-versions",
         Warn,
         "several communicators on MI250",
         |b| {
@@ -219,29 +210,6 @@ pub(super) const CASES: &[Case] = &[
     }),
     case("variables", Unknown, "another machine's tree", |b| {
         b.given.variables = Fact::Unknown("a folder is read".to_owned())
-    }),
-    case("device-order", Ok, "as they are", sound),
-    case("device-order", Ok, "the first ones in their order", |b| {
-        b.variable("CUDA_VISIBLE_DEVICES", "0,1")
-    }),
-    case("device-order", Warn, "turned around", |b| {
-        b.variable("CUDA_VISIBLE_DEVICES", "1,0")
-    }),
-    case("device-order", Warn, "two models", |b| {
-        b.given.devices[1].name = Some("NVIDIA L4".to_owned())
-    }),
-    case("device-order", Ok, "two models by address", |b| {
-        b.given.devices[1].name = Some("NVIDIA L4".to_owned());
-        b.variable("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    }),
-    case(
-        "device-order",
-        Unknown,
-        "the variables were left out",
-        |b| b.given.unordered = Some("they are left out".to_owned()),
-    ),
-    case("device-order", Unknown, "no names", |b| {
-        b.given.devices[1].name = None
     }),
 ];
 
