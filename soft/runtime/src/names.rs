@@ -31,13 +31,13 @@ fn row(line: &str) -> Option<(Status, Row)> {
     let row = Row {
         hip: c_text(format!("hip{hip}"))?,
         maca: c_text(format!("mc{maca}"))?,
-        cuda: c_text(cuda(hip))?,
+        cuda: cuda(hip)?,
     };
     Some((code, row))
 }
 
 /// CUDA's driver's names: HIP's in capitals, a line before each word, but for one.
-fn cuda(hip: &str) -> String {
+fn cuda(hip: &str) -> Option<CString> {
     let mut name = "CUDA".to_owned();
     for letter in hip.replace("LaunchFailure", "LaunchFailed").chars() {
         if letter.is_ascii_uppercase() {
@@ -45,7 +45,7 @@ fn cuda(hip: &str) -> String {
         }
         name.push(letter.to_ascii_uppercase());
     }
-    name
+    CString::new(name).ok()
 }
 
 /// The vendor's name of a code.
