@@ -118,6 +118,7 @@ impl Bench {
                 "proc/driver/nvidia/version",
                 "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.133.07",
             ),
+            ("sys/module/nvidia/refcnt", "0"),
             ("sys/module/nvidia_peermem/refcnt", "0"),
             ("sys/devices/system/cpu/online", "0-7"),
             ("sys/devices/system/cpu/cpufreq/boost", "1"),
