@@ -62,7 +62,7 @@ impl Scene {
         let mut command = program();
         command
             .args(["slo", "--slo", "max_ttft<=210ms", "--search", "concurrency"])
-            .args(["--rounds", "2", "--seed", "1", "--out"])
+            .args(["--seed", "1", "--out"])
             .arg(self.out())
             .args(["--", "--base-url", &self.url])
             .args(["--random-input-len", "8", "--random-output-len", "64"])
@@ -186,15 +186,7 @@ fn a_search_whose_prompts_the_cache_holds_is_told_from_one_with_new_prompts() {
                 "--search",
                 "concurrency",
             ])
-            .args([
-                "--rounds",
-                "5",
-                "--resolution",
-                "20%",
-                "--highest",
-                "16",
-                "--out",
-            ])
+            .args(["--resolution", "20%", "--runs", "4", "--out"])
             .arg(&out)
             .args(seed)
             .args([

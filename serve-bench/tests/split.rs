@@ -26,14 +26,7 @@ fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
             files.push(format!("{folder}{connector}-{tokens}.txt"));
         }
     }
-    let mut arguments: Vec<&str> = vec![
-        "check",
-        "--max-num-seqs=256",
-        "--ttft=5s",
-        "--model=qwen3-30b-a3b",
-    ];
-    // Eight H200 in FP8: 8 * 1979.
-    arguments.push("--peak-tflops=15832");
+    let mut arguments = vec!["check", "--max-num-seqs=256", "--ttft=5s"];
     arguments.extend(files.iter().map(String::as_str));
     let found = json(&arguments, 1);
     let results = found["results"].as_array().unwrap();
@@ -50,7 +43,6 @@ fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
     assert_eq!(results.len(), 10);
     assert_eq!(having("rate-not-sustained"), 10);
     assert_eq!((having("waited-for-slots"), having("slo-by-mean")), (8, 8));
-    assert_eq!(having("prefill-beyond-peak"), 2);
     // 400 requests in 26.64 s; 144 of 400 waited.
     let first = &results[0];
     assert!(
@@ -61,11 +53,6 @@ fn ten_blocks_of_two_nodes_do_not_show_what_they_claim() {
         (first["waited"].as_f64().unwrap() - 0.36).abs() < 1e-9,
         "{first}"
     );
-    // 225 and 175 prompts of 0.62 to 0.64 PF in 5.41 and 5.85 s.
-    for (index, low, high) in [(4, 25.0, 27.0), (9, 18.0, 19.5)] {
-        let needed = results[index]["prefill_pflops"].as_f64().unwrap();
-        assert!((low..high).contains(&needed), "{needed}");
-    }
 }
 
 #[test]

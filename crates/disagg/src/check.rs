@@ -1,7 +1,5 @@
-//! What a published result of split engines says of itself: a rate that was not kept up, requests that waited for a slot, a limit that
-//! only the mean keeps, and prompts that were not computed.
-
-use tp_plan::ModelFacts;
+//! What a published result of split engines says of itself: a rate that was not kept up, requests that waited for a slot, and a limit
+//! that only the mean keeps.
 
 /// A rate that is below this share of the one that was offered was not kept up.
 const SUSTAINED: f64 = 0.9;
@@ -30,10 +28,6 @@ pub struct Claim {
     pub ttft_tail_ms: Option<f64>,
     /// The limit of the time to first token, ms.
     pub limit_ms: Option<f64>,
-    /// Operations that one prompt takes.
-    pub prompt_flops: Option<f64>,
-    /// Operations a second that all GPUs do at most.
-    pub peak_flops: Option<f64>,
 }
 
 /// What is wrong with a claim.
@@ -62,13 +56,6 @@ pub enum Finding {
         /// The high percentile, ms.
         tail_ms: f64,
     },
-    /// The prompts need more operations a second than the GPUs do.
-    PrefillBeyondPeak {
-        /// Operations a second that were needed.
-        needed: f64,
-        /// Operations a second that there are.
-        peak: f64,
-    },
 }
 
 impl Finding {
@@ -77,14 +64,6 @@ impl Finding {
     pub fn code(&self) -> &'static str {
         self.into()
     }
-}
-
-/// Operations that a prompt takes: two for each weight that a token uses, and causal attention, whose scores and sums are
-/// `2 * tokens^2 * heads * head size` a layer.
-#[must_use]
-pub fn prompt_flops(model: &ModelFacts, tokens: f64) -> f64 {
-    let width = f64::from(model.heads) * f64::from(model.head_dim) * f64::from(model.layers);
-    2.0 * model.active_parameters() * tokens + 2.0 * tokens * tokens * width
 }
 
 impl Claim {
@@ -127,16 +106,6 @@ pub fn check(claim: &Claim) -> Vec<Finding> {
             mean_ms: claim.ttft_mean_ms,
             tail_ms,
         });
-    }
-    if let (Some(offered), Some(flops), Some(peak)) =
-        (claim.offered_per_s, claim.prompt_flops, claim.peak_flops)
-    {
-        // From the first arrival until the last prompt is through, which on the mean takes the mean TTFT.
-        let seconds = claim.requests / offered + claim.ttft_mean_ms * 1e-3;
-        let needed = claim.requests * flops / seconds;
-        if needed > peak {
-            findings.push(Finding::PrefillBeyondPeak { needed, peak });
-        }
     }
     findings
 }

@@ -1,6 +1,6 @@
 //! Prefill and decode on engines of their own: what a router says to each, what their hand-over costs, and how many of each to run.
 //!
-//! [`Dialect`] has the protocols of vLLM, SGLang and llm-d as rows of one trait; [`KvShape`] the bytes of keys and values by model;
+//! [`Dialect`] has the protocols of vLLM and SGLang as rows of one trait; [`KvShape`] the bytes of keys and values by model;
 //! [`LinkLaw`] the time that they take; [`solve`] the ratio of prefill to decode engines; [`check`] what a published result of such
 //! a system says of itself. Nothing here opens a socket, reads a clock or draws a random number.
 #![forbid(unsafe_code)]
@@ -14,7 +14,7 @@ mod paper;
 mod ratio;
 
 pub use body::{Body, BodyError};
-pub use check::{Claim, Finding, check, prompt_flops};
+pub use check::{Claim, Finding, check};
 pub use dialect::{
     Ask, Bootstrap, DIALECTS, Dialect, Handover, Lease, Leg, Order, Release, Unsupported, by_name,
 };

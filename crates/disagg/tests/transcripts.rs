@@ -51,7 +51,7 @@ fn each_protocol_changes_named_members_only() {
         r#""kv_transfer_params":{"do_remote_prefill":true,"do_remote_decode":false,"remote_block_ids":[[1,2]],"remote_engine_id":"e1","remote_request_id":"cmpl-r1-0","remote_host":"10.0.0.1","remote_port":5600,"tp_size":8,"remote_registration_generation":3,"transfer_mode":"pull"}"#
     );
     let bootstrapped = with!(r#""bootstrap_host":"p1","bootstrap_port":8998,"bootstrap_room":77"#);
-    let rows: [Row<'_>; 7] = [
+    let rows: [Row<'_>; 6] = [
         ("nixl", Some(reply(PULLED)), Some(nixl), Some(pull)),
         ("nixl", Some(reply(&pushed)), Some(nixl), Some(push)),
         ("push", Some(reply(PULLED)), Some(nixl), Some(push)),
@@ -76,7 +76,6 @@ fn each_protocol_changes_named_members_only() {
             )),
         ),
         ("sglang", None, Some(bootstrapped), Some(bootstrapped)),
-        ("llm-d", None, None, None),
     ];
     let bootstrap = Bootstrap {
         host: "p1".to_owned(),
@@ -116,8 +115,6 @@ fn each_protocol_changes_named_members_only() {
             assert_eq!(handover.prompt_tokens, Some(3));
         }
     }
-    let header = by_name("llm-d").unwrap().decode(&body, &leg, None).headers;
-    assert_eq!(header[1], ("x-prefiller-host-port", "p1:8100".to_owned()));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
+use tp_plan::{Engine, EngineFacts, Execution, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
 use crate::run_shape::RunShape;
@@ -251,23 +251,18 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// The model at a rank's width under the load of the runs.
-    ///
-    /// # Errors
-    /// It cannot be run as a model of its own.
-    pub(crate) fn half_model(&self, batch: u32) -> Result<Command, HalfError> {
+    /// The model at a rank's width under the load of the runs; `None` where it cannot be run as a model of its own, and on a
+    /// simulated machine.
+    pub(crate) fn half_model(&self, batch: u32) -> Option<Command> {
         let (model, tp) = (&self.inputs.model, self.inputs.tp);
         let engine = match self.is_sglang() {
             true => Engine::Sglang,
             false => Engine::Vllm,
         };
-        let is_written = tp_plan::must_be_written(model, engine)?;
-        tp_plan::half(model, tp)?;
+        let is_written = tp_plan::must_be_written(model, engine).ok()?;
+        tp_plan::half(model, tp).ok().filter(|_| !self.is_soft())?;
         let command = self.ours("tplens half").with("--tp", tp).and("--run");
         let mut command = command.all(self.lengths(batch));
-        if self.is_soft() {
-            return Ok(self.on_the_box(command));
-        }
         if is_written {
             command = command.and("--write half-width");
         }
@@ -277,7 +272,7 @@ impl<'a> Commands<'a> {
         if !self.flags(batch, true).0.is_empty() {
             command = command.and("--").all(self.engine("{model}", batch, true));
         }
-        Ok(command)
+        Some(command)
     }
 
     /// The collectives of a step of this batch, by tplens allreduce.

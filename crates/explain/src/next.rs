@@ -97,7 +97,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     };
     let is_again = attribution.is_half_contradicted();
     if (inputs.evidence.half.is_empty() || is_again)
-        && let Ok(command) = commands.half_model(batch)
+        && let Some(command) = commands.half_model(batch)
     {
         // All that is left is communication where the other losses are known.
         let remainder = attribution.remainder.high - attribution.remainder.low;

@@ -7,7 +7,8 @@ use super::engine_flags::EngineFlags;
 use super::logs::{self, EngineLogFile};
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
-use import::serve::{Samples, Throttle};
+use import::collectives::CallFile;
+use import::serve::Throttle;
 use import::{ServeRun, collectives, serve, trace};
 use program::say;
 use record::{Payload, load};
@@ -90,12 +91,13 @@ impl Sources {
             troubles.extend(told);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
+        let timed = self.timed();
         let (mut around, known) = self.the_box(tp)?;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
         let evidence = Evidence {
-            transport: transport(&self.collectives, tp),
-            curve_gpus: curve_gpus(&self.collectives),
+            transport: transport(&timed, tp),
+            curve_gpus: curve_gpus(&timed),
             logs,
             engine_stated: self.engine.stated,
             ..self.evidence.read(beside)?
@@ -123,6 +125,14 @@ impl Sources {
     }
 
     /// What the records tell besides, and the link that a box file describes.
+    /// The files of collectives as they are.
+    fn timed(&self) -> Vec<CallFile> {
+        let files = self.collectives.iter();
+        files
+            .filter_map(|file| collectives::read_file(file).ok())
+            .collect()
+    }
+
     fn seen(&self, tp: u32) -> Result<Seen, String> {
         let mut seen = Seen {
             model_given: Some(self.model.clone()),
@@ -172,7 +182,7 @@ impl Sources {
             (Some(described), _) => of_file(&described, tp)?,
             (None, Some(gpu)) => of_gpu(gpu)?,
             (None, None) => {
-                let vendor = match is_on_cpus(&self.collectives) {
+                let vendor = match is_on_cpus(&self.timed()) {
                     true => Vendor::Host,
                     false => Vendor::Nvidia,
                 };
@@ -186,14 +196,11 @@ impl Sources {
 }
 
 /// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.
-fn is_on_cpus(files: &[PathBuf]) -> bool {
-    let read = files
-        .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let values: Vec<_> = read.flat_map(|file| file.values).collect();
-    let mut of_host = values.iter();
+fn is_on_cpus(files: &[CallFile]) -> bool {
+    let values = || files.iter().flat_map(|file| &file.values);
+    let mut of_host = values();
     of_host.all(|value| value.library.as_deref() == Some("host"))
-        && values.iter().any(|value| value.series.engine.is_some())
+        && values().any(|value| value.series.engine.is_some())
 }
 
 impl EvidenceFiles {
@@ -220,31 +227,23 @@ impl EvidenceFiles {
     }
 }
 
-/// Refuses a result that is given twice: it is one start of a server and not two.
-///
-/// # Errors
-/// Two files hold the same result or the same samples, whatever their names, time stamps and forms; in words.
+/// Two files hold the same result, whatever their names; in words.
 fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> Result<(), String> {
-    let mut before: Vec<(&Path, ServeRun, Option<Samples>)> = Vec::new();
+    let mut before: Vec<(&Path, ServeRun)> = Vec::new();
     for (file, run) in results {
-        let samples = serve::samples(file).map_err(|error| error.to_string())?;
-        // What a run measured, whatever its file is called.
         let measured = ServeRun {
             origin: String::new(),
             tp: None,
             ..run.clone()
         };
-        let same = |(_, other, of_other): &&(&Path, ServeRun, Option<Samples>)| {
-            *other == measured || (samples.is_some() && *of_other == samples)
-        };
-        if let Some((other, ..)) = before.iter().find(same) {
+        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
             return Err(format!(
                 "{} and {} hold the same result: give each run once",
                 other.display(),
                 file.display()
             ));
         }
-        before.push((file, measured, samples));
+        before.push((file, measured));
     }
     Ok(())
 }
@@ -284,12 +283,11 @@ fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
 }
 
 /// The GPUs that collectives were timed on.
-fn curve_gpus(files: &[PathBuf]) -> Vec<String> {
-    let read = files
+fn curve_gpus(files: &[CallFile]) -> Vec<String> {
+    let of_gpus = files
         .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let of_gpus = read.filter(|file| file.backend.as_deref() != Some("host"));
-    of_gpus.flat_map(|file| file.devices).collect()
+        .filter(|file| file.backend.as_deref() != Some("host"));
+    of_gpus.flat_map(|file| file.devices.clone()).collect()
 }
 
 /// A run of one GPU, as that of a shard is.
@@ -304,13 +302,11 @@ fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
 }
 
 /// What the library said that it goes over at that number of ranks.
-fn transport(files: &[PathBuf], ranks: u32) -> Option<String> {
-    // A file without a time was taken or refused before this.
-    let files = files
+fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
+    let of_ranks = files
         .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let of_ranks = files.filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
-    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport).collect();
+        .filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
+    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport.clone()).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
 }

@@ -34,11 +34,6 @@ pub(crate) struct HalfModelArgs {
     #[arg(long)]
     pub(super) run: bool,
 
-    /// Run on a simulated machine with the embedded engine, with --run: a built-in name or a box file. Its matrix products run at the rates
-    /// that a rank has there. Its numbers are arithmetic, never measurements.
-    #[arg(long, value_name = "BOX", requires = "run", conflicts_with_all = ["engine", "server"])]
-    pub(super) sim: Option<String>,
-
     #[command(flatten, next_help_heading = "Load, with --run")]
     pub(super) load: LoadArgs,
 

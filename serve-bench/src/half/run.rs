@@ -2,22 +2,18 @@
 
 use std::path::Path;
 
-use boxfile::BoxFile;
-use engine::Profile;
 use program::command_line::quoted;
 use program::show::Show;
-use program::{Stop, outputs, say_progress};
+use program::{Stop, open_run, outputs};
 use record::{exit, redacted_arguments, write_whole};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step};
+use runner::run::{Needs, Run};
 use runner::server::ServerSpec;
 use serde_json::{Value, json};
-use tp_plan::{HalfModel, ModelFacts, hub_id};
+use tp_plan::{HalfModel, hub_id};
 
 use super::args::HalfModelArgs;
 use super::document::document;
-use crate::study;
-use crate::study::load::LOAD_DEADLINE;
 use crate::study::shell::missing;
 
 /// Where the model's name or folder and the port stand in the user's words.
@@ -26,9 +22,6 @@ const PORT: &str = "{port}";
 
 /// The settings of a run, in its folder.
 const SETTINGS: &str = "settings.json";
-
-/// The embedded engine's figures for the share, in the run's folder.
-const PROFILE: &str = "profile.json";
 
 /// Does what the command line asks for, and gives the exit code.
 ///
@@ -42,24 +35,15 @@ pub(crate) fn run(
 ) -> Result<u8, Stop> {
     let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let of = ("a shard run", SETTINGS);
-    let open = || Run::open(&args.out, of, &settings(args), interrupt, &tell);
-    if args.run {
-        outputs::check_folder("--out", &args.out).map_err(Stop::Usage)?;
-    }
+    let open = || open_run(&args.out, of, &settings(args), interrupt, say);
     let run = args.run.then(open).transpose()?;
-    // The embedded engine takes no flags in place of a configuration.
-    let own = args.sim.as_ref().map(|_| args.out.join("config"));
-    let folder = args.write.clone().or(own);
-    if let Some(folder) = &folder {
+    if let Some(folder) = &args.write {
         write(folder, &half)?;
     }
-    let written = folder.as_ref().map(|folder| folder.display().to_string());
-    let command = match (&args.sim, &written) {
-        (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
-        (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
-    };
+    let written = args.write.as_ref();
+    let written = written.map(|folder| folder.display().to_string());
+    let command = command(args, &half, written.as_deref()).map_err(Stop::Usage)?;
     if let Some(run) = run {
         return measured(args, &half, command, run);
     }
@@ -75,38 +59,8 @@ fn settings(args: &HalfModelArgs) -> Value {
         "requests": args.load.requests(),
         "input_tokens": args.load.input_tokens,
         "output_tokens": args.load.output_tokens,
-        "sim": args.sim,
         "server": redacted_arguments(args.server.iter().cloned()),
     })
-}
-
-/// The embedded engine with a written share on a simulated machine, its matrix products at the rates that a rank has there.
-fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
-    let described =
-        BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
-    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--model: {error}"));
-    let model = ModelFacts::resolve(&args.model).map_err(|error| usage(&error))?;
-    let profile = Profile::of_box(&described, &model).map_err(|error| usage(&error))?;
-    let share = profile.of_share(args.tp);
-    let rates = json!({
-        "weight_gb_per_s": share.weight_gb_per_s,
-        "compute_tflop_per_s": share.compute_tflop_per_s,
-    });
-    outputs::make_folder("--out", &args.out)?;
-    let file = args.out.join(PROFILE);
-    write_whole(&file, format!("{rates:#}\n").as_bytes())
-        .map_err(|error| Stop::Internal(error.into()))?;
-    let mut command = study::embedded(sim, folder)?;
-    let file = file.display().to_string();
-    let name = HalfModel::name_of(&model.name, args.tp);
-    for (flag, value) in [
-        ("--profile", &*file),
-        ("--tensor-parallel-size", "1"),
-        ("--served-model-name", &*name),
-    ] {
-        command.extend([flag, value].map(str::to_owned));
-    }
-    Ok(command)
 }
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
@@ -176,24 +130,16 @@ fn measured(
         command.extend(["--port".to_owned(), PORT.to_owned()]);
     }
     let name = format!("half-tp{}", args.tp);
-    let step = Step {
-        about: format!("load on {} on one GPU", half.facts.name),
-        command: "serve run",
-        arguments: args.load.words(half.vocab(), 1),
+    let server = Needs::Started(ServerSpec {
+        name: "server".to_owned(),
+        words: command,
         environment: Vec::new(),
-        needs: Some(Needs::Started(ServerSpec {
-            name: "server".to_owned(),
-            words: command,
-            environment: Vec::new(),
-            port: None,
-            log: args.out.join(format!("{name}-server.log")),
-            ready: args.load.ready_timeout,
-        })),
-        leaves: Leaves::Record,
-        seconds: args.load.assumed_seconds(),
-        deadline: LOAD_DEADLINE,
-        name,
-    };
+        port: None,
+        log: args.out.join(format!("{name}-server.log")),
+        ready: args.load.ready_timeout,
+    });
+    let about = format!("load on {} on one GPU", half.facts.name);
+    let step = (args.load).step((name, about), (half.vocab(), 1), server, None);
     run.expect(std::slice::from_ref(&step));
     let end = run.step(&step)?;
     run.end_server();

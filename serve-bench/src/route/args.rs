@@ -18,7 +18,7 @@ GET /health is 200 while one engine of each kind can be reached, GET /metrics co
 answers. SIGTERM and SIGINT let requests end for --grace seconds; a second one ends at once. A request has 32 MiB, all that are held \
 together 1 GiB, a prefill engine's reply 16 MiB.";
 
-/// Give prefill and decode engines one address: an OpenAI server before vLLM, SGLang or llm-d that are split.
+/// Give prefill and decode engines one address: an OpenAI server before vLLM or SGLang that are split.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = MORE)]
 pub(crate) struct Args {
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// of one, with `{port}` where its port belongs, which is started and ended; several times for several.
     #[arg(long, value_name = "URL[#PORT]|CMD", required = true)]
     pub(super) prefill: Vec<String>,
-    /// Decode engines, or with llm-d their sidecars.
+    /// Decode engines.
     #[arg(long, value_name = "URL|CMD", required = true)]
     pub(super) decode: Vec<String>,
     /// Protocol of the engines; auto asks the first prefill engine.

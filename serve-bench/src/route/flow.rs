@@ -14,7 +14,7 @@ use super::journal::Kv;
 use super::legs::{self, Failure, Sent, Whole};
 use super::peer::{Exchange, Peer};
 use super::relay::{Beside, Relay};
-use super::router::{Held, Names, Router, Stage, Ticket};
+use super::router::{Held, Router, Stage, Ticket};
 
 /// The largest body, bytes.
 const LARGEST_BODY: usize = 32 << 20;
@@ -41,9 +41,16 @@ struct Refusal {
     kv: Kv,
 }
 
-type Outcome = Result<Response<Reply>, (Ticket, Refusal)>;
+/// An engine's reply that has begun well, and the prefill engine that still works beside it.
+struct Ready {
+    exchange: Exchange,
+    response: Response<Incoming>,
+    beside: Option<Beside>,
+}
 
-/// Answers a request for tokens.
+type Outcome = Result<Ready, Refusal>;
+
+/// Serves a request from its first byte to the begin of its reply.
 pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -> Response<Reply> {
     let (head, incoming) = request.into_parts();
     let own = head
@@ -51,7 +58,7 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
         .get(&REQUEST_ID)
         .and_then(|id| id.to_str().ok());
     let id = own.map_or_else(|| router.names(None).request_id, str::to_owned);
-    let ticket = Ticket::begun(router, &id);
+    let mut ticket = Ticket::begun(router, &id);
     let path = head
         .uri
         .path_and_query()
@@ -62,9 +69,9 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
         headers: legs::kept(&head.headers, router.key.as_ref()),
         body: bytes::Bytes::new(),
     };
-    match served(router, ticket, sent, incoming, &id).await {
-        Ok(response) => response,
-        Err((mut ticket, refusal)) => {
+    match served(router, &mut ticket, sent, incoming, &id).await {
+        Ok(ready) => relayed(router, ticket, ready),
+        Err(refusal) => {
             ticket.end(refusal.code, refusal.kv);
             refusal.response
         }
@@ -73,72 +80,35 @@ pub(super) async fn generate(router: &Arc<Router>, request: Request<Incoming>) -
 
 async fn served(
     router: &Arc<Router>,
-    mut ticket: Ticket,
+    ticket: &mut Ticket,
     mut sent: Sent,
     incoming: Incoming,
     id: &str,
 ) -> Outcome {
     use std::sync::atomic::Ordering::Relaxed;
-    let busy = router.metrics.in_flight.load(Relaxed) > router.max_requests;
-    if busy || router.is_ending.load(Relaxed) {
-        return Err((
-            ticket,
-            own(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "too many requests at once",
-            ),
-        ));
+
+    let busy = |what| own(StatusCode::SERVICE_UNAVAILABLE, "busy", what);
+    let bad = |why: &str| own(StatusCode::BAD_REQUEST, "bad-body", why);
+    let in_flight = router.metrics.in_flight.load(Relaxed);
+    if in_flight > router.max_requests || router.is_ending.load(Relaxed) {
+        return Err(busy("too many requests at once"));
     }
     let read = Limited::new(incoming, LARGEST_BODY).collect();
-    sent.body = match tokio::time::timeout(router.timeout, read).await {
-        Ok(Ok(body)) => body.to_bytes(),
-        _ => {
-            return Err((
-                ticket,
-                own(
-                    StatusCode::BAD_REQUEST,
-                    "bad-body",
-                    "the body cannot be read, or is above 32 MiB",
-                ),
-            ));
-        }
+    let Ok(Ok(read)) = tokio::time::timeout(router.timeout, read).await else {
+        return Err(bad("the body cannot be read, or is above 32 MiB"));
     };
+    sent.body = read.to_bytes();
     if !ticket.holds(sent.body.len(), ALL_BODIES) {
-        return Err((
-            ticket,
-            own(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "busy",
-                "too many bytes of requests at once",
-            ),
-        ));
+        return Err(busy("too many bytes of requests at once"));
     }
     ticket.row.body_us = ticket.now();
-    let body = match Body::read(&sent.body) {
-        Ok(body) => body,
-        Err(error) => {
-            return Err((
-                ticket,
-                own(StatusCode::BAD_REQUEST, "bad-body", &error.to_string()),
-            ));
-        }
-    };
-    let dialect = match detect::dialect(router).await {
-        Ok(dialect) => dialect,
-        Err(failure) => return Err((ticket, failed("prefill", failure, Kv::None))),
-    };
+    let body = Body::read(&sent.body).map_err(|error| bad(&error.to_string()))?;
+    let dialect = detect::dialect(router).await;
+    let dialect = dialect.map_err(|failure| failed("prefill", failure, Kv::None))?;
     dialect.name().clone_into(&mut ticket.row.dialect);
-    if let Err(unsupported) = dialect.check(&body) {
-        return Err((
-            ticket,
-            own(
-                StatusCode::BAD_REQUEST,
-                "cannot-split",
-                &unsupported.to_string(),
-            ),
-        ));
-    }
+    let cannot =
+        |why: disagg::Unsupported| own(StatusCode::BAD_REQUEST, "cannot-split", &why.to_string());
+    dialect.check(&body).map_err(cannot)?;
     let asked = Asked {
         router,
         dialect,
@@ -149,7 +119,6 @@ async fn served(
     match dialect.order() {
         Order::PrefillFirst => asked.one_after_the_other(ticket).await,
         Order::Both => asked.both(ticket).await,
-        Order::DecodeOnly => asked.decode_only(ticket).await,
     }
 }
 
@@ -162,7 +131,8 @@ impl Asked<'_> {
         self.router.chosen(prompt)
     }
 
-    async fn one_after_the_other(&self, mut ticket: Ticket) -> Outcome {
+    /// Prefill, and with what it hands over decode.
+    async fn one_after_the_other(&self, ticket: &mut Ticket) -> Outcome {
         let (prefills, decodes) = self.engines();
         let names = self.router.names(Some(self.id));
         let mut refusal = failed("prefill", Failure::Refused, Kv::None);
@@ -176,56 +146,48 @@ impl Asked<'_> {
                 continue;
             };
             ticket.stage = Stage::Prefill;
-            ticket.row.prefill = Some(peer.name.clone());
-            ticket.row.asked += 1;
-            ticket.row.prefill_sent_us = ticket.now();
+            prefill_sent(ticket, &peer);
             let request = self.sent.plain(&peer, ask);
             let reply = legs::whole(exchange, request, self.router.timeout).await;
             let reply = match reply {
                 Ok(reply) => reply,
                 Err(Failure::Refused) => continue,
-                Err(failure) => return Err((ticket, failed("prefill", failure, Kv::Closed))),
+                Err(failure) => return Err(failed("prefill", failure, Kv::Closed)),
             };
             if !reply.status.is_success() {
                 let is_last = !reply.is_refusal();
                 refusal = answered("prefill", reply, Kv::None);
                 if is_last {
-                    return Err((ticket, refusal));
+                    break;
                 }
                 continue;
             }
             ticket.row.prefill_reply_us = ticket.now();
             let handed = Body::read(&reply.body).map(|reply| self.dialect.handover(&reply));
-            let handover = match handed {
-                Ok(Ok(Some(handover))) => handover,
-                _ => {
-                    let none = disagg::Unsupported::NoHandover.to_string();
-                    return Err((ticket, own(StatusCode::BAD_GATEWAY, "no-hand-over", &none)));
-                }
+            let Ok(Ok(Some(handover))) = handed else {
+                let none = disagg::Unsupported::NoHandover.to_string();
+                return Err(own(StatusCode::BAD_GATEWAY, "no-hand-over", &none));
             };
             ticket.row.prompt_tokens = handover.prompt_tokens;
+            // What is still held when this ends is given back, whatever the last engine said.
             ticket.held = Some(Held {
                 handover,
                 sent: self.sent.clone(),
                 names: names.clone(),
                 prefill: Arc::clone(&peer),
             });
-            return self.handed_on(ticket, decodes, &names, &peer).await;
+            return self.handed_on(ticket, decodes, &leg).await;
         }
-        Err((ticket, refusal))
+        Err(refusal)
     }
 
-    /// Asks decode engines with what a prefill engine handed over, until one takes it.
+    /// Decode engines one after the other, with what a prefill engine holds.
     async fn handed_on(
         &self,
-        mut ticket: Ticket,
+        ticket: &mut Ticket,
         decodes: Vec<Arc<Peer>>,
-        names: &Names,
-        prefill: &Arc<Peer>,
+        leg: &disagg::Leg<'_>,
     ) -> Outcome {
-        let bootstrap = prefill.bootstrap();
-        let leg = names.leg(prefill, &bootstrap);
-        // What is still held when this ends is given back, whatever the last engine said.
         let mut refusal = failed("decode", Failure::Refused, Kv::Lease);
         for peer in decodes {
             let Ok(mut exchange) = peer.open().await else {
@@ -233,85 +195,81 @@ impl Asked<'_> {
             };
             if is_expired(ticket.held.as_ref()) {
                 ticket.held = None;
-                return Err((
-                    ticket,
-                    own(
-                        StatusCode::GATEWAY_TIMEOUT,
-                        "expired",
-                        "the prefill engine's lease ended before a decode engine was asked",
-                    ),
+                return Err(own(
+                    StatusCode::GATEWAY_TIMEOUT,
+                    "expired",
+                    "the prefill engine's lease ended before a decode engine was asked",
                 ));
             }
             let handover = ticket.held.as_ref().map(|held| &held.handover);
-            let ask = self.dialect.decode(&self.body, &leg, handover);
-            let held = ticket.held.take();
-            sent_to(&mut ticket, &peer);
-            let request = self.sent.request(&peer, ask);
+            let ask = self.dialect.decode(&self.body, leg, handover);
             // A client that goes away now closes the decode engine's request, whose abort frees the prefill engine's blocks.
+            let held = ticket.held.take();
+            decode_sent(ticket, &peer);
+            let request = self.sent.request(&peer, ask);
             let reply = legs::head(&mut exchange, request, self.router.timeout).await;
             match reply {
                 Ok(response) if response.status().is_success() => {
-                    return Ok(self.relayed(ticket, exchange, response, None));
+                    return Ok(Ready {
+                        exchange,
+                        response,
+                        beside: None,
+                    });
                 }
                 Ok(response) => {
                     let reply = legs::rest(exchange, response, self.router.timeout).await;
                     ticket.held = held;
-                    let Ok(reply) = reply else {
-                        return Err((ticket, failed("decode", Failure::Broke, Kv::Lease)));
-                    };
+                    let reply = reply.map_err(|_| failed("decode", Failure::Broke, Kv::Lease))?;
                     let is_last = !reply.is_refusal();
                     refusal = answered("decode", reply, Kv::Lease);
                     if is_last {
-                        return Err((ticket, refusal));
+                        break;
                     }
                 }
                 Err(Failure::Silent) => {
-                    return Err((ticket, failed("decode", Failure::Silent, Kv::Closed)));
+                    return Err(failed("decode", Failure::Silent, Kv::Closed));
                 }
                 Err(failure) => {
                     ticket.held = held;
                     refusal = failed("decode", failure, Kv::Lease);
                     if failure == Failure::Broke {
-                        return Err((ticket, refusal));
+                        break;
                     }
                 }
             }
         }
-        Err((ticket, refusal))
+        Err(refusal)
     }
 
-    /// Asks both at once. A decode engine that refuses is replaced while the prefill engine goes on.
-    async fn both(&self, mut ticket: Ticket) -> Outcome {
+    /// Prefill and decode at once.
+    async fn both(&self, ticket: &mut Ticket) -> Outcome {
         let (prefills, decodes) = self.engines();
         let mut refusal = failed("prefill", Failure::Refused, Kv::None);
         for peer in prefills {
-            // Both are reached before either is asked.
             let Ok(prefill) = peer.open().await else {
                 continue;
             };
             if self.dialect.needs_engine_id() && detect::engine_id(&peer).await.is_none() {
                 continue;
             }
+            // Both are reached before either is asked.
             let mut remaining = decodes.iter();
-            let Some(decode) = reached(&mut remaining).await else {
-                return Err((ticket, failed("decode", Failure::Refused, Kv::None)));
-            };
+            let decode = reached(&mut remaining).await;
+            let none = || failed("decode", Failure::Refused, Kv::None);
+            let decode = decode.ok_or_else(none)?;
             let names = self.router.names(Some(self.id));
             let bootstrap = peer.bootstrap();
             let leg = names.leg(&peer, &bootstrap);
             let Some(ask) = self.dialect.prefill(&self.body, &leg) else {
                 continue;
             };
-            ticket.row.prefill = Some(peer.name.clone());
-            ticket.row.asked += 1;
-            ticket.row.prefill_sent_us = ticket.now();
+            prefill_sent(ticket, &peer);
             let request = self.sent.plain(&peer, ask);
             let beside = legs::whole(prefill, request, self.router.timeout);
             let beside = Beside(tokio::spawn(beside));
             match self.beside(ticket, beside, decode, remaining, &leg).await {
-                Ok(response) => return Ok(response),
-                Err((back, next, is_last)) => {
-                    ticket = back;
+                Ok(ready) => return Ok(ready),
+                Err((next, is_last)) => {
                     refusal = next;
                     // An engine that was started again has another name.
                     peer.set_engine_id(None);
@@ -321,24 +279,24 @@ impl Asked<'_> {
                 }
             }
         }
-        Err((ticket, refusal))
+        Err(refusal)
     }
 
-    /// Asks decode engines while the prefill engine works. The flag of an error says whether another prefill engine must not be asked.
+    /// Decode engines while a prefill engine works; whether the refusal is the last word.
     async fn beside(
         &self,
-        mut ticket: Ticket,
+        ticket: &mut Ticket,
         mut beside: Beside,
         first: Exchange,
         mut remaining: std::slice::Iter<'_, Arc<Peer>>,
         leg: &disagg::Leg<'_>,
-    ) -> Result<Response<Reply>, (Ticket, Refusal, bool)> {
+    ) -> Result<Ready, (Refusal, bool)> {
         let mut next = Some(first);
         let mut is_prefilled = false;
         let mut refusal = failed("decode", Failure::Refused, Kv::None);
         while let Some(mut exchange) = next.take() {
             let peer = Arc::clone(&exchange.peer);
-            sent_to(&mut ticket, &peer);
+            decode_sent(ticket, &peer);
             let request = self
                 .sent
                 .request(&peer, self.dialect.decode(&self.body, leg, None));
@@ -354,11 +312,11 @@ impl Asked<'_> {
                             }
                             Ok(whole) => {
                                 let is_last = !whole.is_refusal();
-                                return Err((ticket, answered("prefill", whole, Kv::None), is_last));
+                                return Err((answered("prefill", whole, Kv::None), is_last));
                             }
                             Err(failure) => {
-                                let kv = Kv::Closed;
-                                return Err((ticket, failed("prefill", failure, kv), failure != Failure::Refused));
+                                let is_last = failure != Failure::Refused;
+                                return Err((failed("prefill", failure, Kv::Closed), is_last));
                             }
                         }
                     }
@@ -366,21 +324,22 @@ impl Asked<'_> {
             };
             drop(asking);
             // What a prefill engine that is done holds is freed by nobody where only the lease does.
-            let kv = if is_prefilled {
-                ticket.closed()
-            } else {
-                Kv::Closed
+            let kv = match is_prefilled {
+                true => ticket.closed(),
+                false => Kv::Closed,
             };
             match reply {
                 Ok(response) if response.status().is_success() => {
-                    let beside = (!is_prefilled).then_some(beside);
-                    return Ok(self.relayed(ticket, exchange, response, beside));
+                    return Ok(Ready {
+                        exchange,
+                        response,
+                        beside: (!is_prefilled).then_some(beside),
+                    });
                 }
                 Ok(response) => {
                     let reply = legs::rest(exchange, response, self.router.timeout).await;
-                    let Ok(reply) = reply else {
-                        return Err((ticket, failed("decode", Failure::Broke, kv), true));
-                    };
+                    let broke = |_| (failed("decode", Failure::Broke, kv), true);
+                    let reply = reply.map_err(broke)?;
                     let is_last = !reply.is_refusal();
                     refusal = answered("decode", reply, kv);
                     if is_last {
@@ -401,75 +360,33 @@ impl Asked<'_> {
             }
             next = reached(&mut remaining).await;
         }
-        Err((ticket, refusal, true))
-    }
-
-    /// Asks a decode engine's sidecar, which asks the prefill engine that is named.
-    async fn decode_only(&self, mut ticket: Ticket) -> Outcome {
-        let (prefills, decodes) = self.engines();
-        let names = self.router.names(Some(self.id));
-        let mut refusal = failed("decode", Failure::Refused, Kv::None);
-        let Some(prefill) = prefills.first() else {
-            return Err((ticket, failed("prefill", Failure::Refused, Kv::None)));
-        };
-        ticket.row.prefill = Some(prefill.name.clone());
-        let bootstrap = prefill.bootstrap();
-        let leg = names.leg(prefill, &bootstrap);
-        for peer in decodes {
-            let Ok(mut exchange) = peer.open().await else {
-                continue;
-            };
-            sent_to(&mut ticket, &peer);
-            let request = self
-                .sent
-                .request(&peer, self.dialect.decode(&self.body, &leg, None));
-            match legs::head(&mut exchange, request, self.router.timeout).await {
-                Ok(response) if response.status().is_success() => {
-                    return Ok(self.relayed(ticket, exchange, response, None));
-                }
-                Ok(response) => {
-                    let reply = legs::rest(exchange, response, self.router.timeout).await;
-                    let Ok(reply) = reply else {
-                        return Err((ticket, failed("decode", Failure::Broke, Kv::Closed)));
-                    };
-                    // 502 and 504 are a sidecar's word on the prefill engine: it may have computed the prompt.
-                    let is_last = reply.status != StatusCode::SERVICE_UNAVAILABLE;
-                    refusal = answered("decode", reply, Kv::None);
-                    if is_last {
-                        return Err((ticket, refusal));
-                    }
-                }
-                Err(Failure::Refused) => {}
-                Err(failure) => return Err((ticket, failed("decode", failure, Kv::Closed))),
-            }
-        }
-        Err((ticket, refusal))
-    }
-
-    /// The decode engine's reply for the client.
-    fn relayed(
-        &self,
-        mut ticket: Ticket,
-        exchange: Exchange,
-        response: Response<Incoming>,
-        beside: Option<Beside>,
-    ) -> Response<Reply> {
-        ticket.row.decode_head_us = ticket.now();
-        let (mut head, body) = response.into_parts();
-        head.headers = legs::kept(&head.headers, None);
-        let kind = head
-            .headers
-            .get(CONTENT_TYPE)
-            .and_then(|kind| kind.to_str().ok());
-        let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-            && !head.headers.contains_key(CONTENT_ENCODING);
-        let timeout = self.router.timeout;
-        let relay = Relay::new(body, exchange, ticket, beside, is_events, timeout);
-        Response::from_parts(head, relay.boxed_unsync())
+        Err((refusal, true))
     }
 }
 
-fn sent_to(ticket: &mut Ticket, peer: &Peer) {
+/// The reply on its way to the client.
+fn relayed(router: &Router, mut ticket: Ticket, ready: Ready) -> Response<Reply> {
+    ticket.row.decode_head_us = ticket.now();
+    let (mut head, body) = ready.response.into_parts();
+    head.headers = legs::kept(&head.headers, None);
+    let kind = head
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let is_events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+        && !head.headers.contains_key(CONTENT_ENCODING);
+    let (exchange, beside) = (ready.exchange, ready.beside);
+    let relay = Relay::new(body, exchange, ticket, beside, is_events, router.timeout);
+    Response::from_parts(head, relay.boxed_unsync())
+}
+
+fn prefill_sent(ticket: &mut Ticket, peer: &Peer) {
+    ticket.row.prefill = Some(peer.name.clone());
+    ticket.row.asked += 1;
+    ticket.row.prefill_sent_us = ticket.now();
+}
+
+fn decode_sent(ticket: &mut Ticket, peer: &Peer) {
     ticket.stage = Stage::Decode;
     ticket.row.decode = Some(peer.name.clone());
     ticket.row.asked += 1;

@@ -141,7 +141,6 @@ impl Parts {
         let is_concurrent = done
             .iter()
             .any(|row| row.prefill_reply_us > row.decode_sent_us);
-        let is_single = done.iter().all(|row| row.prefill_sent_us.is_none());
 
         let queue = ("vllm:request_queue_time_seconds", 1e3);
         let prefill = ("vllm:request_prefill_time_seconds", 1e3);
@@ -160,7 +159,7 @@ impl Parts {
             &between(|row| row.decode_sent_us, |row| row.decode_first_us),
         );
         let mut parts = Vec::new();
-        if is_concurrent || is_single {
+        if is_concurrent {
             parts.push(stamped("router", &between(zero, |row| row.decode_sent_us)));
             // What the decode engine waits for: the prefill engine, and what follows.
             let within: &[&Part] = &[&p_queue, &p_work, &link, &d_queue, &d_step];

@@ -5,11 +5,11 @@
 
 use anyhow::Context as _;
 use program::show::Show;
-use program::{Stop, outputs, result_folder, say_progress};
+use program::{Stop, open_run, outputs, result_folder};
 use record::exit;
 use record::{Payload, Record, Serve};
 use runner::Interrupt;
-use runner::run::{Leaves, Progress, Run, Step, complete};
+use runner::run::{Leaves, Run, Step, complete};
 
 use super::args::SloArgs;
 use super::document::{document, why, word};
@@ -41,13 +41,11 @@ pub(crate) fn run(
     let folder = result_folder(args.out.as_deref(), "slo");
     let seed = args.seed(&folder);
     let settings = args.settings(seed).map_err(Stop::Usage)?;
-    outputs::check_folder("--out", &folder).map_err(Stop::Usage)?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let mut search = Search {
         args,
         bounds: args.bounds().map_err(Stop::Usage)?,
         seed,
-        run: Run::open(&folder, ("a search", SETTINGS), &settings, interrupt, &tell)?,
+        run: open_run(&folder, ("a search", SETTINGS), &settings, interrupt, say)?,
         say,
         records: Vec::new(),
         decisions: Vec::new(),
@@ -176,8 +174,7 @@ impl Search<'_> {
             simulated,
             search: self.args.search().name().to_owned(),
             unit: self.args.search().unit().to_owned(),
-            slo: objectives.clone().map(ToString::to_string).collect(),
-            limits_ms: objectives.map(|one| one.limit_ms).collect(),
+            slo: objectives.map(ToString::to_string).collect(),
             found,
             runs: self.decisions.clone(),
         }

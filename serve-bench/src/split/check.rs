@@ -1,16 +1,14 @@
-//! `tplens serve check`: a rate that was not kept up, requests that waited for a slot, a limit that the mean alone keeps, and
-//! prompts that were not computed.
+//! `tplens serve check`: a rate that was not kept up, requests that waited for a slot, and a limit that the mean alone keeps.
 
 use std::path::PathBuf;
 
-use disagg::{Claim, Finding, prompt_flops};
+use disagg::{Claim, Finding};
 use import::serve::{ServeResult, read_all};
 use program::outputs;
 use program::say;
 use program::show::Show;
 use record::exit;
 use serde::Serialize;
-use tp_plan::ModelFacts;
 use view::serve::significant;
 use view::{Block, Document, Item, Section, Table, Tone};
 
@@ -28,12 +26,6 @@ pub(crate) struct CheckArgs {
     /// Limit of the time to first token that was claimed.
     #[arg(long, value_name = "TIME", value_parser = program::command_line::time)]
     ttft: Option<std::time::Duration>,
-    /// Model: a shipped name, a config.json or a folder that holds one.
-    #[arg(long, value_name = "NAME|FILE", requires = "peak_tflops")]
-    model: Option<String>,
-    /// Tflop/s of all GPUs that prefill at their peak, such as 15832 of eight H200 in FP8.
-    #[arg(long, value_name = "TFLOPS", requires = "model", value_parser = positive)]
-    peak_tflops: Option<f64>,
     /// Write the findings to this file as JSON, too; `-` for standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -49,30 +41,15 @@ struct Checked {
     waited: Option<f64>,
     ttft_mean_ms: Option<f64>,
     ttft_p99_ms: Option<f64>,
-    prefill_pflops: Option<f64>,
     codes: Vec<&'static str>,
-}
-
-/// A number above zero.
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    let number = number.filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "must be a number above 0".to_owned())
 }
 
 /// Prints what was found, and gives the exit code.
 pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
-    let model = match args.model.as_deref().map(ModelFacts::resolve).transpose() {
-        Ok(model) => model,
-        Err(error) => {
-            say!("error: --model: {error}");
-            return exit::USAGE;
-        }
-    };
     let mut checked = Vec::new();
     for file in &args.files {
         match read_all(file) {
-            Ok(results) => checked.extend(results.iter().map(|one| of(one, args, model.as_ref()))),
+            Ok(results) => checked.extend(results.iter().map(|one| of(one, args))),
             Err(error) => {
                 say!("error: {error}");
                 return exit::USAGE;
@@ -87,16 +64,11 @@ pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "requests and tokens")]
-fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Checked {
+fn of(result: &ServeResult, args: &CheckArgs) -> Checked {
     let run = &result.run;
     let requests = run.completed as f64;
     let offered = run.request_rate_asked.filter(|rate| rate.is_finite());
     let ttft = run.ttft_ms.as_ref();
-    let tokens = result.asked.input_tokens.map(|tokens| tokens as f64);
-    let tokens = tokens.or_else(|| run.input_tokens.map(|tokens| tokens as f64 / requests));
-    let flops = model
-        .zip(tokens)
-        .map(|(model, tokens)| prompt_flops(model, tokens));
     let claim = Claim {
         requests,
         duration_s: run.duration_s,
@@ -113,37 +85,25 @@ fn of(result: &ServeResult, args: &CheckArgs, model: Option<&ModelFacts>) -> Che
             .ttft
             .filter(|_| ttft.is_some())
             .map(|limit| limit.as_secs_f64() * 1e3),
-        prompt_flops: flops.filter(|_| ttft.is_some()),
-        peak_flops: args.peak_tflops.map(|peak| peak * 1e12),
     };
     let findings = disagg::check(&claim);
-    let found = |of: fn(&Finding) -> Option<f64>| findings.iter().find_map(of);
     Checked {
         origin: run.origin.clone(),
         requests: run.completed,
         served_per_s: run.requests_per_s,
         offered_per_s: offered,
-        waited: found(|finding| match finding {
+        waited: findings.iter().find_map(|finding| match finding {
             Finding::WaitedForSlots { waited, of } => Some(waited / of),
             _ => None,
         }),
         ttft_mean_ms: ttft.map(|ttft| ttft.mean),
         ttft_p99_ms: claim.ttft_tail_ms,
-        prefill_pflops: found(|finding| match finding {
-            Finding::PrefillBeyondPeak { needed, .. } => Some(needed * 1e-15),
-            _ => None,
-        }),
         codes: findings.iter().map(Finding::code).collect(),
     }
 }
 
 fn document(checked: &[Checked]) -> Document {
-    const CODES: [&str; 4] = [
-        "rate-not-sustained",
-        "waited-for-slots",
-        "slo-by-mean",
-        "prefill-beyond-peak",
-    ];
+    const CODES: [&str; 3] = ["rate-not-sustained", "waited-for-slots", "slo-by-mean"];
     let having = |code| {
         checked
             .iter()
@@ -167,7 +127,6 @@ fn document(checked: &[Checked]) -> Document {
         "waited %",
         "TTFT ms",
         "p99 ms",
-        "PF/s",
     ]);
     let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
     for one in checked {
@@ -179,7 +138,6 @@ fn document(checked: &[Checked]) -> Document {
             cell(one.waited.map(|share| share * 100.0)),
             cell(one.ttft_mean_ms),
             cell(one.ttft_p99_ms),
-            cell(one.prefill_pflops),
         ]);
     }
     Document {

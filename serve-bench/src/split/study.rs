@@ -10,17 +10,17 @@ use import::ServeRun;
 use import::serve::{self, Spread};
 use program::command_line::time;
 use program::show::Show;
-use program::{Stop, outputs, say_progress};
+use program::{Stop, open_run, outputs};
 use record::{exit, redacted_arguments};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step, set_aside};
+use runner::run::{Needs, Step, set_aside};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use tp_plan::ModelFacts;
 
 use crate::explain::PAGE;
 use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
-use crate::study::load::{LOAD_DEADLINE, LoadArgs};
+use crate::study::load::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
 const SETTINGS: &str = "study.json";
@@ -51,7 +51,7 @@ const MADE_UP: [(&str, &str); 2] = [
 pub(crate) struct ApartArgs {
     /// A prefill engine of its own: an address, or a command with `{port}` where its port belongs; several times for several. Studies
     /// prefill and decode apart behind `tplens serve route`, in place of tensor parallel sizes.
-    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["base_url", "server", "plan", "sim", "tp", "gpus", "backend", "budget"])]
+    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["server", "sim", "tp", "gpus", "backend", "budget"])]
     pub(crate) prefill: Vec<String>,
     /// A decode engine, as --prefill.
     #[arg(long, value_name = "URL|CMD", requires = "prefill")]
@@ -134,8 +134,6 @@ impl ApartStudy<'_> {
         say: &dyn Fn(&str),
     ) -> Result<u8, Stop> {
         let steps = self.steps().map_err(Stop::Usage)?;
-        outputs::check_folder("--out", self.folder).map_err(Stop::Usage)?;
-        let tell = |progress: &Progress<'_>| say_progress(progress, say);
         let args = self.args;
         let split = args.prefill.iter().chain(&args.decode);
         let engines = split.chain(&args.aggregated);
@@ -145,7 +143,7 @@ impl ApartStudy<'_> {
             "requests": load.requests(), "input_tokens": load.input_tokens, "output_tokens": load.output_tokens,
         });
         let what = ("a study", SETTINGS);
-        let mut run = Run::open(self.folder, what, &settings, interrupt, &tell)?;
+        let mut run = open_run(self.folder, what, &settings, interrupt, say)?;
         if steps[1].done(self.folder).is_none() {
             // Of a load that was broken off; engines that are started anew are cold.
             let _ = std::fs::remove_file(self.folder.join(JOURNAL));
@@ -313,17 +311,8 @@ impl ApartStudy<'_> {
         gpus: u32,
     ) -> Result<Step, String> {
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
-        Ok(Step {
-            name: name.to_owned(),
-            about: about.to_owned(),
-            command: "serve run",
-            arguments: load.words(model.vocab, gpus),
-            environment: Vec::new(),
-            needs: Some(needs),
-            leaves: Leaves::Record,
-            seconds: self.seconds.unwrap_or_else(|| load.assumed_seconds()),
-            deadline: LOAD_DEADLINE,
-        })
+        let named = (name.to_owned(), about.to_owned());
+        Ok(load.step(named, (model.vocab, gpus), needs, self.seconds))
     }
 
     fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {

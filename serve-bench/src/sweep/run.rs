@@ -6,10 +6,10 @@ use std::time::Duration;
 use import::serve::read_all;
 use program::command_line::quoted;
 use program::show::Show;
-use program::{Stop, outputs, result_folder, say_progress};
+use program::{Stop, open_run, outputs, result_folder};
 use record::{exit, write_whole};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, RunError, Step, URL, check_servers, set_aside};
+use runner::run::{Leaves, Needs, RunError, Step, URL, check_servers, set_aside};
 use runner::server::ServerSpec;
 use view::Document;
 
@@ -54,10 +54,8 @@ pub(crate) fn run(
     if !sweep.plan.server.manage && groups(&cells).len() > 1 {
         return Err(Stop::Usage("the plan is of several servers and starts none: choose one with --only, or set server.manage = true".to_owned()));
     }
-    outputs::check_folder("--out", &sweep.folder).map_err(Stop::Usage)?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let of = ("a sweep", "settings.json");
-    let mut run = Run::open(&sweep.folder, of, &sweep.plan, interrupt, &tell)?;
+    let mut run = open_run(&sweep.folder, of, &sweep.plan, interrupt, say)?;
     write_whole(&sweep.folder.join(PLAN), text.as_bytes()).map_err(anyhow::Error::from)?;
     let is_failed = |step: &&Step| {
         step.done(&sweep.folder)

@@ -156,36 +156,6 @@ const MOONCAKE: [Row; 13] = [
     (DecodeBreaks, &["D", "P"], 200, "decode-broke", "taken"),
 ];
 
-/// The prefill engine is the sidecar's.
-const LLM_D: [Row; 8] = [
-    (Fault::None, &["D"], 200, "done", "taken"),
-    (
-        LeavesInHandOver,
-        &["D", "D closed"],
-        0,
-        "client-gone-decode",
-        "closed",
-    ),
-    (
-        LeavesInDecode,
-        &["D", "D closed"],
-        0,
-        "client-gone-decode",
-        "taken",
-    ),
-    (DecodeRefuses, &[], 503, "decode-refused", "none"),
-    (Decode500, &["D"], 500, "decode-500", "none"),
-    (Decode503, &["D"], 503, "decode-503", "none"),
-    (
-        DecodeHangs,
-        &["D", "D closed"],
-        504,
-        "decode-silent",
-        "closed",
-    ),
-    (DecodeBreaks, &["D"], 200, "decode-broke", "taken"),
-];
-
 fn prefill(fault: Fault) -> Act {
     match fault {
         LeavesInPrefill | PrefillHangs => Act::Hang,
@@ -296,11 +266,6 @@ fn sglang_closes_both() {
         let kv = if kv == "lease" { "closed" } else { kv };
         check("sglang", &(fault, calls, status, outcome, kv));
     }
-}
-
-#[test]
-fn llm_d_closes_the_sidecars_request() {
-    LLM_D.iter().for_each(|row| check("llm-d", row));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Protocols between a router and the engines, one file each, and their table.
 
-mod llmd;
 mod mooncake;
 mod nixl;
 mod sglang;

@@ -63,8 +63,6 @@ pub enum Order {
     PrefillFirst,
     /// Both at once.
     Both,
-    /// The decode engine's sidecar, which asks the prefill engine itself.
-    DecodeOnly,
 }
 
 /// How blocks are given back that no decode engine took.
@@ -76,8 +74,6 @@ pub enum Release {
     CloseBoth,
     /// Nobody can: the lease ends.
     LeaseOnly,
-    /// The sidecar does it when its request is closed.
-    Sidecar,
 }
 
 /// How long blocks are kept that nobody fetches, by default.

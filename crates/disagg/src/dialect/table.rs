@@ -1,19 +1,17 @@
 //! All protocols that are spoken.
 
-use super::llmd::LlmD;
 use super::mooncake::{Mooncake, Mooncake013};
 use super::nixl::Nixl;
 use super::sglang::Sglang;
 use super::shape::Dialect;
 
 /// The rows, in the order of the help.
-pub const DIALECTS: [&dyn Dialect; 6] = [
+pub const DIALECTS: [&dyn Dialect; 5] = [
     &Nixl { pushes: false },
     &Nixl { pushes: true },
     &Mooncake,
     &Mooncake013,
     &Sglang,
-    &LlmD,
 ];
 
 /// A row by its name.
