@@ -285,7 +285,7 @@ fn a_half_width_model_runs_on_its_server() {
         --write c --out h";
     // A shell passes over what a half model adds for vLLM.
     let own = built::file().display().to_string();
-    let engine = format!("exec {own} engine --box l40x4 --model $0 --port $1");
+    let engine = format!("exec {own} serve engine --box l40x4 --model $0 --port $1");
     let run = |line: &str| {
         let mut program = scratch.program(line);
         program.args(["--", "sh", "-c", &engine, "{model}", "{port}"]);

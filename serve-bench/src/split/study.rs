@@ -33,19 +33,6 @@ const FULL: f64 = 0.8;
 /// Flags by which an engine's command says its GPUs.
 const GPUS: [&str; 4] = ["--tensor-parallel-size", "--tp-size", "--tp", "-tp"];
 
-/// A flag by which a decode engine is told whose keys and values it takes, and the word behind its command (the last of a flag holds)
-/// with which it makes them up and so needs no prefill engine: vLLM's decode_bench_connector.py, SGLang's disaggregation/fake.
-const MADE_UP: [(&str, &str); 2] = [
-    (
-        "--kv-transfer-config",
-        r#"--kv-transfer-config={"kv_connector":"DecodeBenchConnector","kv_role":"kv_both"}"#,
-    ),
-    (
-        "--disaggregation-mode",
-        "--disaggregation-transfer-backend=fake",
-    ),
-];
-
 /// Engines that are studied apart.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ApartArgs {
@@ -103,8 +90,6 @@ pub(super) struct Apart {
     pub(super) decode: usize,
     pub(super) split: Measured,
     pub(super) prefill_alone: Measured,
-    /// Where it is a command that says where keys and values come from.
-    pub(super) decode_alone: Option<Measured>,
     pub(super) aggregated: Option<Measured>,
     pub(super) parts: Parts,
     /// Parts of the time in which prefill engines and a link work.
@@ -198,17 +183,6 @@ impl ApartStudy<'_> {
         }
     }
 
-    /// The first decode engine's command, which makes up keys and values.
-    fn decode_alone(&self) -> Result<Option<Needs>, String> {
-        let Needs::Started(mut spec) = self.needs("decode", &self.args.decode[0])? else {
-            return Ok(None);
-        };
-        let is_said = |(flag, _): &&(&str, _)| crate::flags::says(&spec.words, &[flag]);
-        let word = MADE_UP.iter().find(is_said).map(|(_, word)| *word);
-        spec.words.extend(word.map(str::to_owned));
-        Ok(word.map(|_| Needs::Started(spec)))
-    }
-
     /// A warm-up and the load behind the router, loads on a prefill and a decode engine alone, and one on an aggregated engine.
     fn steps(&self) -> Result<Vec<Step>, String> {
         let args = self.args;
@@ -267,11 +241,6 @@ impl ApartStudy<'_> {
         steps[1]
             .arguments
             .extend(["--num-warmups", "0"].map(str::to_owned));
-        if let Some(needs) = self.decode_alone()? {
-            let all = u32::try_from(args.decode.len()).unwrap_or(1);
-            let about = ("decode", "a decode engine alone");
-            steps.push(self.step(about, &self.part(1, all), needs, decode)?);
-        }
         if let Some(engine) = &args.aggregated {
             let (needs, own) = (self.needs("aggregated", engine)?, self.gpus(2, engine));
             let load = self.part(own, self.split_gpus());
@@ -324,9 +293,6 @@ impl ApartStudy<'_> {
         let gpus = self.split_gpus();
         let split = read("split", gpus)?;
         let prefill_alone = read("prefill", self.gpus(0, &args.prefill[0]))?;
-        let decode_alone = self.decode_alone()?;
-        let decode_alone = decode_alone.map(|_| read("decode", self.gpus(1, &args.decode[0])));
-        let decode_alone = decode_alone.transpose()?;
         let aggregated = args.aggregated.as_ref();
         let aggregated = aggregated.map(|engine| read("aggregated", self.gpus(2, engine)));
         let aggregated = aggregated.transpose()?;
@@ -384,7 +350,6 @@ impl ApartStudy<'_> {
             decode: args.decode.len(),
             split,
             prefill_alone,
-            decode_alone,
             aggregated,
             parts,
             prefill_busy,

@@ -66,7 +66,6 @@ impl Apart {
             Some(&self.split),
             self.aggregated.as_ref(),
             Some(&self.prefill_alone),
-            self.decode_alone.as_ref(),
         ];
         for row in rows.into_iter().flatten() {
             let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);

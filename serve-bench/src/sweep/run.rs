@@ -235,20 +235,14 @@ impl Sweep {
                 }
                 Needs::Running { url, .. } => url,
             };
-            let of_group = cells
-                .iter()
-                .zip(steps)
-                .filter(|(cell, _)| cell.group == group);
-            let of_group = of_group.map(|(cell, step)| {
-                let state = match step.done(&self.folder) {
-                    Some(_) => "done",
-                    None => "to do",
-                };
-                (cell.name.clone(), state)
+            let of_group = cells.iter().zip(steps);
+            let of_group = of_group.filter(|(cell, _)| cell.group == group);
+            let of_group = of_group.map(|(cell, step)| match step.done(&self.folder) {
+                Some(_) => format!("{}: done", cell.name),
+                None => format!("{}: to do", cell.name),
             });
             (group.name(), command, of_group.collect())
         };
-        let servers: Vec<_> = groups(cells).into_iter().map(server).collect();
-        planned(&servers)
+        planned(groups(cells).into_iter().map(server).collect())
     }
 }

@@ -58,30 +58,6 @@ fn exchange(dialect: &str) -> (Seen, u16) {
 }
 
 #[test]
-fn nixl_hands_the_prefill_engines_words_on_as_they_are() {
-    let (seen, _) = exchange("nixl");
-    let asked = r#"{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}"#;
-    assert_eq!(
-        seen.prefill.unwrap(),
-        format!("{SHORT},\"kv_transfer_params\":{asked}}}")
-    );
-    assert_eq!(
-        seen.decode,
-        format!("{KEPT},\"kv_transfer_params\":{HANDED}}}")
-    );
-}
-
-#[test]
-fn push_leaves_the_blocks_out() {
-    let (seen, _) = exchange("push");
-    let params = r#"{"do_remote_prefill":true,"do_remote_decode":false,"remote_engine_id":"e1","remote_host":"h","remote_port":5600}"#;
-    assert_eq!(
-        seen.decode,
-        format!("{KEPT},\"kv_transfer_params\":{params}}}")
-    );
-}
-
-#[test]
 fn mooncake_names_engine_and_transfer_and_is_found_by_itself() {
     for dialect in ["mooncake", "auto"] {
         let (seen, port) = exchange(dialect);
@@ -106,36 +82,4 @@ fn mooncake_names_engine_and_transfer_and_is_found_by_itself() {
                 .starts_with(&format!("{KEPT},\"kv_transfer_params\":"))
         );
     }
-}
-
-#[test]
-fn mooncake_of_0_13_names_host_and_port() {
-    let (seen, port) = exchange("mooncake-0.13");
-    let asked = r#"{"do_remote_decode":true,"do_remote_prefill":false}"#;
-    assert_eq!(
-        seen.prefill.unwrap(),
-        format!("{SHORT},\"kv_transfer_params\":{asked}}}")
-    );
-    let params = format!(
-        r#"{{"do_remote_decode":false,"do_remote_prefill":true,"remote_host":"127.0.0.1","remote_port":{port}}}"#
-    );
-    assert_eq!(
-        seen.decode,
-        format!("{KEPT},\"kv_transfer_params\":{params}}}")
-    );
-}
-
-#[test]
-fn sglang_sends_both_the_same_room() {
-    let (seen, port) = exchange("sglang");
-    let begins =
-        format!(r#"{KEPT},"bootstrap_host":"127.0.0.1","bootstrap_port":{port},"bootstrap_room":"#);
-    let room = seen
-        .decode
-        .strip_prefix(&begins)
-        .unwrap()
-        .strip_suffix('}')
-        .unwrap();
-    assert!(room.parse::<u64>().unwrap() < 1 << 63);
-    assert_eq!(seen.prefill.unwrap(), seen.decode);
 }

@@ -11,9 +11,7 @@ fn a_planted_link_limits_and_aggregated_engines_serve_more() {
         )
     };
     let scratch = Scratch::new();
-    // A decode engine that is told to make keys and values up, by one more word, is played by one that needs no prefill engine.
-    let role = "$(test $# -gt 1 || echo --role decode --kv-link 10GB/s,300ms)";
-    let decode = format!("sh -c \"exec {}\" --kv-transfer-config K", engine(role));
+    let decode = engine("--role decode --kv-link 10GB/s,300ms");
     let prefill = engine("--role prefill");
     let aggregated = engine("");
     let words = "study --model llama-3.1-8b --concurrency 4 --requests 12 --input-tokens 1000 --output-tokens 8 --out study";
@@ -62,13 +60,6 @@ fn a_planted_link_limits_and_aggregated_engines_serve_more() {
     );
     let ratio = client.as_f64().unwrap() / router.as_f64().unwrap();
     assert!((ratio - 1.0).abs() < 0.05, "{apart}");
-    // Without the link it serves more than 3.2 a second.
-    let alone = &apart["decode_alone"];
-    assert_eq!(alone["run"]["concurrency_asked"], 4.0, "{apart}");
-    assert!(
-        alone["run"]["requests_per_s"].as_f64().unwrap() > rate,
-        "{apart}"
-    );
     // Two GPUs with four in flight, one with two.
     assert_eq!(
         (
