@@ -4,9 +4,6 @@ use boxfile::{Limits, Protocol, Transport};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use explain::Change;
 
-use super::args::AblateArgs;
-use super::place::Place;
-
 /// Something that can be changed.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -64,43 +61,6 @@ pub(super) static ROWS: [Row; 4] = [
 pub(super) fn names() -> PossibleValuesParser {
     let rows = ROWS.iter();
     PossibleValuesParser::new(rows.map(|row| PossibleValue::new(row.name).help(row.about)))
-}
-
-impl Row {
-    /// The arms that the command line makes of it.
-    pub(super) fn arms(&'static self, args: &AblateArgs) -> Vec<Arm> {
-        let arm = |name: String, delay_us| Arm {
-            name,
-            row: self,
-            delay_us,
-        };
-        match self.change {
-            Change::Delay => {
-                let delays = args.delays.iter();
-                delays
-                    .map(|us| arm(format!("{}-{us}", self.name), Some(*us)))
-                    .collect()
-            }
-            _ => vec![arm(self.name.to_owned(), None)],
-        }
-    }
-
-    /// Why it cannot be run on these devices; `None` where it can.
-    pub(super) fn lacks(&self, args: &AblateArgs, place: &Place) -> Option<&'static str> {
-        match self.change {
-            Change::Baseline => None,
-            _ if place.names.is_none() => {
-                Some("no collective library whose variables are known does the collectives here")
-            }
-            Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
-                "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
-            ),
-            _ if self.name == "p2p-off" && place.around.peer_access == Some(false) => {
-                Some("there is no peer access: everything goes through host memory already")
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Launches that are started alike.

@@ -105,7 +105,7 @@ impl<'a> Plan<'a> {
                     return Err(Stop::Refused(why.into()));
                 }
                 Some(reason) => self.refused.push((row.name, reason)),
-                None => self.arms.extend(row.arms(self.args)),
+                None => self.arms.extend(arms_of(row, self.args)),
             }
         }
         Ok(())
@@ -114,7 +114,7 @@ impl<'a> Plan<'a> {
     /// Why a row cannot be run here.
     fn why_not(&self, row: &Row) -> Option<&'static str> {
         let soft = self.place.soft.as_ref();
-        row.lacks(self.args, &self.place)
+        lacks(row, self.args, &self.place)
             .or_else(|| soft.and_then(|described| self.unchanged(described, &(row.limits)())))
     }
 
@@ -161,5 +161,40 @@ impl<'a> Plan<'a> {
         let described = self.place.soft.as_ref()?;
         let load = &self.args.load;
         load.simulated_seconds(described, &self.model, self.facts())
+    }
+}
+
+/// The arms that the command line makes of a row.
+fn arms_of(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
+    let arm = |name: String, delay_us| Arm {
+        name,
+        row,
+        delay_us,
+    };
+    match row.change {
+        Change::Delay => {
+            let delays = args.delays.iter();
+            delays
+                .map(|us| arm(format!("{}-{us}", row.name), Some(*us)))
+                .collect()
+        }
+        _ => vec![arm(row.name.to_owned(), None)],
+    }
+}
+
+/// Why a row cannot be run on these devices; `None` where it can.
+fn lacks(row: &Row, args: &AblateArgs, place: &Place) -> Option<&'static str> {
+    match row.change {
+        Change::Baseline => None,
+        _ if place.names.is_none() => {
+            Some("no collective library whose variables are known does the collectives here")
+        }
+        Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
+            "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
+        ),
+        _ if row.name == "p2p-off" && place.around.peer_access == Some(false) => {
+            Some("there is no peer access: everything goes through host memory already")
+        }
+        _ => None,
     }
 }

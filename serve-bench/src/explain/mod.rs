@@ -25,7 +25,7 @@ pub(crate) use self::args::{EngineArgs, ExplainArgs};
 pub(crate) use self::deliver::{PAGE, Wanted};
 pub(crate) use self::documents::{prediction, range};
 pub(crate) use self::engine_flags::{EngineFlags, NO_OWN_ALL_REDUCE};
-pub(crate) use self::sources::{EvidenceFiles, Sources};
+pub(crate) use self::sources::Sources;
 pub(crate) use self::study::{OfSize, of_study};
 
 /// Explains what the command line names, and gives the exit code.

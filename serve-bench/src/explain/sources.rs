@@ -27,7 +27,10 @@ pub(crate) struct Sources {
     /// A record of tplens p2p.
     pub(crate) links: Option<PathBuf>,
     /// What takes the place of priors.
-    pub(crate) evidence: EvidenceFiles,
+    /// Results of shard runs.
+    pub(crate) half: Vec<PathBuf>,
+    /// Kernel sums of traced steps.
+    pub(crate) trace: Option<PathBuf>,
     /// A box file, or a built-in box, that says what the box is.
     pub(crate) box_name: Option<String>,
     /// The GPUs' name, where nothing else says what the machine is.
@@ -44,15 +47,6 @@ pub(crate) struct Sources {
     pub(crate) sim: Option<String>,
     /// Whether the demonstration that made the results switched the engine's own all-reduce off by itself.
     pub(crate) off_by_us: bool,
-}
-
-/// Files that take the place of something assumed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct EvidenceFiles {
-    /// Results of the half-width model, one a launch.
-    pub(crate) half: Vec<PathBuf>,
-    /// Kernel sums of traced steps.
-    pub(crate) trace: Option<PathBuf>,
 }
 
 impl Sources {
@@ -100,11 +94,11 @@ impl Sources {
             curve_gpus: curve_gpus(&timed),
             logs,
             engine_stated: self.engine.stated,
-            ..self.evidence.read(beside)?
+            ..self.evidence(beside)?
         };
         let served = self.serving.iter().map(|(_, file)| file);
         let served = served.zip(runs.iter().map(|(_, run)| run));
-        let halves = self.evidence.half.iter().zip(&evidence.half);
+        let halves = self.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
         let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
@@ -125,6 +119,23 @@ impl Sources {
     }
 
     /// What the records tell besides, and the link that a box file describes.
+    /// What the files that take the place of something assumed hold; `beside` is of the other runs.
+    fn evidence(&self, mut beside: Beside) -> Result<Evidence, String> {
+        let halves = self
+            .half
+            .iter()
+            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
+        let half = halves.collect::<Result<_, _>>()?;
+        let trace = self.trace.as_deref().map(trace::read).transpose();
+        Ok(Evidence {
+            half,
+            trace: trace.map_err(|error| format!("--trace: {error}"))?,
+            throttle: beside.clocks,
+            found: beside.found,
+            ..Evidence::default()
+        })
+    }
+
     /// The files of collectives as they are.
     fn timed(&self) -> Vec<CallFile> {
         let files = self.collectives.iter();
@@ -201,30 +212,6 @@ fn is_on_cpus(files: &[CallFile]) -> bool {
     let mut of_host = values();
     of_host.all(|value| value.library.as_deref() == Some("host"))
         && values().any(|value| value.series.engine.is_some())
-}
-
-impl EvidenceFiles {
-    /// What the files hold; `beside` is of the other runs.
-    fn read(&self, mut beside: Beside) -> Result<Evidence, String> {
-        let halves = self
-            .half
-            .iter()
-            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
-        let half = halves.collect::<Result<_, _>>()?;
-        let words = |flag: &str| {
-            let flag = flag.to_owned();
-            move |error: import::ImportError| format!("{flag}: {error}")
-        };
-        let trace = self.trace.as_deref().map(trace::read);
-        Ok(Evidence {
-            half,
-            trace: trace.transpose().map_err(words("--trace"))?,
-            transport: None,
-            throttle: beside.clocks,
-            found: beside.found,
-            ..Evidence::default()
-        })
-    }
 }
 
 /// Two files hold the same result, whatever their names; in words.

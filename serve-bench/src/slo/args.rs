@@ -31,11 +31,11 @@ pub(crate) struct SloArgs {
     /// What is to be kept, such as p99_ttft<=5s; mean, p50, p90, p95, p99 or max of ttft, tpot, itl or e2el, in ms, s or us. Several
     /// times for several.
     #[arg(long = "slo", value_name = "OBJECTIVE", required = true, value_parser = objective)]
-    objectives: Vec<Objective>,
+    pub(super) objectives: Vec<Objective>,
 
     /// What to search the largest of.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Search::Rate)]
-    search: Search,
+    pub(super) search: Search,
 
     /// The first load: requests per second [default: 1, or as many more as let the requests that a percentile needs arrive within
     /// --window], or requests in flight [default: 4].
@@ -84,26 +84,11 @@ pub(super) enum Search {
 }
 
 impl Search {
-    /// The flag that sets it.
-    pub(super) fn flag(self) -> &'static str {
+    /// Its name, the flag that sets it, and its unit in words.
+    pub(super) fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Rate => "--request-rate",
-            Self::Concurrency => "--max-concurrency",
-        }
-    }
-
-    /// Its unit in words.
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::Rate => "requests/s",
-            Self::Concurrency => "in flight",
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Concurrency => "concurrency",
+            Self::Rate => ["rate", "--request-rate", "requests/s"],
+            Self::Concurrency => ["concurrency", "--max-concurrency", "in flight"],
         }
     }
 }
@@ -130,16 +115,6 @@ const OWN: [&str; 14] = [
 ];
 
 impl SloArgs {
-    /// What is searched.
-    pub(super) fn search(&self) -> Search {
-        self.search
-    }
-
-    /// The objectives.
-    pub(super) fn objectives(&self) -> &[Objective] {
-        &self.objectives
-    }
-
     /// What was searched, for its folder, where only the same search goes on.
     ///
     /// # Errors
@@ -160,7 +135,7 @@ impl SloArgs {
         let slo: Vec<String> = self.objectives.iter().map(ToString::to_string).collect();
         Ok(json!({
             "schema": SCHEMA,
-            "search": self.search.name(),
+            "search": self.search.words()[0],
             "slo": slo,
             "bounds": self.bounds()?,
             "window_s": self.window.as_secs_f64(),

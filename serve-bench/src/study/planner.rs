@@ -16,7 +16,7 @@ use super::engines::ServerCommand;
 use super::room::Sizes;
 use super::shell::missing;
 use super::steps::{LINKS, allreduce, serve, server_log};
-use crate::explain::{self, EngineFlags, EvidenceFiles, OfSize, Sources};
+use crate::explain::{self, EngineFlags, OfSize, Sources};
 use crate::split::study::ApartStudy;
 
 /// The settings of a study, in its folder.
@@ -172,22 +172,18 @@ impl<'a> Study<'a> {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
-                    gpu: None,
                     model: self.args.model.clone(),
                     collectives: (tp > 1)
                         .then(|| self.folder.join(allreduce(tp)))
                         .into_iter()
                         .collect(),
                     links: Some(self.folder.join(LINKS)),
-                    evidence: EvidenceFiles::default(),
-                    box_name: None,
                     engine: self.engine_flags(),
-                    what_if: Vec::new(),
-                    engine_logs: Vec::new(),
                     note: note.clone(),
                     sim: self.args.sim.clone(),
                     off_by_us: extras.off_by_us,
                     serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
+                    ..Sources::default()
                 },
             }
         };
