@@ -59,7 +59,7 @@ impl Scene {
             .args(["--seed", "1", "--out"])
             .arg(self.out())
             .args(["--", "--base-url", &self.url])
-            .args(["--random-input-len", "8", "--random-output-len", "64"])
+            .args(["--random-input-len", "8", "--random-output-len", "32"])
             .args(["--num-warmups", "1"])
             .stdin(Stdio::null());
         command
