@@ -39,7 +39,6 @@ pub(crate) enum Command {
     /// Change one thing of the link and see what serving does
     ///
     /// Starts a server again and again with one thing of its link changed, to see whether its step follows.
-    #[command(after_long_help = crate::ablate::arms_help())]
     Ablate(Box<AblateArgs>),
     /// Run a rank's share of a model as a model of its own
     ///

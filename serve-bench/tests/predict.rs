@@ -109,24 +109,3 @@ fn sizes_that_do_not_fit_are_left_out_with_the_reason_and_the_others_are_predict
         assert!(shown.contains(says), "{says}: {shown}");
     }
 }
-
-#[test]
-fn layers_with_sliding_windows_are_not_refused_for_the_cache_that_they_do_not_keep() {
-    let ran = predict(&[
-        "--model",
-        "gemma-3-27b",
-        "--box",
-        "l40x4",
-        "--tp",
-        "2",
-        "--batch",
-        "16",
-        "--input-tokens",
-        "8192",
-        "--output-tokens",
-        "128",
-    ]);
-    let (out, error) = (text(&ran.stdout), text(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(0), "{error}");
-    assert!(out.contains("TP2: "), "{out}");
-}

@@ -50,7 +50,7 @@ impl Folder {
         }
         let is_new = !path.exists();
         let what = ("an acceptance run", "settings.json");
-        let run = Run::open(path, what, settings, interrupt, &|progress| {
+        let run = Run::open(path, what, settings, interrupt, |progress| {
             say_progress(progress, &|line| say!("{line}"));
         })?;
         let path = path.to_owned();

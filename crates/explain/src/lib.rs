@@ -48,8 +48,8 @@ pub use priors::{
 pub use range::Range;
 pub use seen::{Seen, Variable};
 pub use slope::{
-    Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, OneGpu,
-    Slope, SlopeFit, SlopeVerdict, Undecided, slope,
+    Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, Slope,
+    SlopeFit, SlopeVerdict, Undecided, slope,
 };
 pub use sources::{InputSource, Taken};
 pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use import::ImportError;
 use import::serve::{
-    Conditions, Finding, Latency, Samples, ServeFormat, ServeResult, across, read, read_all,
-    samples,
+    Conditions, Finding, Latency, ServeFormat, ServeResult, across, read, read_all,
 };
 use serde_json::{Value, json};
 
@@ -367,47 +366,6 @@ fn what_is_no_result_says_what_was_looked_for() {
         let words = all("unknown.txt", text).unwrap_err().to_string();
         assert!(words.contains("unknown.txt"), "{words}");
     }
-}
-
-fn samples_of(name: &str, text: &str) -> Option<Samples> {
-    let path = file(name, text);
-    let found = samples(&path).unwrap();
-    std::fs::remove_file(path).unwrap();
-    found
-}
-
-#[test]
-fn a_copied_run_is_known_by_its_samples_whatever_else_stands_in_the_file() {
-    // Three requests of three tokens: latencies of ttft and two gaps.
-    let file = |date: &str, model: &str, ttfts: [f64; 3]| {
-        let itls = [[0.02, 0.03], [0.02, 0.02], [0.03, 0.03]];
-        let latencies = [0, 1, 2].map(|n: usize| ttfts[n] + itls[n][0] + itls[n][1]);
-        serde_json::json!({
-            "date": date, "model_id": model, "num_prompts": 3, "request_rate": "inf", "max_concurrency": 1,
-            "duration": 1.0, "completed": 3, "failed": 0, "total_input_tokens": 3, "total_output_tokens": 9,
-            "request_throughput": 3.0, "output_throughput": 9.0, "input_lens": [1, 1, 1], "output_lens": [3, 3, 3],
-            "ttfts": ttfts, "itls": itls, "latencies": latencies, "errors": ["", "", ""],
-            "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
-            "mean_tpot_ms": 25.0, "median_tpot_ms": 25.0, "std_tpot_ms": 1.0, "p99_tpot_ms": 30.0,
-            "mean_itl_ms": 25.0, "median_itl_ms": 25.0, "std_itl_ms": 1.0, "p99_itl_ms": 30.0,
-        })
-        .to_string()
-    };
-    let ttfts = [0.2, 0.21, 0.19];
-    let first = samples_of("first.json", &file("20261122-100000", "m", ttfts)).unwrap();
-    let copy = samples_of("copy.json", &file("20261123-235959", "other", ttfts)).unwrap();
-    assert_eq!(first, copy);
-    // One first token of three is a tenth of a ms later.
-    let again = samples_of(
-        "again.json",
-        &file("20261122-100000", "m", [0.2, 0.2101, 0.19]),
-    );
-    assert_ne!(Some(first), again);
-    // A summary has no samples.
-    assert_eq!(
-        samples_of("summary.json", &fixture("serve/rtxpro6000-mig-tp1.json")),
-        None
-    );
 }
 
 fn conditions(_: &str, text: &str) -> Conditions {

@@ -30,5 +30,5 @@ pub use judge::reservations;
 pub use progress::Progress;
 pub use recorder::{Ended, Recorder, header, passing_folder, result_folder};
 pub use seed::seed_of_now;
-pub use steps::{minutes, say_progress};
+pub use steps::{minutes, open_run, say_progress};
 pub use stop::{Break, Stop, signal_name};

@@ -1,9 +1,31 @@
-//! The words of a run's progress.
+//! A run that says its progress, and the words of it.
+
+use std::path::Path;
 
 use record::exit;
-use runner::run::Progress;
+use runner::Interrupt;
+use runner::run::{Progress, Run};
+use serde::Serialize;
 
 use crate::command_line::quoted;
+use crate::places::check_folder;
+use crate::stop::Stop;
+
+/// Opens the folder of a run, named by `--out`, that says its progress through `say`; `of` is what it is and the file of its settings.
+///
+/// # Errors
+/// The folder cannot be written, is in use, or holds another run.
+pub fn open_run<'a>(
+    folder: &Path,
+    of: (&'static str, &str),
+    settings: &impl Serialize,
+    interrupt: &'a Interrupt,
+    say: &'a dyn Fn(&str),
+) -> Result<Run<'a>, Stop> {
+    check_folder("--out", folder).map_err(Stop::Usage)?;
+    let tell = move |progress: &Progress<'_>| say_progress(progress, say);
+    Ok(Run::open(folder, of, settings, interrupt, tell)?)
+}
 
 /// Says what a run tells, a line each.
 pub fn say_progress(progress: &Progress<'_>, say: &dyn Fn(&str)) {

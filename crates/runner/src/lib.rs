@@ -57,7 +57,7 @@
 //!     deadline: Duration::from_secs(3600),
 //! };
 //! let settings = serde_json::json!({"model": "m"});
-//! let mut run = Run::open(folder, ("two loads", "settings.json"), &settings, &interrupt, &|_| {})?;
+//! let mut run = Run::open(folder, ("two loads", "settings.json"), &settings, &interrupt, |_| {})?;
 //! let steps = [step(1), step(16)];
 //! run.expect(&steps);
 //! let ends = run.all(&steps)?;

@@ -8,6 +8,7 @@ use program::command_line::seconds;
 use record::redacted_arguments;
 use serde_json::{Value, json};
 
+use super::arm::names;
 use crate::study::backends;
 use crate::study::load::LoadArgs;
 
@@ -35,9 +36,8 @@ pub(crate) struct AblateArgs {
     #[command(flatten)]
     pub(super) load: LoadArgs,
 
-    /// What is changed, by the names that --help lists, separated by commas; the baseline is always there. Default: what the box
-    /// can do of them.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    /// What is changed; the baseline is always there. Default: what the machine can do of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = names())]
     pub(super) arms: Vec<String>,
 
     /// Microseconds that the arm delay adds to each all-reduce, one arm for each.
@@ -47,10 +47,6 @@ pub(crate) struct AblateArgs {
     /// The library that adds the delay: in an archive below `shim`, in a checkout made by `cargo xtask shim`.
     #[arg(long, value_name = "FILE", conflicts_with = "sim")]
     pub(super) shim: Option<PathBuf>,
-
-    /// Run each arm on one GPU, too: its step must not move.
-    #[arg(long)]
-    pub(super) controls: bool,
 
     /// Launches of each arm. A round has one of each in random order, and the next round the reverse of it.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -75,10 +71,6 @@ pub(crate) struct AblateArgs {
     /// Folder of the ablation. Default: a new one under tplens-results.
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-
-    /// Print arms, environment and time, and what this box cannot do and why; measure nothing but which GPUs reach each other.
-    #[arg(long)]
-    pub(super) plan: bool,
 
     /// The server command after `--`. vLLM, SGLang and tplens serve engine get their size and port added; in any other command
     /// write {tp} and {port} where the numbers belong. Not with --sim.
@@ -124,7 +116,6 @@ impl AblateArgs {
             "output_tokens": self.load.output_tokens,
             "arms": self.arms,
             "delays": self.delays,
-            "controls": self.controls,
             "launches": self.launches,
             "seed": self.seed,
             "ccl": self.ccl,

@@ -1,13 +1,8 @@
 //! What can be changed, a row each, and one arm: a row with what the command line fills in.
 
 use boxfile::{Limits, Protocol, Transport};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use explain::Change;
-
-use super::args::AblateArgs;
-use super::place::Place;
-
-/// What the name of a control begins with.
-const CONTROL: &str = "tp1-";
 
 /// Something that can be changed.
 #[derive(Debug)]
@@ -62,55 +57,10 @@ pub(super) static ROWS: [Row; 4] = [
     },
 ];
 
-/// The names with what they mean, for the long help.
-pub(crate) fn help() -> String {
-    let rows = ROWS
-        .iter()
-        .map(|row| format!("  {:<13} {}\n", row.name, row.about));
-    let rows: String = rows.collect();
-    format!(
-        "Names for --arms:\n{rows}Arms of delay have names of their own, such as delay-20, which may be given, too.\n"
-    )
-}
-
-impl Row {
-    /// The arms that the command line makes of it.
-    pub(super) fn arms(&'static self, args: &AblateArgs) -> Vec<Arm> {
-        let delayed = |us: &u32| Arm {
-            name: format!("{}-{us}", self.name),
-            delay_us: Some(*us),
-            ..Arm::of(self, args.tp)
-        };
-        match self.change {
-            Change::Delay => args.delays.iter().map(delayed).collect(),
-            _ => vec![Arm::of(self, args.tp)],
-        }
-    }
-
-    /// Why it cannot be run on these devices; `None` where it can.
-    pub(super) fn lacks(&self, args: &AblateArgs, place: &Place) -> Option<&'static str> {
-        match self.change {
-            Change::Baseline => None,
-            _ if place.names.is_none() => {
-                Some("no collective library whose variables are known does the collectives here")
-            }
-            Change::Delay
-                if place.soft.is_none()
-                    && place
-                        .names
-                        .is_some_and(|names| names.library(false).is_none()) =>
-            {
-                Some("delays need NCCL or RCCL: no library adds them to MCCL's calls")
-            }
-            Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
-                "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
-            ),
-            _ if self.name == "p2p-off" && place.around.peer_access == Some(false) => {
-                Some("there is no peer access: everything goes through host memory already")
-            }
-            _ => None,
-        }
-    }
+/// The names with what they mean, as `--arms` takes them.
+pub(super) fn names() -> PossibleValuesParser {
+    let rows = ROWS.iter();
+    PossibleValuesParser::new(rows.map(|row| PossibleValue::new(row.name).help(row.about)))
 }
 
 /// Launches that are started alike.
@@ -120,42 +70,6 @@ pub(super) struct Arm {
     pub(super) name: String,
     /// What it is an instance of.
     pub(super) row: &'static Row,
-    /// Tensor parallel size: 1 for a negative control.
-    pub(super) tp: u32,
     /// What the shim adds to each all-reduce, us.
     pub(super) delay_us: Option<u32>,
-}
-
-impl Arm {
-    /// The row by itself.
-    pub(super) fn of(row: &'static Row, tp: u32) -> Self {
-        Self {
-            name: row.name.to_owned(),
-            row,
-            tp,
-            delay_us: None,
-        }
-    }
-
-    /// The same on one GPU: what it changes must change nothing there.
-    pub(super) fn control(&self) -> Self {
-        Self {
-            name: format!("{CONTROL}{}", self.name),
-            tp: 1,
-            ..self.clone()
-        }
-    }
-
-    /// The arm that it is the control of; `None` where it is none.
-    pub(super) fn controlled(&self) -> Option<&str> {
-        self.name.strip_prefix(CONTROL)
-    }
-
-    /// What it changes against the baseline.
-    pub(super) fn change(&self) -> Change {
-        match self.tp {
-            1 => Change::NegativeControl,
-            _ => self.row.change,
-        }
-    }
 }

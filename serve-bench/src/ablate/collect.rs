@@ -76,7 +76,7 @@ pub(super) fn step(folder: &Path, is_soft: bool) -> Result<(Range, u64), String>
 }
 
 /// What this machine made of a load's times.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Default)]
 pub(super) struct MachineLimit {
     /// Why they are the load generator's own; `None` where they are the server's.
     pub(super) limited: Option<String>,
@@ -144,9 +144,7 @@ fn range(of: &Spread) -> Option<Range> {
 
 #[cfg(test)]
 mod tests {
-    use record::{
-        PlannedCollective, ServeClient, ServeServer, ServerChange, ServerCounters, ServerMean,
-    };
+    use record::PlannedCollective;
 
     use super::*;
 
@@ -217,37 +215,5 @@ mod tests {
             "{reason}"
         );
         assert!(each(&points, &step(), CallMode::BackToBack).is_err());
-    }
-
-    #[test]
-    fn what_this_machine_made_of_a_load_is_read_from_its_record() {
-        assert_eq!(limits(&Serve::default()), MachineLimit::default());
-        let mut serve = Serve {
-            client: Some(ServeClient {
-                invalid: vec!["it was starved".to_owned()],
-                ..ServeClient::default()
-            }),
-            ..Serve::default()
-        };
-        let change = ServerChange {
-            // 60 steps, 90 ms of them made of nothing but waiting.
-            lost: Some(ServerMean {
-                mean_ms: 1.5,
-                count: 60.0,
-            }),
-            ..ServerChange::default()
-        };
-        let counters = ServerCounters {
-            change: Some(change),
-            ..ServerCounters::default()
-        };
-        serve.server = Some(ServeServer {
-            counters: Some(counters),
-            ..ServeServer::default()
-        });
-        let found = limits(&serve);
-        assert_eq!(found.late_ms, Some(1.5));
-        let limited = found.limited.unwrap();
-        assert!(limited.ends_with("the limit: it was starved"), "{limited}");
     }
 }

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::study::embedded;
 use crate::study::engines::ServerCommand;
-use crate::study::steps::{first, visible};
+use crate::study::steps::{collectives, first, visible};
 
 impl Plan<'_> {
     /// The variables of an arm, which benchmark and server both get; `folder` is the launch's.
@@ -37,9 +37,8 @@ impl Plan<'_> {
             return Ok(all);
         }
         if let Some(devices) = &args.gpus {
-            let used: Vec<&str> = devices.split(',').take(arm.tp as usize).collect();
             let seen = std::env::var(names.visible).ok();
-            let shown = visible(&used.join(","), names.visible, seen.as_deref())?;
+            let shown = visible(devices, names.visible, seen.as_deref())?;
             all.push((names.visible.to_owned(), shown));
         }
         let is_sglang = self.place.engine.engine == Some(Engine::Sglang);
@@ -76,31 +75,13 @@ impl Plan<'_> {
         let devices = match (&args.gpus, soft) {
             (Some(devices), Some(_)) => devices.clone(),
             // Those that the variable shows.
-            _ => first(arm.tp),
+            _ => first(args.tp),
         };
-        let (tp, batch) = (arm.tp.to_string(), args.load.concurrency.to_string());
+        let (batch, engine) = (args.load.concurrency.to_string(), self.place.engine);
+        let mut all = collectives(devices, &args.model, args.tp, batch, args.budget, engine);
         // As --modes takes it.
         let mode = self.mode.to_string().replace('_', "-");
-        let budget = args.budget.as_secs_f64().to_string();
-        let flags = [
-            ("--gpus", devices),
-            ("--model", args.model.clone()),
-            ("--tp", tp),
-            ("--batches", batch),
-            ("--modes", mode),
-            ("--budget", budget),
-        ];
-        let mut all: Vec<String> = flags
-            .into_iter()
-            .flat_map(|(flag, value)| [flag.to_owned(), value])
-            .collect();
-        let engine = self.place.engine;
-        if engine.eager {
-            all.push("--eager".to_owned());
-        }
-        if engine.engine == Some(Engine::Sglang) {
-            all.extend(["--engine", "sglang"].map(str::to_owned));
-        }
+        all.extend(["--modes".to_owned(), mode]);
         let shim = args.shim.as_ref().filter(|_| arm.delay_us.is_some());
         if let Some(library) = shim.or(args.ccl.as_ref()) {
             all.extend(["--ccl".to_owned(), library.display().to_string()]);
@@ -116,16 +97,16 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// This program's own file is not found.
-    pub(super) fn server(&self, arm: &Arm, soft: Option<&Path>) -> Result<Vec<String>, Stop> {
+    pub(super) fn server(&self, soft: Option<&Path>) -> Result<Vec<String>, Stop> {
         let command = match (&self.command, soft) {
             (Some(command), _) => command.clone(),
             (None, file) => {
                 let file = file.unwrap_or(Path::new("")).display().to_string();
                 let own = embedded(&file, &self.args.model)?;
-                ServerCommand::new(own, &[arm.tp]).map_err(Stop::Usage)?
+                ServerCommand::new(own, &[self.args.tp]).map_err(Stop::Usage)?
             }
         };
-        let mut all = command.for_size(arm.tp);
+        let mut all = command.for_size(self.args.tp);
         if self.is_told_to_leave() && !command.says(NO_OWN_ALL_REDUCE) {
             all.push(NO_OWN_ALL_REDUCE.to_owned());
         }
@@ -155,9 +136,6 @@ impl Plan<'_> {
             arm.delay_us
                 .map(|us| format!("{us} us added to each all-reduce")),
         );
-        if arm.tp == 1 {
-            parts.push("on one GPU".to_owned());
-        }
         match parts.is_empty() {
             true => "as it is".to_owned(),
             false => parts.join(", "),

@@ -10,7 +10,7 @@ use explain::Launch;
 use program::Stop;
 use record::exit;
 use record::write_whole;
-use runner::run::{Leaves, Needs, Run, RunError, Step, StepEnd, set_aside};
+use runner::run::{Needs, Run, RunError, Step, StepEnd, set_aside};
 use runner::server::ServerSpec;
 use tp_plan::Execution;
 
@@ -19,8 +19,7 @@ use super::plan::Plan;
 use super::{collect, delays, soft};
 use crate::json;
 use crate::study::engines::ServerCommand;
-use crate::study::load::LOAD_DEADLINE;
-use crate::study::steps::DEADLINE;
+use crate::study::steps::measured;
 
 /// What a whole launch leaves.
 const FILE: &str = "launch.json";
@@ -63,23 +62,21 @@ impl Plan<'_> {
             .map_err(|error| anyhow!("cannot make the folder {}: {error}", folder.display()))?;
         let order = u32::try_from(number).unwrap_or(u32::MAX);
         let boxes = self.boxes(arm, order, &folder)?;
-        let mut collective_us = None;
-        if arm.tp > 1 {
-            let step = self.collectives(arm, &name, boxes.as_ref(), &folder)?;
-            let end = match of_launch(run.step(&step))? {
-                Ok(end) => end,
-                Err(reason) => return Ok(Err(reason)),
-            };
-            if end.code == exit::WRONG_DATA {
+        let step = self.collectives(arm, &name, boxes.as_ref(), &folder)?;
+        let timed = of_launch(run.step(&step))?.and_then(|end| match end.code {
+            exit::WRONG_DATA => {
                 let log = folder.join("allreduce.log");
-                let why = format!("tplens allreduce found wrong data; see {}", log.display());
-                return Ok(Err(why));
+                Err(format!(
+                    "tplens allreduce found wrong data; see {}",
+                    log.display()
+                ))
             }
-            match collect::collective_us(&end.folder, &self.planned(arm), self.mode) {
-                Ok(range) => collective_us = Some(range),
-                Err(reason) => return Ok(Err(reason)),
-            }
-        }
+            _ => collect::collective_us(&end.folder, &self.planned(), self.mode),
+        });
+        let collective_us = match timed {
+            Ok(range) => range,
+            Err(reason) => return Ok(Err(reason)),
+        };
         // What the benchmark's processes said there is not the server's.
         let shim = folder.join(SHIM_LOG);
         if shim.exists() {
@@ -90,10 +87,10 @@ impl Plan<'_> {
         let served = of_launch(run.step(&step))?;
         // With it ends what the shim writes.
         run.end_server();
-        let measured = served.and_then(|end| {
-            if self.has_shim(arm) {
-                let has_graphs = self.place.facts(arm.tp).execution != Execution::Eager;
-                delays::check(&shim, arm.tp, has_graphs).map_err(|why| {
+        let launch = served.and_then(|end| {
+            if arm.delay_us.is_some() && self.place.soft.is_none() {
+                let has_graphs = self.place.facts(self.args.tp).execution != Execution::Eager;
+                delays::check(&shim, self.args.tp, has_graphs).map_err(|why| {
                     let log = folder.join("server.log");
                     format!(
                         "{why}; see in {} which library the engine loaded",
@@ -109,7 +106,7 @@ impl Plan<'_> {
             let (step_ms, steps) = collect::step(&end.folder, boxes.is_some())?;
             Ok(Launch {
                 order,
-                collective_us,
+                collective_us: Some(collective_us),
                 step_ms,
                 steps,
                 folder: Some(name),
@@ -117,10 +114,10 @@ impl Plan<'_> {
                 limited: machine.limited,
             })
         });
-        if let Ok(measured) = &measured {
-            json::write(&folder.join(FILE), measured)?;
+        if let Ok(launch) = &launch {
+            json::write(&folder.join(FILE), launch)?;
         }
-        Ok(measured)
+        Ok(launch)
     }
 
     /// The steps of all launches, for the progress.
@@ -129,9 +126,7 @@ impl Plan<'_> {
         for (number, arm) in self.order.iter().enumerate() {
             let arm = &self.arms[*arm];
             let (name, none) = (folder(number, arm), Path::new("."));
-            if arm.tp > 1 {
-                steps.push(self.collectives(arm, &name, None, none)?);
-            }
+            steps.push(self.collectives(arm, &name, None, none)?);
             steps.push(self.serving(arm, &name, None, none)?);
         }
         Ok(steps)
@@ -144,16 +139,11 @@ impl Plan<'_> {
         boxes: Option<&Boxes>,
         folder: &Path,
     ) -> Result<Step, Stop> {
+        let arguments = self.bench(arm, boxes.map(|boxes| &*boxes.bench));
+        let (name, seconds) = (format!("{name}/allreduce"), self.args.budget.as_secs_f64());
         Ok(Step {
-            name: format!("{name}/allreduce"),
-            about: "collectives".to_owned(),
-            command: "allreduce",
-            arguments: self.bench(arm, boxes.map(|boxes| &*boxes.bench)),
             environment: self.variables(arm, folder)?,
-            needs: None,
-            leaves: Leaves::Record,
-            seconds: self.seconds().0,
-            deadline: DEADLINE,
+            ..measured(name, "collectives", "allreduce", arguments, seconds)
         })
     }
 
@@ -166,23 +156,15 @@ impl Plan<'_> {
     ) -> Result<Step, Stop> {
         let server = ServerSpec {
             name: "server".to_owned(),
-            words: self.server(arm, boxes.map(|boxes| &*boxes.engine))?,
+            words: self.server(boxes.map(|boxes| &*boxes.engine))?,
             environment: self.variables(arm, folder)?,
             port: self.command.as_ref().and_then(ServerCommand::port),
             log: folder.join("server.log"),
             ready: self.args.load.ready_timeout,
         };
-        Ok(Step {
-            name: format!("{name}/serve"),
-            about: "load on the server".to_owned(),
-            command: "serve run",
-            arguments: self.args.load.words(self.model.vocab, arm.tp),
-            environment: Vec::new(),
-            needs: Some(Needs::Started(server)),
-            leaves: Leaves::Record,
-            seconds: self.seconds().1,
-            deadline: LOAD_DEADLINE,
-        })
+        let named = (format!("{name}/serve"), "load on the server".to_owned());
+        let size = (self.model.vocab, self.args.tp);
+        Ok((self.args.load).step(named, size, Needs::Started(server), self.seconds()))
     }
 
     fn variables(&self, arm: &Arm, folder: &Path) -> Result<Vec<(OsString, OsString)>, Stop> {
@@ -210,11 +192,6 @@ impl Plan<'_> {
             bench: write("bench-box.toml", &bench)?,
             engine: write("engine-box.toml", &engine)?,
         }))
-    }
-
-    /// Whether the shim stands before the library; one GPU reduces nothing.
-    fn has_shim(&self, arm: &Arm) -> bool {
-        arm.delay_us.is_some() && arm.tp > 1 && self.place.soft.is_none()
     }
 }
 

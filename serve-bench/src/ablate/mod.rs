@@ -21,5 +21,4 @@ mod vendor;
 mod tests;
 
 pub(crate) use self::args::AblateArgs;
-pub(crate) use self::arm::help as arms_help;
 pub(crate) use self::run::run;

@@ -3,14 +3,14 @@
 use boxfile::BoxFile;
 use program::Stop;
 use record::Payload;
-use runner::run::{Leaves, Run, Step, complete};
+use runner::run::{Run, complete};
 use tp_plan::{CustomAllReduce, EngineFacts, Surroundings};
 
 use super::args::AblateArgs;
 use super::vendor::Names;
 use crate::explain::EngineFlags;
 use crate::explain::boxes;
-use crate::study::steps::{DEADLINE, LINKS, first};
+use crate::study::steps::{LINKS, first, measured};
 
 /// The box, and the machine around it.
 #[derive(Debug, Clone)]
@@ -49,17 +49,9 @@ impl Place {
     ) -> Result<Self, Stop> {
         let devices = args.gpus.clone().unwrap_or_else(|| first(args.tp));
         let own = ["--gpus", &*devices, "--backend", &*args.backend];
-        let step = Step {
-            name: LINKS.to_owned(),
-            about: "the devices and who reaches whom".to_owned(),
-            command: "p2p",
-            arguments: own.into_iter().chain(LOOK).map(str::to_owned).collect(),
-            environment: Vec::new(),
-            needs: None,
-            leaves: Leaves::Record,
-            seconds: 5.0,
-            deadline: DEADLINE,
-        };
+        let arguments = own.into_iter().chain(LOOK).map(str::to_owned).collect();
+        let about = "the devices and who reaches whom";
+        let step = measured(LINKS.to_owned(), about, "p2p", arguments, 5.0);
         run.expect(std::slice::from_ref(&step));
         let folder = run.step(&step)?.folder;
         let Some(Payload::Links(links)) = complete(&folder).map(|record| record.payload) else {

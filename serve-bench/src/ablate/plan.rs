@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use boxfile::{BoxFile, Limits};
+use explain::Change;
 use program::Stop;
 use record::{CallMode, CollectiveKind, PlannedStep};
 use stats::rounds;
@@ -14,7 +15,6 @@ use super::place::Place;
 use super::soft;
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::study::engines::ServerCommand;
-use crate::study::room::no_room;
 
 /// Below this part a simulated machine's arm changes nothing that the box's noise leaves to be seen.
 const LEAST: f64 = 0.01;
@@ -27,7 +27,7 @@ pub(super) struct Plan<'a> {
     pub(super) model: ModelFacts,
     /// The user's server command; `None` for the embedded engine.
     pub(super) command: Option<ServerCommand>,
-    /// The arms, controls last.
+    /// The arms, the baseline first.
     pub(super) arms: Vec<Arm>,
     /// Arms that cannot be run here, with the reason.
     pub(super) refused: Vec<(&'static str, &'static str)>,
@@ -64,7 +64,6 @@ impl<'a> Plan<'a> {
         };
         plan.check_engine()?;
         plan.choose()?;
-        plan.check_room()?;
         for arm in &plan.arms {
             // Devices that nothing can name are told now and not hours later.
             let named = plan.environment(arm, Path::new("."));
@@ -82,9 +81,8 @@ impl<'a> Plan<'a> {
                 "the engine may do all-reduces by code of its own, and how to tell this command to leave them to the library is not known: write {NO_OWN_ALL_REDUCE}, or what it calls that, into the command"
             )));
         }
-        let step = self.planned(&Arm::of(&ROWS[0], self.args.tp));
         match &self.place.soft {
-            Some(described) if soft::collectives_us(described, &step).is_none() => {
+            Some(described) if soft::collectives_us(described, &self.planned()).is_none() => {
                 Err(Stop::Refused(format!(
                     "the box {} does not say how long the collectives of {} ranks take; choose another one for --sim",
                     described.name, self.args.tp
@@ -94,65 +92,29 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// An arm whose weights do not fit never starts.
-    fn check_room(&self) -> Result<(), Stop> {
-        let (place, command) = (&self.place, self.command.as_ref());
-        let why_not = |arm: &Arm| {
-            let why = no_room(&self.model, arm.tp, &place.around, command)?;
-            Some(format!(
-                "{why}; take more GPUs with --tp, or a smaller model"
-            ))
-        };
-        match self.arms.iter().find_map(why_not) {
-            Some(why) => Err(Stop::Usage(why)),
-            None => Ok(()),
-        }
-    }
-
     fn choose(&mut self) -> Result<(), Stop> {
-        let args = self.args;
-        let mut known: Vec<String> = Vec::new();
-        let mut wanted = Vec::new();
         for row in &ROWS {
-            let arms = row.arms(args);
-            let is_named = |name: &str| args.arms.iter().any(|named| named == name);
-            let by_row = is_named(row.name);
-            known.push(row.name.to_owned());
-            known.extend(arms.iter().map(|arm| arm.name.clone()));
-            let is_any = args.arms.is_empty() || by_row || row.name == ROWS[0].name;
-            let is_wanted = |arm: &Arm| is_any || is_named(&arm.name);
-            let chosen: Vec<Arm> = arms.into_iter().filter(is_wanted).collect();
-            let why_not = self.why_not(row);
-            match why_not {
-                Some(reason) if by_row || chosen.iter().any(|arm| is_named(&arm.name)) => {
-                    return Err(Stop::Refused(
-                        format!("--arms {}: {reason}; leave it out", row.name).into(),
-                    ));
+            let named = &self.args.arms;
+            let is_named = named.iter().any(|name| name == row.name);
+            if !named.is_empty() && !is_named && row.change != Change::Baseline {
+                continue;
+            }
+            match self.why_not(row) {
+                Some(reason) if is_named => {
+                    let why = format!("--arms {}: {reason}; leave it out", row.name);
+                    return Err(Stop::Refused(why.into()));
                 }
                 Some(reason) => self.refused.push((row.name, reason)),
-                None => wanted.extend(chosen),
+                None => self.arms.extend(arms_of(row, self.args)),
             }
         }
-        if let Some(unknown) = args.arms.iter().find(|name| !known.contains(*name)) {
-            known.dedup();
-            return Err(Stop::Usage(format!(
-                "--arms {unknown}: there is no such arm; there are {}",
-                known.join(", ")
-            )));
-        }
-        let controls: Vec<Arm> = match args.controls {
-            true => wanted.iter().map(Arm::control).collect(),
-            false => Vec::new(),
-        };
-        self.arms = wanted;
-        self.arms.extend(controls);
         Ok(())
     }
 
     /// Why a row cannot be run here.
     fn why_not(&self, row: &Row) -> Option<&'static str> {
         let soft = self.place.soft.as_ref();
-        row.lacks(self.args, &self.place)
+        lacks(row, self.args, &self.place)
             .or_else(|| soft.and_then(|described| self.unchanged(described, &(row.limits)())))
     }
 
@@ -161,7 +123,7 @@ impl<'a> Plan<'a> {
         if *limits == Limits::default() {
             return None;
         }
-        let step = self.planned(&Arm::of(&ROWS[0], self.args.tp));
+        let step = self.planned();
         let whole = soft::collectives_us(described, &step)?;
         match soft::collectives_us(&soft::limited(described, limits), &step) {
             None => Some("the machine file has no times for it"),
@@ -172,25 +134,21 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The rules of an arm's engine, which leaves every all-reduce to the library.
-    pub(super) fn facts(&self, arm: &Arm) -> EngineFacts {
-        let facts = self.place.facts(arm.tp);
+    /// The rules of the engine, which leaves every all-reduce to the library.
+    pub(super) fn facts(&self) -> EngineFacts {
+        let facts = self.place.facts(self.args.tp);
         facts.with_library_only(NO_OWN_ALL_REDUCE)
     }
 
-    /// The collectives of an arm's decode step.
-    pub(super) fn planned(&self, arm: &Arm) -> PlannedStep {
-        plan(
-            &self.model,
-            &self.facts(arm),
-            self.args.load.concurrency,
-            None,
-        )
+    /// The collectives of a decode step.
+    pub(super) fn planned(&self) -> PlannedStep {
+        let batch = self.args.load.concurrency;
+        plan(&self.model, &self.facts(), batch, None)
     }
 
     /// All-reduces of a decode step.
     pub(super) fn count(&self) -> u32 {
-        let step = self.planned(&Arm::of(&ROWS[0], self.args.tp));
+        let step = self.planned();
         let reduces = step.collectives.iter();
         reduces
             .filter(|of| of.kind == CollectiveKind::AllReduce)
@@ -198,15 +156,53 @@ impl<'a> Plan<'a> {
             .sum()
     }
 
-    /// Seconds of the collectives of a launch, and of its server and load.
-    pub(super) fn seconds(&self) -> (f64, f64) {
+    /// Seconds of a launch's server and load, where a simulated machine is served.
+    pub(super) fn seconds(&self) -> Option<f64> {
+        let described = self.place.soft.as_ref()?;
         let load = &self.args.load;
-        let baseline = Arm::of(&ROWS[0], self.args.tp);
-        let soft = self.place.soft.as_ref();
-        let known = soft.and_then(|described| {
-            load.simulated_seconds(described, &self.model, self.facts(&baseline))
-        });
-        let serve = known.unwrap_or_else(|| load.assumed_seconds());
-        (self.args.budget.as_secs_f64(), serve)
+        load.simulated_seconds(described, &self.model, self.facts())
+    }
+}
+
+/// The arms that the command line makes of a row.
+fn arms_of(row: &'static Row, args: &AblateArgs) -> Vec<Arm> {
+    let arm = |name: String, delay_us| Arm {
+        name,
+        row,
+        delay_us,
+    };
+    match row.change {
+        Change::Delay => {
+            let delays = args.delays.iter();
+            delays
+                .map(|us| arm(format!("{}-{us}", row.name), Some(*us)))
+                .collect()
+        }
+        _ => vec![arm(row.name.to_owned(), None)],
+    }
+}
+
+/// Why a row cannot be run on these devices; `None` where it can.
+fn lacks(row: &Row, args: &AblateArgs, place: &Place) -> Option<&'static str> {
+    match row.change {
+        Change::Baseline => None,
+        _ if place.names.is_none() => {
+            Some("no collective library whose variables are known does the collectives here")
+        }
+        Change::Delay
+            if place.soft.is_none()
+                && place
+                    .names
+                    .is_some_and(|names| names.library(false).is_none()) =>
+        {
+            Some("delays need NCCL or RCCL: no library adds them to MCCL's calls")
+        }
+        Change::Delay if place.soft.is_none() && args.shim.is_none() => Some(
+            "the library that adds the delay is not named: give --shim FILE; an archive has it below `shim`, a checkout makes it with `cargo xtask shim`",
+        ),
+        _ if row.name == "p2p-off" && place.around.peer_access == Some(false) => {
+            Some("there is no peer access: everything goes through host memory already")
+        }
+        _ => None,
     }
 }

@@ -6,23 +6,22 @@
 use std::path::Path;
 
 use boxfile::BoxFile;
-use explain::{Ablation, Arm as Kept, Launch};
-use program::command_line::resumes_by;
+use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
 use program::show::Show;
-use program::{Stop, outputs, passing_folder, result_folder, say_progress};
+use program::{Stop, open_run, result_folder};
 use record::exit;
 use runner::Interrupt;
-use runner::run::{Progress, Run};
+use runner::run::Run;
 use tp_plan::ModelFacts;
 
 use super::args::AblateArgs;
-use super::arm::Arm;
-use super::document::{self, Done, is_late, launched};
+use super::document::{self, launched};
 use super::launch;
 use super::place::Place;
 use super::plan::Plan;
 use crate::json;
 use crate::study::engines::ServerCommand;
+use crate::study::resumable;
 use crate::study::shell::missing;
 
 /// The arms with what their launches measured.
@@ -36,9 +35,6 @@ const SCHEMA: u32 = 1;
 
 /// An arm that failed so often without one good launch is not tried again.
 const GIVE_UP: usize = 2;
-
-/// So often is a launch of a simulated machine played again that this machine was too busy to play in time.
-const AGAIN: usize = 2;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
 ///
@@ -60,24 +56,17 @@ pub(crate) fn run(
         true => None,
         false => Some(ServerCommand::new(args.server.clone(), &[args.tp]).map_err(Stop::Usage)?),
     };
-    if let Some(why) = missing(&args.server).filter(|_| !args.plan) {
+    if let Some(why) = missing(&args.server) {
         return Err(Stop::Usage(why));
     }
     let engine = command
         .as_ref()
         .map(ServerCommand::flags)
         .unwrap_or_default();
-    let folder = match args.plan {
-        true => passing_folder("ablate"),
-        false => args
-            .out
-            .clone()
-            .unwrap_or_else(|| result_folder(None, "ablation")),
-    };
-    outputs::check_folder("--out", &folder).map_err(Stop::Usage)?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
+    let asked = args.out.clone();
+    let folder = asked.unwrap_or_else(|| result_folder(None, "ablation"));
     let (of, settings) = (("an ablation", SETTINGS), args.settings());
-    let open = || Run::open(&folder, of, &settings, interrupt, &tell);
+    let open = || open_run(&folder, of, &settings, interrupt, say);
     // What a simulated machine refuses is refused before there is a folder.
     let (place, run) = match &args.sim {
         Some(sim) => {
@@ -91,10 +80,14 @@ pub(crate) fn run(
         }
     };
     let plan = Plan::new(args, place, model, command)?;
-    if args.plan {
-        // What was seen of the devices.
-        drop(std::fs::remove_dir_all(&folder));
-        return Ok(show.print(&document::plan(&plan)));
+    for (name, reason) in &plan.refused {
+        say(&format!("without {name}: {reason}"));
+    }
+    if (args.launches as usize) < LEAST_LAUNCHES {
+        let launches = args.launches;
+        say(&format!(
+            "{launches} launches an arm decide nothing: give {LEAST_LAUNCHES}"
+        ));
     }
     let run = run.map_or_else(open, Ok)?;
     let code = Ablate {
@@ -103,10 +96,7 @@ pub(crate) fn run(
         say,
     }
     .all(run);
-    if matches!(code, Err(Stop::Interrupted(_))) {
-        say(&resumes_by(args.out.is_none().then_some(&*folder)));
-    }
-    code
+    resumable(code, args.out.is_none().then_some(&*folder), say)
 }
 
 struct Ablate<'a> {
@@ -141,7 +131,7 @@ impl Ablate<'_> {
                 failed.push((number, reason));
                 continue;
             }
-            match self.in_time(&mut run, number, arm)? {
+            match self.plan.launch(&mut run, number, arm)? {
                 Ok(launch) => {
                     (self.say)(&format!("  {}", launched(&launch)));
                     done[number] = Some(launch);
@@ -159,36 +149,13 @@ impl Ablate<'_> {
             let arm = &self.plan.arms[order[*number]].name;
             (*number, arm.as_str(), reason.as_str())
         });
-        let document = document::result(Done {
-            ablation: &ablation,
-            slope,
-            missing: missing.collect(),
-            file: &folder.join(FILE),
-        });
+        let missing: Vec<_> = missing.collect();
+        let document = document::result(&ablation, slope, &missing, &folder.join(FILE));
         let missing = match failed.is_empty() {
             true => exit::DONE,
             false => exit::INCONCLUSIVE,
         };
         Ok(exit::fold([self.show.print(&document), missing, decided]))
-    }
-
-    /// Does a launch; one of a simulated machine again where this machine played it late, since such a one is left out of the line.
-    fn in_time(
-        &self,
-        run: &mut Run<'_>,
-        number: usize,
-        arm: &Arm,
-    ) -> Result<Result<Launch, String>, Stop> {
-        let mut launch = self.plan.launch(run, number, arm)?;
-        for _ in 0..AGAIN {
-            let late = launch.as_ref().is_ok_and(is_late);
-            if !late || self.plan.place.soft.is_none() {
-                break;
-            }
-            (self.say)("  again: this machine was busy");
-            launch = self.plan.launch(run, number, arm)?;
-        }
-        Ok(launch)
     }
 
     /// Writes what is known now, whole or not at all.
@@ -204,9 +171,8 @@ impl Ablate<'_> {
                 Some(kept) => kept.launches.push(launch),
                 None => arms.push(Kept {
                     name: arm.name.clone(),
-                    change: arm.change(),
+                    change: arm.row.change,
                     how: plan.how(arm),
-                    control_of: arm.controlled().map(str::to_owned),
                     launches: vec![launch],
                 }),
             }
@@ -214,7 +180,7 @@ impl Ablate<'_> {
         // What the slope test compares the others with comes first.
         arms.sort_by_key(|arm| arm.change != explain::Change::Baseline);
         let soft = plan.place.soft.as_ref();
-        let facts = plan.facts(&plan.arms[0]);
+        let facts = plan.facts();
         let ablation = Ablation {
             schema: SCHEMA,
             simulated: soft.map(|described| described.name.clone()),

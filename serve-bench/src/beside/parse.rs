@@ -62,29 +62,4 @@ mod tests {
             [("a:b_total", 12.5), ("c", 3.0), ("d", 1000.0), ("e", 4.0)]
         );
     }
-
-    #[test]
-    fn what_is_no_sample_is_passed_over() {
-        for line in [
-            "",
-            "# TYPE a counter",
-            "a",
-            "a ",
-            "a x",
-            "a{",
-            "a{b=\"c} 1",
-            "a{b=\"\\\"} 1",
-            "{a=\"b\"} 1",
-            "9a 1",
-            "a NaN",
-            "a +Inf",
-            "a 1e300",
-            "a-b 1",
-            "\u{0} 1",
-            "ä 1",
-            "a{b=\"ä\"}",
-        ] {
-            assert_eq!(all(line), [], "{line}");
-        }
-    }
 }

@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope};
-use program::show::Show;
-use program::{Stop, outputs};
+use program::Stop;
 use record::exit;
 use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
+use super::deliver::{Wanted, deliver};
 use super::documents;
-use crate::json;
 
 /// What an ablation is kept in.
 const FILE: &str = "ablation.json";
@@ -64,33 +63,21 @@ fn code(slope: &Slope) -> u8 {
     }
 }
 
-/// Prints the test, writes what is wanted, and gives the exit code: 0 where it is decided, else 3.
-///
-/// # Errors
-/// As [`read`], or a file that cannot be written.
-pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
-    if args.html.is_some() {
-        return Err(Stop::Usage(
-            "--html writes an explanation, which needs results of runs: give --tp1 FILE and --tp2 FILE beside --ablation, or --json or --out for the test alone"
-                .to_owned(),
-        ));
-    }
+/// The slope test by itself.
+pub(super) fn alone(args: &ExplainArgs, file: &Path, wanted: &Wanted) -> Result<u8, Stop> {
     let slope = read(file)?;
     if let Some(given) = &args.model {
         let asked =
             ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         of_model(&slope, &asked).map_err(Stop::Usage)?;
     }
-    if let Some(file) = &args.json {
-        outputs::check_file("--json", file).map_err(Stop::Usage)?;
-    }
-    if let Some(folder) = &args.out {
-        outputs::make_folder("--out", folder)?;
-        json::write(&folder.join(SLOPE), &slope)?;
-    }
-    let document = documents::slope(&slope);
-    let printed = outputs::with_json(show, &document, &slope, args.json.as_deref());
-    Ok(exit::fold([printed, code(&slope)]))
+    deliver(
+        wanted,
+        SLOPE,
+        &slope,
+        &documents::slope(&slope),
+        code(&slope),
+    )
 }
 
 /// Whether the arms are of what is explained; in words where not.
@@ -103,15 +90,10 @@ pub(super) fn check(slope: &Slope, inputs: &Inputs) -> Result<(), String> {
     }
     of_model(slope, &inputs.model)?;
     if slope.simulated != inputs.simulated() {
-        let of = |soft: &Option<String>| match soft {
-            Some(name) => format!("simulated on {name}"),
-            None => "measured".to_owned(),
-        };
-        return Err(format!(
-            "--ablation is {}, and the results are {}: a simulated figure says nothing about a real one",
-            of(&slope.simulated),
-            of(&inputs.simulated())
-        ));
+        return Err(
+            "--ablation and the results are not both measured, or simulated on one machine: a simulated figure says nothing about a real one"
+                .to_owned(),
+        );
     }
     Ok(())
 }

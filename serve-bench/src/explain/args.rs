@@ -9,7 +9,7 @@ use tp_plan::{Engine, ModelFacts};
 
 use super::engine_flags::EngineFlags;
 use super::logs::EngineLogFile;
-use super::sources::{EvidenceFiles, Sources};
+use super::sources::Sources;
 
 /// Explains from result files why several GPUs give what they give against one or against fewer: ours,
 /// vLLM's, and those of other clients.
@@ -266,10 +266,8 @@ impl ExplainArgs {
             serving,
             collectives: self.allreduce.clone(),
             links: self.links.clone(),
-            evidence: EvidenceFiles {
-                half: self.half.clone(),
-                trace: self.trace.clone(),
-            },
+            half: self.half.clone(),
+            trace: self.trace.clone(),
             box_name: self.box_name.clone(),
             gpu: self.gpu.clone(),
             engine: self.engine.flags(),

@@ -1,6 +1,6 @@
 //! Pictures of all-reduce times over message size.
 
-use ::explain::{Attribution, Inputs, PublishedPath};
+use ::explain::{Attribution, Inputs};
 use record::unit::ByteCount;
 use record::{CallMode, CollectiveKind};
 use view::Block;
@@ -8,11 +8,7 @@ use view::page::{Axis, Plot, PlotMark, PlotPoint, PlotSeries};
 
 /// This machine's curve with the model's sizes, else what was published for its GPU; `None` where there is neither.
 pub(super) fn curves(inputs: &Inputs, marks: Option<Vec<PlotMark>>) -> Option<Block> {
-    let own = all_reduces(inputs);
-    let (title, series) = match own.is_empty() {
-        true => ("published all-reduce times of this GPU", published(inputs)),
-        false => ("all-reduce of this machine, us over bytes", own),
-    };
+    let series = all_reduces(inputs);
     let axis = |label: &str, bytes| Axis {
         label: label.to_owned(),
         logarithmic: true,
@@ -21,7 +17,7 @@ pub(super) fn curves(inputs: &Inputs, marks: Option<Vec<PlotMark>>) -> Option<Bl
     };
     (!series.is_empty()).then(|| {
         Block::Plot(Plot {
-            title: title.to_owned(),
+            title: "all-reduce of this machine, us over bytes".to_owned(),
             across: axis("bytes of each rank's message", true),
             up: axis("us", false),
             series,
@@ -74,27 +70,4 @@ fn all_reduces(inputs: &Inputs) -> Vec<PlotSeries> {
         }
     });
     series.filter(|series| !series.points.is_empty()).collect()
-}
-
-fn published(inputs: &Inputs) -> Vec<PlotSeries> {
-    let all = inputs.priors.curves(inputs.known.gpu.as_deref(), inputs.tp);
-    let point = |&(bytes, us): &(u64, f64)| PlotPoint {
-        x: bytes as f64,
-        y: us,
-        ..PlotPoint::default()
-    };
-    let series = all.into_iter().map(|curve| PlotSeries {
-        name: format!("published, {}", path(curve.path)),
-        points: curve.points.iter().map(point).collect(),
-        ..PlotSeries::default()
-    });
-    series.collect()
-}
-
-fn path(of: PublishedPath) -> &'static str {
-    match of {
-        PublishedPath::Peer => "peer",
-        PublishedPath::Staged => "staged",
-        PublishedPath::Custom => "custom",
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{Explanation, Outcome, Slope};
+use ::explain::{Explanation, Outcome};
 use program::show::Show;
 use program::{Stop, outputs};
 use record::{exit, write_whole};
@@ -29,37 +29,26 @@ pub(crate) struct Wanted {
     pub(super) out: Option<PathBuf>,
     pub(super) html: Option<PathBuf>,
     pub(super) show: Show,
-    pub(super) slope: Option<Slope>,
 }
 
 /// Writes JSON and pages, and prints what was wanted.
 pub(super) fn deliver<T: Serialize>(
     wanted: &Wanted,
+    name: &str,
     found: &T,
     document: &Document,
     code: u8,
 ) -> Result<u8, Stop> {
     if let Some(folder) = &wanted.out {
-        json::write(&folder.join(EXPLANATION), found)?;
+        outputs::make_folder("--out", folder)?;
+        json::write(&folder.join(name), found)?;
         write(&folder.join(PAGE), &document.html())?;
     }
-    let json_file = wanted
-        .json
-        .as_deref()
-        .filter(|file| *file != Path::new("-"));
-    let printed = match wanted.html.as_deref() {
-        Some(file) if file == Path::new("-") => {
-            if let Some(file) = json_file {
-                json::write(file, found)?;
-            }
-            outputs::print(&document.html())
-        }
-        file => exit::fold([
-            outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
-            crate::show::page(file, document),
-        ]),
-    };
-    Ok(exit::fold([printed, code]))
+    Ok(exit::fold([
+        outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
+        crate::show::page(wanted.html.as_deref(), document),
+        code,
+    ]))
 }
 
 pub(super) fn code(explanation: &Explanation) -> u8 {

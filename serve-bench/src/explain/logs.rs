@@ -131,31 +131,6 @@ pub(super) fn engines(
     sizes: &[u32],
     around: &Surroundings,
 ) -> Result<Vec<EngineFacts>, String> {
-    for (index, one) in logs.iter().enumerate() {
-        let name = one.file.display();
-        if !sizes.contains(&one.tp) {
-            return Err(format!(
-                "--engine-log {name}: it is of tensor parallel size {}, of which no result was given",
-                one.tp
-            ));
-        }
-        let before = logs.iter().take(index);
-        if let Some(other) = before.clone().find(|other| other.tp == one.tp) {
-            return Err(format!(
-                "--engine-log {name}: it is of tensor parallel size {}, as {} is; give one log for each size",
-                one.tp,
-                other.file.display()
-            ));
-        }
-        if let Some(other) = before.clone().find(|other| other.engine != one.engine) {
-            return Err(format!(
-                "--engine-log {name}: it is of {}, but {} is of {}; results of two engines are not explained together",
-                one.engine.name(),
-                other.file.display(),
-                other.engine.name()
-            ));
-        }
-    }
     // A size without a log ran on the engine of the others.
     let mut flags = flags;
     if let Some(first) = logs.first() {
@@ -166,11 +141,8 @@ pub(super) fn engines(
         let Some(one) = logs.iter().find(|one| one.tp == *tp) else {
             return Ok(said);
         };
-        let named = |error: String| format!("--engine-log {}: {error}", one.file.display());
-        let read = said
-            .with_log(&one.log)
-            .map_err(|error| named(error.to_string()))?;
-        Ok(read)
+        let read = said.with_log(&one.log);
+        read.map_err(|error| format!("--engine-log {}: {error}", one.file.display()))
     };
     sizes.iter().map(facts).collect()
 }

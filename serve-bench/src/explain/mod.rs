@@ -17,15 +17,15 @@ mod what_if;
 use program::show::Show;
 use program::{Stop, outputs};
 
-use self::deliver::{code, deliver};
+use self::deliver::{EXPLANATION, code, deliver};
 use self::explained::explained;
 
 pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::{EngineArgs, ExplainArgs};
 pub(crate) use self::deliver::{PAGE, Wanted};
-pub(crate) use self::documents::{change, prediction, range};
+pub(crate) use self::documents::{prediction, range};
 pub(crate) use self::engine_flags::{EngineFlags, NO_OWN_ALL_REDUCE};
-pub(crate) use self::sources::{EvidenceFiles, Sources};
+pub(crate) use self::sources::Sources;
 pub(crate) use self::study::{OfSize, of_study};
 
 /// Explains what the command line names, and gives the exit code.
@@ -34,27 +34,29 @@ pub(crate) use self::study::{OfSize, of_study};
 /// Files or names that cannot be used, or a file that cannot be written.
 pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
     args.check_used().map_err(Stop::Usage)?;
-    let slope = match &args.ablation {
-        Some(file) if !args.has_results() => return ablation::alone(args, file, show),
-        file => file.as_deref().map(ablation::read).transpose()?,
-    };
-    let sources = args.sources().map_err(Stop::Usage)?;
     for (flag, file) in [("--json", &args.json), ("--html", &args.html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
         }
-    }
-    if let Some(folder) = &args.out {
-        outputs::make_folder("--out", folder)?;
     }
     let wanted = Wanted {
         json: args.json.clone(),
         out: args.out.clone(),
         html: args.html.clone(),
         show,
-        slope,
     };
-    let (inputs, explanation) = explained(&sources, wanted.slope.as_ref(), &args.prior)?;
+    let slope = match &args.ablation {
+        Some(file) if !args.has_results() => return ablation::alone(args, file, &wanted),
+        file => file.as_deref().map(ablation::read).transpose()?,
+    };
+    let sources = args.sources().map_err(Stop::Usage)?;
+    let (inputs, explanation) = explained(&sources, slope.as_ref(), &args.prior)?;
     let document = documents::explanation(&inputs, &explanation);
-    deliver(&wanted, &explanation, &document, code(&explanation))
+    deliver(
+        &wanted,
+        EXPLANATION,
+        &explanation,
+        &document,
+        code(&explanation),
+    )
 }

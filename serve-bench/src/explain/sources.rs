@@ -7,7 +7,8 @@ use super::engine_flags::EngineFlags;
 use super::logs::{self, EngineLogFile};
 use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
 use boxfile::BoxFile;
-use import::serve::{Samples, Throttle};
+use import::collectives::CallFile;
+use import::serve::Throttle;
 use import::{ServeRun, collectives, serve, trace};
 use program::say;
 use record::{Payload, load};
@@ -26,7 +27,10 @@ pub(crate) struct Sources {
     /// A record of tplens p2p.
     pub(crate) links: Option<PathBuf>,
     /// What takes the place of priors.
-    pub(crate) evidence: EvidenceFiles,
+    /// Results of shard runs.
+    pub(crate) half: Vec<PathBuf>,
+    /// Kernel sums of traced steps.
+    pub(crate) trace: Option<PathBuf>,
     /// A box file, or a built-in box, that says what the box is.
     pub(crate) box_name: Option<String>,
     /// The GPUs' name, where nothing else says what the machine is.
@@ -43,15 +47,6 @@ pub(crate) struct Sources {
     pub(crate) sim: Option<String>,
     /// Whether the demonstration that made the results switched the engine's own all-reduce off by itself.
     pub(crate) off_by_us: bool,
-}
-
-/// Files that take the place of something assumed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct EvidenceFiles {
-    /// Results of the half-width model, one a launch.
-    pub(crate) half: Vec<PathBuf>,
-    /// Kernel sums of traced steps.
-    pub(crate) trace: Option<PathBuf>,
 }
 
 impl Sources {
@@ -90,19 +85,20 @@ impl Sources {
             troubles.extend(told);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
+        let timed = self.timed();
         let (mut around, known) = self.the_box(tp)?;
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
         let evidence = Evidence {
-            transport: transport(&self.collectives, tp),
-            curve_gpus: curve_gpus(&self.collectives),
+            transport: transport(&timed, tp),
+            curve_gpus: curve_gpus(&timed),
             logs,
             engine_stated: self.engine.stated,
-            ..self.evidence.read(beside)?
+            ..self.evidence(beside)?
         };
         let served = self.serving.iter().map(|(_, file)| file);
         let served = served.zip(runs.iter().map(|(_, run)| run));
-        let halves = self.evidence.half.iter().zip(&evidence.half);
+        let halves = self.half.iter().zip(&evidence.half);
         once_each(served.chain(halves))?;
         let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
@@ -123,6 +119,31 @@ impl Sources {
     }
 
     /// What the records tell besides, and the link that a box file describes.
+    /// What the files that take the place of something assumed hold; `beside` is of the other runs.
+    fn evidence(&self, mut beside: Beside) -> Result<Evidence, String> {
+        let halves = self
+            .half
+            .iter()
+            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
+        let half = halves.collect::<Result<_, _>>()?;
+        let trace = self.trace.as_deref().map(trace::read).transpose();
+        Ok(Evidence {
+            half,
+            trace: trace.map_err(|error| format!("--trace: {error}"))?,
+            throttle: beside.clocks,
+            found: beside.found,
+            ..Evidence::default()
+        })
+    }
+
+    /// The files of collectives as they are.
+    fn timed(&self) -> Vec<CallFile> {
+        let files = self.collectives.iter();
+        files
+            .filter_map(|file| collectives::read_file(file).ok())
+            .collect()
+    }
+
     fn seen(&self, tp: u32) -> Result<Seen, String> {
         let mut seen = Seen {
             model_given: Some(self.model.clone()),
@@ -172,7 +193,7 @@ impl Sources {
             (Some(described), _) => of_file(&described, tp)?,
             (None, Some(gpu)) => of_gpu(gpu)?,
             (None, None) => {
-                let vendor = match is_on_cpus(&self.collectives) {
+                let vendor = match is_on_cpus(&self.timed()) {
                     true => Vendor::Host,
                     false => Vendor::Nvidia,
                 };
@@ -186,65 +207,30 @@ impl Sources {
 }
 
 /// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.
-fn is_on_cpus(files: &[PathBuf]) -> bool {
-    let read = files
-        .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let values: Vec<_> = read.flat_map(|file| file.values).collect();
-    let mut of_host = values.iter();
+fn is_on_cpus(files: &[CallFile]) -> bool {
+    let values = || files.iter().flat_map(|file| &file.values);
+    let mut of_host = values();
     of_host.all(|value| value.library.as_deref() == Some("host"))
-        && values.iter().any(|value| value.series.engine.is_some())
+        && values().any(|value| value.series.engine.is_some())
 }
 
-impl EvidenceFiles {
-    /// What the files hold; `beside` is of the other runs.
-    fn read(&self, mut beside: Beside) -> Result<Evidence, String> {
-        let halves = self
-            .half
-            .iter()
-            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
-        let half = halves.collect::<Result<_, _>>()?;
-        let words = |flag: &str| {
-            let flag = flag.to_owned();
-            move |error: import::ImportError| format!("{flag}: {error}")
-        };
-        let trace = self.trace.as_deref().map(trace::read);
-        Ok(Evidence {
-            half,
-            trace: trace.transpose().map_err(words("--trace"))?,
-            transport: None,
-            throttle: beside.clocks,
-            found: beside.found,
-            ..Evidence::default()
-        })
-    }
-}
-
-/// Refuses a result that is given twice: it is one start of a server and not two.
-///
-/// # Errors
-/// Two files hold the same result or the same samples, whatever their names, time stamps and forms; in words.
+/// Two files hold the same result, whatever their names; in words.
 fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> Result<(), String> {
-    let mut before: Vec<(&Path, ServeRun, Option<Samples>)> = Vec::new();
+    let mut before: Vec<(&Path, ServeRun)> = Vec::new();
     for (file, run) in results {
-        let samples = serve::samples(file).map_err(|error| error.to_string())?;
-        // What a run measured, whatever its file is called.
         let measured = ServeRun {
             origin: String::new(),
             tp: None,
             ..run.clone()
         };
-        let same = |(_, other, of_other): &&(&Path, ServeRun, Option<Samples>)| {
-            *other == measured || (samples.is_some() && *of_other == samples)
-        };
-        if let Some((other, ..)) = before.iter().find(same) {
+        if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
             return Err(format!(
                 "{} and {} hold the same result: give each run once",
                 other.display(),
                 file.display()
             ));
         }
-        before.push((file, measured, samples));
+        before.push((file, measured));
     }
     Ok(())
 }
@@ -284,12 +270,11 @@ fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
 }
 
 /// The GPUs that collectives were timed on.
-fn curve_gpus(files: &[PathBuf]) -> Vec<String> {
-    let read = files
+fn curve_gpus(files: &[CallFile]) -> Vec<String> {
+    let of_gpus = files
         .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let of_gpus = read.filter(|file| file.backend.as_deref() != Some("host"));
-    of_gpus.flat_map(|file| file.devices).collect()
+        .filter(|file| file.backend.as_deref() != Some("host"));
+    of_gpus.flat_map(|file| file.devices.clone()).collect()
 }
 
 /// A run of one GPU, as that of a shard is.
@@ -304,13 +289,11 @@ fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
 }
 
 /// What the library said that it goes over at that number of ranks.
-fn transport(files: &[PathBuf], ranks: u32) -> Option<String> {
-    // A file without a time was taken or refused before this.
-    let files = files
+fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
+    let of_ranks = files
         .iter()
-        .filter_map(|file| collectives::read_file(file).ok());
-    let of_ranks = files.filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
-    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport).collect();
+        .filter(|file| file.values.iter().any(|value| value.series.ranks == ranks));
+    let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport.clone()).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
 }

@@ -9,7 +9,7 @@ use program::show::Show;
 use program::{Stop, outputs, say_progress};
 use record::{exit, redacted_arguments, write_whole};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step};
+use runner::run::{Needs, Progress, Run};
 use runner::server::ServerSpec;
 use serde_json::{Value, json};
 use tp_plan::{HalfModel, ModelFacts, hub_id};
@@ -17,7 +17,6 @@ use tp_plan::{HalfModel, ModelFacts, hub_id};
 use super::args::HalfModelArgs;
 use super::document::document;
 use crate::study;
-use crate::study::load::LOAD_DEADLINE;
 use crate::study::shell::missing;
 
 /// Where the model's name or folder and the port stand in the user's words.
@@ -176,24 +175,16 @@ fn measured(
         command.extend(["--port".to_owned(), PORT.to_owned()]);
     }
     let name = format!("half-tp{}", args.tp);
-    let step = Step {
-        about: format!("load on {} on one GPU", half.facts.name),
-        command: "serve run",
-        arguments: args.load.words(half.vocab(), 1),
+    let server = Needs::Started(ServerSpec {
+        name: "server".to_owned(),
+        words: command,
         environment: Vec::new(),
-        needs: Some(Needs::Started(ServerSpec {
-            name: "server".to_owned(),
-            words: command,
-            environment: Vec::new(),
-            port: None,
-            log: args.out.join(format!("{name}-server.log")),
-            ready: args.load.ready_timeout,
-        })),
-        leaves: Leaves::Record,
-        seconds: args.load.assumed_seconds(),
-        deadline: LOAD_DEADLINE,
-        name,
-    };
+        port: None,
+        log: args.out.join(format!("{name}-server.log")),
+        ready: args.load.ready_timeout,
+    });
+    let about = format!("load on {} on one GPU", half.facts.name);
+    let step = (args.load).step((name, about), (half.vocab(), 1), server, None);
     run.expect(std::slice::from_ref(&step));
     let end = run.step(&step)?;
     run.end_server();

@@ -23,31 +23,24 @@ use crate::load::without_headers;
 /// request's duration after the first arrival to the last arrival 95% of what is offered is completed, and the requests in flight do
 /// not grow by more than 5% of the rate, nor clearly by more than 1%. Else it is a burst.
 ///
-/// Exit code 0 where the answer is known to the resolution, or no load down to --lowest, or every load up to --highest, is met;
+/// Exit code 0 where the answer is known to the resolution, or no load down to a thousandth of --start (1 in flight), or
+/// every load up to a thousand times --start (16384 in flight), is met;
 /// 3 where the runs ended before, or the load generator was the limit before the server.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SloArgs {
     /// What is to be kept, such as p99_ttft<=5s; mean, p50, p90, p95, p99 or max of ttft, tpot, itl or e2el, in ms, s or us. Several
     /// times for several.
     #[arg(long = "slo", value_name = "OBJECTIVE", required = true, value_parser = objective)]
-    objectives: Vec<Objective>,
+    pub(super) objectives: Vec<Objective>,
 
     /// What to search the largest of.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Search::Rate)]
-    search: Search,
+    pub(super) search: Search,
 
     /// The first load: requests per second [default: 1, or as many more as let the requests that a percentile needs arrive within
     /// --window], or requests in flight [default: 4].
     #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
     start: Option<f64>,
-
-    /// No load is smaller [default: a thousandth of --start, or 1 in flight].
-    #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
-    lowest: Option<f64>,
-
-    /// No load is larger [default: a thousand times --start, in flight 16384].
-    #[arg(long, value_name = "LOAD", value_parser = crate::sweep::rate)]
-    highest: Option<f64>,
 
     /// How well the largest load is to be known.
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = percent)]
@@ -61,10 +54,6 @@ pub(crate) struct SloArgs {
     /// takes is a good length.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     window: Duration,
-
-    /// Requests for each in flight, of a run at a concurrency; more where a percentile needs more.
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
 
     /// Seed of the first run's prompts and arrivals; each run takes the next, so that no prompt is in a server's cache. Default:
     /// another one each search.
@@ -95,29 +84,17 @@ pub(super) enum Search {
 }
 
 impl Search {
-    /// The flag that sets it.
-    pub(super) fn flag(self) -> &'static str {
+    /// Its name, the flag that sets it, and its unit in words.
+    pub(super) fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Rate => "--request-rate",
-            Self::Concurrency => "--max-concurrency",
-        }
-    }
-
-    /// Its unit in words.
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::Rate => "requests/s",
-            Self::Concurrency => "in flight",
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Concurrency => "concurrency",
+            Self::Rate => ["rate", "--request-rate", "requests/s"],
+            Self::Concurrency => ["concurrency", "--max-concurrency", "in flight"],
         }
     }
 }
+
+/// Requests for each in flight, of a run at a concurrency.
+const ROUNDS: f64 = 4.0;
 
 /// Flags of `tplens serve run` that the search sets itself.
 const OWN: [&str; 14] = [
@@ -138,16 +115,6 @@ const OWN: [&str; 14] = [
 ];
 
 impl SloArgs {
-    /// What is searched.
-    pub(super) fn search(&self) -> Search {
-        self.search
-    }
-
-    /// The objectives.
-    pub(super) fn objectives(&self) -> &[Objective] {
-        &self.objectives
-    }
-
     /// What was searched, for its folder, where only the same search goes on.
     ///
     /// # Errors
@@ -168,11 +135,10 @@ impl SloArgs {
         let slo: Vec<String> = self.objectives.iter().map(ToString::to_string).collect();
         Ok(json!({
             "schema": SCHEMA,
-            "search": self.search.name(),
+            "search": self.search.words()[0],
             "slo": slo,
             "bounds": self.bounds()?,
             "window_s": self.window.as_secs_f64(),
-            "rounds": self.rounds,
             "seed": seed,
             "load": load,
         }))
@@ -188,7 +154,7 @@ impl SloArgs {
 
     pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
-        let (start, least, most) = match self.search {
+        let (start, lowest, highest) = match self.search {
             Search::Rate => {
                 let start = self.start.unwrap_or_else(|| self.first_rate());
                 (start, start / 1e3, start * 1e3)
@@ -197,35 +163,22 @@ impl SloArgs {
         };
         let bounds = Bounds {
             start,
-            lowest: self.lowest.unwrap_or(least),
-            highest: self.highest.unwrap_or(most),
+            lowest,
+            highest,
             resolution: self.resolution,
             runs: self.runs as usize,
             whole,
         };
-        let ends = [bounds.lowest, bounds.start, bounds.highest];
-        if !ends.is_sorted() {
-            return Err(format!(
-                "--start {start} is not between --lowest {} and --highest {}",
-                bounds.lowest, bounds.highest
-            ));
+        match whole && (start.fract() != 0.0 || !(lowest..=highest).contains(&start)) {
+            true => Err("--start of a concurrency is a whole number to 16384".to_owned()),
+            false => Ok(bounds),
         }
-        if whole && ends.iter().any(|end| end.fract() != 0.0 || *end > 16_384.0) {
-            return Err(
-                "--start, --lowest and --highest of a concurrency are whole numbers to 16384"
-                    .to_owned(),
-            );
-        }
-        Ok(bounds)
     }
 
-    /// The rate at which the requests that the objectives need arrive within the window, at least 1; in thousandths, and within
-    /// the bounds that are given.
+    /// The rate at which the requests that the objectives need arrive within the window, at least 1; in thousandths.
     fn first_rate(&self) -> f64 {
         let rate = f64::from(self.least_requests()) / self.window.as_secs_f64();
-        let rate = ((rate * 1e3).floor() / 1e3).max(1.0);
-        let rate = self.highest.map_or(rate, |highest| rate.min(highest));
-        self.lowest.map_or(rate, |lowest| rate.max(lowest))
+        ((rate * 1e3).floor() / 1e3).max(1.0)
     }
 
     /// Requests that each run needs at least.
@@ -251,7 +204,7 @@ impl SloArgs {
     pub(super) fn requests(&self, at: f64) -> u64 {
         let asked = match self.search {
             Search::Rate => at * self.window.as_secs_f64(),
-            Search::Concurrency => at * f64::from(self.rounds),
+            Search::Concurrency => at * ROUNDS,
         };
         #[expect(
             clippy::cast_possible_truncation,

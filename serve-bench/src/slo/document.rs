@@ -1,6 +1,5 @@
-//! The document of a search: the largest load, why not more, the verdict curve, every run.
+//! The document of a search: the largest load, why not more, every run.
 
-use view::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
@@ -22,11 +21,10 @@ pub(super) fn document(answer: &Answer) -> Document {
             "taskset -c N tplens serve slo ...",
         )],
         Some(Outcome::Wide) => vec![Next::plain("raise --runs, or begin nearer with --start.")],
-        Some(Outcome::Always) => vec![Next::plain("raise --highest, --start or --runs.")],
-        Some(Outcome::Never) => vec![Next::plain("lower --start or --lowest, or raise --runs.")],
+        Some(Outcome::Always) => vec![Next::plain("raise --start or --runs.")],
+        Some(Outcome::Never) => vec![Next::plain("lower --start, or raise --runs.")],
         Some(Outcome::Found) | None => Vec::new(),
     };
-    let curve = Block::Plot(curve(answer));
     Document {
         title: format!(
             "largest {} within {}",
@@ -42,10 +40,7 @@ pub(super) fn document(answer: &Answer) -> Document {
         answer: sentences(answer),
         findings: findings(answer),
         next,
-        sections: vec![Section::new(
-            "Runs",
-            vec![Block::Table(runs(answer)), curve],
-        )],
+        sections: vec![Section::new("Runs", vec![Block::Table(runs(answer))])],
         made_by: format!("tplens serve slo {}", env!("CARGO_PKG_VERSION")),
     }
 }
@@ -236,63 +231,5 @@ fn runs(answer: &Answer) -> Table {
     Table {
         rows: answer.runs.iter().map(row).collect(),
         heads,
-    }
-}
-
-/// The last run of each load, which speaks for all of them, over load.
-fn curve(answer: &Answer) -> Plot {
-    let mut last: Vec<&Decision> = Vec::new();
-    for run in &answer.runs {
-        last.retain(|earlier| earlier.at != run.at);
-        last.push(run);
-    }
-    last.sort_by(|one, other| one.at.total_cmp(&other.at));
-    let words = |run: &Decision| format!("{} {}", run.at, word(run.judged.verdict));
-    let series = answer.slo.iter().zip(&answer.limits_ms).enumerate();
-    let series = series.map(|(index, (name, limit))| PlotSeries {
-        name: format!("{name}, as a part of its limit"),
-        points: last
-            .iter()
-            .filter_map(|run| {
-                let seen = run.judged.seen.get(index)?;
-                let part = |ms: f64| ms / limit;
-                Some(PlotPoint {
-                    x: run.at,
-                    y: part(seen.value_ms?),
-                    interval: seen.interval_ms.map(|(low, high)| (part(low), part(high))),
-                    // The verdict is one of all limits.
-                    label: (index == 0).then(|| words(run)),
-                    ..PlotPoint::default()
-                })
-            })
-            .collect(),
-        ..PlotSeries::default()
-    });
-    let ends = [last.first(), last.last()].into_iter().flatten();
-    let limit = PlotSeries {
-        name: "limit".to_owned(),
-        shape: Shape::Line,
-        points: ends
-            .map(|run| PlotPoint {
-                x: run.at,
-                y: 1.0,
-                ..PlotPoint::default()
-            })
-            .collect(),
-    };
-    let axis = |label: &str| Axis {
-        label: label.to_owned(),
-        logarithmic: true,
-        ..Axis::default()
-    };
-    Plot {
-        title: format!(
-            "statistics as parts of their limits by load ({})",
-            answer.unit
-        ),
-        across: axis(&answer.unit),
-        up: axis("part of the limit"),
-        series: series.chain([limit]).collect(),
-        ..Plot::default()
     }
 }

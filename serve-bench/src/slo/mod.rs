@@ -12,8 +12,6 @@ mod report;
 mod run;
 mod search;
 pub(crate) mod sustained;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use self::args::SloArgs;
 pub(crate) use self::run::run;

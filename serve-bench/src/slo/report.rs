@@ -98,8 +98,6 @@ pub(super) struct Answer {
     pub(super) unit: String,
     /// The objectives, such as `p99_ttft <= 5000 ms`.
     pub(super) slo: Vec<String>,
-    /// Their limits, ms.
-    pub(super) limits_ms: Vec<f64>,
     /// `None` while the search is under way.
     pub(super) found: Option<Found>,
     /// Every run with its verdict.

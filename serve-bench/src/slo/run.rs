@@ -5,11 +5,11 @@
 
 use anyhow::Context as _;
 use program::show::Show;
-use program::{Stop, outputs, result_folder, say_progress};
+use program::{Stop, open_run, outputs, result_folder};
 use record::exit;
 use record::{Payload, Record, Serve};
 use runner::Interrupt;
-use runner::run::{Leaves, Progress, Run, Step, complete};
+use runner::run::{Leaves, Run, Step, complete};
 
 use super::args::SloArgs;
 use super::document::{document, why, word};
@@ -41,13 +41,11 @@ pub(crate) fn run(
     let folder = result_folder(args.out.as_deref(), "slo");
     let seed = args.seed(&folder);
     let settings = args.settings(seed).map_err(Stop::Usage)?;
-    outputs::check_folder("--out", &folder).map_err(Stop::Usage)?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let mut search = Search {
         args,
         bounds: args.bounds().map_err(Stop::Usage)?,
         seed,
-        run: Run::open(&folder, ("a search", SETTINGS), &settings, interrupt, &tell)?,
+        run: open_run(&folder, ("a search", SETTINGS), &settings, interrupt, say)?,
         say,
         records: Vec::new(),
         decisions: Vec::new(),
@@ -128,8 +126,8 @@ impl Search<'_> {
             .filter(|(decision, _)| decision.at == at)
             .map(|(_, record)| record);
         let runs: Vec<&Serve> = same.chain([&record]).filter_map(serve).collect();
-        let judged = judge(self.args.objectives(), &runs);
-        let objectives = self.args.objectives();
+        let objectives = &self.args.objectives;
+        let judged = judge(objectives, &runs);
         let decision = Decision::new(number, at, step.name, judged, objectives, serve(&record));
         self.records.push(record);
         Ok(decision)
@@ -137,10 +135,11 @@ impl Search<'_> {
 
     /// A run of the search, with prompts of its own.
     fn step(&self, number: usize, at: f64) -> Step {
+        let [_, flag, unit] = self.args.search.words();
         let mut arguments = self.args.load.clone();
         let seed = self.seed.wrapping_add(number as u64 - 1);
         for (flag, value) in [
-            (self.args.search().flag(), at.to_string()),
+            (flag, at.to_string()),
             ("--num-prompts", self.args.requests(at).to_string()),
             ("--seed", seed.to_string()),
         ] {
@@ -148,11 +147,7 @@ impl Search<'_> {
         }
         Step {
             name: format!("run-{number:02}-{at}"),
-            about: format!(
-                "{at} {}, {}",
-                self.args.search().unit(),
-                self.args.length(at)
-            ),
+            about: format!("{at} {unit}, {}", self.args.length(at)),
             command: "serve run",
             arguments,
             environment: Vec::new(),
@@ -170,14 +165,15 @@ impl Search<'_> {
             .first()
             .and_then(|record| record.header.simulated.as_ref())
             .map(|simulated| simulated.box_name.clone());
-        let objectives = self.args.objectives().iter();
+        let [search, _, unit] = self.args.search.words();
         Answer {
             schema: SCHEMA,
             simulated,
-            search: self.args.search().name().to_owned(),
-            unit: self.args.search().unit().to_owned(),
-            slo: objectives.clone().map(ToString::to_string).collect(),
-            limits_ms: objectives.map(|one| one.limit_ms).collect(),
+            search: search.to_owned(),
+            unit: unit.to_owned(),
+            slo: (self.args.objectives.iter())
+                .map(ToString::to_string)
+                .collect(),
             found,
             runs: self.decisions.clone(),
         }

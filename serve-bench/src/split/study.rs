@@ -13,14 +13,14 @@ use program::show::Show;
 use program::{Stop, outputs, say_progress};
 use record::{exit, redacted_arguments};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step, set_aside};
+use runner::run::{Needs, Progress, Run, Step, set_aside};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use tp_plan::ModelFacts;
 
 use crate::explain::PAGE;
 use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
-use crate::study::load::{LOAD_DEADLINE, LoadArgs};
+use crate::study::load::LoadArgs;
 
 /// The settings, the router's lines and the answer, in the folder.
 const SETTINGS: &str = "study.json";
@@ -313,17 +313,8 @@ impl ApartStudy<'_> {
         gpus: u32,
     ) -> Result<Step, String> {
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
-        Ok(Step {
-            name: name.to_owned(),
-            about: about.to_owned(),
-            command: "serve run",
-            arguments: load.words(model.vocab, gpus),
-            environment: Vec::new(),
-            needs: Some(needs),
-            leaves: Leaves::Record,
-            seconds: self.seconds.unwrap_or_else(|| load.assumed_seconds()),
-            deadline: LOAD_DEADLINE,
-        })
+        let named = (name.to_owned(), about.to_owned());
+        Ok(load.step(named, (model.vocab, gpus), needs, self.seconds))
     }
 
     fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {

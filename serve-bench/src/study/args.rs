@@ -40,12 +40,6 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub(crate) budget: Duration,
 
-    /// Address of a server that you run yourself, with its size, such as 2=http://127.0.0.1:8000; once for each of --tp, each
-    /// another address. Replaces the server command: the study then starts and ends no server, and a size whose server does
-    /// not run yet is where it stops until it is started again.
-    #[arg(long, value_name = "TP=URL")]
-    pub(crate) base_url: Vec<String>,
-
     /// Study a simulated machine instead of this one: a built-in name or a machine file; without a server command with the embedded
     /// engine. Its numbers are arithmetic, never measurements.
     #[arg(long, value_name = "BOX")]
@@ -55,15 +49,11 @@ pub(crate) struct StudyArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Print each step with its command and about how long it takes, and what this machine lacks for it; measure nothing.
-    #[arg(long)]
-    pub(crate) plan: bool,
-
     #[command(flatten)]
     pub(crate) apart: ApartArgs,
 
     /// The server command after `--`, started and ended once for each of --tp. vLLM, SGLang and serve engine get their
-    /// size and port added; in any other command write {tp} and {port} where the numbers belong. Not with --base-url.
+    /// size and port added; in any other command write {tp} and {port} where the numbers belong.
     #[arg(last = true, value_name = "SERVER COMMAND")]
     pub(crate) server: Vec<String>,
 }
@@ -78,24 +68,13 @@ impl StudyArgs {
     /// Whether the flags fit together.
     ///
     /// # Errors
-    /// Sizes that are not ascending, or addresses that do not fit the sizes.
+    /// Sizes that are not ascending.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.tp.is_sorted_by(|a, b| a < b) {
             return Err("--tp must name each size once, ascending, such as 1,2".to_owned());
         }
         if self.tp.len() > 1 && self.tp[0] != 1 {
             return Err("--tp has several sizes without 1, which is what the others are compared with: add it, or study one size".to_owned());
-        }
-        self.check_addresses()?;
-        for size in &self.tp {
-            if !self.base_url.is_empty() && self.url(*size).is_none() {
-                return Err(format!(
-                    "--base-url has no entry for size {size}; write --base-url {size}=http://HOST:PORT"
-                ));
-            }
-        }
-        if !self.base_url.is_empty() && !self.server.is_empty() {
-            return Err("a server command and --base-url exclude each other: the study starts the servers, or you do".to_owned());
         }
         Ok(())
     }
@@ -113,45 +92,8 @@ impl StudyArgs {
             "input_tokens": self.load.input_tokens,
             "output_tokens": self.load.output_tokens,
             "sim": self.sim,
-            "base_url": self.base_url,
             // Kept without the values of flags that name a secret.
             "server": redacted_arguments(self.server.iter().cloned()),
         })
     }
-
-    /// Addresses that are no addresses, or not one for each size.
-    fn check_addresses(&self) -> Result<(), String> {
-        for entry in &self.base_url {
-            if entry.contains('@') {
-                // Not shown again: what stands before it may be a secret.
-                return Err("--base-url holds credentials: leave them out, a key is named to the server's own client".to_owned());
-            }
-            let (size, _) = address(entry).ok_or_else(|| {
-                format!(
-                    "--base-url {entry} is not of the form TP=URL, such as 2=http://127.0.0.1:8000"
-                )
-            })?;
-            if !self.tp.contains(&size) {
-                return Err(format!("--base-url {entry}: {size} is none of --tp"));
-            }
-        }
-        Ok(())
-    }
-
-    /// The address that was given for a size, without a slash or `/v1` at its end.
-    pub(crate) fn url(&self, tp: u32) -> Option<&str> {
-        self.base_url
-            .iter()
-            .filter_map(|entry| address(entry))
-            .find_map(|(size, url)| (size == tp).then_some(url))
-    }
-}
-
-/// Size and address of `TP=URL`.
-fn address(entry: &str) -> Option<(u32, &str)> {
-    let (size, url) = entry.split_once('=')?;
-    let url = url.trim().trim_end_matches('/');
-    let url = url.strip_suffix("/v1").unwrap_or(url);
-    let url = url.trim_end_matches('/');
-    Some((size.trim().parse().ok()?, url)).filter(|_| url.contains("://"))
 }

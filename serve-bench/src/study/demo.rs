@@ -1,7 +1,7 @@
 //! `tplens demo`: a study of a simulated machine with the embedded engine, with the time that it takes.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use boxfile::{BoxFile, builtin_names};
 use clap::Args;
@@ -112,15 +112,8 @@ pub(crate) fn demo(
         note: Some(NOTE.to_owned()),
         off_by_us: demo.has_own,
     };
-    let begun = Instant::now();
     let study = Study::new(&demo.study, folder.clone())?;
     let code = study.run(&extras, show, interrupt, say);
-    if code.is_ok() {
-        say(&format!(
-            "Took {} s (expected {expected}).",
-            begun.elapsed().as_secs()
-        ));
-    }
     resumable(code, args.out.is_none().then_some(&*folder), say)
 }
 
@@ -186,10 +179,8 @@ impl Demo {
                 tp: sizes,
                 load: LOAD,
                 budget: BUDGET,
-                base_url: Vec::new(),
                 sim: Some(named.to_owned()),
                 out: None,
-                plan: false,
                 apart: ApartArgs::default(),
                 server: Vec::new(),
             },
@@ -263,23 +254,6 @@ fn list() -> Result<Document, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_built_in_machine_has_a_demonstration_of_its_sizes() {
-        for name in builtin_names() {
-            let demo = Demo::new(name, None);
-            let demo = demo.unwrap_or_else(|error| panic!("{name}: {error:?}"));
-            let sizes = match demo.described.device.len() {
-                4.. => vec![1, 2, 4],
-                _ => vec![1, 2],
-            };
-            assert_eq!(demo.study.tp, sizes, "{name}");
-        }
-        // The model of 73 GB has no room on a GPU of 48 GiB; two bare GPUs reach each other, so vLLM would reduce by code of its own.
-        assert_eq!(Demo::new("l40x4", None).unwrap().study.model, "qwen3-14b");
-        assert!(Demo::new("rtxpro6000-bare", None).unwrap().has_own);
-        assert!(!Demo::new("rtxpro6000-mig", None).unwrap().has_own);
-    }
 
     #[test]
     fn a_model_that_does_not_fit_is_refused_with_the_next_step() {

@@ -67,7 +67,9 @@ impl ServerCommand {
     /// It is empty, names its own tensor parallel size, or how it is given one or a port is not known.
     pub(crate) fn new(words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
         if words.is_empty() {
-            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or give --base-url".to_owned());
+            return Err(
+                "no server command: write it after `--`, such as `-- vllm serve MODEL`".to_owned(),
+            );
         }
         let known = KNOWN
             .into_iter()

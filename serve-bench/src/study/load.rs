@@ -6,7 +6,7 @@ use boxfile::BoxFile;
 use clap::Args;
 use engine::{Curve, Profile, StepLoad, StepTime};
 use program::command_line::seconds;
-use runner::run::URL;
+use runner::run::{Leaves, Needs, Step, URL};
 use tp_plan::{EngineFacts, ModelFacts};
 
 /// Seed of the prompts: the same prompts for every server, each being started afresh.
@@ -54,7 +54,7 @@ impl LoadArgs {
     }
 
     /// The arguments of `serve run` that put it on a server of a model with so many token ids.
-    pub(crate) fn words(&self, vocab: u32, tp: u32) -> Vec<String> {
+    fn words(&self, vocab: u32, tp: u32) -> Vec<String> {
         // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
         let ids = vocab - vocab / 10;
         let mut words = Vec::new();
@@ -74,8 +74,29 @@ impl LoadArgs {
         words
     }
 
+    /// The step that puts this load on the server that it `needs`; `seconds` where they are known.
+    pub(crate) fn step(
+        &self,
+        (name, about): (String, String),
+        (vocab, tp): (u32, u32),
+        needs: Needs,
+        seconds: Option<f64>,
+    ) -> Step {
+        Step {
+            name,
+            about,
+            command: "serve run",
+            arguments: self.words(vocab, tp),
+            environment: Vec::new(),
+            needs: Some(needs),
+            leaves: Leaves::Record,
+            seconds: seconds.unwrap_or_else(|| self.assumed_seconds()),
+            deadline: LOAD_DEADLINE,
+        }
+    }
+
     /// Seconds of a server's start and the load on it where nothing of them is known.
-    pub(crate) fn assumed_seconds(&self) -> f64 {
+    fn assumed_seconds(&self) -> f64 {
         START_S + self.waves() * f64::from(self.output_tokens) * STEP_MS / 1e3
     }
 

@@ -5,19 +5,18 @@ use std::path::{Path, PathBuf};
 use boxfile::BoxFile;
 use program::command_line::resumes_by;
 use program::show::Show;
-use program::{Stop, outputs, result_folder, say_progress};
+use program::{Stop, open_run, result_folder};
 use record::exit;
 use runner::Interrupt;
-use runner::run::{Progress, Run, check_servers};
+use runner::run::check_servers;
 use tp_plan::ModelFacts;
 
 use super::args::StudyArgs;
 use super::engines::ServerCommand;
-use super::plan;
 use super::room::Sizes;
 use super::shell::missing;
 use super::steps::{LINKS, allreduce, serve, server_log};
-use crate::explain::{self, EngineFlags, EvidenceFiles, OfSize, Sources};
+use crate::explain::{self, EngineFlags, OfSize, Sources};
 use crate::split::study::ApartStudy;
 
 /// The settings of a study, in its folder.
@@ -38,11 +37,7 @@ pub(crate) fn run(
         .clone()
         .unwrap_or_else(|| result_folder(None, "study"));
     let code = if args.apart.prefill.is_empty() {
-        let study = Study::new(args, folder.clone())?;
-        if args.plan {
-            return Ok(show.print(&plan::document(&study)?));
-        }
-        study.run(&Extras::default(), show, interrupt, say)
+        Study::new(args, folder.clone())?.run(&Extras::default(), show, interrupt, say)
     } else {
         let (model, load) = (args.model.as_str(), &args.load);
         let apart = ApartStudy {
@@ -58,7 +53,7 @@ pub(crate) fn run(
 }
 
 /// How it ended, having said how it is resumed where a signal ended it; `folder` where the command line does not name it.
-pub(super) fn resumable(
+pub(crate) fn resumable(
     code: Result<u8, Stop>,
     folder: Option<&Path>,
     say: &dyn Fn(&str),
@@ -82,7 +77,7 @@ pub(super) struct Extras {
 pub(super) struct Study<'a> {
     pub(super) args: &'a StudyArgs,
     /// The server command; `None` where the user runs the servers.
-    pub(super) command: Option<ServerCommand>,
+    pub(super) command: ServerCommand,
     pub(super) model: ModelFacts,
     /// The simulated machine.
     pub(super) simulated: Option<BoxFile>,
@@ -100,10 +95,7 @@ impl<'a> Study<'a> {
             (Some(sim), true) => embedded(sim, &args.model)?,
             _ => args.server.clone(),
         };
-        let command = match args.base_url.is_empty() {
-            true => Some(ServerCommand::new(words, &args.tp).map_err(Stop::Usage)?),
-            false => None,
-        };
+        let command = ServerCommand::new(words, &args.tp).map_err(Stop::Usage)?;
         let model = ModelFacts::resolve(&args.model)
             .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         for tp in &args.tp {
@@ -140,11 +132,8 @@ impl<'a> Study<'a> {
         if let Some(why) = missing(&self.args.server).filter(|_| !is_served) {
             return Err(Stop::Usage(why));
         }
-        outputs::check_folder("--out", &self.folder).map_err(Stop::Usage)?;
-        let tell = |progress: &Progress<'_>| say_progress(progress, say);
         let settings = self.args.settings();
-        let of = ("a study", FILE);
-        let mut run = Run::open(&self.folder, of, &settings, interrupt, &tell)?;
+        let mut run = open_run(&self.folder, ("a study", FILE), &settings, interrupt, say)?;
         extras.note.iter().for_each(|note| say(note));
         run.expect(&steps);
         let links = run.step(&steps[0])?;
@@ -167,8 +156,7 @@ impl<'a> Study<'a> {
 
     /// How the server runs, as far as its flags say.
     pub(super) fn engine_flags(&self) -> EngineFlags {
-        let command = self.command.as_ref();
-        command.map(ServerCommand::flags).unwrap_or_default()
+        self.command.flags()
     }
 
     /// What is explained of each size: its own runs beside that of one GPU, and its server's log.
@@ -176,10 +164,7 @@ impl<'a> Study<'a> {
         let remarks = sizes.remarks().map(|line| format!("{line}."));
         let notes: Vec<String> = extras.note.iter().cloned().chain(remarks).collect();
         let note = (!notes.is_empty()).then(|| notes.join(" "));
-        let logs_are_read = self
-            .command
-            .as_ref()
-            .is_some_and(ServerCommand::logs_are_read);
+        let logs_are_read = self.command.logs_are_read();
         let of_size = |tp: u32| {
             let own = sizes.fit.iter().copied().filter(|of| *of == 1 || *of == tp);
             let logs = own.clone().map(|tp| self.folder.join(server_log(tp)));
@@ -187,22 +172,18 @@ impl<'a> Study<'a> {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
-                    gpu: None,
                     model: self.args.model.clone(),
                     collectives: (tp > 1)
                         .then(|| self.folder.join(allreduce(tp)))
                         .into_iter()
                         .collect(),
                     links: Some(self.folder.join(LINKS)),
-                    evidence: EvidenceFiles::default(),
-                    box_name: None,
                     engine: self.engine_flags(),
-                    what_if: Vec::new(),
-                    engine_logs: Vec::new(),
                     note: note.clone(),
                     sim: self.args.sim.clone(),
                     off_by_us: extras.off_by_us,
                     serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
+                    ..Sources::default()
                 },
             }
         };

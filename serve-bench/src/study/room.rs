@@ -4,7 +4,7 @@
 use explain::Room;
 use program::Stop;
 use record::Payload;
-use tp_plan::{ModelFacts, Surroundings, Vendor};
+use tp_plan::{ModelFacts, Vendor};
 
 use runner::run::complete;
 
@@ -92,7 +92,7 @@ impl Study<'_> {
         }
         match (sizes.fit.is_empty(), sizes.left_out.last()) {
             (true, Some(last)) => Err(Stop::Usage(format!(
-                "no size of --tp fits: {}; take more GPUs or a smaller model, or start the servers yourself and give --base-url",
+                "no size of --tp fits: {}; take more GPUs or a smaller model",
                 last.line()
             ))),
             _ => Ok(sizes),
@@ -102,13 +102,9 @@ impl Study<'_> {
     /// What a size needs and has; `None` where how its server keeps weights and cache is not known, or it runs on no GPUs.
     fn room(&self, tp: u32) -> Result<Option<Room>, Stop> {
         let load = &self.args.load;
-        let Some(command) = self
-            .command
-            .as_ref()
-            .filter(|it| is_of_plan(it, &self.model))
-        else {
+        if !is_of_plan(&self.command, &self.model) {
             return Ok(None);
-        };
+        }
         let (vendor, memory) = self.memory(tp)?;
         if vendor == Some(Vendor::Host) {
             return Ok(None);
@@ -119,7 +115,7 @@ impl Study<'_> {
             tp,
             tokens,
             memory,
-            command.memory_share(),
+            self.command.memory_share(),
         )))
     }
 
@@ -143,23 +139,6 @@ impl Study<'_> {
             (Some(around.vendor), around.memory_bytes)
         }))
     }
-}
-
-/// Why the weights of the planned model do not go into so many GPUs of these, as far as that is known; `None` where they may. No
-/// command means the embedded engine.
-pub(crate) fn no_room(
-    model: &ModelFacts,
-    tp: u32,
-    around: &Surroundings,
-    command: Option<&ServerCommand>,
-) -> Option<String> {
-    if around.vendor == Vendor::Host || !command.is_none_or(|it| is_of_plan(it, model)) {
-        return None;
-    }
-    let share = command.and_then(ServerCommand::memory_share);
-    let room = Room::new(model, tp, 0.0, around.memory_bytes, share);
-    let of = OfSize { tp, room, batch: 1 };
-    (room.holds_weights() == Some(false)).then(|| of.line())
 }
 
 /// Whether a command serves the planned model, kept as its own files say.

@@ -8,13 +8,13 @@ use runner::run::{Leaves, Needs, Step};
 use runner::server::ServerSpec;
 
 use super::Study;
-use super::load::LOAD_DEADLINE;
+use crate::explain::EngineFlags;
 
 /// The folder of a study's links.
 pub(crate) const LINKS: &str = "links";
 
 /// Without a line or a row for so long a step that measures links or collectives is ended: its own deadlines are far shorter.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
+const DEADLINE: Duration = Duration::from_secs(600);
 
 /// What tplens p2p aims at on real devices, what a simulated GPU and pair add, and the start of a rank, s, on two cores.
 const LINKS_S: f64 = 30.0;
@@ -35,6 +35,56 @@ pub(super) fn serve(tp: u32) -> String {
 /// The name of what a server of a size prints, in the study's folder.
 pub(super) fn server_log(tp: u32) -> String {
     format!("server-tp{tp}.log")
+}
+
+/// A step that measures this machine.
+pub(crate) fn measured(
+    name: String,
+    about: &str,
+    command: &'static str,
+    arguments: Vec<String>,
+    seconds: f64,
+) -> Step {
+    Step {
+        name,
+        about: about.to_owned(),
+        command,
+        arguments,
+        environment: Vec::new(),
+        needs: None,
+        leaves: Leaves::Record,
+        seconds,
+        deadline: DEADLINE,
+    }
+}
+
+/// The flags of tplens allreduce for the collectives of a model as an engine sends them.
+pub(crate) fn collectives(
+    gpus: String,
+    model: &str,
+    tp: u32,
+    batches: String,
+    budget: Duration,
+    engine: EngineFlags,
+) -> Vec<String> {
+    let flags = [
+        ("--gpus", gpus),
+        ("--model", model.to_owned()),
+        ("--tp", tp.to_string()),
+        ("--batches", batches),
+        ("--budget", budget.as_secs_f64().to_string()),
+    ];
+    let flags = flags.into_iter();
+    let mut words: Vec<String> = flags
+        .flat_map(|(flag, value)| [flag.to_owned(), value])
+        .collect();
+    if engine.eager {
+        words.push("--eager".to_owned());
+    }
+    if engine.engine == Some(tp_plan::Engine::Sglang) {
+        words.extend(["--engine", "sglang"].map(str::to_owned));
+    }
+    words
 }
 
 impl Study<'_> {
@@ -66,26 +116,12 @@ impl Study<'_> {
     }
 
     fn collectives(&self, tp: u32) -> Result<Step, Stop> {
-        let budget = self.args.budget.as_secs_f64();
-        let mut arguments = Vec::new();
-        for (flag, value) in [
-            ("--gpus", self.devices(tp)?),
-            ("--model", self.args.model.clone()),
-            ("--tp", tp.to_string()),
-            ("--batches", batches(self.args.load.concurrency)),
-            ("--budget", budget.to_string()),
-        ] {
-            arguments.extend([flag.to_owned(), value]);
-        }
+        let batches = batches(self.args.load.concurrency);
+        let (model, budget) = (&self.args.model, self.args.budget);
         let engine = self.engine_flags();
-        if engine.eager {
-            arguments.push("--eager".to_owned());
-        }
-        if engine.engine == Some(tp_plan::Engine::Sglang) {
-            arguments.extend(["--engine", "sglang"].map(str::to_owned));
-        }
+        let arguments = collectives(self.devices(tp)?, model, tp, batches, budget, engine);
         let about = "collectives at the sizes that the model sends";
-        let seconds = budget + f64::from(tp) * RANK_S;
+        let seconds = budget.as_secs_f64() + f64::from(tp) * RANK_S;
         Ok(self.measured(allreduce(tp), about, "allreduce", arguments, seconds))
     }
 
@@ -101,51 +137,26 @@ impl Study<'_> {
             Some(sim) => ["--sim".to_owned(), sim.clone()],
             None => ["--backend".to_owned(), self.args.backend.clone()],
         });
-        Step {
-            name,
-            about: about.to_owned(),
-            command,
-            arguments,
-            environment: Vec::new(),
-            needs: None,
-            leaves: Leaves::Record,
-            seconds,
-            deadline: DEADLINE,
-        }
+        measured(name, about, command, arguments, seconds)
     }
 
     fn serving(&self, tp: u32) -> Result<Step, Stop> {
         let load = &self.args.load;
-        let needs = match &self.command {
-            None => Needs::Running {
-                url: self.args.url(tp).unwrap_or_default().to_owned(),
-                what: format!("{tp} GPU(s)"),
-            },
-            Some(command) => Needs::Started(ServerSpec {
-                name: format!("server tp{tp}"),
-                words: command.for_size(tp),
-                environment: self.environment(tp)?,
-                port: command.port(),
-                log: self.folder.join(server_log(tp)),
-                ready: load.ready_timeout,
-            }),
-        };
+        let needs = Needs::Started(ServerSpec {
+            name: format!("server tp{tp}"),
+            words: self.command.for_size(tp),
+            environment: self.environment(tp)?,
+            port: self.command.port(),
+            log: self.folder.join(server_log(tp)),
+            ready: load.ready_timeout,
+        });
         let simulated = self.simulated.as_ref().and_then(|described| {
             let around = engine::surroundings(described, tp).ok()?;
             let facts = self.engine_flags().facts(tp, &around);
             load.simulated_seconds(described, &self.model, facts)
         });
-        Ok(Step {
-            name: serve(tp),
-            about: format!("load on the server with {tp} GPU(s)"),
-            command: "serve run",
-            arguments: load.words(self.model.vocab, tp),
-            environment: Vec::new(),
-            needs: Some(needs),
-            leaves: Leaves::Record,
-            seconds: simulated.unwrap_or_else(|| load.assumed_seconds()),
-            deadline: LOAD_DEADLINE,
-        })
+        let named = (serve(tp), format!("load on the server with {tp} GPU(s)"));
+        Ok(load.step(named, (self.model.vocab, tp), needs, simulated))
     }
 
     /// Devices for a size: the first of `--gpus`, or of the machine.

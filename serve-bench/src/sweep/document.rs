@@ -161,28 +161,18 @@ fn sentence(curve: &[&Measured], at: usize) -> String {
     )
 }
 
-/// A server's name and command, and its cells with what is to be done.
-pub(super) type Planned = (String, String, Vec<(String, &'static str)>);
-
-/// The cells and the commands of their servers; nothing is run.
-pub(super) fn planned(servers: &[Planned]) -> Document {
-    let mut sections = Vec::new();
-    for (name, command, cells) in servers {
-        let mut table = Table::under(["cell", ""]);
-        for (cell, state) in cells {
-            table.row([cell.clone(), (*state).to_owned()]);
-        }
-        let blocks = vec![Block::Code(vec![command.clone()]), Block::Table(table)];
-        sections.push(Section::new(name, blocks));
-    }
+/// The document of a sweep that is listed: each server with its command, and whether a cell is done.
+pub(super) fn planned(servers: Vec<(String, String, Vec<String>)>) -> Document {
     let cells: usize = servers.iter().map(|(.., cells)| cells.len()).sum();
+    let answer = format!("{} servers, {cells} cells; nothing was run.", servers.len());
+    let sections = servers.into_iter().map(|(name, command, cells)| {
+        let blocks = vec![Block::Code(vec![command]), Block::list(cells)];
+        Section::new(&name, blocks)
+    });
     Document {
         title: "Plan of a sweep".to_owned(),
-        answer: vec![format!(
-            "{} servers, {cells} cells; nothing was run.",
-            servers.len()
-        )],
-        sections,
+        answer: vec![answer],
+        sections: sections.collect(),
         ..Document::default()
     }
 }

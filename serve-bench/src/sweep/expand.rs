@@ -282,34 +282,6 @@ num_prompts = "1,4..6"
     }
 
     #[test]
-    fn a_filter_keeps_what_it_names_and_leaves_the_numbers() {
-        let all = cells(PLAN).unwrap();
-        let only = |filters: &[&str]| {
-            let filters: Vec<String> = filters.iter().map(|filter| (*filter).to_owned()).collect();
-            narrowed(all.clone(), &filters)
-        };
-        let kept = only(&["tp=2", "n=5..9"]).unwrap();
-        let names: Vec<&str> = kept.iter().map(|cell| cell.name.as_str()).collect();
-        assert_eq!(
-            names,
-            [
-                "2C_8B_21024_np5",
-                "2C_8B_21024_np6",
-                "1C_8B_21024_np5",
-                "1C_8B_21024_np6"
-            ]
-        );
-        assert_eq!(kept[0].number, 202);
-        for (filter, says) in [
-            ("8B", "KEY=VALUES"),
-            ("modle=8B", "`modle` is not among"),
-            ("n=500", "keeps no cell"),
-        ] {
-            assert!(only(&[filter]).unwrap_err().contains(says));
-        }
-    }
-
-    #[test]
     fn a_plan_with_a_secret_is_refused_without_it() {
         let plan = |server: &str, load: &str| {
             PLAN.replace("manage = true", &format!("manage = true\n{server}"))

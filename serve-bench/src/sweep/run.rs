@@ -6,10 +6,10 @@ use std::time::Duration;
 use import::serve::read_all;
 use program::command_line::quoted;
 use program::show::Show;
-use program::{Stop, outputs, result_folder, say_progress};
+use program::{Stop, open_run, outputs, result_folder};
 use record::{exit, write_whole};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, RunError, Step, URL, check_servers, set_aside};
+use runner::run::{Leaves, Needs, RunError, Step, URL, check_servers, set_aside};
 use runner::server::ServerSpec;
 use view::Document;
 
@@ -54,10 +54,8 @@ pub(crate) fn run(
     if !sweep.plan.server.manage && groups(&cells).len() > 1 {
         return Err(Stop::Usage("the plan is of several servers and starts none: choose one with --only, or set server.manage = true".to_owned()));
     }
-    outputs::check_folder("--out", &sweep.folder).map_err(Stop::Usage)?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let of = ("a sweep", "settings.json");
-    let mut run = Run::open(&sweep.folder, of, &sweep.plan, interrupt, &tell)?;
+    let mut run = open_run(&sweep.folder, of, &sweep.plan, interrupt, say)?;
     write_whole(&sweep.folder.join(PLAN), text.as_bytes()).map_err(anyhow::Error::from)?;
     let is_failed = |step: &&Step| {
         step.done(&sweep.folder)
@@ -237,20 +235,14 @@ impl Sweep {
                 }
                 Needs::Running { url, .. } => url,
             };
-            let of_group = cells
-                .iter()
-                .zip(steps)
-                .filter(|(cell, _)| cell.group == group);
-            let of_group = of_group.map(|(cell, step)| {
-                let state = match step.done(&self.folder) {
-                    Some(_) => "done",
-                    None => "to do",
-                };
-                (cell.name.clone(), state)
+            let of_group = cells.iter().zip(steps);
+            let of_group = of_group.filter(|(cell, _)| cell.group == group);
+            let of_group = of_group.map(|(cell, step)| match step.done(&self.folder) {
+                Some(_) => format!("{}: done", cell.name),
+                None => format!("{}: to do", cell.name),
             });
             (group.name(), command, of_group.collect())
         };
-        let servers: Vec<_> = groups(cells).into_iter().map(server).collect();
-        planned(&servers)
+        planned(groups(cells).into_iter().map(server).collect())
     }
 }

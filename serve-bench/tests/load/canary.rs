@@ -230,20 +230,11 @@ fn the_key_is_in_no_file_of_a_search_or_a_sweep() {
         let scratch = Scratch::new();
         let file = key_file(&scratch);
         let mut slo = scratch.program(&["slo", "--slo", "max_ttft<=60s", "--out", "slo"]);
-        slo.args([
-            "--search",
-            "concurrency",
-            "--start",
-            "1",
-            "--highest",
-            "2",
-            "--rounds",
-            "2",
-        ])
-        .args(["--json", "slo.json", "--", "--base-url", &mock.url])
-        .args(["--random-input-len", "8", "--random-output-len", "2"])
-        .args(["--num-warmups", "0", "--api-key-env", "THE_VALUE"])
-        .args(SECRETS);
+        slo.args(["--search", "concurrency", "--start", "1", "--runs", "2"])
+            .args(["--json", "slo.json", "--", "--base-url", &mock.url])
+            .args(["--random-input-len", "8", "--random-output-len", "2"])
+            .args(["--num-warmups", "0", "--api-key-env", "THE_VALUE"])
+            .args(SECRETS);
         search(&scratch, &mut slo, &[0, 3]);
         assert!(Path::new(&scratch.join("slo/settings.json")).exists());
         let plan = format!(

@@ -217,19 +217,19 @@ fn a_router_believes_engines_as_a_load_does() {
     let scratch = Scratch::new();
     for (pem, status, outcome) in [
         (authority.pem(), 200, "done"),
-        (Authority::new().pem(), 503, "decode-refused"),
+        (Authority::new().pem(), 503, "prefill-refused"),
     ] {
         let file = scratch.join("ca.pem");
         std::fs::write(&file, pem).unwrap();
         let router = Router::start(&[
             format!("--prefill={}", front.url),
             format!("--decode={}", front.url),
-            "--dialect=llm-d".to_owned(),
+            "--dialect=sglang".to_owned(),
             format!("--ca-file={}", file.display()),
         ]);
         assert_eq!(router.reply(BODY).status, status);
         assert_eq!(router.end()[0]["outcome"], outcome);
     }
     // A router that trusts nobody asked nothing.
-    assert_eq!(mock.asked().len(), 1);
+    assert_eq!(mock.asked().len(), 2);
 }

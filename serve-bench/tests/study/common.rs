@@ -37,6 +37,21 @@ impl Scratch {
         file.display().to_string()
     }
 
+    /// A result of vLLM's client: 16 in flight, 64 requests of 64 tokens in and 128 out.
+    pub(crate) fn vllm(&self, name: &str, tpot: f64) -> String {
+        // TTFT 200 ms and 127 gaps; four waves of 16.
+        let duration = 4.0 * (200.0 + 127.0 * tpot) / 1e3;
+        let value = serde_json::json!({
+            "model_id": "qwen2.5-72b", "num_prompts": 64, "request_rate": "inf", "max_concurrency": 16,
+            "duration": duration, "completed": 64, "failed": 0, "total_input_tokens": 64 * 64, "total_output_tokens": 64 * 128,
+            "request_throughput": 64.0 / duration, "output_throughput": 64.0 * 128.0 / duration,
+            "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
+            "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "std_tpot_ms": 0.01, "p99_tpot_ms": tpot,
+            "mean_itl_ms": tpot, "median_itl_ms": tpot, "std_itl_ms": 0.01, "p99_itl_ms": tpot,
+        });
+        self.write(name, &value.to_string())
+    }
+
     /// The program, to be run in this folder.
     pub(crate) fn program(&self, arguments: &[&str]) -> Command {
         let mut command = built::named("serve-bench");

@@ -10,21 +10,6 @@ fn hostile() -> String {
     )
 }
 
-/// A result of vLLM's client: 16 in flight, 64 requests of 64 tokens in and 128 out.
-fn result(scratch: &Scratch, name: &str, tpot: f64) -> String {
-    // TTFT 200 ms and 127 gaps; four waves of 16.
-    let duration = 4.0 * (200.0 + 127.0 * tpot) / 1e3;
-    let value = serde_json::json!({
-        "model_id": "qwen2.5-72b", "num_prompts": 64, "request_rate": "inf", "max_concurrency": 16,
-        "duration": duration, "completed": 64, "failed": 0, "total_input_tokens": 64 * 64, "total_output_tokens": 64 * 128,
-        "request_throughput": 64.0 / duration, "output_throughput": 64.0 * 128.0 / duration,
-        "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
-        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "std_tpot_ms": 0.01, "p99_tpot_ms": tpot,
-        "mean_itl_ms": tpot, "median_itl_ms": tpot, "std_itl_ms": 0.01, "p99_itl_ms": tpot,
-    });
-    scratch.write(name, &value.to_string())
-}
-
 /// An arm of five launches around a collective time and a step.
 fn arm(name: &str, change: &str, us: f64, ms: f64) -> serde_json::Value {
     let around =
@@ -97,8 +82,8 @@ fn an_ablation_beside_results_is_in_the_answer_the_page_and_the_inputs() {
     let scratch = Scratch::new();
     // 30 ms and 161 * 60 us = 9.7 ms are 39.7; half of 53 is 26.5, which leaves the arms' figure room beside what work loses.
     let (one, two) = (
-        result(&scratch, "one.json", 53.0),
-        result(&scratch, "two.json", 39.7),
+        scratch.vllm("one.json", 53.0),
+        scratch.vllm("two.json", 39.7),
     );
     let curve = curve(&scratch, "curve.csv");
     let arms = ablation(&scratch, "p2p-off");
@@ -124,8 +109,8 @@ fn names_of_others_are_words_on_the_page_and_no_markup() {
     let scratch = Scratch::new();
     let hostile = hostile();
     let (one, two) = (
-        result(&scratch, &format!("{hostile}1.json"), 57.0),
-        result(&scratch, &format!("{hostile}2.json"), 39.7),
+        scratch.vllm(&format!("{hostile}1.json"), 57.0),
+        scratch.vllm(&format!("{hostile}2.json"), 39.7),
     );
     let curve = curve(&scratch, &format!("{hostile}.csv"));
     let arms = ablation(&scratch, &hostile);

@@ -2,29 +2,6 @@
 
 use crate::study::common::Scratch;
 
-/// A result as vLLM's client keeps it: 16 in flight, 64 requests of 64 tokens in and 128 out.
-fn result(
-    scratch: &Scratch,
-    name: &str,
-    change: &[(&str, serde_json::Value)],
-    tpot: f64,
-) -> String {
-    // TTFT 200 ms and 127 gaps; four waves of 16.
-    let duration = 4.0 * (200.0 + 127.0 * tpot) / 1e3;
-    let mut value = serde_json::json!({
-        "model_id": "qwen2.5-72b", "num_prompts": 64, "request_rate": "inf", "max_concurrency": 16,
-        "duration": duration, "completed": 64, "failed": 0, "total_input_tokens": 64 * 64, "total_output_tokens": 64 * 128,
-        "request_throughput": 64.0 / duration, "output_throughput": 64.0 * 128.0 / duration,
-        "mean_ttft_ms": 200.0, "median_ttft_ms": 200.0, "std_ttft_ms": 1.0, "p99_ttft_ms": 201.0,
-        "mean_tpot_ms": tpot, "median_tpot_ms": tpot, "std_tpot_ms": 0.01, "p99_tpot_ms": tpot,
-        "mean_itl_ms": tpot, "median_itl_ms": tpot, "std_itl_ms": 0.01, "p99_itl_ms": tpot,
-    });
-    for (key, to) in change {
-        value[*key] = to.clone();
-    }
-    scratch.write(name, &value.to_string())
-}
-
 /// All-reduces on `ranks` GPUs: `us` at 256 KiB, and as much bandwidth beyond.
 fn curve(scratch: &Scratch, name: &str, of: &[(u32, f64)]) -> String {
     let mut text = String::from("op,ranks,bytes,us,mode\n");
@@ -41,8 +18,8 @@ fn curve(scratch: &Scratch, name: &str, of: &[(u32, f64)]) -> String {
 fn four_against_two_is_explained_without_a_run_of_one() {
     let scratch = Scratch::new();
     let (two, four) = (
-        result(&scratch, "tp2.json", &[], 36.0),
-        result(&scratch, "tp4.json", &[], 26.7),
+        scratch.vllm("tp2.json", 36.0),
+        scratch.vllm("tp4.json", 26.7),
     );
     let curves = curve(&scratch, "curves.csv", &[(2, 20.0), (4, 50.0)]);
     let arguments = [

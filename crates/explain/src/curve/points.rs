@@ -140,14 +140,6 @@ impl Curve {
     }
 }
 
-impl PublishedCurve {
-    /// Microseconds at a size, as every curve here is read: on a line between the neighbours, both axes logarithmic.
-    #[must_use]
-    pub fn us_at(&self, bytes: u64) -> f64 {
-        Curve::of_published(self).at(bytes).us
-    }
-}
-
 /// The message of an all-reduce that moves as much over each link as an all-gather of that contribution: the former moves
 /// 2(n-1)/n of its message, the latter n-1 contributions. On public curves of 2 to 8 GPUs (aiconfigurator l40s,
 /// rtx_pro_6000_server, h200_sxm, 4 MiB) the two times differ by 2 to 18%.

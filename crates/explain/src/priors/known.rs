@@ -100,12 +100,6 @@ impl Priors {
         Some(prior)
     }
 
-    /// Every published curve of all-reduce times.
-    #[must_use]
-    pub fn all_curves(&self) -> &[PublishedCurve] {
-        &self.curves
-    }
-
     /// Published curves of that GPU, named as its driver does, at that number of ranks.
     #[must_use]
     pub fn curves(&self, gpu: Option<&str>, ranks: u32) -> Vec<&PublishedCurve> {

@@ -17,7 +17,7 @@ pub struct Ablation {
     pub simulated: Option<String>,
     /// The model.
     pub model: String,
-    /// Tensor parallel size of all arms but the negative controls.
+    /// Tensor parallel size.
     pub tp: u32,
     /// Sequences that decode in a step.
     pub batch: u32,
@@ -40,8 +40,6 @@ pub struct Arm {
     pub change: Change,
     /// Variables, arguments and GPUs that make it, in words.
     pub how: String,
-    /// Of a negative control: the arm that it is the control of. Where it is not said, the arm whose name its own holds.
-    pub control_of: Option<String>,
     /// What its launches measured.
     pub launches: Vec<Launch>,
 }
@@ -56,10 +54,9 @@ pub enum Change {
     Link,
     /// A delay in each all-reduce, whose length is known: the step must follow.
     Delay,
-    /// The link and other things, such as the NUMA node of the host's threads; no clean instrument.
-    Confounded,
-    /// One GPU under the same variables: its step must not move.
-    NegativeControl,
+    /// Something else, in a file of an earlier version: no point of the line.
+    #[serde(other)]
+    Other,
 }
 
 /// One start of the server, with the collectives timed under the same variables.
@@ -67,7 +64,7 @@ pub enum Change {
 pub struct Launch {
     /// Its place in the order of all launches, from 0.
     pub order: u32,
-    /// Time of all collectives of a decode step over the number of its all-reduces, us. `None` for one GPU.
+    /// Time of all collectives of a decode step over the number of its all-reduces, us.
     pub collective_us: Option<Range>,
     /// The mean decode step, ms.
     pub step_ms: Range,

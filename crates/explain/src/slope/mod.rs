@@ -6,5 +6,5 @@ mod result;
 mod test;
 
 pub use arms::{Ablation, Arm, Change, EMBEDDED, Launch};
-pub use result::{ArmSummary, DelayControl, OneGpu, Slope, SlopeFit, SlopeVerdict, Undecided};
+pub use result::{ArmSummary, DelayControl, Slope, SlopeFit, SlopeVerdict, Undecided};
 pub use test::{FEWEST as LEAST_LAUNCHES, slope};

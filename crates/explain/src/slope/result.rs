@@ -27,8 +27,6 @@ pub struct Slope {
     pub passes: SlopeVerdict,
     /// The line; `None` where no line can be drawn.
     pub fit: Option<SlopeFit>,
-    /// What moved most of one GPU, which has no collectives, under the same variables; `None` where that was not run.
-    pub one_gpu: Option<OneGpu>,
     /// Whether the step follows a delay of known length; `None` without an arm that adds one.
     pub delay_control: Option<DelayControl>,
     /// Every arm.
@@ -63,8 +61,6 @@ pub enum SlopeVerdict {
 #[serde(tag = "code", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "fields are named by what they hold")]
 pub enum Undecided {
-    /// One GPU, which has no collectives, moved with the variables.
-    OneGpuMoved { arm: String, ms: Range },
     /// The arms do not lie on one line.
     OffTheLine { arm: String },
     /// The slope is known too roughly.
@@ -92,17 +88,6 @@ pub struct SlopeFit {
     pub collective_us: Range,
     /// What communication takes of that arm's step by the slope, ms: the part that changes with the link, a lower figure.
     pub communication_ms: Range,
-}
-
-/// One GPU under the variables of an arm, against one GPU as it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OneGpu {
-    /// The arm.
-    pub arm: String,
-    /// By how much its step moved, ms.
-    pub ms: Range,
-    /// Whether it did: the variables change more than the link.
-    pub moved: bool,
 }
 
 /// Whether the step follows a delay of known length.

@@ -7,7 +7,7 @@ use stats::Interval;
 
 use super::arms::{Ablation, Arm, Change, Launch};
 use super::line::{Line, Point, fit};
-use super::result::{ArmSummary, DelayControl, OneGpu, Slope, SlopeFit, SlopeVerdict, Undecided};
+use super::result::{ArmSummary, DelayControl, Slope, SlopeFit, SlopeVerdict, Undecided};
 use crate::range::Range;
 
 /// Fewer launches than this show no spread between launches.
@@ -22,16 +22,12 @@ const WIDEST: f64 = 0.25;
 /// A step follows where its whole 90% interval lies within this part of the planned slope: 15% of overlap is no rarity.
 const EQUAL: f64 = 0.15;
 
-/// A move of one GPU by less of the span of the steps than this matters to nobody.
-const MATTERS: f64 = 0.05;
-
 /// Microseconds of a millisecond: a slope in ms over us is so many times smaller than the number of collectives.
 const US_OF_MS: f64 = 1e3;
 
-/// Quantiles of the standard normal distribution: half of a 90%, 95%, 99% and 99.9% interval.
+/// Quantiles of the standard normal distribution: half of a 90%, 95% and 99.9% interval.
 const Z90: f64 = 1.644_854;
 const Z95: f64 = 1.959_964;
-const Z99: f64 = 2.575_829;
 const Z999: f64 = 3.290_527;
 
 /// The quantile of Student's t distribution that belongs to a normal quantile `z` (Abramowitz and Stegun, 26.7.5). At the 95% and
@@ -101,8 +97,8 @@ impl<'a> Measured<'a> {
             let Some((step, deviation)) = timed(&launch.step_ms) else {
                 continue;
             };
-            if collective.is_some() || arm.change == Change::NegativeControl {
-                us.extend(collective);
+            if let Some(collective) = collective {
+                us.push(collective);
                 // A step that a busy machine played longer than it is, is known no better than that.
                 ms.push((step, deviation.hypot(launch.late_ms.unwrap_or(0.0))));
             }
@@ -208,12 +204,6 @@ impl<'a> Fitted<'a> {
         (own.value - others.value).abs() > known.max(margin)
     }
 
-    /// From the shortest to the longest mean step of its arms.
-    fn step_span_ms(&self) -> f64 {
-        let ms = || self.points.iter().map(|of| of.y);
-        ms().fold(f64::MIN, f64::max) - ms().fold(f64::MAX, f64::min)
-    }
-
     fn result(&self) -> SlopeFit {
         let is_baseline = |arm: &&Measured<'_>| arm.arm.change == Change::Baseline;
         let at = self.arms.iter().position(is_baseline).unwrap_or(0);
@@ -239,12 +229,8 @@ impl<'a> Fitted<'a> {
         is_off.then_some(arm.arm.name.as_str())
     }
 
-    fn verdict(&self, planned: f64, one_gpu: Option<&OneGpu>) -> SlopeVerdict {
+    fn verdict(&self, planned: f64) -> SlopeVerdict {
         let undecided = |why: Undecided| SlopeVerdict::Undecided { why };
-        if let Some(OneGpu { arm, ms, .. }) = one_gpu.filter(|one| one.moved) {
-            let (arm, ms) = (arm.clone(), *ms);
-            return undecided(Undecided::OneGpuMoved { arm, ms });
-        }
         if let Some(arm) = self.off_the_line() {
             let arm = arm.to_owned();
             return undecided(Undecided::OffTheLine { arm });
@@ -300,45 +286,6 @@ fn holds(slope: &Known, planned: f64) -> bool {
     interval.low <= planned * (1.0 + MARGIN) && planned * (1.0 - MARGIN) <= interval.high
 }
 
-/// One GPU, which sends nothing, under the variables of the arms: the one that moved most. Those of arms that change more than the
-/// link are not asked. `span_ms` is that of the fitted steps.
-fn one_gpu(all: &[Measured<'_>], span_ms: f64) -> Option<OneGpu> {
-    let of = |name: Option<&String>| all.iter().find(|arm| Some(&arm.arm.name) == name);
-    let change = |control: &Measured<'_>| {
-        of(control.arm.control_of.as_ref()).map(|controlled| controlled.arm.change)
-    };
-    let controls = all.iter().filter(|arm| {
-        let is_control = arm.arm.change == Change::NegativeControl && !arm.ms.is_empty();
-        is_control && change(arm) != Some(Change::Confounded)
-    });
-    let controls: Vec<&Measured<'_>> = controls.collect();
-    let mut own = controls.iter();
-    let reference = own.find(|of| change(of) == Some(Change::Baseline));
-    let reference = reference.or(controls.first())?;
-    let others = controls
-        .iter()
-        .filter(|of| of.arm.name != reference.arm.name);
-    let moved = others.map(|control| {
-        let (spread, degrees) = pooled([&control.ms, &reference.ms].into_iter());
-        let error = |of: &Timed| mean(of) * spread / count(of.len()).sqrt();
-        let known = Known {
-            value: mean(&control.ms) - mean(&reference.ms),
-            error: error(&control.ms).hypot(error(&reference.ms)),
-            degrees,
-        };
-        let by = known.value.abs();
-        OneGpu {
-            arm: control.arm.name.clone(),
-            ms: known.range(),
-            moved: by > known.half(Z99) && by > MATTERS * span_ms,
-        }
-    });
-    moved.max_by(|a, b| {
-        let order = a.moved.cmp(&b.moved);
-        order.then(a.ms.mid.abs().total_cmp(&b.ms.mid.abs()))
-    })
-}
-
 /// Whether the step follows the link.
 #[must_use]
 pub fn slope(ablation: &Ablation) -> Slope {
@@ -357,10 +304,9 @@ pub fn slope(ablation: &Ablation) -> Slope {
         true => links,
         false => through(&[Change::Baseline, Change::Link, Change::Delay]),
     };
-    let one_gpu = one_gpu(&measured, fitted.as_ref().map_or(0.0, Fitted::step_span_ms));
     let fit = fitted.as_ref().map(Fitted::result);
     let passes = match &fitted {
-        Some(fitted) => fitted.verdict(planned, one_gpu.as_ref()),
+        Some(fitted) => fitted.verdict(planned),
         None => SlopeVerdict::Undecided {
             why: no_line(ablation, &measured),
         },
@@ -396,7 +342,6 @@ pub fn slope(ablation: &Ablation) -> Slope {
         batch: ablation.batch,
         planned: ablation.planned,
         passes,
-        one_gpu,
         delay_control: delay.map(|of| DelayControl {
             slope: of.slope().range(),
             follows: holds(&of.slope(), planned),
@@ -424,13 +369,8 @@ mod tests {
 
     #[test]
     fn quantiles_are_those_of_the_tables() {
-        // Table of the t distribution: 95%, 97.5% and 99.5% points.
-        for (z, degrees, is) in [
-            (Z90, 2.0, 2.920),
-            (Z95, 4.0, 2.776),
-            (Z95, 20.0, 2.086),
-            (Z99, 8.0, 3.355),
-        ] {
+        // Table of the t distribution: 95% and 97.5% points.
+        for (z, degrees, is) in [(Z90, 2.0, 2.920), (Z95, 4.0, 2.776), (Z95, 20.0, 2.086)] {
             let got = t(z, degrees);
             assert!((got / is - 1.0).abs() < 0.01, "{z} {degrees}: {got}");
         }

@@ -1,6 +1,4 @@
-//! Curves and natural experiments against what others measured and published: figures typed in from the sources named beside
+//! Natural experiments against what others measured and published: figures typed in from the sources named beside
 //! them. Published servers are judged by the command line, in serve-bench.
 
-mod curves;
-mod fits;
 mod links;

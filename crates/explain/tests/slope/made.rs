@@ -83,7 +83,6 @@ pub(super) fn arm(
         name: name.to_owned(),
         change,
         how: String::new(),
-        control_of: None,
         launches: launches.collect(),
     }
 }

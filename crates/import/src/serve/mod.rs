@@ -17,7 +17,6 @@ mod ours;
 mod read;
 mod result;
 mod run;
-mod samples;
 mod throttle;
 
 pub use across::across;
@@ -30,5 +29,4 @@ pub use latency::Latency;
 pub use read::{read, read_all};
 pub use result::{Asked, Percentile, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};
-pub use samples::{Samples, samples};
 pub use throttle::{Throttle, throttle};

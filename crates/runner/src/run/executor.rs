@@ -24,7 +24,7 @@ pub struct Run<'a> {
     folder: PathBuf,
     _held: File,
     interrupt: &'a Interrupt,
-    tell: &'a Tell<'a>,
+    tell: Box<Tell<'a>>,
     /// The server that runs now.
     serving: Option<(ServerSpec, Server)>,
     /// The steps of the plan by name, with the time that each takes, about, s.
@@ -45,10 +45,10 @@ impl<'a> Run<'a> {
         (what, file): (&'static str, &str),
         settings: &impl Serialize,
         interrupt: &'a Interrupt,
-        tell: &'a Tell<'a>,
+        tell: impl Fn(&Progress<'_>) + 'a,
     ) -> Result<Self, RunError> {
         settings::check_folder(folder, file, what)?;
-        let held = hold_folder(folder, interrupt, tell)?;
+        let held = hold_folder(folder, interrupt, &tell)?;
         if settings::keep(settings, folder, file, what)? {
             tell(&Progress::Resumed { what, folder });
         }
@@ -56,7 +56,7 @@ impl<'a> Run<'a> {
             folder: folder.to_owned(),
             _held: held,
             interrupt,
-            tell,
+            tell: Box::new(tell),
             serving: None,
             plan: Vec::new(),
             spent: (0.0, 0.0),

@@ -10,4 +10,4 @@ mod slope;
 pub(crate) use bars::range;
 pub(crate) use explanation::explanation;
 pub(crate) use prediction::prediction;
-pub(crate) use slope::{change, slope};
+pub(crate) use slope::slope;

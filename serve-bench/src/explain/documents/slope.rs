@@ -39,7 +39,6 @@ pub(crate) fn slope(of: &Slope) -> Document {
 fn next(of: &Slope) -> Option<Next> {
     let text = match &of.passes {
         SlopeVerdict::Undecided { why } => match why {
-            Undecided::OneGpuMoved { .. } => "Find arms that leave one GPU alone.".to_owned(),
             Undecided::OffTheLine { arm } => {
                 format!("Run the arm {arm} again, or leave it out.")
             }
@@ -56,9 +55,6 @@ fn next(of: &Slope) -> Option<Next> {
         }
         SlopeVerdict::BelowPlan { .. } => {
             "Check which path the engine takes in each arm.".to_owned()
-        }
-        SlopeVerdict::AbovePlan { .. } if of.one_gpu.is_none() => {
-            "Run the arms on one GPU, too, as a negative control.".to_owned()
         }
         SlopeVerdict::AbovePlan { .. } => return None,
         SlopeVerdict::Follows => {
@@ -91,11 +87,7 @@ pub(super) fn sentence(of: &Slope) -> String {
             )
         }
         SlopeVerdict::AbovePlan { .. } => {
-            let why = match of.one_gpu {
-                Some(_) => "skew between ranks",
-                None => "a confounder, or skew",
-            };
-            format!("The step follows more than planned{found}: {why}.")
+            format!("The step follows more than planned{found}: a confounder, or skew.")
         }
         SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
     }
@@ -103,12 +95,6 @@ pub(super) fn sentence(of: &Slope) -> String {
 
 fn undecided(why: &Undecided) -> String {
     match why {
-        Undecided::OneGpuMoved { arm, ms } => {
-            format!(
-                "one GPU, which sends nothing, moved by {} ms in {arm}",
-                range(ms, 2)
-            )
-        }
         Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
         Undecided::Rough { half_width, .. } => {
             format!("the slope is known to {:.0}% only", half_width * 100.0)
@@ -149,39 +135,29 @@ pub(super) fn section(of: &Slope) -> Section {
     ];
     let mut blocks: Vec<Block> = picture(of).map(Block::Plot).into_iter().collect();
     blocks.push(table(heads, rows.collect()));
-    blocks.push(Block::list(controls(of)));
+    blocks.push(Block::Paragraph(control(of)));
     Section::detail("Ablation", blocks)
 }
 
-fn controls(of: &Slope) -> Vec<String> {
-    let one = match &of.one_gpu {
-        None => "one GPU: not run".to_owned(),
-        Some(one) => {
-            let moved = if one.moved { "MOVED" } else { "still" };
-            format!("one GPU: {moved}, {} ms in {}", range(&one.ms, 2), one.arm)
-        }
-    };
-    let delay = of.delay_control.as_ref().map_or_else(
-        || "known delay: not run".to_owned(),
+fn control(of: &Slope) -> String {
+    of.delay_control.as_ref().map_or_else(
+        || "Known delay: not run.".to_owned(),
         |of| {
-            let as_planned = if of.follows {
-                "as planned"
-            } else {
-                "not as planned"
-            };
-            format!("known delay: slope {}, {as_planned}", range(&of.slope, 0))
+            let not = if of.follows { "" } else { "not " };
+            format!(
+                "Known delay: slope {}, {not}as planned.",
+                range(&of.slope, 0)
+            )
         },
-    );
-    vec![one, delay]
+    )
 }
 
-pub(crate) fn change(of: Change) -> &'static str {
+fn change(of: Change) -> &'static str {
     match of {
         Change::Baseline => "nothing",
         Change::Link => "the link",
         Change::Delay => "a known delay",
-        Change::Confounded => "the link and more",
-        Change::NegativeControl => "one GPU",
+        Change::Other => "something else",
     }
 }
 

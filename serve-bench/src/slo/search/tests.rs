@@ -174,17 +174,3 @@ fn a_load_that_the_client_could_not_make_bounds_nothing() {
     assert_eq!(found.outcome, Outcome::Found);
     assert_eq!((found.client_limit, found.not_known_above), (None, None));
 }
-
-#[test]
-fn a_search_that_is_asked_again_goes_on_as_it_would_have() {
-    let mut trials: Vec<Trial> = Vec::new();
-    let mut asked = Vec::new();
-    while let Next::Run(at) = BOUNDS.next(&trials) {
-        asked.push(at);
-        let verdict = below(7.3)(at, &trials);
-        trials.push(Trial { at, verdict });
-    }
-    for (broken, at) in asked.into_iter().enumerate() {
-        assert_eq!(BOUNDS.next(&trials[..broken]), Next::Run(at));
-    }
-}
