@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args, show: Show, interrupt: &Interrupt) -> Result<u8, 
 fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Line>, Stop> {
     let tell = |progress: &Progress<'_>| say_progress(progress, &|line| say!("{line}"));
     let of = ("a selftest", "settings.json");
-    let mut run = Run::open(folder, of, &serde_json::json!({}), interrupt, &tell)?;
+    let mut run = Run::open(folder, of, &serde_json::json!({}), interrupt, tell)?;
     let mut words = vec![runner::child::tplens()?.display().to_string()];
     words.extend(ENGINE.map(str::to_owned));
     let engine = ServerSpec {

@@ -121,7 +121,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let (ablate, minutes) = (commands.ablate(batch, ""), 3.0 * 5.0 * (run + curve));
     add(Measure::Ablation, printed([ablate]), minutes, None);
     let is_poor = bar.is_some_and(|bar| bar.grade == Some(Grade::D))
-        && !attribution.timed_alone_ms().is_some();
+        && attribution.timed_alone_ms().is_none();
     if inputs.usable_curve().is_empty() || is_poor {
         // As wide as the factor from a curve to the engine makes it where communication is about as large as it is reported.
         let spread = inputs

@@ -1,6 +1,6 @@
 //! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
 
-use import::serve::{Finding, Latency, ServeFormat, ServeResult};
+use import::serve::{Finding, Latency, ServeFormat, ServeResult, Spread};
 use program::compare::both_simulated;
 use serde::Serialize;
 use stats::{Interval, blocks};
@@ -120,19 +120,34 @@ pub(super) fn compare(
     let differences = Difference::all(a, b);
     let is_refused = differences.iter().any(Difference::refuses);
     let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
-    for number in numbers(a, b) {
-        match (number.a, number.b) {
-            (Some(a), Some(b)) => {
-                let mut row = number.row(a, b, threshold);
-                if is_refused {
-                    row.verdict = Verdict::NotJudged;
-                }
-                rows.push(row);
+    for (metric, unit, more_is_better, values, interval) in numbers(a, b) {
+        let [a, b] = match values {
+            [Some(a), Some(b)] => [a, b],
+            [Some(_), None] => {
+                only_a.push(metric);
+                continue;
             }
-            (Some(_), None) => only_a.push(number.metric),
-            (None, Some(_)) => only_b.push(number.metric),
-            (None, None) => {}
-        }
+            [None, Some(_)] => {
+                only_b.push(metric);
+                continue;
+            }
+            [None, None] => continue,
+        };
+        let verdict = judge_by(b / a, interval, more_is_better, RUN_TO_RUN, threshold);
+        rows.push(Row {
+            metric,
+            unit,
+            a,
+            b,
+            ratio: b / a,
+            interval,
+            verdict: if is_refused {
+                Verdict::NotJudged
+            } else {
+                verdict
+            },
+            more_is_better,
+        });
     }
     let headline = Headline::of(&rows, a, b);
     let grade = Grade::of(&differences, headline.interval);
@@ -258,54 +273,28 @@ fn size(result: &ServeResult) -> f64 {
     run.concurrency_asked.or(rate).unwrap_or(sent as f64)
 }
 
-/// A metric that one of them may have.
-struct Number {
-    metric: String,
-    unit: &'static str,
-    more_is_better: bool,
-    a: Option<f64>,
-    b: Option<f64>,
-    interval: Option<Interval>,
-}
-
-impl Number {
-    fn row(self, a: f64, b: f64, threshold: Threshold) -> Row {
-        let more = self.more_is_better;
-        let verdict = judge_by(b / a, self.interval, more, RUN_TO_RUN, threshold);
-        Row {
-            metric: self.metric,
-            unit: self.unit,
-            a,
-            b,
-            ratio: b / a,
-            interval: self.interval,
-            verdict,
-            more_is_better: more,
-        }
-    }
-}
+/// A metric and its value in each, where it has one.
+type Number = (
+    String,
+    &'static str,
+    bool,
+    [Option<f64>; 2],
+    Option<Interval>,
+);
 
 /// Every metric, rates first.
 fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
-    let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| Number {
-        metric: metric.to_owned(),
-        unit,
-        more_is_better: true,
-        a: of(a),
-        b: of(b),
-        interval: None,
+    let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| {
+        let both = [of(a), of(b)];
+        let interval = both[0].zip(both[1]);
+        let interval = interval.and_then(|(base, new)| of_rates(a, b, new / base));
+        (metric.to_owned(), unit, true, both, interval)
     };
     let mut numbers = vec![
         rate("requests", "req/s", |one| Some(one.run.requests_per_s)),
         rate("output tokens", "tok/s", ServeResult::output_tokens_per_s),
         rate("all tokens", "tok/s", ServeResult::total_tokens_per_s),
     ];
-    for number in &mut numbers {
-        number.interval = number
-            .a
-            .zip(number.b)
-            .and_then(|(base, new)| of_rates(a, b, new / base));
-    }
     for latency in Latency::ALL {
         numbers.extend(times(a, b, latency));
     }
@@ -342,35 +331,20 @@ fn independent(one: &ServeResult, latency: Latency) -> Option<Vec<Vec<f64>>> {
 /// Mean, median and 99th percentile of a latency; only the mean has an interval: a median may fall between two groups of requests,
 /// into the one or the other by what varies from run to run.
 fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
-    let (spread_a, spread_b) = (a.spread(latency), b.spread(latency));
-    let (values_a, values_b) = (independent(a, latency), independent(b, latency));
-    let both = values_a.as_deref().zip(values_b.as_deref());
-    let number = |statistic: &str, a, b, interval| Number {
-        metric: format!("{} {statistic}", latency.name()),
-        unit: "ms",
-        more_is_better: false,
-        a,
-        b,
-        interval,
+    let spreads = [a, b].map(|one| one.spread(latency));
+    let values = [a, b].map(|one| independent(one, latency));
+    let number = |statistic: &str, of: fn(&Spread) -> Option<f64>, interval| {
+        let metric = format!("{} {statistic}", latency.name());
+        let both = spreads.map(|spread| spread.and_then(of));
+        (metric, "ms", false, both, interval)
+    };
+    let interval = match &values {
+        [Some(a), Some(b)] => ratio::interval(a, b),
+        _ => None,
     };
     [
-        number(
-            "mean",
-            spread_a.map(|of| of.mean),
-            spread_b.map(|of| of.mean),
-            both.and_then(|(a, b)| ratio::interval(a, b)),
-        ),
-        number(
-            "median",
-            spread_a.and_then(|of| of.median),
-            spread_b.and_then(|of| of.median),
-            None,
-        ),
-        number(
-            "p99",
-            spread_a.and_then(|of| of.p99),
-            spread_b.and_then(|of| of.p99),
-            None,
-        ),
+        number("mean", |of| Some(of.mean), interval),
+        number("median", |of| of.median, None),
+        number("p99", |of| of.p99, None),
     ]
 }

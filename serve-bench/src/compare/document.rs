@@ -165,14 +165,6 @@ pub(super) fn of_cells(cells: &Cells) -> Document {
         },
     };
     findings.extend(left(cells).map(|item| (item, 1)));
-    let details = cells.cells.iter().map(|one| {
-        let heading = format!("{} and {}", one.a.file, one.b.file);
-        let rows = one.rows.iter().map(|row| {
-            let [a, b, ratio] = [row.a, row.b, row.ratio].map(significant);
-            format!("{}: {a} to {b} {} ({ratio} of A)", row.metric, row.unit)
-        });
-        Section::detail(heading, vec![Block::list(rows.collect::<Vec<String>>())])
-    });
     let heading = "Each load, how many times as fast B is";
     let table = match cells.bands.is_empty() {
         true => vec![Section::new(heading, vec![Block::Table(loads(cells))])],
@@ -199,7 +191,7 @@ pub(super) fn of_cells(cells: &Cells) -> Document {
         answer,
         findings: findings.into_iter().map(counted).collect(),
         next: Vec::new(),
-        sections: table.into_iter().chain(details).collect(),
+        sections: table,
         made_by: made_by(),
     }
 }

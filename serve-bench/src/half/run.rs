@@ -43,7 +43,7 @@ pub(crate) fn run(
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
     let tell = |progress: &Progress<'_>| say_progress(progress, say);
     let of = ("a shard run", SETTINGS);
-    let open = || Run::open(&args.out, of, &settings(args), interrupt, &tell);
+    let open = || Run::open(&args.out, of, &settings(args), interrupt, tell);
     if args.run {
         outputs::check_folder("--out", &args.out).map_err(Stop::Usage)?;
     }

@@ -145,7 +145,7 @@ impl ApartStudy<'_> {
             "requests": load.requests(), "input_tokens": load.input_tokens, "output_tokens": load.output_tokens,
         });
         let what = ("a study", SETTINGS);
-        let mut run = Run::open(self.folder, what, &settings, interrupt, &tell)?;
+        let mut run = Run::open(self.folder, what, &settings, interrupt, tell)?;
         if steps[1].done(self.folder).is_none() {
             // Of a load that was broken off; engines that are started anew are cold.
             let _ = std::fs::remove_file(self.folder.join(JOURNAL));
