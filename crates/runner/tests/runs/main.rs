@@ -127,7 +127,7 @@ fn told(folder: &Path, steps: &[Step], number: u32) -> Result<Vec<String>, RunEr
         ("a test", "test.json"),
         &settings,
         &interrupt,
-        &tell,
+        tell,
     )?;
     run.expect(steps);
     run.all(steps)?;
