@@ -17,7 +17,10 @@ type Variables = fn(rank: usize) -> Vec<(&'static str, String)>;
 
 /// Jobs of tests that run at once differ.
 fn job() -> String {
-    std::process::id().to_string()
+    // Of its own for each test, which has a thread of its own: the port goes by it.
+    let thread = format!("{:?}", std::thread::current().id());
+    let thread = thread.replace(|digit: char| !digit.is_ascii_digit(), "");
+    format!("{}{thread}", std::process::id())
 }
 
 fn open_mpi(rank: usize) -> Vec<(&'static str, String)> {

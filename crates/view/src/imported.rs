@@ -44,7 +44,7 @@ pub fn words(finding: &Finding) -> String {
         }
         Finding::SecondWave { mean_ms, median_ms } => {
             let median = median_ms.map_or_else(String::new, |of| format!(", median {of:.0}"));
-            format!("TTFT mean {mean_ms:.0} ms{median}: requests waited for slots")
+            format!("TTFT mean {mean_ms:.0} ms{median}: requests waited for others")
         }
         Finding::BurstNotRate { offered, completed } => {
             format!(

@@ -51,7 +51,7 @@ const MADE_UP: [(&str, &str); 2] = [
 pub(crate) struct ApartArgs {
     /// A prefill engine of its own: an address, or a command with `{port}` where its port belongs; several times for several. Studies
     /// prefill and decode apart behind `tplens serve route`, in place of tensor parallel sizes.
-    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["base_url", "server", "plan", "sim", "tp", "gpus", "backend", "budget"])]
+    #[arg(long, value_name = "URL|CMD", requires = "decode", conflicts_with_all = ["server", "sim", "tp", "gpus", "backend", "budget"])]
     pub(crate) prefill: Vec<String>,
     /// A decode engine, as --prefill.
     #[arg(long, value_name = "URL|CMD", requires = "prefill")]

@@ -11,7 +11,8 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
     let router = routed(&prefill, &decode, "auto");
     let folder = format!("serve-bench-searched-{}", std::process::id());
     let folder = std::env::temp_dir().join(folder);
-    let search = "slo --slo mean_ttft<=600ms --start 4 --highest 64 --resolution 25% --window 3 --runs 8 --seed 1 --out";
+    let search =
+        "slo --slo mean_ttft<=600ms --start 4 --resolution 25% --window 3 --runs 8 --seed 1 --out";
     let load =
         "--random-input-len 64 --random-output-len 4 --burstiness 1000 --num-warmups 2 --base-url";
     let ran = built::named("serve-bench")

@@ -122,13 +122,7 @@ fn told(folder: &Path, steps: &[Step], number: u32) -> Result<Vec<String>, RunEr
     };
     let settings = serde_json::json!({"input_tokens": number});
     let interrupt = Interrupt::none();
-    let mut run = Run::open(
-        folder,
-        ("a test", "test.json"),
-        &settings,
-        &interrupt,
-        tell,
-    )?;
+    let mut run = Run::open(folder, ("a test", "test.json"), &settings, &interrupt, tell)?;
     run.expect(steps);
     run.all(steps)?;
     drop(run);

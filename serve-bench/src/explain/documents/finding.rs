@@ -238,7 +238,7 @@ pub(super) fn words(finding: &Finding) -> String {
             more => format!("collectives: {detail}; {more} more."),
         },
         Finding::CurveLeftOut { points, of } => format!(
-            "{points} of {of} collective times left out: other ranks, or intervals that reach 0."
+            "{points} of {of} collective times left out: other ranks, ranks in host memory, or intervals that reach 0."
         ),
         Finding::CurveTooFar { ranks, bytes } => {
             format!(
