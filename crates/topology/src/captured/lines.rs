@@ -31,6 +31,11 @@ impl Lines {
             .map(String::as_str)
     }
 
+    /// Puts a line above the next one.
+    pub(super) fn put(&mut self, line: String) {
+        self.lines.insert(self.next, line);
+    }
+
     /// Goes past the next line.
     pub(super) fn advance(&mut self) {
         self.next += 1;

@@ -30,6 +30,37 @@ pub(super) fn is_header(lines: &Lines) -> bool {
     gpu && second && (row || classes::has_affinity(line))
 }
 
+/// Whether the next line is the first row of a matrix whose header the paste lacks.
+pub(super) fn begins_without_header(lines: &Lines, _seen: &Heading) -> bool {
+    let mut words = lines.peek().unwrap_or_default().split_whitespace();
+    words.next() == Some("GPU0")
+        && words.next() == Some("X")
+        && words.next().and_then(word).is_some()
+}
+
+/// Puts the header above the rows: GPUs in their order, then network cards, then the affinities that are there.
+pub(super) fn read_without_header(
+    lines: &mut Lines,
+    seen: &Heading,
+    captured: &mut Captured,
+) -> Result<(), CapturedError> {
+    let own = |ahead: usize| {
+        let mut words = lines.ahead(ahead).unwrap_or_default().split_whitespace();
+        (words.next() == Some(format!("GPU{ahead}").as_str())).then(|| words.collect::<Vec<_>>())
+    };
+    let rows: Vec<Vec<&str>> = (0..).map_while(own).collect();
+    let classes = |row: &Vec<&str>| row.iter().take_while(|cell| word(cell).is_some()).count();
+    let columns = rows.iter().map(classes).min().unwrap_or_default();
+    let gpus = (0..rows.len()).map(|number| format!("GPU{number}"));
+    let nics = (0..columns.saturating_sub(rows.len())).map(|number| format!("NIC{number}"));
+    let titles = ["CPU Affinity", "NUMA Affinity", "GPU NUMA ID"].map(str::to_owned);
+    let beside = rows.iter().map(|row| row.len() - columns).max();
+    let titles = titles.into_iter().take(beside.unwrap_or_default());
+    let header: Vec<String> = gpus.chain(nics).chain(titles).collect();
+    lines.put(header.join("\t"));
+    read(lines, seen, captured)
+}
+
 pub(super) fn read(
     lines: &mut Lines,
     _seen: &Heading,

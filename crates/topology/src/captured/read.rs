@@ -18,7 +18,7 @@ struct Reader {
 }
 
 /// Each kind of output; where a line begins several, the first one counts.
-const READERS: [Reader; 9] = [
+const READERS: [Reader; 10] = [
     Reader {
         tool: numactl::TOOL,
         begins: numactl::begins,
@@ -58,6 +58,11 @@ const READERS: [Reader; 9] = [
         tool: nvidia_topo::TOOL,
         begins: nvidia_topo::begins,
         read: nvidia_topo::read,
+    },
+    Reader {
+        tool: nvidia_topo::TOOL,
+        begins: nvidia_topo::begins_without_header,
+        read: nvidia_topo::read_without_header,
     },
     Reader {
         tool: nvidia_topo::TOOL,

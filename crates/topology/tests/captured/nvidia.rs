@@ -191,3 +191,20 @@ fn a_list_names_gpus_and_their_mig_devices() {
     let vgpus = captured(texts::LIST_VGPU).gpus;
     assert_eq!(vgpus[0].mig[0].profile, "4g.96gb");
 }
+
+// Two GPUs and a card of two ports; the paste begins with the first row.
+#[test]
+fn a_matrix_without_its_header_is_read_by_its_rows() {
+    let text =
+        "GPU0\t X \tNV18\tPXB\tSYS\t0-31\t0\t\tN/A\nGPU1\tNV18\t X \tSYS\tPXB\t32-63\t1\t\tN/A\n";
+    let captured = captured(text);
+    let matrix = captured.matrix.unwrap();
+    let names: Vec<&str> = matrix.ends.iter().map(|end| end.name.as_str()).collect();
+    assert_eq!(names, ["GPU0", "GPU1", "NIC0", "NIC1"]);
+    assert_eq!(
+        (matrix.class(0, 1), matrix.class(1, 3)),
+        (Some(Nv(18)), Some(Pxb))
+    );
+    assert_eq!(matrix.ends[1].node, Some(1));
+    assert_eq!(captured.open[0].code(), "file-cut");
+}
