@@ -12,6 +12,7 @@ mod levels;
 mod numa;
 mod play;
 mod program;
+mod random;
 mod routes;
 mod shipped;
 mod shipped_vendors;

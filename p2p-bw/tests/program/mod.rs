@@ -3,6 +3,7 @@
 //! The numbers it gives on simulated machines are compared elsewhere, in `known_answers`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod agree;
 mod cli;
 mod common;
 mod compare;
