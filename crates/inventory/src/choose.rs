@@ -280,6 +280,13 @@ mod tests {
         machine
     }
 
+    fn no_gpu(name: &str) -> BoxFile {
+        let mut described = BoxFile::builtin("l40x4").unwrap();
+        described.name = name.to_owned();
+        described.device.clear();
+        described
+    }
+
     /// What a search tells on a box where these backends answer so; all others are not there, and host memory always is.
     fn search(described: &BoxFile, answers: &[(Built, Answer)]) -> Result<Chosen, String> {
         let found = first(&machine(described), |backend| {
@@ -369,6 +376,16 @@ mod tests {
         assert_eq!(
             chosen.said,
             ["the cuda driver is there and fails: its words; sysfs shows no GPU of NVIDIA"]
+        );
+    }
+
+    #[test]
+    fn host_memory_is_not_measured_instead_of_what_a_driver_that_fails_may_have() {
+        let refused = search(&no_gpu("no-gpu-failing"), &[(Built::Maca, fails())]).unwrap_err();
+        assert_eq!(
+            refused,
+            "the maca driver is there and fails: its words; sysfs shows no GPU of MetaX; or measure \
+             host memory with --backend host"
         );
     }
 }
