@@ -71,7 +71,7 @@ fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     values.retain(|(_, own)| *own == unit);
     values.sort_by(|one, other| one.0.total_cmp(&other.0));
     // Times of several sizes are no range: the shortest is that of a small call.
-    if unit == "us" {
+    if kind.key == "allreduce" {
         values.truncate(1);
     }
     let (least, most) = (values.first()?.0, values.last()?.0);

@@ -27,7 +27,8 @@ pub enum Finding {
         /// The part of all tokens after the first that came while another request prefilled; `None` where requests are not in the file.
         mixed_part: Option<f64>,
     },
-    /// Mean and median of TTFT lie far apart, or TTFT takes much of a run that sent all at once: requests waited for others, for a slot or for their prefill.
+    /// Mean and median of TTFT lie far apart, or TTFT takes much of a run that sent all at once: requests waited for others, for a
+    /// slot or for their prefill.
     SecondWave {
         /// Mean, ms.
         mean_ms: f64,

@@ -188,7 +188,7 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
     };
     let verdict = match (is_bound, unexplained.low > 0.0) {
         (true, _) if attribution.timed_alone_ms().is_some() => {
-            "Its times fit into the step: no sign of a slow link.".to_owned()
+            "Its times fit into the step within their intervals.".to_owned()
         }
         (true, _) => {
             "Whether that is normal cannot be said without the all-reduce's times.".to_owned()
