@@ -49,11 +49,18 @@ fn run(words: &[OsString]) -> u8 {
         run(&[name.clone(), "--help".into()]);
         return exit::USAGE;
     }
-    if let [_, help, word] = words
+    if let [name, help, word] = words
         && help == "help"
         && word != "help"
         && cli::line().find_subcommand(word).is_none()
     {
+        // `sweep` is a command of `serve`.
+        let line = cli::line();
+        let mut groups = line.get_subcommands();
+        if let Some(group) = groups.find(|group| group.find_subcommand(word).is_some()) {
+            let group = OsString::from(group.get_name());
+            return run(&[name.clone(), group, word.clone(), "--help".into()]);
+        }
         let word = word.to_string_lossy();
         let near = view::codes::all().map(|(code, _)| code);
         let near: Vec<&str> = near.filter(|code| code.contains(&*word)).take(9).collect();
