@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(120);
 /// A running engine with its folder; it ends with the value.
 pub(crate) struct Llama {
     child: Child,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     address: String,
 }
 
@@ -65,10 +65,6 @@ impl Llama {
             std::thread::yield_now();
         }
         Some(llama)
-    }
-
-    pub(crate) fn address(&self) -> &str {
-        &self.address
     }
 
     pub(crate) fn url(&self) -> String {

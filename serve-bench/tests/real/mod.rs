@@ -5,5 +5,4 @@
 
 mod llama;
 mod loads;
-mod relay;
-mod timings;
+mod turns;

@@ -162,7 +162,11 @@ fn next(serve: &Serve, has_numbers: bool, found: &[Item]) -> Vec<Next> {
         )]
     } else if failed || !has_numbers {
         vec![Next::plain("Fix what made requests fail, and run again.")]
-    } else if let Some(code) = found.iter().find_map(|item| item.code) {
+    } else if let Some(code) = found
+        .iter()
+        .filter(|item| item.tone != Tone::Open)
+        .find_map(|item| item.code)
+    {
         vec![Next::by(
             "See what the first warning means and what to do:",
             format!("tplens help {code}"),
