@@ -35,8 +35,9 @@ fn main() -> ExitCode {
 
 /// Carries out a command line, the program's name first, and gives the exit code.
 fn run(words: &[OsString]) -> u8 {
-    if let [_, help, code] = words
+    if let [_, help, asked @ ..] = words
         && help == "help"
+        && let code = asked.join(OsStr::new("-"))
         && let Some(page) = code.to_str().and_then(view::codes::page)
     {
         let printed = outputs::print(&format!("{page}\n"));

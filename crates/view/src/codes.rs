@@ -23,7 +23,7 @@ fn pages(of: &'static str) -> impl Iterator<Item = (&'static str, &'static str)>
 #[must_use]
 pub fn page(code: &str) -> Option<&'static str> {
     let code = code.to_ascii_lowercase();
-    let code = match code.as_str() {
+    let code = match code.trim_start_matches("grade-") {
         "node" | "phb" | "pxb" | "pix" => "sys",
         "a" | "b" | "c" | "d" => "grade",
         code => code,

@@ -92,13 +92,18 @@ fn requests_failed(result: &ServeResult) -> Option<Finding> {
     (float(failed) > FEW_FAILURES * float(sent)).then_some(Finding::RequestsFailed { failed, sent })
 }
 
+/// A rate that was not held: replies lasted on after the last request by more than one reply takes, or requests came for less.
 fn burst_not_rate(result: &ServeResult) -> Option<Finding> {
-    let offered = result
-        .run
-        .request_rate_asked
-        .filter(|rate| rate.is_finite())?;
-    let completed = result.run.requests_per_s;
-    (completed < SUSTAINED * offered).then_some(Finding::BurstNotRate { offered, completed })
+    let run = &result.run;
+    let offered = run.request_rate_asked.filter(|rate| rate.is_finite())?;
+    let completed = run.requests_per_s;
+    let ttft_ms = run.ttft_ms.map_or(0.0, |of| of.median.unwrap_or(of.mean));
+    let tpot_ms = run.tpot_ms.map_or(0.0, |of| of.mean);
+    let reply_s = (ttft_ms + tpot_ms * result.output_each().unwrap_or(0.0)) / 1e3;
+    let arrivals_s = float(run.completed) / offered;
+    let is_short = reply_s > arrivals_s || run.duration_s - arrivals_s > reply_s;
+    (completed < SUSTAINED * offered && is_short)
+        .then_some(Finding::BurstNotRate { offered, completed })
 }
 
 fn second_wave(result: &ServeResult) -> Option<Finding> {
@@ -142,12 +147,21 @@ fn mixed_steps(result: &ServeResult) -> Option<Finding> {
     )
 }
 
-/// The TTFT, TPOT and latency that a client states, where it did not stream.
+/// A TTFT that is the whole latency: the client did not stream, or most replies came as one.
 fn latency_as_ttft(result: &ServeResult) -> Option<Finding> {
-    let (ttft_ms, latency) = (result.said.ttft_ms?, result.run.e2el_ms.as_ref()?.mean);
+    let run = &result.run;
+    let latency = run.e2el_ms.as_ref()?;
+    let ttft_ms = match run.ttft_ms.filter(|_| run.streamed) {
+        Some(ttft) => ttft.median?,
+        None => result.said.ttft_ms?,
+    };
+    let latency_ms = match run.streamed {
+        true => latency.median?,
+        false => latency.mean,
+    };
     let has_tokens = result.output_each().is_none_or(|each| each > 2.0);
-    let is_one = !result.run.streamed && has_tokens && is_near(ttft_ms, latency, ROUNDED);
-    is_one.then_some(Finding::LatencyAsTtft { ttft_ms })
+    (has_tokens && is_near(ttft_ms, latency_ms, ROUNDED))
+        .then_some(Finding::LatencyAsTtft { ttft_ms })
 }
 
 fn inverse_throughput(result: &ServeResult) -> Option<Finding> {

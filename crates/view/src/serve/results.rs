@@ -45,7 +45,8 @@ pub fn results(results: &[(Option<String>, ServeResult)], refused: &[String]) ->
     findings.extend(own);
     let all: Vec<ServeResult> = results.iter().map(|(_, one)| one.clone()).collect();
     findings.extend(across(&all).iter().map(|found| item(None, found)));
-    findings.sort_by_key(|item| item.tone != Tone::Bad);
+    let is_small = |code| ["value-not-taken", "prompt-lengths"].contains(&code);
+    findings.sort_by_key(|item| (item.tone != Tone::Bad, item.code.is_some_and(is_small)));
     let tone = match findings.iter().map(|item| item.tone).next() {
         None => Tone::Good,
         Some(Tone::Bad) => Tone::Bad,
@@ -151,7 +152,7 @@ pub fn arrivals(run: &ServeRun) -> String {
         (Some(rate), _) if rate.is_infinite() => "all at once".to_owned(),
         (Some(rate), None) => format!("{rate} req/s"),
         (Some(rate), Some(limit)) => format!("{rate} req/s, at most {limit}"),
-        (None, Some(limit)) => format!("{limit} in flight"),
+        (None, Some(limit)) => format!("up to {limit} in flight"),
         (None, None) => "an unknown load".to_owned(),
     }
 }
