@@ -135,10 +135,12 @@ fn next(
             let what = "Let the pairs that go through host memory try P2P:";
             vec![Next::by(what, variable)]
         }
-        _ if found::is_curve(collectives, rows) => {
+        // A speed-up is explained from one GPU to so many.
+        _ if found::is_curve(collectives, rows) && [2, 4, 8].contains(&ranks) => {
             let what =
                 format!("With results of serving on one GPU and on {ranks}, explain the speed-up:");
-            let command = "tplens explain TP1-RESULT RESULT --allreduce THIS-RESULT";
+            let command =
+                format!("tplens explain --tp1 RESULT1 --tp{ranks} RESULT{ranks} --allreduce THIS");
             vec![Next::by(what, command)]
         }
         _ => Vec::new(),

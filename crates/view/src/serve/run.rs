@@ -136,7 +136,7 @@ fn answer(
         }
         Status::Complete => "The measurement has warnings:".to_owned(),
         _ => format!(
-            "Not the whole run: {all} of {} requests ended, and short replies end first.",
+            "Not the whole run: {all} of {} requests ended; the slowest are not in it.",
             serve.load.as_ref().map_or(0, |load| load.requests)
         ),
     });
