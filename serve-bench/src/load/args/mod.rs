@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// The server, such as http://127.0.0.1:8000 or an https:// address.
     ///
     /// An ending `/v1` may be there or not. Default: --host and --port.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", alias = "url")]
     pub(super) base_url: Option<String>,
 
     /// The server's host, where there is no --base-url.
