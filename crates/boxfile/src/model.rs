@@ -167,7 +167,57 @@ pub struct Noise {
     pub seed: u64,
 }
 
+/// What ports, devices and network cards have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Function<'a> {
+    /// The table that it stands in, and its place there.
+    pub(crate) table: (&'static str, usize),
+    pub(crate) address: &'a String,
+    pub(crate) parent: &'a String,
+    pub(crate) pci_id: &'a str,
+    pub(crate) class: &'a str,
+    pub(crate) node: Option<u32>,
+    pub(crate) link: Option<Link>,
+    pub(crate) maximum: Option<Link>,
+}
+
 impl BoxFile {
+    /// Every PCI function: ports, then devices, then network cards.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = Function<'_>> {
+        let ports = self.port.iter().enumerate().map(|(at, port)| Function {
+            table: ("port", at),
+            address: &port.address,
+            parent: &port.parent,
+            pci_id: &port.pci_id,
+            class: "060400",
+            node: port.node,
+            link: port.link,
+            maximum: port.maximum,
+        });
+        let devices = self.device.iter().enumerate();
+        let devices = devices.map(|(at, device)| Function {
+            table: ("device", at),
+            address: &device.address,
+            parent: &device.parent,
+            pci_id: &device.pci_id,
+            class: &device.class,
+            node: device.node,
+            link: device.link,
+            maximum: device.maximum,
+        });
+        let nics = self.nic.iter().enumerate().map(|(at, nic)| Function {
+            table: ("nic", at),
+            address: &nic.address,
+            parent: &nic.parent,
+            pci_id: &nic.pci_id,
+            class: &nic.class,
+            node: nic.node,
+            link: nic.link,
+            maximum: nic.maximum,
+        });
+        ports.chain(devices).chain(nics)
+    }
+
     /// The port with this address.
     #[must_use]
     pub fn port_at(&self, address: &str) -> Option<&Port> {

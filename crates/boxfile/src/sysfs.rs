@@ -11,6 +11,7 @@ mod nics;
 
 pub use link_errors::{count_link_errors, show_link_errors};
 
+use crate::model::Function;
 use crate::{BoxError, BoxFile, Link, cpulist};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,44 +28,8 @@ pub const BOOT_ID: &str = "50f7b0c5-0000-4000-8000-000000000000";
 pub fn write_tree(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
     write_cpus(described, root)?;
     write_nodes(described, root)?;
-    for port in &described.port {
-        let folder = Function {
-            described,
-            root,
-            address: &port.address,
-            pci_id: &port.pci_id,
-            class: "060400",
-            node: port.node,
-            link: port.link,
-            maximum: port.maximum,
-        };
-        folder.write()?;
-    }
-    for device in &described.device {
-        let folder = Function {
-            described,
-            root,
-            address: &device.address,
-            pci_id: &device.pci_id,
-            class: &device.class,
-            node: device.node,
-            link: device.link,
-            maximum: device.maximum,
-        };
-        folder.write()?;
-    }
-    for nic in &described.nic {
-        let folder = Function {
-            described,
-            root,
-            address: &nic.address,
-            pci_id: &nic.pci_id,
-            class: &nic.class,
-            node: nic.node,
-            link: nic.link,
-            maximum: nic.maximum,
-        };
-        folder.write()?;
+    for function in described.functions() {
+        write_function(described, root, &function)?;
     }
     gpus::write(described, root)?;
     nics::write(described, root)?;
@@ -105,21 +70,19 @@ pub fn set_slot_link(
 /// # Errors
 /// The tree cannot be written.
 pub fn take_off_the_bus(root: &Path, address: &str) -> Result<(), BoxError> {
-    let path = root
-        .join("sys/bus/pci/devices")
-        .join(address)
-        .join("config");
+    let path = config_of(root, address);
     fs::write(&path, [0xff; 64]).map_err(at(&path))
 }
 
 /// Whether the config space of a function reads as all ones.
 #[must_use]
 pub fn is_off_the_bus(root: &Path, address: &str) -> bool {
-    let path = root
-        .join("sys/bus/pci/devices")
-        .join(address)
-        .join("config");
-    fs::read(path).is_ok_and(|config| config.starts_with(&[0xff; 4]))
+    fs::read(config_of(root, address)).is_ok_and(|config| config.starts_with(&[0xff; 4]))
+}
+
+fn config_of(root: &Path, address: &str) -> PathBuf {
+    let functions = root.join("sys/bus/pci/devices");
+    functions.join(address).join("config")
 }
 
 /// The current link that a tree shows at one function; `None` where it shows none.
@@ -130,50 +93,41 @@ pub fn current_link(root: &Path, address: &str) -> Option<Link> {
     Link::from_sysfs(&text("current_link_speed")?, &text("current_link_width")?)
 }
 
-/// One PCI function to be written.
-struct Function<'a> {
-    described: &'a BoxFile,
-    root: &'a Path,
-    address: &'a str,
-    pci_id: &'a str,
-    class: &'a str,
-    node: Option<u32>,
-    link: Option<Link>,
-    maximum: Option<Link>,
-}
-
-impl Function<'_> {
-    fn write(&self) -> Result<(), BoxError> {
-        let below = below(self.described, self.address)?;
-        let folder = self.root.join("sys/devices").join(&below);
-        let (vendor, device) = self.pci_id.split_once(':').unwrap_or((self.pci_id, ""));
-        put(&folder.join("vendor"), &format!("0x{vendor}"))?;
-        put(&folder.join("device"), &format!("0x{device}"))?;
-        put(&folder.join("class"), &format!("0x{}", self.class))?;
-        put(
-            &folder.join("numa_node"),
-            &self.node.map_or("-1".to_owned(), |node| node.to_string()),
-        )?;
-        put(
-            &folder.join("local_cpulist"),
-            &cpus_of(self.described, self.node),
-        )?;
-        for (link, kind) in [(self.link, "current"), (self.maximum, "max")] {
-            if let Some(link) = link {
-                put(
-                    &folder.join(format!("{kind}_link_speed")),
-                    &link.sysfs_speed(),
-                )?;
-                put(
-                    &folder.join(format!("{kind}_link_width")),
-                    &link.width.to_string(),
-                )?;
-            }
-        }
-        let target = Path::new("../../../devices").join(&below);
-        let index = self.root.join("sys/bus/pci/devices");
-        link(&target, &index.join(self.address))
+fn write_function(
+    described: &BoxFile,
+    root: &Path,
+    function: &Function<'_>,
+) -> Result<(), BoxError> {
+    let below = below(described, function.address)?;
+    let folder = root.join("sys/devices").join(&below);
+    let (vendor, device) = function
+        .pci_id
+        .split_once(':')
+        .unwrap_or((function.pci_id, ""));
+    let node = function
+        .node
+        .map_or("-1".to_owned(), |node| node.to_string());
+    for (file, text) in [
+        ("vendor", format!("0x{vendor}")),
+        ("device", format!("0x{device}")),
+        ("class", format!("0x{}", function.class)),
+        ("numa_node", node),
+        ("local_cpulist", cpus_of(described, function.node)),
+    ] {
+        put(&folder.join(file), &text)?;
     }
+    for (link, kind) in [(function.link, "current"), (function.maximum, "max")] {
+        if let Some(link) = link {
+            let (speed, width) = (link.sysfs_speed(), link.width.to_string());
+            put(&folder.join(format!("{kind}_link_speed")), &speed)?;
+            put(&folder.join(format!("{kind}_link_width")), &width)?;
+        }
+    }
+    let target = Path::new("../../../devices").join(&below);
+    link(
+        &target,
+        &root.join("sys/bus/pci/devices").join(function.address),
+    )
 }
 
 /// The folder of a function below `sys/devices`.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use toml::Value;
 
 use crate::device::uuid_bytes;
-use crate::{BoxError, BoxFile, Link, SCHEMA, Vendor, cpulist};
+use crate::{BoxError, BoxFile, Fault, Link, SCHEMA, Vendor, cpulist};
 
 type Check = Result<(), BoxError>;
 
@@ -59,6 +59,7 @@ impl BoxFile {
         self.check_unique(&keys)?;
         self.check_far(&keys)?;
         self.check_peers(&keys)?;
+        self.check_faults(&keys)?;
         self.check_points(&keys)
     }
 
@@ -250,22 +251,14 @@ impl BoxFile {
 
     /// Names and addresses that must be unique, and ways to a root.
     fn check_unique(&self, keys: &Keys<'_>) -> Check {
-        let port = self.port.iter().map(|port| &port.address);
-        let device = self.device.iter().map(|device| &device.address);
-        let nic = self.nic.iter().map(|nic| &nic.address);
-        let addresses = numbered("port", "address", port)
-            .chain(numbered("device", "address", device))
-            .chain(numbered("nic", "address", nic));
-        let uuids = numbered(
-            "device",
-            "uuid",
-            self.device.iter().map(|device| &device.uuid),
-        );
-        let segments = numbered(
-            "segment",
-            "id",
-            self.segment.iter().map(|segment| &segment.id),
-        );
+        let addresses = self.functions().map(|function| {
+            let (table, at) = function.table;
+            (format!("{table}[{at}].address"), function.address)
+        });
+        let uuids = self.device.iter().enumerate();
+        let uuids = uuids.map(|(at, device)| (format!("device[{at}].uuid"), &device.uuid));
+        let segments = self.segment.iter().enumerate();
+        let segments = segments.map(|(at, segment)| (format!("segment[{at}].id"), &segment.id));
         let mut seen = HashSet::new();
         for (key, value) in addresses.chain(uuids).chain(segments) {
             keys.require(seen.insert(value), &key, value, "it is not unique")?;
@@ -349,6 +342,35 @@ impl BoxFile {
         Ok(())
     }
 
+    /// Faults name what the box has; numbers of devices and nodes are checked as everywhere.
+    fn check_faults(&self, keys: &Keys<'_>) -> Check {
+        for (at, fault) in self.fault.iter().enumerate() {
+            let is_there = match fault {
+                Fault::NvlinkDown { link, .. } => {
+                    self.nvlink.as_ref().is_some_and(|all| *link < all.links)
+                }
+                Fault::NvlinkErrors { .. } => self.nvlink.is_some(),
+                Fault::LinkErrors { address, .. } => {
+                    self.functions().any(|function| function.address == address)
+                }
+                Fault::WrongData {
+                    pair,
+                    direction,
+                    device,
+                } => pair.is_some() || direction.is_some() && device.is_some(),
+                _ => true,
+            };
+            let problem = "the box has no such link or function, or the fault does not say which";
+            keys.require(
+                is_there,
+                &format!("fault[{at}]"),
+                format!("{fault:?}"),
+                problem,
+            )?;
+        }
+        Ok(())
+    }
+
     /// The curves of collectives.
     fn check_points(&self, keys: &Keys<'_>) -> Check {
         let mut tables = HashSet::new();
@@ -392,11 +414,8 @@ impl BoxFile {
         let mut chain = vec![address.to_owned()];
         loop {
             let last = chain.last()?;
-            let ports = self.port.iter().map(|port| (&port.address, &port.parent));
-            let devices = self.device.iter().map(|one| (&one.address, &one.parent));
-            let nics = self.nic.iter().map(|nic| (&nic.address, &nic.parent));
-            let mut all = ports.chain(devices).chain(nics);
-            let parent = all.find(|(address, _)| *address == last)?.1;
+            let mut all = self.functions();
+            let parent = all.find(|function| function.address == last)?.parent;
             if is_root(parent) {
                 chain.reverse();
                 return Some((parent.clone(), chain));
@@ -407,16 +426,6 @@ impl BoxFile {
             chain.push(parent.clone());
         }
     }
-}
-
-/// Keys and values of one key in an array of tables.
-fn numbered<'a>(
-    table: &'static str,
-    key: &'static str,
-    values: impl Iterator<Item = &'a String>,
-) -> impl Iterator<Item = (String, &'a String)> {
-    let values = values.enumerate();
-    values.map(move |(at, value)| (format!("{table}[{at}].{key}"), value))
 }
 
 /// The link of a table that has a generation and a width.

@@ -245,6 +245,18 @@ fn errors_name_key_and_value() {
             ["peer[1].pair", "one [[peer]] table"],
         ),
         (
+            with("[[fault]]\nkind = \"nvlink_down\"\ndevice = 0\nlink = 0"),
+            ["fault[0]", "no such link"],
+        ),
+        (
+            with("[[fault]]\nkind = \"link_errors\"\naddress = \"0000:ff:00.0\""),
+            ["fault[0]", "no such link"],
+        ),
+        (
+            with("[[fault]]\nkind = \"wrong_data\"\ndevice = 0"),
+            ["fault[0]", "which"],
+        ),
+        (
             with("[[fault]]\nkind = \"drop_data\"\npair = [1, 1]"),
             ["fault[0].pair", "two different"],
         ),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Reading;
+
 /// What a rule says of a subject, worst first.
 #[derive(
     Debug,
@@ -16,7 +18,6 @@ use serde::{Deserialize, Serialize};
     Hash,
     Serialize,
     Deserialize,
-    strum::IntoStaticStr,
     strum::EnumString,
 )]
 #[serde(rename_all = "snake_case")]
@@ -31,17 +32,6 @@ pub enum Verdict {
     Unknown,
     /// It was read and nothing speaks against it.
     Ok,
-}
-
-impl Verdict {
-    /// All of them, worst first.
-    pub const ALL: [Self; 4] = [Self::Bad, Self::Warn, Self::Unknown, Self::Ok];
-
-    /// The word that is printed.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        self.into()
-    }
 }
 
 /// What one rule found on one subject.
@@ -90,7 +80,7 @@ pub enum Value {
 }
 
 /// The subject of what is the machine's.
-const MACHINE: &str = "this machine";
+pub(crate) const MACHINE: &str = "this machine";
 
 impl Finding {
     /// Of the machine, with nothing that was read yet; [`crate::judge`] names the rule.
@@ -129,6 +119,19 @@ impl Finding {
     pub(crate) fn coded(mut self, code: &str) -> Self {
         code.clone_into(&mut self.code);
         self
+    }
+
+    /// With a value, where there is one.
+    pub(crate) fn with_some(self, name: &str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// With the file that was read.
+    pub(crate) fn within<T>(self, reading: &Reading<T>) -> Self {
+        self.with("in", reading.source.as_str())
     }
 
     /// With a value that was read.
@@ -187,12 +190,6 @@ impl From<u64> for Value {
 impl From<usize> for Value {
     fn from(count: usize) -> Self {
         Self::Count(count as u64)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
     }
 }
 

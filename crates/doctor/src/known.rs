@@ -109,7 +109,12 @@ impl Problem {
 
 /// Whether the driver calls any of the GPUs so, in part.
 fn is_named(facts: &Facts, parts: &str) -> Fact<bool> {
-    let names = || facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
+    let names = || {
+        facts
+            .gpus
+            .iter()
+            .filter_map(|gpu| gpu.device.name.as_deref())
+    };
     if names().any(|name| parts.split(' ').any(|part| name.contains(part))) {
         Fact::Known(true)
     } else if names().count() < facts.gpus.len() {
@@ -128,18 +133,18 @@ fn several(facts: &Facts, vendor: u16, ranges: &str) -> Fact<bool> {
         ends.is_some_and(|ends| ends.contains(&id))
     };
     let is_one = |gpu: &&Gpu| {
-        let id = gpu.device_id.filter(|_| gpu.vendor == Some(vendor));
+        let id = gpu.device_id().filter(|_| gpu.vendor() == Some(vendor));
         id.is_some_and(|id| ranges.split(' ').any(|range| is_in(id, range)))
     };
     Fact::Known(facts.gpus.iter().filter(is_one).count() > 1)
 }
 
 fn has_mig(facts: &Facts) -> Fact<bool> {
-    if facts.gpus.iter().any(|gpu| gpu.mig == Some(true)) {
+    if facts.gpus.iter().any(|gpu| gpu.device.mig == Some(true)) {
         return Fact::Known(true);
     }
     // Other vendors' GPUs have no MIG.
-    if facts.has_vendor(NVIDIA) && facts.gpus.iter().any(|gpu| gpu.mig.is_none()) {
+    if facts.has_vendor(NVIDIA) && facts.gpus.iter().any(|gpu| gpu.device.mig.is_none()) {
         return Fact::Unknown("no management library says whether there is MIG".to_owned());
     }
     Fact::Known(false)

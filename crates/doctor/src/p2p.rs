@@ -3,12 +3,10 @@
 //! Read in the sources: src/graph/paths.cc `ncclTopoCheckP2p` of NCCL 2.18.5 to 2.30.7, and of RCCL 2.21.5 and 2.30.4 (ROCm/rccl,
 //! ROCm/rocm-systems). MetaX publishes nothing of its library's.
 
-mod defaults;
-
+use topology::PathType::{Pxb, Sys};
 use topology::{Cpus, PathType};
 
 use crate::variables::number;
-use defaults::{CLAMPED, Processor};
 
 /// A library of whose rule is asked.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +28,7 @@ pub fn level_of<'a>(
 ) -> Option<(PathType, String)> {
     let processor = Processor::of(cpu);
     let default = processor.and_then(|processor| {
-        let level = defaults::level(&library, processor, devices)?;
+        let level = default_level(&library, processor, devices)?;
         Some((level, format!("default for {devices} GPUs on {processor}")))
     });
     let name = variable(library.name, "P2P_LEVEL");
@@ -140,10 +138,72 @@ fn user_level(library: &str, value: &str) -> Option<PathType> {
     }
 }
 
+/// Processors that the rules tell apart, by what the processor reports, as NCCL does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Processor {
+    Amd,
+    Intel,
+    Zhaoxin,
+    Arm,
+    /// An x86 of another vendor, such as Hygon.
+    OtherX86,
+}
+
+/// Where RCCL does not go across host bridges.
+const CLAMPED: &[Processor] = &[Processor::Arm, Processor::Intel, Processor::Zhaoxin];
+
+/// The first NCCL that goes across host bridges on AMD's processors only, and there only with two GPUs. Older ones are not judged.
+const NARROWED: &[u32] = &[2, 23];
+
+/// How far a library goes by default; `None` where that was not read in its source.
+fn default_level(library: &Library<'_>, processor: Processor, devices: usize) -> Option<PathType> {
+    let is_old = library.version.is_some_and(|version| version < NARROWED);
+    match library.name {
+        "nccl" if is_old => None,
+        "nccl" if processor == Processor::Amd && devices <= 2 => Some(Sys),
+        "nccl" => Some(Pxb),
+        "rccl" if CLAMPED.contains(&processor) => Some(Pxb),
+        "rccl" => Some(Sys),
+        _ => None,
+    }
+}
+
+impl Processor {
+    /// Of the processor's vendor, else of its name; `None` where neither tells.
+    fn of(cpu: &Cpus) -> Option<Self> {
+        match cpu.vendor.as_deref().map(str::trim) {
+            Some("AuthenticAMD") => return Some(Self::Amd),
+            Some("GenuineIntel") => return Some(Self::Intel),
+            Some("CentaurHauls" | "Shanghai") => return Some(Self::Zhaoxin),
+            Some(_) => return Some(Self::OtherX86),
+            None => {}
+        }
+        // A kernel that gives no vendor's word, as on Arm.
+        let model = cpu.model.as_deref()?.to_ascii_lowercase();
+        let by_name = [
+            ("amd", Self::Amd),
+            ("intel", Self::Intel),
+            ("arm implementer", Self::Arm),
+        ];
+        let known = by_name.iter().find(|(part, _)| model.contains(part));
+        known.map(|(_, processor)| *processor)
+    }
+}
+
+impl std::fmt::Display for Processor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Amd => "AMD's x86 CPUs",
+            Self::Intel => "Intel's CPUs",
+            Self::Zhaoxin => "Zhaoxin's CPUs",
+            Self::Arm => "Arm CPUs",
+            Self::OtherX86 => "x86 CPUs of this vendor",
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use topology::PathType::{Pxb, Sys};
-
     use super::*;
 
     fn level<'a>(
@@ -167,7 +227,7 @@ mod tests {
     }
 
     /// The default of a version on a processor of this vendor.
-    fn default(name: &str, version: &[u32], vendor: &str, devices: usize) -> Option<PathType> {
+    fn default_of(name: &str, version: &[u32], vendor: &str, devices: usize) -> Option<PathType> {
         let library = Library {
             name,
             version: (!version.is_empty()).then_some(version),
@@ -195,12 +255,24 @@ mod tests {
     // As each version's source says: NCCL's commit of 2.23.4 narrowed AMD's default, RCCL never did.
     #[test]
     fn the_default_depends_on_the_version_and_on_whose_library_it_is() {
-        assert_eq!(default("nccl", &[2, 22, 3], "AuthenticAMD", 8), None);
-        assert_eq!(default("nccl", &[2, 23, 4], "AuthenticAMD", 8), Some(Pxb));
-        assert_eq!(default("nccl", &[2, 30, 7], "HygonGenuine", 2), Some(Pxb));
-        assert_eq!(default("rccl", &[2, 27, 7], "AuthenticAMD", 8), Some(Sys));
-        assert_eq!(default("rccl", &[], "GenuineIntel", 2), Some(Pxb));
-        assert_eq!(default("rccl", &[2, 27, 7], "  Shanghai  ", 2), Some(Pxb));
+        assert_eq!(default_of("nccl", &[2, 22, 3], "AuthenticAMD", 8), None);
+        assert_eq!(
+            default_of("nccl", &[2, 23, 4], "AuthenticAMD", 8),
+            Some(Pxb)
+        );
+        assert_eq!(
+            default_of("nccl", &[2, 30, 7], "HygonGenuine", 2),
+            Some(Pxb)
+        );
+        assert_eq!(
+            default_of("rccl", &[2, 27, 7], "AuthenticAMD", 8),
+            Some(Sys)
+        );
+        assert_eq!(default_of("rccl", &[], "GenuineIntel", 2), Some(Pxb));
+        assert_eq!(
+            default_of("rccl", &[2, 27, 7], "  Shanghai  ", 2),
+            Some(Pxb)
+        );
     }
 
     #[test]

@@ -55,14 +55,14 @@ pub fn large_bar(sysfs: &Sysfs, gpu: &PciDevice) -> Fact<LargeBar> {
         });
     }
     let Some(resource) = attribute(sysfs, gpu.address, "resource") else {
-        return Fact::Unknown("its windows are not shown".to_owned());
+        return Fact::unknown("its windows are not shown");
     };
     match largest_window(&resource) {
         Some(window_bytes) => Fact::Known(LargeBar {
             window_bytes,
             memory_bytes: None,
         }),
-        None => Fact::Unknown("it has no 64-bit prefetchable window".to_owned()),
+        None => Fact::unknown("it has no 64-bit prefetchable window"),
     }
 }
 

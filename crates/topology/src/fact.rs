@@ -13,12 +13,31 @@ pub enum Fact<T> {
 }
 
 impl<T> Fact<T> {
+    /// Not known, for this reason.
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Self::Unknown(why.into())
+    }
+
+    /// It, or why it is not known.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn told(&self) -> Result<&T, &str> {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Unknown(why) => Err(why),
+        }
+    }
+
     /// It, where it is known.
     pub fn known(&self) -> Option<&T> {
-        match self {
-            Self::Known(value) => Some(value),
-            Self::Unknown(_) => None,
-        }
+        self.told().ok()
+    }
+}
+
+impl<T, E: Into<String>> From<Result<T, E>> for Fact<T> {
+    fn from(result: Result<T, E>) -> Self {
+        result.map_or_else(Self::unknown, Self::Known)
     }
 }
 

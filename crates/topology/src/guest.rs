@@ -1,10 +1,8 @@
-//! [`Platform`]: whether this is a virtual machine and whose, and [`MigGpu`]: GPUs that are divided, as NVIDIA's driver shows them.
+//! [`Platform`]: whether this is a virtual machine, and whose.
 
 use serde::{Deserialize, Serialize};
 
-use crate::nvidia::{divisible, information, instances, minors};
-use crate::vendor::NVIDIA;
-use crate::{Machine, PciAddress, PciDevice, Sysfs};
+use crate::{Machine, Sysfs};
 
 /// What the machine says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,26 +28,6 @@ const VIRTUAL: [&str; 9] = [
     "OpenStack",
 ];
 
-/// A GPU of NVIDIA that is divided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MigGpu {
-    /// The driver's minor number of the GPU.
-    pub minor: u32,
-    /// Its address; `None` where the driver does not say.
-    pub address: Option<PciAddress>,
-    /// Its GPU instances.
-    pub instances: Vec<GpuInstance>,
-}
-
-/// A part of a divided GPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GpuInstance {
-    /// The driver's number of it.
-    pub id: u32,
-    /// How many compute instances it has.
-    pub compute_instances: usize,
-}
-
 impl Platform {
     /// Reads it.
     #[must_use]
@@ -69,38 +47,4 @@ impl Platform {
             product,
         }
     }
-}
-
-impl MigGpu {
-    /// Every GPU with GPU instances, by its number.
-    #[must_use]
-    pub fn read_all(sysfs: &Sysfs) -> Vec<Self> {
-        let addresses = minors(sysfs);
-        let of = |minor: u32| {
-            let instances: Vec<GpuInstance> = instances(sysfs, minor)
-                .iter()
-                .map(|instance| GpuInstance {
-                    id: instance.id,
-                    compute_instances: instance.compute.len(),
-                })
-                .collect();
-            (!instances.is_empty()).then(|| Self {
-                minor,
-                address: addresses.get(&minor).copied(),
-                instances,
-            })
-        };
-        divisible(sysfs).into_iter().filter_map(of).collect()
-    }
-}
-
-/// What the GPU is called: by NVIDIA's driver, or by AMD's where the card has a name.
-#[must_use]
-pub fn gpu_name(sysfs: &Sysfs, gpu: &PciDevice) -> Option<String> {
-    let name = if gpu.vendor == NVIDIA {
-        information(sysfs, &gpu.address.to_string(), "Model")
-    } else {
-        sysfs.read_text(format!("sys/bus/pci/devices/{}/product_name", gpu.address))
-    };
-    name.filter(|name| !name.is_empty())
 }

@@ -1,18 +1,51 @@
-//! What NVIDIA's driver lists in procfs: its GPUs by minor number, their parts (MIG), and the device files that lead to each.
+//! What NVIDIA's driver lists in procfs: its GPUs by minor number, [`MigGpu`]: those that are divided, and the device files that lead to
+//! each.
 //!
 //! The driver's numbers of files need not follow the order of addresses.
 
 use std::collections::BTreeMap;
 
-use crate::{PciAddress, Sysfs};
+use serde::{Deserialize, Serialize};
+
+use crate::vendor::NVIDIA;
+use crate::{PciAddress, PciDevice, Sysfs};
 
 const GPUS: &str = "proc/driver/nvidia/gpus";
 const CAPABILITIES: &str = "proc/driver/nvidia/capabilities";
 
-/// A GPU instance and its compute instances, by the driver's numbers.
-pub(crate) struct Instance {
-    pub(crate) id: u32,
-    pub(crate) compute: Vec<u32>,
+/// A GPU of NVIDIA that is divided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MigGpu {
+    /// The driver's minor number of the GPU.
+    pub minor: u32,
+    /// Its address; `None` where the driver does not say.
+    pub address: Option<PciAddress>,
+    /// Its GPU instances.
+    pub instances: Vec<GpuInstance>,
+}
+
+/// A part of a divided GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuInstance {
+    /// The driver's number of it.
+    pub id: u32,
+    /// How many compute instances it has.
+    pub compute_instances: usize,
+}
+
+impl MigGpu {
+    /// Every GPU with GPU instances, by its number.
+    #[must_use]
+    pub fn read_all(sysfs: &Sysfs) -> Vec<Self> {
+        let addresses = minors(sysfs);
+        let of = |minor: u32| Self {
+            minor,
+            address: addresses.get(&minor).copied(),
+            instances: instances(sysfs, minor),
+        };
+        let all = numbered(sysfs, CAPABILITIES, "gpu").into_iter().map(of);
+        all.filter(|gpu| !gpu.instances.is_empty()).collect()
+    }
 }
 
 /// The last names of the files below `/dev` that belong to one GPU, such as `nvidia0` and, with MIG, `nvidia-cap21`.
@@ -21,9 +54,11 @@ pub fn nvidia_files(sysfs: &Sysfs) -> BTreeMap<String, PciAddress> {
     let mut files = BTreeMap::new();
     for (minor, address) in minors(sysfs) {
         files.insert(format!("nvidia{minor}"), address);
-        for instance in instances(sysfs, minor) {
-            let own = format!("{CAPABILITIES}/gpu{minor}/mig/gi{}", instance.id);
-            let compute = instance.compute.iter().map(|id| format!("{own}/ci{id}"));
+        let below = format!("{CAPABILITIES}/gpu{minor}/mig");
+        for instance in numbered(sysfs, &below, "gi") {
+            let own = format!("{below}/gi{instance}");
+            let compute = numbered(sysfs, &own, "ci").into_iter();
+            let compute = compute.map(|id| format!("{own}/ci{id}"));
             for folder in std::iter::once(own.clone()).chain(compute) {
                 let access = sysfs.read_text(format!("{folder}/access"));
                 let file = access.and_then(|text| field(&text, "DeviceFileMinor")?.parse().ok());
@@ -36,7 +71,7 @@ pub fn nvidia_files(sysfs: &Sysfs) -> BTreeMap<String, PciAddress> {
 }
 
 /// Addresses by the driver's minor number, of the GPUs whose number it tells.
-pub(crate) fn minors(sysfs: &Sysfs) -> BTreeMap<u32, PciAddress> {
+fn minors(sysfs: &Sysfs) -> BTreeMap<u32, PciAddress> {
     let minor = |name: String| {
         let minor = information(sysfs, &name, "Device Minor")?.parse().ok()?;
         Some((minor, name.parse().ok()?))
@@ -44,24 +79,30 @@ pub(crate) fn minors(sysfs: &Sysfs) -> BTreeMap<u32, PciAddress> {
     sysfs.names(GPUS).into_iter().filter_map(minor).collect()
 }
 
-/// The minor numbers of the GPUs that can have parts, sorted.
-pub(crate) fn divisible(sysfs: &Sysfs) -> Vec<u32> {
-    numbered(sysfs, CAPABILITIES, "gpu")
-}
-
 /// The parts of a GPU, sorted.
-pub(crate) fn instances(sysfs: &Sysfs, minor: u32) -> Vec<Instance> {
+fn instances(sysfs: &Sysfs, minor: u32) -> Vec<GpuInstance> {
     let folder = format!("{CAPABILITIES}/gpu{minor}/mig");
-    let instance = |id: u32| Instance {
+    let instance = |id: u32| GpuInstance {
         id,
-        compute: numbered(sysfs, &format!("{folder}/gi{id}"), "ci"),
+        compute_instances: numbered(sysfs, &format!("{folder}/gi{id}"), "ci").len(),
     };
     let ids = numbered(sysfs, &folder, "gi").into_iter();
     ids.map(instance).collect()
 }
 
+/// What the GPU is called: by NVIDIA's driver, or by AMD's where the card has a name.
+#[must_use]
+pub fn gpu_name(sysfs: &Sysfs, gpu: &PciDevice) -> Option<String> {
+    let name = if gpu.vendor == NVIDIA {
+        information(sysfs, &gpu.address.to_string(), "Model")
+    } else {
+        sysfs.read_text(format!("sys/bus/pci/devices/{}/product_name", gpu.address))
+    };
+    name.filter(|name| !name.is_empty())
+}
+
 /// What a line such as `Model:   NVIDIA L40` of a GPU's information says.
-pub(crate) fn information(sysfs: &Sysfs, gpu: &str, key: &str) -> Option<String> {
+fn information(sysfs: &Sysfs, gpu: &str, key: &str) -> Option<String> {
     let text = sysfs.read_text(format!("{GPUS}/{gpu}/information"))?;
     field(&text, key).map(str::to_owned)
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::pci::attribute;
-use crate::{Machine, PciAddress, PciDevice, PcieLink, Sysfs};
+use crate::{AddressError, Machine, PciAddress, PciDevice, PcieLink, Sysfs};
 
 /// The two ends of one physical link, which both report the same state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,38 +37,25 @@ pub struct SlotLink {
     pub maximum: Option<PcieLink>,
 }
 
-/// Why the link of a slot is not known.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SlotLinkUnknown {
-    /// Neither end of a link says its state.
-    #[error("the kernel gives no link state at {0} or the port above it; read it on the host")]
-    Unreadable(PciAddress),
-    /// An AMD card's own switch is hidden, so the link that is seen may be the one inside the card.
-    #[error(
-        "the bridges above {0} are hidden, its own link may be the one inside the card; read it on the host"
-    )]
-    SwitchHidden(PciAddress),
-    /// There is no such GPU.
-    #[error("{0} is not a GPU of this machine; list them with `topo`")]
-    NoSuchGpu(PciAddress),
-}
-
 impl Machine {
     /// The links that count between a GPU and the root complex, as [`SlotPath::of`] says.
-    pub fn slot_path(&self, gpu: PciAddress) -> Result<SlotPath, SlotLinkUnknown> {
-        let device = self.gpu(gpu).ok_or(SlotLinkUnknown::NoSuchGpu(gpu))?;
+    pub fn slot_path(&self, gpu: PciAddress) -> Result<SlotPath, String> {
+        let none = || format!("{gpu} is not a GPU of this machine; list them with `topo`");
+        let device = self.gpu(gpu).ok_or_else(none)?;
         SlotPath::of(device, self.hypervisor == Some(true))
     }
 
     /// [`Machine::slot_path`] of a device at the address that its driver gives, or in words why there is none.
     pub fn slot_path_of(&self, pci: Option<&str>) -> Result<SlotPath, String> {
         let pci = pci.ok_or("the device has no PCI address")?;
-        let address: PciAddress = pci.parse().map_err(|error| format!("{error}"))?;
-        self.slot_path(address).map_err(|error| error.to_string())
+        let address = pci
+            .parse()
+            .map_err(|error: AddressError| error.to_string())?;
+        self.slot_path(address)
     }
 
     /// The narrowest link between a GPU and the root complex, as it is now; idle links train down.
-    pub fn slot_link(&self, sysfs: &Sysfs, gpu: PciAddress) -> Result<SlotLink, SlotLinkUnknown> {
+    pub fn slot_link(&self, sysfs: &Sysfs, gpu: PciAddress) -> Result<SlotLink, String> {
         self.slot_path(gpu)?.read(sysfs)
     }
 }
@@ -81,11 +68,14 @@ impl SlotPath {
     ///
     /// Under a hypervisor the ports above the card are its inventions (QEMU's say `2.5 GT/s` and x1 whatever lies
     /// below), so the card's own end stands alone, and narrower links further up in the host are not seen.
-    pub fn of(device: &PciDevice, is_guest: bool) -> Result<Self, SlotLinkUnknown> {
+    pub fn of(device: &PciDevice, is_guest: bool) -> Result<Self, String> {
         let on_card = device.on_card_bridges.min(device.chain.len());
         let may_hide = device.is_amd() && device.is_gpu();
         if may_hide && on_card == 0 && (device.chain.is_empty() || is_guest) {
-            return Err(SlotLinkUnknown::SwitchHidden(device.address));
+            return Err(format!(
+                "the bridges above {} are hidden, its own link may be the one inside the card; read it on the host",
+                device.address
+            ));
         }
         let mut hops = device.chain.clone();
         hops.push(device.address);
@@ -107,7 +97,7 @@ impl SlotPath {
     }
 
     /// The narrowest link now, by raw rate, with the best its ends can do; where two are equal, the one nearer the root.
-    pub fn read(&self, sysfs: &Sysfs) -> Result<SlotLink, SlotLinkUnknown> {
+    pub fn read(&self, sysfs: &Sysfs) -> Result<SlotLink, String> {
         let (ends, current) = self.narrowest(sysfs)?;
         Ok(SlotLink {
             ends,
@@ -117,7 +107,7 @@ impl SlotPath {
     }
 
     /// The state of the narrowest link now; reads the current state of each port and nothing else.
-    pub fn sample(&self, sysfs: &Sysfs) -> Result<PcieLink, SlotLinkUnknown> {
+    pub fn sample(&self, sysfs: &Sysfs) -> Result<PcieLink, String> {
         self.narrowest(sysfs).map(|(_, current)| current)
     }
 
@@ -127,18 +117,23 @@ impl SlotPath {
         self.links.last()?.read(sysfs, "current")
     }
 
-    fn narrowest(&self, sysfs: &Sysfs) -> Result<(LinkEnds, PcieLink), SlotLinkUnknown> {
+    fn narrowest(&self, sysfs: &Sysfs) -> Result<(LinkEnds, PcieLink), String> {
         let mut narrowest: Option<(LinkEnds, PcieLink)> = None;
         for ends in &self.links {
-            let current = ends
-                .read(sysfs, "current")
-                .ok_or(SlotLinkUnknown::Unreadable(ends.lower))?;
+            let Some(current) = ends.read(sysfs, "current") else {
+                return Err(unreadable(ends.lower));
+            };
             if narrowest.is_none_or(|(_, seen)| current.cmp_rate(seen).is_lt()) {
                 narrowest = Some((*ends, current));
             }
         }
-        narrowest.ok_or(SlotLinkUnknown::Unreadable(self.card))
+        narrowest.ok_or_else(|| unreadable(self.card))
     }
+}
+
+/// Why a link of which neither end tells is not known.
+fn unreadable(lower: PciAddress) -> String {
+    format!("the kernel gives no link state at {lower} or the port above it; read it on the host")
 }
 
 impl LinkEnds {

@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::acs::{self, AcsPort};
 use crate::bar::{LargeBar, large_bar};
+use crate::config::{AcsPort, ports_between};
 use crate::fact::Fact;
 use crate::iommu::{self, IommuMode};
 use crate::{Machine, PciAddress, Sysfs};
@@ -29,32 +29,20 @@ pub fn peer_surroundings(
     a: PciAddress,
     b: PciAddress,
 ) -> PeerSurroundings {
-    let ends = [a, b].map(|address| (address, machine.gpu(address)));
-    let absent = |address: PciAddress| format!("{address} is not a GPU of this machine");
-    let missing = ends
-        .iter()
-        .find(|(_, gpu)| gpu.is_none())
-        .map(|(address, _)| absent(*address));
     // A processor that does not tell (Arm) is taken as the machine's own.
     let guest = machine.hypervisor == Some(true);
-    let of_both = match ends {
-        [(_, Some(a)), (_, Some(b))] => Some((a, b)),
-        _ => None,
-    };
-    let unknown = || missing.clone().unwrap_or_default();
+    let gpus = [a, b].map(|address| {
+        let gpu = machine.gpu(address);
+        gpu.ok_or_else(|| format!("{address} is not a GPU of this machine"))
+    });
     PeerSurroundings {
-        acs: match of_both {
-            None => Fact::Unknown(unknown()),
-            Some((a, b)) if a.address == b.address => Fact::Known(Vec::new()),
-            Some((a, b)) => acs::ports_between(sysfs, guest, a, b),
+        acs: match &gpus {
+            [Err(absent), _] | [_, Err(absent)] => Fact::unknown(absent),
+            [Ok(a), Ok(b)] if a.address == b.address => Fact::Known(Vec::new()),
+            [Ok(a), Ok(b)] => ports_between(sysfs, guest, a, b),
         },
-        iommu: ends.map(|(address, _)| iommu::mode(sysfs, guest, address)),
-        bars: ends.map(|(address, gpu)| {
-            gpu.map_or_else(
-                || Fact::Unknown(absent(address)),
-                |gpu| large_bar(sysfs, gpu),
-            )
-        }),
+        iommu: [a, b].map(|address| iommu::mode(sysfs, guest, address)),
+        bars: gpus.map(|gpu| gpu.map_or_else(Fact::Unknown, |gpu| large_bar(sysfs, gpu))),
     }
 }
 

@@ -4,10 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::acs::control_of;
-use crate::aer::AerCounters;
-use crate::express::{self, Aspm, PcieSettings};
+use crate::config::{self, Aspm, Config, PcieSettings};
 use crate::fact::Fact;
+use crate::faults::AerCounters;
 use crate::pci::addresses;
 use crate::slot;
 use crate::{PciAddress, PciDevice, PcieLink, Sysfs};
@@ -80,18 +79,17 @@ impl PciTree {
 impl PciFunction {
     fn read(sysfs: &Sysfs, is_guest: bool, pci: PciDevice) -> Self {
         let address = pci.address;
-        let config = sysfs.read_bytes(format!("sys/bus/pci/devices/{address}/config"));
-        let config = config.as_deref();
+        let config = Config::read(sysfs, address);
         let acs = || match is_guest {
-            true => Fact::Unknown("a guest's ports are its hypervisor's".to_owned()),
-            false => control_of(config),
+            true => Fact::unknown("a guest's ports are its hypervisor's"),
+            false => config.acs(),
         };
         Self {
             driver: sysfs.link_name(format!("sys/bus/pci/devices/{address}/driver")),
             current: slot::read(sysfs, address, "current"),
             maximum: slot::read(sysfs, address, "max"),
-            settings: express::settings(config),
-            aspm: express::aspm(sysfs, address, config),
+            settings: config.settings(),
+            aspm: config.aspm(sysfs, address),
             acs: (pci.class >> 8 == BRIDGE).then(acs),
             aer: AerCounters::read(sysfs, address),
             pci,
@@ -101,8 +99,6 @@ impl PciFunction {
     /// Whether it sends packets between the devices below it up to the root complex; `None` where unknown or no bridge.
     #[must_use]
     pub fn redirects(&self) -> Option<bool> {
-        let control = self.acs.clone()?;
-        let address = self.pci.address;
-        crate::AcsPort { address, control }.redirects()
+        config::redirects(self.acs.as_ref()?)
     }
 }

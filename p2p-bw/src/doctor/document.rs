@@ -1,9 +1,9 @@
 //! The findings of `doctor` as a document: what is wrong first, each with what to do.
 
-use doctor::{Finding, RULES, Verdict};
+use doctor::{Finding, RULES, Verdict, Version};
 use view::{Block, Document, Item, Next, Section, Table, Tone, codes};
 
-use super::shown::Shown;
+use super::run::Shown;
 
 /// Things to do that a screen lists.
 const MOST: usize = 4;
@@ -30,38 +30,27 @@ pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
     };
     let mut next: Vec<Next> = Vec::new();
     for group in &faults {
-        if let Some(todo) = codes::todo(&group.first.code) {
-            let text = format!("{}: {todo}", group.first.code);
-            if !next.iter().any(|known| known.text == text) {
-                next.push(Next::plain(text));
-            }
-        }
+        let code = &group.first.code;
+        let text = codes::todo(code).map(|todo| format!("{code}: {todo}"));
+        let text = text.filter(|text| !next.iter().any(|known| known.text == *text));
+        next.extend(text.map(Next::plain));
     }
     next.truncate(MOST);
-    let mut sections = vec![Section::detail(
-        "Could not be read",
-        vec![Block::Table(table(&groups(shown, &[Verdict::Unknown])))],
-    )];
-    sections.push(Section {
-        detail: !with_all,
-        ..Section::new(
-            "Ok",
-            vec![Block::Table(table(&groups(shown, &[Verdict::Ok])))],
-        )
-    });
+    let of = |verdict| vec![Block::Table(table(&groups(shown, &[verdict])))];
+    let mut sections = vec![
+        Section::detail("Could not be read", of(Verdict::Unknown)),
+        Section {
+            detail: !with_all,
+            ..Section::new("Ok", of(Verdict::Ok))
+        },
+    ];
     if !shown.not_applicable.is_empty() {
-        let rules = shown.not_applicable.join(", ");
-        let block = Block::Paragraph(rules);
-        sections.push(Section::detail("Nothing to look at", vec![block]));
+        let rules = Block::Paragraph(shown.not_applicable.join(", "));
+        sections.push(Section::detail("Nothing to look at", vec![rules]));
     }
-    let version = |version: &super::shown::ShownVersion| {
-        format!(
-            "{} {} ({})",
-            version.component, version.version, version.source
-        )
-    };
-    let versions: Vec<String> = shown.versions.iter().map(version).collect();
-    sections.push(Section::detail("Versions", vec![Block::list(versions)]));
+    let version = |one: &Version| format!("{} {} ({})", one.component, one.text, one.source);
+    let versions = Block::list(shown.versions.iter().map(version));
+    sections.push(Section::detail("Versions", vec![versions]));
     Document {
         title: format!("Doctor: {}", shown.source),
         simulated: shown

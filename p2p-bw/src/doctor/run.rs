@@ -1,15 +1,95 @@
 //! `doctor` from its command line to its exit code: 1 where something is bad, 3 where nothing could be told or the backend that
 //! was asked for does not answer, else 0.
 
-use doctor::RULES;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use doctor::{Facts, Finding, RULES, Verdict, Version, judge};
+use inventory::BackendArg;
+use program::command_line::seconds;
 use program::show::Show;
 use program::{Stop, outputs, say, sim};
+use record::exit;
 use runner::Interrupt;
+use serde::Serialize;
 
-use super::args::DoctorArgs;
 use super::document;
 use super::gather::{self, Gathered};
-use super::shown::Shown;
+
+/// What to look at and how to show it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DoctorArgs {
+    /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
+    #[arg(long, value_name = "NAME", conflicts_with = "root")]
+    pub(crate) sim: Option<String>,
+
+    /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`.
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "all",
+        conflicts_with = "root",
+        allow_negative_numbers = true
+    )]
+    pub(crate) gpus: String,
+
+    /// Whose driver to ask. `auto` asks each, in the order of this list, until one answers; `host` asks none.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
+    pub(crate) backend: BackendArg,
+
+    /// Only these rules, by id, separated by commas; see --list.
+    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Show what is ok, too, instead of a count of it.
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// List the rules with what each reads, and look at nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Seconds after which a driver or library that does not answer counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) deadline: Duration,
+}
+
+/// The findings and where they come from, as they are printed.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    /// 1.
+    schema: u32,
+    /// `this machine`, `simulated machine l40x4`, or a folder.
+    pub(super) source: String,
+    /// Whether it is a simulated machine.
+    pub(super) simulated: bool,
+    /// What drivers and libraries say of themselves.
+    pub(super) versions: Vec<Version>,
+    /// How many findings there are of each verdict.
+    pub(super) counts: Counts,
+    /// The findings, the worst first.
+    pub(super) findings: Vec<Finding>,
+    /// Rules that found nothing to look at.
+    pub(super) not_applicable: Vec<&'static str>,
+}
+
+/// How many findings there are of each verdict.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Counts {
+    pub(super) bad: usize,
+    pub(super) warn: usize,
+    pub(super) cannot_tell: usize,
+    pub(super) ok: usize,
+}
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -29,16 +109,49 @@ pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Resul
         missing,
     } = gathered?;
     said.iter().chain(&missing).for_each(|line| say!("{line}"));
-    let shown = Shown::of((source, args.sim.is_some()), &facts, &only);
+    let shown = judged((source, args.sim.is_some()), &facts, &only);
     let printed = match args.json {
         true => outputs::json(&shown)?,
         false => show.print(&document::document(&shown, args.all)),
     };
-    let of_missing = match missing {
-        Some(_) => record::exit::INCONCLUSIVE,
-        None => record::exit::DONE,
+    let of_missing = missing.map(|_| exit::INCONCLUSIVE);
+    let codes = [printed, exit_code(shown.counts)].into_iter();
+    Ok(exit::fold(codes.chain(of_missing)))
+}
+
+/// Judges the facts by some rules, or by all where none is named.
+fn judged((source, simulated): (String, bool), facts: &Facts, only: &[&'static str]) -> Shown {
+    let findings = judge(facts, only);
+    let asked = RULES.iter().map(|rule| rule.id);
+    let asked = asked.filter(|id| only.is_empty() || only.contains(id));
+    let is_silent = |id: &&str| !findings.iter().any(|finding| finding.rule == *id);
+    let count = |verdict: Verdict| {
+        let same = findings.iter().filter(|finding| finding.verdict == verdict);
+        same.count()
     };
-    Ok(record::exit::fold([printed, of_missing, shown.exit_code()]))
+    Shown {
+        schema: 1,
+        source,
+        simulated,
+        versions: facts.given.versions.clone(),
+        counts: Counts {
+            bad: count(Verdict::Bad),
+            warn: count(Verdict::Warn),
+            cannot_tell: count(Verdict::Unknown),
+            ok: count(Verdict::Ok),
+        },
+        not_applicable: asked.filter(is_silent).collect(),
+        findings,
+    }
+}
+
+/// 1 where something is bad, 3 where nothing could be told, else 0.
+fn exit_code(counts: Counts) -> u8 {
+    match (counts.bad, counts.warn + counts.ok) {
+        (0, 0) => exit::INCONCLUSIVE,
+        (0, _) => exit::DONE,
+        _ => exit::REJECTED,
+    }
 }
 
 /// The ids that were asked for, each of them one of the table.
@@ -52,4 +165,28 @@ fn known_ids(asked: &[String]) -> Result<Vec<&'static str>, Stop> {
         })
     };
     asked.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_bad_rejects_and_nothing_told_is_inconclusive() {
+        for ([bad, warn, cannot_tell, ok], code) in [
+            ([1, 0, 5, 9], exit::REJECTED),
+            ([0, 3, 0, 0], exit::DONE),
+            ([0, 0, 30, 1], exit::DONE),
+            ([0, 0, 30, 0], exit::INCONCLUSIVE),
+            ([0, 0, 0, 0], exit::INCONCLUSIVE),
+        ] {
+            let counts = Counts {
+                bad,
+                warn,
+                cannot_tell,
+                ok,
+            };
+            assert_eq!(exit_code(counts), code, "{counts:?}");
+        }
+    }
 }

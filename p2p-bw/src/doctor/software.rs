@@ -1,156 +1,156 @@
-//! Versions of drivers and collective libraries, each asked in a child, and variables of this process.
+//! Versions of drivers and collective libraries, each asked in a child, and variables of this process and of its collective library's
+//! files.
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use doctor::variables::{in_file, is_known};
-use doctor::{Variable, Version};
-use inventory::{Built, Chosen, Inventory, library};
+use doctor::{Given, Variable, Version};
+use inventory::{Built, Chosen, library};
 use program::Stop;
 use runner::Interrupt;
+use topology::Machine;
+use topology::vendor::AMD;
 
-/// Versions, and what was asked for one in vain.
-#[derive(Debug, Default)]
-pub(super) struct Versions {
-    pub(super) found: Vec<Version>,
-    pub(super) not_found: Vec<String>,
-}
+/// Names the file that is read instead of the user's (NCCL's src/misc/param.cc).
+const INSTEAD: &str = "NCCL_CONF_FILE";
+
+/// The most that is read of a configuration file.
+const MOST_BYTES: u64 = 64 << 10;
 
 /// The versions of a driver that answers and of its collective library.
 ///
 /// # Errors
 /// No child can be started, or a signal came.
 pub(super) fn versions(
+    given: &mut Given,
     chosen: &Chosen,
     deadline: Duration,
     interrupt: &Interrupt,
-) -> Result<Versions, Stop> {
-    let mut versions = Versions::default();
+) -> Result<(), Stop> {
     let Some(vendor) = chosen.backend.pci_vendor() else {
-        return Ok(versions);
+        return Ok(());
     };
     let inventory = &chosen.inventory;
+    let version = |component: &str, text: &str, source: &str| Version {
+        component: component.to_owned(),
+        text: text.to_owned(),
+        source: source.to_owned(),
+    };
     let driver = format!("{} driver", vendor.name);
-    match &inventory.driver {
-        Some(text) => versions.add(&driver, text, "the management library"),
-        None => versions
-            .not_found
-            .push(format!("{driver}: {}", unsaid(inventory))),
-    }
-    if let Some((interface, text)) = inventory
-        .interface
-        .as_deref()
-        .and_then(|text| text.split_once(' '))
-    {
-        versions.add(interface, text, "the driver");
-    }
-    let told = library::facts(chosen.backend, deadline, interrupt)?;
-    match told {
-        Err(reason) => versions
-            .not_found
-            .push(format!("collective library: {reason}")),
-        Ok(facts) => {
-            let name = facts.name.to_uppercase();
-            let file = facts.file.as_deref();
-            let source = file.map_or_else(
-                || "the library".to_owned(),
-                |file| file.display().to_string(),
-            );
-            match &facts.version {
-                Some(text) => versions.add(&name, text, &source),
-                None => versions
-                    .not_found
-                    .push(format!("{source}: it does not say its version")),
-            }
-            if chosen.backend == Built::Hip {
-                versions.add_rocm(file);
-            }
-        }
-    }
-    Ok(versions)
-}
-
-/// Why there is no version of the driver; what the management library does not tell of devices is another matter.
-fn unsaid(inventory: &Inventory) -> &str {
+    // What the management library does not tell of devices is another matter.
     let tells = inventory.devices.iter().any(|found| found.busy.is_some());
-    let reason = inventory.unmanaged.as_deref().filter(|_| !tells);
-    reason.unwrap_or("nothing says its version")
-}
-
-impl Versions {
-    fn add(&mut self, component: &str, text: &str, source: &str) {
-        self.found.push(Version {
-            component: component.to_owned(),
-            text: text.to_owned(),
-            source: source.to_owned(),
-        });
+    let unsaid = inventory.unmanaged.as_deref().filter(|_| !tells);
+    let unsaid = unsaid.unwrap_or("nothing says its version");
+    match &inventory.driver {
+        Some(text) => given
+            .versions
+            .push(version(&driver, text, "the management library")),
+        None => given.unversioned.push(format!("{driver}: {unsaid}")),
     }
-
-    /// The release of ROCm: from the file that RCCL's name leads to, else that of HIP, whose first two numbers are the same.
-    fn add_rocm(&mut self, rccl: Option<&Path>) {
-        let real = rccl.and_then(|file| std::fs::canonicalize(file).ok());
-        if let Some((release, file)) = real.and_then(|file| Some((release_of(&file)?, file))) {
-            return self.add("ROCm", &release, &file.display().to_string());
+    let interface = inventory.interface.as_deref();
+    let interface = interface.and_then(|text| text.split_once(' '));
+    let interface = interface.map(|(name, text)| version(name, text, "the driver"));
+    given.versions.extend(interface);
+    let facts = match library::facts(chosen.backend, deadline, interrupt)? {
+        Ok(facts) => facts,
+        Err(reason) => {
+            let reason = format!("collective library: {reason}");
+            given.unversioned.push(reason);
+            return Ok(());
         }
-        let hip = self.found.iter().find(|version| version.component == "HIP");
-        let numbers = hip.map(Version::numbers).unwrap_or_default();
-        if let [major, minor, ..] = numbers[..] {
-            self.add("ROCm", &format!("{major}.{minor}"), "the HIP runtime");
-        }
+    };
+    let file = facts.file.as_deref();
+    let source = file.map(|file| file.display().to_string());
+    let source = source.unwrap_or_else(|| "the library".to_owned());
+    match &facts.version {
+        Some(text) => given
+            .versions
+            .push(version(&facts.name.to_uppercase(), text, &source)),
+        None => given
+            .unversioned
+            .push(format!("{source}: it does not say its version")),
     }
+    if chosen.backend == Built::Hip {
+        // The release of ROCm: from the file that RCCL's name leads to, else that of HIP, whose first two numbers are the same.
+        let real = file.and_then(|file| std::fs::canonicalize(file).ok());
+        let of_file = real.and_then(|file| Some((release_of(&file)?, file.display().to_string())));
+        let hip = given.versions.iter().find(|known| known.component == "HIP");
+        let of_hip = match hip.map(Version::numbers).as_deref() {
+            Some([major, minor, ..]) => {
+                Some((format!("{major}.{minor}"), "the HIP runtime".to_owned()))
+            }
+            _ => None,
+        };
+        let release = of_file.or(of_hip);
+        given
+            .versions
+            .extend(release.map(|(text, source)| version("ROCm", &text, &source)));
+    }
+    Ok(())
 }
 
 /// `7.2.1` of `librccl.so.1.0.70201`: two digits each for the last two numbers.
 fn release_of(file: &Path) -> Option<String> {
     let (_, number) = file.file_name()?.to_str()?.rsplit_once('.')?;
     let number: u32 = number.parse().ok().filter(|number| *number >= 10_000)?;
-    Some(format!(
-        "{}.{}.{}",
-        number / 10_000,
-        number / 100 % 100,
-        number % 100
-    ))
+    let (major, minor, patch) = (number / 10_000, number / 100 % 100, number % 100);
+    Some(format!("{major}.{minor}.{patch}"))
 }
 
-/// The most that is read of a configuration file.
-const MOST_BYTES: u64 = 64 << 10;
+/// The variables that rules look at: where it is this machine that is looked at those of the files that its collective library reads for
+/// everybody and for a user, outranked by those of this process.
+pub(super) fn variables(of_files: Option<&Machine>) -> Vec<Variable> {
+    let mut known = BTreeMap::new();
+    let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
+    for (path, shown) in of_files.map(files).unwrap_or_default() {
+        in_file(&configuration(&path), &shown)
+            .into_iter()
+            .for_each(|variable| drop(add(variable)));
+    }
+    for (name, value) in std::env::vars_os() {
+        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
+            && is_known(&name)
+        {
+            let source = "environment".to_owned();
+            add(Variable {
+                name,
+                value,
+                source,
+            });
+        }
+    }
+    known.into_values().collect()
+}
+
+/// The configuration files with what they are called: RCCL's for AMD's GPUs, NCCL's for others.
+fn files(machine: &Machine) -> Vec<(PathBuf, String)> {
+    let is_amd = machine.gpus.iter().any(|gpu| gpu.vendor == AMD);
+    let name = if is_amd { "rccl.conf" } else { "nccl.conf" };
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let everybodys = format!("/etc/{name}");
+    let home = || {
+        let file = PathBuf::from(set("HOME")?).join(format!(".{name}"));
+        Some((file, format!("~/.{name}")))
+    };
+    let instead = set(INSTEAD).map(|file| (file.into(), format!("the file of {INSTEAD}")));
+    let mut files = vec![(PathBuf::from(&everybodys), everybodys)];
+    files.extend(instead.or_else(home));
+    files
+}
 
 /// The text of a regular file; empty for what is none, as a pipe that nobody writes to, which would hold up who opens it.
 fn configuration(path: &Path) -> String {
     let mut text = Vec::new();
     if path.is_file()
         && let Ok(file) = std::fs::File::open(path)
-        // What was read before a fault counts.
         && file.take(MOST_BYTES).read_to_end(&mut text).is_err()
     {
         text.clear();
     }
     String::from_utf8_lossy(&text).into_owned()
-}
-
-/// The variables that rules look at: of the files that NCCL reads, outranked by those of this process.
-pub(super) fn variables(files: &[(&Path, &str)]) -> Vec<Variable> {
-    let mut known = BTreeMap::new();
-    let mut add = |variable: Variable| known.insert(variable.name.clone(), variable);
-    for (path, shown) in files {
-        for variable in in_file(&configuration(path), shown) {
-            add(variable);
-        }
-    }
-    for (name, value) in std::env::vars_os() {
-        if let (Ok(name), Ok(value)) = (name.into_string(), value.into_string())
-            && is_known(&name)
-        {
-            add(Variable {
-                name,
-                value,
-                source: "environment".to_owned(),
-            });
-        }
-    }
-    known.into_values().collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{MonitorCpu, MonitorProcess, NodeUse};
+use record::{MonitorCpu, MonitorLine, MonitorProcess, NodeUse};
 use topology::{Machine, NumaNode, Sysfs};
+
+use super::stream::ns;
 
 /// Processes under watch.
 pub(super) struct Processes {
@@ -15,175 +17,122 @@ pub(super) struct Processes {
     nodes: Vec<NumaNode>,
     /// Clock ticks a second in which the kernel counts.
     ticks_per_s: u64,
-    watched: Vec<Watched>,
-}
-
-struct Watched {
-    process: MonitorProcess,
-    /// When it began, in ticks since the boot: tells it from another process that got its id.
-    began: u64,
-    before: Look,
-    is_gone: bool,
+    /// Who is watched, with what was seen last; `None` once it ended.
+    watched: Vec<(MonitorProcess, Option<Look>)>,
 }
 
 /// What was seen of a process at one moment.
-#[derive(Default)]
 struct Look {
     at: Duration,
-    /// Ticks of the whole process, threads that ended among them.
-    total: u64,
-    /// Ticks and CPU by thread.
-    threads: BTreeMap<u32, (u64, usize)>,
-}
-
-/// What came of one look.
-#[derive(Debug, PartialEq)]
-pub(super) enum Seen {
-    Used(MonitorCpu),
-    /// It ended; said once.
-    Gone(u32),
+    whole: Stat,
+    /// By thread.
+    threads: BTreeMap<u32, Stat>,
 }
 
 /// The fields of a `stat` file that count (proc(5)).
 struct Stat {
+    /// Of a whole process threads that ended are among them.
     ticks: u64,
+    /// When it began, in ticks since the boot: tells it from another one that got its id.
     began: u64,
     cpu: usize,
 }
 
 impl Processes {
-    /// Begins to watch processes of the machine under a root.
+    /// Begins to watch processes of the machine under a root, at the start of the time.
     ///
     /// # Errors
     /// Names the first that is not there.
     pub(super) fn watch(root: Sysfs, pids: &[u32], ticks_per_s: u64) -> Result<Self, String> {
-        // Without a list of nodes every CPU is on no known node.
-        let nodes = Machine::read(&root).map_or_else(|_| Vec::new(), |machine| machine.nodes);
         let mut processes = Self {
+            // Without a list of nodes every CPU is on no known node.
+            nodes: Machine::read(&root).map_or_else(|_| Vec::new(), |machine| machine.nodes),
             root,
-            nodes,
             ticks_per_s: ticks_per_s.max(1),
             watched: Vec::new(),
         };
         for &pid in pids {
             let command = processes.root.read_text(format!("proc/{pid}/comm"));
             let look = processes.look(pid, Duration::ZERO);
-            let ((before, began), command) = look
-                .zip(command)
+            let (command, look) = command
+                .zip(look)
                 .ok_or_else(|| format!("--pids {pid}: there is no such process"))?;
-            if processes
-                .watched
-                .iter()
-                .any(|other| other.process.pid == pid)
-            {
-                return Err(format!("--pids names process {pid} twice"));
-            }
-            processes.watched.push(Watched {
-                process: MonitorProcess { pid, command },
-                began,
-                before,
-                is_gone: false,
-            });
+            let process = MonitorProcess { pid, command };
+            processes.watched.push((process, Some(look)));
         }
         Ok(processes)
     }
 
     /// Who is watched.
     pub(super) fn list(&self) -> Vec<MonitorProcess> {
-        self.watched
-            .iter()
-            .map(|watched| watched.process.clone())
-            .collect()
+        let watched = self.watched.iter();
+        watched.map(|(process, _)| process.clone()).collect()
     }
 
-    /// Begins to count anew, at the start.
-    pub(super) fn begin(&mut self) {
+    /// The use of each since the look before, `now` being the time since the start; one that ended is told once.
+    pub(super) fn lines(&mut self, now: Duration) -> Vec<MonitorLine> {
+        let mut lines = Vec::new();
         for at in 0..self.watched.len() {
-            let pid = self.watched[at].process.pid;
-            // One that ended since is found at the next look.
-            if let Some((look, _)) = self.look(pid, Duration::ZERO) {
-                self.watched[at].before = look;
-            }
-        }
-    }
-
-    /// The use of each since the look before, `now` being the time since the start.
-    pub(super) fn seen(&mut self, now: Duration) -> Vec<Seen> {
-        let mut seen = Vec::new();
-        for at in 0..self.watched.len() {
-            let (pid, began) = (self.watched[at].process.pid, self.watched[at].began);
-            if self.watched[at].is_gone {
+            let (MonitorProcess { pid, .. }, Some(before)) = &self.watched[at] else {
                 continue;
+            };
+            let (pid, began) = (*pid, before.whole.began);
+            let look = self.look(pid, now).filter(|look| look.whole.began == began);
+            match &look {
+                None => lines.push(MonitorLine::Gone {
+                    at_ns: ns(now),
+                    pid,
+                }),
+                Some(look) => match self.used(pid, before, look) {
+                    None => continue,
+                    Some(used) => lines.push(MonitorLine::Cpu(used)),
+                },
             }
-            match self.look(pid, now).filter(|(_, other)| *other == began) {
-                None => {
-                    self.watched[at].is_gone = true;
-                    seen.push(Seen::Gone(pid));
-                }
-                Some((look, _)) => {
-                    let used = self.used(pid, &self.watched[at].before, &look);
-                    if let Some(used) = used {
-                        seen.push(Seen::Used(used));
-                        self.watched[at].before = look;
-                    }
-                }
-            }
+            self.watched[at].1 = look;
         }
-        seen
+        lines
     }
 
     /// Threads first and the whole process after them, so that the whole has at least what the threads have.
-    fn look(&self, pid: u32, at: Duration) -> Option<(Look, u64)> {
+    fn look(&self, pid: u32, at: Duration) -> Option<Look> {
+        let stat = |path: String| stat_of(&self.root.read_text(path)?);
         let folder = format!("proc/{pid}/task");
-        let mut threads = BTreeMap::new();
-        for name in self.root.names(&folder) {
-            let stat = self.stat(&format!("{folder}/{name}/stat"));
-            if let (Ok(thread), Some(stat)) = (name.parse(), stat) {
-                threads.insert(thread, (stat.ticks, stat.cpu));
-            }
-        }
-        let whole = self.stat(&format!("proc/{pid}/stat"))?;
-        let look = Look {
-            at,
-            total: whole.ticks,
-            threads,
+        let names = self.root.names(&folder).into_iter();
+        let thread = |name: String| {
+            let stat = stat(format!("{folder}/{name}/stat"))?;
+            Some((name.parse().ok()?, stat))
         };
-        Some((look, whole.began))
-    }
-
-    fn stat(&self, path: &str) -> Option<Stat> {
-        stat_of(&self.root.read_text(path)?)
+        Some(Look {
+            at,
+            threads: names.filter_map(thread).collect(),
+            whole: stat(format!("proc/{pid}/stat"))?,
+        })
     }
 
     /// The use between two looks; `None` where less than a clock tick passed, which can count nothing.
     fn used(&self, pid: u32, before: &Look, now: &Look) -> Option<MonitorCpu> {
         let tick = Duration::from_secs(1) / u32::try_from(self.ticks_per_s).unwrap_or(u32::MAX);
         let over = now.at.checked_sub(before.at).filter(|over| *over >= tick)?;
+        let cpus = |ticks: u64| ticks as f64 / self.ticks_per_s as f64 / over.as_secs_f64();
         let mut by_node: BTreeMap<u32, u64> = BTreeMap::new();
-        let mut placed = 0;
-        for (thread, (ticks, cpu)) in &now.threads {
+        for (thread, stat) in &now.threads {
             // A thread that was not there before began since then.
-            let earlier = before.threads.get(thread).map_or(0, |(ticks, _)| *ticks);
-            let spent = ticks.saturating_sub(earlier);
-            let node = self.nodes.iter().find(|node| node.cpus.contains(*cpu));
-            if let Some(node) = node {
-                *by_node.entry(node.id).or_default() += spent;
-                placed += spent;
+            let earlier = before.threads.get(thread).map_or(0, |stat| stat.ticks);
+            let mut nodes = self.nodes.iter();
+            if let Some(node) = nodes.find(|node| node.cpus.contains(stat.cpu)) {
+                *by_node.entry(node.id).or_default() += stat.ticks.saturating_sub(earlier);
             }
         }
-        let unplaced = now
-            .total
-            .saturating_sub(before.total)
-            .saturating_sub(placed);
-        let cpus = |ticks: u64| ticks as f64 / self.ticks_per_s as f64 / over.as_secs_f64();
+        let all = now.whole.ticks.saturating_sub(before.whole.ticks);
+        let unplaced = all.saturating_sub(by_node.values().sum());
         let share = |(node, ticks)| NodeUse {
             node,
             cpus: cpus(ticks),
         };
         Some(MonitorCpu {
             pid,
-            at_ns: super::stream::ns(now.at),
-            over_ns: super::stream::ns(over),
+            at_ns: ns(now.at),
+            over_ns: ns(over),
             threads: now.threads.len(),
             by_node: by_node.into_iter().map(share).collect(),
             unplaced: cpus(unplaced),
@@ -269,9 +218,9 @@ mod tests {
         fields.join(" ") + "\n"
     }
 
-    fn only(seen: Vec<Seen>) -> MonitorCpu {
-        match <[Seen; 1]>::try_from(seen) {
-            Ok([Seen::Used(used)]) => used,
+    fn only(lines: Vec<MonitorLine>) -> MonitorCpu {
+        match <[MonitorLine; 1]>::try_from(lines) {
+            Ok([MonitorLine::Cpu(used)]) => used,
             other => panic!("one use was expected: {other:?}"),
         }
     }
@@ -291,7 +240,7 @@ mod tests {
         assert_eq!(processes.list()[0].command, "a (strange) name");
         // In 500 ms thread 12 spends 30 + 10 ticks on CPU 1, thread 13 spends 50 on CPU 3: 0.4 s and 0.5 s of CPU.
         tree.process(12, (180, 60), &[(12, (90, 50), 1), (13, (90, 10), 3)]);
-        let used = only(processes.seen(Duration::from_millis(500)));
+        let used = only(processes.lines(Duration::from_millis(500)));
         // 0.4 / 0.5 = 0.8 on node 0, 0.5 / 0.5 = 1 on node 3; total 240 - 150 = 90 = 40 + 50.
         assert_eq!(by_node(&used), [(0, 0.8), (3, 1.0)]);
         assert_eq!((used.unplaced, used.threads), (0.0, 2));
@@ -306,8 +255,9 @@ mod tests {
         let mut processes = tree.watch(&[12, 20]).unwrap();
         std::fs::remove_dir_all(tree.0.join("proc/12")).unwrap();
         tree.file("proc/20/stat", &stat(20, (0, 0), 501, 0));
-        let seen = processes.seen(Duration::from_secs(1));
-        assert_eq!(seen, [Seen::Gone(12), Seen::Gone(20)]);
-        assert_eq!(processes.seen(Duration::from_secs(2)), []);
+        let at_ns = 1_000_000_000;
+        let gone = [12, 20].map(|pid| MonitorLine::Gone { at_ns, pid });
+        assert_eq!(processes.lines(Duration::from_secs(1)), gone);
+        assert_eq!(processes.lines(Duration::from_secs(2)), []);
     }
 }

@@ -1,9 +1,12 @@
 //! A monitor from its command line to its last line: finds the devices, writes the header, keeps time.
 
-use std::collections::BTreeMap;
+use std::io;
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
+use clap::Args;
 use inventory::{Built, Found};
+use program::command_line::seconds;
 use program::{Stop, provenance, say, signal_name, sim};
 use record::exit;
 use record::{
@@ -14,13 +17,41 @@ use runner::{Interrupt, Signal};
 use rustix::param::clock_ticks_per_second;
 use topology::Sysfs;
 
-use super::args::MonitorArgs;
-use super::processes::{Processes, Seen};
-use super::stream::{Broken, Stream, ns};
-use super::ticks::Ticks;
+use super::processes::Processes;
+use super::stream::{Stream, Ticks, ns};
 use super::watch::{Came, Watch};
 use crate::begun::Begun;
+use crate::device_args::DeviceArgs;
 use crate::messages::{Answer, SamplerReply, What};
+
+/// What to watch and how often.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MonitorArgs {
+    #[command(flatten)]
+    pub(crate) on: DeviceArgs,
+
+    /// Readings a second, 0.01 to 100. NVIDIA's two PCIe counters take 20 ms each, so above about 20 some come late and
+    /// are told as late.
+    #[arg(long, value_name = "HZ", default_value = "10", value_parser = rate, allow_negative_numbers = true)]
+    pub(crate) hz: f64,
+
+    /// Seconds after which to end. Default: until Ctrl-C.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Processes whose CPU use is reported by NUMA node, with their threads: ids separated by commas.
+    #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub(crate) pids: Vec<u32>,
+}
+
+/// Parses readings a second, for clap.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse()
+        .ok()
+        .filter(|rate| (0.01..=100.0).contains(rate));
+    rate.ok_or_else(|| format!("`{text}` is not between 0.01 and 100 readings a second"))
+}
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -36,167 +67,173 @@ const LAST: Duration = Duration::from_secs(1);
 /// # Errors
 /// What ended it before its header, or a standard output that does not take it.
 pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    let ended = watch(args, interrupt);
+    let begun = Begun::look(&args.on, "monitor", LISTING, interrupt);
+    let ended = begun.and_then(|(begun, found)| {
+        begun.tell(&|line| say!("{line}"));
+        let addresses = found.iter().map(|found| found.pci.clone()).collect();
+        let (backend, root) = (begun.chosen.backend, begun.sysfs.root().to_owned());
+        let mut watch = Watch::start(backend, root, addresses, interrupt)?;
+        let ended = watched(args, &begun, &found, &mut watch);
+        watch.end();
+        ended
+    });
     sim::forget();
     ended
 }
 
-fn watch(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
-    // Processes are those of this machine, on a simulated machine, too.
-    let mut processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second())
-        .map_err(Stop::Usage)?;
-    let (begun, found) = Begun::look(&args.on, "monitor", LISTING, interrupt)?;
-    begun.tell(&|line| say!("{line}"));
-    let chosen = &begun.chosen;
-    let addresses = found.iter().map(|found| found.pci.clone()).collect();
-    let root = begun.sysfs.root().to_owned();
-    let mut watch = Watch::start(chosen.backend, root, addresses, interrupt)?;
-    let gaps = match first_answers(&mut watch, chosen.backend) {
-        Ok(first) => first,
-        Err(stop) => {
-            watch.end();
-            return Err(stop);
-        }
-    };
-    let mut session = Session {
-        stream: Stream::start(),
-        known: known(&gaps, found.len()),
-        backend: chosen.backend,
-        watch,
-    };
-    let header = header(args, &begun, &found, &session.stream, gaps, &processes);
-    processes.begin();
-    let ended = session
-        .stream
-        .write(&MonitorLine::Header(Box::new(header)))
-        .and_then(|()| session.keep_time(args, &mut processes));
-    session.watch.end();
-    match ended {
-        Ok(code) => Ok(code),
-        Err(Broken::ReaderGone) => Ok(exit::DONE),
-        Err(Broken::Failed(stop)) => Err(stop),
-    }
-}
-
-fn header(
+fn watched(
     args: &MonitorArgs,
     begun: &Begun,
     found: &[Found],
-    stream: &Stream,
-    unavailable: Vec<MonitorGap>,
-    processes: &Processes,
-) -> MonitorHeader {
-    let device = |device: LinkDevice| MonitorDevice {
-        label: device.label,
-        name: device.name,
-        uuid: device.uuid,
-        address: device.address,
-        node: device.node,
-        mig: device.mig,
+    watch: &mut Watch<'_>,
+) -> Result<u8, Stop> {
+    let backend = begun.chosen.backend;
+    let gaps = first_answers(watch, backend)?;
+    // Processes are those of this machine, on a simulated machine, too.
+    let processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second());
+    let mut session = Session {
+        stream: Stream::start(),
+        processes: processes.map_err(Stop::Usage)?,
+        gaps,
+        backend,
+        watch,
     };
-    MonitorHeader {
-        schema: MONITOR_SCHEMA,
-        program: env!("CARGO_PKG_NAME").to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: provenance::now(),
-        started_unix_ns: stream.started_unix_ns(),
-        boot_id: begun.machine.boot_id.clone(),
-        hz: args.hz,
-        duration_s: args.duration.map(|duration| duration.as_secs_f64()),
-        soft_box: begun.chosen.inventory.soft_box.clone(),
-        backend: inventory::backend(&begun.chosen),
-        devices: begun.describe(found).into_iter().map(device).collect(),
-        processes: processes.list(),
-        unavailable,
+    let header = MonitorLine::Header(Box::new(session.header(args, begun, found)));
+    let written = session.stream.write(&header);
+    match written.and_then(|()| session.keep_time(args)) {
+        Ok(code) => Ok(code),
+        // As with `| head`; no failure.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::DONE),
+        Err(error) => Err(Stop::Internal(anyhow!(
+            "cannot write to standard output: {error}"
+        ))),
     }
 }
 
 /// What each device does not give, from a reading that is not written.
 fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap>, Stop> {
-    let began = Instant::now();
     let mut gaps = Vec::new();
     (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
-    while watch.is_waiting() {
-        let left = FIRST.saturating_sub(began.elapsed());
-        match watch.next(left) {
-            Came::Answer(SamplerReply { device, answer }, _) => {
-                let Answer::Values { missing, .. } = answer else {
-                    continue;
-                };
-                let gap = |(key, reason): (String, String)| MonitorGap {
-                    device,
-                    key: Some(key),
-                    reason,
-                };
-                gaps.extend(missing.into_iter().map(gap));
-            }
-            Came::Signal(signal) => return Err(Stop::Interrupted(signal)),
-            Came::Ended(what) => return Err(Stop::Refused(what.into())),
-            Came::Nothing if left.is_zero() => break,
-            Came::Nothing => {}
+    let ended = taken(watch, Instant::now() + FIRST, true, |reply, _| {
+        let device = reply.device;
+        if let Answer::Values { missing, .. } = reply.answer {
+            gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
+                device,
+                key: Some(key),
+                reason,
+            }));
         }
+        Ok(())
+    });
+    match ended {
+        Ok(Some(Ended::Signal(signal))) => return Err(Stop::Interrupted(signal)),
+        Ok(Some(Ended::NoReader(what))) => return Err(Stop::Refused(what.into())),
+        _ => {}
     }
-    let silent =
-        (0..watch.devices()).filter_map(|device| Some((device, watch.outstanding(device)?)));
-    gaps.extend(silent.map(|(device, asked)| MonitorGap {
-        device,
-        key: None,
-        reason: no_answer(backend, asked.elapsed()),
-    }));
+    for device in 0..watch.devices() {
+        gaps.extend(watch.outstanding(device).map(|asked| MonitorGap {
+            device,
+            key: None,
+            reason: no_answer(backend, asked.elapsed()),
+        }));
+    }
     gaps.sort_by(|a, b| (a.device, &a.key).cmp(&(b.device, &b.key)));
     Ok(gaps)
 }
 
 fn no_answer(backend: Built, waited: Duration) -> String {
     let source = backend.managed().map_or("nobody", |managed| managed.name);
-    format!(
-        "the reading through {source} has no answer after {:.1} s",
-        waited.as_secs_f64()
-    )
+    let waited = waited.as_secs_f64();
+    format!("the reading through {source} has no answer after {waited:.1} s")
 }
 
-/// The reasons that the header gives, by device and key.
-fn known(gaps: &[MonitorGap], devices: usize) -> Vec<BTreeMap<String, String>> {
-    let mut known = vec![BTreeMap::new(); devices];
-    for gap in gaps {
-        if let Some(key) = &gap.key {
-            known[gap.device].insert(key.clone(), gap.reason.clone());
+/// Takes answers until an instant, or until none is outstanding where no more is asked for; gives what ended it before that.
+fn taken(
+    watch: &mut Watch<'_>,
+    until: Instant,
+    only_outstanding: bool,
+    mut each: impl FnMut(SamplerReply, Instant) -> io::Result<()>,
+) -> io::Result<Option<Ended>> {
+    while !only_outstanding || watch.is_waiting() {
+        let left = until.saturating_duration_since(Instant::now());
+        match watch.next(left) {
+            Came::Answer(reply, asked) => each(reply, asked)?,
+            Came::Signal(signal) => return Ok(Some(Ended::Signal(signal))),
+            Came::Ended(what) => return Ok(Some(Ended::NoReader(what))),
+            Came::Nothing if left.is_zero() => break,
+            Came::Nothing => {}
         }
     }
-    known
+    Ok(None)
 }
 
 /// A stream under way.
-struct Session<'a> {
+struct Session<'a, 'b> {
     stream: Stream,
-    watch: Watch<'a>,
-    known: Vec<BTreeMap<String, String>>,
+    watch: &'a mut Watch<'b>,
+    processes: Processes,
+    /// What the header says of values that are missing.
+    gaps: Vec<MonitorGap>,
     backend: Built,
 }
 
-impl Session<'_> {
+impl Session<'_, '_> {
+    fn header(&self, args: &MonitorArgs, begun: &Begun, found: &[Found]) -> MonitorHeader {
+        let device = |device: LinkDevice| MonitorDevice {
+            label: device.label,
+            name: device.name,
+            uuid: device.uuid,
+            address: device.address,
+            node: device.node,
+            mig: device.mig,
+        };
+        MonitorHeader {
+            schema: MONITOR_SCHEMA,
+            program: env!("CARGO_PKG_NAME").to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: provenance::now(),
+            started_unix_ns: self.stream.started_unix_ns,
+            boot_id: begun.machine.boot_id.clone(),
+            hz: args.hz,
+            duration_s: args.duration.map(|duration| duration.as_secs_f64()),
+            soft_box: begun.chosen.inventory.soft_box.clone(),
+            backend: inventory::backend(&begun.chosen),
+            devices: begun.describe(found).into_iter().map(device).collect(),
+            processes: self.processes.list(),
+            unavailable: self.gaps.clone(),
+        }
+    }
+
     /// Writes lines until the end, the last one among them, and gives the exit code.
-    fn keep_time(&mut self, args: &MonitorArgs, processes: &mut Processes) -> Result<u8, Broken> {
+    fn keep_time(&mut self, args: &MonitorArgs) -> io::Result<u8> {
         let mut ticks = Ticks::new(args.hz);
         let end = args.duration.unwrap_or(Duration::MAX);
         let ended = loop {
             let due = ticks.due().min(end);
-            if let Some(ended) = self.until(due)? {
+            let ended = self.answers(due, false)?;
+            if ended.is_some() || due == end {
                 break ended;
             }
-            if due == end {
-                break Ended::Duration;
-            }
             ticks.take(self.stream.now());
-            self.tick(processes)?;
+            for device in 0..self.watch.devices() {
+                self.late(device)?;
+                if self.watch.outstanding(device).is_none() {
+                    self.watch.ask(device, What::Values);
+                }
+            }
+            for line in self.processes.lines(self.stream.now()) {
+                self.stream.write(&line)?;
+            }
         };
-        if let Ended::Duration = ended {
-            self.last_answers()?;
-        }
-        let (reason, code) = match &ended {
-            Ended::Duration => ("duration".to_owned(), exit::DONE),
-            Ended::Signal(signal) => (signal_name(*signal).to_owned(), signal.exit_code()),
-            Ended::NoReader(what) => (what.clone(), exit::INCONCLUSIVE),
+        let (reason, code) = match ended {
+            None => {
+                // A little is waited for what is outstanding.
+                self.answers(self.stream.now() + LAST, true)?;
+                (0..self.watch.devices()).try_for_each(|device| self.late(device))?;
+                ("duration".to_owned(), exit::DONE)
+            }
+            Some(Ended::Signal(signal)) => (signal_name(signal).to_owned(), signal.exit_code()),
+            Some(Ended::NoReader(what)) => (what, exit::INCONCLUSIVE),
         };
         self.stream.write(&MonitorLine::End(MonitorEnd {
             at_ns: ns(self.stream.now()),
@@ -208,61 +245,44 @@ impl Session<'_> {
         Ok(code)
     }
 
-    /// Asks every device that has answered, says which has not, and tells what processes used.
-    fn tick(&mut self, processes: &mut Processes) -> Result<(), Broken> {
-        for device in 0..self.watch.devices() {
-            match self.watch.outstanding(device) {
-                None => self.watch.ask(device, What::Values),
-                Some(asked) => self.late(device, asked)?,
+    /// Writes the answers that come until a time from the start, or until none is outstanding.
+    fn answers(&mut self, due: Duration, only_outstanding: bool) -> io::Result<Option<Ended>> {
+        let (stream, gaps) = (&mut self.stream, &self.gaps);
+        let until = stream.start.checked_add(due);
+        // Without a duration the next reading is due long before.
+        let until = until.unwrap_or(stream.start + Duration::from_secs(1 << 32));
+        taken(self.watch, until, only_outstanding, |reply, asked| {
+            let SamplerReply { device, answer } = reply;
+            let Answer::Values {
+                values,
+                mut missing,
+            } = answer
+            else {
+                return Ok(());
+            };
+            // What the header said is not said again.
+            for gap in gaps.iter().filter(|gap| gap.device == device) {
+                if let Some(key) = &gap.key
+                    && missing.get(key) == Some(&gap.reason)
+                {
+                    missing.remove(key);
+                }
             }
-        }
-        let now = self.stream.now();
-        for seen in processes.seen(now) {
-            self.stream.write(&match seen {
-                Seen::Used(used) => MonitorLine::Cpu(used),
-                Seen::Gone(pid) => MonitorLine::Gone {
-                    at_ns: ns(now),
-                    pid,
-                },
-            })?;
-        }
-        Ok(())
+            stream.write(&MonitorLine::Sample(Box::new(MonitorSample {
+                device,
+                asked_ns: ns(asked.saturating_duration_since(stream.start)),
+                answered_ns: ns(stream.now()),
+                values: *values,
+                missing,
+            })))
+        })
     }
 
-    /// Writes what comes until an instant; what ends the stream before it is given back.
-    fn until(&mut self, due: Duration) -> Result<Option<Ended>, Broken> {
-        loop {
-            let left = due.saturating_sub(self.stream.now());
-            match self.watch.next(left) {
-                Came::Answer(reply, asked) => self.answer(reply, asked)?,
-                Came::Signal(signal) => return Ok(Some(Ended::Signal(signal))),
-                Came::Ended(what) => return Ok(Some(Ended::NoReader(what))),
-                Came::Nothing if left.is_zero() => return Ok(None),
-                Came::Nothing => {}
-            }
-        }
-    }
-
-    fn answer(&mut self, reply: SamplerReply, asked: Instant) -> Result<(), Broken> {
-        let SamplerReply { device, answer } = reply;
-        let Answer::Values { values, missing } = answer else {
+    /// Says that a device has not answered, where it has not.
+    fn late(&mut self, device: usize) -> io::Result<()> {
+        let Some(asked) = self.watch.outstanding(device) else {
             return Ok(());
         };
-        let known = self.known.get(device);
-        let is_news = |(key, reason): &(String, String)| {
-            known.and_then(|known| known.get(key)) != Some(reason)
-        };
-        let sample = MonitorSample {
-            device,
-            asked_ns: ns(self.stream.since_start(asked)),
-            answered_ns: ns(self.stream.now()),
-            values: *values,
-            missing: missing.into_iter().filter(is_news).collect(),
-        };
-        self.stream.write(&MonitorLine::Sample(Box::new(sample)))
-    }
-
-    fn late(&mut self, device: usize, asked: Instant) -> Result<(), Broken> {
         let waited = asked.elapsed();
         self.stream.write(&MonitorLine::Late(MonitorLate {
             device,
@@ -271,30 +291,10 @@ impl Session<'_> {
             what: no_answer(self.backend, waited),
         }))
     }
-
-    /// Waits a little for what is outstanding once the time is over, and says what did not come.
-    fn last_answers(&mut self) -> Result<(), Broken> {
-        let end = self.stream.now() + LAST;
-        while self.watch.is_waiting() {
-            let left = end.saturating_sub(self.stream.now());
-            match self.watch.next(left) {
-                Came::Answer(reply, asked) => self.answer(reply, asked)?,
-                Came::Nothing if !left.is_zero() => {}
-                _ => break,
-            }
-        }
-        for device in 0..self.watch.devices() {
-            if let Some(asked) = self.watch.outstanding(device) {
-                self.late(device, asked)?;
-            }
-        }
-        Ok(())
-    }
 }
 
-/// Why a stream ends.
+/// Why a stream ends before its time is over.
 enum Ended {
-    Duration,
     Signal(Signal),
     /// The process that reads devices ended.
     NoReader(String),

@@ -79,10 +79,8 @@ fn start(reader: &Arc<Reader>, outbox: &Arc<Mutex<Outbox>>) -> Result<Sender<Wha
     Ok(asked)
 }
 
-fn address(pci: &Option<String>) -> Result<&str, String> {
-    let none = || "the device has no PCI address".to_owned();
-    pci.as_deref().ok_or_else(none)
-}
+/// The address of a device and what tells of it, or why nothing does.
+type Managed<'a> = Result<(&'a str, Box<dyn Management>), String>;
 
 /// What reads one device.
 struct Reader {
@@ -96,13 +94,13 @@ struct Reader {
 impl Reader {
     /// Answers until the parent is done, or gone.
     fn answer(&self, requests: &Receiver<What>, outbox: &Mutex<Outbox>) {
-        let management = self.open();
+        let managed = self.open();
         for what in requests {
             let answer = match what {
                 What::Link => Answer::Link {
-                    reading: self.link(management.as_deref()),
+                    reading: self.link(&managed),
                 },
-                What::Values => self.values(management.as_deref()),
+                What::Values => self.values(&managed),
             };
             let device = self.device;
             let reply = SamplerReply { device, answer };
@@ -114,45 +112,35 @@ impl Reader {
     }
 
     /// Opens what tells of the device, for this thread alone.
-    fn open(&self) -> Result<Box<dyn Management>, String> {
-        let managed = self.backend.managed();
-        let nobody = || {
-            format!(
-                "nothing tells such values of the {} backend",
-                self.backend.name()
-            )
-        };
-        let managed = managed.ok_or_else(nobody)?;
-        (managed.open)(&self.sysfs)
+    fn open(&self) -> Managed<'_> {
+        let pci = self.pci.as_deref().ok_or("the device has no PCI address")?;
+        let backend = self.backend;
+        let managed = backend.managed();
+        let managed =
+            managed.ok_or_else(|| format!("nothing tells such values of {}", backend.name()))?;
+        Ok((pci, (managed.open)(&self.sysfs)?))
     }
 
     /// The link of the device and of its slot now.
-    fn link(&self, management: Result<&dyn Management, &String>) -> MonitorReading {
-        let device = match (address(&self.pci), management) {
-            (Ok(pci), Ok(management)) => management.link(pci).map(|link| link.current),
-            (Err(reason), _) => Err(reason),
-            (_, Err(reason)) => Err(reason.clone()),
-        };
-        let read = |path: SlotPath| path.read(&self.sysfs).map_err(|error| error.to_string());
-        let slot = self.slot.clone().and_then(read);
+    fn link(&self, managed: &Managed<'_>) -> MonitorReading {
+        let slot = self.slot.clone().and_then(|path| path.read(&self.sysfs));
         let card = self.slot.as_ref().ok();
         MonitorReading {
-            device,
+            device: match managed {
+                Ok((pci, management)) => management.link(pci).map(|link| link.current),
+                Err(reason) => Err(reason.clone()),
+            },
             card: card.and_then(|path| path.card_link(&self.sysfs)),
             slot_maximum: slot.as_ref().ok().and_then(|link| link.maximum),
             slot: slot.map(|link| link.current),
         }
     }
 
-    fn values(&self, management: Result<&dyn Management, &String>) -> Answer {
-        let slot = self.slot.clone().and_then(|path| {
-            let link = path.sample(&self.sysfs);
-            link.map_err(|error| error.to_string())
-        });
-        let sample = match (address(&self.pci), management) {
-            (Ok(pci), Ok(management)) => management.sample(pci),
-            (Err(reason), _) => Sample::missing(&reason),
-            (_, Err(reason)) => Sample::missing(reason),
+    fn values(&self, managed: &Managed<'_>) -> Answer {
+        let slot = self.slot.clone().and_then(|path| path.sample(&self.sysfs));
+        let sample = match managed {
+            Ok((pci, management)) => management.sample(pci),
+            Err(reason) => Sample::missing(reason),
         };
         let mut missing = BTreeMap::new();
         let mut gaps = Gaps(&mut missing);

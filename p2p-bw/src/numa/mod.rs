@@ -1,10 +1,11 @@
 //! `tplens numa`: how far host memory is from each GPU and node (`measure`), where memory really is (`prove`), and programs bound to the
 //! nodes of their GPUs (`exec`).
 
-mod binding;
 mod exec;
-mod free;
+mod follow;
 mod measure;
+mod nodes;
+mod plan;
 mod prove;
 
 use clap::{Args, Subcommand};

@@ -66,24 +66,20 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
     }
     let page_bytes = rustix::param::page_size();
     let bytes = PAGES * page_bytes;
-    let has_memory = machine
-        .nodes
-        .iter()
-        .filter(|node| node.memory_bytes != Some(0));
+    let nodes = machine.nodes.iter();
+    let has_memory = nodes.filter(|node| node.memory_bytes != Some(0));
     let asked = match args.node {
         Some(node) => vec![node],
         None => has_memory.map(|node| node.id).collect(),
-    };
-    let memory = |node| machine.node(node).and_then(|known| known.memory_bytes);
-    let proof = |node| NodeProof {
-        memory_bytes: memory(node),
-        ..proof(node, bytes)
     };
     let proof = Proof {
         schema: SCHEMA,
         page_bytes,
         bytes,
-        nodes: asked.into_iter().map(proof).collect(),
+        nodes: asked
+            .into_iter()
+            .map(|node| of_node(node, bytes, &machine))
+            .collect(),
     };
     let printed = match args.json {
         true => outputs::json(&proof)?,
@@ -96,22 +92,23 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
     Ok(exit::fold([printed, proven]))
 }
 
-fn proof(node: u32, bytes: usize) -> NodeProof {
+fn of_node(node: u32, bytes: usize, machine: &Machine) -> NodeProof {
     let placement = Placement {
         node: Some(node),
         ..Placement::default()
     };
     let asked = HostPages::allocate(bytes, &placement);
-    let placed = asked.and_then(|pages| pages.placement_of_all());
-    let by = placed.as_ref().ok().map(|placed| placed.by);
+    let (placed, refused) = match asked.and_then(|pages| pages.placement_of_all()) {
+        Ok(placed) => (Some(placed), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let of = placed.as_ref();
     NodeProof {
         node,
-        memory_bytes: None,
-        is_proven: placed
-            .as_ref()
-            .is_ok_and(|placed| placed.single_node() == Some(node)),
-        by,
-        refused: placed.as_ref().err().map(ToString::to_string),
+        memory_bytes: machine.node(node).and_then(|known| known.memory_bytes),
+        is_proven: of.and_then(|placed| placed.single_node()) == Some(node),
+        by: of.map(|placed| placed.by),
+        refused,
         on: placed.map(|placed| placed.per_node).unwrap_or_default(),
     }
 }
@@ -124,10 +121,8 @@ fn document(proof: &Proof) -> Document {
     let mut table = Table::under(["node", "memory", "bound", "asked by"]);
     let mut findings = Vec::new();
     for node in &proof.nodes {
-        let why = match &node.refused {
-            Some(refused) => Some(refused.as_str()),
-            None => (!node.is_proven).then_some("pages are elsewhere"),
-        };
+        let elsewhere = (!node.is_proven).then_some("pages are elsewhere");
+        let why = node.refused.as_deref().or(elsewhere);
         let memory = node.memory_bytes.map(|bytes| ByteCount(bytes).to_string());
         table.row([
             node.node.to_string(),
@@ -135,11 +130,10 @@ fn document(proof: &Proof) -> Document {
             if node.is_proven { "proven" } else { "unproven" }.to_owned(),
             node.by.unwrap_or("—").to_owned(),
         ]);
-        let finding = |why: &str| {
+        findings.extend(why.map(|why| {
             let text = format!("Node {}: {why}.", node.node);
             Item::of(Tone::Warning, text).coded("node-unproven")
-        };
-        findings.extend(why.map(finding));
+        }));
     }
     let is_whole = is_whole(proof);
     let page = ByteCount(proof.page_bytes as u64);

@@ -1,13 +1,97 @@
-//! GPUs, NICs and the bridges above them as tables, and what is narrow.
+//! [`Card`]: a GPU or a NIC with its way into the machine; and cards and the bridges above them as tables, and what is narrow.
 
 use std::collections::BTreeMap;
 
-use topology::{EndKind, Fact, PciAddress, PciFunction};
+use serde::Serialize;
+use topology::{
+    Aspm, End, EndKind, Fact, IommuMode, LargeBar, Machine, PciAddress, PciDevice, PciFunction,
+    PciTree, PcieLink, PcieSettings, SlotLink, SlotPath, Sysfs, large_bar, max_payload_bytes,
+};
 use view::{Block, Item, Section, Table, Tone};
 
-use super::card::Card;
-use super::cell::{ABSENT, shown};
 use super::read::Shown;
+
+/// What stands where nothing is known.
+pub(super) const ABSENT: &str = "—";
+
+/// A cell.
+pub(super) fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
+}
+
+/// A table that -v shows, where it has rows.
+pub(super) fn detail(heading: &str, table: Table) -> Option<Section> {
+    if table.rows.is_empty() {
+        return None;
+    }
+    Some(Section::detail(heading, vec![Block::Table(table)]))
+}
+
+/// A GPU or a NIC.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Card {
+    /// As the matrix names it, with address, node and label.
+    pub(crate) end: End,
+    /// The function itself.
+    pub(crate) pci: PciDevice,
+    /// The kernel's driver.
+    pub(crate) driver: Option<String>,
+    /// The narrowest link between it and the root complex.
+    pub(crate) slot_link: Fact<SlotLink>,
+    /// The slot's own link now; copies to a neighbour below the same switch cross nothing else.
+    pub(crate) card_link: Option<PcieLink>,
+    /// The smallest payload limit on the way, in bytes.
+    pub(crate) max_payload_bytes: Option<u32>,
+    /// Payload and read requests of the function.
+    pub(crate) settings: Option<Fact<PcieSettings>>,
+    /// The states that the function's link goes to by itself.
+    pub(crate) aspm: Option<Fact<Aspm>>,
+    /// What the IOMMU does with its requests.
+    pub(crate) iommu: Fact<IommuMode>,
+    /// How much of its memory its window shows; `None` of a NIC.
+    pub(crate) bar: Option<Fact<LargeBar>>,
+}
+
+impl Card {
+    /// Reads what stands beside an end of the matrix.
+    pub(crate) fn read(
+        (sysfs, machine, tree): (&Sysfs, &Machine, &PciTree),
+        is_guest: bool,
+        end: &End,
+        pci: &PciDevice,
+    ) -> Self {
+        let path = SlotPath::of(pci, is_guest);
+        let function = tree.at(pci.address);
+        Self {
+            end: end.clone(),
+            driver: function.and_then(|function| function.driver.clone()),
+            card_link: path.as_ref().ok().and_then(|path| path.card_link(sysfs)),
+            slot_link: path.and_then(|path| path.read(sysfs)).into(),
+            max_payload_bytes: max_payload_bytes(sysfs, pci),
+            settings: function.map(|function| function.settings.clone()),
+            aspm: function.map(|function| function.aspm.clone()),
+            iommu: machine.iommu(sysfs, pci.address),
+            bar: pci.is_gpu().then(|| large_bar(sysfs, pci)),
+            pci: pci.clone(),
+        }
+    }
+
+    /// Lanes now and at most, where it has fewer than both ends have; a link with fewer lanes stays so under load.
+    fn lacks_lanes(&self) -> Option<(u8, u8)> {
+        let slot = self.slot_link.known()?;
+        let (now, most) = (slot.current.width(), slot.maximum?.width());
+        (now < most).then_some((now, most))
+    }
+
+    /// The best of the slot and of the card, where the card can do more.
+    fn outdoes_slot(&self, of: &Shown) -> Option<[PcieLink; 2]> {
+        let path = SlotPath::of(&self.pci, of.platform.is_guest == Some(true));
+        let ends = *path.ok()?.links.last()?;
+        let slot = of.tree.at(ends.upper?)?.maximum?;
+        let card = of.tree.at(ends.lower)?.maximum?;
+        slot.cmp_rate(card).is_lt().then_some([slot, card])
+    }
+}
 
 /// GPUs with their links, what peers and the processor meet at each, and the bridges above.
 pub(super) fn gpus(of: &Shown) -> Vec<Section> {
@@ -26,10 +110,7 @@ pub(super) fn gpus(of: &Shown) -> Vec<Section> {
             shown(card.aspm.as_ref()),
         ]);
     }
-    let heading = "At each GPU";
-    sections.extend(
-        (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)])),
-    );
+    sections.extend(detail("At each GPU", table));
     sections.extend(bridges(of));
     sections
 }
@@ -40,9 +121,10 @@ pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section>
     for card in of.cards(kind) {
         let pci = &card.pci;
         let label = card.end.label.clone();
-        let (now, best) = match &card.slot_link {
-            Fact::Known(slot) => (slot.current.to_string(), shown(slot.maximum)),
-            Fact::Unknown(why) => (format!("unknown, {why}"), ABSENT.to_owned()),
+        let link = card.slot_link.known();
+        let now = match &card.slot_link {
+            Fact::Known(slot) => slot.current.to_string(),
+            Fact::Unknown(why) => format!("unknown, {why}"),
         };
         table.row([
             card.end.name.clone(),
@@ -50,20 +132,30 @@ pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section>
             label.unwrap_or_else(|| format!("{:04x}:{:04x}", pci.vendor, pci.device_id)),
             shown(card.driver.as_ref()),
             now,
-            best,
+            shown(link.and_then(|slot| slot.maximum)),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)]))
+    detail(heading, table)
 }
 
-/// Links that lack lanes; one that only trained down is idle.
+/// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
 pub(super) fn narrow(of: &Shown) -> Vec<Item> {
-    let lacks = |card: &Card| {
-        let (now, most) = card.lacks_lanes()?;
-        let text = format!("{} runs at x{now} of x{most}.", card.end.name);
-        Some(Item::of(Tone::Warning, text).coded("link-below-slot"))
-    };
-    of.devices.iter().filter_map(lacks).collect()
+    let warn = |text: String, code| Item::of(Tone::Warning, text).coded(code);
+    let mut items = Vec::new();
+    for card in &of.devices {
+        let name = &card.end.name;
+        items.extend(card.lacks_lanes().map(|(now, most)| {
+            warn(
+                format!("{name} runs at x{now} of x{most}."),
+                "link-below-slot",
+            )
+        }));
+        items.extend(card.outdoes_slot(of).map(|[slot, best]| {
+            let text = format!("{name}: the card can do {best}, its slot {slot}.");
+            warn(text, "slot-below-card")
+        }));
+    }
+    items
 }
 
 /// Bridges above the ends: which send packets between devices up to the root complex.
@@ -72,10 +164,8 @@ fn bridges(of: &Shown) -> Option<Section> {
     for card in &of.devices {
         for bridge in of.tree.above(&card.pci) {
             let entry = above.entry(bridge.pci.address);
-            entry
-                .or_insert_with(|| (bridge, Vec::new()))
-                .1
-                .push(&card.end.name);
+            let (_, below) = entry.or_insert_with(|| (bridge, Vec::new()));
+            below.push(&card.end.name);
         }
     }
     let mut table = Table::under(["address", "link", "at most", "ACS", "above"]);
@@ -95,5 +185,5 @@ fn bridges(of: &Shown) -> Option<Section> {
             below.join(" "),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::detail("Bridges", vec![Block::Table(table)]))
+    detail("Bridges", table)
 }

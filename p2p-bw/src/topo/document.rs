@@ -7,8 +7,7 @@ use topology::captured::{Captured, PairTable};
 use topology::{EndKind, Matrix, NumaNode, PathType};
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::cards::{cards, gpus};
-use super::cell::{ABSENT, shown};
+use super::cards::{ABSENT, cards, detail, gpus, narrow, shown};
 use super::read::Shown;
 
 /// Pairs and devices that a sentence names.
@@ -16,22 +15,17 @@ const NAMED: usize = 3;
 
 /// A machine.
 pub(super) fn of_machine(shown: &Shown) -> Document {
-    let mut sections = matrix(&shown.matrix);
+    let mut sections: Vec<Section> = matrix(&shown.matrix).into_iter().collect();
     sections.extend(affinity(&shown.matrix));
     sections.extend(gpus(shown));
     sections.extend(cards(shown, "NICs", EndKind::Nic));
     sections.extend(nodes(&shown.machine.nodes));
-    let open: Vec<String> = shown
-        .matrix_open
-        .iter()
-        .chain(&shown.open)
-        .cloned()
-        .collect();
+    let open = [shown.matrix_open.as_slice(), &shown.open].concat();
     sections.extend((!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])));
     let unknown =
         |text: &String| Item::of(Tone::Warning, format!("{text}.")).coded("fabric-unknown");
-    let mut findings: Vec<Item> = shown.matrix_open.iter().map(unknown).collect();
-    findings.extend(super::cards::narrow(shown));
+    let unknown = shown.matrix_open.iter().map(unknown);
+    let findings = unknown.chain(narrow(shown)).collect();
     let mut answer = meaning(&shown.matrix);
     if shown.machine.gpus.is_empty() {
         answer.insert(0, "No GPU on PCI Express.".to_owned());
@@ -75,22 +69,20 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
         sections.extend(affinity(found));
     }
     sections.extend(captured.tables.iter().map(pairs));
-    if !captured.gpus.is_empty() {
-        let mut table = Table::under(["", "address", "what", "UUID"]);
-        for gpu in &captured.gpus {
-            table.row([
-                format!("GPU{}", gpu.number),
-                shown(gpu.address),
-                shown(gpu.name.as_ref()),
-                shown(gpu.uuid.as_ref()),
-            ]);
-            for mig in &gpu.mig {
-                let name = format!("MIG {}", mig.number);
-                table.row([name, String::new(), mig.profile.clone(), mig.uuid.clone()]);
-            }
+    let mut table = Table::under(["", "address", "what", "UUID"]);
+    for gpu in &captured.gpus {
+        table.row([
+            format!("GPU{}", gpu.number),
+            shown(gpu.address),
+            shown(gpu.name.as_ref()),
+            shown(gpu.uuid.as_ref()),
+        ]);
+        for mig in &gpu.mig {
+            let name = format!("MIG {}", mig.number);
+            table.row([name, String::new(), mig.profile.clone(), mig.uuid.clone()]);
         }
-        sections.push(Section::detail("GPUs", vec![Block::Table(table)]));
     }
+    sections.extend(detail("GPUs", table));
     sections.extend(nodes(&captured.nodes));
     Document {
         title: format!("From {}", captured.sources.join(", ")),
@@ -113,12 +105,12 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
     let mut by_class: BTreeMap<PathType, Vec<String>> = BTreeMap::new();
     for (at, (a, name)) in gpus.iter().enumerate() {
         for (b, other) in &gpus[at + 1..] {
-            if let Some(class) = matrix.class(*a, *b) {
-                by_class
-                    .entry(class)
-                    .or_default()
-                    .push(format!("{name}-{other}"));
-            }
+            let pairs = matrix
+                .class(*a, *b)
+                .map(|class| by_class.entry(class).or_default());
+            pairs
+                .into_iter()
+                .for_each(|pairs| pairs.push(format!("{name}-{other}")));
         }
     }
     let total: usize = by_class.values().map(Vec::len).sum();
@@ -145,10 +137,8 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
         };
         let near = nics.iter().filter(|(nic, _)| class(nic) == Some(best));
         let near: Vec<&str> = near.map(|(_, nic)| *nic).collect();
-        match nearest
-            .iter_mut()
-            .find(|one| (&one.0, one.1) == (&near, best))
-        {
+        let mut known = nearest.iter_mut();
+        match known.find(|known| (&known.0, known.1) == (&near, best)) {
             Some((.., gpus)) => gpus.push(name),
             None => nearest.push((near, best, vec![name])),
         }
@@ -157,10 +147,10 @@ fn meaning(matrix: &Matrix) -> Vec<String> {
         few if few <= NAMED => names.join(", "),
         many => format!("{} and {} more", names[..2].join(", "), many - 2),
     };
-    let clauses = nearest
-        .iter()
-        .map(|(near, class, gpus)| format!("{} for {} ({class})", some(near), some(gpus)));
-    let clauses: Vec<String> = clauses.collect();
+    let clause = |(near, class, gpus): &(Vec<&str>, PathType, Vec<&str>)| {
+        format!("{} for {} ({class})", some(near), some(gpus))
+    };
+    let clauses: Vec<String> = nearest.iter().map(clause).collect();
     if !clauses.is_empty() {
         sentences.push(format!("Nearest NIC: {}.", clauses.join("; ")));
     }
@@ -183,56 +173,46 @@ fn way(class: PathType) -> &'static str {
 
 /// What a table of peer access says: where it is not the same for all pairs, how many have what.
 fn peers(table: &PairTable) -> Option<String> {
-    let is_access = ["peer", "access"]
-        .iter()
-        .any(|word| table.about.contains(word));
+    let about = &table.about;
     let mut words: BTreeMap<&str, usize> = BTreeMap::new();
     for (a, row) in table.cells.iter().enumerate() {
-        for (b, cell) in row.iter().enumerate() {
-            if let Some(cell) = cell.as_deref().filter(|_| a != b) {
-                *words.entry(cell).or_default() += 1;
-            }
+        let others = row.iter().enumerate().filter(|(b, _)| a != *b);
+        for cell in others.filter_map(|(_, cell)| cell.as_deref()) {
+            *words.entry(cell).or_default() += 1;
         }
     }
-    let words: Vec<String> = words
-        .iter()
-        .map(|(word, count)| format!("{word} {count}"))
-        .collect();
-    let about = &table.about;
+    let words = words.iter().map(|(word, count)| format!("{word} {count}"));
+    let words: Vec<String> = words.collect();
+    let is_access = about.contains("peer") || about.contains("access");
     (is_access && !words.is_empty())
         .then(|| format!("{about} by ordered pairs: {}.", words.join(", ")))
 }
 
 /// The matrix of classes; wide ones are details.
-fn matrix(matrix: &Matrix) -> Vec<Section> {
-    if matrix.ends.is_empty() {
-        return Vec::new();
-    }
+fn matrix(matrix: &Matrix) -> Option<Section> {
+    let names: Vec<String> = matrix.ends.iter().map(|end| end.name.clone()).collect();
+    let grid = grid(&names, |a, b| match a == b {
+        true => "X".to_owned(),
+        false => shown(matrix.class(a, b)),
+    });
     let heading = format!("Paths as {} names them", matrix.source);
-    let blocks = vec![grid(matrix)];
-    vec![match matrix.ends.len() > 12 {
-        true => Section::detail(heading, blocks),
-        false => Section::new(heading, blocks),
-    }]
+    let section = Section {
+        detail: names.len() > 12,
+        ..Section::new(heading, vec![grid])
+    };
+    (!names.is_empty()).then_some(section)
 }
 
-fn grid(matrix: &Matrix) -> Block {
-    let names = matrix.ends.iter().map(|end| end.name.clone());
-    let mut table = Table {
-        heads: std::iter::once(String::new()).chain(names).collect(),
-        rows: Vec::new(),
+/// A cell for each two names.
+fn grid(names: &[String], cell: impl Fn(usize, usize) -> String) -> Block {
+    let row = |(a, name): (usize, &String)| {
+        let cells = (0..names.len()).map(|b| cell(a, b));
+        std::iter::once(name.clone()).chain(cells).collect()
     };
-    for (a, end) in matrix.ends.iter().enumerate() {
-        let cell = |b: usize| match (matrix.class(a, b), a == b) {
-            (_, true) => "X".to_owned(),
-            (class, false) => shown(class),
-        };
-        let cells = (0..matrix.ends.len()).map(cell);
-        table
-            .rows
-            .push(std::iter::once(end.name.clone()).chain(cells).collect());
-    }
-    Block::Table(table)
+    Block::Table(Table {
+        heads: [&[String::new()], names].concat(),
+        rows: names.iter().enumerate().map(row).collect(),
+    })
 }
 
 /// Node, CPUs, address and name of each end.
@@ -247,20 +227,13 @@ fn affinity(matrix: &Matrix) -> Option<Section> {
             shown(end.label.as_ref()),
         ]);
     }
-    (!table.rows.is_empty()).then(|| Section::detail("Affinity", vec![Block::Table(table)]))
+    detail("Affinity", table)
 }
 
 fn pairs(table: &PairTable) -> Section {
-    let heads = std::iter::once(String::new()).chain(table.ends.iter().cloned());
-    let row = |(a, name): (usize, &String)| {
-        let cells = (0..table.ends.len()).map(|b| table.cell(a, b).unwrap_or(ABSENT).to_owned());
-        std::iter::once(name.clone()).chain(cells).collect()
-    };
-    let block = Block::Table(Table {
-        heads: heads.collect(),
-        rows: table.ends.iter().enumerate().map(row).collect(),
-    });
-    Section::detail(format!("{} ({})", table.about, table.source), vec![block])
+    let cell = |a, b| table.cell(a, b).unwrap_or(ABSENT).to_owned();
+    let heading = format!("{} ({})", table.about, table.source);
+    Section::detail(heading, vec![grid(&table.ends, cell)])
 }
 
 /// NUMA nodes with their distances.
@@ -275,12 +248,9 @@ fn nodes(nodes: &[NumaNode]) -> Option<Section> {
             shown(node.memory_bytes.map(ByteCount)),
             node.cpus.to_string(),
         ];
-        row.extend(
-            nodes
-                .iter()
-                .map(|other| shown(node.distances.get(&other.id))),
-        );
+        let distance = |other: &NumaNode| shown(node.distances.get(&other.id));
+        row.extend(nodes.iter().map(distance));
         table.rows.push(row);
     }
-    (!table.rows.is_empty()).then(|| Section::detail("NUMA nodes", vec![Block::Table(table)]))
+    detail("NUMA nodes", table)
 }

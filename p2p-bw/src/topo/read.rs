@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use program::Stop;
 use runner::Interrupt;
 use serde::Serialize;
@@ -12,7 +11,7 @@ use topology::{
     Placed, Platform, Sysfs, gpu_name, xgmi,
 };
 
-use super::card::Card;
+use super::cards::Card;
 use crate::parent::fabric::{self, Fabric};
 
 /// A box.
@@ -56,93 +55,61 @@ impl Shown {
         (source, simulated): (String, Option<String>),
         may_run: bool,
     ) -> Result<Self, Stop> {
-        let machine = Machine::read(sysfs)
-            .context("reading sysfs")
-            .map_err(|error| unreadable(sysfs, error))?;
+        let machine = Machine::read(sysfs).map_err(|error| {
+            let text = format!("reading sysfs: {error}");
+            // On the machine itself nothing can be known; a folder that was named is the wrong one.
+            match sysfs.root() == Path::new("/") {
+                true => Stop::Refused(text.into()),
+                false => Stop::Usage(text),
+            }
+        })?;
         let platform = Platform::read(sysfs, &machine);
-        let tree = PciTree::read(sysfs, platform.is_guest == Some(true));
-        let (nics, open) = nics(sysfs);
+        let is_guest = platform.is_guest == Some(true);
+        let tree = PciTree::read(sysfs, is_guest);
         let kfd = KfdNode::read_all(sysfs);
-        let mut shown = Self {
+        // Virtual functions of cards that are shown are counted.
+        let (left_out, nics): (Vec<Nic>, Vec<Nic>) = Nic::read_all(sysfs)
+            .into_iter()
+            .partition(|nic| nic.is_virtual);
+        let mut matrix_open = Vec::new();
+        let fabric = fabric(&machine, sysfs, may_run, &mut matrix_open);
+        let beside = |a: PciAddress, b: PciAddress| {
+            let metax = fabric.contains(&(a, b)).then_some(PathType::Mx);
+            xgmi(&kfd, a, b).or(metax)
+        };
+        let names = machine.gpus.iter().map(|gpu| gpu_name(sysfs, gpu));
+        let labels: Vec<Option<String>> = names.chain(nics.iter().map(Nic::label)).collect();
+        let gpus = machine.gpus.iter().map(|gpu| Placed::gpu(gpu, None));
+        let ends = gpus.chain(nics.iter().map(|nic| Placed::nic(nic, None)));
+        let ends: Vec<Placed<'_>> = ends
+            .zip(&labels)
+            .map(|(end, label)| Placed {
+                label: label.as_deref(),
+                ..end
+            })
+            .collect();
+        let matrix = Matrix::of(sysfs, &machine, &ends, &beside);
+        let card = |(end, placed): (&End, &Placed<'_>)| {
+            Card::read((sysfs, &machine, &tree), is_guest, end, placed.pci)
+        };
+        Ok(Self {
             schema: 2,
             source,
             simulated,
-            platform,
-            matrix: empty(),
-            matrix_open: Vec::new(),
-            devices: Vec::new(),
-            kfd,
+            devices: matrix.ends.iter().zip(&ends).map(card).collect(),
+            matrix,
+            matrix_open,
             mig: MigGpu::read_all(sysfs),
+            open: (!left_out.is_empty())
+                .then(|| format!("{} virtual functions of NICs are left out", left_out.len()))
+                .into_iter()
+                .collect(),
+            platform,
+            kfd,
             tree,
-            open,
             nics,
             machine,
-        };
-        shown.place(sysfs, may_run);
-        Ok(shown)
-    }
-
-    /// Fills the matrix and what stands beside them.
-    fn place(&mut self, sysfs: &Sysfs, may_run: bool) {
-        let gpus = self.machine.gpus.clone();
-        let names: Vec<Option<String>> = gpus.iter().map(|gpu| gpu_name(sysfs, gpu)).collect();
-        if gpus.iter().filter(|gpu| gpu.may_have_nvlink()).count() > 1 {
-            self.matrix_open.push(
-                "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from"
-                    .to_owned(),
-            );
-        }
-        let fabric = self.fabric(sysfs, &gpus, may_run);
-        let labels: Vec<Option<String>> = self.nics.iter().map(Nic::label).collect();
-        let gpus = gpus
-            .iter()
-            .zip(&names)
-            .map(|(gpu, name)| Placed::gpu(gpu, name.as_deref()));
-        let nics = self
-            .nics
-            .iter()
-            .zip(&labels)
-            .map(|(nic, label)| Placed::nic(nic, label.as_deref()));
-        let ends: Vec<Placed<'_>> = gpus.chain(nics).collect();
-        let is_joined = |a, b| {
-            fabric
-                .as_ref()
-                .is_some_and(|fabric| fabric.contains(&(a, b)))
-        };
-        let beside = |a: PciAddress, b: PciAddress| {
-            let metax = || is_joined(a, b).then_some(PathType::Mx);
-            xgmi(&self.kfd, a, b).or_else(metax)
-        };
-        let matrix = Matrix::of(sysfs, &self.machine, &ends, &beside);
-        let is_guest = self.platform.is_guest == Some(true);
-        let card = |(end, placed): (&End, &Placed<'_>)| {
-            Card::read(
-                (sysfs, &self.machine, &self.tree),
-                is_guest,
-                end,
-                placed.pci,
-            )
-        };
-        self.devices = matrix.ends.iter().zip(&ends).map(card).collect();
-        self.matrix = matrix;
-    }
-
-    /// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
-    fn fabric(&mut self, sysfs: &Sysfs, gpus: &[PciDevice], may_run: bool) -> Option<Fabric> {
-        let has_several = gpus.iter().filter(|gpu| gpu.vendor == METAX).count() > 1;
-        if has_several && !may_run {
-            self.matrix_open.push("MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from".to_owned());
-            return None;
-        }
-        let gpus: Vec<&PciDevice> = gpus.iter().collect();
-        match may_run.then(|| fabric::of(&gpus, &self.machine, sysfs, &Interrupt::none()))?? {
-            Ok(fabric) => Some(fabric),
-            Err(reason) => {
-                self.matrix_open
-                    .push(format!("links beside PCI Express are not known: {reason}"));
-                None
-            }
-        }
+        })
     }
 
     /// Whether there is anything to show.
@@ -160,32 +127,26 @@ impl Shown {
     }
 }
 
-fn empty() -> Matrix {
-    Matrix {
-        source: String::new(),
-        ends: Vec::new(),
-        classes: Vec::new(),
+/// The links beside PCI Express that a vendor's tool knows; what it does not tell is said.
+fn fabric(machine: &Machine, sysfs: &Sysfs, may_run: bool, open: &mut Vec<String>) -> Fabric {
+    let several = |is: fn(&&PciDevice) -> bool| machine.gpus.iter().filter(is).count() > 1;
+    if several(|gpu| gpu.may_have_nvlink()) {
+        let text = "NVLink is in no file of sysfs: where `nvidia-smi topo -m` shows NV#, give its output to --from";
+        open.push(text.to_owned());
     }
-}
-
-/// On the machine itself nothing can be known; a folder that was named is the wrong one.
-fn unreadable(sysfs: &Sysfs, error: anyhow::Error) -> Stop {
-    let text = format!("{error:#}");
-    if sysfs.root() == Path::new("/") {
-        Stop::Refused(text.into())
-    } else {
-        Stop::Usage(text)
+    if several(|gpu| gpu.vendor == METAX) && !may_run {
+        let text = "MetaXLink is in no file of sysfs, and no tool of a copy is run: give the output of `mx-smi topo -m` to --from";
+        open.push(text.to_owned());
+        return Fabric::default();
     }
-}
-
-/// The network cards that are ends; virtual functions of cards that are shown are left out and counted.
-fn nics(sysfs: &Sysfs) -> (Vec<Nic>, Vec<String>) {
-    let (left_out, nics): (Vec<Nic>, Vec<Nic>) = Nic::read_all(sysfs)
-        .into_iter()
-        .partition(|nic| nic.is_virtual);
-    let open = match left_out.len() {
-        0 => Vec::new(),
-        count => vec![format!("{count} virtual functions of NICs are left out")],
-    };
-    (nics, open)
+    let gpus: Vec<&PciDevice> = machine.gpus.iter().collect();
+    let of = || fabric::of(&gpus, machine, sysfs, &Interrupt::none());
+    match may_run.then(of).flatten() {
+        None => Fabric::default(),
+        Some(Ok(fabric)) => fabric,
+        Some(Err(reason)) => {
+            open.push(format!("links beside PCI Express are not known: {reason}"));
+            Fabric::default()
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! `topo` from its command line to its exit code: 0 where something was shown, 3 where nothing could be told, 2 for a wrong input.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use inventory::played;
 use program::outputs;
 use program::show::Show;
@@ -10,9 +11,29 @@ use serde::Serialize;
 use topology::captured::Captured;
 use topology::{Matrix, Sysfs};
 
-use super::args::TopoArgs;
 use super::document;
 use super::read::Shown;
+
+/// What to show and where from.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TopoArgs {
+    /// Read a simulated machine instead of this machine: a built-in name or a machine file.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "from"])]
+    pub(crate) sim: Option<String>,
+
+    /// Read a copy of another machine's files: a folder that holds `sys` and, where there is one, `proc`. No tool in it is run.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "from")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Show what a captured text says, `-` for standard input: the output of nvidia-smi topo -m, topo -p2p or -L, rocm-smi
+    /// --showtopo, amd-smi topology, mx-smi topo or -L, numactl -H, also several of them in one text.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
+
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Prints to standard output; gives the exit code.
 ///
@@ -26,13 +47,9 @@ pub(crate) fn run(args: &TopoArgs, show: Show) -> Result<u8, Stop> {
     sim::forget();
     let shown = shown?;
     if shown.is_empty() {
-        return Err(Stop::Refused(
-            format!(
-                "{} shows neither NUMA nodes nor PCI functions",
-                shown.source
-            )
-            .into(),
-        ));
+        let source = &shown.source;
+        let text = format!("{source} shows neither NUMA nodes nor PCI functions");
+        return Err(Stop::Refused(text.into()));
     }
     Ok(match args.json {
         true => outputs::json(&shown)?,
@@ -78,21 +95,16 @@ struct OfText<'a> {
     captured: &'a Captured,
 }
 
-fn is_standard_input(path: &Path) -> bool {
-    path == Path::new("-")
-}
-
 /// The text of a file, or of standard input for `-`; bytes that are no UTF-8 are marked.
 fn text_of(path: &Path) -> Result<String, Stop> {
-    let read = if is_standard_input(path) {
-        bounded::all(std::io::stdin().lock(), bounded::SETTINGS)
-    } else {
-        bounded::read(path, bounded::SETTINGS)
+    let read = match path == Path::new("-") {
+        true => bounded::all(std::io::stdin().lock(), bounded::SETTINGS),
+        false => bounded::read(path, bounded::SETTINGS),
     };
     let bytes = read.map_err(|error| {
+        let path = path.display();
         Stop::Usage(format!(
-            "cannot read {}: {error}; name a file with the output of a tool",
-            path.display()
+            "cannot read {path}: {error}; name a file with the output of a tool"
         ))
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -43,11 +43,9 @@ pub(super) fn write(described: &BoxFile, root: &Path) -> Result<(), BoxError> {
         Iommu::Translated => "DMA",
     };
     make_folder(&units.join("iommu0"))?;
-    let ports = described.port.iter().map(|port| &port.address);
-    let devices = described.device.iter().map(|device| &device.address);
     // Every function has a group of its own.
-    let nics = described.nic.iter().map(|nic| &nic.address);
-    for (number, address) in ports.chain(devices).chain(nics).enumerate() {
+    for (number, function) in described.functions().enumerate() {
+        let address = function.address;
         let below = below(described, address)?;
         let group = groups.join(number.to_string());
         put(&group.join("type"), kind)?;

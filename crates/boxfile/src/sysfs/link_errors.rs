@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::{below, put};
+use crate::model::Function;
 use crate::{BoxError, BoxFile, Fault, Vendor};
 
 /// Shows counters at 0 at every function that has a link, in a tree that [`super::write_tree`] made.
@@ -27,12 +28,11 @@ pub fn count_link_errors(described: &BoxFile, root: &Path) -> Result<(), BoxErro
 }
 
 fn write(described: &BoxFile, root: &Path, is_loaded: bool) -> Result<(), BoxError> {
-    let ports = described.port.iter().map(|port| (&port.address, port.link));
-    let devices = described
-        .device
-        .iter()
-        .map(|device| (&device.address, device.link));
-    for (address, _) in ports.chain(devices).filter(|(_, link)| link.is_some()) {
+    let counting = described.functions().filter(|function| {
+        let (table, _) = function.table;
+        table != "nic" && function.link.is_some()
+    });
+    for Function { address, .. } in counting {
         let mut counts = [0_u64; 3];
         for fault in described.fault.iter().filter(|_| is_loaded) {
             if let Fault::LinkErrors {
@@ -50,30 +50,21 @@ fn write(described: &BoxFile, root: &Path, is_loaded: bool) -> Result<(), BoxErr
         }
         let folder = root.join("sys/devices").join(below(described, address)?);
         // The kernel's names of the totals (drivers/pci/pcie/aer.c).
-        for ((kind, total), count) in [
-            ("correctable", "COR"),
-            ("nonfatal", "NONFATAL"),
-            ("fatal", "FATAL"),
-        ]
-        .into_iter()
-        .zip(counts)
-        {
-            put(
-                &folder.join(format!("aer_dev_{kind}")),
-                &format!("TOTAL_ERR_{total} {count}"),
-            )?;
+        let kinds = ["correctable", "nonfatal", "fatal"];
+        let totals = ["COR", "NONFATAL", "FATAL"];
+        for ((kind, total), count) in kinds.into_iter().zip(totals).zip(counts) {
+            let text = format!("TOTAL_ERR_{total} {count}");
+            put(&folder.join(format!("aer_dev_{kind}")), &text)?;
         }
     }
     for fault in &described.fault {
-        if let (
-            Fault::MemoryErrors {
-                device,
-                corrected,
-                uncorrected,
-                ..
-            },
-            true,
-        ) = (fault, described.vendor == Vendor::AMD)
+        if let Fault::MemoryErrors {
+            device,
+            corrected,
+            uncorrected,
+            ..
+        } = fault
+            && described.vendor == Vendor::AMD
         {
             let address = &described.device[*device].address;
             let folder = root.join("sys/devices").join(below(described, address)?);

@@ -1,5 +1,6 @@
 //! What the caller brings, because it needs a driver, a library, a system call or the environment.
 
+use serde::Serialize;
 use topology::{Fact, NvLinks, PciAddress, Repairs};
 
 /// What [`super::Facts`] cannot read from files.
@@ -39,11 +40,12 @@ pub struct Device {
 }
 
 /// The version of a part of the software.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Version {
     /// `NVIDIA driver`, `NCCL`, `RCCL`, `ROCm`, `MCCL`.
     pub component: String,
     /// As it says itself: `570.133.07`.
+    #[serde(rename = "version")]
     pub text: String,
     /// Where it says so: a file, or what was asked.
     pub source: String,

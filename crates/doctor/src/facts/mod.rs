@@ -1,6 +1,5 @@
 //! [`Facts`]: everything that the rules look at, read once; what could not be read is there with its reason.
 
-mod cgroup;
 mod given;
 mod gpu;
 mod host;
@@ -66,6 +65,12 @@ impl Facts {
         variables.iter().find(|variable| variable.name == name)
     }
 
+    /// The value of a variable.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.variable(name).map(|variable| variable.value.as_str())
+    }
+
     /// The version of a component, such as `NCCL`.
     #[must_use]
     pub fn version(&self, component: &str) -> Option<&Version> {
@@ -78,7 +83,7 @@ impl Facts {
     /// Whether any of the GPUs is of this PCI vendor.
     #[must_use]
     pub fn has_vendor(&self, vendor: u16) -> bool {
-        self.gpus.iter().any(|gpu| gpu.vendor == Some(vendor))
+        self.gpus.iter().any(|gpu| gpu.vendor() == Some(vendor))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use topology::{CpuSet, Sysfs};
 
-use super::{Reading, cgroup};
+use super::Reading;
 
 /// Limits and rights of this process.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Process {
             capabilities: status("CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok()),
             cpus: status("Cpus_allowed_list:").and_then(|text| text.parse().ok()),
             memory_nodes: status("Mems_allowed_list:").and_then(|text| text.parse().ok()),
-            group_cpus: cgroup::cpus(own),
+            group_cpus: group_cpus(own),
         }
     }
 
@@ -63,4 +63,54 @@ fn pair<'a>(mut lines: impl Iterator<Item = &'a str>, name: &str) -> Option<[Opt
         number => number.parse().ok().map(Some),
     });
     Some([words.next()??, words.next()??])
+}
+
+const MOUNT: &str = "sys/fs/cgroup";
+const GROUPS: &str = "proc/self/cgroup";
+
+/// How much processor time the control groups allow, in version 2 and version 1 of their files.
+///
+/// A group above may be tighter than the process's own, so all of them up to the root that is shown are read.
+fn group_cpus(own: &Sysfs) -> Reading<Option<f64>> {
+    let groups = own.read_text(GROUPS).unwrap_or_default();
+    let is_unified = own
+        .read_text(format!("{MOUNT}/cgroup.controllers"))
+        .is_some();
+    let (top, file) = match is_unified {
+        true => (MOUNT.to_owned(), "cpu.max"),
+        false => (format!("{MOUNT}/cpu"), "cpu.cfs_quota_us"),
+    };
+    // Lines are `0::/path` of version 2 and `2:cpu,cpuacct:/path` of version 1.
+    let path = groups.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let mut controllers = controllers.split(',');
+        let is_it = controllers.any(|name| name == if is_unified { "" } else { "cpu" });
+        is_it.then_some(path)
+    });
+    let Some(path) = path.filter(|_| !own.names(&top).is_empty()) else {
+        let why = "the controller is not shown under /sys/fs/cgroup";
+        return Reading::unknown(format!("/{MOUNT}"), why);
+    };
+    // Microseconds of processor time in each period; `max` and -1 are no limit.
+    let of = |folder: &str| -> Option<f64> {
+        let text = own.read_text(format!("{folder}/{file}"))?;
+        let (quota, period) = match text.split_once(' ') {
+            Some((quota, period)) => (quota.to_owned(), period.to_owned()),
+            None => (text, own.read_text(format!("{folder}/cpu.cfs_period_us"))?),
+        };
+        let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+        (quota > 0.0 && period > 0.0).then(|| quota / period)
+    };
+    let mut folders = vec![top];
+    for part in path.split('/') {
+        if !part.is_empty() && part != ".." {
+            folders.push(format!("{}/{part}", folders[folders.len() - 1]));
+        }
+    }
+    let limits = folders
+        .iter()
+        .filter_map(|folder| Some((of(folder)?, folder)));
+    let tightest = limits.min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let folder = tightest.map_or(&folders[folders.len() - 1], |(_, folder)| folder);
+    Reading::known(format!("/{folder}/{file}"), tightest.map(|(cpus, _)| cpus))
 }

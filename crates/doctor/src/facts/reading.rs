@@ -28,24 +28,20 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The value with its file, or the reason with its file.
+    /// The value, or the file with the reason why it was not read.
     ///
     /// # Errors
-    /// The reason, where it was not read.
+    /// The reason.
     pub fn told(&self) -> Result<&T, String> {
-        match &self.value {
-            Fact::Known(value) => Ok(value),
-            Fact::Unknown(why) => Err(format!("{}: {why}", self.source)),
-        }
+        self.value
+            .told()
+            .map_err(|why| format!("{}: {why}", self.source))
     }
 
     /// What another function makes of the value; `None` from it is a value that is not understood.
     pub fn and_then<U>(self, what: impl FnOnce(&T) -> Option<U>) -> Reading<U> {
         let value = match self.value {
-            Fact::Known(value) => what(&value).map_or_else(
-                || Fact::Unknown("its text is not understood".to_owned()),
-                Fact::Known,
-            ),
+            Fact::Known(value) => what(&value).ok_or("its text is not understood").into(),
             Fact::Unknown(why) => Fact::Unknown(why),
         };
         Reading {

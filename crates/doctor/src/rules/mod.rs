@@ -1,110 +1,162 @@
 //! [`RULES`]: every rule, in the order in which findings of one verdict are shown.
 
-mod host;
+mod gpus;
 mod links;
+mod machine;
 mod nics;
-mod nvlink;
-mod peers;
-mod process;
-mod transport;
-mod variables;
-mod versions;
+mod software;
 
-use topology::Fact;
+use topology::RdmaPort;
 
-use crate::{Facts, Finding, Gpu, Pair, Reading};
+use crate::finding::MACHINE;
+use crate::{Facts, Finding, Gpu, Pair, Process};
+
+/// The subject of what is the process's.
+const PROCESS: &str = "this process";
 
 /// One thing that can be wrong. Its id is the code whose page says what is read, why it matters and what to do.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// A name that stays.
     pub id: &'static str,
-    /// What it says of these facts: nothing where there is nothing that it could apply to.
-    pub judge: fn(&Facts) -> Vec<Finding>,
+    judge: Judge,
 }
 
-const fn rule(id: &'static str, judge: fn(&Facts) -> Vec<Finding>) -> Rule {
+/// What a rule says, of each of what it looks at.
+#[derive(Debug, Clone, Copy)]
+enum Judge {
+    Machine(fn(&Facts) -> Told),
+    Process(fn(&Facts, &Process) -> Told),
+    Gpus(fn(&Facts, &Gpu) -> Told),
+    Pairs(fn(&Facts, &Pair) -> Told),
+    /// Ports of network cards with RDMA.
+    Ports(fn(&Facts, &RdmaPort) -> Told),
+    /// As many findings as there are, each with its subject.
+    All(fn(&Facts) -> Vec<Finding>),
+}
+
+/// What a rule says of one thing, or why it says nothing.
+type Told = Result<Finding, Silent>;
+
+/// Why a rule does not judge.
+enum Silent {
+    /// What it would look at could not be read, for this reason.
+    Unknown(String),
+    /// There is nothing that it could apply to.
+    Elsewhere,
+}
+
+impl<T: Into<String>> From<T> for Silent {
+    fn from(why: T) -> Self {
+        Self::Unknown(why.into())
+    }
+}
+
+use Judge::{All, Gpus, Machine, Pairs, Ports};
+
+const fn rule(id: &'static str, judge: Judge) -> Rule {
     Rule { id, judge }
 }
 
 /// Every rule.
 pub const RULES: &[Rule] = &[
-    rule("peer-access-forbidden", peers::forbidden),
-    rule("iommu-translates", peers::iommu),
-    rule("acs-redirect", peers::acs),
-    rule("large-bar", peers::large_bar),
-    rule("amd-peer-links", peers::kfd),
-    rule("nccl-p2p-level", transport::level),
-    rule("guest", host::guest),
-    rule("slot-link", links::link),
-    rule("slot-below-card", links::slot),
-    rule("link-errors", links::errors),
-    rule("nvlink-inactive", nvlink::inactive),
-    rule("nvlink-errors", nvlink::errors),
-    rule("fabric-manager", nvlink::fabric),
-    rule("memory-repairs", links::repairs),
-    rule("cpu-governor", host::governor),
-    rule("cpu-boost", host::boost),
-    rule("numa-balancing", host::balancing),
-    rule("shm-size", process::shared_memory),
-    rule("memlock", process::memlock),
-    rule("open-files", process::open_files),
-    rule("cgroup-cpu", process::cpu),
-    rule("cpuset", process::cpuset),
-    rule("seccomp-numa", process::seccomp),
-    rule("known-versions", versions::known),
-    rule("host-hang", versions::host_hang),
-    rule("variables", variables::set),
-    rule("rccl-fine-grain", variables::fine_grain),
-    rule("gpu-nic-memory", nics::peer_memory),
-    rule("nic-link", nics::link),
-    rule("gid-index", nics::gid),
-    rule("gpu-nic-distance", nics::distance),
-    rule("kernel-log", host::kernel_log),
+    rule("peer-access-forbidden", Gpus(gpus::forbidden)),
+    rule("iommu-translates", Pairs(gpus::iommu)),
+    rule("acs-redirect", Pairs(gpus::acs)),
+    rule("large-bar", Gpus(gpus::large_bar)),
+    rule("amd-peer-links", Machine(gpus::kfd)),
+    rule("nccl-p2p-level", All(software::level)),
+    rule("guest", Machine(machine::guest)),
+    rule("slot-link", Gpus(links::link)),
+    rule("slot-below-card", Gpus(links::slot)),
+    rule("link-errors", Gpus(links::errors)),
+    rule("nvlink-inactive", Gpus(links::nvlink_inactive)),
+    rule("nvlink-errors", Gpus(links::nvlink_errors)),
+    rule("fabric-manager", Gpus(links::fabric)),
+    rule("memory-repairs", Gpus(gpus::repairs)),
+    rule("cpu-governor", Machine(machine::governor)),
+    rule("cpu-boost", Machine(machine::boost)),
+    rule("numa-balancing", Machine(machine::balancing)),
+    rule("shm-size", All(machine::shared_memory)),
+    rule("memlock", Judge::Process(machine::memlock)),
+    rule("open-files", Judge::Process(machine::open_files)),
+    rule("cgroup-cpu", Judge::Process(machine::cpu)),
+    rule("cpuset", Judge::Process(machine::cpuset)),
+    rule("seccomp-numa", Judge::Process(machine::seccomp)),
+    rule("known-versions", All(software::known)),
+    rule("host-hang", Machine(software::host_hang)),
+    rule("variables", All(software::variables)),
+    rule("rccl-fine-grain", All(software::fine_grain)),
+    rule("gpu-nic-memory", Machine(nics::peer_memory)),
+    rule("nic-link", Ports(nics::link)),
+    rule("gid-index", Ports(nics::gid)),
+    rule("gpu-nic-distance", Gpus(nics::distance)),
+    rule("kernel-log", All(machine::kernel_log)),
 ];
 
 /// What some of the rules say, by id, or all where none is named; the worst first, then in the order of the table.
 #[must_use]
 pub fn judge(facts: &Facts, only: &[&str]) -> Vec<Finding> {
-    let chosen = RULES
-        .iter()
-        .filter(|rule| only.is_empty() || only.contains(&rule.id));
-    let mut findings: Vec<Finding> = chosen
-        .flat_map(|rule| {
-            (rule.judge)(facts).into_iter().map(|mut finding| {
+    let mut findings = Vec::new();
+    for rule in RULES {
+        if only.is_empty() || only.contains(&rule.id) {
+            for mut finding in rule.judge.of(facts) {
                 rule.id.clone_into(&mut finding.rule);
                 if finding.code.is_empty() {
                     rule.id.clone_into(&mut finding.code);
                 }
-                finding
-            })
-        })
-        .collect();
+                findings.push(finding);
+            }
+        }
+    }
     findings.sort_by_key(|finding| finding.verdict);
     findings
 }
 
-/// Judges what a file says, and names the file; unknown where it was not read.
-fn of_file<T>(read: &Reading<T>, judge: impl FnOnce(&T) -> Finding) -> Finding {
-    of_fact(&read.value, judge).with("in", read.source.as_str())
-}
-
-/// Judges a fact; unknown, with the reason, where it is not known.
-fn of_fact<T>(fact: &Fact<T>, judge: impl FnOnce(&T) -> Finding) -> Finding {
-    match fact {
-        Fact::Known(value) => judge(value),
-        Fact::Unknown(why) => Finding::unknown(why),
+impl Judge {
+    fn of(self, facts: &Facts) -> Vec<Finding> {
+        match self {
+            All(judge) => judge(facts),
+            Machine(judge) => about(MACHINE, judge(facts)).into_iter().collect(),
+            Self::Process(judge) => {
+                let process = facts.process.told().map_err(Silent::from);
+                let told = process.and_then(|process| judge(facts, process));
+                about(PROCESS, told).into_iter().collect()
+            }
+            Gpus(judge) => {
+                let gpus = facts.gpus.iter();
+                gpus.filter_map(|gpu| about(&gpu.device.label, judge(facts, gpu)))
+                    .collect()
+            }
+            Pairs(judge) => {
+                let pairs = facts.pairs.iter();
+                pairs
+                    .filter_map(|pair| about(&pair.label, judge(facts, pair)))
+                    .collect()
+            }
+            Ports(judge) => match facts.nics.told() {
+                Err(why) => about(MACHINE, Err(why.into())).into_iter().collect(),
+                Ok(nics) => {
+                    let devices = nics.iter().flat_map(|nic| &nic.rdma);
+                    let ports = devices
+                        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
+                    let of_port = |(device, port): (&topology::RdmaDevice, &RdmaPort)| {
+                        let subject = format!("{} port {}", device.name, port.number);
+                        about(&subject, judge(facts, port))
+                    };
+                    ports.filter_map(of_port).collect()
+                }
+            },
+        }
     }
 }
 
-/// A finding of each GPU.
-fn of_gpus(facts: &Facts, judge: impl Fn(&Gpu) -> Finding) -> Vec<Finding> {
-    let gpus = facts.gpus.iter();
-    gpus.map(|gpu| judge(gpu).about(&gpu.label)).collect()
-}
-
-/// A finding of each pair of GPUs.
-fn of_pairs(facts: &Facts, judge: impl Fn(&Pair) -> Finding) -> Vec<Finding> {
-    let pairs = facts.pairs.iter();
-    pairs.map(|pair| judge(pair).about(&pair.label)).collect()
+/// The finding of a subject, where there is one.
+fn about(subject: &str, told: Told) -> Option<Finding> {
+    let finding = match told {
+        Ok(finding) => finding,
+        Err(Silent::Unknown(why)) => Finding::unknown(why),
+        Err(Silent::Elsewhere) => return None,
+    };
+    Some(finding.about(subject))
 }

@@ -1,9 +1,81 @@
-//! [`Captured`]: all that a captured text says.
+//! [`Captured`]: all that a captured text says, what it leaves open, and why one was not read.
 
 use serde::{Deserialize, Serialize};
 
-use super::CapturedFinding;
 use crate::{Matrix, NumaNode, PciAddress};
+
+/// Why a captured text was not read; one line that names tool, place and next step.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CapturedError {
+    /// No line begins the output of a tool.
+    #[error(
+        "no output of a tool that is known was found; paste the whole output, its first line included, of {tools}"
+    )]
+    Unknown {
+        /// The tools that are known.
+        tools: String,
+    },
+    /// The output of a tool is broken, cut short, or there twice.
+    #[error("{tool}, line {line}: {what}; paste the whole outputs of one machine, each once")]
+    Malformed {
+        /// The tool.
+        tool: &'static str,
+        /// The line of the text, from 1.
+        line: usize,
+        /// Row or column, and what is wrong there.
+        what: String,
+    },
+}
+
+/// An error at a line.
+pub(super) fn malformed(tool: &'static str, line: usize, what: impl Into<String>) -> CapturedError {
+    let what = what.into();
+    CapturedError::Malformed { tool, line, what }
+}
+
+/// Something that a reader of a captured text has to know, with its figures; words for it stand elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum CapturedFinding {
+    /// The text lacks rows of a table, so that what only they say is unknown.
+    RowsMissing {
+        /// The tool whose table it is.
+        tool: String,
+        /// The ends of the rows.
+        rows: Vec<String>,
+    },
+    /// The text ends without a line end: its last word may be cut short.
+    EndMissing {
+        /// The tool whose output stands last.
+        tool: String,
+    },
+    /// A row has fewer affinities than the header has columns, and which one this is, is unknown.
+    AffinityUnclear {
+        /// The tool whose table it is.
+        tool: String,
+        /// The row.
+        row: String,
+        /// What stands there.
+        value: String,
+    },
+    /// The tool does not distinguish PIX, PXB, PHB and NODE.
+    ClassesCoarse {
+        /// The tool.
+        tool: String,
+    },
+}
+
+impl CapturedFinding {
+    /// The code that `help CODE` explains.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::RowsMissing { .. } | Self::EndMissing { .. } => "file-cut",
+            Self::AffinityUnclear { .. } => "affinity-unclear",
+            Self::ClassesCoarse { .. } => "classes-coarse",
+        }
+    }
+}
 
 /// What a text with the output of one or more tools says; what it does not say is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +109,7 @@ pub struct PairTable {
 }
 
 /// What a tool's list says of a GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedGpu {
     /// The tool's number.
     pub number: u32,
@@ -76,25 +148,15 @@ impl Captured {
         let at = match self.gpus.binary_search_by_key(&number, |gpu| gpu.number) {
             Ok(at) => at,
             Err(at) => {
-                self.gpus.insert(at, NamedGpu::numbered(number));
+                let new = NamedGpu {
+                    number,
+                    ..NamedGpu::default()
+                };
+                self.gpus.insert(at, new);
                 at
             }
         };
         &mut self.gpus[at]
-    }
-}
-
-impl NamedGpu {
-    /// A GPU of which nothing but its number is known.
-    pub(super) fn numbered(number: u32) -> Self {
-        Self {
-            number,
-            name: None,
-            uuid: None,
-            address: None,
-            node: None,
-            mig: Vec::new(),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Links above GPUs in built trees: the slot behind AMD's own switch, hidden ports, virtual machines, payload limits.
 
-use topology::{PcieLink, SlotLinkUnknown, max_payload_bytes};
+use topology::{PcieLink, SlotLink, max_payload_bytes};
 
 use crate::sysfs::fixture::{NVIDIA, Tree, at};
 
@@ -14,6 +14,11 @@ fn link(generation: u8, width: u8) -> PcieLink {
 }
 
 /// Root port, switch of the card (upstream, downstream), GPU, with the values of a public dump of a Navi 48 card in an
+fn refused(found: Result<SlotLink, String>, says: &str) {
+    let why = found.expect_err("it is refused");
+    assert!(why.contains(says), "{why}");
+}
+
 /// x8 slot of generation 4 (nokyan/resources issue 512): the GPU says Gen5 x16, its upstream port Gen4 x8.
 fn navi48_in_x8() -> Tree {
     let tree = Tree::new();
@@ -60,9 +65,9 @@ fn an_amd_link_that_cannot_be_read_at_the_slot_is_not_replaced_by_the_inner_one(
     for port in ["0000:00:01.1", "0000:01:00.0"] {
         tree.link(port, ("Unknown", "0"), ("Unknown", "255"));
     }
-    assert_eq!(
+    refused(
         tree.machine().slot_link(&tree.sysfs(), at("03:00.0")),
-        Err(SlotLinkUnknown::Unreadable(at("01:00.0")))
+        "no link state",
     );
 }
 
@@ -78,9 +83,9 @@ fn an_amd_gpu_whose_switch_is_hidden_gives_a_reason() {
         tree.gpu(path, 0x1002, 0);
         tree.link(name, (GEN5, "16"), (GEN5, "16"));
         tree.file("proc/cpuinfo", X86_GUEST);
-        assert_eq!(
+        refused(
             tree.machine().slot_link(&tree.sysfs(), at(name)),
-            Err(SlotLinkUnknown::SwitchHidden(at(name)))
+            "are hidden",
         );
     }
 }
@@ -111,15 +116,12 @@ fn a_virtual_machine_without_link_files_gives_a_reason_and_no_link() {
     let tree = Tree::new();
     tree.gpu("pci0000:00/0000:00:05.0", NVIDIA, -1);
     let machine = tree.machine();
-    assert_eq!(
+    refused(
         machine.slot_link(&tree.sysfs(), at("00:05.0")),
-        Err(SlotLinkUnknown::Unreadable(at("00:05.0")))
+        "no link state",
     );
     assert_eq!(machine.gpus[0].node, None);
-    assert_eq!(
-        machine.slot_link(&tree.sysfs(), at("00:06.0")),
-        Err(SlotLinkUnknown::NoSuchGpu(at("00:06.0")))
-    );
+    refused(machine.slot_link(&tree.sysfs(), at("00:06.0")), "not a GPU");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use runner::child::die_with_parent;
 use rustix::process::Pid;
 use topology::{Machine, PciAddress, Sysfs, nvidia_files};
 
-use crate::numa::binding;
+use super::nodes::{binding, joined};
 
 /// Time between two looks; a worker loads its model for longer after it opened its GPU.
 const LOOK: Duration = Duration::from_millis(500);
@@ -40,7 +40,7 @@ pub(super) fn run(program: u32, given: &[u32]) -> Result<u8, Stop> {
     loop {
         let below = runner::processes::below(top).into_iter();
         let below = below.map(|one| (one.id.as_raw_nonzero().get().unsigned_abs(), one.started));
-        for process in [(program, 0)].into_iter().chain(below) {
+        for process in std::iter::once((program, 0)).chain(below) {
             let gpus = opened(&sysfs, &files, process.0);
             let before = known.entry(process).or_default();
             if !gpus.is_subset(before) {
@@ -80,37 +80,38 @@ fn opened(sysfs: &Sysfs, files: &BTreeMap<String, PciAddress>, pid: u32) -> BTre
 ///
 /// The kernel keeps a process's policy, so that it only gets memory of nodes that the program was given.
 fn moved(machine: &Machine, pid: u32, gpus: &BTreeSet<PciAddress>, given: &[u32]) {
-    let node_of = |gpu: &PciAddress| machine.gpu(*gpu).and_then(|gpu| gpu.node);
-    let nodes: Vec<Option<u32>> = gpus.iter().map(node_of).collect();
+    let nodes = gpus.iter().map(|gpu| machine.gpu(*gpu)?.node);
+    let nodes: Vec<Option<u32>> = nodes.collect();
     let list: Vec<String> = gpus.iter().map(ToString::to_string).collect();
     let tell = |what: &str| say!("numa exec: process {pid} with {}: {what}", list.join(", "));
-    let Some(binding) = binding::of(&nodes, machine) else {
+    let Some(binding) = binding(&nodes, machine) else {
         return tell("the kernel gives no node for its GPUs; it stays on those of the program");
     };
-    let mut memory = binding.memory_nodes.clone();
-    memory.retain(|node| given.contains(node));
+    let (memory, others): (Vec<u32>, Vec<u32>) = machine
+        .nodes
+        .iter()
+        .map(|node| node.id)
+        .partition(|node| binding.memory_nodes.contains(node) && given.contains(node));
     if memory.is_empty() {
-        let wanted = binding.memory_nodes;
         return tell(&format!(
-            "its GPUs are on nodes {wanted:?}, the program was given {given:?}; it stays there, name its GPUs with --gpus"
+            "its GPUs are on nodes {}, the program was given {}; it stays there, name its GPUs with --gpus",
+            joined(&binding.memory_nodes, ", "),
+            joined(given, ", ")
         ));
     }
     let own = machine.nodes.iter();
     let own = own.filter(|node| binding.cpu_nodes.contains(&node.id));
     let cpus: Vec<usize> = own.flat_map(|node| node.cpus.iter()).collect();
     match pin_process(pid, &cpus) {
-        Ok(_) => tell(&format!("moved to nodes {memory:?}")),
+        Ok(_) => tell(&format!("moved to nodes {}", joined(&memory, ", "))),
         Err(error) => tell(&format!("NOT BOUND: {error}")),
     }
-    let others = machine.nodes.iter().map(|node| node.id);
-    let others: Vec<u32> = others.filter(|node| !memory.contains(node)).collect();
-    if others.is_empty() {
-        return;
-    }
-    match move_process_memory(pid, &others, &memory) {
-        Ok(0) => {}
-        Ok(left) => tell(&format!("{left} pages could not be moved to its nodes")),
-        Err(error) => tell(&format!("NOT BOUND: {error}")),
+    if !others.is_empty() {
+        match move_process_memory(pid, &others, &memory) {
+            Ok(0) => {}
+            Ok(left) => tell(&format!("{left} pages could not be moved to its nodes")),
+            Err(error) => tell(&format!("NOT BOUND: {error}")),
+        }
     }
 }
 

@@ -1,21 +1,29 @@
-//! A run of `tplens p2p load` from the command line to the record.
+//! `tplens p2p load`: writes and checks memory and multiplies on several devices at once for a while, and counts what came out wrong.
+//!
+//! It loads devices and not their links; what it does not load, tensor cores and all of the memory, it says.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use clap::Args;
 use inventory::{Built, Chosen, Found, caveats};
-use program::{Break, Effort, Ended, Recorder, Stop, result_folder};
+use program::command_line::seconds;
+use program::outputs::Outputs;
+use program::show::Show;
+use program::{Break, Effort, Ended, Recorder, Stop, result_folder, say};
 use record::caveat::{Caveat, Condition};
+use record::unit::ByteCount;
 use record::{
     Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity,
     Outcome, Point,
 };
 use runner::Interrupt;
 use topology::Machine;
+use view::csv;
 
-use super::args::LoadArgs;
 use crate::begun::{Asked, Begun};
+use crate::device_args::{DeviceArgs, one_size};
 use crate::messages::LoadRequest;
 use crate::parent::{Finding, JobEnd, Measurer, exit_code};
 
@@ -30,15 +38,40 @@ const HOST_PIECE: u64 = 4 << 20;
 const LOOK: Duration = Duration::from_millis(50);
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Loads what the command line asks for.
-///
-/// # Errors
-/// What ended it before there was anything to keep.
-pub(super) fn run(
-    args: &LoadArgs,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<Ended, Stop> {
+/// What to load and for how long.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArgs {
+    #[command(flatten)]
+    on: DeviceArgs,
+
+    /// Seconds to load them for.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
+    duration: Duration,
+
+    /// Bytes of each device's memory that are written and checked over and over, K, M and G being powers of 1024. Default: half of
+    /// what is free; on the host backend 64M, on a simulated machine 16M.
+    #[arg(long, value_name = "SIZE", value_parser = at_least_a_mib)]
+    memory: Option<ByteCount>,
+
+    /// Seconds without progress after which a device counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
+    deadline: Duration,
+
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// One size, for clap; less is not loaded.
+fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
+    let size = one_size(text)?;
+    (size.0 >= 1 << 20)
+        .then_some(size)
+        .ok_or_else(|| format!("`{text}` is below 1M, the least that is loaded"))
+}
+
+/// Loads the devices and prints what came of it; gives the exit code.
+pub(crate) fn run(args: &LoadArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
+    args.outputs.check().map_err(Stop::Usage)?;
     let folder = result_folder(args.outputs.out.as_deref(), "load");
     let asked = Asked {
         on: &args.on,
@@ -47,15 +80,15 @@ pub(super) fn run(
         program: env!("CARGO_PKG_NAME"),
         keeps: true,
     };
-    asked.run(|| run_in(args, &asked, interrupt, say))
+    let ended = asked.run(|| load(args, &asked, interrupt))?;
+    Ok(args.outputs.finish(&ended, csv::links, show))
 }
 
-fn run_in(
-    args: &LoadArgs,
-    asked: &Asked<'_>,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<Ended, Stop> {
+fn tell(line: &str) {
+    say!("{line}");
+}
+
+fn load(args: &LoadArgs, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Ended, Stop> {
     let begun = match Begun::find::<Links>(asked, |_| Ok(()), interrupt)? {
         Ok(begun) => begun,
         Err(refused) => return Ok(*refused),
@@ -67,9 +100,9 @@ fn run_in(
         chosen: &begun.chosen,
         found: &found,
         interrupt,
-        recorder: begun.record(asked, say)?,
+        recorder: begun.record(asked, &tell)?,
     };
-    let outcome = session.load(&begun.machine, devices, say);
+    let outcome = session.load(&begun.machine, devices);
     session.recorder.end(outcome, exit_code)
 }
 
@@ -82,12 +115,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn load(
-        &mut self,
-        machine: &Machine,
-        devices: Vec<LinkDevice>,
-        say: &dyn Fn(&str),
-    ) -> Result<(), Break> {
+    fn load(&mut self, machine: &Machine, devices: Vec<LinkDevice>) -> Result<(), Break> {
         let labels: Vec<String> = devices.iter().map(|device| device.label.clone()).collect();
         let notes = caveats::busy(&devices)
             .chain(caveats::said(self.chosen))
@@ -103,11 +131,11 @@ impl Session<'_> {
             self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
         let seconds = self.args.duration.as_secs_f64();
-        say(&format!("loading {} for {seconds:.0} s", labels.join(", ")));
-        for (position, end) in self.loaded(say).into_iter().enumerate() {
+        say!("loading {} for {seconds:.0} s", labels.join(", "));
+        for (position, end) in self.loaded().into_iter().enumerate() {
             for point in self.points(position, end?)? {
                 if let Outcome::Failed { reason } = &point.outcome {
-                    say(&format!("{}: {reason}", labels[position]));
+                    say!("{}: {reason}", labels[position]);
                 }
                 let point = Box::new(point);
                 self.recorder.add(LinksEvent::Point { point })?;
@@ -118,7 +146,7 @@ impl Session<'_> {
     }
 
     /// Loads all devices at once, each by a worker of its own; how each ended.
-    fn loaded(&self, say: &dyn Fn(&str)) -> Vec<Result<JobEnd, Stop>> {
+    fn loaded(&self) -> Vec<Result<JobEnd, Stop>> {
         let (backend, deadline, interrupt) =
             (self.chosen.backend, self.args.deadline, self.interrupt);
         thread::scope(|scope| {
@@ -133,7 +161,7 @@ impl Session<'_> {
                 if told.elapsed() >= PROGRESS {
                     told = Instant::now();
                     let (so_far, of) = (begun.elapsed().as_secs(), self.args.duration.as_secs());
-                    say(&format!("{so_far} of {of} s"));
+                    say!("{so_far} of {of} s");
                 }
             }
             let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")));

@@ -1,10 +1,29 @@
 //! The points of a run: devices x places of memory and thread x kinds x directions, and small copies.
 
+use clap::ValueEnum;
 use record::{Endpoint, LinkDevice};
 use topology::{Machine, NumaNode};
 
-use super::args::Kind;
 use crate::cases::Case;
+
+/// A kind of host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Kind {
+    /// Ordinary memory, which the driver stages or pins on the fly.
+    Pageable,
+    /// Locked by the driver.
+    Pinned,
+}
+
+impl Kind {
+    /// Its word in the keys of cases.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+        }
+    }
+}
 
 /// Where memory and the issuing thread are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,15 +44,11 @@ pub(super) struct Planned {
 impl Planned {
     /// The ends of its copies, the device being this one.
     pub(super) fn ends(&self, device: usize) -> (Endpoint, Endpoint) {
-        match is_to_device(self.case) {
+        match self.case.key.contains("h2d") {
             true => (Endpoint::Host, Endpoint::Device(device)),
             false => (Endpoint::Device(device), Endpoint::Host),
         }
     }
-}
-
-fn is_to_device(case: &Case) -> bool {
-    case.key.contains("h2d")
 }
 
 /// What is to be measured.
@@ -66,29 +81,25 @@ pub(super) fn plan(asked: &Asked<'_>, machine: &Machine, devices: &[LinkDevice])
 
 /// Both directions of each kind, and small copies of pinned memory.
 fn cases(kinds: &[Kind]) -> Vec<&'static Case> {
-    let ways = ["h2d", "d2h"];
-    let large = ways.iter().flat_map(|way| {
-        let key = move |kind: &Kind| format!("{way}_{}_ce", kind.word());
-        kinds.iter().map(key)
-    });
-    let has_small = kinds.contains(&Kind::Pinned);
-    let small = ways.iter().filter(|_| has_small);
-    let small = small.map(|way| format!("small_copy_{way}_ce"));
-    let keys: Vec<String> = large.chain(small).collect();
+    let mut keys = Vec::new();
+    for way in ["h2d", "d2h"] {
+        let large = kinds.iter().map(|kind| format!("{way}_{}_ce", kind.word()));
+        keys.extend(large);
+    }
+    if kinds.contains(&Kind::Pinned) {
+        keys.extend(["h2d", "d2h"].map(|way| format!("small_copy_{way}_ce")));
+    }
     keys.iter().filter_map(|key| Case::of(key)).collect()
 }
 
 /// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory
 /// and with the near one, so that the square of CPU node and memory node is whole.
 fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place> {
+    let with_memory = machine.nodes.iter().filter(|node| has_memory(node));
+    let of_host = with_memory.filter(|node| !node.cpus.is_empty());
     let nodes: Vec<u32> = match asked.nodes {
         Some(nodes) => nodes.to_vec(),
-        None => machine
-            .nodes
-            .iter()
-            .filter(|node| is_of_host(node))
-            .map(|node| node.id)
-            .collect(),
+        None => of_host.map(|node| node.id).collect(),
     };
     if nodes.is_empty() {
         return vec![Place {
@@ -108,10 +119,8 @@ fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place>
             places.push(place);
         }
     };
-    for node in home.iter().filter(|home| nodes.contains(home)) {
-        add(*node, near);
-    }
-    for node in &nodes {
+    let first = home.iter().filter(|home| nodes.contains(home));
+    for node in first.chain(&nodes) {
         add(*node, near);
     }
     if let Some((near, far)) = near.and_then(|near| Some((near, farthest(machine, near, &nodes)?)))
@@ -124,15 +133,14 @@ fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place>
     places
 }
 
-/// Whether a node is of host memory: one without CPUs is a device's memory or an expansion's (GH200, CXL).
-fn is_of_host(node: &NumaNode) -> bool {
-    node.memory_bytes != Some(0) && !node.cpus.is_empty()
+fn has_memory(node: &NumaNode) -> bool {
+    node.memory_bytes != Some(0)
 }
 
-/// The nodes with memory and without CPUs, which are left out where none is named.
+/// The nodes with memory and without CPUs, a device's memory or an expansion's (GH200, CXL), which are left out where none is named.
 pub(super) fn left_out(machine: &Machine) -> Vec<u32> {
     let nodes = machine.nodes.iter();
-    let nodes = nodes.filter(|node| node.memory_bytes != Some(0) && node.cpus.is_empty());
+    let nodes = nodes.filter(|node| has_memory(node) && node.cpus.is_empty());
     nodes.map(|node| node.id).collect()
 }
 
