@@ -4,11 +4,17 @@
 use std::path::Path;
 
 use program::compare::{Gone, Row, Rules, compare};
+use record::exit;
 use sha2::{Digest, Sha256};
-use stats::{Threshold, Verdict};
+use stats::{Threshold, Verdict as Than};
 
 use crate::compare::{Number, side};
-use crate::report::{self, Report, RunStatus, hex};
+use crate::report::{
+    Came, Check, Limit, Measured, ReasonCode, Report, RunStatus, Seen, Side, Verdict, hex,
+};
+
+const KIND: &str = "baseline";
+const SOURCE: &str = "the baseline";
 
 /// What copies may be slower by than the baseline's (our choice).
 const COPIES: Threshold = Threshold(0.05);
@@ -19,22 +25,8 @@ const OTHERS: Threshold = Threshold(0.25);
 /// An accepted run with the sha256 of its report.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Baseline {
-    report: Report,
+    pub(crate) report: Report,
     pub(crate) sha256: String,
-}
-
-/// A figure that is worse, with the ratio that it may have at worst.
-pub(crate) type Worse = (Row<Number>, f64);
-
-/// What came of comparing a run with a baseline.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Compared {
-    /// In what the machines differ; then nothing is compared.
-    pub(crate) differences: Vec<&'static str>,
-    /// Figures that both have.
-    pub(crate) count: usize,
-    /// Those that are worse.
-    pub(crate) worse: Vec<Worse>,
 }
 
 impl Baseline {
@@ -44,13 +36,12 @@ impl Baseline {
     /// It cannot be read, was not accepted, or is of another kind of machine.
     pub(crate) fn of(path: &Path, simulated: Option<&str>) -> Result<Self, String> {
         let refused = |why: &str| format!("--baseline {}: {why}", path.display());
-        let report = report::read(path).map_err(|error| refused(&error.to_string()))?;
-        let is_accepted = report.verdict.exit_code() == record::exit::DONE;
+        let report = Report::read(path).map_err(|error| refused(&format!("{error:#}")))?;
+        let is_accepted = report.verdict.exit_code() == exit::DONE;
         if report.status != RunStatus::Complete || !is_accepted {
             return Err(refused("it was not accepted, and is no measure for others"));
         }
-        let soft = report.simulated.as_ref().map(|soft| &*soft.box_name);
-        if soft != simulated {
+        if report.simulated() != simulated {
             return Err(refused("it is of another machine; run without it"));
         }
         let json = serde_json::to_vec(&report).map_err(|error| error.to_string())?;
@@ -58,23 +49,16 @@ impl Baseline {
         Ok(Self { report, sha256 })
     }
 
-    #[cfg(test)]
-    pub(crate) fn made(report: Report) -> Self {
-        Self {
-            report,
-            sha256: String::new(),
-        }
-    }
-
-    /// Compares the figures of a run with these.
-    pub(crate) fn compared(&self, run: &Report) -> Compared {
-        let own = &self.report.node.fingerprint;
-        let mut compared = Compared {
-            differences: own.differences(&run.node.fingerprint),
-            ..Compared::default()
+    /// What the figures of a run come to beside these: a failed check for each that is worse, else one for all.
+    pub(crate) fn checks(&self, run: &Report) -> Vec<Check> {
+        let open = |detail: String| {
+            let open = Came::open(ReasonCode::Unreadable).saying(detail);
+            vec![open.check(KIND, &["box"], true)]
         };
-        if !compared.differences.is_empty() {
-            return compared;
+        let own = &self.report.node.fingerprint;
+        let differences = own.differences(&run.node.fingerprint);
+        if !differences.is_empty() {
+            return open(format!("other {}", differences.join(", ")));
         }
         let rules = Rules {
             threshold: COPIES,
@@ -82,30 +66,57 @@ impl Baseline {
             gone: &|_| Gone::NotAsked,
             worse_peers: 0,
         };
-        // The one reason for which two sides are not compared.
-        let Ok(comparison) = compare(side(&self.report, ""), side(run, ""), &rules) else {
-            compared.differences = vec!["machine: one of the runs is simulated"];
-            return compared;
+        let rows = match compare(side(&self.report, ""), side(run, ""), &rules) {
+            Ok(comparison) if comparison.rows.is_empty() => {
+                return open("no figure is in both runs".to_owned());
+            }
+            // The one reason for which two sides are not compared.
+            Err(_) => return open("other machine: one of the runs is simulated".to_owned()),
+            Ok(comparison) => comparison.rows,
         };
-        compared.count = comparison.rows.len();
-        let rows = comparison.rows.into_iter();
-        let worse = rows.filter(|row| row.verdict == Verdict::Regression);
-        compared.worse.extend(worse.filter_map(|row| {
-            let is_copy = row.unit.more_is_better() && !row.number.0.starts_with("allreduce");
-            let Threshold(allowed) = if is_copy { COPIES } else { OTHERS };
-            let more_is_better = row.unit.more_is_better();
-            let worst = if more_is_better {
-                1.0 - allowed
-            } else {
-                1.0 + allowed
-            };
-            let ends = row.interval.as_ref();
-            let is_beyond = ends.is_some_and(|ends| match more_is_better {
-                true => ends.high < worst,
-                false => ends.low > worst,
-            });
-            (is_copy || is_beyond).then_some((row, worst))
-        }));
-        compared
+        let worse: Vec<Check> = rows.iter().filter_map(worse).collect();
+        if worse.is_empty() {
+            let seen = Seen::of("figures compared", "none worse", SOURCE).times(rows.len());
+            return vec![Came::pass(seen).check(KIND, &["box"], false)];
+        }
+        worse
     }
+}
+
+/// The failed check of a figure that is worse by more than it may be.
+fn worse(row: &Row<Number>) -> Option<Check> {
+    let more_is_better = row.unit.more_is_better();
+    let (check, what) = &row.number;
+    let is_copy = more_is_better && !check.starts_with("allreduce");
+    let Threshold(allowed) = if is_copy { COPIES } else { OTHERS };
+    let (good, worst) = match more_is_better {
+        true => (Side::AtLeast, 1.0 - allowed),
+        false => (Side::AtMost, 1.0 + allowed),
+    };
+    let is_beyond = row.interval.is_some_and(|ends| match good {
+        Side::AtLeast => ends.high < worst,
+        Side::AtMost => ends.low > worst,
+    });
+    if row.verdict != Than::Regression || !(is_copy || is_beyond) {
+        return None;
+    }
+    let ratio = Measured {
+        what: format!("{what} over the baseline's {:.2} {}", row.a, row.unit),
+        value: row.ratio,
+        unit: "1".to_owned(),
+        n: row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX),
+        low: row.interval.map(|ends| ends.low),
+        high: row.interval.map(|ends| ends.high),
+        samples: Vec::new(),
+        source: SOURCE.to_owned(),
+    };
+    let limit = Limit {
+        good,
+        fail: Some(worst),
+        unit: "1".to_owned(),
+        source: "our choice".to_owned(),
+        ..Limit::default()
+    };
+    let came = Came::new(Verdict::Fail, ReasonCode::BeyondLimit).by(Some(limit));
+    Some(came.with([ratio]).check(KIND, &[check, what], true))
 }

@@ -11,10 +11,21 @@ pub(crate) struct Kind {
     pub(crate) key: &'static str,
     /// The group that is measured together, a worker each.
     pub(crate) group: Group,
+    /// What it looks at.
+    pub(crate) sees: Sees,
     /// Its name on screens.
     pub(crate) title: &'static str,
     /// What to do where it fails.
     pub(crate) advice: &'static str,
+}
+
+/// What a kind of check looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// Faults, which are some wherever they are seen.
+    Faults,
+    /// Figures and settings, which a profile may leave open.
+    Figures,
 }
 
 /// Checks whose evidence is measured together.
@@ -72,11 +83,12 @@ impl Group {
 }
 
 macro_rules! kinds {
-    ($($key:literal, $group:ident, $title:literal, $advice:literal;)+) => {
+    ($($key:literal, $group:ident, $sees:ident, $title:literal, $advice:literal;)+) => {
         /// All kinds, in the order in which a report shows them.
         pub(crate) const KINDS: &[Kind] = &[$(Kind {
             key: $key,
             group: Group::$group,
+            sees: Sees::$sees,
             title: $title,
             advice: $advice,
         },)+];
@@ -84,65 +96,65 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "inventory", Inventory, "devices",
+    "inventory", Inventory, Faults, "devices",
         "Check that all cards are seated and shown to this machine or container.";
-    "idle", Inventory, "idle",
+    "idle", Inventory, Figures, "idle",
         "Stop the other work and run again.";
-    "numa_node", Inventory, "NUMA node",
+    "numa_node", Inventory, Figures, "NUMA node",
         "Move the card to a slot of the expected socket, or correct the profile.";
-    "link", HostLinks, "link",
+    "link", HostLinks, Figures, "link",
         "Reseat the card; check riser, cable, slot and bifurcation in the BIOS.";
-    "link_transitions", Watch, "link changes",
+    "link_transitions", Watch, Faults, "link changes",
         "Look for AER errors in dmesg; reseat the card or try another slot.";
-    "nvlink", Inventory, "NVLink",
+    "nvlink", Inventory, Faults, "NVLink",
         "Reset the GPU; nvidia-smi nvlink -s; look for Xid 74; check bridge or baseboard.";
-    "h2d_pinned", HostLinks, "host->device",
+    "h2d_pinned", HostLinks, Figures, "host->device",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";
-    "d2h_pinned", HostLinks, "device->host",
+    "d2h_pinned", HostLinks, Figures, "device->host",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";
-    "h2d_pageable", HostLinks, "host->device, pageable",
+    "h2d_pageable", HostLinks, Figures, "host->device, pageable",
         "Check CPU clocks and governor, and the node that the process runs on.";
-    "d2h_pageable", HostLinks, "device->host, pageable",
+    "d2h_pageable", HostLinks, Figures, "device->host, pageable",
         "Check CPU clocks and governor, and the node that the process runs on.";
-    "bidirectional", HostLinks, "both directions",
+    "bidirectional", HostLinks, Figures, "both directions",
         "Check payload size, and whether both directions share a link above the switch.";
-    "peer_access", PeerLinks, "peer access",
+    "peer_access", PeerLinks, Figures, "peer access",
         "ACS, IOMMU and hypervisor decide it: tplens doctor.";
-    "p2p", PeerLinks, "P2P",
+    "p2p", PeerLinks, Figures, "P2P",
         "Compare the links of both devices; check ACS.";
-    "p2p_staged", PeerLinks, "P2P through host",
+    "p2p_staged", PeerLinks, Figures, "P2P through host",
         "Check host memory bandwidth and NUMA nodes.";
-    "symmetry", PeerLinks, "P2P symmetry",
+    "symmetry", PeerLinks, Figures, "P2P symmetry",
         "The slower direction names the device whose link to check.";
-    "spread", PeerLinks, "spread",
+    "spread", PeerLinks, Figures, "spread",
         "Exchange the named card with another one and see whether the fault moves with it.";
-    "concurrent", Concurrent, "at once",
+    "concurrent", Concurrent, Figures, "at once",
         "Check which links share a switch or root port (tplens topo).";
-    "numa_penalty", Numa, "far NUMA node",
+    "numa_penalty", Numa, Figures, "far NUMA node",
         "Bind processes to the device's node (tplens numa exec).";
-    "allreduce", Collectives, "all-reduce",
+    "allreduce", Collectives, Figures, "all-reduce",
         "Compare the transport that was chosen with the profile's peer access.";
-    "data", Collectives, "data",
+    "data", Collectives, Faults, "data",
         "Take the device out of service; run the vendor's memory test.";
-    "counters", Counters, "error counters",
+    "counters", Counters, Faults, "error counters",
         "The bridge whose counter rose names the link: reseat, exchange riser or cable.";
-    "kernel_log", Counters, "kernel log",
+    "kernel_log", Counters, Faults, "kernel log",
         "Look the event up with the vendor.";
-    "throttle", Watch, "throttling",
+    "throttle", Watch, Faults, "throttling",
         "Check airflow, power cables and power supply.";
-    "temperature", Watch, "temperature",
+    "temperature", Watch, Figures, "temperature",
         "Check airflow, filters, fans and inlet air; run a soak.";
-    "memory_repairs", Watch, "memory repairs",
+    "memory_repairs", Watch, Faults, "memory repairs",
         "Run the vendor's diagnostic (NVIDIA Field Diagnostic, AMD AGFHC); return the card where it confirms.";
-    "memory", Soak, "memory under load",
+    "memory", Soak, Faults, "memory under load",
         "Take the device out of service; run the vendor's memory test.";
-    "arithmetic", Soak, "arithmetic",
+    "arithmetic", Soak, Faults, "arithmetic",
         "Take the device out of service; check its power and cooling first.";
-    "drift", Soak, "drift",
+    "drift", Soak, Figures, "drift",
         "Check the temperature over time.";
-    "serving", Serving, "serving",
+    "serving", Serving, Faults, "serving",
         "Explain it: tplens study.";
-    "baseline", Inventory, "baseline",
+    "baseline", Inventory, Faults, "baseline",
         "Compare BIOS, firmware and cooling with those of the earlier run.";
 }
 
@@ -156,24 +168,14 @@ pub(crate) fn title(key: &str) -> &str {
     kind(key).map_or(key, |kind| kind.title)
 }
 
-/// Kinds whose failing rejects a box also where the profile does not demand that they be looked at: what they see is a fault,
-/// not a figure.
-const FAULTS: &[&str] = &[
-    "inventory",
-    "nvlink",
-    "link_transitions",
-    "data",
-    "counters",
-    "kernel_log",
-    "throttle",
-    "memory_repairs",
-    "memory",
-    "arithmetic",
-    "serving",
-    "baseline",
-];
-
-/// Whether what a kind of check sees is a fault wherever it is seen.
+/// Whether what a kind of check sees is a fault wherever it is seen, and no figure: it rejects a box also where the profile does not demand
+/// that it be looked at.
 pub(crate) fn sees_faults(key: &str) -> bool {
-    FAULTS.contains(&key)
+    kind(key).is_some_and(|kind| kind.sees == Sees::Faults)
+}
+
+/// `1 check`, `2 checks`.
+pub(crate) fn plural(count: usize, thing: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{end}")
 }

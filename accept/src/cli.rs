@@ -4,9 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use program::command_line::time;
 use serde::Serialize;
+
+use crate::checks::KINDS;
 
 /// What can be done with a machine that is to be accepted or rejected.
 #[derive(Debug, Subcommand)]
@@ -59,6 +62,11 @@ impl fmt::Display for Level {
     }
 }
 
+/// The keys of the kinds of checks.
+fn keys() -> PossibleValuesParser {
+    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.key))
+}
+
 /// What to run. What is not skipped here must be as it was for a run to be resumed.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct RunArgs {
@@ -83,7 +91,7 @@ pub(crate) struct RunArgs {
     #[serde(skip)]
     pub(crate) label: Option<String>,
     /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = keys(), hide_possible_values = true)]
     pub(crate) exclude: Vec<String>,
     /// An accepted run of this machine or its like, by its folder or report.json: no figure may be worse.
     #[arg(long, value_name = "RUN")]

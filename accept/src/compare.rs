@@ -1,6 +1,8 @@
-//! `tplens accept compare A B`: the figures of two runs by the one comparison of this house.
+//! The figures of a report that can be compared with those of another run, and `tplens accept compare A B`, by the one comparison of this
+//! house.
 //!
-//! A check that was good in A and fails in B counts as lost; in what the machines differ stands beside the numbers.
+//! A figure is a rate or a time with its unit. Ratios are left out: they are judged within their own run, and a ratio of two small
+//! differences says nothing. A check that was good in A and fails in B counts as lost; in what the machines differ stands beside the numbers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +12,12 @@ use clap::Args;
 use program::compare::{CompareFlags, Comparison, Fact, Gone, Rules, Side, Value, compare};
 use program::outputs;
 use program::show::Show;
+use record::quantity::Unit;
 
-use crate::figures::figures;
-use crate::report::{self, Fingerprint, ReasonCode, Report, Verdict};
+use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
+
+/// Kinds of checks whose figures are those of other checks, or of parts of the run: one slow device would count several times.
+const REPEATING: &[&str] = &["symmetry", "spread", "drift"];
 
 /// What is compared.
 #[derive(Debug, Clone, Args)]
@@ -31,6 +36,56 @@ pub(crate) type Number = (String, String);
 /// Verdicts by id of the check; a baseline has none.
 type Verdicts = BTreeMap<String, (Verdict, ReasonCode)>;
 
+/// A figure of a report.
+#[derive(Debug, Clone)]
+pub(crate) struct Figure<'a> {
+    /// The check that it belongs to.
+    pub(crate) check: &'a Check,
+    /// What it is.
+    pub(crate) what: &'a str,
+    /// Its unit: of a rate or of a time.
+    pub(crate) unit: Unit,
+    /// Its median.
+    pub(crate) value: f64,
+    /// The samples; empty for what was worked out of others.
+    pub(crate) samples: Vec<f64>,
+}
+
+/// The unit of a figure that is compared with another run's, and how many of it are one of the report's.
+fn compared_in(unit: &str) -> Option<(Unit, f64)> {
+    match unit {
+        "GB/s" => Some((Unit::GbPerS, 1.0)),
+        "us" => Some((Unit::Microseconds, 1.0)),
+        "ms" => Some((Unit::Microseconds, 1e3)),
+        _ => None,
+    }
+}
+
+/// The figures of a report above zero, in its order: of each check the first of each unit, which is what it measured; what it was
+/// compared with stands behind it.
+pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
+    let own = |check: &&Check| !REPEATING.contains(&check.kind.as_str());
+    report.checks.iter().filter(own).flat_map(|check| {
+        let mut seen: Vec<Unit> = Vec::new();
+        check.evidence.iter().filter_map(move |evidence| {
+            let Evidence::Measured(figure) = evidence else {
+                return None;
+            };
+            let (unit, times) =
+                compared_in(&figure.unit).filter(|(unit, _)| !seen.contains(unit))?;
+            seen.push(unit);
+            let is_some = figure.value.is_finite() && figure.value > 0.0;
+            is_some.then(|| Figure {
+                check,
+                what: &figure.what,
+                unit,
+                value: figure.value * times,
+                samples: figure.samples.iter().map(|sample| sample * times).collect(),
+            })
+        })
+    })
+}
+
 /// Compares, prints, and gives the exit code.
 pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
     args.flags.check().map_err(|why| anyhow!(why))?;
@@ -41,7 +96,7 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 }
 
 fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<Comparison<Number>> {
-    let (report_a, report_b) = (report::read(a)?, report::read(b)?);
+    let (report_a, report_b) = (Report::read(a)?, Report::read(b)?);
     let (of_a, of_b) = (verdicts(&report_a), verdicts(&report_b));
     let (a, b) = (a.display().to_string(), b.display().to_string());
     let gone = |value: &Value<Number>| match of_b.get(&value.number.0) {
@@ -85,23 +140,24 @@ pub(crate) fn side(report: &Report, file: &str) -> Side<Number> {
         samples: one.samples,
         is_judged: true,
     });
-    Side {
-        file: file.to_owned(),
-        started: Some(report.started.clone()),
-        simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
-        facts: facts(&report.node.fingerprint),
-        troubles: Vec::new(),
-        values: values.collect(),
-    }
-}
-
-/// What makes a difference between two machines or their software.
-fn facts(of: &Fingerprint) -> Vec<Fact> {
     let fact = |(what, value): (&'static str, Option<String>)| {
         let of = String::new();
         value.map(|value| Fact { what, of, value })
     };
-    of.parts().into_iter().filter_map(fact).collect()
+    Side {
+        file: file.to_owned(),
+        started: Some(report.started.clone()),
+        simulated: report.simulated().map(str::to_owned),
+        facts: report
+            .node
+            .fingerprint
+            .parts()
+            .into_iter()
+            .filter_map(fact)
+            .collect(),
+        troubles: Vec::new(),
+        values: values.collect(),
+    }
 }
 
 #[cfg(test)]
@@ -109,7 +165,7 @@ mod tests {
     use stats::Threshold;
 
     use super::*;
-    use crate::report::{Came, Check};
+    use crate::report::Came;
     use crate::tests::made::{bandwidth, folder, measured, report, samples, soft, write};
 
     fn of(name: &str, a: Vec<Check>, b: Vec<Check>) -> Comparison<Number> {
@@ -171,5 +227,39 @@ mod tests {
         let same = compared(&a, &b, Threshold(0.05)).unwrap();
         assert_eq!((same.exit_code(), same.differences.len()), (0, 1));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn each_thing_that_was_measured_counts_once() {
+        let mut both = bandwidth("bidirectional", "GPU0", 40.0);
+        let single = bandwidth("h2d_pinned", "GPU0", 25.0);
+        both.evidence.extend(single.evidence.clone());
+        let time = measured("allreduce", "small", Verdict::Pass, "us", samples(30.0));
+        let mut zero = bandwidth("p2p", "GPU0->GPU1", 20.0);
+        if let Evidence::Measured(figure) = &mut zero.evidence[0] {
+            figure.value = 0.0;
+        }
+        let run = report(
+            "n1",
+            vec![
+                both,
+                single,
+                time,
+                zero,
+                bandwidth("symmetry", "GPU0->GPU1", 20.0),
+                measured("numa_penalty", "GPU0", Verdict::Pass, "1", samples(0.7)),
+            ],
+        );
+        let found: Vec<(&str, f64)> = figures(&run)
+            .map(|figure| (figure.check.kind.as_str(), figure.value))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("bidirectional", 40.0),
+                ("h2d_pinned", 25.0),
+                ("allreduce", 30.0)
+            ]
+        );
     }
 }

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 
 use record::{MonitorLine, Record};
+use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
-use crate::report::Came;
+use crate::report::{Came, Check};
 
 /// Everything that stands for judging.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +36,7 @@ pub(crate) struct Findings {
     /// How many devices are there that the command line left out with `--gpus`.
     pub(crate) left_out: usize,
     /// What the figures of a baseline make of this run's, where one was given.
-    pub(crate) baseline: Option<crate::baseline::Compared>,
+    pub(crate) baseline: Vec<Check>,
 }
 
 /// Something with the place that it came from.
@@ -64,7 +65,7 @@ pub(crate) struct Counters {
 }
 
 /// One counter.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Counter {
     /// Labels of the devices whose link or memory it is of; several for a bridge above several.
     pub(crate) devices: Vec<String>,

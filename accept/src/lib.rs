@@ -8,11 +8,9 @@ mod checks;
 mod cli;
 mod compare;
 mod documents;
-mod figures;
 mod findings;
 mod fleet;
 mod judge;
-mod plural;
 mod profile;
 mod report;
 mod run;
@@ -25,6 +23,7 @@ use program::say;
 use program::show::Show;
 
 use crate::cli::{Cli, Command, ProfileCommand, ReportArgs};
+use crate::report::Report;
 
 /// Adds the command to a command line.
 #[must_use]
@@ -62,7 +61,7 @@ fn profile(command: &ProfileCommand, show: Show) -> u8 {
 
 /// A run's report in other forms, also of a run that was killed. The exit code says whether they were written.
 fn report_again(args: &ReportArgs, show: Show) -> u8 {
-    let file = report::file_of(&args.run);
+    let file = Report::file(&args.run);
     let checked = documents::check(&args.forms, file.parent());
     match checked.and_then(|()| run::told(&args.run)) {
         Err(error) => usage(&error),

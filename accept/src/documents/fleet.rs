@@ -4,9 +4,9 @@ use std::fmt;
 
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::words::{Quantity, cut, plural, title};
-use crate::fleet::judge::{Fleet, Group, Outlier};
-use crate::fleet::outliers::MIN_ALIKE;
+use super::words::{Quantity, cut};
+use crate::checks::{plural, title};
+use crate::fleet::judge::{Fleet, Group, MIN_ALIKE, Outlier};
 use crate::report::BoxVerdict;
 
 /// Findings on a screen.
@@ -62,18 +62,12 @@ fn findings(fleet: &Fleet) -> Vec<Item> {
             BoxVerdict::Inconclusive => Tone::Warning,
             _ => return None,
         };
-        let words = node.verdict.words();
-        let reasons = node.reasons.join("; ");
-        Some(Item::of(
-            tone,
-            format!("{words} {}: {}", node.node, cut(&reasons)),
-        ))
+        let (words, reasons) = (node.verdict.words(), node.reasons.join("; "));
+        let line = format!("{words} {}: {}", node.node, cut(&reasons));
+        Some(Item::of(tone, line))
     });
-    let small = fleet
-        .groups
-        .iter()
-        .any(|group| group.nodes.len() < MIN_ALIKE);
-    let small = small.then(|| {
+    let mut groups = fleet.groups.iter();
+    let small = groups.any(|group| group.nodes.len() < MIN_ALIKE).then(|| {
         let words =
             format!("A group has fewer than {MIN_ALIKE} machines: none is cleared as a whole.");
         Item::of(Tone::Warning, words)
@@ -83,17 +77,11 @@ fn findings(fleet: &Fleet) -> Vec<Item> {
         Item::of(Tone::Warning, line).coded("unreadable")
     });
     let earlier = (fleet.superseded > 0).then(|| {
-        let line = format!(
-            "{} of earlier runs left out",
-            plural(fleet.superseded, "report")
-        );
-        Item::plain(line)
+        let earlier = plural(fleet.superseded, "report");
+        Item::plain(format!("{earlier} of earlier runs left out"))
     });
-    slow.chain(refused)
-        .chain(small)
-        .chain(unreadable)
-        .chain(earlier)
-        .collect()
+    let all = slow.chain(refused).chain(small);
+    all.chain(unreadable).chain(earlier).collect()
 }
 
 impl fmt::Display for Outlier {
@@ -106,11 +94,8 @@ impl fmt::Display for Outlier {
         };
         let [value, median] = [self.value, self.median].map(|one| Quantity(one, &self.unit));
         let (node, check, percent) = (&self.node, title(&self.check), self.worse_percent);
-        write!(
-            f,
-            "{node} {what}: {check} {value}, {percent:.1}% worse than {median}"
-        )?;
-        write!(f, " of {} alike", self.alike)
+        write!(f, "{node} {what}: {check} {value}, {percent:.1}% worse ")?;
+        write!(f, "than {median} of {} alike", self.alike)
     }
 }
 
@@ -140,12 +125,8 @@ fn section(group: &Group) -> Section {
     let of = &group.fingerprint;
     let versions = [&of.driver, &of.kernel, &of.collectives];
     let versions: Vec<String> = versions.into_iter().flatten().cloned().collect();
-    let head = format!(
-        "{}; profile {}; {}",
-        of.devices.join(", "),
-        group.profile,
-        versions.join(", ")
-    );
+    let (devices, versions) = (of.devices.join(", "), versions.join(", "));
+    let head = format!("{devices}; profile {}; {versions}", group.profile);
     let mut table = Table::under(["machine", "verdict", "outliers", "why", "report"]);
     for node in &group.nodes {
         table.row([

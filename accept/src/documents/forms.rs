@@ -1,16 +1,23 @@
-//! The forms of a report that a command line asks for: whether they can be written, and writing them.
+//! The forms of a report that a command line asks for: whether they can be written, and writing them; JUnit and Prometheus's text.
+//!
+//! JUnit has the machine as a case, then a suite with a case for each check. A required check that was skipped leaves a machine undecided, and
+//! many readers of JUnit take skipped cases for good ones: the case of the machine is in error then. What is not required decides nothing, so
+//! that it is skipped where it is not good.
 
 use std::path::Path;
 
 use program::outputs::{self as files, check_file};
 use program::show::Show;
 use record::exit;
+use view::page::{Junit, JunitCase, JunitOutcome, JunitSuite, Prometheus};
 
+use super::ocp::ocp;
 use super::shared::redacted;
-use super::{junit, ocp, prometheus, verdict};
+use super::verdict;
+use super::words::{CameTo, compared_with};
 use crate::cli::Forms;
-use crate::report::{REPORT_FILE, Report};
-use crate::run::JOURNAL_FILE;
+use crate::report::{BoxVerdict, Check, Evidence, REPORT_FILE, Report, Verdict};
+use crate::run::JOURNAL;
 
 /// The report as `report.json` has it.
 pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
@@ -20,7 +27,7 @@ pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
 /// Whether the files that are asked for can be written, and none would replace what the run in this folder reads.
 pub(crate) fn check(forms: &Forms, folder: Option<&Path>) -> Result<(), String> {
     let read = folder.map(|folder| {
-        let files = [REPORT_FILE, JOURNAL_FILE, "run.json", "groups", "sim"];
+        let files = [REPORT_FILE, JOURNAL, "run.json", "groups", "sim"];
         files.map(|name| ("the run", folder.join(name)))
     });
     files_of(forms).try_for_each(|(flag, path)| {
@@ -37,9 +44,9 @@ pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
         .map(|(flag, path)| {
             let form = match flag {
                 "--html" => verdict::document(&handed_on).html(),
-                "--junit" => junit::junit(&handed_on),
-                "--prometheus" => prometheus::prometheus(&handed_on),
-                _ => ocp::ocp(&handed_on),
+                "--junit" => junit(&handed_on),
+                "--prometheus" => prometheus(&handed_on),
+                _ => ocp(&handed_on),
             };
             files::write(path, Ok(form))
         })
@@ -61,4 +68,115 @@ fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
     ];
     all.into_iter()
         .filter_map(|(flag, path)| Some((flag, path.as_deref()?)))
+}
+
+/// The report as JUnit.
+pub(super) fn junit(report: &Report) -> String {
+    let document = verdict::document(report);
+    let answer = document.answer.join(" ");
+    let (kind, message) = (report.verdict.words().to_owned(), answer.clone());
+    let verdict = JunitCase {
+        class: "accept".to_owned(),
+        name: "verdict".to_owned(),
+        outcome: match report.verdict {
+            BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => JunitOutcome::Passed,
+            BoxVerdict::Rejected => JunitOutcome::Failed { kind, message },
+            BoxVerdict::Inconclusive => JunitOutcome::Error { kind, message },
+        },
+        output: vec![answer],
+    };
+    let soft = report
+        .simulated()
+        .map(|soft| ("simulated", soft.to_owned()));
+    let properties = soft.into_iter().chain([
+        ("node", report.node.called().to_owned()),
+        ("profile", profile_label(report)),
+        ("level", report.level.clone()),
+    ]);
+    let properties = properties.map(|(name, value)| (name.to_owned(), value));
+    let properties: Vec<(String, String)> = properties.collect();
+    let suite = |name: &str, cases: Vec<JunitCase>| JunitSuite {
+        name: name.to_owned(),
+        properties: properties.clone(),
+        cases,
+    };
+    let simulated = report.simulated.as_ref().map_or("", |_| "SIMULATED ");
+    Junit {
+        name: format!("{simulated}accept {}", profile_label(report)),
+        started: report.started.clone(),
+        seconds: report.took_s,
+        suites: vec![
+            suite("machine", vec![verdict]),
+            suite("checks", report.checks.iter().map(of_check).collect()),
+        ],
+    }
+    .xml()
+}
+
+/// The name of the profile where a machine reads it, so that a user's own never passes for one that came with the program.
+fn profile_label(report: &Report) -> String {
+    match report.profile.shipped {
+        true => report.profile.name.clone(),
+        false => format!("own:{}", report.profile.name),
+    }
+}
+
+fn of_check(check: &Check) -> JunitCase {
+    let (code, came) = (check.reason.code.code(), CameTo(check));
+    let (kind, message) = (code.to_owned(), came.to_string());
+    let skipped = |word: &str| JunitOutcome::Skipped {
+        message: format!("{word}{kind}: {message}"),
+    };
+    JunitCase {
+        class: check.kind.clone(),
+        name: check.id.clone(),
+        outcome: match check.verdict {
+            Verdict::Pass | Verdict::Warn => JunitOutcome::Passed,
+            Verdict::Fail if check.required => JunitOutcome::Failed { kind, message },
+            Verdict::Inconclusive if check.required => JunitOutcome::Error { kind, message },
+            Verdict::Fail => skipped("FAILED, not required, "),
+            Verdict::Inconclusive => skipped("INCONCLUSIVE, not required, "),
+            Verdict::Skip => skipped(""),
+        },
+        output: vec![format!(
+            "{} {code}: {came}; limit: {}",
+            check.verdict,
+            compared_with(check)
+        )],
+    }
+}
+
+/// The report as Prometheus text: the exit code with the verdict, and each check with its code and what was measured; of a simulated machine
+/// under other names.
+pub(super) fn prometheus(report: &Report) -> String {
+    let prefix = match report.simulated {
+        Some(_) => "accept_simulated",
+        None => "accept",
+    };
+    let name = |name: &str| format!("{prefix}_{name}");
+    let profile = profile_label(report);
+    let common = [
+        ("node", report.node.called()),
+        ("profile", profile.as_str()),
+    ];
+    let mut all = Prometheus::default();
+    let verdict = report.verdict.to_string();
+    let labels = [&common[..], &[("verdict", verdict.as_str())]].concat();
+    all.add(&name("exit_code"), &labels, f64::from(report.exit_code));
+    for check in &report.checks {
+        let (about, verdict) = (check.about.join(" "), check.verdict.to_string());
+        let own = [("check", check.kind.as_str()), ("about", about.as_str())];
+        let own = [common, own].concat();
+        let code = check.reason.code.code();
+        let found = [("verdict", verdict.as_str()), ("code", code)];
+        all.add(&name("check_verdict"), &[&own[..], &found].concat(), 1.0);
+        for evidence in &check.evidence {
+            if let Evidence::Measured(one) = evidence {
+                let figure = [("figure", one.what.as_str()), ("unit", one.unit.as_str())];
+                let labels = [&own[..], &figure].concat();
+                all.add(&name("check_value"), &labels, one.value);
+            }
+        }
+    }
+    all.text()
 }

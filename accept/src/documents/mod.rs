@@ -3,11 +3,8 @@
 
 mod fleet;
 mod forms;
-mod junit;
 mod ocp;
 mod plan;
-mod profile;
-mod prometheus;
 mod shared;
 mod tables;
 #[cfg(test)]
@@ -17,7 +14,6 @@ mod words;
 
 pub(crate) use fleet::document as fleet;
 pub(crate) use forms::{check, json, write};
-pub(crate) use plan::document as planned;
-pub(crate) use profile::{document as asks_for, list as profiles};
+pub(crate) use plan::{asks_for, planned, profiles};
 pub(crate) use shared::{NODE_WITHHELD, redacted};
 pub(crate) use verdict::document as verdict;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::shared::WITHHELD;
 use super::tables::grouped;
-use super::words::{CameTo, main_evidence, what};
+use super::words::{CameTo, main_evidence};
 use crate::report::{
     BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
 };
@@ -47,10 +47,10 @@ pub(super) fn ocp(report: &Report) -> String {
             }
             add("diagnosis", diagnosis(report, check));
         }
-        let is_lacking = |check: &&&Check| check.reason.code == ReasonCode::NotMeasured;
-        let status = match checks.iter().find(is_lacking) {
-            Some(_) => "ERROR",
-            None => "COMPLETE",
+        let is_lacking = |check: &&Check| check.reason.code == ReasonCode::NotMeasured;
+        let status = match checks.iter().any(is_lacking) {
+            true => "ERROR",
+            false => "COMPLETE",
         };
         add("testStepEnd", json!({"status": status}));
     }
@@ -122,7 +122,7 @@ fn start(report: &Report) -> Value {
     });
     let platform = of.cpu.iter().map(|cpu| json!({"info": cpu}));
     let (profile, level) = (&report.profile.name, &report.level);
-    let soft = report.simulated.as_ref().map(|soft| soft.box_name.as_str());
+    let soft = report.simulated();
     json!({
         "name": "tplens accept",
         "version": report.version,
@@ -156,22 +156,20 @@ fn place<'a>(report: &'a Report, check: &Check) -> (Option<&'a str>, Value) {
 fn measurement(report: &Report, check: &Check, evidence: &Evidence) -> Option<Value> {
     let is_main = main_evidence(check) == Some(evidence);
     let (value, unit, expected) = match evidence {
-        Evidence::Measured { value, unit, .. } => (json!(value), Some(unit.as_str()), None),
-        Evidence::Counted { before, after, .. } => {
-            let events = after.zip(*before)?.0.checked_sub((*before)?)?;
-            (json!(events), Some("events"), None)
+        Evidence::Measured(one) => (json!(one.value), Some(one.unit.as_str()), None),
+        Evidence::Counted(one) => {
+            let events = one.after.zip(one.before)?;
+            (json!(events.0.checked_sub(events.1)?), Some("events"), None)
         }
-        Evidence::Seen { value, .. } if value == WITHHELD => return None,
-        Evidence::Seen {
-            value, expected, ..
-        } => (json!(value), None, expected.as_ref()),
+        Evidence::Seen(one) if one.value == WITHHELD => return None,
+        Evidence::Seen(one) => (json!(one.value), None, one.expected.as_ref()),
     };
     let limit = check.limit.as_ref();
     let limit = limit.filter(|limit| Some(limit.unit.as_str()) == unit);
     let expected = expected.map(|expected| json!([{"type": "EQUAL", "value": expected}]));
     let (hardware, part) = place(report, check);
     Some(known(json!({
-        "name": format!("{}: {}", check.id, what(evidence)),
+        "name": format!("{}: {}", check.id, evidence.what()),
         "value": value,
         "unit": unit,
         "validators": limit.map(validators).or(expected).filter(|_| is_main),

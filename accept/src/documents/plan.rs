@@ -1,13 +1,14 @@
-//! The document of a plan.
+//! The documents of a plan, of the profiles that came with the program, and of what one asks for.
 
 use program::command_line::quoted;
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::words::plural;
+use crate::checks::plural;
+use crate::profile::{Loaded, Profile, shipped};
 use crate::run::Plan;
 
-/// The document.
-pub(crate) fn document(plan: &Plan<'_>) -> Document {
+/// The document of a plan.
+pub(crate) fn planned(plan: &Plan<'_>) -> Document {
     let mut steps = Table::under(["seconds", "step"]);
     let mut commands = Vec::new();
     for step in plan.steps.iter().chain(&plan.round) {
@@ -43,6 +44,41 @@ pub(crate) fn document(plan: &Plan<'_>) -> Document {
             Section::detail("Commands", vec![Block::Code(commands)]),
             Section::detail("Not looked at", vec![left_out]),
         ],
+        ..Document::default()
+    }
+}
+
+/// The profiles that came with the program.
+pub(crate) fn profiles() -> Document {
+    let mut table = Table::under(["profile", "for"]);
+    for loaded in shipped() {
+        table.row([loaded.profile.name.clone(), loaded.profile.title.clone()]);
+    }
+    Document {
+        title: "Profiles".to_owned(),
+        answer: vec![plural(table.rows.len(), "profile") + " came with this program."],
+        sections: vec![Section::new("", vec![Block::Table(table)])],
+        ..Document::default()
+    }
+}
+
+/// What a profile asks for: its lines with those of all that it extends, each with its source.
+pub(crate) fn asks_for(loaded: &Loaded) -> Document {
+    let profile = &loaded.profile;
+    let limits = plural(profile.limit.len(), "limit");
+    let merged = Profile {
+        extends: None,
+        ..profile.clone()
+    };
+    let lines = toml::to_string(&merged).unwrap_or_default();
+    let lines = lines.lines().map(str::to_owned).collect();
+    let title = format!("{}: {}", profile.name, profile.title);
+    let (sha256, files) = (&loaded.sha256, loaded.files.join(", "));
+    let of = format!("{limits}; sha256 {sha256}, of {files}.");
+    Document {
+        answer: vec![format!("{title}."), of],
+        title,
+        sections: vec![Section::detail("Asks for", vec![Block::Code(lines)])],
         ..Document::default()
     }
 }

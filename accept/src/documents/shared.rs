@@ -94,15 +94,11 @@ fn of_check(check: &mut Check, is_shipped: bool) {
         WITHHELD.clone_into(&mut limit.source);
     }
     for piece in evidence {
-        if let Evidence::Seen {
-            what,
-            value,
-            own: false,
-            ..
-        } = piece
+        if let Evidence::Seen(seen) = piece
+            && !seen.own
         {
-            WITHHELD.clone_into(what);
-            WITHHELD.clone_into(value);
+            WITHHELD.clone_into(&mut seen.what);
+            WITHHELD.clone_into(&mut seen.value);
         }
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
-use super::words::{ABSENT, Quantity, compared_with, cut, main_evidence, title, what};
-use crate::checks::{self, Group, KINDS};
-use crate::report::{Check, Evidence, ReasonCode, Report, Verdict};
+use super::words::{ABSENT, Quantity, compared_with, covered, cut, main_evidence};
+use crate::checks::{self, Group, KINDS, title};
+use crate::report::{Check, Evidence, Measured, ReasonCode, Report, Verdict};
 
 /// All sections; only the first is no detail.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
@@ -18,28 +18,22 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
     for (heading, checks) in grouped(report) {
         sections.push(Section::detail(heading, vec![Block::Table(table(&checks))]));
     }
-    let mut add = |heading: &str, blocks: Vec<Block>| {
-        if !blocks.is_empty() {
-            sections.push(Section::detail(heading, blocks));
-        }
-    };
+    let mut add = |heading: &str, blocks| sections.push(Section::detail(heading, blocks));
     add("Not looked at", vec![not_looked_at(report)]);
     if !report.notes.is_empty() {
-        add(
-            "Caveats",
-            vec![Block::warnings(report.notes.iter().map(|note| cut(note)))],
-        );
+        let notes = report.notes.iter().map(|note| cut(note));
+        add("Caveats", vec![Block::warnings(notes)]);
     }
     add("Devices", vec![Block::Table(of_devices(report))]);
     sections
 }
 
-/// A row for each group: its worst verdict, how many checks, and the span of each kind's figures or what else it came to.
+/// A row for each group: its worst verdict, how many checks of how many devices, and the span of each kind's figures with the worst of them,
+/// or what else it came to.
 fn groups(report: &Report) -> Table {
-    let mut table = Table::under(["", "verdict", "checks", "found"]);
+    let mut table = Table::under(["", "verdict", "checks", "GPUs", "found"]);
     for (heading, checks) in grouped(report) {
-        let worst = checks.iter().max_by_key(|check| check.verdict.severity());
-        let Some(worst) = worst else {
+        let Some(worst) = checks.iter().max_by_key(|check| check.verdict.severity()) else {
             continue;
         };
         let spans = KINDS.iter().filter_map(|kind| span(kind, &checks));
@@ -49,8 +43,17 @@ fn groups(report: &Report) -> Table {
             (_, true) => format!("{} {}", title(&worst.kind), worst.about.join(" ")),
             (_, false) => spans.join(", "),
         };
-        let count = checks.len().to_string();
-        table.row([heading.to_owned(), worst.verdict.to_string(), count, found]);
+        let (count, of) = (
+            checks.len().to_string(),
+            covered(report, &checks).to_string(),
+        );
+        table.row([
+            heading.to_owned(),
+            worst.verdict.to_string(),
+            count,
+            of,
+            found,
+        ]);
     }
     table
 }
@@ -58,33 +61,37 @@ fn groups(report: &Report) -> Table {
 /// Kinds whose figures stand in the row of a group.
 const SPANS: usize = 2;
 
-/// The figures of a kind among these checks, from the least to the most.
+/// The figures of a kind among these checks, from the least to the most, and what has the worst of them.
 fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     let own = checks.iter().filter(|check| check.kind == kind.key);
-    let mut values: Vec<(f64, &str)> = own
+    let mut values: Vec<(&Measured, &Check)> = own
         .filter_map(|check| match main_evidence(check)? {
-            Evidence::Measured { value, unit, .. } if unit != "1" => Some((*value, unit.as_str())),
+            Evidence::Measured(one) if one.unit != "1" => Some((one, *check)),
             _ => None,
         })
         .collect();
-    let unit = values.first()?.1;
-    values.retain(|(_, own)| *own == unit);
-    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let unit = &values.first()?.0.unit;
+    values.retain(|(one, _)| one.unit == *unit);
+    values.sort_by(|one, other| one.0.value.total_cmp(&other.0.value));
     // Times of several sizes are no range: the shortest is that of a small call.
     if kind.key == "allreduce" {
         values.truncate(1);
     }
-    let (least, most) = (values.first()?.0, values.last()?.0);
-    let (least, most) = (
-        Quantity(least, "").to_string(),
-        Quantity(most, "").to_string(),
-    );
-    let from = if least == most {
-        String::new()
+    let [least, most] =
+        [values.first()?, values.last()?].map(|(one, _)| Quantity(one.value, "").to_string());
+    if least == most {
+        return Some(format!("{} {most} {unit}", kind.title));
+    }
+    let worst = if unit == "GB/s" {
+        values.first()
     } else {
-        least + "-"
+        values.last()
     };
-    Some(format!("{} {from}{most} {unit}", kind.title))
+    let worst = worst?.1.about.join(" ");
+    Some(format!(
+        "{} {least}-{most} {unit}, worst {worst}",
+        kind.title
+    ))
 }
 
 /// Checks that were looked at, by group in the order of a run.
@@ -126,14 +133,14 @@ fn table(checks: &[&Check]) -> Table {
             figure,
             interval,
             n,
-            compared_with(check).into_owned(),
+            compared_with(check),
             why.trim().to_owned(),
         ]);
         let more = check.evidence.iter().skip(1);
         for piece in more.filter(|_| check.verdict != Verdict::Pass) {
             let [figure, interval, n] = cells(Some(piece));
             let [verdict, limit, why] = [const { String::new() }; 3];
-            let name = format!("  {}", what(piece));
+            let name = format!("  {}", piece.what());
             table.row([name, verdict, figure, interval, n, limit, why]);
         }
     }
@@ -144,15 +151,15 @@ fn table(checks: &[&Check]) -> Table {
 fn cells(evidence: Option<&Evidence>) -> [String; 3] {
     let absent = || ABSENT.to_owned();
     let (ends, n) = match evidence {
-        Some(Evidence::Measured { n, low, high, .. }) => (low.zip(*high), Some(n)),
-        Some(Evidence::Seen { n, .. }) => (None, Some(n)),
+        Some(Evidence::Measured(one)) => (one.low.zip(one.high), Some(one.n)),
+        Some(Evidence::Seen(one)) => (None, Some(one.n)),
         _ => (None, None),
     };
     let shown = |(low, high)| format!("{}-{}", Quantity(low, ""), Quantity(high, ""));
     [
         evidence.map_or_else(absent, ToString::to_string),
         ends.map_or_else(absent, shown),
-        n.map_or_else(absent, ToString::to_string),
+        n.map_or_else(absent, |n| n.to_string()),
     ]
 }
 
@@ -171,20 +178,17 @@ fn not_looked_at(report: &Report) -> Block {
 
 fn of_devices(report: &Report) -> Table {
     let mut table = Table::under(["", "name", "slot", "node", "memory", "identity"]);
-    let shown = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
     for device in &report.devices {
-        table.row([
-            device.label.clone(),
-            device.name.clone(),
-            shown(device.slot.clone()),
-            shown(device.node.map(|node| node.to_string())),
-            shown(
-                device
-                    .memory_bytes
-                    .map(|bytes| ByteCount(bytes).to_string()),
-            ),
-            shown(device.identity.clone()),
-        ]);
+        let memory = device.memory_bytes.map(ByteCount);
+        let cells = [
+            Some(device.label.clone()),
+            Some(device.name.clone()),
+            device.slot.clone(),
+            device.node.map(|node| node.to_string()),
+            memory.map(|memory| memory.to_string()),
+            device.identity.clone(),
+        ];
+        table.row(cells.map(|cell| cell.unwrap_or_else(|| ABSENT.to_owned())));
     }
     table
 }

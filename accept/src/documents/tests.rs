@@ -3,12 +3,12 @@
 use view::Screen;
 
 use super::{redacted, verdict};
-use crate::report::{Came, Check, Evidence, ReasonCode, Report, Verdict};
+use crate::report::{Came, Check, ReasonCode, Report, Seen, Verdict};
 use crate::tests::made::{bandwidth, measured, report, samples};
 
 /// A link that is narrower than expected.
 fn link(about: &str) -> Check {
-    let seen = Evidence::seen("link at the slot under load", "Gen4 x8", "monitor");
+    let seen = Seen::of("link at the slot under load", "Gen4 x8", "monitor");
     let seen = seen.expecting("Gen4 x16").times(300);
     Came::fail(ReasonCode::LinkDegraded, seen).check("link", &[about], true)
 }
@@ -43,10 +43,10 @@ fn an_accepted_machine_fits_on_a_screen_and_a_page() {
 
 #[test]
 fn junit_and_prometheus_have_the_verdict_and_each_check() {
-    let xml = super::junit::junit(&rejected());
+    let xml = super::forms::junit(&rejected());
     assert_eq!(xml.matches("<failure").count(), 3);
     assert_eq!(xml.matches("<testcase").count(), 5);
-    let prometheus = super::prometheus::prometheus(&rejected());
+    let prometheus = super::forms::prometheus(&rejected());
     assert_eq!(prometheus.matches("\naccept_check_verdict{").count(), 4);
 }
 

@@ -6,9 +6,12 @@ use std::fmt;
 use view::{Document, Item, Next, Tone};
 
 use super::tables::sections;
-use super::words::{CameTo, Quantity, cut, devices, main_evidence, title, what};
+use super::words::{CameTo, Quantity, covered, cut, devices, main_evidence};
+use crate::checks::{plural, title};
 use crate::profile::{Profile, shipped};
-use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Verdict};
+use crate::report::{
+    BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
+};
 
 /// Causes on a screen, and what follows from each.
 const CAUSES: usize = 4;
@@ -34,35 +37,34 @@ const OF_ALL: [&str; 3] = ["spread", "concurrent", "allreduce"];
 struct Cause<'a> {
     checks: Vec<&'a Check>,
     follow: Vec<&'a Check>,
+    /// How many devices its checks are about.
+    devices: usize,
 }
 
 /// The document.
 pub(crate) fn document(report: &Report) -> Document {
-    let is_failed = matches!(report.status, RunStatus::Failed { .. });
-    let causes = if is_failed {
-        Vec::new()
-    } else {
-        causes(report)
+    let causes = match report.status {
+        RunStatus::Failed { .. } => Vec::new(),
+        _ => causes(report),
     };
     let headline = headline(report, &causes);
     let digest: String = report.profile.sha256.chars().take(12).collect();
-    let mut answer = vec![headline.clone()];
-    answer.push(machine(report));
-    answer.extend(match &report.status {
+    let ended = match &report.status {
         RunStatus::Complete => None,
         RunStatus::Interrupted { signal } => Some(format!("The run was interrupted by {signal}.")),
         RunStatus::Broken => Some("The run has not ended: resume it with --resume.".to_owned()),
         RunStatus::Failed { .. } => Some("Nothing was measured.".to_owned()),
-    });
+    };
+    let answer = [headline.clone(), machine(report)].into_iter().chain(ended);
     Document {
         title: headline,
-        simulated: report.simulated.as_ref().map(|soft| soft.box_name.clone()),
+        simulated: report.simulated().map(str::to_owned),
         tone: match report.verdict {
             BoxVerdict::Accepted => Tone::Good,
             BoxVerdict::AcceptedWithWarnings | BoxVerdict::Inconclusive => Tone::Warning,
             BoxVerdict::Rejected => Tone::Bad,
         },
-        answer,
+        answer: answer.collect(),
         findings: findings(&causes),
         next: next(report, &causes),
         sections: sections(report),
@@ -123,8 +125,7 @@ fn machine(report: &Report) -> String {
         (came(Verdict::Fail), "failed"),
         (required().filter(|check| check.is_open()).count(), "open"),
     ];
-    let bad: usize = others.iter().map(|(count, _)| count).sum();
-    let passed = match bad {
+    let passed = match others.iter().map(|(count, _)| count).sum() {
         0 => format!("all {all} required checks passed"),
         bad => format!(
             "{} of {all} required checks passed",
@@ -132,10 +133,12 @@ fn machine(report: &Report) -> String {
         ),
     };
     let others = others.into_iter().filter(|(count, _)| *count > 0);
-    let others = others.map(|(count, what)| format!("{count} {what}"));
-    let counts: Vec<String> = std::iter::once(passed).chain(others).collect();
+    let others = others.map(|(count, what)| format!(", {count} {what}"));
     let (profile, level) = (&report.profile.name, &report.level);
-    format!("{on}, {whose} {profile}, {level}: {}.", counts.join(", "))
+    format!(
+        "{on}, {whose} {profile}, {level}: {passed}{}.",
+        others.collect::<String>()
+    )
 }
 
 /// The slowest figures of an accepted machine's links.
@@ -143,7 +146,7 @@ fn links(report: &Report) -> String {
     let of = |kind: &&str| {
         let checks = report.checks.iter().filter(|check| check.kind == **kind);
         let values = checks.filter_map(|check| match main_evidence(check) {
-            Some(Evidence::Measured { value, .. }) => Some((*value, check)),
+            Some(Evidence::Measured(one)) => Some((one.value, check)),
             _ => None,
         });
         let (least, check) = values.min_by(|one, other| one.0.total_cmp(&other.0))?;
@@ -199,9 +202,15 @@ fn causes(report: &Report) -> Vec<Cause<'_>> {
         } else if let Some(cause) = causes.iter_mut().find(|cause| is_like(cause)) {
             cause.checks.push(check);
         } else {
-            let (checks, follow) = (vec![check], Vec::new());
-            causes.push(Cause { checks, follow });
+            causes.push(Cause {
+                checks: vec![check],
+                follow: Vec::new(),
+                devices: 0,
+            });
         }
+    }
+    for cause in &mut causes {
+        cause.devices = covered(report, &cause.checks);
     }
     causes
 }
@@ -221,11 +230,9 @@ fn origin<'a>(report: &'a Report, check: &Check) -> Option<&'a Check> {
 /// The link that was found and the one that was ordered, of a link that is too slow.
 fn degraded(check: &Check) -> Option<(&str, &str)> {
     match check.evidence.first()? {
-        Evidence::Seen {
-            value,
-            expected: Some(expected),
-            ..
-        } if check.kind == "link" && check.verdict == Verdict::Fail => Some((value, expected)),
+        Evidence::Seen(seen) if check.kind == "link" && check.verdict == Verdict::Fail => {
+            Some((&seen.value, seen.expected.as_deref()?))
+        }
         _ => None,
     }
 }
@@ -256,7 +263,28 @@ impl fmt::Display for Cause<'_> {
                 write!(f, " and {more} more")?;
             }
         }
-        write!(f, ": {}", CameTo(first))
+        let worst = self
+            .checks
+            .iter()
+            .filter_map(|check| Some((beyond(check)?, check)));
+        match worst.max_by(|one, other| one.0.total_cmp(&other.0)) {
+            Some((_, worst)) if self.checks.len() > 1 => {
+                let (of, about) = (plural(self.devices, "GPU"), worst.about.join(" "));
+                write!(f, ", {of}: worst {about}: {}", CameTo(worst))
+            }
+            _ => write!(f, ": {}", CameTo(first)),
+        }
+    }
+}
+
+/// By how many times a figure is beyond its limit.
+fn beyond(check: &Check) -> Option<f64> {
+    let limit: &Limit = check.limit.as_ref()?;
+    let line = limit.fail.or(limit.warn)?;
+    match (main_evidence(check)?, limit.good) {
+        (Evidence::Measured(one), Side::AtLeast) => Some(line / one.value),
+        (Evidence::Measured(one), Side::AtMost) => Some(one.value / line),
+        _ => None,
     }
 }
 
@@ -295,7 +323,7 @@ const FOUND: [&str; 3] = ["nvlink-inactive", "nvlink-errors", "fabric-manager"];
 
 /// The code that a page explains: that of the finding itself, else that of the verdict.
 fn code(check: &Check) -> &'static str {
-    let found = check.evidence.first().map(what);
+    let found = check.evidence.first().map(Evidence::what);
     let known = FOUND.into_iter().find(|code| found == Some(code));
     known.unwrap_or(check.reason.code.code())
 }
@@ -323,12 +351,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     }
     let Some(first) = causes.first().and_then(|cause| cause.checks.first()) else {
         if matches!(report.status, RunStatus::Failed { .. }) {
-            let on = report.simulated.as_ref();
-            let on = on.map_or_else(String::new, |soft| format!(" --sim {}", soft.box_name));
-            next.push(Next::by(
-                "What this machine shows:",
-                format!("tplens doctor{on}"),
-            ));
+            let (what, on) = ("What this machine shows:", report.simulated());
+            next.push(Next::on(what, "tplens doctor", on));
         } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
             next.push(Next::by(
                 "Compare a later run with this one:",
@@ -345,10 +369,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
         )));
     }
     let code = code(first);
-    next.push(Next::by(
-        format!("More on {code}:"),
-        format!("tplens help {code}"),
-    ));
+    let (text, command) = (format!("More on {code}:"), format!("tplens help {code}"));
+    next.push(Next::by(text, command));
     next
 }
 

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-pub(super) use crate::checks::title;
-pub(super) use crate::plural::plural;
-use crate::report::{Check, Evidence, Limit, Side, Verdict};
+use crate::report::{Check, Evidence, Limit, Report, Side, Verdict};
 
 /// What a cell shows where there is nothing to show.
 pub(super) const ABSENT: &str = "—";
@@ -24,7 +22,7 @@ pub(super) fn cut(text: &str) -> Cow<'_, str> {
 /// The evidence that a check is read by: the figure in the unit of its limit, else the first.
 pub(super) fn main_evidence(check: &Check) -> Option<&Evidence> {
     let limit = check.limit.as_ref().map(|limit| &limit.unit);
-    let in_unit = |evidence: &&Evidence| matches!(evidence, Evidence::Measured { unit, .. } if Some(unit) == limit);
+    let in_unit = |evidence: &&Evidence| matches!(evidence, Evidence::Measured(one) if Some(&one.unit) == limit);
     let mut all = check.evidence.iter();
     all.find(in_unit).or_else(|| check.evidence.first())
 }
@@ -53,35 +51,22 @@ impl fmt::Display for Quantity<'_> {
 /// A figure without its interval: `24.9 GB/s`, `3 to 5 in 60 s`, `Gen5 x8`.
 impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (before, after, over_s) = match self {
-            Self::Measured { value, unit, .. } => return Quantity(*value, unit).fmt(f),
-            Self::Seen { value, .. } => return f.write_str(&cut(value)),
-            Self::Counted {
-                before,
-                after,
-                over_s,
-                ..
-            } => (before, after, over_s),
+        let counted = match self {
+            Self::Measured(one) => return Quantity(one.value, &one.unit).fmt(f),
+            Self::Seen(one) => return f.write_str(&cut(&one.value)),
+            Self::Counted(counted) => counted,
         };
-        for (count, end) in [(before, " to "), (after, "")] {
-            match count {
-                Some(count) => write!(f, "{count}{end}"),
-                None => write!(f, "not read{end}"),
-            }?;
-        }
-        match *over_s > 0.0 {
-            true => write!(f, " in {over_s:.0} s"),
+        let shown = |count: Option<u64>| match count {
+            Some(count) => count.to_string(),
+            None => "not read".to_owned(),
+        };
+        let (before, after) = (shown(counted.before), shown(counted.after));
+        write!(f, "{before} to {after}")?;
+        match counted.over_s > 0.0 {
+            true => write!(f, " in {:.0} s", counted.over_s),
             false => Ok(()),
         }
     }
-}
-
-/// What was looked at.
-pub(super) fn what(evidence: &Evidence) -> &str {
-    let (Evidence::Measured { what, .. }
-    | Evidence::Counted { what, .. }
-    | Evidence::Seen { what, .. }) = evidence;
-    what
 }
 
 /// The lines of a limit: `fails below 23.1, warns below 25.4 GB/s`.
@@ -105,18 +90,13 @@ impl fmt::Display for Limit {
 }
 
 /// What a check was compared with.
-pub(super) fn compared_with(check: &Check) -> Cow<'_, str> {
-    match (&check.limit, main_evidence(check)) {
-        (Some(limit), _) => limit.to_string().into(),
-        (
-            _,
-            Some(Evidence::Seen {
-                expected: Some(expected),
-                ..
-            }),
-        ) => expected.into(),
-        _ => ABSENT.into(),
-    }
+pub(super) fn compared_with(check: &Check) -> String {
+    let expected = match (&check.limit, main_evidence(check)) {
+        (Some(limit), _) => return limit.to_string(),
+        (_, Some(Evidence::Seen(seen))) => seen.expected.clone(),
+        _ => None,
+    };
+    expected.unwrap_or_else(|| ABSENT.to_owned())
 }
 
 /// What a check came to, beside its limit, and the detail of what is no pass.
@@ -125,9 +105,9 @@ pub(super) struct CameTo<'a>(pub(super) &'a Check);
 impl fmt::Display for CameTo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(check) = self;
+        let is_bad = check.verdict != Verdict::Pass;
         let detail = Some(cut(&check.reason.detail).into_owned());
-        let detail = detail.filter(|detail| !detail.is_empty() && check.verdict != Verdict::Pass);
-        let limit = check.limit.as_ref();
+        let detail = detail.filter(|detail| !detail.is_empty() && is_bad);
         let parts = match main_evidence(check) {
             None => {
                 let line = || view::codes::line(check.reason.code.code()).to_owned();
@@ -135,31 +115,19 @@ impl fmt::Display for CameTo<'_> {
                 return f.write_str(line.trim_end_matches('.'));
             }
             // How far devices or directions are apart is a part of a hundred.
-            Some(Evidence::Measured {
-                value, low, high, ..
-            }) if ["spread", "symmetry"].contains(&&*check.kind) => {
-                let allowed = limit.and_then(|limit| limit.fail);
+            Some(Evidence::Measured(one)) if ["spread", "symmetry"].contains(&&*check.kind) => {
+                let allowed = check.limit.as_ref().and_then(|limit| limit.fail);
                 let allowed = allowed.map(|fail| format!("{:.1}% allowed", fail * 100.0));
-                let interval = low.zip(*high).filter(|_| check.verdict != Verdict::Pass);
+                let interval = one.low.zip(one.high).filter(|_| is_bad);
                 let interval = interval.map_or_else(String::new, |(low, high)| {
                     format!(" ({:.1} to {:.1}%)", low * 100.0, high * 100.0)
                 });
-                [
-                    detail,
-                    Some(format!("{:.1}% apart{interval}", value * 100.0)),
-                    allowed,
-                ]
+                let apart = format!("{:.1}% apart{interval}", one.value * 100.0);
+                [detail, Some(apart), allowed]
             }
             // The detail of a counter says by how much it rose.
-            Some(Evidence::Counted { .. }) if detail.is_some() => [detail, None, None],
-            Some(evidence) => {
-                let beside = beside(check, evidence);
-                [
-                    Some(evidence.to_string()),
-                    beside.map(Cow::into_owned),
-                    detail,
-                ]
-            }
+            Some(Evidence::Counted(_)) if detail.is_some() => [detail, None, None],
+            Some(evidence) => [Some(evidence.to_string()), beside(check, evidence), detail],
         };
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&parts.join(", "))
@@ -167,53 +135,60 @@ impl fmt::Display for CameTo<'_> {
 }
 
 /// What a figure is a part of, its limit, or what was expected.
-fn beside<'a>(check: &Check, evidence: &'a Evidence) -> Option<Cow<'a, str>> {
-    match (evidence, &check.limit) {
-        (
-            Evidence::Measured {
-                value, low, high, ..
-            },
-            Some(limit),
-        ) => {
-            let Some(ceiling) = limit.ceiling else {
-                let interval = low.zip(*high).map_or_else(String::new, |(low, high)| {
-                    format!("{} to {}, ", Quantity(low, ""), Quantity(high, ""))
-                });
-                let is_bad = check.verdict != Verdict::Pass;
-                return is_bad.then(|| format!("{interval}{limit}").into());
-            };
-            let link = limit.link.as_deref().unwrap_or("the link");
-            let mut words = format!("{:.0}% of {link}", value / ceiling * 100.0);
-            let line = match check.verdict {
-                Verdict::Pass => None,
-                Verdict::Fail => limit.fail,
-                _ => limit.warn.or(limit.fail),
-            };
-            if let Some(line) = line {
-                words += &format!(" ({:.0}% expected)", line / ceiling * 100.0);
-            }
-            let ordered = limit.ordered.as_ref();
-            if let Some(ordered) = ordered.filter(|ordered| ordered.link != link) {
-                let part = value / ordered.ceiling * 100.0;
-                words += &format!(", {part:.0}% of {}", ordered.link);
-            }
-            Some(words.into())
+fn beside(check: &Check, evidence: &Evidence) -> Option<String> {
+    let (one, limit) = match (evidence, &check.limit) {
+        (Evidence::Measured(one), Some(limit)) => (one, limit),
+        (Evidence::Seen(seen), _) => {
+            let expected = seen.expected.as_ref();
+            let expected = expected.filter(|expected| **expected != seen.value)?;
+            return Some(format!("expected {}", cut(expected)));
         }
-        (
-            Evidence::Seen {
-                expected: Some(expected),
-                value,
-                ..
-            },
-            _,
-        ) if expected != value => Some(format!("expected {}", cut(expected)).into()),
-        (Evidence::Counted { what, .. }, _) => Some(what.into()),
-        _ => None,
+        (Evidence::Counted(counted), _) => return Some(counted.what.clone()),
+        _ => return None,
+    };
+    let Some(ceiling) = limit.ceiling else {
+        let interval = one
+            .low
+            .zip(one.high)
+            .map_or_else(String::new, |(low, high)| {
+                format!("{} to {}, ", Quantity(low, ""), Quantity(high, ""))
+            });
+        return (check.verdict != Verdict::Pass).then(|| format!("{interval}{limit}"));
+    };
+    let link = limit.link.as_deref().unwrap_or("the link");
+    let mut words = format!("{:.0}% of {link}", one.value / ceiling * 100.0);
+    let line = match check.verdict {
+        Verdict::Pass => None,
+        Verdict::Fail => limit.fail,
+        _ => limit.warn.or(limit.fail),
+    };
+    if let Some(line) = line {
+        words += &format!(" ({:.0}% expected)", line / ceiling * 100.0);
     }
+    let ordered = limit.ordered.as_ref();
+    if let Some(ordered) = ordered.filter(|ordered| ordered.link != link) {
+        let part = one.value / ordered.ceiling * 100.0;
+        words += &format!(", {part:.0}% of {}", ordered.link);
+    }
+    Some(words)
 }
 
 /// The labels of the devices that a check is about.
 pub(super) fn devices(check: &Check) -> impl Iterator<Item = &str> {
     let about = check.about.iter();
     about.flat_map(|about| about.split("->").flat_map(|end| end.split([' ', ','])))
+}
+
+/// How many devices of a report these checks are about; those of no device are about all.
+pub(super) fn covered(report: &Report, checks: &[&Check]) -> usize {
+    let labels = report.devices.iter().map(|device| device.label.as_str());
+    let is_named = |label: &&str| {
+        checks
+            .iter()
+            .any(|check| devices(check).any(|one| one == *label))
+    };
+    match labels.filter(is_named).count() {
+        0 => report.devices.len(),
+        some => some,
+    }
 }

@@ -8,10 +8,10 @@ use record::control::replaced;
 use record::exit;
 
 use super::judge::{Fleet, Group, Node, Place, Unreadable};
+use crate::compare::figures;
 use crate::documents::NODE_WITHHELD;
-use crate::figures::figures;
-use crate::report::{self, REPORT_FILE, Report, ReportDevice, RunStatus, Verdict};
-use crate::run::JOURNAL_FILE;
+use crate::report::{Check, REPORT_FILE, Report, ReportDevice, RunStatus, Verdict};
+use crate::run::JOURNAL;
 
 /// How many levels of folders are searched below a named one.
 const DEPTH: usize = 3;
@@ -46,9 +46,9 @@ pub(super) fn gather(named: &[PathBuf], expected: Option<usize>) -> Result<Fleet
     files.dedup();
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for file in files {
-        match report::read(&file) {
+        match Report::read(&file) {
             Ok(report) => add(&mut groups, &file, &report),
-            Err(error) => fleet.lack(&file, &error.to_string()),
+            Err(error) => fleet.lack(&file, &format!("{error:#}")),
         }
     }
     if groups.is_empty() && fleet.unreadable.is_empty() {
@@ -87,7 +87,7 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, fleet: &mut Fle
         files.push(report);
         return;
     }
-    if folder.join(JOURNAL_FILE).exists() {
+    if folder.join(JOURNAL).exists() {
         return fleet.lack(folder, "its run has no report: resume it with --resume");
     }
     let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
@@ -105,7 +105,7 @@ fn search(folder: &Path, depth: usize, files: &mut Vec<PathBuf>, fleet: &mut Fle
 }
 
 fn add(groups: &mut BTreeMap<String, Group>, path: &Path, report: &Report) {
-    let simulated = report.simulated.as_ref().map(|soft| soft.box_name.clone());
+    let simulated = report.simulated().map(str::to_owned);
     let fingerprint = &report.node.fingerprint;
     let key = format!("{:?}", (&report.profile.sha256, &simulated, fingerprint));
     let group = groups.entry(key).or_insert_with(|| Group {
@@ -135,7 +135,7 @@ fn node(path: &Path, report: &Report) -> Node {
     let shown = |path: &Path| replaced(&path.display().to_string());
     let folder = path.parent().and_then(Path::file_name);
     let slot = |device: &ReportDevice| Some((device.label.clone(), device.slot.clone()?));
-    let identities = report.devices.iter();
+    let identity = |device: &ReportDevice| device.identity.clone();
     Node {
         node: match folder {
             Some(folder) if report.node.called() == NODE_WITHHELD => shown(Path::new(folder)),
@@ -147,9 +147,7 @@ fn node(path: &Path, report: &Report) -> Node {
         outliers: 0,
         started: report.started.clone(),
         slots: report.devices.iter().filter_map(slot).collect(),
-        identities: identities
-            .filter_map(|device| device.identity.clone())
-            .collect(),
+        identities: report.devices.iter().filter_map(identity).collect(),
         figures: figures.collect(),
     }
 }
@@ -170,8 +168,8 @@ fn reasons(report: &Report) -> impl Iterator<Item = String> {
         })
     };
     let against = is_against(true).chain(is_against(false)).take(MOST_REASONS);
-    let against =
-        against.map(|check| format!("{} [{}]", replaced(&check.id), check.reason.code.code()));
+    let named = |check: &Check| format!("{} [{}]", replaced(&check.id), check.reason.code.code());
+    let against = against.map(named);
     let is_accepted = report.verdict.exit_code() == exit::DONE;
     let all = ended.into_iter().chain(against);
     all.filter(move |_| !is_accepted)

@@ -4,7 +4,6 @@
 
 mod gather;
 pub(crate) mod judge;
-pub(crate) mod outliers;
 #[cfg(test)]
 mod tests;
 

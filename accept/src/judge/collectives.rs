@@ -1,17 +1,15 @@
-//! The all-reduce of all devices at a small and a large size, against limits.
+//! What all devices do together: the all-reduce at a small and a large size, and a serving benchmark.
 
 use record::unit::ByteCount;
 use record::{CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Payload};
 
-use super::copies::pair_figure;
-use super::held::Held;
 use super::judging::Judging;
-use super::three_way::Figure;
 use super::trouble::of_collective;
 use crate::profile::LimitUnit;
-use crate::report::{Came, Check, ReasonCode, Verdict};
+use crate::report::{Came, Check, Measured, ReasonCode, Seen, Verdict};
 
-const KIND: &str = "allreduce";
+const ALLREDUCE: &str = "allreduce";
+const SERVING: &str = "serving";
 
 /// The unit of a bus bandwidth as a part of a pair's: without words it would read as a rate.
 const OF_PAIR: &str = "x the slowest pair";
@@ -37,10 +35,10 @@ pub(super) fn allreduce(judging: &Judging<'_>) -> Vec<Check> {
         let own = points(judging).filter(|(point, _)| point.bytes_per_rank == bytes);
         let (captured, others): (Vec<Sourced<'_>>, _) =
             own.partition(|(point, _)| CAPTURED.contains(&point.mode));
-        checks.push(judging.check(KIND, &[of], of_modes(judging, of, &others, MODES)));
+        checks.push(judging.check(ALLREDUCE, &[of], of_modes(judging, of, &others, MODES)));
         if !captured.is_empty() {
             let came = of_modes(judging, of, &captured, CAPTURED);
-            checks.push(judging.check(KIND, &[of, "graph"], came));
+            checks.push(judging.check(ALLREDUCE, &[of, "graph"], came));
         }
     }
     checks
@@ -62,11 +60,12 @@ fn of_modes(judging: &Judging<'_>, of: &str, points: &[Sourced<'_>], modes: &[Ca
         });
         let measured: Vec<_> = measured.collect();
         let samples = measured.iter().flat_map(|(_, samples, _)| *samples);
-        let times = Figure::of(samples.copied().collect());
+        let times = Measured::of(samples.copied().collect());
         if let (Some(times), Some((point, ..))) = (times, measured.first()) {
             let mut sources: Vec<&str> = measured.iter().map(|(.., source)| *source).collect();
             sources.dedup();
-            return of_times(judging, of, point, &times, &sources.join(", "));
+            let times = times.in_unit("us", sources.join(", "));
+            return of_times(judging, of, point, times);
         }
     }
     match troubles().next() {
@@ -78,7 +77,7 @@ fn of_modes(judging: &Judging<'_>, of: &str, points: &[Sourced<'_>], modes: &[Ca
         Some(trouble) => trouble,
         None if own().next().is_some() => Came::open(ReasonCode::Noisy)
             .saying("the calls that were timed are not those of the machine"),
-        None => judging.lacking(KIND),
+        None => judging.lacking(ALLREDUCE),
     }
 }
 
@@ -87,15 +86,9 @@ fn of_modes(judging: &Judging<'_>, of: &str, points: &[Sourced<'_>], modes: &[Ca
     clippy::cast_precision_loss,
     reason = "messages are far below 2^53 bytes"
 )]
-fn of_times(
-    judging: &Judging<'_>,
-    of: &str,
-    point: &CollectivePoint,
-    times: &Figure,
-    source: &str,
-) -> Came {
+fn of_times(judging: &Judging<'_>, of: &str, point: &CollectivePoint, times: Measured) -> Came {
     let (bytes, ranks) = (point.bytes_per_rank, point.ranks);
-    let row = judging.row(KIND, Some(of));
+    let row = judging.row(ALLREDUCE, Some(of));
     let captured = match point.mode {
         CallMode::Graph => " in a captured graph",
         _ => "",
@@ -105,36 +98,28 @@ fn of_times(
     let devices = judging.pool.labels();
     let factor = CollectivePoint::bus_factor(CollectiveKind::AllReduce, ranks);
     let bus = |us: &f64| bytes as f64 / (us * 1e3) * factor;
-    let rates = Figure::of(times.samples.iter().map(bus).collect());
-    let (time, rate) = (
-        format!("time of {calls}"),
-        format!("bus bandwidth of {calls}"),
-    );
-    let of_time = times.evidence(&*time, "us", source);
-    let held = |what, unit| Held {
-        what,
-        unit,
-        source,
-        devices: &devices,
-    };
+    let rates = Measured::of(times.samples.iter().map(bus).collect());
+    let rates = rates.map(|rates| rates.in_unit("GB/s", &*times.source));
+    let rates = rates.map(|rates| rates.named(format!("bus bandwidth of {calls}")));
+    let times = times.named(format!("time of {calls}"));
     match (row.map(|row| row.unit), rates) {
         (Some(LimitUnit::GbPerS | LimitUnit::OfCeiling), Some(rates)) => {
             let ceiling = judging.smallest_ceiling(&devices);
-            let came = judging.hold_below(row, &rates, &held(&rate, "GB/s"), ceiling);
-            came.with([of_time])
+            let came = judging.hold_below(row, rates, &devices, ceiling);
+            came.with([times])
         }
         (Some(LimitUnit::Ratio), Some(rates)) => {
             let pairs = judging.pool.pairs().into_iter();
-            let pairs = pairs.filter_map(|pair| pair_figure(judging, pair));
+            let pairs = pairs.filter_map(|pair| judging.pool.pair_rate(pair));
             let slowest = pairs.min_by(|a, b| a.value.total_cmp(&b.value));
             let Some(ratio) = slowest.and_then(|slowest| rates.over(&slowest)) else {
                 return Came::skip(ReasonCode::NotMeasured).saying("no pair was measured");
             };
-            let held = held("bus bandwidth over the slowest pair's", OF_PAIR);
-            let came = judging.hold(row, &ratio, &held);
-            came.with([of_time, rates.evidence(&*rate, "GB/s", source)])
+            let ratio = ratio.in_unit(OF_PAIR, &*rates.source);
+            let ratio = ratio.named("bus bandwidth over the slowest pair's");
+            judging.hold(row, ratio, &devices).with([times, rates])
         }
-        _ => judging.hold(row, times, &held(&time, "us")),
+        _ => judging.hold(row, times, &devices),
     }
 }
 
@@ -150,4 +135,40 @@ fn points<'a>(judging: &'a Judging<'_>) -> impl Iterator<Item = Sourced<'a>> {
     points.filter(|(point, _)| {
         point.kind == CollectiveKind::AllReduce && point.engine.is_none() && point.arm.is_none()
     })
+}
+
+/// One check on the requests of the record, and one for each time.
+pub(super) fn serving(judging: &Judging<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for found in &judging.findings.serving {
+        let Payload::Serve(serve) = &found.it.payload else {
+            continue;
+        };
+        // A record without one is no evidence, and not among the findings.
+        let Some(summary) = &serve.summary else {
+            continue;
+        };
+        let (failed, all) = (summary.failed, summary.completed + summary.failed);
+        let seen = format!("{failed} of {all} failed");
+        let seen = Seen::of("requests", seen, &found.source);
+        let seen = seen.expecting(format!("0 of {all} failed"));
+        let kinds = summary.failures.iter();
+        let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{n} {kind}")).collect();
+        let came = Came::seen(failed == 0, ReasonCode::ErrorsCounted, seen);
+        let came = came.saying(kinds.join(", "));
+        checks.push(judging.check(SERVING, &["requests"], came));
+        for (of, what, times) in [
+            ("tpot", "time per output token", &summary.tpot_ms),
+            ("ttft", "time to first token", &summary.ttft_ms),
+        ] {
+            let Some(times) = times else { continue };
+            let ends = times.median_interval.map(|ends| (ends.low, ends.high));
+            let figure = Measured::out_of(times.median, ends, times.n);
+            let figure = figure.named(format!("{what}, median over requests"));
+            let figure = figure.in_unit("ms", &*found.source);
+            let came = judging.hold(judging.row(SERVING, Some(of)), figure, &[]);
+            checks.push(judging.check(SERVING, &[of], came));
+        }
+    }
+    checks
 }

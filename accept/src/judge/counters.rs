@@ -7,7 +7,7 @@ use super::readings::Readings;
 use crate::checks::Group;
 use crate::findings::{Counter, Counters};
 use crate::profile::LimitUnit;
-use crate::report::{Came, Check, Evidence, Limit, ReasonCode, Verdict};
+use crate::report::{Came, Check, Counted, Limit, ReasonCode, Seen, Verdict};
 
 const KIND: &str = "counters";
 const KERNEL_LOG: &str = "kernel_log";
@@ -95,7 +95,7 @@ fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
 /// What a counter comes to; without a limit, or not read at the start, it is not applicable. What is not read at the end, or fell, is open.
 fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Came {
     let name = format!("{} of {}", row.key, row.place);
-    let evidence = Evidence::Counted {
+    let evidence = Counted {
         what: name.clone(),
         before: row.before,
         after: row.after,
@@ -181,9 +181,9 @@ fn of_lines(lines: &[String], is_before: bool) -> Came {
     events.reverse();
     events.sort_by_key(|(verdict, ..)| *verdict != Verdict::Fail);
     let of = |count: usize| format!("{count} of {} lines", lines.len());
-    let count = Evidence::seen("lines of faults", of(events.len()), SOURCE).expecting(of(0));
+    let count = Seen::of("lines of faults", of(events.len()), SOURCE).expecting(of(0));
     let shown = events.iter().take(SHOWN);
-    let shown = shown.map(|(_, means, line)| Evidence::seen(means, line, SOURCE).quoted());
+    let shown = shown.map(|(_, means, line)| Seen::of(means, line, SOURCE).quoted());
     let came = match events.first() {
         Some((worst, means, _)) => Came::new(*worst, ReasonCode::ErrorsCounted).saying(means),
         None => Came::new(Verdict::Pass, ReasonCode::AsExpected),

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use record::{CollectiveOutcome, Outcome, Payload, PeerVerdict, Verification};
 
-use super::copies::arrow;
 use super::judging::Judging;
-use crate::report::{Came, Check, Evidence, ReasonCode};
+use super::pool::arrow;
+use crate::report::{Came, Check, ReasonCode, Seen};
 
 const KIND: &str = "data";
 
@@ -82,7 +82,7 @@ pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
         }
     }
     let failed = all.wrong.iter().map(|(about, (what, source))| {
-        let seen = Evidence::seen("data", what, source).expecting("as sent");
+        let seen = Seen::of("data", what, source).expecting("as sent");
         let came = Came::fail(ReasonCode::WrongData, seen.quoted());
         judging.check(KIND, &[about], came)
     });
@@ -92,7 +92,7 @@ pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
         (_, 0, 0) => return Vec::new(),
         (_, 0, _) => Came::open(ReasonCode::Unreadable).saying("not compared"),
         _ => {
-            let seen = Evidence::seen("points whose data was compared", "all as sent", "records");
+            let seen = Seen::of("points whose data was compared", "all as sent", "records");
             Came::pass(seen.expecting("all as sent").times(all.right))
         }
     };
@@ -112,7 +112,7 @@ pub(super) fn loaded(judging: &Judging<'_>, kind: &str, case: &str) -> Vec<Check
         let troubles = loads.iter().filter_map(|load| load.trouble.clone());
         let worst = troubles.max_by_key(|trouble| trouble.verdict.severity());
         let n = loads.iter().map(|load| load.measured).sum();
-        let seen = Evidence::seen("loads compared", "all right", "the soak");
+        let seen = Seen::of("loads compared", "all right", "the soak");
         match worst {
             Some(worst) => worst,
             None if loads.is_empty() => judging.lacking(kind),

@@ -1,19 +1,34 @@
-//! What every judge needs: the profile's rows, what is required, and what a check comes to that has no evidence.
+//! What every judge needs: the profile's rows, what is required, what a check comes to that has no evidence, and a figure against its limit,
+//! in its unit or as a part of what the link in use carries.
 
 use record::Busy;
 use record::unit::ByteCount;
+use topology::PcieLink;
 
-use super::pool::{Device, Pool};
+use super::pool::{Device, Pool, Pooled};
 use crate::checks::{self, Group};
 use crate::cli::Level;
 use crate::findings::Findings;
-use crate::profile::{LimitRow, Profile};
-use crate::report::{Came, Check, ReasonCode};
+use crate::profile::{LimitRow, LimitUnit, Profile};
+use crate::report::{Came, Check, Limit, Measured, Ordered, ReasonCode, Verdict};
 
 /// A device that holds so much for others is in use (our choice: drivers of an idle device hold less).
 const HELD_BYTES: u64 = 1 << 30;
 /// A device that is busier than this is in use (our choice).
 const BUSY_PERCENT: u32 = 5;
+
+/// The payload of a packet where a device does not say (our choice: what servers have by default).
+pub(super) const ASSUMED_PAYLOAD_BYTES: u32 = 256;
+
+/// What the link between the ends of a copy carries.
+pub(super) enum Ceiling {
+    /// GB/s, and what that rests on.
+    Known(f64, String),
+    /// The link cannot be read, and the profile does not say.
+    Unknown,
+    /// There is none between the ends, or the figure is no rate of a link.
+    NoLink,
+}
 
 /// What a run found, beside what its profile expects.
 pub(super) struct Judging<'a> {
@@ -95,6 +110,93 @@ impl<'a> Judging<'a> {
         let mut busy = devices.filter_map(|device| device.it.busy.as_ref());
         busy.any(|busy| in_use(busy).is_some())
     }
+
+    /// The link that the profile asks for.
+    fn ordered(&self) -> Option<PcieLink> {
+        let (generation, width) = self.profile.link.generation.zip(self.profile.link.width)?;
+        PcieLink::new(generation, width).ok()
+    }
+
+    /// The link that limits a device, as it was last read under load.
+    fn limiting(&self, label: &str) -> Option<PcieLink> {
+        let mut loaded = self.pool.device(label)?.loaded.iter().rev();
+        loaded.find_map(|(reading, _)| reading.limiting())
+    }
+
+    /// The smallest ceiling of several devices.
+    pub(super) fn smallest_ceiling(&self, labels: &[&str]) -> Ceiling {
+        if self.is_host() {
+            return Ceiling::NoLink;
+        }
+        let one = |label: &&str| {
+            let link = self.limiting(label).or_else(|| self.ordered())?;
+            Some(carried(link, self.pool.device(label)))
+        };
+        let all: Option<Vec<(f64, String)>> = labels.iter().map(one).collect();
+        let Some(all) = all else {
+            return Ceiling::Unknown;
+        };
+        let least = all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map_or(Ceiling::NoLink, |(most, basis)| Ceiling::Known(most, basis))
+    }
+
+    /// The ceiling of a copy: that of its record, else that of the devices' links.
+    pub(super) fn ceiling(&self, pooled: &Pooled, labels: &[&str]) -> Ceiling {
+        match pooled.ceiling.clone().filter(|_| !self.is_host()) {
+            Some((ceiling, basis)) => Ceiling::Known(ceiling, basis),
+            None => self.smallest_ceiling(labels),
+        }
+    }
+
+    /// Judges a figure that is no part of what a link carries.
+    pub(super) fn hold(&self, row: Option<&LimitRow>, figure: Measured, devices: &[&str]) -> Came {
+        self.hold_below(row, figure, devices, Ceiling::NoLink)
+    }
+
+    /// Judges a figure. A slow figure of devices of which others use one condemns nothing.
+    pub(super) fn hold_below(
+        &self,
+        row: Option<&LimitRow>,
+        figure: Measured,
+        devices: &[&str],
+        ceiling: Ceiling,
+    ) -> Came {
+        let Some(row) = row else {
+            return Came::pass(figure);
+        };
+        let limit = match ceiling {
+            _ if row.unit != LimitUnit::OfCeiling => Limit {
+                unit: figure.unit.clone(),
+                ..Limit::of(row)
+            },
+            Ceiling::Unknown => return Came::open(ReasonCode::Unreadable).with([figure]),
+            Ceiling::NoLink => return Came::pass(figure),
+            Ceiling::Known(most, basis) => Limit {
+                fail: row.fail.map(|part| part * most),
+                warn: row.warn.map(|part| part * most),
+                unit: figure.unit.clone(),
+                ceiling: Some(most),
+                link: self.slowest(devices).map(|link| link.to_string()),
+                ordered: self.ordered().map(|link| Ordered {
+                    link: link.to_string(),
+                    ceiling: carried(link, devices.first().and_then(|one| self.pool.device(one))).0,
+                }),
+                basis,
+                ..Limit::of(row)
+            },
+        };
+        let came = match figure.against(&limit) {
+            (Verdict::Fail, ..) if self.is_any_busy(devices) => Came::open(ReasonCode::DeviceBusy),
+            (verdict, code, _) => Came::new(verdict, code),
+        };
+        came.by(Some(limit)).with([figure])
+    }
+
+    /// The slowest of the links that limit several devices.
+    fn slowest(&self, labels: &[&str]) -> Option<PcieLink> {
+        let links = labels.iter().filter_map(|label| self.limiting(label));
+        links.reduce(PcieLink::slower)
+    }
 }
 
 /// Who uses a device, where somebody does.
@@ -108,5 +210,28 @@ pub(super) fn in_use(busy: &Busy) -> Option<impl ToString> {
         () if percent > BUSY_PERCENT => Some(format!("{percent}% utilised")),
         () if busy.used_bytes > HELD_BYTES => Some(format!("{held} held")),
         () => None,
+    }
+}
+
+/// What a link carries with the payload of a device, and what that rests on.
+fn carried(link: PcieLink, device: Option<&Device>) -> (f64, String) {
+    let payload = device.and_then(|device| device.it.max_payload_bytes);
+    let bytes = payload.unwrap_or(ASSUMED_PAYLOAD_BYTES);
+    let assumed = if payload.is_none() { " assumed" } else { "" };
+    let most = link.payload_ceiling_gb_per_s(bytes);
+    (most, format!("{link}, payload {bytes} B{assumed}"))
+}
+
+impl Limit {
+    /// A row of a profile as it stands.
+    pub(super) fn of(row: &LimitRow) -> Self {
+        Self {
+            good: row.good,
+            fail: row.fail,
+            warn: row.warn,
+            unit: row.unit.to_string(),
+            source: row.source.clone(),
+            ..Self::default()
+        }
     }
 }

@@ -2,21 +2,16 @@
 //!
 //! What nobody looked at is never a pass: each kind of check gets at least one verdict, and where there is no evidence a reason.
 
-mod baseline;
 mod collectives;
 mod copies;
 mod counters;
 mod data;
-mod held;
 mod inventory;
 mod judging;
-mod link;
 mod numa;
-mod nvlink;
 mod peers;
 mod pool;
 mod readings;
-mod serving;
 mod soak;
 mod spread;
 mod three_way;
@@ -26,7 +21,7 @@ mod watch;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use crate::checks::{self, KINDS, Kind};
+use crate::checks::{self, Group, KINDS, Kind};
 use crate::cli::Level;
 use crate::findings::Findings;
 use crate::profile::Profile;
@@ -40,17 +35,6 @@ pub(crate) use trouble::{failed, has_fault};
 
 /// Kinds that have a check only where there is something to look at.
 const OPTIONAL: [&str; 2] = ["nvlink", "baseline"];
-
-/// Kinds that look at several devices.
-const NEED_TWO: [&str; 7] = [
-    "peer_access",
-    "p2p",
-    "p2p_staged",
-    "symmetry",
-    "spread",
-    "concurrent",
-    "allreduce",
-];
 
 /// Judges everything that was found; at least one check for each other kind.
 pub(crate) fn judge(
@@ -86,7 +70,9 @@ pub(crate) fn judge(
         };
         let missing = findings.missing.get(&kind.group);
         if checks.is_empty() && !OPTIONAL.contains(&key) {
-            let came = match NEED_TWO.contains(&key) && judging.pool.devices.len() == 1 {
+            let needs_two = matches!(kind.group, Group::PeerLinks | Group::Concurrent);
+            let needs_two = needs_two || key == "allreduce";
+            let came = match needs_two && judging.pool.devices.len() == 1 {
                 true => Came::skip(ReasonCode::NotApplicable),
                 false => judging.lacking(key),
             };
@@ -115,8 +101,8 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "inventory" => inventory::inventory(judging),
         "idle" => inventory::idle(judging),
         "numa_node" => inventory::numa_node(judging),
-        "link" => link::link(judging),
-        "nvlink" => nvlink::nvlink(judging),
+        "link" => inventory::link(judging),
+        "nvlink" => peers::nvlink(judging),
         "link_transitions" => watch::transitions(judging),
         "h2d_pinned" | "d2h_pinned" | "h2d_pageable" | "d2h_pageable" => {
             copies::host_copies(judging, kind)
@@ -138,8 +124,8 @@ fn of(judging: &Judging<'_>, kind: &'static str) -> Vec<Check> {
         "memory" => data::loaded(judging, "memory", record::LOAD_MEMORY),
         "arithmetic" => data::loaded(judging, "arithmetic", record::LOAD_ARITHMETIC),
         "drift" => soak::drift(judging),
-        "serving" => serving::serving(judging),
-        "baseline" => baseline::baseline(judging),
+        "serving" => collectives::serving(judging),
+        "baseline" => judging.findings.baseline.clone(),
         _ => Vec::new(),
     }
 }

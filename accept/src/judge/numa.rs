@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use record::{Numa, NumaPoint, Payload};
 
-use super::held::Held;
 use super::judging::Judging;
-use super::three_way::Figure;
 use super::trouble::of_copy;
-use crate::report::{Came, Check, Evidence, ReasonCode};
+use crate::report::{Came, Check, Measured, ReasonCode};
 
 const KIND: &str = "numa_penalty";
 
@@ -82,37 +80,29 @@ impl<'a> OfDevice<'a> {
             (None, None) => return self.untold(),
             (None, Some(worst)) => worst,
         };
-        let evidence = ratios.iter().map(|(case, node, ratio)| {
-            let what = format!("{case}: node {node} over the near one");
-            ratio.evidence(what, "1", self.source)
-        });
-        let evidence: Vec<Evidence> = evidence.collect();
-        let is_inverted = |(_, _, ratio): &&(&str, u32, Figure)| {
-            ratio.ends.is_some_and(|(low, _)| low > INVERSION)
-        };
+        let evidence = || ratios.iter().map(|(_, _, ratio)| ratio.clone());
+        let is_inverted =
+            |(_, _, ratio): &&(&str, u32, Measured)| ratio.low.is_some_and(|low| low > INVERSION);
         if let Some((case, node, ratio)) = ratios.iter().find(is_inverted) {
             let detail = format!("{case}: node {node} is {:.2}x as fast", ratio.value);
             let open = Came::open(ReasonCode::ConfigMismatch);
-            return open.saying(detail).with(evidence);
+            return open.saying(detail).with(evidence());
         }
-        let held = Held {
-            what: "bandwidth of far over near memory",
-            unit: "1",
-            source: self.source,
-            devices: &[label],
-        };
-        let came = judging.hold(judging.row(KIND, None), ratio, &held);
+        let ratio = ratio.clone().named("bandwidth of far over near memory");
+        let came = judging.hold(judging.row(KIND, None), ratio, &[label]);
         came.saying(format!("slowest: {case}, node {node}"))
-            .with(evidence)
+            .with(evidence())
     }
 
     /// Far over near, by case and node.
-    fn ratios(&self) -> Vec<(&'a str, u32, Figure)> {
-        let figure = |key: &(&'a str, u32)| Figure::of(self.places.get(key)?.clone());
+    fn ratios(&self) -> Vec<(&'a str, u32, Measured)> {
+        let figure = |key: &(&'a str, u32)| Measured::of(self.places.get(key)?.clone());
         let far = self.places.keys().filter_map(|key| {
-            let home = self.home.filter(|home| *home != key.1)?;
-            let near = figure(&(key.0, home))?;
-            Some((key.0, key.1, figure(key)?.over(&near)?))
+            let (case, node) = *key;
+            let home = self.home.filter(|home| *home != node)?;
+            let ratio = figure(key)?.over(&figure(&(case, home))?)?;
+            let ratio = ratio.named(format!("{case}: node {node} over the near one"));
+            Some((case, node, ratio.in_unit("1", self.source)))
         });
         far.collect()
     }

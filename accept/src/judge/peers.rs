@@ -1,14 +1,15 @@
-//! Peer access of each ordered pair as the profile expects it.
+//! How devices reach each other: peer access of each ordered pair as the profile expects it, and NVLinks with the fabric that joins them.
 
-use record::{KernelAccess, PeerVerdict, StepOutcome};
+use record::{KernelAccess, NvlinkReading, Payload, PeerVerdict, StepOutcome};
+use topology::FabricState;
 
-use super::copies::arrow;
 use super::judging::Judging;
-use super::pool::{Pair, Probed};
+use super::pool::{Pair, Probed, arrow};
 use crate::profile::Expected;
-use crate::report::{Came, Check, Evidence, ReasonCode as R, Verdict};
+use crate::report::{Came, Check, Counted, ReasonCode as R, Seen, Verdict};
 
-const KIND: &str = "peer_access";
+const ACCESS: &str = "peer_access";
+const NVLINK: &str = "nvlink";
 
 /// One check for each ordered pair.
 pub(super) fn access(judging: &Judging<'_>) -> Vec<Check> {
@@ -16,7 +17,7 @@ pub(super) fn access(judging: &Judging<'_>) -> Vec<Check> {
         return Vec::new();
     }
     let pairs = judging.pool.pairs().into_iter();
-    let one = |pair| judging.check(KIND, &[&arrow(pair)], of_pair(judging, pair));
+    let one = |pair| judging.check(ACCESS, &[&arrow(pair)], of_pair(judging, pair));
     pairs.map(one).collect()
 }
 
@@ -26,7 +27,7 @@ fn of_pair(judging: &Judging<'_>, pair: Pair<'_>) -> Came {
     let Some(Probed { probe, source, .. }) =
         probes.max_by_key(|probed| weight(probed.probe.verdict))
     else {
-        return judging.lacking(KIND);
+        return judging.lacking(ACCESS);
     };
     let expected = judging.profile.peer.expect;
     // It looked as often as it timed small copies, on which its verdict rests; once, where it timed none.
@@ -35,11 +36,11 @@ fn of_pair(judging: &Judging<'_>, pair: Pair<'_>) -> Came {
         _ => None,
     });
     let n = timed.min().unwrap_or(1).max(1);
-    let mut seen = Evidence::seen("peer access", probe.verdict, source).times(n);
+    let mut seen = Seen::of("peer access", probe.verdict, source).times(n);
     if let Some(expected) = expected {
         seen = seen.expecting(expected);
     }
-    let rests_on = Evidence::seen("what it rests on", &probe.rests_on, source).quoted();
+    let rests_on = Seen::of("what it rests on", &probe.rests_on, source).quoted();
     let came = |verdict, code| Came::new(verdict, code).with([seen, rests_on]);
     let bad = |came: Came| came.saying(&*probe.rests_on);
     match (expected, probe.verdict, &probe.kernels) {
@@ -80,4 +81,71 @@ fn weight(verdict: PeerVerdict) -> Option<usize> {
         P::WrongData,
     ];
     ORDER.iter().position(|known| *known == verdict)
+}
+
+/// One check for each device: whether all its NVLinks are up, its fabric, and errors that they count.
+pub(super) fn nvlink(judging: &Judging<'_>) -> Vec<Check> {
+    let records = judging.findings.links.iter();
+    let all = records.filter_map(|found| match &found.it.payload {
+        Payload::Links(links) => Some(&links.nvlinks),
+        _ => None,
+    });
+    let all: Vec<&NvlinkReading> = all.flatten().collect();
+    let wanted = judging.profile.peer.nvlinks;
+    if all.iter().all(|reading| reading.active == 0) && wanted.is_none() {
+        return Vec::new();
+    }
+    judging.each(NVLINK, |device| {
+        let own = all.iter().filter(|one| one.device == device.it.label);
+        let own: Vec<&NvlinkReading> = own.copied().collect();
+        match own.is_empty() {
+            true if wanted.is_some() => Came::open(R::Unreadable),
+            true => Came::skip(R::NotApplicable),
+            false => of_nvlinks(&own, wanted),
+        }
+    })
+}
+
+/// The first evidence is named by the code of what was found.
+fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
+    use FabricState::{Failed, NotStarted};
+    let links = own.iter().map(|reading| reading.links).max().unwrap_or(0);
+    let active = own.iter().map(|reading| reading.active).min().unwrap_or(0);
+    let wanted = wanted.unwrap_or(links);
+    let errors = |reading: Option<&&NvlinkReading>| reading.map_or(0, |reading| reading.errors);
+    let (before, after) = (errors(own.first()), errors(own.last()));
+    let mut fabrics = own.iter().filter_map(|reading| reading.fabric);
+    let up = |active: usize| format!("{active} of {} up", links.max(wanted));
+    let seen = |what: &str, value: String, expected: String| {
+        let seen = Seen::of(what, value, "NVML").times(own.len());
+        seen.expecting(expected)
+    };
+    if active < wanted {
+        let share = (100 * (wanted - active) + wanted / 2) / wanted.max(1);
+        let value = format!("{}, {share}% of the bandwidth missing", up(active));
+        let seen = seen("nvlink-inactive", value, up(wanted));
+        return Came::fail(R::LinkDegraded, seen);
+    }
+    if fabrics.any(|fabric| matches!(fabric, NotStarted | Failed)) {
+        let seen = seen("fabric-manager", "not started".into(), "started".into());
+        return Came::fail(R::ConfigMismatch, seen);
+    }
+    if after == 0 {
+        return Came::pass(seen("NVLinks", up(active), up(wanted)));
+    }
+    let verdict = match after > before {
+        true => Verdict::Fail,
+        false => Verdict::Warn,
+    };
+    let counted = Counted {
+        what: "nvlink-errors".to_owned(),
+        before: Some(before),
+        after: Some(after),
+        over_s: 0.0,
+        source: "NVML".to_owned(),
+    };
+    let came = Came::new(verdict, R::ErrorsCounted).with([counted]);
+    came.saying(format!(
+        "errors such as CRC: {before} before, {after} after"
+    ))
 }

@@ -10,10 +10,9 @@ use record::{
 };
 use topology::{Machine, PathType};
 
-use super::three_way::Figure;
 use super::trouble::of_copy;
 use crate::findings::{Findings, Found};
-use crate::report::Came;
+use crate::report::{Came, Measured};
 
 /// A device as the records have it.
 #[derive(Debug, Clone)]
@@ -29,6 +28,8 @@ pub(super) struct Device {
 /// A case between two ends at one size, of all records.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pooled {
+    /// Bytes of a copy.
+    pub(super) bytes: u64,
     /// Samples by the number's name.
     samples: BTreeMap<String, Vec<f64>>,
     /// What the link carries in GB/s, the highest of the records', and what that rests on.
@@ -72,6 +73,22 @@ pub(super) struct Pool {
     pub(super) backend: Option<String>,
     /// Whether the processor says that this is a guest.
     pub(super) is_guest: Option<bool>,
+}
+
+/// The cases that give a pair's rate: direct ones, then through the host.
+pub(super) const PAIR_CASES: [&str; 3] = ["d2d_write_ce", "d2d_read_ce", "d2d_staged_ce"];
+
+/// An ordered pair in words.
+pub(super) fn arrow((from, to): Pair<'_>) -> String {
+    format!("{from}->{to}")
+}
+
+/// The ends of a kind of copy between the host and a device.
+pub(super) fn host_ends<'a>(kind: &str, label: &'a str) -> Pair<'a> {
+    match kind.starts_with("h2d") {
+        true => (HOST, label),
+        false => (label, HOST),
+    }
 }
 
 /// The number of a copy that is judged.
@@ -158,10 +175,9 @@ impl Pool {
                 continue;
             };
             let key = (point.case.clone(), from, to, point.bytes);
-            self.points
-                .entry(key)
-                .or_default()
-                .add(&point.outcome, source, !found.is_of_soak());
+            let pooled = self.points.entry(key).or_default();
+            pooled.bytes = point.bytes;
+            pooled.add(&point.outcome, source, !found.is_of_soak());
         }
     }
 
@@ -197,14 +213,30 @@ impl Pool {
     }
 
     /// A case between two ends at the largest size at which it was measured, else at the largest at which it was tried.
-    pub(super) fn point(&self, case: &str, (from, to): Pair<'_>) -> Option<(u64, &Pooled)> {
-        let of_case =
-            |key: &&Key| (key.0.as_str(), key.1.as_str(), key.2.as_str()) == (case, from, to);
+    pub(super) fn point(&self, case: &str, ends: Pair<'_>) -> Option<&Pooled> {
+        let of_case = |key: &Key| (&*key.0, (&*key.1, &*key.2)) == (case, ends);
         let all = || self.points.iter().filter(|(key, _)| of_case(key));
-        all()
-            .rfind(|(_, pooled)| pooled.trouble.is_none())
+        let measured = all().rfind(|(_, pooled)| pooled.trouble.is_none());
+        measured
             .or_else(|| all().next_back())
-            .map(|(key, pooled)| (key.3, pooled))
+            .map(|(_, pooled)| pooled)
+    }
+
+    /// The rate of a case between two ends, where it has one that stands for something.
+    pub(super) fn rate(&self, case: &str, ends: Pair<'_>) -> Option<Measured> {
+        let pooled = self.point(case, ends)?;
+        let rate = pooled.figure(BANDWIDTH);
+        rate.filter(|_| pooled.trouble.is_none())
+    }
+
+    /// The rate of a pair.
+    pub(super) fn pair_rate(&self, pair: Pair<'_>) -> Option<Measured> {
+        PAIR_CASES.iter().find_map(|case| self.rate(case, pair))
+    }
+
+    /// The rate between the host and a device.
+    pub(super) fn host_rate(&self, kind: &str, label: &str) -> Option<Measured> {
+        self.rate(&format!("{kind}_ce"), host_ends(kind, label))
     }
 
     /// Whether a case was tried between any ends.
@@ -259,9 +291,10 @@ impl Pooled {
         );
     }
 
-    /// A number of it by name.
-    pub(super) fn figure(&self, name: &str) -> Option<Figure> {
-        Figure::of(self.samples.get(name)?.clone())
+    /// A number of it by name, in GB/s.
+    pub(super) fn figure(&self, name: &str) -> Option<Measured> {
+        let figure = Measured::of(self.samples.get(name)?.clone())?;
+        Some(figure.in_unit("GB/s", self.source()))
     }
 
     /// Where it comes from.

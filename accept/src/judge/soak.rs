@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 
 use record::{Endpoint, Links, Outcome, Payload};
 
-use super::copies::arrow;
-use super::held::Held;
 use super::judging::Judging;
-use super::pool::HOST;
-use super::three_way::Figure;
+use super::pool::{HOST, arrow};
 use crate::cli::Level;
-use crate::report::{Came, Check, Evidence};
+use crate::report::{Came, Check, Measured};
 
 const KIND: &str = "drift";
 
@@ -22,13 +19,6 @@ const CASES: [&str; 3] = ["h2d_pinned_ce", "d2h_pinned_ce", "d2d_write_ce"];
 /// whose median has an interval between its 5th and its 14th and not between the least and the largest.
 const TOGETHER: usize = 3;
 
-/// A copy in one round of a soak.
-struct Round<'a> {
-    samples: &'a [f64],
-    /// The record's place.
-    source: &'a str,
-}
-
 /// One check for each copy that stands in at least two records.
 pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     if judging.level != Level::Soak {
@@ -38,15 +28,13 @@ pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     let records = judging.findings.links.iter();
     let mut records: Vec<_> = records.filter(|found| found.is_of_soak()).collect();
     records.sort_by_key(|found| &found.it.header.provenance.started);
-    let mut courses: BTreeMap<(&str, String), Vec<Round<'_>>> = BTreeMap::new();
+    let mut courses: BTreeMap<(&str, String), Vec<Measured>> = BTreeMap::new();
     for found in records {
         if let Payload::Links(links) = &found.it.payload {
             for (key, samples) in rates(links) {
-                let source = &*found.source;
-                courses
-                    .entry(key)
-                    .or_default()
-                    .push(Round { samples, source });
+                let rate = Measured::of(samples.to_vec());
+                let rate = rate.map(|rate| rate.in_unit("GB/s", &*found.source));
+                courses.entry(key).or_default().extend(rate);
             }
         }
     }
@@ -74,7 +62,7 @@ fn rates(links: &Links) -> impl Iterator<Item = ((&str, String), &[f64])> {
     })
 }
 
-fn of_course(judging: &Judging<'_>, copy: (&str, &str), course: &[Round<'_>]) -> Option<Came> {
+fn of_course(judging: &Judging<'_>, copy: (&str, &str), course: &[Measured]) -> Option<Came> {
     if course.len() < 2 {
         return None;
     }
@@ -94,31 +82,29 @@ fn of_course(judging: &Judging<'_>, copy: (&str, &str), course: &[Round<'_>]) ->
 fn over(
     judging: &Judging<'_>,
     (case, ends): (&str, &str),
-    course: &[Round<'_>],
+    course: &[Measured],
     many: usize,
-) -> Option<(Came, Figure)> {
+) -> Option<(Came, Measured)> {
     let (first, last) = (&course[..many], &course[course.len() - many..]);
-    let samples = |rounds: &[Round<'_>]| {
-        let all = rounds.iter().flat_map(|round| round.samples);
-        Figure::of(all.copied().collect())
+    let all = |rounds: &[Measured]| {
+        let samples = rounds.iter().flat_map(|round| &round.samples);
+        Measured::of(samples.copied().collect())
     };
-    let sources: Vec<&str> = first.iter().chain(last).map(|round| round.source).collect();
+    let sources: Vec<&str> = first
+        .iter()
+        .chain(last)
+        .map(|round| &*round.source)
+        .collect();
     let devices: Vec<&str> = ends.split("->").filter(|end| *end != HOST).collect();
-    let held = Held {
-        what: &format!(
-            "rate of the last {many} of {} rounds over the first",
-            course.len()
-        ),
-        unit: "1",
-        source: &sources.join(", "),
-        devices: &devices,
-    };
-    let ratio = samples(last)?.over(&samples(first)?)?;
-    let came = judging.hold(judging.row(KIND, None), &ratio, &held);
-    let between = course.iter().filter_map(|round| {
-        let figure = Figure::of(round.samples.to_vec())?;
-        Some(figure.evidence(format!("{case} {ends}"), "GB/s", round.source))
-    });
-    let between: Vec<Evidence> = between.collect();
+    let of = course.len();
+    let ratio = all(last)?
+        .over(&all(first)?)?
+        .in_unit("1", sources.join(", "));
+    let ratio = ratio.named(format!(
+        "rate of the last {many} of {of} rounds over the first"
+    ));
+    let came = judging.hold(judging.row(KIND, None), ratio.clone(), &devices);
+    let between = course.iter().cloned();
+    let between = between.map(|round| round.named(format!("{case} {ends}")));
     Some((came.with(between), ratio))
 }

@@ -4,58 +4,63 @@
 
 use stats::{median, median_interval};
 
-use crate::report::{Evidence, Limit, ReasonCode, Side, Verdict};
+use crate::report::{Limit, Measured, ReasonCode, Side, Verdict};
 
-/// A figure with what is known of it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Figure {
-    /// The median, or what was worked out of medians.
-    pub(super) value: f64,
-    /// The ends of its 95% interval; `None` where there were too few samples for one.
-    pub(super) ends: Option<(f64, f64)>,
-    /// Samples behind it; of a figure that is worked out of several, those of the one that has fewest.
-    pub(super) n: usize,
-    /// The samples; empty for a figure that is worked out.
-    pub(super) samples: Vec<f64>,
-}
-
-impl Figure {
+impl Measured {
     /// The median of samples with its order-statistic interval; `None` without samples.
     pub(super) fn of(samples: Vec<f64>) -> Option<Self> {
         let ends = median_interval(&samples).map(|interval| (interval.low, interval.high));
-        Some(Self {
-            value: median(&samples)?,
-            ends,
-            n: samples.len(),
-            samples,
-        })
+        let out = Self::out_of(median(&samples)?, ends, samples.len());
+        Some(Self { samples, ..out })
     }
 
-    /// A figure that is worked out.
+    /// A figure that is worked out, a ratio unless it is called something else.
     pub(super) fn out_of(value: f64, ends: Option<(f64, f64)>, n: usize) -> Self {
-        let samples = Vec::new();
         Self {
             value,
-            ends,
+            unit: "1".to_owned(),
             n,
-            samples,
+            low: ends.map(|ends| ends.0),
+            high: ends.map(|ends| ends.1),
+            ..Self::default()
         }
+    }
+
+    /// The same by a name.
+    pub(super) fn named(self, what: impl Into<String>) -> Self {
+        let what = what.into();
+        Self { what, ..self }
+    }
+
+    /// The same in a unit, from a source.
+    pub(super) fn in_unit(self, unit: &str, source: impl Into<String>) -> Self {
+        let (unit, source) = (unit.to_owned(), source.into());
+        Self {
+            unit,
+            source,
+            ..self
+        }
+    }
+
+    /// The ends of its interval; `None` where there were too few samples for one.
+    pub(super) fn ends(&self) -> Option<(f64, f64)> {
+        self.low.zip(self.high)
     }
 
     /// This over another one. Its interval goes from the lower end over the other's upper end to the reverse, which holds the
     /// ratio at least as often as both intervals hold theirs, and so is rather too wide than too narrow.
     pub(super) fn over(&self, other: &Self) -> Option<Self> {
-        let ends = self.ends.zip(other.ends);
+        let ends = self.ends().zip(other.ends());
         let ends = ends.filter(|(_, other)| other.0 > 0.0);
         let ends = ends.map(|(own, other)| (own.0 / other.1, own.1 / other.0));
-        let n = self.n.min(other.n);
-        (other.value > 0.0).then(|| Self::out_of(self.value / other.value, ends, n))
+        let ratio = Self::out_of(self.value / other.value, ends, self.n.min(other.n));
+        (other.value > 0.0).then(|| ratio.in_unit("1", &*self.source))
     }
 
     /// How much is missing to one: 0.06 of a figure that is 0.94.
     pub(super) fn missing_to_one(&self) -> Self {
-        let ends = self.ends.map(|(low, high)| (1.0 - high, 1.0 - low));
-        Self::out_of(1.0 - self.value, ends, self.n)
+        let ends = self.ends().map(|(low, high)| (1.0 - high, 1.0 - low));
+        Self::out_of(1.0 - self.value, ends, self.n).in_unit("1", &*self.source)
     }
 
     /// The median of several figures' values and of the ends of their intervals, or the sum of each.
@@ -64,14 +69,9 @@ impl Figure {
             let all: Option<Vec<f64>> = figures.iter().map(|figure| pick(figure)).collect();
             join(&all?)
         };
-        let low = of(|figure| figure.ends.map(|ends| ends.0));
-        let high = of(|figure| figure.ends.map(|ends| ends.1));
+        let ends = of(|figure| figure.low).zip(of(|figure| figure.high));
         let n = figures.iter().map(|figure| figure.n).min()?;
-        Some(Self::out_of(
-            of(|figure| Some(figure.value))?,
-            low.zip(high),
-            n,
-        ))
+        Some(Self::out_of(of(|figure| Some(figure.value))?, ends, n))
     }
 
     /// The middle of several.
@@ -86,7 +86,7 @@ impl Figure {
 
     /// What the figure comes to against a limit, and whether more samples may change that.
     pub(super) fn against(&self, limit: &Limit) -> (Verdict, ReasonCode, bool) {
-        let Some((low, high)) = self.ends else {
+        let Some((low, high)) = self.ends() else {
             return (Verdict::Inconclusive, ReasonCode::Noisy, true);
         };
         // Whether it lies beyond a line, and whether it lies across it.
@@ -101,20 +101,6 @@ impl Figure {
             // The box is accepted on either side, so that across counts as a warning.
             (_, (is_beyond, true)) => (Verdict::Warn, ReasonCode::BeyondLimit, !is_beyond),
             _ => (Verdict::Pass, ReasonCode::AsExpected, false),
-        }
-    }
-
-    /// The figure as evidence.
-    pub(super) fn evidence(&self, what: impl Into<String>, unit: &str, source: &str) -> Evidence {
-        Evidence::Measured {
-            what: what.into(),
-            value: self.value,
-            unit: unit.to_owned(),
-            n: self.n,
-            low: self.ends.map(|ends| ends.0),
-            high: self.ends.map(|ends| ends.1),
-            samples: self.samples.clone(),
-            source: source.to_owned(),
         }
     }
 }
@@ -134,8 +120,8 @@ mod tests {
     }
 
     /// Ten samples from 9.1 to 10.0 in steps of 0.1: the interval of the median is that of ranks 2 and 9, 9.2 to 9.9.
-    fn figure() -> Figure {
-        Figure::of((1..=10).map(|step| 9.0 + f64::from(step) / 10.0).collect()).unwrap()
+    fn figure() -> Measured {
+        Measured::of((1..=10).map(|step| 9.0 + f64::from(step) / 10.0).collect()).unwrap()
     }
 
     #[test]
@@ -159,22 +145,22 @@ mod tests {
 
     #[test]
     fn five_samples_settle_nothing() {
-        let few = Figure::of(vec![100.0; 5]).unwrap();
+        let few = Measured::of(vec![100.0; 5]).unwrap();
         let open = (Verdict::Inconclusive, ReasonCode::Noisy, true);
         assert_eq!(few.against(&at_least(1.0, 2.0)), open);
-        assert_eq!(Figure::of(vec![]), None);
+        assert_eq!(Measured::of(vec![]), None);
     }
 
     #[test]
     fn a_ratio_has_the_ends_that_are_farthest_apart() {
         // 9.55 / 9.55 = 1; 9.2 / 9.9 = 0.929, 9.9 / 9.2 = 1.076; what is missing to one lies between -0.076 and 0.071.
         let ratio = figure().over(&figure()).unwrap();
-        let (low, high) = ratio.ends.unwrap();
+        let (low, high) = ratio.ends().unwrap();
         assert!(
             (low - 0.9293).abs() < 1e-4 && (high - 1.0761).abs() < 1e-4,
             "{low} {high}"
         );
-        let (low, high) = ratio.missing_to_one().ends.unwrap();
+        let (low, high) = ratio.missing_to_one().ends().unwrap();
         assert!(
             (low + 0.0761).abs() < 1e-4 && (high - 0.0707).abs() < 1e-4,
             "{low} {high}"
@@ -183,9 +169,9 @@ mod tests {
 
     #[test]
     fn the_middle_of_three_is_the_second() {
-        let constant = |value: f64| Figure::of(vec![value; 6]).unwrap();
+        let constant = |value: f64| Measured::of(vec![value; 6]).unwrap();
         let (a, b, c) = (constant(1.0), constant(5.0), constant(2.0));
-        let middle = Figure::middle(&[&a, &b, &c]).unwrap();
-        assert_eq!((middle.value, middle.ends), (2.0, Some((2.0, 2.0))));
+        let middle = Measured::middle(&[&a, &b, &c]).unwrap();
+        assert_eq!((middle.value, middle.ends()), (2.0, Some((2.0, 2.0))));
     }
 }

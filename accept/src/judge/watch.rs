@@ -7,10 +7,9 @@ use topology::PcieLink;
 
 use super::judging::Judging;
 use super::readings::{Readings, Value};
-use super::three_way::Figure;
+use crate::checks::plural;
 use crate::cli::Level;
-use crate::plural::plural;
-use crate::report::{Came, Check, Evidence, Limit, ReasonCode, Side, Verdict};
+use crate::report::{Came, Check, Counted, Limit, Measured, ReasonCode, Seen, Side, Verdict};
 
 /// Throttle reasons of heat and power, as drivers name them; others are of no fault.
 const REASONS: &[(&str, Verdict)] = &[
@@ -113,7 +112,7 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
             ([], Some((to, _))) => format!("down to {to} while copies ran"),
             (changes, _) => changes.join(", "),
         };
-        let seen = Evidence::seen("changes of the link", value, SOURCE).times(read.len());
+        let seen = Seen::of("changes of the link", value, SOURCE).times(read.len());
         let seen = seen.expecting(format!("{allowed} at most"));
         let limit = Limit {
             good: Side::AtMost,
@@ -122,11 +121,8 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
             source: judging.profile.link.source.clone(),
             ..Limit::default()
         };
-        let copies = fell.map(|(to, source)| Evidence::seen("slowest link under load", to, source));
-        let came = match count > allowed as usize {
-            true => Came::fail(ReasonCode::LinkDegraded, seen),
-            false => Came::pass(seen),
-        };
+        let copies = fell.map(|(to, source)| Seen::of("slowest link under load", to, source));
+        let came = Came::seen(count <= allowed as usize, ReasonCode::LinkDegraded, seen);
         came.by(Some(limit)).with(copies)
     })
 }
@@ -153,7 +149,7 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
         }
         let of = plural(told.len(), "reading");
         let seen = |value: &str| {
-            let seen = Evidence::seen("clock throttle reasons", value, SOURCE);
+            let seen = Seen::of("clock throttle reasons", value, SOURCE);
             let none = "no heat or power limit";
             seen.expecting(none).times(told.len())
         };
@@ -191,9 +187,10 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         };
         // The least of all readings has no interval.
         let what = "least margin below the temperature of slowdown";
-        let least = Figure::out_of(least, None, margins.len()).evidence(what, "degC", SOURCE);
+        let least = Measured::out_of(least, None, margins.len()).named(what);
+        let least = least.in_unit("degC", SOURCE);
         let at = nearest.temperature_c;
-        let at = at.map(|at| Evidence::seen("temperature", format!("{at} degC"), SOURCE));
+        let at = at.map(|at| Seen::of("temperature", format!("{at} degC"), SOURCE));
         came.by(limit).with([least]).with(at)
     })
 }
@@ -257,7 +254,7 @@ fn repaired(
         _ => Came::new(Verdict::Pass, ReasonCode::AsExpected),
     };
     let row = row.filter(|_| after == before && after > 0);
-    Some(came.by(row.map(Limit::of)).with([Evidence::Counted {
+    Some(came.by(row.map(Limit::of)).with([Counted {
         what: format!("{key} of {label}"),
         before: Some(before),
         after: Some(after),
@@ -282,6 +279,6 @@ fn state(readings: &Readings<'_>) -> Came {
         () if pages.pending => (waits, "one waits for the driver"),
         () => (Came::new(Verdict::Pass, ReasonCode::AsExpected), "none"),
     };
-    let seen = Evidence::seen("repairs that failed or wait", value, SOURCE);
+    let seen = Seen::of("repairs that failed or wait", value, SOURCE);
     came.with([seen.expecting("none")])
 }

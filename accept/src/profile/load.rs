@@ -3,40 +3,39 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use anyhow::{Context as _, Result, anyhow, bail};
 use program::command_line::nearest;
 use serde::Deserialize as _;
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
 use super::model::Profile;
-use super::shipped::{self, SHIPPED};
 use super::valid;
 use crate::report::hex;
 
 /// So many files may stand on each other.
 const DEEPEST: usize = 4;
 
-/// Why a profile cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ProfileError {
-    #[error(
-        "there is no profile or file `{name}`; {next}; `tplens accept profile list` shows them"
-    )]
-    Unknown { name: String, next: String },
-    #[error("{origin} cannot be read: {source}")]
-    Io {
-        origin: String,
-        source: std::io::Error,
-    },
-    #[error("{origin}, line {line}: {problem}")]
-    At {
-        origin: String,
-        line: usize,
-        problem: String,
-    },
-    #[error("{origin}: {problem}")]
-    Invalid { origin: String, problem: String },
+macro_rules! shipped {
+    ($($name:literal),+ $(,)?) => {
+        /// Name and text of each profile that came with the program, in the order in which they are listed.
+        const SHIPPED: &[(&str, &str)] = &[
+            $(($name, include_str!(concat!("../../profiles/", $name, ".toml")))),+
+        ];
+    };
 }
+
+shipped!(
+    "base",
+    "l40x4",
+    "rtxpro6000-mig",
+    "rtxpro6000-bare",
+    "r9700-x16",
+    "r9700-x8",
+    "mxc500x4",
+    "h200x8",
+    "host",
+);
 
 /// A profile with all that it stands on.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,77 +48,75 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<String>,
 }
 
-/// The files of a profile, its own first: what each is called, and its text.
-type Files = Vec<(String, String)>;
-
 /// Reads a profile by the name of one that came with the program, or by the path of a file.
 ///
 /// # Errors
 /// Says which file is wrong, and of wrong TOML in which line.
-pub(crate) fn load(name_or_path: &str) -> Result<Loaded, ProfileError> {
-    let mut files = Files::new();
+pub(crate) fn load(name_or_path: &str) -> Result<Loaded> {
+    let mut files = Vec::new();
     let table = joined(name_or_path, Path::new(""), &mut files)?;
     let origin = &files[0].0;
-    let invalid = |problem: String| ProfileError::Invalid {
-        origin: origin.clone(),
-        problem,
-    };
-    let profile = Profile::deserialize(table)
-        .map_err(|error| invalid(error.message().trim_end().replace('\n', "; ")))?;
-    valid::whole(&profile).map_err(invalid)?;
+    let invalid = |problem: &str| anyhow!("{origin}: {}", on_a_line(problem));
+    let profile = Profile::deserialize(table).map_err(|error| invalid(error.message()))?;
+    valid::whole(&profile).map_err(|problem| invalid(&problem))?;
     let mut hash = Sha256::new();
     files.iter().for_each(|(_, text)| hash.update(text));
     Ok(Loaded {
         profile,
         sha256: hex(&hash.finalize()),
-        shipped: shipped::text(name_or_path).is_some(),
+        shipped: text(name_or_path).is_some(),
         files: files.into_iter().map(|(origin, _)| origin).collect(),
     })
 }
 
-/// A profile over the one that it extends: one that came with the program, or a file beside it.
-fn joined(name: &str, folder: &Path, files: &mut Files) -> Result<Table, ProfileError> {
+fn on_a_line(problem: &str) -> String {
+    problem.trim_end().replace('\n', "; ")
+}
+
+/// The text of a shipped profile.
+fn text(name: &str) -> Option<&'static str> {
+    let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+    Some(text)
+}
+
+/// A profile over the one that it extends: one that came with the program, or a file beside it. Its files, its own first, are what each is
+/// called, and its text.
+fn joined(name: &str, folder: &Path, files: &mut Vec<(String, String)>) -> Result<Table> {
     let path = folder.join(name);
-    let (origin, text) = match shipped::text(name) {
+    let (origin, text) = match text(name) {
         Some(text) => (format!("the shipped profile {name}"), text.to_owned()),
-        None => read(name, &path)?,
+        None => (path.display().to_string(), read(name, &path)?),
     };
     let table: Table = toml::from_str(&text).map_err(|error| {
         let before = error.span().map_or(0, |span| span.start);
         let before = text.as_bytes().iter().take(before);
-        ProfileError::At {
-            origin: origin.clone(),
-            line: 1 + before.filter(|byte| **byte == b'\n').count(),
-            problem: error.message().trim_end().replace('\n', "; "),
-        }
+        let line = 1 + before.filter(|byte| **byte == b'\n').count();
+        anyhow!("{origin}, line {line}: {}", on_a_line(error.message()))
     })?;
     files.push((origin.clone(), text));
     let Some(base) = table.get("extends").and_then(Value::as_str) else {
         return Ok(table);
     };
     if files.len() == DEEPEST {
-        let problem = format!("`extends` makes more than {DEEPEST} files, or a circle");
-        return Err(ProfileError::Invalid { origin, problem });
+        bail!("{origin}: `extends` makes more than {DEEPEST} files, or a circle");
     }
     let folder = path.parent().unwrap_or(folder);
     Ok(over(joined(base, folder, files)?, table))
 }
 
-fn read(name: &str, path: &Path) -> Result<(String, String), ProfileError> {
-    let origin = path.display().to_string();
+fn read(name: &str, path: &Path) -> Result<String> {
     if !path.exists() {
         let near = nearest(name, SHIPPED.iter().map(|(name, _)| *name));
         let next = near.map_or_else(
             || "give a name or the path of a TOML file".to_owned(),
             |near| format!("did you mean `{near}`"),
         );
-        let name = name.to_owned();
-        return Err(ProfileError::Unknown { name, next });
+        bail!(
+            "there is no profile or file `{name}`; {next}; `tplens accept profile list` shows them"
+        );
     }
-    match bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded) {
-        Ok(text) => Ok((origin, text)),
-        Err(source) => Err(ProfileError::Io { origin, source }),
-    }
+    let text = bounded::regular(path, bounded::SETTINGS).and_then(bounded::decoded);
+    text.with_context(|| format!("{} cannot be read", path.display()))
 }
 
 /// A file over the one that it extends: keys of tables replace keys, limits those of the same check. Neither a profile's name nor where an

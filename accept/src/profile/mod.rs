@@ -2,7 +2,6 @@
 
 mod load;
 mod model;
-mod shipped;
 mod valid;
 
 pub(crate) use load::{Loaded, load, shipped};

@@ -4,11 +4,8 @@
 
 use std::fmt;
 
-use program::command_line::nearest;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use crate::checks;
 use crate::cli::Level;
 
 /// The word that a profile begins with.
@@ -55,25 +52,9 @@ pub(crate) struct Profile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Required {
-    #[serde(deserialize_with = "kinds")]
     pub(crate) quick: Vec<String>,
-    #[serde(deserialize_with = "kinds")]
     pub(crate) standard: Vec<String>,
-    #[serde(deserialize_with = "kinds")]
     pub(crate) soak: Vec<String>,
-}
-
-/// Keys of kinds of checks that there are.
-fn kinds<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    let keys = Vec::<String>::deserialize(from)?;
-    match keys.iter().find(|key| checks::kind(key).is_none()) {
-        None => Ok(keys),
-        Some(key) => {
-            let near = nearest(key, checks::KINDS.iter().map(|kind| kind.key));
-            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            Err(D::Error::custom(format!("there is no check `{key}`{near}")))
-        }
-    }
 }
 
 impl Required {

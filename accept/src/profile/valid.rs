@@ -1,71 +1,41 @@
 //! What the values of a profile must be beyond their types: limits that make sense, each with a source.
 
+use program::command_line::nearest;
+
 use super::model::{LimitRow, LimitUnit, Profile};
+use crate::checks;
 use crate::report::Side;
 
 /// A fraction above this of what a link carries is a slip of the pen.
 const LARGEST_FRACTION: f64 = 1.2;
 
-const RATES: &[LimitUnit] = &[LimitUnit::OfCeiling, LimitUnit::GbPerS];
-const RATIO: &[LimitUnit] = &[LimitUnit::Ratio];
-
 /// Path classes by the words of `nvidia-smi topo -m`; NVLINK whatever the number of links.
-const PATHS: &[&str] = &[
-    "", "PIX", "PXB", "PHB", "NODE", "SYS", "NVLINK", "MX", "XGMI", "X", "UNKNOWN",
+const PATHS: &str = "PIX PXB PHB NODE SYS NVLINK MX XGMI X UNKNOWN";
+
+/// Which units limits on a kind may have, and of which of its figures; one that is `all` may be of all. A kind that is not here takes none.
+const FIGURES: &[(&str, &str, &str, &str)] = &[
+    ("h2d_pinned", "of_ceiling GB/s", "all", ""),
+    ("d2h_pinned", "of_ceiling GB/s", "all", ""),
+    ("h2d_pageable", "of_ceiling GB/s", "all", ""),
+    ("d2h_pageable", "of_ceiling GB/s", "all", ""),
+    ("bidirectional", "ratio", "all", ""),
+    ("p2p", "of_ceiling GB/s", "all", PATHS),
+    ("p2p_staged", "of_ceiling GB/s", "all", PATHS),
+    ("symmetry", "ratio", "all", ""),
+    ("spread", "ratio", "all", ""),
+    ("concurrent", "ratio", "all", "host_to_all all_to_host ring"),
+    ("numa_penalty", "ratio", "all", ""),
+    ("allreduce", "us GB/s ratio of_ceiling", "", "small large"),
+    ("drift", "ratio", "all", ""),
+    ("counters", "events events/h", "", COUNTERS),
+    ("temperature", "degC", "all", ""),
+    ("memory_repairs", "repairs", "", REPAIRS),
+    ("serving", "ms", "", "tpot ttft"),
 ];
 
-/// Which units limits on a kind may have, and of which figures, the empty one of all; a kind that is not here takes none.
-const FIGURES: &[(&str, &[LimitUnit], &[&str])] = &[
-    ("h2d_pinned", RATES, &[""]),
-    ("d2h_pinned", RATES, &[""]),
-    ("h2d_pageable", RATES, &[""]),
-    ("d2h_pageable", RATES, &[""]),
-    ("bidirectional", RATIO, &[""]),
-    ("p2p", RATES, PATHS),
-    ("p2p_staged", RATES, PATHS),
-    ("symmetry", RATIO, &[""]),
-    ("spread", RATIO, &[""]),
-    (
-        "concurrent",
-        RATIO,
-        &["", "host_to_all", "all_to_host", "ring"],
-    ),
-    ("numa_penalty", RATIO, &[""]),
-    (
-        "allreduce",
-        &[
-            LimitUnit::Microseconds,
-            LimitUnit::GbPerS,
-            LimitUnit::Ratio,
-            LimitUnit::OfCeiling,
-        ],
-        &["small", "large"],
-    ),
-    ("drift", RATIO, &[""]),
-    (
-        "counters",
-        &[LimitUnit::Events, LimitUnit::EventsPerHour],
-        &[
-            "aer_correctable",
-            "aer_nonfatal",
-            "aer_fatal",
-            "pcie_replays",
-            "ecc_correctable",
-            "ecc_uncorrectable",
-        ],
-    ),
-    ("temperature", &[LimitUnit::Celsius], &[""]),
-    (
-        "memory_repairs",
-        &[LimitUnit::Repairs],
-        &[
-            "remapped_uncorrectable",
-            "remapped_correctable",
-            "retired_pages",
-        ],
-    ),
-    ("serving", &[LimitUnit::Milliseconds], &["tpot", "ttft"]),
-];
+const COUNTERS: &str =
+    "aer_correctable aer_nonfatal aer_fatal pcie_replays ecc_correctable ecc_uncorrectable";
+const REPAIRS: &str = "remapped_uncorrectable remapped_correctable retired_pages";
 
 /// Checks what all files together say.
 pub(super) fn whole(profile: &Profile) -> Result<(), String> {
@@ -84,6 +54,20 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
         let least = stats::MIN_FOR_INTERVAL;
         return Err(format!("[sampling] needs {least} repeats or more"));
     }
+    let required = [
+        &profile.required.quick,
+        &profile.required.standard,
+        &profile.required.soak,
+    ];
+    if let Some(key) = required
+        .into_iter()
+        .flatten()
+        .find(|key| checks::kind(key).is_none())
+    {
+        let near = nearest(key, checks::KINDS.iter().map(|kind| kind.key));
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        return Err(format!("[required]: there is no check `{key}`{near}"));
+    }
     let rows = &profile.limit;
     let named = |row: &LimitRow| (row.check.clone(), row.of.clone());
     for (at, row) in rows.iter().enumerate() {
@@ -100,38 +84,53 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
 /// Checks one limit.
 fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
     let known = FIGURES.iter().find(|(kind, ..)| *kind == row.check);
-    let Some((_, units, figures)) = known else {
+    let Some((_, units, all, figures)) = known else {
         return Err("[match], [link], [peer] or [numa] say what it must be".to_owned());
     };
     let most = match row.unit {
         LimitUnit::OfCeiling => LARGEST_FRACTION,
         _ => f64::MAX,
     };
-    let mut lines = [row.fail, row.warn].into_iter().flatten();
-    let is_outside = |(fail, warn): (f64, f64)| match row.good {
-        Side::AtLeast => warn < fail,
-        Side::AtMost => warn > fail,
+    let is_word = |word: &str, of: &str| of.split(' ').any(|known| known == word);
+    let is_known = if of.is_empty() {
+        *all == "all"
+    } else {
+        is_word(of, figures)
     };
-    match () {
-        () if !figures.contains(&of) => Err(format!("`of` is one of {figures:?}")),
-        () if !units.contains(&row.unit) => {
-            let words: Vec<String> = units.iter().map(ToString::to_string).collect();
-            Err(format!("`unit` is one of {words:?}"))
-        }
-        () if row.good != good_side(row) => Err("good lies on the other side".to_owned()),
-        () if row.source.trim().is_empty() => Err("`source` is empty".to_owned()),
-        () if row.fail.or(row.warn).is_none()
-            || !lines.all(|line| (0.0..=most).contains(&line)) =>
-        {
-            Err(format!(
-                "`fail` or `warn` must be given, from 0 to {most:e}"
-            ))
-        }
-        () if row.fail.zip(row.warn).is_some_and(is_outside) => {
-            Err("`warn` must be on the good side of `fail`".to_owned())
-        }
-        () => Ok(()),
-    }
+    let mut lines = [row.fail, row.warn].into_iter().flatten();
+    let are_lines = lines.clone().count() > 0 && lines.all(|line| (0.0..=most).contains(&line));
+    let are_in_order = row
+        .fail
+        .zip(row.warn)
+        .is_none_or(|(fail, warn)| match row.good {
+            Side::AtLeast => warn >= fail,
+            Side::AtMost => warn <= fail,
+        });
+    let rules = [
+        (is_known, format!("`of` is one of: {figures}")),
+        (
+            is_word(&row.unit.to_string(), units),
+            format!("`unit` is one of: {units}"),
+        ),
+        (
+            row.good == good_side(row),
+            "good lies on the other side".to_owned(),
+        ),
+        (
+            !row.source.trim().is_empty(),
+            "`source` is empty".to_owned(),
+        ),
+        (
+            are_lines,
+            format!("`fail` or `warn` must be given, from 0 to {most:e}"),
+        ),
+        (
+            are_in_order,
+            "`warn` must be on the good side of `fail`".to_owned(),
+        ),
+    ];
+    let broken = rules.into_iter().find(|(holds, _)| !holds);
+    broken.map_or(Ok(()), |(_, why)| Err(why))
 }
 
 /// The side on which judges look for the good of a figure.

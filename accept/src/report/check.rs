@@ -102,53 +102,65 @@ pub(crate) enum Side {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum Evidence {
     /// A number with its samples.
-    Measured {
-        /// What it is, such as `bandwidth of 16 MiB copies`.
-        what: String,
-        /// The median.
-        value: f64,
-        /// Its unit: `GB/s`, `us`, `ms`, `1` for a ratio.
-        unit: String,
-        /// How many samples stand behind it.
-        n: usize,
-        /// Lower end of the 95% interval; `None` without one.
-        low: Option<f64>,
-        /// Upper end of it.
-        high: Option<f64>,
-        /// The samples, in `unit`; empty for a figure that is worked out of others.
-        samples: Vec<f64>,
-        /// Where it comes from: the record below the result folder, or a file.
-        source: String,
-    },
+    Measured(Measured),
     /// A counter before and after.
-    Counted {
-        /// The counter and the device or bridge, such as `aer correctable of 0000:20:01.1`.
-        what: String,
-        /// Before the load.
-        before: Option<u64>,
-        /// After it.
-        after: Option<u64>,
-        /// Seconds between the readings.
-        over_s: f64,
-        /// Where it comes from.
-        source: String,
-    },
+    Counted(Counted),
     /// A state or setting.
-    Seen {
-        /// What it is, such as `link at the slot under load`.
-        what: String,
-        /// As it was seen.
-        value: String,
-        /// As it was expected; `None` where nothing was.
-        expected: Option<String>,
-        /// How often it was read; 1 for a setting.
-        n: usize,
-        /// Whether its words are composed here; those of drivers and kernels are not handed on.
-        #[serde(default)]
-        own: bool,
-        /// Where it comes from.
-        source: String,
-    },
+    Seen(Seen),
+}
+
+/// A figure with what is known of it. How figures are worked out of others stands in `judge::three_way`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// What it is, such as `bandwidth of 16 MiB copies`.
+    pub(crate) what: String,
+    /// The median, or what was worked out of medians.
+    pub(crate) value: f64,
+    /// Its unit: `GB/s`, `us`, `ms`, `1` for a ratio.
+    pub(crate) unit: String,
+    /// How many samples stand behind it; of a figure that is worked out of several, those of the one that has fewest.
+    pub(crate) n: usize,
+    /// Lower end of the 95% interval; `None` without one.
+    pub(crate) low: Option<f64>,
+    /// Upper end of it.
+    pub(crate) high: Option<f64>,
+    /// The samples, in `unit`; empty for a figure that is worked out of others.
+    pub(crate) samples: Vec<f64>,
+    /// Where it comes from: the record below the result folder, or a file.
+    pub(crate) source: String,
+}
+
+/// A counter before and after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    /// The counter and the device or bridge, such as `aer correctable of 0000:20:01.1`.
+    pub(crate) what: String,
+    /// Before the load.
+    pub(crate) before: Option<u64>,
+    /// After it.
+    pub(crate) after: Option<u64>,
+    /// Seconds between the readings.
+    pub(crate) over_s: f64,
+    /// Where it comes from.
+    pub(crate) source: String,
+}
+
+/// A state or setting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// What it is, such as `link at the slot under load`.
+    pub(crate) what: String,
+    /// As it was seen.
+    pub(crate) value: String,
+    /// As it was expected; `None` where nothing was.
+    pub(crate) expected: Option<String>,
+    /// How often it was read; 1 for a setting.
+    pub(crate) n: usize,
+    /// Whether its words are composed here; those of drivers and kernels are not handed on.
+    #[serde(default)]
+    pub(crate) own: bool,
+    /// Where it comes from.
+    pub(crate) source: String,
 }
 
 /// What a check came to, before it is said what it is about.
@@ -176,13 +188,21 @@ impl Came {
     }
 
     /// Seen as it should be.
-    pub(crate) fn pass(evidence: Evidence) -> Self {
+    pub(crate) fn pass(evidence: impl Into<Evidence>) -> Self {
         Self::new(Verdict::Pass, ReasonCode::AsExpected).with([evidence])
     }
 
     /// A fault that was seen.
-    pub(crate) fn fail(code: ReasonCode, evidence: Evidence) -> Self {
+    pub(crate) fn fail(code: ReasonCode, evidence: impl Into<Evidence>) -> Self {
         Self::new(Verdict::Fail, code).with([evidence])
+    }
+
+    /// Seen as it should be, or a fault of this code.
+    pub(crate) fn seen(is_good: bool, code: ReasonCode, evidence: impl Into<Evidence>) -> Self {
+        match is_good {
+            true => Self::pass(evidence),
+            false => Self::fail(code, evidence),
+        }
     }
 
     /// Looked at and not told.
@@ -211,8 +231,8 @@ impl Came {
     }
 
     /// The same with more evidence.
-    pub(crate) fn with(mut self, more: impl IntoIterator<Item = Evidence>) -> Self {
-        self.evidence.extend(more);
+    pub(crate) fn with<E: Into<Evidence>>(mut self, more: impl IntoIterator<Item = E>) -> Self {
+        self.evidence.extend(more.into_iter().map(Into::into));
         self
     }
 
@@ -273,9 +293,20 @@ impl Came {
 }
 
 impl Evidence {
+    /// What was looked at.
+    pub(crate) fn what(&self) -> &str {
+        match self {
+            Self::Measured(Measured { what, .. })
+            | Self::Counted(Counted { what, .. })
+            | Self::Seen(Seen { what, .. }) => what,
+        }
+    }
+}
+
+impl Seen {
     /// Something that was looked at once, in words composed here.
-    pub(crate) fn seen(what: &str, value: impl ToString, source: &str) -> Self {
-        Self::Seen {
+    pub(crate) fn of(what: &str, value: impl ToString, source: &str) -> Self {
+        Self {
             what: what.to_owned(),
             value: value.to_string(),
             expected: None,
@@ -286,26 +317,36 @@ impl Evidence {
     }
 
     /// The same, looked at so many times.
-    pub(crate) fn times(mut self, times: usize) -> Self {
-        if let Self::Seen { n, .. } = &mut self {
-            *n = times;
-        }
-        self
+    pub(crate) fn times(self, n: usize) -> Self {
+        Self { n, ..self }
     }
 
     /// The same beside what was expected.
-    pub(crate) fn expecting(mut self, what: impl ToString) -> Self {
-        if let Self::Seen { expected, .. } = &mut self {
-            *expected = Some(what.to_string());
-        }
-        self
+    pub(crate) fn expecting(self, what: impl ToString) -> Self {
+        let expected = Some(what.to_string());
+        Self { expected, ..self }
     }
 
     /// The same in words of drivers, kernels or other programs, which are not handed on.
-    pub(crate) fn quoted(mut self) -> Self {
-        if let Self::Seen { own, .. } = &mut self {
-            *own = false;
-        }
-        self
+    pub(crate) fn quoted(self) -> Self {
+        Self { own: false, ..self }
+    }
+}
+
+impl From<Seen> for Evidence {
+    fn from(seen: Seen) -> Self {
+        Self::Seen(seen)
+    }
+}
+
+impl From<Measured> for Evidence {
+    fn from(measured: Measured) -> Self {
+        Self::Measured(measured)
+    }
+}
+
+impl From<Counted> for Evidence {
+    fn from(counted: Counted) -> Self {
+        Self::Counted(counted)
     }
 }

@@ -1,12 +1,18 @@
 //! The report of a run: header, verdict, checks. `report.json` is this.
 //!
-//! It is read back by `report`, `compare` and `fleet`, from files of anybody: [`super::read`] has the limits.
+//! It is read back by `report`, `compare` and `fleet`, from files of anybody.
 
-use record::Simulated;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use record::{Simulated, exit};
 use serde::{Deserialize, Serialize};
 
 use super::check::Check;
-use super::machine::BoxVerdict;
+use super::verdict::{ReasonCode, Verdict};
+
+/// The name of a report in the folder of its run.
+pub(crate) const REPORT_FILE: &str = "report.json";
 
 /// Version of a report's schema; it grows only when an older reader would misunderstand a newer report.
 pub(crate) const REPORT_SCHEMA: u32 = 1;
@@ -54,10 +60,50 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Whether it is accepted and its checks, or how its run ended, say otherwise.
-    pub(super) fn is_unsound(&self) -> bool {
-        self.verdict.exit_code() == record::exit::DONE
-            && (BoxVerdict::of(&self.checks) != self.verdict || self.status != RunStatus::Complete)
+    /// The file of a report: that of a run's folder, or the file itself.
+    pub(crate) fn file(path: &Path) -> PathBuf {
+        match path.is_dir() {
+            true => path.join(REPORT_FILE),
+            false => path.to_owned(),
+        }
+    }
+
+    /// Reads the report of a folder or a file.
+    ///
+    /// # Errors
+    /// Says what is wrong with it; one that is accepted must be so by its checks and by how its run ended.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let file = Self::file(path);
+        let shown = file.display();
+        let bytes = bounded::regular(&file, bounded::RESULT);
+        let bytes = bytes.with_context(|| format!("cannot read {shown}"))?;
+        let report: Self = match serde_json::from_slice(&bytes) {
+            Ok(report) => report,
+            Err(error) => {
+                let why = record::control::replaced(&error.to_string());
+                bail!("{shown} is not a report of accept: {why}")
+            }
+        };
+        let is_accepted = report.verdict.exit_code() == exit::DONE;
+        let is_sound = BoxVerdict::of(&report.checks) == report.verdict
+            && report.status == RunStatus::Complete;
+        match report.schema {
+            found if found > REPORT_SCHEMA => {
+                bail!("{shown} has schema {found}; this accept reads up to {REPORT_SCHEMA}")
+            }
+            _ if report.program != "accept" => {
+                bail!("{shown} is refused: another program wrote it")
+            }
+            _ if is_accepted && !is_sound => {
+                bail!("{shown} is refused: it is accepted and its checks are not")
+            }
+            _ => Ok(report),
+        }
+    }
+
+    /// The simulated machine that it is of.
+    pub(crate) fn simulated(&self) -> Option<&str> {
+        self.simulated.as_ref().map(|soft| soft.box_name.as_str())
     }
 }
 
@@ -91,6 +137,79 @@ pub(crate) enum RunStatus {
         /// Why.
         reason: String,
     },
+}
+
+/// The verdict on the box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum BoxVerdict {
+    /// Every required check was measured and none failed.
+    Accepted,
+    /// As `accepted`, with something to look at.
+    AcceptedWithWarnings,
+    /// A required check failed.
+    Rejected,
+    /// A required check is unknown.
+    Inconclusive,
+}
+
+impl std::fmt::Display for BoxVerdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+impl BoxVerdict {
+    /// The verdict on a box whose checks came to these.
+    ///
+    /// A required check that fails rejects. A required check that is inconclusive, or skipped for another reason than that there
+    /// is nothing to look at, leaves the box undecided; so does a run in which no required check was measured. What else is not good
+    /// is something to look at.
+    pub(crate) fn of<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Self {
+        let row = |check: &Check| (check.required, check.verdict, check.reason.code);
+        Self::of_rows(checks.into_iter().map(row))
+    }
+
+    fn of_rows(rows: impl IntoIterator<Item = (bool, Verdict, ReasonCode)>) -> Self {
+        let (mut failed, mut open, mut warned, mut measured) = (false, false, false, false);
+        for (required, verdict, reason) in rows {
+            match verdict {
+                Verdict::Fail if required => failed = true,
+                Verdict::Inconclusive if required => open = true,
+                Verdict::Skip => open |= required && reason != ReasonCode::NotApplicable,
+                Verdict::Pass => measured |= required,
+                Verdict::Warn | Verdict::Fail | Verdict::Inconclusive => {
+                    measured |= required;
+                    warned = true;
+                }
+            }
+        }
+        match (failed, open || !measured, warned) {
+            (true, _, _) => Self::Rejected,
+            (false, true, _) => Self::Inconclusive,
+            (false, false, true) => Self::AcceptedWithWarnings,
+            (false, false, false) => Self::Accepted,
+        }
+    }
+
+    /// The exit code of a run that ended with it.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Accepted | Self::AcceptedWithWarnings => exit::DONE,
+            Self::Rejected => exit::REJECTED,
+            Self::Inconclusive => exit::INCONCLUSIVE,
+        }
+    }
+
+    /// As a reader reads it.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::Accepted => "ACCEPTED",
+            Self::AcceptedWithWarnings => "ACCEPTED, with warnings",
+            Self::Rejected => "REJECTED",
+            Self::Inconclusive => "INCONCLUSIVE",
+        }
+    }
 }
 
 /// The profile that was used.
@@ -185,4 +304,47 @@ pub(crate) struct ReportDevice {
     pub(crate) node: Option<u32>,
     /// Memory in bytes.
     pub(crate) memory_bytes: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReasonCode as R;
+    use super::Verdict::{Fail, Inconclusive, Pass, Skip, Warn};
+    use super::*;
+
+    #[test]
+    fn a_box_is_accepted_only_by_what_was_measured() {
+        for (checks, expected) in [
+            (vec![], BoxVerdict::Inconclusive),
+            (vec![(true, Pass, R::AsExpected)], BoxVerdict::Accepted),
+            // Measured, but nothing that was required.
+            (vec![(false, Pass, R::AsExpected)], BoxVerdict::Inconclusive),
+            (
+                vec![(true, Pass, R::AsExpected), (true, Warn, R::BeyondLimit)],
+                BoxVerdict::AcceptedWithWarnings,
+            ),
+            (
+                vec![(true, Pass, R::AsExpected), (true, Skip, R::NotApplicable)],
+                BoxVerdict::Accepted,
+            ),
+            (
+                vec![(true, Pass, R::AsExpected), (true, Skip, R::LeftOut)],
+                BoxVerdict::Inconclusive,
+            ),
+            (
+                vec![(true, Pass, R::AsExpected), (true, Inconclusive, R::Noisy)],
+                BoxVerdict::Inconclusive,
+            ),
+            (
+                vec![(true, Inconclusive, R::Noisy), (true, Fail, R::Hang)],
+                BoxVerdict::Rejected,
+            ),
+            (
+                vec![(true, Pass, R::AsExpected), (false, Fail, R::BeyondLimit)],
+                BoxVerdict::AcceptedWithWarnings,
+            ),
+        ] {
+            assert_eq!(BoxVerdict::of_rows(checks.clone()), expected, "{checks:?}");
+        }
+    }
 }

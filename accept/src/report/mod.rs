@@ -2,14 +2,13 @@
 
 mod check;
 mod document;
-mod machine;
-mod read;
 mod verdict;
 
-pub(crate) use check::{Came, Check, Evidence, Limit, Ordered, Reason, Side};
-pub(crate) use document::{
-    Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, Report, ReportDevice, RunStatus, hex,
+pub(crate) use check::{
+    Came, Check, Counted, Evidence, Limit, Measured, Ordered, Reason, Seen, Side,
 };
-pub(crate) use machine::BoxVerdict;
-pub(crate) use read::{REPORT_FILE, file_of, read};
+pub(crate) use document::{
+    BoxVerdict, Fingerprint, Node, ProfileUsed, REPORT_FILE, REPORT_SCHEMA, Report, ReportDevice,
+    RunStatus, hex,
+};
 pub(crate) use verdict::{ReasonCode, Verdict};

@@ -14,22 +14,16 @@ use topology::{Machine, PciAddress, PciTree, RasErrors, Sysfs};
 
 use crate::findings::{Counter, Counters};
 
+const CORRECTABLE: &str = "ecc_correctable";
+const UNCORRECTABLE: &str = "ecc_uncorrectable";
+
 /// One reading of all counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reading {
     /// Seconds since the kernel started, which goes on while the machine sleeps.
     up_s: f64,
-    rows: Vec<Row>,
-}
-
-/// One counter as it was read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Row {
-    place: String,
-    key: String,
-    devices: Vec<String>,
-    /// `None` where the kernel does not show it.
-    count: Option<u64>,
+    /// Without what they are after.
+    rows: Vec<Counter>,
 }
 
 impl Reading {
@@ -55,19 +49,12 @@ impl Reading {
         for (address, labels) in functions {
             let counted = tree.at(address).and_then(|function| function.aer);
             let kinds = [
-                (
-                    "aer_correctable",
-                    counted.and_then(|counted| counted.correctable),
-                ),
-                ("aer_nonfatal", counted.and_then(|counted| counted.nonfatal)),
-                ("aer_fatal", counted.and_then(|counted| counted.fatal)),
+                ("aer_correctable", counted.and_then(|aer| aer.correctable)),
+                ("aer_nonfatal", counted.and_then(|aer| aer.nonfatal)),
+                ("aer_fatal", counted.and_then(|aer| aer.fatal)),
             ];
-            rows.extend(kinds.map(|(key, count)| Row {
-                place: address.to_string(),
-                key: key.to_owned(),
-                devices: labels.clone(),
-                count,
-            }));
+            let place = address.to_string();
+            rows.extend(kinds.map(|(key, count)| row(&place, key, &labels, count)));
         }
         rows.extend(devices.iter().flat_map(|device| own_memory(sysfs, device)));
         rows.extend(memory(sysfs));
@@ -81,15 +68,11 @@ impl Reading {
 
     /// What rose between this reading and a later one. A row that only one of them has says so.
     pub(crate) fn until(&self, after: &Self) -> Counters {
-        let row = |row: &Row| {
-            let same = |other: &&Row| (&other.place, &other.key) == (&row.place, &row.key);
-            let now = after.rows.iter().find(same);
+        let row = |row: &Counter| {
+            let same = |other: &&Counter| (&other.place, &other.key) == (&row.place, &row.key);
             Counter {
-                devices: row.devices.clone(),
-                place: row.place.clone(),
-                key: row.key.clone(),
-                before: row.count,
-                after: now.and_then(|now| now.count),
+                after: after.rows.iter().find(same).and_then(|now| now.before),
+                ..row.clone()
             }
         };
         Counters {
@@ -99,62 +82,58 @@ impl Reading {
     }
 }
 
+fn row(place: &str, key: &str, devices: &[String], count: Option<u64>) -> Counter {
+    Counter {
+        devices: devices.to_vec(),
+        place: place.to_owned(),
+        key: key.to_owned(),
+        before: count,
+        after: None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn up_s() -> f64 {
     let now = clock_gettime(ClockId::Boottime);
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "seconds since a start are far below 2^53"
-    )]
-    let seconds = now.tv_sec as f64;
-    #[expect(clippy::cast_precision_loss, reason = "below 10^9")]
-    let nanoseconds = now.tv_nsec as f64;
-    seconds + nanoseconds * 1e-9
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
 /// Errors of a device's own memory that its kernel driver counts; none where it counts none, as NVIDIA's.
-fn own_memory(sysfs: &Sysfs, device: &LinkDevice) -> Vec<Row> {
-    let Some(Ok(errors)) = device
+fn own_memory(sysfs: &Sysfs, device: &LinkDevice) -> Vec<Counter> {
+    let errors = device
         .address
-        .map(|address| RasErrors::read(sysfs, address))
-    else {
+        .map(|address| RasErrors::read(sysfs, address));
+    let Some(Ok(errors)) = errors else {
         return Vec::new();
     };
-    let row = |(key, count): (&str, u64)| Row {
-        place: device.label.clone(),
-        key: key.to_owned(),
-        devices: vec![device.label.clone()],
-        count: Some(count),
-    };
-    [
-        ("ecc_correctable", errors.corrected),
-        ("ecc_uncorrectable", errors.uncorrected),
-    ]
-    .map(row)
-    .into()
+    let counts = [
+        (CORRECTABLE, errors.corrected),
+        (UNCORRECTABLE, errors.uncorrected),
+    ];
+    let of = [device.label.clone()];
+    counts
+        .map(|(key, count)| row(&device.label, key, &of, Some(count)))
+        .into()
 }
 
 /// Errors of the host's memory, by controller (Documentation/admin-guide/RAS/main.rst); none where no driver counts them.
-fn memory(sysfs: &Sysfs) -> Vec<Row> {
+fn memory(sysfs: &Sysfs) -> Vec<Counter> {
     const FOLDER: &str = "sys/devices/system/edac/mc";
-    let mut rows = Vec::new();
-    for name in sysfs.names(FOLDER) {
-        if !name.starts_with("mc") {
-            continue;
-        }
-        for (file, key) in [
-            ("ce_count", "ecc_correctable"),
-            ("ue_count", "ecc_uncorrectable"),
-        ] {
+    let names = sysfs.names(FOLDER).into_iter();
+    let names = names.filter(|name| name.starts_with("mc"));
+    let of = |name: String| {
+        [("ce_count", CORRECTABLE), ("ue_count", UNCORRECTABLE)].map(|(file, key)| {
             let text = sysfs.read_text(format!("{FOLDER}/{name}/{file}"));
-            rows.push(Row {
-                place: format!("host memory {name}"),
-                key: key.to_owned(),
-                devices: vec!["host memory".to_owned()],
-                count: text.and_then(|text| text.parse().ok()),
-            });
-        }
-    }
-    rows
+            let count = text.and_then(|text| text.parse().ok());
+            row(
+                &format!("host memory {name}"),
+                key,
+                &["host memory".to_owned()],
+                count,
+            )
+        })
+    };
+    names.flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -196,7 +175,7 @@ mod tests {
         let devices = [device("GPU0", "0000:21:00.0")];
         let unshown = Reading::take(&sysfs, &machine, &devices);
         assert!(
-            unshown.rows.iter().all(|row| row.count.is_none()),
+            unshown.rows.iter().all(|row| row.before.is_none()),
             "{unshown:?}"
         );
         tree::show_link_errors(&described, &root).unwrap();

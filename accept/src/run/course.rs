@@ -1,6 +1,9 @@
-//! The course of a run: counters before, a monitor beside, the steps, counters behind, the report.
+//! The course of a run: counters before, a monitor beside, the steps, a soak's rounds, counters behind, the report.
+//!
+//! In a soak no memory is marched over, tensor cores idle, and no power virus runs: what that would find is not looked for, and the report
+//! says so.
 
-use std::ffi::OsString;
+use std::time::{Duration, Instant};
 
 use program::kernel_log::KernelLog;
 use program::{Stop, provenance, say, signal_name};
@@ -8,17 +11,15 @@ use record::exit;
 use runner::Signal;
 use topology::Sysfs;
 
-use super::asked::time_budget;
-use super::folder::Folder;
-use super::journal::{Done, Entry, Journal, Key};
+use super::counters::Reading;
+use super::folder::{Done, Entry, Folder, Journal, Key};
 use super::scene::{self, Scene};
 use super::session::Session;
-use super::start::Run;
+use super::start::{Run, is_open, time_budget};
 use super::steps::Bench;
-use super::{counters, environment, machine, write};
-use crate::checks::{self, Group};
+use super::write;
+use crate::checks::{self, Group, plural};
 use crate::findings::{Findings, Found};
-use crate::plural::plural;
 use crate::report::{BoxVerdict, RunStatus};
 
 impl Run<'_> {
@@ -27,13 +28,11 @@ impl Run<'_> {
         let program = provenance::provenance(&scene.machine).binary_sha256;
         let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
         let key = Key::of(&scene.links, program.as_deref(), boot);
-        let mut report = self.report(machine::node(&scene.record, &scene.links, &scene.sysfs));
+        let mut report = self.report(scene.node());
         report.program_sha256 = program;
-        report.devices = machine::devices(&scene.links.devices);
+        report.devices = scene.devices();
         if !scene.is_simulated() {
-            let utf8 = |text: OsString| text.to_string_lossy().into_owned();
-            let set = std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value)));
-            report.notes.extend(environment::note(set));
+            report.notes.extend(note_of_environment());
         }
         let (mut journal, entries) = Journal::open(folder.path())?;
         let mut entries = entries.into_iter();
@@ -43,24 +42,24 @@ impl Run<'_> {
                 started,
                 reading,
             }) => {
-                let differs = was.differences(&key);
+                let differs = was.differences(&key).join(", ");
                 if !differs.is_empty() {
-                    return Err(Stop::Usage(format!(
-                        "the run in {} cannot be resumed: what differs is {}; use another --out",
-                        folder.path().display(),
-                        differs.join(", ")
-                    )));
+                    let shown = folder.path().display();
+                    let why = format!("cannot be resumed: what differs is {differs}");
+                    let why = format!("the run in {shown} {why}; use another --out");
+                    return Err(Stop::Usage(why));
                 }
                 report.started = started;
                 reading
             }
             _ => {
-                let reading = Box::new(scene.counters());
-                journal.add(&Entry::Before {
+                let (reading, started) = (Box::new(scene.counters()), self.started.clone());
+                let entry = Entry::Before {
                     key,
-                    started: self.started.clone(),
+                    started,
                     reading: reading.clone(),
-                })?;
+                };
+                journal.add(&entry)?;
                 reading
             }
         };
@@ -136,7 +135,7 @@ impl Run<'_> {
         &self,
         session: &mut Session<'_>,
         scene: &Scene,
-        before: &counters::Reading,
+        before: &Reading,
     ) -> Result<(), Stop> {
         session.expect();
         session.take_up();
@@ -161,14 +160,9 @@ impl Run<'_> {
         session.unwatch();
         // What NVLinks counted by now.
         if outcome.is_ok() && !scene.links.nvlinks.is_empty() {
-            let again = scene::look(
-                &self.args.on,
-                Some(self.backend()),
-                session.folder,
-                scene::LOOKING,
-                self.interrupt,
-            );
-            match again {
+            let (on, backend) = (&self.args.on, Some(self.backend()));
+            let (folder, limit) = (session.folder, scene::LOOKING);
+            match scene::look(on, backend, folder, limit, self.interrupt) {
                 Ok(again) => session.findings.links.push(Found {
                     it: again.record,
                     source: again.source,
@@ -186,7 +180,7 @@ impl Run<'_> {
         session.findings.missing.remove(&Group::Counters);
         if let (Some(baseline), Ok(())) = (self.baseline, &outcome) {
             session.judge()?;
-            session.findings.baseline = Some(baseline.compared(&session.report));
+            session.findings.baseline = baseline.checks(&session.report);
         }
         // What a signal left is judged, too; the signal itself comes behind.
         session.judge()?;
@@ -210,10 +204,53 @@ impl Run<'_> {
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
         let folder = session.folder.path();
         let written = write::finish(report, folder, &self.args.forms, self.show)?;
-        if super::start::is_open(report) {
+        if is_open(report) {
             let shown = folder.display();
             say!("to do the rest: the same command with --resume {shown}");
         }
         Ok(exit::fold([report.exit_code, written]))
+    }
+}
+
+/// What the environment does to the figures: the names of the variables that change what is measured. Values may hold paths.
+fn note_of_environment() -> Option<String> {
+    let utf8 = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    let set = std::env::vars_os().map(|(name, value)| (utf8(name), utf8(value)));
+    let set: Vec<String> = record::allowed_environment(set).into_keys().collect();
+    let set = (!set.is_empty()).then(|| set.join(", "))?;
+    Some(format!("these variables of the environment are set: {set}"))
+}
+
+/// A soak has so many rounds at least: one has no other to be compared with.
+pub(super) const LEAST_ROUNDS: usize = 2;
+
+impl Session<'_> {
+    /// Loads the machine for so long, what earlier processes of the run loaded it for included.
+    ///
+    /// # Errors
+    /// A signal, or a disk that refuses.
+    pub(crate) fn soak(&mut self, duration: Duration) -> Result<(), Stop> {
+        let is_soak = |done: &&Done| done.group == Group::Soak;
+        let done = self.done.iter().filter(is_soak);
+        let before = Duration::from_secs_f64(done.map(|done| done.took_s).sum());
+        let begun = Instant::now();
+        for round in 1.. {
+            let steps = self.bench.round(round);
+            for (number, step) in steps.iter().enumerate() {
+                // Copies have their own engines; collectives are kernels, and one that waits for a processor tells nothing of the box.
+                let load = (number == 0).then(|| self.bench.load(round, step.seconds));
+                let did = self.step(step, load.as_ref())?;
+                // A load that failed is reported, and what follows it is no soak.
+                let mut own = self.done.iter().filter(is_soak);
+                if !did || own.any(|done| done.missing.is_some()) {
+                    return self.judge();
+                }
+            }
+            if before + begun.elapsed() >= duration && round >= LEAST_ROUNDS {
+                break;
+            }
+        }
+        self.findings.missing.remove(&Group::Soak);
+        self.judge()
     }
 }

@@ -5,7 +5,7 @@ use program::outputs::print;
 use program::{Stop, passing_folder};
 use record::{LinkDevice, Links};
 use runner::Interrupt;
-use topology::{PciTree, PcieLink};
+use topology::PcieLink;
 
 use super::folder::Folder;
 use super::scene::{self, Scene};
@@ -14,13 +14,8 @@ use crate::cli::On;
 /// Prints the profile.
 pub(crate) fn draft(on: &On, interrupt: &Interrupt) -> Result<u8, Stop> {
     let folder = Folder::passing(passing_folder("accept-draft"));
-    let drafted = scene::look(
-        on,
-        on.backend.as_deref(),
-        &folder,
-        scene::LOOKING,
-        interrupt,
-    );
+    let backend = on.backend.as_deref();
+    let drafted = scene::look(on, backend, &folder, scene::LOOKING, interrupt);
     let text = drafted.and_then(|scene| text(&scene));
     folder.forget();
     Ok(print(&text?))
@@ -56,7 +51,14 @@ fn text(scene: &Scene) -> Result<String, Stop> {
         text += &format!("memory_gib_at_least = {gib:.1}\n");
     }
     text += "\n[link]\n";
-    let maxima = links.devices.iter().map(|device| maximum(scene, device));
+    let maximum = |device| {
+        scene
+            .maxima(device)
+            .into_iter()
+            .flatten()
+            .reduce(PcieLink::slower)
+    };
+    let maxima = links.devices.iter().map(maximum);
     text += &match maxima.collect::<Option<Vec<PcieLink>>>() {
         Some(all) => match all.into_iter().reduce(PcieLink::slower) {
             Some(link) => format!(
@@ -98,12 +100,4 @@ fn memory_gib(links: &Links) -> Option<f64> {
     let all = links.devices.iter().map(|device| device.memory_bytes);
     let least = all.collect::<Option<Vec<u64>>>()?.into_iter().min()?;
     Some((gib(least) - 1.0).floor()).filter(|gib| *gib > 0.0)
-}
-
-/// The narrowest maximum between root port and card.
-fn maximum(scene: &Scene, device: &LinkDevice) -> Option<PcieLink> {
-    let tree = PciTree::read(&scene.sysfs, scene.machine.hypervisor == Some(true));
-    let function = tree.at(device.address?)?;
-    let chain = tree.above(&function.pci).chain([function]);
-    chain.filter_map(|one| one.maximum).reduce(PcieLink::slower)
 }

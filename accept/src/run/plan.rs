@@ -2,14 +2,37 @@
 
 use program::show::Show;
 use program::{Stop, outputs};
+use serde::Serialize;
 
-use super::soak::LEAST_ROUNDS;
-use super::steps::{self, Bench, INVENTORY_S, Named, Plan};
-use super::{loaded, matches, time_budget};
-use crate::checks::KINDS;
-use crate::cli::RunArgs;
+use super::course::LEAST_ROUNDS;
+use super::start::{loaded, matches, time_budget};
+use super::steps::{self, Bench, INVENTORY_S, Named, Step};
+use crate::checks::{KINDS, Kind};
+use crate::cli::{Level, RunArgs};
 use crate::documents;
 use crate::profile::{Match, Profile};
+use crate::report::ReasonCode;
+
+/// What a run would do; printed by `--json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan<'a> {
+    pub(crate) schema: u32,
+    pub(crate) profile: &'a str,
+    pub(crate) level: Level,
+    pub(crate) simulated: Option<&'a str>,
+    pub(crate) names: &'a [String],
+    pub(crate) count: usize,
+    pub(crate) steps: Vec<Step>,
+    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
+    pub(crate) round: Vec<Step>,
+    /// Steps for which the time does not suffice.
+    pub(crate) does_not_fit: Vec<String>,
+    pub(crate) required: &'a [String],
+    /// Checks that are not looked at, and why.
+    pub(crate) left_out: Vec<(&'static str, ReasonCode)>,
+    pub(crate) total_s: f64,
+    pub(crate) budget_s: f64,
+}
 
 /// Prints the plan.
 pub(crate) fn plan(args: &RunArgs, show: Show) -> Result<u8, Stop> {
@@ -50,8 +73,7 @@ fn planned<'a>(args: &'a RunArgs, profile: &'a Profile, matches: &'a Match) -> P
     }
     let lasts = args.duration.unwrap_or_default().as_secs_f64();
     total_s += lasts.max(LEAST_ROUNDS as f64 * round_s);
-    let left_out =
-        |kind: &crate::checks::Kind| Some((kind.key, steps::left_out(&bench, kind.group)?));
+    let left_out = |kind: &Kind| Some((kind.key, steps::left_out(&bench, kind.group)?));
     Plan {
         schema: 2,
         profile: &profile.name,

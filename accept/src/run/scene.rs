@@ -1,20 +1,23 @@
-//! What a run is on: the devices that the driver shows, the machine around them, and the tree in which its counters are.
+//! What a run is on: the devices that the driver shows, the machine around them, and the tree in which its counters are; and what a report
+//! says of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use boxfile::BoxFile;
 use program::Stop;
-use record::{Links, Payload, Record, exit, load};
+use record::{Collectives, LinkDevice, Links, Payload, Record, exit, load};
 use runner::Interrupt;
 use runner::child::{self, Ended, Program};
-use topology::{Machine, Sysfs};
+use sha2::{Digest, Sha256};
+use topology::{Machine, PciTree, PcieLink, Sysfs};
 
 use super::counters::Reading;
 use super::folder::Folder;
 use super::steps::Named;
 use crate::cli::On;
+use crate::report::{Fingerprint, Node, ReportDevice, hex};
 
 /// What a run is on.
 pub(crate) struct Scene {
@@ -64,13 +67,17 @@ pub(crate) fn look(
     let words = words.into_iter();
     let words = words.filter_map(|(flag, value)| Some([flag.to_owned(), value?.to_owned()]));
     let words = std::iter::once("--list".to_owned()).chain(words.flatten());
-    list(
-        &folder.join(&place),
-        &file,
-        &words.collect::<Vec<_>>(),
-        limit,
-        interrupt,
-    )?;
+    let program = Program {
+        name: "devices",
+        command: "p2p",
+        arguments: &words.collect::<Vec<_>>(),
+        environment: &[],
+        log: &folder.join(&place).join("devices.log"),
+        is_kept: |_| true,
+        grows: &file,
+        deadline: limit,
+    };
+    list(&program, limit, interrupt)?;
     let record = load(&file).context("reading what tplens p2p listed")?;
     let Payload::Links(links) = record.payload.clone() else {
         return Err(Stop::Internal(anyhow!("{source} holds no devices")));
@@ -112,7 +119,7 @@ impl Scene {
 
     /// Its devices as command lines name them.
     pub(crate) fn named(&self) -> Vec<Named> {
-        let named = |device: &record::LinkDevice| Named {
+        let named = |device: &LinkDevice| Named {
             label: device.label.clone(),
             number: device.ordinal.to_string(),
         };
@@ -125,6 +132,71 @@ impl Scene {
             "all" => 0,
             _ => wanted.saturating_sub(self.links.devices.len()),
         }
+    }
+
+    /// The machine by its real name.
+    pub(crate) fn node(&self) -> Node {
+        let provenance = &self.record.header.provenance;
+        let backend = self.links.backend.clone().unwrap_or_default();
+        let devices = self.links.devices.iter();
+        let mut names: Vec<String> = devices.clone().map(|one| one.name.clone()).collect();
+        names.sort();
+        let mut payloads: Vec<u32> = devices.filter_map(|one| one.max_payload_bytes).collect();
+        payloads.sort_unstable();
+        Node {
+            name: provenance
+                .host
+                .clone()
+                .unwrap_or_else(|| "unknown".to_owned()),
+            label: None,
+            identified: true,
+            fingerprint: Fingerprint {
+                backend: backend.name,
+                devices: names,
+                driver: backend.driver,
+                interface: backend.interface,
+                collectives: None,
+                kernel: provenance.kernel.clone(),
+                cpu: self.machine.cpus.model.clone(),
+                topology: Some(hex(&self.topology().finalize())),
+                max_payload_bytes: payloads,
+            },
+        }
+    }
+
+    /// A hash over what is where, without addresses: of each device its node and the best that its link could be, of each pair its path.
+    fn topology(&self) -> Sha256 {
+        let mut hash = Sha256::new();
+        for device in &self.links.devices {
+            let maxima = self.maxima(device).into_iter();
+            let maxima: Vec<String> = maxima.map(|maximum| format!("{maximum:?}")).collect();
+            hash.update(format!("{:?} {maxima:?}\n", device.node));
+        }
+        for pair in &self.links.paths {
+            hash.update(format!("{} {} {}\n", pair.a, pair.b, pair.path));
+        }
+        hash
+    }
+
+    /// The best that each link between root port and card could be.
+    pub(crate) fn maxima(&self, device: &LinkDevice) -> Vec<Option<PcieLink>> {
+        let tree = PciTree::read(&self.sysfs, self.machine.hypervisor == Some(true));
+        let function = device.address.and_then(|address| tree.at(address));
+        let chain = function.map(|function| tree.above(&function.pci).chain([function]));
+        chain.into_iter().flatten().map(|one| one.maximum).collect()
+    }
+
+    /// Its devices as a report has them.
+    pub(crate) fn devices(&self) -> Vec<ReportDevice> {
+        let device = |device: &LinkDevice| ReportDevice {
+            label: device.label.clone(),
+            name: device.name.clone(),
+            slot: device.address.map(|address| address.to_string()),
+            identity: device.uuid.clone(),
+            node: device.node,
+            memory_bytes: device.memory_bytes,
+        };
+        self.links.devices.iter().map(device).collect()
     }
 
     /// Counters as they are now.
@@ -147,40 +219,32 @@ impl Scene {
 }
 
 /// Lets `tplens p2p` list the devices.
-fn list(
-    place: &Path,
-    record: &Path,
-    words: &[String],
-    limit: Duration,
-    interrupt: &Interrupt,
-) -> Result<(), Stop> {
-    let log = place.join("devices.log");
-    let program = Program {
-        name: "devices",
-        command: "p2p",
-        arguments: words,
-        environment: &[],
-        log: &log,
-        is_kept: |_| true,
-        grows: record,
-        deadline: limit,
-    };
-    let (code, why) = match child::run_within(&program, limit, None, interrupt)? {
+fn list(program: &Program<'_>, limit: Duration, interrupt: &Interrupt) -> Result<(), Stop> {
+    let (code, why) = match child::run_within(program, limit, None, interrupt)? {
         Some(Ended::Exit { code: 0, .. }) => return Ok(()),
         Some(Ended::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
         Some(Ended::Exit { code, last }) => (code, last),
         Some(Ended::Stalled(silence)) => (exit::INCONCLUSIVE, silence.to_string()),
         None => {
-            let seconds = limit.as_secs();
-            let why = format!(
-                "the driver did not list its devices within {seconds} s; look at the kernel log"
+            let within = format!(
+                "the driver did not list its devices within {} s",
+                limit.as_secs()
             );
-            (exit::INCONCLUSIVE, why)
+            (exit::INCONCLUSIVE, within + "; look at the kernel log")
         }
     };
     Err(match code {
         exit::INCONCLUSIVE => Stop::Refused(why.into()),
         exit::USAGE => Stop::Usage(why),
         _ => Stop::Internal(anyhow!("tplens p2p failed: {why}")),
+    })
+}
+
+/// The collective library of a record with its version.
+pub(crate) fn library(collectives: &Collectives) -> Option<String> {
+    let library = collectives.library.as_ref()?;
+    Some(match &library.version {
+        Some(version) => format!("{} {version}", library.name),
+        None => library.name.clone(),
     })
 }

@@ -1,4 +1,5 @@
-//! A run under way: one step after another, each kept in the journal before the next begins, judged as far as is known.
+//! A run under way: one step after another, each kept in the journal before the next begins, judged as far as is known; and the monitor beside
+//! it. Where that is lost, the rest of the run stands.
 //!
 //! What a step's end means for its group is decided here; what its figures mean is for the judges.
 
@@ -8,17 +9,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use program::{Stop, say as tell};
+use program::{Stop, say};
 use record::{Payload, Record, load};
 use runner::Interrupt;
 use runner::child::{self, Ended, Program};
 
-use super::folder::Folder;
-use super::journal::{Done, Entry, Journal};
-use super::monitor::Monitor;
+use super::folder::{Done, Entry, Folder, Journal};
+use super::monitor::{Monitor, read};
 use super::outcome::{has_evidence, lost, missing};
+use super::scene::library;
 use super::steps::{self, Bench, Step, more_of};
-use super::{environment, machine, write};
+use super::write;
 use crate::checks::{Group, KINDS};
 use crate::findings::{Findings, Found};
 use crate::judge;
@@ -31,6 +32,14 @@ const DEADLINES: u32 = 3;
 /// What a program may be silent besides: while a driver starts and a hang is ended, and while its own processes wait for a CPU, for
 /// which they have a minute more ([`runner::ProgressDeadline`]).
 const BESIDE: Duration = Duration::from_secs(30 + 60);
+
+/// Names the noise of a process on a simulated machine: without it every process of a run would play the same again, and samples that are taken
+/// anew would be copies.
+const STREAM: &str = "TPLENS_SIM_STREAM";
+
+/// By which network interface ranks of one machine find each other, NCCL's and RCCL's variable, and MetaX's: the loopback one, so that no port
+/// is open to others, unless the user chose another.
+const INTERFACE: [&str; 2] = ["NCCL_SOCKET_IFNAME", "MCCL_SOCKET_IFNAME"];
 
 /// A run under way.
 pub(crate) struct Session<'a> {
@@ -116,11 +125,9 @@ impl Session<'_> {
         }
         let left = self.left();
         if left.as_secs_f64() < step.seconds {
-            let text = format!(
-                "takes about {:.0} s, {:.0} s are left: use --resume with a longer --budget",
-                step.seconds,
-                left.as_secs_f64()
-            );
+            let (takes, left) = (step.seconds, left.as_secs_f64());
+            let text = format!("takes about {takes:.0} s, {left:.0} s are left");
+            let text = format!("{text}: use --resume with a longer --budget");
             let missing = Came::open(ReasonCode::NotMeasured).saying(text);
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);
@@ -132,7 +139,7 @@ impl Session<'_> {
         let (place, load) = (free(step), load.map(|load| (load, free(load))));
         self.folder.make("groups")?;
         self.folder.has_room()?;
-        tell!("{}: about {:.0} s", step.name, step.seconds);
+        say!("{}: about {:.0} s", step.name, step.seconds);
         let begun = Instant::now();
         let is_over = AtomicBool::new(false);
         let (ended, loaded) = thread::scope(|scope| {
@@ -192,7 +199,7 @@ impl Session<'_> {
             self.add(step.group, record, place);
         }
         if let Some(missing) = missing {
-            tell!("{}: {}", step.name, missing.detail);
+            say!("{}: {}", step.name, missing.detail);
             self.step_lacks(step.group, &step.name, missing);
         }
         Ok(())
@@ -208,16 +215,17 @@ impl Session<'_> {
         let out = self.folder.join(place);
         let mut arguments = step.arguments.clone();
         arguments.extend(["--out".to_owned(), out.display().to_string()]);
-        let is_set = |name: &str| std::env::var_os(name).is_some();
-        let mut variables = environment::added(is_set);
-        if self.bench.args.on.sim.is_some() {
-            variables.push((environment::STREAM.into(), OsString::from(&step.name)));
-        }
+        let unset = INTERFACE
+            .iter()
+            .filter(|name| std::env::var_os(name).is_none());
+        let unset = unset.map(|name| (OsString::from(name), "lo".into()));
+        let stream = self.bench.args.on.sim.iter();
+        let stream = stream.map(|_| (STREAM.into(), OsString::from(&step.name)));
         let program = Program {
             name: &step.name,
             command: step.command,
             arguments: &arguments,
-            environment: &variables,
+            environment: &unset.chain(stream).collect::<Vec<_>>(),
             log: &self.folder.join(&format!("{place}.log")),
             is_kept: |_| true,
             grows: &out.join("journal.jsonl"),
@@ -247,7 +255,7 @@ impl Session<'_> {
             let before = self.bench.devices.len();
             self.bench.devices.retain(|device| device.label != label);
             if self.bench.devices.len() < before {
-                tell!("{label} is lost and left out from now on: {why}");
+                say!("{label} is lost and left out from now on: {why}");
                 let source = source.clone();
                 self.findings.lost.insert(label, Found { it: why, source });
             }
@@ -260,7 +268,7 @@ impl Session<'_> {
             Payload::Links(_) => &mut self.findings.links,
             Payload::Numa(_) => &mut self.findings.numa,
             Payload::Collectives(collectives) => {
-                self.report.node.fingerprint.collectives = machine::library(collectives);
+                self.report.node.fingerprint.collectives = library(collectives);
                 &mut self.findings.collectives
             }
             Payload::Serve(_) => &mut self.findings.serving,
@@ -291,5 +299,48 @@ impl Session<'_> {
         report.exit_code = report.verdict.exit_code();
         report.took_s = self.before_s + self.begun.elapsed().as_secs_f64();
         write::keep(report, self.folder.path(), args.forms.identify)
+    }
+
+    /// Takes up what the monitors of earlier processes of this run saw, and starts one.
+    pub(super) fn watch(&mut self) {
+        // Each process of a run has a file of its own, numbered from 1.
+        let file = |number: usize| self.folder.join(&format!("monitor-{number}.jsonl"));
+        let earlier: Vec<_> = (1..).map(file).take_while(|file| file.exists()).collect();
+        let lines = earlier.iter().flat_map(|file| read(file));
+        self.findings.monitor = lines.collect();
+        let file = file(earlier.len() + 1);
+        let started = Monitor::start(&self.bench.watching(), &file, self.interrupt);
+        self.monitor = Some(started.map_err(|error| format!("{error:#}")));
+    }
+
+    /// Whether somebody watches what runs now, or ran until now.
+    pub(super) fn is_watched(&mut self) -> bool {
+        match &mut self.monitor {
+            Some(Ok(monitor)) => monitor.lost().is_none(),
+            _ => false,
+        }
+    }
+
+    /// Ends the monitor and takes what it saw. What ran unwatched is done, and stays unwatched.
+    pub(super) fn unwatch(&mut self) {
+        let lost = match self.monitor.take() {
+            None => None,
+            Some(Err(why)) => Some(why),
+            Some(Ok(mut monitor)) => {
+                let lost = monitor.lost();
+                self.findings.monitor.extend(monitor.end());
+                lost
+            }
+        };
+        let unwatched = self.done.iter().find(|done| !done.is_watched);
+        let unwatched = unwatched.map(|done| format!("not during {}", done.name));
+        match lost.or(unwatched) {
+            None => drop(self.findings.missing.remove(&Group::Watch)),
+            Some(why) => {
+                say!("the monitor was lost: {why}");
+                let missing = Came::open(ReasonCode::Unreadable).saying(why);
+                self.findings.missing.insert(Group::Watch, missing);
+            }
+        }
     }
 }

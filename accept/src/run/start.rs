@@ -1,6 +1,6 @@
 //! How a run begins: what was asked for is checked, its folder is made or opened, and the machine is looked at.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use boxfile::BoxFile;
 use program::show::Show;
@@ -9,17 +9,16 @@ use record::{Simulated, exit};
 use runner::Interrupt;
 use serde::Serialize;
 
-use super::asked::{check, loaded, matches, time_budget};
-use super::commands::GRAPHS_FROM;
-use super::folder::Folder;
-use super::{journal, matching, scene, write};
+use super::folder::{Folder, JOURNAL};
+use super::steps::GRAPHS_FROM;
+use super::{matching, scene, write};
 use crate::baseline::Baseline;
 use crate::checks::KINDS;
-use crate::cli::RunArgs;
+use crate::cli::{Level, RunArgs};
 use crate::documents;
 use crate::findings::Findings;
 use crate::judge::judge;
-use crate::profile::{Loaded, Match};
+use crate::profile::{self, Loaded, Match, Profile};
 use crate::report::{
     BoxVerdict, Came, Fingerprint, Node, ProfileUsed, REPORT_SCHEMA, ReasonCode, Report, RunStatus,
 };
@@ -33,6 +32,49 @@ const NOT_COVERED: [&str; 3] = [
 
 /// What a quick run leaves out, too.
 const NO_GRAPHS: &str = "collectives inside captured graphs: --level standard";
+
+/// The profile of a command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn loaded(args: &RunArgs) -> Result<Loaded, Stop> {
+    profile::load(&args.profile).map_err(|error| Stop::Usage(format!("{error:#}")))
+}
+
+/// What devices a profile is for.
+///
+/// # Errors
+/// It does not say.
+pub(super) fn matches(profile: &Profile) -> Result<&Match, Stop> {
+    profile.matches.as_ref().ok_or_else(|| {
+        let why = "has no [match] and can only be extended; choose one that is for a machine";
+        Stop::Usage(format!("profile {} {why}", profile.name))
+    })
+}
+
+/// What a run may take in all.
+pub(super) fn time_budget(args: &RunArgs, profile: &Profile) -> Duration {
+    let own = match args.level {
+        Level::Quick => profile.budget.quick_s,
+        Level::Standard | Level::Soak => profile.budget.standard_s,
+    };
+    let soak = args.duration.unwrap_or_default();
+    args.budget
+        .unwrap_or_else(|| Duration::try_from_secs_f64(own).unwrap_or_default() + soak)
+}
+
+/// What is wrong with a command line beside its profile.
+fn check(args: &RunArgs) -> Result<(), Stop> {
+    let refused = |why: &str| Err(Stop::Usage(why.to_owned()));
+    match (args.level == Level::Soak, args.duration.is_some()) {
+        (true, false) => refused("--level soak needs --duration, such as 30m"),
+        (false, true) => refused("--duration is for --level soak; add it, or leave --duration out"),
+        _ if args.on.sim.is_some() && args.on.backend.as_deref() == Some("host") => refused(
+            "--sim simulates GPUs and --backend host measures this machine: leave one of them out",
+        ),
+        _ => Ok(()),
+    }
+}
 
 /// What a resumed run is asked for must be what it was begun with.
 #[derive(Debug, Serialize)]
@@ -49,10 +91,9 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     let loaded = loaded(args)?;
     let matches = matches(&loaded.profile)?;
     check(args)?;
-    let wrong = |error: &dyn std::fmt::Display| Stop::Usage(error.to_string());
     let described = args.on.sim.as_deref().map(BoxFile::resolve).transpose();
-    let simulated = described.map_err(|error| wrong(&error))?;
-    let simulated = simulated.map(|described| described.name);
+    let described = described.map_err(|error| Stop::Usage(error.to_string()))?;
+    let simulated = described.map(|described| described.name);
     let baseline = args.baseline.as_deref();
     let baseline = baseline.map(|path| Baseline::of(path, simulated.as_deref()));
     let baseline = baseline.transpose().map_err(Stop::Usage)?;
@@ -120,28 +161,24 @@ impl Run<'_> {
 
     fn of(&self, folder: Folder) -> Result<u8, Stop> {
         let budget = time_budget(self.args, &self.loaded.profile);
-        let looked = scene::look(
-            &self.args.on,
-            Some(self.backend()),
-            &folder,
-            scene::LOOKING.min(budget + scene::LISTING),
-            self.interrupt,
-        );
+        let limit = scene::LOOKING.min(budget + scene::LISTING);
+        let (on, backend) = (&self.args.on, Some(self.backend()));
+        let looked = scene::look(on, backend, &folder, limit, self.interrupt);
         let matched = looked.and_then(|scene| {
             matching::check(&self.loaded.profile.name, self.matches, &scene.links)?;
             Ok(scene)
         });
-        let is_new = !folder.join(journal::FILE).exists();
+        let is_new = !folder.join(JOURNAL).exists();
         match matched {
             Ok(scene) => self.on(&scene, &folder),
             Err(Stop::Refused(why)) if is_new => {
-                let status = RunStatus::Failed { reason: why.detail };
-                self.without_devices(&folder, status, exit::INCONCLUSIVE)
+                let (status, code) = (RunStatus::Failed { reason: why.detail }, exit::INCONCLUSIVE);
+                self.without_devices(&folder, status, ReasonCode::Unreadable, code)
             }
             Err(Stop::Interrupted(signal)) if is_new => {
                 let name = signal_name(signal).to_owned();
-                let status = RunStatus::Interrupted { signal: name };
-                self.without_devices(&folder, status, signal.exit_code())
+                let (status, code) = (RunStatus::Interrupted { signal: name }, signal.exit_code());
+                self.without_devices(&folder, status, ReasonCode::NotMeasured, code)
             }
             Err(stop) => {
                 folder.forget();
@@ -155,14 +192,11 @@ impl Run<'_> {
         &self,
         folder: &Folder,
         status: RunStatus,
+        why: ReasonCode,
         exit_code: u8,
     ) -> Result<u8, Stop> {
-        let code = match status {
-            RunStatus::Interrupted { .. } => ReasonCode::NotMeasured,
-            _ => ReasonCode::Unreadable,
-        };
-        let missing = || Came::open(code).saying("no device was looked at");
-        let groups = KINDS.iter().map(|kind| (kind.group, missing()));
+        let missing = Came::open(why).saying("no device was looked at");
+        let groups = KINDS.iter().map(|kind| (kind.group, missing.clone()));
         let findings = Findings {
             missing: groups.collect(),
             ..Findings::default()
@@ -190,7 +224,6 @@ impl Run<'_> {
         let profile = &self.loaded.profile;
         let no_graphs = (self.args.level < GRAPHS_FROM).then_some(NO_GRAPHS);
         let not_covered = no_graphs.into_iter().chain(NOT_COVERED);
-        let baseline = self.baseline.map(|baseline| baseline.sha256.clone());
         Report {
             schema: REPORT_SCHEMA,
             program: env!("CARGO_PKG_NAME").to_owned(),
@@ -207,7 +240,7 @@ impl Run<'_> {
                 title: profile.title.clone(),
                 sha256: self.loaded.sha256.clone(),
                 shipped: self.loaded.shipped,
-                baseline_sha256: baseline,
+                baseline_sha256: self.baseline.map(|baseline| baseline.sha256.clone()),
             },
             level: self.args.level.to_string(),
             node: Node {

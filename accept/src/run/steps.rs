@@ -10,10 +10,29 @@ use crate::profile::Profile;
 use crate::report::ReasonCode;
 
 /// Seconds that samples of one point may take.
-pub(super) const SAMPLES_S: f64 = 0.5;
+const SAMPLES_S: f64 = 0.5;
 
 /// Seconds that a point takes beside its samples: allocating, filling, comparing.
-pub(super) const POINT_S: f64 = 0.6;
+const POINT_S: f64 = 0.6;
+
+/// Bytes of a copy within host memory.
+const HOST_BYTES: u64 = 16 << 20;
+
+/// Seconds that a program takes before and after its measurements, about.
+const AROUND_S: f64 = 4.0;
+
+/// Seconds that the probe of a pair takes, with its kernels.
+const PROBE_S: f64 = 1.0;
+
+/// Seconds that a size of a collective takes, and those that it takes besides in captured graphs.
+const SIZE_S: f64 = 2.0;
+const GRAPH_S: f64 = 1.0;
+
+/// The level from which on collectives are captured in graphs, too.
+pub(super) const GRAPHS_FROM: Level = Level::Standard;
+
+/// Seconds of a serving benchmark.
+const SERVING_S: f64 = 60.0;
 
 /// What is measured again, with the cases and devices that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +46,7 @@ pub(crate) struct Again {
 }
 
 /// A command, its arguments, and about how many seconds it takes.
-pub(super) type Command = (&'static str, Vec<String>, f64);
+type Command = (&'static str, Vec<String>, f64);
 
 /// One process of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,27 +88,6 @@ pub(super) fn more_of(group: Group) -> String {
 
 /// How the name of a load beside another step begins.
 const LOAD: &str = "soak-load-";
-
-/// What a run would do; printed by `--json`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Plan<'a> {
-    pub(crate) schema: u32,
-    pub(crate) profile: &'a str,
-    pub(crate) level: Level,
-    pub(crate) simulated: Option<&'a str>,
-    pub(crate) names: &'a [String],
-    pub(crate) count: usize,
-    pub(crate) steps: Vec<Step>,
-    /// Steps of one round of a soak, which repeats them; the first has a load beside it.
-    pub(crate) round: Vec<Step>,
-    /// Steps for which the time does not suffice.
-    pub(crate) does_not_fit: Vec<String>,
-    pub(crate) required: &'a [String],
-    /// Checks that are not looked at, and why.
-    pub(crate) left_out: Vec<(&'static str, ReasonCode)>,
-    pub(crate) total_s: f64,
-    pub(crate) budget_s: f64,
-}
 
 /// A device as command lines name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,7 +228,9 @@ impl Bench<'_> {
     /// What runs beside the first step of a soak's round. It is told to end when that has; left alone, it ends after three times the
     /// time that that takes.
     pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
-        let command = ("p2p load", self.loading(3.0 * seconds), 0.0);
+        let devices: Vec<&Named> = self.devices.iter().collect();
+        let words = self.measuring(&devices, &format!("--duration {}", 3.0 * seconds));
+        let command = ("p2p load", words, 0.0);
         Step::of(format!("{LOAD}{number}"), Group::Soak, command)
     }
 
@@ -259,4 +259,94 @@ impl Bench<'_> {
         }
         steps
     }
+
+    /// Arguments on some devices: whose driver, which of them, the simulated machine.
+    fn on(&self, devices: &[&Named]) -> Vec<String> {
+        let numbers: Vec<&str> = devices.iter().map(|one| one.number.as_str()).collect();
+        let (backend, numbers) = (self.backend, numbers.join(","));
+        let mut on: Vec<String> = words(&format!("--backend {backend} --gpus {numbers}")).collect();
+        let name = self.args.on.sim.iter();
+        on.extend(name.flat_map(|name| ["--sim".to_owned(), name.clone()]));
+        on
+    }
+
+    /// The same for a program that measures: also how long without progress, then others.
+    fn measuring(&self, devices: &[&Named], more: &str) -> Vec<String> {
+        let deadline = self.args.deadline.as_secs_f64();
+        let more = words(&format!("--deadline {deadline} {more}")).collect();
+        [self.on(devices), more].concat()
+    }
+
+    /// Arguments of the monitor.
+    pub(super) fn watching(&self) -> Vec<String> {
+        self.on(&self.devices.iter().collect::<Vec<_>>())
+    }
+
+    fn copies(
+        &self,
+        devices: &[&Named],
+        cases: &[&'static str],
+        points_a_case: usize,
+        has_probes: bool,
+    ) -> Command {
+        let points = (cases.len() * points_a_case).max(cases.len()) as f64;
+        let is_host = self.backend == "host";
+        let probes = match has_probes && !is_host {
+            true => devices.len() * devices.len().saturating_sub(1),
+            false => 0,
+        };
+        // Host memory in place of devices tries the programs out: it need not outgrow every cache, which takes minutes.
+        let sizes = match is_host {
+            true => format!("--sizes {HOST_BYTES}"),
+            false => String::new(),
+        };
+        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
+        let cases = cases.join(",");
+        let more = format!("--samples {samples} --cases {cases} --budget {budget} {sizes}");
+        let seconds = AROUND_S + points * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
+        ("p2p", self.measuring(devices, &more), seconds)
+    }
+
+    fn numa(&self, devices: &[&Named]) -> Command {
+        // Memory and thread each on any node, both directions.
+        let nodes = self.nodes.unwrap_or(2);
+        let points = (devices.len() * nodes * nodes * 2) as f64;
+        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
+        let more = format!("--samples {samples} --kinds pinned --budget {budget}");
+        let seconds = AROUND_S + points * (SAMPLES_S + POINT_S);
+        ("numa", self.measuring(devices, &more), seconds)
+    }
+
+    fn collectives(&self, devices: &[&Named], sizes: &[u64]) -> Command {
+        let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
+        let synced = match self.args.on.sim {
+            Some(_) => "",
+            None => "host-synced,",
+        };
+        let (graph, size_s) = match self.args.level >= GRAPHS_FROM {
+            true => (",graph", SIZE_S + GRAPH_S),
+            false => ("", SIZE_S),
+        };
+        let budget = sizes.len() as f64 * size_s;
+        let (samples, sizes) = (self.samples(), listed.join(","));
+        let more = format!(
+            "--samples {samples} --ops all_reduce --modes {synced}back-to-back{graph} --sizes {sizes} --budget {budget}"
+        );
+        let seconds = 2.0 * AROUND_S + budget * 2.0;
+        ("allreduce", self.measuring(devices, &more), seconds)
+    }
+
+    fn serving(&self) -> Command {
+        let url = self.args.serve_url.as_deref().unwrap_or_default();
+        let all = format!(
+            "--base-url {url} --requests 32 --concurrency 4 --input-tokens 128 --output-tokens 64"
+        );
+        ("serve run", words(&all).collect(), SERVING_S)
+    }
+}
+
+/// Words of a command line, which hold no blank.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    line.split_whitespace().map(str::to_owned)
 }

@@ -9,10 +9,10 @@ use record::write_whole;
 
 use sha2::{Digest, Sha256};
 
-use super::journal;
+use super::folder::JOURNAL;
 use crate::cli::Forms;
 use crate::documents;
-use crate::report::{self, BoxVerdict, REPORT_FILE, Report, RunStatus, hex};
+use crate::report::{BoxVerdict, REPORT_FILE, Report, RunStatus, hex};
 
 /// The report with identities and words of other programs.
 const FULL: &str = "run.json";
@@ -25,16 +25,13 @@ pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(),
         ..report.clone()
     };
     write(folder, FULL, &json(&report)?)?;
-    write(
-        folder,
-        REPORT_FILE,
-        &json(&documents::redacted(report, identify))?,
-    )
+    let handed_on = documents::redacted(report, identify);
+    write(folder, REPORT_FILE, &json(&handed_on)?)
 }
 
 /// The sha256 of a run's journal.
 fn journal_sum(folder: &Path) -> Option<String> {
-    let bytes = bounded::regular(&folder.join(journal::FILE), bounded::RESULT).ok()?;
+    let bytes = bounded::regular(&folder.join(JOURNAL), bounded::RESULT).ok()?;
     Some(hex(&Sha256::digest(bytes)))
 }
 
@@ -79,11 +76,10 @@ pub(crate) fn told(path: &Path) -> Result<Report, String> {
         true => Some(path),
         false => path.parent().filter(|_| path.ends_with(REPORT_FILE)),
     };
-    let full = folder
-        .map(|folder| folder.join(FULL))
-        .filter(|full| full.exists());
-    let read = report::read(full.as_deref().unwrap_or(path));
-    let report = read.map_err(|error| error.to_string())?;
+    let full = folder.map(|folder| folder.join(FULL));
+    let full = full.filter(|full| full.exists());
+    let read = Report::read(full.as_deref().unwrap_or(path));
+    let report = read.map_err(|error| format!("{error:#}"))?;
     // A report alone is shown as it is.
     let is_other = |folder: &&Path| {
         let sums = report.journal_sha256.clone().zip(journal_sum(folder));

@@ -3,7 +3,7 @@
 use record::Simulated;
 
 use crate::report::{
-    BoxVerdict, Came, Check, Evidence, Fingerprint, Limit, Node, ProfileUsed, REPORT_SCHEMA,
+    BoxVerdict, Came, Check, Fingerprint, Limit, Measured, Node, ProfileUsed, REPORT_SCHEMA,
     ReasonCode, Report, ReportDevice, RunStatus, Side, Verdict,
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn measured(
         basis: "a choice of this test".to_owned(),
         source: "a choice of this test".to_owned(),
     };
-    let evidence = Evidence::Measured {
+    let evidence = Measured {
         what: "16 MiB copies".to_owned(),
         value: stats::median(&samples).unwrap_or_default(),
         unit: unit.to_owned(),

@@ -6,7 +6,7 @@ use super::{Plant, Played, good, judged, links, one, played, profile, run, told,
 use crate::cli::Level;
 use crate::judge::judge;
 use crate::profile::Expected;
-use crate::report::{BoxVerdict, Evidence, ReasonCode as R, Verdict};
+use crate::report::{BoxVerdict, ReasonCode as R, Verdict};
 
 #[test]
 fn a_fraction_is_of_the_link_in_use_and_the_limit_says_so() {
@@ -255,9 +255,7 @@ fn a_few_errors_in_a_short_run_warn_and_many_fail() {
         // What decides is the figure that stands beside the limit.
         if let (Some(limit), Verdict::Fail) = (&check.limit, check.verdict) {
             assert_eq!(limit.unit, "events/h");
-            let Evidence::Counted { what, .. } = &check.evidence[0] else {
-                panic!("{:?}", check.evidence);
-            };
+            let what = check.evidence[0].what();
             assert!(what.starts_with("aer_correctable "), "{what}");
         }
     }
@@ -305,11 +303,7 @@ fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_o
         let checks = judged("h200x8", &findings);
         let check = one(&checks, "nvlink GPU0");
         assert_eq!((check.verdict, check.reason.code), came, "{named}");
-        let (Evidence::Seen { what, .. } | Evidence::Counted { what, .. }) = &check.evidence[0]
-        else {
-            panic!("{:?}", check.evidence);
-        };
-        assert_eq!(what, named);
+        assert_eq!(check.evidence[0].what(), named);
         assert_eq!(
             check.required,
             came.0 != Verdict::Pass && came.0 != Verdict::Warn

@@ -187,12 +187,9 @@ fn a_rise_that_was_seen_stands_and_a_lost_monitor_clears_nothing() {
         let checks = judged(&findings);
         let check = one(&checks, "counters", "GPU1");
         let replays = |evidence: &Evidence| match evidence {
-            Evidence::Counted {
-                what,
-                before,
-                after,
-                ..
-            } if what.starts_with("pcie_replays") => Some((*before, *after)),
+            Evidence::Counted(counted) if counted.what.starts_with("pcie_replays") => {
+                Some((counted.before, counted.after))
+            }
             _ => None,
         };
         check.evidence.iter().find_map(replays).unwrap()

@@ -120,11 +120,12 @@ fn what_is_wrong_is_refused_with_its_file_and_wrong_toml_with_its_line() {
     ] {
         let folder = Folder::new("refused");
         let path = folder.write("own.toml", &format!("{HEAD}{text}"));
-        match load(&path).unwrap_err() {
-            ProfileError::At { line: found, .. } => assert_eq!(found, line, "{text}"),
-            ProfileError::Invalid { origin, .. } => assert_eq!((origin, line), (path, 0), "{text}"),
-            other => panic!("{text}: {other}"),
-        }
+        let refused = load(&path).unwrap_err().to_string();
+        let place = match line {
+            0 => format!("{path}: "),
+            line => format!("{path}, line {line}: "),
+        };
+        assert!(refused.starts_with(&place), "{text}: {refused}");
     }
 }
 
@@ -133,16 +134,16 @@ fn what_is_extended_is_a_profile_and_no_circle() {
     let folder = Folder::new("extends");
     let head = |extends: &str| HEAD.replace("l40x4", extends);
     let path = folder.write("a.toml", &head("absent.toml"));
-    assert!(matches!(load(&path), Err(ProfileError::Unknown { .. })));
+    assert!(load(&path).is_err());
     folder.write("b.toml", &head("a.toml"));
     folder.write("a.toml", &head("b.toml"));
-    assert!(matches!(load(&path), Err(ProfileError::Invalid { .. })));
+    assert!(load(&path).is_err());
     // Own, d, l40x4 and base are four.
     folder.write("d.toml", &head("l40x4"));
     folder.write("a.toml", &head("d.toml"));
     assert_eq!(load(&path).unwrap().files.len(), 4);
     let large = folder.write("large.toml", &"#\n".repeat(2_100_000));
-    assert!(matches!(load(&large), Err(ProfileError::Io { .. })));
+    assert!(load(&large).is_err());
     let old = folder.write("old.toml", &HEAD.replace("profile/1", "profile/0"));
     assert!(load(&old).is_err() && load("l40x").is_err());
 }
