@@ -60,24 +60,16 @@ impl Begun {
         check: impl FnOnce(&Machine) -> Result<(), Stop>,
         interrupt: &Interrupt,
     ) -> Result<Result<Self, Box<Ended>>, Stop> {
-        let sim = asked.on.sim.as_deref();
-        let sysfs = played::sysfs(sim, asked.folder, &[])?;
-        let machine = Machine::read(&sysfs).context("reading sysfs")?;
+        let (sysfs, machine) = read(asked.on, asked.folder)?;
         check(&machine)?;
-        let chosen = match choose(asked.on.backend, &machine, asked.deadline, interrupt) {
+        match choose(asked.on.backend, &machine, asked.deadline, interrupt) {
             Err(Stop::Refused(reason)) if asked.keeps => {
                 let header = header(asked.program, &machine, sim::box_name());
                 let recorder = Recorder::<P>::begin(asked.folder, header)?;
-                return Ok(Err(Box::new(recorder.refuse(reason))));
+                Ok(Err(Box::new(recorder.refuse(reason))))
             }
-            chosen => chosen?,
-        };
-        played::expect_soft(sim, &chosen)?;
-        Ok(Ok(Self {
-            sysfs,
-            machine,
-            chosen,
-        }))
+            chosen => Self::of(asked.on, sysfs, machine, chosen?).map(Ok),
+        }
     }
 
     /// Reads the machine, finds a driver and chooses devices, for a command that keeps no record.
@@ -90,19 +82,21 @@ impl Begun {
         deadline: Duration,
         interrupt: &Interrupt,
     ) -> Result<(Self, Vec<Found>), Stop> {
-        let sim = on.sim.as_deref();
-        played::refuse_host(sim, on.backend)?;
-        let sysfs = played::sysfs(sim, &program::passing_folder(name), &[])?;
-        let machine = Machine::read(&sysfs).context("reading sysfs")?;
+        played::refuse_host(on.sim.as_deref(), on.backend)?;
+        let (sysfs, machine) = read(on, &program::passing_folder(name))?;
         let chosen = choose(on.backend, &machine, deadline, interrupt)?;
-        played::expect_soft(sim, &chosen)?;
-        let begun = Self {
+        let begun = Self::of(on, sysfs, machine, chosen)?;
+        let found = begun.select(on)?;
+        Ok((begun, found))
+    }
+
+    fn of(on: &DeviceArgs, sysfs: Sysfs, machine: Machine, chosen: Chosen) -> Result<Self, Stop> {
+        played::expect_soft(on.sim.as_deref(), &chosen)?;
+        Ok(Self {
             sysfs,
             machine,
             chosen,
-        };
-        let found = begun.select(on)?;
-        Ok((begun, found))
+        })
     }
 
     /// The devices that `--gpus` names.
@@ -110,10 +104,8 @@ impl Begun {
     /// # Errors
     /// One is not there.
     pub(crate) fn select(&self, on: &DeviceArgs) -> Result<Vec<Found>, Stop> {
-        let Chosen {
-            backend, inventory, ..
-        } = &self.chosen;
-        inventory::select(on.gpus.as_deref(), *backend, inventory).map_err(Stop::Usage)
+        let (backend, inventory) = (self.chosen.backend, &self.chosen.inventory);
+        inventory::select(on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)
     }
 
     /// What is known of these devices, in their order.
@@ -146,6 +138,13 @@ impl Begun {
         self.tell(say);
         Recorder::begin(asked.folder, self.header(asked.program))
     }
+}
+
+/// This machine or the simulated one, whose files go into the folder.
+fn read(on: &DeviceArgs, folder: &Path) -> Result<(Sysfs, Machine), Stop> {
+    let sysfs = played::sysfs(on.sim.as_deref(), folder, &[])?;
+    let machine = Machine::read(&sysfs).context("reading sysfs")?;
+    Ok((sysfs, machine))
 }
 
 fn header(program: &str, machine: &Machine, soft_box: Option<String>) -> Header {

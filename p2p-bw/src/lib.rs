@@ -20,15 +20,12 @@ mod topo;
 use std::path::Path;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::forms;
 use program::outputs::{self, ended, interruptible};
 use program::show::Show;
-use program::{forms, say};
-use record::exit;
 use view::{Document, csv};
 
-use crate::children::Child;
-use crate::cli::{Command, P2pCommand, RunArgs};
-use crate::parent::Outcome;
+use crate::cli::{Command, P2pCommand};
 
 /// Adds the commands to a command line.
 #[must_use]
@@ -52,7 +49,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
             Some(P2pCommand::Load(args)) => {
                 interruptible(|interrupt| load::run(&args, interrupt, show))
             }
-            None => measure(&args.run, show),
+            None => interruptible(|interrupt| parent::run(&args.run, interrupt, show)),
         },
         Command::Topo(args) => ended(topo::run(&args, show)),
         Command::Doctor(args) => interruptible(|interrupt| doctor::run(&args, interrupt, show)),
@@ -64,22 +61,7 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
 /// Runs the worker that a first argument stands for, and gives the exit code; `None` where it stands for none.
 #[must_use]
 pub fn worker(first: &str) -> Option<u8> {
-    Child::of(first).map(|child| outputs::worked(children::run(child)))
-}
-
-fn measure(args: &RunArgs, show: Show) -> u8 {
-    if let Err(reason) = args.outputs.check() {
-        say!("error: {reason}");
-        return exit::USAGE;
-    }
-    interruptible(|interrupt| {
-        let outcome = parent::run(args, interrupt, &|line| say!("{line}"))?;
-        Ok(match outcome {
-            Outcome::Listed(text) => outputs::print(&text),
-            Outcome::ListedAsJson(record) => args.outputs.only_json(&record),
-            Outcome::Ended(ended) => args.outputs.finish(&ended, csv::links, show),
-        })
-    })
+    children::run(first).map(outputs::worked)
 }
 
 fn foreign(path: &Path) -> Result<(Document, bool), String> {

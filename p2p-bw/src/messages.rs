@@ -78,57 +78,55 @@ pub(crate) struct Member {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum WorkerReply {
-    /// The backend is open.
-    Ready,
     /// Still at it: what is being done, also restarts the deadline.
     Doing { doing: String },
     /// A timed sample ended; the first says that copies run now.
     Timing { samples: usize },
-    /// It ended: one outcome of a job, of a load those of memory and arithmetic.
-    Done { ended: Vec<Ended> },
-    /// The backend could not be opened.
-    Unusable { reason: String },
-    /// A step of a probe begins.
-    Begin { step: ProbeStep },
-    /// A step of a probe came to this.
+    /// A step of a probe begins, or came to this.
     Step {
-        /// Which.
         step: ProbeStep,
-        /// What came of it.
-        outcome: StepOutcome,
+        outcome: Option<StepOutcome>,
     },
-    /// A probe is over; where it broke off, why.
-    Probed { failed: Option<String> },
+    /// It ended: one outcome of a job, of a load those of memory and arithmetic; none of what has no outcome of its own.
+    Done { found: Vec<Finding> },
+    /// The backend could not be opened, or a probe broke off.
+    Failed { reason: String },
 }
 
-/// How a job ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Ended {
-    /// What was measured, but for the link, which a worker does not know.
+/// What a job, or one of its parts, came to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Finding {
+    /// What was measured; a worker does not know the link.
     pub(crate) outcome: Outcome,
-    /// Where the issuing thread was, where it was wanted on a node.
+    /// Where the issuing thread was, where the job wanted it on a node.
     pub(crate) thread: Option<Placement>,
     pub(crate) caveats: Vec<Caveat>,
-    /// The device is of no more use to this process.
-    pub(crate) lost: bool,
+    /// What speaks against trying its devices again.
+    pub(crate) blame: Option<Blame>,
 }
 
-impl Ended {
+/// A hang, a crash or a loss.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Blame {
+    pub(crate) why: String,
+    /// Whether its process cannot be ended, so that the devices are given up at once.
+    pub(crate) at_once: bool,
+}
+
+impl Finding {
     /// An outcome of which there is no more to say.
-    pub(crate) fn of(outcome: Outcome) -> Self {
+    pub(crate) fn without_numbers(outcome: Outcome) -> Self {
         Self {
             outcome,
             thread: None,
             caveats: Vec::new(),
-            lost: false,
+            blame: None,
         }
     }
 }
 
 /// A step of a probe.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display, strum::IntoStaticStr,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub(crate) enum ProbeStep {
@@ -155,10 +153,7 @@ impl ProbeStep {
 
     /// Whether it is of kernels: loading or running some.
     pub(crate) fn is_of_kernels(self) -> bool {
-        matches!(
-            self,
-            Self::LoadKernels | Self::KernelWrite | Self::KernelRead | Self::KernelGraph
-        )
+        self.name().contains("kernel")
     }
 }
 

@@ -68,32 +68,7 @@ pub(crate) enum Measures {
     SmallCopies,
 }
 
-/// What a case runs on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// Each device.
-    Device,
-    /// Each ordered pair of devices.
-    OrderedPair,
-    /// Each pair of devices once; both directions are in the result.
-    Pair,
-    /// All devices at once.
-    Group,
-}
-
 impl Pattern {
-    /// What it runs on.
-    pub(crate) fn ends(self) -> Ends {
-        match self {
-            Self::HostToDevice(_) | Self::DeviceToHost(_) | Self::HostBothWays(_) | Self::Local => {
-                Ends::Device
-            }
-            Self::Peer(_) | Self::Staged | Self::DriverStaged => Ends::OrderedPair,
-            Self::PeerBothWays(_) => Ends::Pair,
-            Self::HostToAll | Self::AllToHost | Self::Ring | Self::AllPairs => Ends::Group,
-        }
-    }
-
     /// Whether a device reaches another's memory in it.
     pub(crate) fn uses_peer_access(self) -> bool {
         matches!(
@@ -105,14 +80,6 @@ impl Pattern {
     /// Whether bytes go from one device to another, by whatever way.
     pub(crate) fn joins_devices(self) -> bool {
         self.uses_peer_access() || matches!(self, Self::Staged | Self::DriverStaged)
-    }
-
-    /// The end that issues where both are devices.
-    pub(super) fn issuer(self) -> Issuer {
-        match self {
-            Self::Peer(issuer) | Self::PeerBothWays(issuer) => issuer,
-            _ => Issuer::Source,
-        }
     }
 
     /// The host memory that it uses; that of the groups is pinned.

@@ -1,151 +1,153 @@
-//! What a worker keeps between jobs: open devices and buffers of one size, filled and checked from the host.
+//! What a worker has open between jobs: the driver, its devices and kernels, the pipe to the parent. Memory is filled and checked
+//! from the host here.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use device::pattern::{Difference, Pattern};
-use device::{Backend, Device, DeviceError, HostBuffer, HostKind, Result, Stream};
-use kernels::Kernels;
+use device::{Backend, Device, DeviceBuffer, HostBuffer, HostKind, Result, Stream};
+use kernels::{Kernels, Place};
+use program::Effort;
+use runner::child::Line;
 
-/// Takes what begins now; each call restarts the parent's deadline.
-pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
+use crate::messages::{WorkerReply, WorkerRequest};
 
-/// An open backend and its stations.
+/// An open backend.
+///
+/// It keeps no stream: the host backend's first stream works on the device's own CPU, and that one is for the timed copies.
 pub(super) struct Bench<B: Backend> {
     pub(super) backend: B,
-    stations: BTreeMap<usize, Station<B::Device>>,
-    bytes: usize,
-    /// What device memory is filled from and compared in.
+    pub(super) line: Line<WorkerRequest>,
+    /// Whether what is being done is not told: the steps of a probe tell it.
+    pub(super) is_quiet: bool,
+    devices: BTreeMap<usize, B::Device>,
+    kernels: BTreeMap<usize, Rc<Kernels<B::Device>>>,
+    /// What device memory is filled from and compared in; any device can copy from and to it.
     scratch: Option<HostBuffer>,
-}
-
-/// One device with its buffers. It keeps no stream: the host backend's first stream works on the device's own CPU, and
-/// that one is for the timed copies.
-pub(super) struct Station<D: Device> {
-    pub(super) device: D,
-    buffers: BTreeMap<usize, Rc<D::DeviceBuffer>>,
-    host: BTreeMap<usize, HostBuffer>,
-    /// Its kernels, once asked for, or why there are none.
-    kernels: Option<std::result::Result<Rc<Kernels<D>>, String>>,
 }
 
 /// One end of a copy.
 pub(super) enum End<D: Device> {
-    Host(HostBuffer),
-    /// A device by ordinal, and its memory.
-    Device(usize, Rc<D::DeviceBuffer>),
+    /// Host memory, and the node on which it is wanted.
+    Host(HostBuffer, Option<u32>),
+    /// A device and its memory.
+    Device(D, D::DeviceBuffer),
 }
 
-impl<D: Device> Clone for End<D> {
-    fn clone(&self) -> Self {
+impl<D: Device> End<D> {
+    /// As kernels take it.
+    pub(super) fn place(&self) -> Place<'_, D> {
         match self {
-            Self::Host(buffer) => Self::Host(buffer.clone()),
-            Self::Device(ordinal, buffer) => Self::Device(*ordinal, Rc::clone(buffer)),
+            Self::Host(buffer, _) => Place::Host(buffer, 0),
+            Self::Device(_, buffer) => Place::Device(buffer, 0),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Host(buffer, _) => buffer.len(),
+            Self::Device(_, buffer) => buffer.len(),
+        }
+    }
+
+    /// A number for it, so that every pair has its own pattern.
+    pub(super) fn code(&self) -> u64 {
+        match self {
+            Self::Host(..) => 0,
+            Self::Device(device, _) => device.ordinal() as u64 + 1,
         }
     }
 }
 
 impl<B: Backend> Bench<B> {
-    pub(super) fn open() -> Result<Self> {
-        Ok(Self {
-            backend: B::open()?,
-            stations: BTreeMap::new(),
-            bytes: 0,
+    pub(super) fn new(backend: B, line: Line<WorkerRequest>) -> Self {
+        Self {
+            backend,
+            line,
+            is_quiet: false,
+            devices: BTreeMap::new(),
+            kernels: BTreeMap::new(),
             scratch: None,
-        })
+        }
     }
 
-    /// Begins a job with copies of a size: drops all buffers, and keeps what data is compared in where it has the size.
-    pub(super) fn begin(&mut self, bytes: usize) {
-        for station in self.stations.values_mut() {
-            station.buffers.clear();
-            station.host.clear();
-        }
-        if self.bytes != bytes {
-            self.scratch = None;
-        }
-        self.bytes = bytes;
+    /// Tells the parent something, which restarts its deadline. One that is gone takes this process along.
+    pub(super) fn tell(&mut self, reply: &WorkerReply) {
+        let _ = self.line.send(reply);
     }
 
-    pub(super) fn station(&mut self, ordinal: usize) -> Result<&mut Station<B::Device>> {
-        if !self.stations.contains_key(&ordinal) {
-            let device = self.backend.device(ordinal)?;
-            let empty = Station {
-                device,
-                buffers: BTreeMap::new(),
-                host: BTreeMap::new(),
-                kernels: None,
-            };
-            self.stations.insert(ordinal, empty);
+    /// Tells what begins now.
+    pub(super) fn doing(&mut self, doing: &str) {
+        if !self.is_quiet {
+            let doing = doing.to_owned();
+            self.tell(&WorkerReply::Doing { doing });
         }
-        let count = self.backend.devices().len();
-        self.stations
-            .get_mut(&ordinal)
-            .ok_or(DeviceError::NoSuchDevice {
-                backend: B::NAME,
-                ordinal,
-                count,
-            })
     }
 
-    /// Device memory number `slot` of the size that was set.
+    /// How much is copied.
+    pub(super) fn effort(&self) -> &'static Effort {
+        Effort::timed_by(self.backend.time_source())
+    }
+
+    /// Whether the machine is a simulated one.
+    pub(super) fn is_soft(&self) -> bool {
+        self.backend.driver().soft_box.is_some()
+    }
+
+    /// A device, which stays open.
+    pub(super) fn device(&mut self, ordinal: usize) -> Result<B::Device> {
+        if let Some(device) = self.devices.get(&ordinal) {
+            return Ok(device.clone());
+        }
+        let device = self.backend.device(ordinal)?;
+        self.devices.insert(ordinal, device.clone());
+        Ok(device)
+    }
+
+    /// The kernels of a device, loaded when they are first asked for.
+    ///
+    /// # Errors
+    /// `Unsupported`, with the reason, where it has none; what loading reported.
+    pub(super) fn kernels(&mut self, ordinal: usize) -> Result<Rc<Kernels<B::Device>>> {
+        if let Some(kernels) = self.kernels.get(&ordinal) {
+            return Ok(Rc::clone(kernels));
+        }
+        self.doing("loading the kernels");
+        let kernels = Rc::new(Kernels::load(&self.device(ordinal)?)?);
+        self.kernels.insert(ordinal, Rc::clone(&kernels));
+        Ok(kernels)
+    }
+
+    /// Memory of a device as an end of copies.
     pub(super) fn device_end(
         &mut self,
         ordinal: usize,
-        slot: usize,
-        say: Say<'_>,
-    ) -> Result<End<B::Device>> {
-        let bytes = self.bytes;
-        let station = self.station(ordinal)?;
-        if !station.buffers.contains_key(&slot) {
-            say("allocating device memory");
-            station
-                .buffers
-                .insert(slot, Rc::new(station.device.alloc(bytes)?));
-        }
-        Ok(End::Device(ordinal, Rc::clone(&station.buffers[&slot])))
-    }
-
-    /// Host memory number `slot` of the size that was set, for copies with a device.
-    pub(super) fn host_end(
-        &mut self,
-        ordinal: usize,
-        slot: usize,
-        kind: HostKind,
-        node: Option<u32>,
-        say: Say<'_>,
-    ) -> Result<End<B::Device>> {
-        let bytes = self.bytes;
-        let station = self.station(ordinal)?;
-        if !station.host.contains_key(&slot) {
-            say("allocating host memory");
-            let buffer = station.device.alloc_host(kind, bytes, node)?;
-            station.host.insert(slot, buffer);
-        }
-        Ok(End::Host(station.host[&slot].clone()))
+        bytes: usize,
+    ) -> Result<Rc<End<B::Device>>> {
+        let device = self.device(ordinal)?;
+        self.doing("allocating device memory");
+        let memory = device.alloc(bytes)?;
+        Ok(Rc::new(End::Device(device, memory)))
     }
 
     /// Writes what `write` makes into an end, and waits until it is there.
     pub(super) fn write(
         &mut self,
         end: &End<B::Device>,
-        say: Say<'_>,
         write: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
-        let bytes = self.bytes;
         match end {
-            End::Host(buffer) => {
-                say("writing the pattern");
+            End::Host(buffer, _) => {
+                self.doing("writing the pattern");
                 buffer.with_bytes(write)
             }
-            End::Device(ordinal, buffer) => {
-                let scratch = self.scratch(*ordinal, say)?;
-                let station = self.station(*ordinal)?;
-                say("writing the pattern");
+            End::Device(device, buffer) => {
+                let scratch = self.scratch(device, end.bytes())?;
+                self.doing("writing the pattern");
                 scratch.with_bytes(write)?;
-                say("copying the pattern to the device");
-                let stream = station.device.stream()?;
-                stream.host_to_device((buffer, 0), (&scratch, 0), bytes)?;
+                self.doing("copying the pattern to the device");
+                let stream = device.stream()?;
+                stream.host_to_device((buffer, 0), (&scratch, 0), end.bytes())?;
                 stream.synchronize()
             }
         }
@@ -156,138 +158,34 @@ impl<B: Backend> Bench<B> {
         &mut self,
         end: &End<B::Device>,
         pattern: Pattern,
-        say: Say<'_>,
     ) -> Result<Option<Difference>> {
-        let bytes = self.bytes;
-        match end {
-            End::Host(buffer) => {
-                say("comparing the data");
-                buffer.with_bytes(|bytes| pattern.first_difference(bytes))
-            }
-            End::Device(ordinal, buffer) => {
-                let scratch = self.scratch(*ordinal, say)?;
-                let station = self.station(*ordinal)?;
-                say("clearing what the data is read back to");
+        let buffer = match end {
+            End::Host(buffer, _) => buffer.clone(),
+            End::Device(device, buffer) => {
+                let scratch = self.scratch(device, end.bytes())?;
+                self.doing("clearing what the data is read back to");
                 // What the read-back does not deliver must not look right by what lay there before.
                 scratch.with_bytes(|bytes| bytes.fill(0))?;
-                say("reading the data back");
-                let stream = station.device.stream()?;
-                stream.device_to_host((&scratch, 0), (buffer, 0), bytes)?;
+                self.doing("reading the data back");
+                let stream = device.stream()?;
+                stream.device_to_host((&scratch, 0), (buffer, 0), end.bytes())?;
                 stream.synchronize()?;
-                say("comparing the data");
-                scratch.with_bytes(|bytes| pattern.first_difference(bytes))
+                scratch
             }
-        }
+        };
+        self.doing("comparing the data");
+        buffer.with_bytes(|bytes| pattern.first_difference(bytes))
     }
 
-    /// The kernels of a device, loaded when they are first asked for.
-    ///
-    /// # Errors
-    /// `Unsupported`, with the reason, where it has none; what loading reported.
-    pub(super) fn kernels(
-        &mut self,
-        ordinal: usize,
-        say: Say<'_>,
-    ) -> Result<Rc<Kernels<B::Device>>> {
-        let station = self.station(ordinal)?;
-        if station.kernels.is_none() {
-            say("loading the kernels");
-            station.kernels = Some(match Kernels::load(&station.device) {
-                Ok(kernels) => Ok(Rc::new(kernels)),
-                Err(DeviceError::Unsupported { why, .. }) => Err(why),
-                // Not kept: it may be gone the next time, and a lost device must be seen as such.
-                Err(error) => return Err(error),
-            });
-        }
-        match &station.kernels {
-            Some(Ok(kernels)) => Ok(Rc::clone(kernels)),
-            other => Err(DeviceError::Unsupported {
-                what: "a kernel",
-                why: other
-                    .as_ref()
-                    .and_then(|kernels| kernels.as_ref().err().cloned())
-                    .unwrap_or_default(),
-            }),
-        }
-    }
-
-    /// Host memory to fill and compare in; one for all devices, which any of them can copy from and to.
-    fn scratch(&mut self, ordinal: usize, say: Say<'_>) -> Result<HostBuffer> {
-        if let Some(scratch) = &self.scratch {
+    /// Host memory of so many bytes to fill and compare in.
+    fn scratch(&mut self, device: &B::Device, bytes: usize) -> Result<HostBuffer> {
+        if let Some(scratch) = self.scratch.as_ref().filter(|kept| kept.len() == bytes) {
             return Ok(scratch.clone());
         }
-        say("allocating host memory to compare in");
-        let bytes = self.bytes;
-        let device = &self.station(ordinal)?.device;
+        self.doing("allocating host memory to compare in");
+        self.scratch = None;
         let scratch = device.alloc_host(HostKind::Pageable, bytes, None)?;
         self.scratch = Some(scratch.clone());
         Ok(scratch)
-    }
-
-    /// Lets a device reach another's memory. This way only: the other may be denied, or hang.
-    pub(super) fn enable_peer(&mut self, accessor: usize, peer: usize) -> Result<()> {
-        let peer = self.station(peer)?.device.clone();
-        self.station(accessor)?.device.enable_peer(&peer)
-    }
-
-    /// Takes access between two devices back, both ways.
-    pub(super) fn disable_peer(&mut self, a: usize, b: usize) -> Result<()> {
-        for (accessor, peer) in [(a, b), (b, a)] {
-            let peer = self.station(peer)?.device.clone();
-            self.station(accessor)?.device.disable_peer(&peer)?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use device::host::Host;
-
-    /// How many buffers each station has.
-    fn held(bench: &Bench<Host>) -> Vec<(usize, usize)> {
-        let held = |(ordinal, station): (&usize, &Station<_>)| {
-            (*ordinal, station.buffers.len() + station.host.len())
-        };
-        bench.stations.iter().map(held).collect()
-    }
-
-    #[test]
-    fn a_job_holds_its_buffers_and_each_long_step_is_told() {
-        let mut bench = Bench::<Host>::open().unwrap();
-        let mut told = Vec::new();
-        let mut say = |doing: &str| told.push(doing.to_owned());
-        bench.begin(4096);
-        let pattern = Pattern::of(1, 2, 4096);
-        let end = bench.device_end(0, 0, &mut say).unwrap();
-        bench
-            .host_end(1, 0, HostKind::Pageable, None, &mut say)
-            .unwrap();
-        bench
-            .write(&end, &mut say, |bytes| pattern.fill(bytes))
-            .unwrap();
-        assert_eq!(bench.check(&end, pattern, &mut say).unwrap(), None);
-        assert_eq!(
-            told,
-            [
-                "allocating device memory",
-                "allocating host memory",
-                "allocating host memory to compare in",
-                "writing the pattern",
-                "copying the pattern to the device",
-                "clearing what the data is read back to",
-                "reading the data back",
-                "comparing the data",
-            ]
-        );
-        // One of device memory at 0, one of host memory at 1, and one for both to compare in.
-        assert_eq!(held(&bench), [(0, 1), (1, 1)]);
-        assert!(bench.scratch.is_some());
-        bench.begin(4096);
-        assert_eq!(held(&bench), [(0, 0), (1, 0)]);
-        assert!(bench.scratch.is_some());
-        bench.begin(8192);
-        assert!(bench.scratch.is_none());
     }
 }

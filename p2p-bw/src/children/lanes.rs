@@ -2,43 +2,120 @@
 //!
 //! Nothing but queueing happens between the first start mark and the last end mark; pattern, check and
 //! allocation are outside. Where the backend can hold its streams, everything is queued before anything runs: on the host
-//! backend by a latch, on GPUs by a kernel that spins on a flag (`hold.rs`).
+//! backend by a latch, on GPUs by a kernel that spins on a flag (`gates.rs`).
 
 use std::rc::Rc;
 use std::time::Duration;
 
+use device::pattern::Pattern;
 use device::{Backend, Device, DeviceError, Event, HostBuffer, Latch, Result, Stream};
-use kernels::Place;
+use kernels::{Kernels, Place};
 use record::clock::{Clock, Monotonic};
 use record::quantity::Gate;
 
-use super::bench::{Bench, End, Say};
-use super::hold::Spin;
-use super::staging::Relay;
-use super::transfers::{Transfer, Work};
-
-type StreamOf<B> = <<B as Backend>::Device as Device>::Stream;
-type EventOf<B> = <<B as Backend>::Device as Device>::Event;
+use super::bench::{Bench, End};
+use super::gates::Gates;
+use super::relay::{self, Relay};
 
 /// Copies in one sample at most.
 const MAX_COPIES: u32 = 1024;
 
+/// One stream of copies, or one chase.
+pub(super) struct Transfer<D: Device> {
+    /// The device whose stream issues the copies.
+    pub(super) issuer: usize,
+    pub(super) from: Rc<End<D>>,
+    /// For a chase the same as `from`: the chain.
+    pub(super) to: Rc<End<D>>,
+    pub(super) work: Work<D>,
+}
+
+/// Who does the work of a transfer.
+pub(super) enum Work<D: Device> {
+    /// The copy engine.
+    Copies,
+    /// The copy engines of two devices, through host memory.
+    Relay(Relay<D>),
+    /// A kernel on all multiprocessors.
+    KernelCopies(Rc<Kernels<D>>),
+    /// One thread of a kernel, which tells in this memory where it ended.
+    Chase(Rc<Kernels<D>>, HostBuffer),
+}
+
+impl<D: Device> Transfer<D> {
+    /// What is sent.
+    pub(super) fn pattern(&self) -> Pattern {
+        Pattern::of(self.from.code(), self.to.code(), self.from.bytes() as u64)
+    }
+
+    fn relay(&self) -> Option<&Relay<D>> {
+        match &self.work {
+            Work::Relay(relay) => Some(relay),
+            _ => None,
+        }
+    }
+
+    fn host_memory(&self) -> impl Iterator<Item = (Option<u32>, &HostBuffer)> {
+        let ends = [&self.from, &self.to].into_iter();
+        let ends = ends.filter_map(|end| match &**end {
+            End::Host(buffer, node) => Some((*node, buffer)),
+            End::Device(..) => None,
+        });
+        ends.chain(self.relay().into_iter().flat_map(Relay::buffers))
+    }
+
+    /// Queues one copy of so many bytes, or a chase of so many steps, beside as many others of its device.
+    pub(super) fn issue(
+        &self,
+        stream: &D::Stream,
+        bytes: usize,
+        steps: u32,
+        at_once: u32,
+    ) -> Result<()> {
+        let (from, to) = (&*self.from, &*self.to);
+        match (&self.work, from, to) {
+            (Work::Chase(kernels, end), ..) => {
+                kernels.chase(stream, from.place(), steps.into(), Place::Host(end, 0))
+            }
+            (Work::KernelCopies(kernels), ..) => {
+                kernels.copy_beside(stream, to.place(), from.place(), bytes, at_once)
+            }
+            (Work::Relay(relay), End::Device(_, from), End::Device(_, to)) => {
+                relay.issue(stream, to, from, bytes)
+            }
+            (_, End::Device(_, from), End::Device(_, to)) => {
+                stream.device_to_device((to, 0), (from, 0), bytes)
+            }
+            (_, End::Host(from, _), End::Device(_, to)) => {
+                stream.host_to_device((to, 0), (from, 0), bytes)
+            }
+            (_, End::Device(_, from), End::Host(to, _)) => {
+                stream.device_to_host((to, 0), (from, 0), bytes)
+            }
+            (_, End::Host(..), End::Host(..)) => Err(DeviceError::Unsupported {
+                what: "a copy within host memory",
+                why: "no case has one".to_owned(),
+            }),
+        }
+    }
+}
+
 /// One transfer with its stream and marks.
-struct Lane<B: Backend> {
-    transfer: Transfer<B>,
+struct Lane<D: Device> {
+    transfer: Transfer<D>,
     /// Lanes that its device issues, itself included: kernels share the device's multiprocessors.
     at_once: u32,
-    stream: StreamOf<B>,
-    start: EventOf<B>,
-    end: EventOf<B>,
+    stream: D::Stream,
+    start: D::Event,
+    end: D::Event,
 }
 
 /// The lanes of a job.
-pub(super) struct Lanes<B: Backend> {
-    lanes: Vec<Lane<B>>,
+pub(super) struct Lanes<D: Device> {
+    lanes: Vec<Lane<D>>,
     /// After the ends of all lanes, in the first lane's stream.
-    total_end: EventOf<B>,
-    spin: Spin<B::Device>,
+    total_end: D::Event,
+    gates: Option<Gates<D>>,
     bytes: usize,
 }
 
@@ -54,91 +131,83 @@ pub(super) struct Sample {
     pub(super) gate: Gate,
 }
 
-impl<B: Backend> Lanes<B> {
+impl<D: Device> Lanes<D> {
     /// Makes streams and events for the transfers; `may_spin` where nothing speaks against a kernel that holds them.
-    pub(super) fn new(
+    pub(super) fn new<B: Backend<Device = D>>(
         bench: &mut Bench<B>,
-        transfers: Vec<Transfer<B>>,
+        transfers: Vec<Transfer<D>>,
         bytes: usize,
         may_spin: bool,
-        say: Say<'_>,
     ) -> Result<Self> {
-        let issuer = transfers.first().map_or(0, |transfer| transfer.issuer);
-        let total_end = bench.station(issuer)?.device.event()?;
         let issuers: Vec<usize> = transfers.iter().map(|transfer| transfer.issuer).collect();
-        let at_once = |issuer| {
-            issuers
-                .iter()
-                .fold(0, |sum, one| sum + u32::from(*one == issuer))
+        let first = issuers.first().copied().unwrap_or(0);
+        let total_end = bench.device(first)?.event()?;
+        let operations = match transfers.iter().any(|transfer| transfer.relay().is_some()) {
+            true => relay::operations(bytes),
+            false => 1,
         };
-        let lane = |transfer: Transfer<B>| -> Result<Lane<B>> {
-            let device = &bench.station(transfer.issuer)?.device;
+        let lane = |transfer: Transfer<D>| -> Result<Lane<D>> {
+            let device = bench.device(transfer.issuer)?;
+            let same = issuers.iter().filter(|issuer| **issuer == transfer.issuer);
             Ok(Lane {
                 stream: device.stream()?,
                 start: device.event()?,
                 end: device.event()?,
-                at_once: at_once(transfer.issuer),
+                at_once: same.map(|_| 1).sum(),
                 transfer,
             })
         };
-        let lanes: Vec<Lane<B>> = transfers.into_iter().map(lane).collect::<Result<_>>()?;
-        let operations = lanes.iter().map(|lane| lane.operations(bytes)).max();
-        let mut spin = Spin::none();
-        if may_spin {
-            spin = Spin::of(bench, &issuers, operations.unwrap_or(1), bytes, say)?;
-        }
+        let lanes = transfers.into_iter().map(lane).collect::<Result<_>>()?;
+        let gates = match may_spin {
+            true => Gates::of(bench, &issuers, operations, bytes)?,
+            false => None,
+        };
         Ok(Self {
             lanes,
             total_end,
-            spin,
+            gates,
             bytes,
         })
     }
 
     /// The transfers, in the order of the samples' times.
-    pub(super) fn transfers(&self) -> impl Iterator<Item = &Transfer<B>> {
+    pub(super) fn transfers(&self) -> impl Iterator<Item = &Transfer<D>> {
         self.lanes.iter().map(|lane| &lane.transfer)
     }
 
     /// All host memory that the lanes copy from or to, or stage in, with the node on which it is wanted.
     pub(super) fn host_memory(&self) -> impl Iterator<Item = (Option<u32>, &HostBuffer)> {
-        self.lanes.iter().flat_map(|lane| {
-            let node = lane.transfer.node;
-            lane.host_memory().map(move |buffer| (node, buffer))
-        })
+        self.transfers().flat_map(Transfer::host_memory)
     }
 
     /// Copies that can be in one sample.
     pub(super) fn most_copies(&self) -> u32 {
-        self.spin.most_copies().unwrap_or(MAX_COPIES)
-    }
-
-    /// Why the streams were let go without being told to, where that happened.
-    pub(super) fn gave_up(&self) -> Option<u64> {
-        self.spin.gave_up()
+        self.gates
+            .as_ref()
+            .map_or(MAX_COPIES, |gates| gates.most_copies)
     }
 
     /// Runs once, held by no kernel: what a driver does at a first launch must not wait for a stream that is held.
     pub(super) fn warm_up(&self, count: u32) -> Result<()> {
-        self.attempt(count, false).map(drop)
+        self.attempt(count, None).map(drop)
     }
 
     /// Runs `count` copies on every lane at once, or a chase of so many steps, and gives the times. A sample that the
     /// kernels that hold it gave up on is void: it is taken again without them, and so are all after it.
-    pub(super) fn run(&self, count: u32) -> Result<Sample> {
-        let spins = self.spin.is_on();
-        let sample = self.attempt(count, spins)?;
-        if spins && self.spin.check() {
-            return self.attempt(count, false);
+    pub(super) fn run(&mut self, count: u32) -> Result<Sample> {
+        let sample = self.attempt(count, self.gates.as_ref())?;
+        if self.gates.as_ref().is_some_and(Gates::timed_out) {
+            self.gates = None;
+            return self.attempt(count, None);
         }
         Ok(sample)
     }
 
-    fn attempt(&self, count: u32, spins: bool) -> Result<Sample> {
+    fn attempt(&self, count: u32, gates: Option<&Gates<D>>) -> Result<Sample> {
         let latch = Latch::default();
         // Opened also on an early return, so that no held stream waits for ever.
-        let opener = Opener(&latch, spins.then_some(&self.spin));
-        let gate = self.hold(&latch, spins)?;
+        let opener = Opener(&latch, gates);
+        let gate = self.hold(&latch, gates)?;
         let (first, others) = self.lanes.split_first().ok_or(DeviceError::WorkerGone)?;
         first.stream.record(&first.start)?;
         for lane in others {
@@ -150,12 +219,13 @@ impl<B: Backend> Lanes<B> {
         let is_chase = matches!(first.transfer.work, Work::Chase(..));
         for _ in 0..if is_chase { 1 } else { count } {
             for lane in &self.lanes {
-                lane.issue(self.bytes, count)?;
+                lane.transfer
+                    .issue(&lane.stream, self.bytes, count, lane.at_once)?;
             }
         }
         let issuing = clock.now();
         for lane in &self.lanes {
-            if let Work::Relay(relay) = &lane.transfer.work {
+            if let Some(relay) = lane.transfer.relay() {
                 relay.join(&lane.stream)?;
             }
             lane.stream.record(&lane.end)?;
@@ -167,119 +237,47 @@ impl<B: Backend> Lanes<B> {
         drop(opener);
         for lane in &self.lanes {
             lane.stream.synchronize()?;
-            if let Work::Relay(relay) = &lane.transfer.work {
-                relay.synchronize()?;
+            if let Some(relay) = lane.transfer.relay() {
+                relay.stream.synchronize()?;
             }
         }
-        let lanes = self
-            .lanes
-            .iter()
-            .map(|lane| lane.end.nanoseconds_since(&lane.start))
-            .collect::<Result<_>>()?;
+        let took = |lane: &Lane<D>| lane.end.nanoseconds_since(&lane.start);
         Ok(Sample {
-            lanes,
+            lanes: self.lanes.iter().map(took).collect::<Result<_>>()?,
             total: self.total_end.nanoseconds_since(&first.start)?,
             issuing,
             gate,
         })
     }
 
-    fn hold(&self, latch: &Latch, spins: bool) -> Result<Gate> {
+    fn hold(&self, latch: &Latch, gates: Option<&Gates<D>>) -> Result<Gate> {
         let mut held = true;
         for lane in &self.lanes {
             held &= lane.stream.hold(latch)?;
-            if let Work::Relay(relay) = &lane.transfer.work {
-                held &= relay.stream().hold(latch)?;
+            if let Some(relay) = lane.transfer.relay() {
+                held &= relay.stream.hold(latch)?;
             }
         }
-        if held {
-            return Ok(Gate::HeldQueue);
-        }
-        if !spins {
-            return Ok(Gate::None);
-        }
-        self.spin.close();
-        for (index, lane) in self.lanes.iter().enumerate() {
-            // The second half of a relay waits for the first, which is held.
-            self.spin.hold(index, &lane.stream)?;
-        }
-        Ok(Gate::SpinKernel)
+        Ok(match gates {
+            _ if held => Gate::HeldQueue,
+            None => Gate::None,
+            Some(gates) => {
+                gates.close();
+                // The second half of a relay waits for the first, which is held.
+                gates.hold(self.lanes.iter().map(|lane| &lane.stream))?;
+                Gate::SpinKernel
+            }
+        })
     }
 }
 
-struct Opener<'a, D: Device>(&'a Latch, Option<&'a Spin<D>>);
+struct Opener<'a, D: Device>(&'a Latch, Option<&'a Gates<D>>);
 
 impl<D: Device> Drop for Opener<'_, D> {
     fn drop(&mut self) {
         self.0.open();
-        if let Some(spin) = self.1 {
-            spin.open();
+        if let Some(gates) = self.1 {
+            gates.open();
         }
-    }
-}
-
-impl<B: Backend> Lane<B> {
-    fn host_memory(&self) -> impl Iterator<Item = &HostBuffer> {
-        let ends = [&self.transfer.from, &self.transfer.to].into_iter();
-        let ends = ends.filter_map(|end| match end {
-            End::Host(buffer) => Some(buffer),
-            End::Device(..) => None,
-        });
-        let ring = match &self.transfer.work {
-            Work::Relay(relay) => Some(relay),
-            _ => None,
-        };
-        ends.chain(ring.into_iter().flat_map(Relay::buffers))
-    }
-
-    /// Operations that one copy queues in this stream.
-    fn operations(&self, bytes: usize) -> u32 {
-        match &self.transfer.work {
-            Work::Relay(_) => super::staging::operations(bytes),
-            _ => 1,
-        }
-    }
-
-    /// Queues one copy, or a chase of so many steps.
-    fn issue(&self, bytes: usize, steps: u32) -> Result<()> {
-        let Transfer { from, to, work, .. } = &self.transfer;
-        match (work, from, to) {
-            (Work::Chase(kernels, end), chain, _) => kernels.chase(
-                &self.stream,
-                place(chain),
-                u64::from(steps),
-                Place::Host(end, 0),
-            ),
-            (Work::KernelCopies(kernels), from, to) => {
-                kernels.copy_beside(&self.stream, place(to), place(from), bytes, self.at_once)
-            }
-            (Work::Relay(relay), End::Device(_, from), End::Device(_, to)) => {
-                relay.issue(&self.stream, to, from)
-            }
-            (_, End::Device(_, from), End::Device(_, to)) => {
-                self.stream
-                    .device_to_device((Rc::as_ref(to), 0), (Rc::as_ref(from), 0), bytes)
-            }
-            (_, End::Host(from), End::Device(_, to)) => {
-                self.stream
-                    .host_to_device((Rc::as_ref(to), 0), (from, 0), bytes)
-            }
-            (_, End::Device(_, from), End::Host(to)) => {
-                self.stream
-                    .device_to_host((to, 0), (Rc::as_ref(from), 0), bytes)
-            }
-            (_, End::Host(_), End::Host(_)) => Err(DeviceError::Unsupported {
-                what: "a copy within host memory",
-                why: "no case has one".to_owned(),
-            }),
-        }
-    }
-}
-
-/// An end as kernels take it.
-fn place<D: Device>(end: &End<D>) -> Place<'_, D> {
-    match end {
-        End::Host(buffer) => Place::Host(buffer, 0),
-        End::Device(_, buffer) => Place::Device(Rc::as_ref(buffer), 0),
     }
 }

@@ -1,8 +1,15 @@
-//! The samples of one quantity as a worker takes them, and the numbers that come of them.
+//! Samples of lanes, and what their times say: bandwidths, a latency, or the times of small copies.
 
+use device::{Backend, Result};
 use record::plan::StopReason;
-use record::quantity::{Quantity, TimeSource, Timing, Unit};
+use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
+use record::unit::gb_per_s;
 use record::{LinkUse, NamedQuantity, Outcome, Placement, Verification};
+
+use super::bench::Bench;
+use super::lanes::{Lanes, Sample};
+use crate::cases::Measures;
+use crate::messages::WorkerReply;
 
 /// The samples of one quantity.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +20,104 @@ pub(super) struct Series {
     /// The clock behind it.
     pub(super) source: TimeSource,
     pub(super) samples: Vec<f64>,
+}
+
+/// Samples of a job.
+pub(super) struct Sampled {
+    pub(super) series: Vec<Series>,
+    /// The part of the longest lane's time in which the shortest ran, of each sample.
+    pub(super) overlaps: Vec<f64>,
+    pub(super) gate: Gate,
+    pub(super) stopped: StopReason,
+}
+
+/// Takes samples of so many copies of `bytes` a lane, or steps, until `stop` says that there are enough in each series; where a gate
+/// gave up, what it held before is not mixed with what nothing holds.
+pub(super) fn sampled<B: Backend>(
+    bench: &mut Bench<B>,
+    lanes: &mut Lanes<B::Device>,
+    (measures, names): (Measures, Vec<String>),
+    (bytes, copies): (u64, u32),
+    stop: impl Fn(&[&[f64]]) -> Option<StopReason>,
+) -> Result<Sampled> {
+    let mut series = empty(measures, names, bench.backend.time_source());
+    let (mut overlaps, mut held) = (Vec::new(), None);
+    loop {
+        if !bench.is_quiet {
+            let samples = overlaps.len();
+            bench.tell(&WorkerReply::Timing { samples });
+        }
+        let sample = lanes.run(copies)?;
+        let gate = sample.gate;
+        if held.replace(gate).is_some_and(|before| before != gate) {
+            overlaps.clear();
+            series.iter_mut().for_each(|one| one.samples.clear());
+        }
+        let shortest = sample.lanes.iter().copied().fold(f64::INFINITY, f64::min);
+        overlaps.push(shortest / sample.lanes.iter().copied().fold(0.0, f64::max));
+        for (one, value) in series
+            .iter_mut()
+            .zip(values(measures, bytes, &sample, copies))
+        {
+            one.samples.push(value);
+        }
+        let watched: Vec<&[f64]> = series.iter().map(|one| &one.samples[..]).collect();
+        if let Some(stopped) = stop(&watched) {
+            return Ok(Sampled {
+                series,
+                overlaps,
+                gate,
+                stopped,
+            });
+        }
+    }
+}
+
+/// The quantities of a case whose streams have these names, without samples.
+fn empty(measures: Measures, streams: Vec<String>, source: TimeSource) -> Vec<Series> {
+    let one = |name: String, unit, source| Series {
+        name,
+        unit,
+        source,
+        samples: Vec::new(),
+    };
+    match measures {
+        Measures::Bandwidth => {
+            let total = (streams.len() > 1).then(|| "total".to_owned());
+            let names = streams.into_iter().chain(total);
+            names.map(|name| one(name, Unit::GbPerS, source)).collect()
+        }
+        Measures::Latency => vec![one("latency".to_owned(), Unit::Nanoseconds, source)],
+        Measures::SmallCopies => vec![
+            one(
+                "issue".to_owned(),
+                Unit::Microseconds,
+                TimeSource::HostMonotonic,
+            ),
+            one("pace".to_owned(), Unit::Microseconds, source),
+        ],
+    }
+}
+
+/// What a sample of so many copies a lane, or steps, says of each quantity.
+fn values(measures: Measures, bytes: u64, sample: &Sample, copies: u32) -> Vec<f64> {
+    let each = f64::from(copies);
+    let lanes = sample.lanes.iter();
+    match measures {
+        Measures::Bandwidth => {
+            let moved = bytes * u64::from(copies);
+            let total = gb_per_s(moved * sample.lanes.len() as u64, sample.total);
+            let total = (sample.lanes.len() > 1).then_some(total);
+            let shares = lanes.map(|lane| gb_per_s(moved, *lane));
+            shares.chain(total).collect()
+        }
+        Measures::Latency => lanes.map(|lane| lane / each).collect(),
+        Measures::SmallCopies => {
+            let issue = sample.issuing.as_secs_f64() * 1e6 / each;
+            let pace = lanes.map(|lane| lane / each / 1e3);
+            [issue].into_iter().chain(pace).collect()
+        }
+    }
 }
 
 /// The quantities of series, in their order, that were timed alike but for the clock of each.
@@ -40,5 +145,35 @@ pub(super) fn measured(
         None => Outcome::Failed {
             reason: "a time was zero or not a number; use larger --sizes".into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use record::quantity::Gate;
+
+    use super::*;
+
+    /// What 100 copies of 1 MB say that took 300 us of the host's time.
+    fn of(measures: Measures, lanes: &[f64], total: f64) -> Vec<f64> {
+        let sample = Sample {
+            lanes: lanes.to_vec(),
+            total,
+            issuing: Duration::from_micros(300),
+            gate: Gate::None,
+        };
+        values(measures, 1_000_000, &sample, 100)
+    }
+
+    #[test]
+    fn shares_are_each_lanes_and_the_total_is_of_all_bytes_in_all_of_the_time() {
+        // 100 MB a lane: in 10 ms 10 GB/s, in 20 ms 5; 200 MB in 20 ms are 10.
+        let shares = of(Measures::Bandwidth, &[10e6, 20e6], 20e6);
+        assert_eq!(shares, [10.0, 5.0, 10.0]);
+        assert_eq!(of(Measures::Bandwidth, &[10e6], 11e6), [10.0]);
+        // 3 us of the host's time each, 2.5 of the stream's.
+        assert_eq!(of(Measures::SmallCopies, &[250e3], 250e3), [3.0, 2.5]);
     }
 }

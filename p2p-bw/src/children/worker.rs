@@ -1,20 +1,16 @@
 //! The measuring child: opens a backend once and does one job after another: copies, a load, or the probe of a pair.
 
-mod chain;
-mod readings;
-mod run;
-mod verdicts;
-
 use anyhow::bail;
+use device::host::Host;
 use device::{Backend, DeviceError, Visit};
+use numa::NumaError;
+use record::Outcome;
 use runner::child::Line;
 
 use super::bench::Bench;
-use super::{load, probe};
+use super::{job, load, probe};
 use crate::cases::Case;
-use crate::messages::{WorkerReply, WorkerRequest};
-use run::Run;
-use verdicts::not_measured;
+use crate::messages::{Blame, Finding, WorkerReply, WorkerRequest};
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.request()? {
@@ -30,55 +26,98 @@ struct Serve(Line<WorkerRequest>);
 impl Visit for Serve {
     type Output = anyhow::Result<()>;
 
-    fn visit<B: Backend>(self) -> anyhow::Result<()> {
-        serve::<B>(self.0)
+    fn visit<B: Backend>(mut self) -> anyhow::Result<()> {
+        let backend = match B::open() {
+            Ok(backend) => backend,
+            Err(error) => {
+                let reason = error.to_string();
+                return self.0.send(&WorkerReply::Failed { reason });
+            }
+        };
+        serve(Bench::new(backend, self.0))
     }
 }
 
-fn serve<B: Backend>(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
-    let mut bench = match Bench::<B>::open() {
-        Ok(bench) => bench,
-        Err(error) => {
-            return line.send(&WorkerReply::Unusable {
-                reason: error.to_string(),
-            });
-        }
-    };
-    line.send(&WorkerReply::Ready)?;
+fn serve<B: Backend>(mut bench: Bench<B>) -> anyhow::Result<()> {
+    let mut reply = WorkerReply::Done { found: Vec::new() };
     // Empty where the kernel does not say; then nothing is restored.
     let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
-    let stop = line.abort_flag();
-    while let Some(request) = line.request()? {
+    let stop = bench.line.abort_flag();
+    loop {
         // An error of the device becomes the job's outcome; an error of the pipe ends the worker.
-        let mut pipe = Ok(());
-        let mut tell = |reply: WorkerReply| {
-            if pipe.is_ok() {
-                pipe = line.send(&reply);
-            }
+        bench.line.send(&reply)?;
+        let Some(request) = bench.line.request()? else {
+            return Ok(());
         };
-        let ended = match request {
+        let found = match request {
             WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
             WorkerRequest::Probe { from, to } => {
-                let failed = probe::pair(&mut bench, &mut tell, (from, to)).err();
-                let failed = failed.map(|error| error.to_string());
-                tell(WorkerReply::Probed { failed });
-                pipe?;
+                reply = match probe::pair(&mut bench, from, to) {
+                    Ok(()) => WorkerReply::Done { found: Vec::new() },
+                    Err(error) => WorkerReply::Failed {
+                        reason: error.to_string(),
+                    },
+                };
                 continue;
             }
-            WorkerRequest::Load { load } => load::run(&bench.backend, &load, &stop, &mut tell),
-            WorkerRequest::Job { job } => match Case::of(&job.case) {
-                Some(case) => Run::new(&mut bench, case, &job, &cpus_at_start)
-                    .outcome(&mut tell)
-                    .map(|ended| vec![ended]),
+            WorkerRequest::Load { load } => load::run(&mut bench, &load, &stop),
+            WorkerRequest::Job { job: asked } => match Case::of(&asked.case) {
+                Some(case) => job::measured(&mut bench, case, &asked, &cpus_at_start),
                 None => Err(DeviceError::Unsupported {
                     what: "a case",
-                    why: format!("there is no `{}`", job.case),
+                    why: format!("there is no `{}`", asked.case),
                 }),
             },
         };
-        pipe?;
-        let ended = ended.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
-        line.send(&WorkerReply::Done { ended })?;
+        let found = found.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
+        reply = WorkerReply::Done { found };
     }
-    Ok(())
+}
+
+/// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does
+/// not let it lock so much; everything else that a backend has must work.
+fn not_measured<B: Backend>(error: &DeviceError) -> Finding {
+    let reason = error.failure();
+    let lost = error.is_lost().then(|| reason.detail.clone());
+    let is_skipped = match error {
+        DeviceError::Unsupported { .. } => true,
+        DeviceError::HostMemory(NumaError::Lock { .. }) => B::NAME == Host::NAME,
+        _ => false,
+    };
+    let outcome = match is_skipped {
+        true => Outcome::Skipped { reason },
+        false => Outcome::Failed { reason },
+    };
+    Finding {
+        blame: lost.map(|why| Blame {
+            why,
+            at_once: false,
+        }),
+        ..Finding::without_numbers(outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use device::Cuda;
+    use numa::Errno;
+
+    #[test]
+    fn only_locked_memory_of_the_host_backend_is_skipped() {
+        // 12 is ENOMEM, which both calls give.
+        let lock = DeviceError::HostMemory(NumaError::Lock {
+            bytes: 1,
+            limit: "0 bytes".to_owned(),
+            errno: Errno(12),
+        });
+        let map = DeviceError::HostMemory(NumaError::Map {
+            bytes: 1,
+            errno: Errno(12),
+        });
+        let is_skip = |found: Finding| matches!(found.outcome, Outcome::Skipped { .. });
+        assert!(is_skip(not_measured::<Host>(&lock)));
+        assert!(!is_skip(not_measured::<Cuda>(&lock)));
+        assert!(!is_skip(not_measured::<Host>(&map)));
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use inventory::Found;
 use record::caveat::{Caveat, Condition};
@@ -16,6 +16,7 @@ use topology::vendor::METAX;
 use topology::{EndKind, Machine, PathType, PciAddress, PciDevice, Sysfs};
 
 use super::nvlink;
+use crate::begun::Begun;
 
 /// The pairs of GPUs that MetaXLink joins, each way round.
 pub(crate) type Fabric = BTreeSet<(PciAddress, PciAddress)>;
@@ -29,28 +30,25 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// The path class of every pair, and what to say where a tool that should know more does not answer.
 pub(super) fn paths(
     (devices, found): (&[LinkDevice], &[Found]),
-    machine: &Machine,
-    sysfs: &Sysfs,
+    begun: &Begun,
     interrupt: &Interrupt,
 ) -> (Vec<PairPath>, Option<Caveat>) {
+    let (machine, sysfs) = (&begun.machine, &begun.sysfs);
     let mut paths = inventory::paths(devices, machine);
     nvlink::join(&mut paths, devices, found);
-    let gpus = devices
-        .iter()
-        .filter_map(|device| machine.gpu(device.address?));
-    match of(&gpus.collect::<Vec<_>>(), machine, sysfs, interrupt) {
-        None => (paths, None),
-        Some(Ok(fabric)) => {
-            for pair in &mut paths {
-                let ends = devices[pair.a].address.zip(devices[pair.b].address);
-                if ends.is_some_and(|ends| fabric.contains(&ends)) {
-                    pair.path = PathType::Mx;
-                }
-            }
-            (paths, None)
+    let gpus = devices.iter().filter_map(|one| machine.gpu(one.address?));
+    let fabric = match of(&gpus.collect::<Vec<_>>(), machine, sysfs, interrupt) {
+        None => return (paths, None),
+        Some(Err(reason)) => return (paths, Some(Condition::FabricUnknown.with(reason))),
+        Some(Ok(fabric)) => fabric,
+    };
+    for pair in &mut paths {
+        let ends = devices[pair.a].address.zip(devices[pair.b].address);
+        if ends.is_some_and(|ends| fabric.contains(&ends)) {
+            pair.path = PathType::Mx;
         }
-        Some(Err(reason)) => (paths, Some(Condition::FabricUnknown.with(reason))),
     }
+    (paths, None)
 }
 
 /// The links beside PCI Express of several GPUs, or why they are not known; `None` where no tool knows such GPUs.
@@ -106,130 +104,59 @@ fn output(tool: &Path, arguments: &[&str], interrupt: &Interrupt) -> Result<Stri
     let name = format!("{} {}", tool.display(), arguments.join(" "));
     let spec = WorkerSpec::new(&name, tool, arguments);
     let mut worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
-    let began = Instant::now();
     loop {
-        let left = DEADLINE.saturating_sub(began.elapsed());
-        match worker.next::<()>(left, interrupt) {
+        let why = match worker.next::<()>(DEADLINE, interrupt) {
             Event::Exited(status) if status.success() => return Ok(worker.tail()),
-            Event::Exited(status) => {
-                return Err(format!(
-                    "{name} ended with {status}: {}",
-                    last_line(&worker.tail())
-                ));
-            }
+            Event::Exited(status) => format!("ended with {status}: {}", last_line(&worker.tail())),
             Event::Silent { .. } => {
                 worker.end(SHORT_LADDER);
                 let limit = DEADLINE.as_secs();
-                return Err(format!(
-                    "{name} did not end within {limit} s; run it by hand"
-                ));
+                format!("did not end within {limit} s; run it by hand")
             }
-            Event::Interrupted(_) => return Err(format!("{name} was interrupted")),
+            Event::Interrupted(_) => "was interrupted".to_owned(),
             // It prints tables; a line that looks like a message of ours is none.
-            Event::Message(()) | Event::Garbled { .. } => {}
-        }
+            Event::Message(()) | Event::Garbled { .. } => continue,
+        };
+        return Err(format!("{name} {why}"));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Mutex, MutexGuard, PoisonError};
-
-    use topology::PathType;
-
     use super::*;
 
     const BOX: &str = "mxc500x4";
 
-    /// A process that another thread starts while a tool is being written would hold its file, and it could not be run.
-    static ALONE: Mutex<()> = Mutex::new(());
-
-    /// The built-in MetaX box as a tree, with a tool that a test writes.
-    struct Tree(
-        PathBuf,
-        #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
-    );
-
-    impl Tree {
-        fn new(test: &str, tool: &str) -> Self {
-            let name = format!("p2p-bw-fabric-{test}-{}", std::process::id());
-            let root = std::env::temp_dir().join(name);
-            let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-            let described = boxfile::BoxFile::builtin(BOX).unwrap();
-            boxfile::sysfs::write_tree(&described, &root).unwrap();
-            let file = root.join("opt/mxdriver/bin/mx-smi");
-            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            drop(std::fs::remove_file(&file));
-            if !tool.is_empty() {
-                // Another process writes it: a file that this one has open for writing is refused as busy where another test
-                // starts a process at that moment.
-                let written = std::process::Command::new("sh")
-                    .args([
-                        "-c",
-                        "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"",
-                    ])
-                    .arg(&file)
-                    .arg(tool)
-                    .status();
-                assert!(written.unwrap().success());
-            }
-            Self(root, alone)
-        }
-
-        fn paths(&self) -> (Vec<PathType>, Option<String>) {
-            let sysfs = Sysfs::at(&self.0);
-            let machine = Machine::read(&sysfs).unwrap();
-            let device = |gpu: &topology::PciDevice| LinkDevice {
-                label: "GPU".to_owned(),
-                ordinal: 0,
-                name: "a device of a test".to_owned(),
-                uuid: None,
-                address: Some(gpu.address),
-                node: gpu.node,
-                memory_bytes: None,
-                mig: None,
-                idle: None,
-                loaded: None,
-                max_payload_bytes: None,
-                busy: None,
-            };
-            let devices: Vec<LinkDevice> = machine.gpus.iter().map(device).collect();
-            let (paths, caveat) =
-                super::paths((&devices, &[]), &machine, &sysfs, &Interrupt::none());
-            let said = caveat.map(|caveat| format!("{caveat:?}"));
-            (paths.iter().map(|pair| pair.path).collect(), said)
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
-        }
-    }
-
-    /// GPU0 and GPU1 on MetaXLink, GPU2 and GPU3 too, PHB between the two pairs.
-    const MATRIX: &str = "[ \"$1\" = topo ] || exit 1\n\
-        printf 'Device link type matrix\\n GPU0 GPU1 GPU2 GPU3 Node Affinity\\n'\n\
-        printf 'GPU0 X MX PHB PHB 0\\nGPU1 MX X PHB PHB 0\\nGPU2 PHB PHB X MX 0\\nGPU3 PHB PHB MX X 0\\n'";
-
-    #[test]
-    fn pairs_that_the_tool_shows_on_metaxlink_have_its_class() {
-        // Pairs in order: 0-1, 0-2, 0-3, 1-2, 1-3, 2-3. All four cards hang below one host bridge.
-        let (mx, phb) = (PathType::Mx, PathType::Phb);
-        let tree = Tree::new("order", MATRIX);
-        assert_eq!(tree.paths(), (vec![mx, phb, phb, phb, phb, mx], None));
+    /// What is known of the built-in MetaX box as a tree, with a tool that a test writes.
+    fn joined_by(test: &str, tool: &str) -> Result<usize, String> {
+        let name = format!("p2p-bw-fabric-{test}-{}", std::process::id());
+        let root = std::env::temp_dir().join(name);
+        let described = boxfile::BoxFile::builtin(BOX).unwrap();
+        boxfile::sysfs::write_tree(&described, &root).unwrap();
+        let file = root.join(TOOL);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        // Another process writes it: a file that this one has open for writing is refused as busy where another test
+        // starts a process at that moment.
+        let write = "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let mut written = std::process::Command::new("sh");
+        written.args(["-c", write]).arg(&file).arg(tool);
+        assert!(written.status().unwrap().success());
+        let sysfs = Sysfs::at(&root);
+        let machine = Machine::read(&sysfs).unwrap();
+        let gpus: Vec<&PciDevice> = machine.gpus.iter().collect();
+        let found = of(&gpus, &machine, &sysfs, &Interrupt::none()).unwrap();
+        std::fs::remove_dir_all(&root).unwrap();
+        found.map(|pairs| pairs.len())
     }
 
     #[test]
-    fn where_the_tool_does_not_answer_the_tree_stands_and_that_is_said() {
-        for (test, tool, says) in [
-            ("none", "", "is not there"),
-            ("fails", "echo no driver; exit 3", "no driver"),
-        ] {
-            let (paths, said) = Tree::new(test, tool).paths();
-            assert_eq!(paths, [PathType::Phb; 6], "{test}");
-            let said = said.unwrap();
-            assert!(said.contains(says), "no `{says}` in {said}");
-        }
+    fn pairs_that_the_tool_shows_on_metaxlink_are_joined_and_a_tool_that_fails_is_said() {
+        // GPU0 and GPU1 on MetaXLink, GPU2 and GPU3 too, PHB between the two pairs: two pairs, each way round.
+        let matrix = "[ \"$1\" = topo ] || exit 1\n\
+            printf 'Device link type matrix\\n GPU0 GPU1 GPU2 GPU3 Node Affinity\\n'\n\
+            printf 'GPU0 X MX PHB PHB 0\\nGPU1 MX X PHB PHB 0\\nGPU2 PHB PHB X MX 0\\nGPU3 PHB PHB MX X 0\\n'";
+        assert_eq!(joined_by("order", matrix), Ok(4));
+        let said = joined_by("fails", "echo no driver; exit 3").unwrap_err();
+        assert!(said.contains("no driver"), "{said}");
     }
 }

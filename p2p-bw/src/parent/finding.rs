@@ -1,29 +1,15 @@
-//! [`Finding`]: what the end of a job means for its point, and for how often its devices are tried again.
+//! What the end of a job means: for its point, for how often its devices are tried again, and for the exit code.
 
 use record::caveat::Caveat;
-use record::{LinkUse, NamedQuantity, Outcome, Placement};
+use record::quantity::{Gate, Unit};
+use record::{
+    Failure, KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe, PeerVerdict,
+    Verification, exit, judged,
+};
 use runner::Signal;
 
-use super::judge::judge;
 use super::measurer::JobEnd;
-use crate::messages::Ended;
-
-/// What a job came to.
-pub(crate) struct Finding {
-    pub(crate) outcome: Outcome,
-    /// Where the issuing thread was, where the job wanted it on a node.
-    pub(crate) thread: Option<Placement>,
-    pub(crate) caveats: Vec<Caveat>,
-    /// What speaks against trying its devices again.
-    pub(crate) blame: Option<Blame>,
-}
-
-/// A hang, a crash or a loss.
-pub(crate) struct Blame {
-    pub(crate) why: String,
-    /// Whether its process cannot be ended, so that the devices are given up at once.
-    pub(crate) at_once: bool,
-}
+use crate::messages::{Blame, Finding};
 
 impl Finding {
     /// Of a job with one outcome; `link` says what the links did, given the numbers.
@@ -34,12 +20,8 @@ impl Finding {
         end: JobEnd,
         link: impl Fn(&[NamedQuantity]) -> LinkUse,
     ) -> Result<Self, Signal> {
-        let mut all = Self::all(end, link)?;
-        let out_of_turn = || {
-            let reason = "it answered out of turn".into();
-            Self::without_numbers(Outcome::Failed { reason })
-        };
-        Ok(all.pop().unwrap_or_else(out_of_turn))
+        let one = Self::all(end, link)?.pop();
+        Ok(one.unwrap_or_else(|| Self::failed("it answered out of turn".into())))
     }
 
     /// Of a job with several outcomes: one for each, or one for all where it did not end well.
@@ -50,86 +32,99 @@ impl Finding {
         end: JobEnd,
         link: impl Fn(&[NamedQuantity]) -> LinkUse,
     ) -> Result<Vec<Self>, Signal> {
-        let one = match end {
+        let (why, at_once, mut one) = match end {
             JobEnd::Interrupted { signal, .. } => return Err(signal),
+            JobEnd::Done(found) => {
+                let judged = |found: Self| found.judged(&link);
+                return Ok(found.into_iter().map(judged).collect());
+            }
+            // The machine's own doing: nothing speaks against the device.
             JobEnd::Hang {
-                mut doing,
+                doing,
                 silence,
-                unkillable,
+                unkillable: false,
+            } if !silence.is_hang() => return Ok(vec![Self::failed(silence.kind().of(doing))]),
+            JobEnd::Hang {
+                doing, unkillable, ..
             } => {
-                doing = format!("{doing}: {silence}");
-                if unkillable {
-                    doing.push_str("; its process cannot be ended");
-                }
-                if silence.is_hang() || unkillable {
-                    let why = doing.clone();
-                    Self::without_numbers(Outcome::Hang { doing }).blamed(why, unkillable)
-                } else {
-                    // Nothing speaks against the device.
-                    let reason = silence.kind().of(doing);
-                    Self::without_numbers(Outcome::Failed { reason })
-                }
+                let hang = Outcome::Hang {
+                    doing: doing.clone(),
+                };
+                (doing, unkillable, Self::without_numbers(hang))
             }
             JobEnd::Crashed { reason } => {
-                let failed = Outcome::Failed {
-                    reason: reason.clone().into(),
-                };
-                Self::without_numbers(failed).blamed(reason, false)
-            }
-            JobEnd::Done(ended) => {
-                let of = |ended| Self::of_ended(ended, &link);
-                return Ok(ended.into_iter().map(of).collect());
+                let failed = Self::failed(reason.clone().into());
+                (reason, false, failed)
             }
         };
+        one.blame = Some(Blame { why, at_once });
         Ok(vec![one])
     }
 
-    fn of_ended(ended: Ended, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
-        let Ended {
-            mut outcome,
-            thread,
-            mut caveats,
-            lost,
-        } = ended;
-        let mut blame = None;
-        match &mut outcome {
-            Outcome::Measured {
-                quantities,
-                link: used,
-                ..
-            } => {
-                *used = link(quantities);
-                caveats.extend(judge(quantities, used));
-            }
-            Outcome::Failed { reason } if lost => {
-                blame = Some(Blame {
-                    why: reason.detail.clone(),
-                    at_once: false,
-                });
-            }
-            _ => {}
+    /// With the link, and what is to be said of the numbers.
+    fn judged(mut self, link: &impl Fn(&[NamedQuantity]) -> LinkUse) -> Self {
+        if let Outcome::Measured {
+            quantities,
+            link: used,
+            ..
+        } = &mut self.outcome
+        {
+            *used = link(quantities);
+            self.caveats.extend(reservations(quantities, used));
         }
-        Self {
-            outcome,
-            thread,
-            caveats,
-            blame,
-        }
+        self
     }
 
-    /// A point that was not measured.
-    pub(crate) fn without_numbers(outcome: Outcome) -> Self {
-        Self {
-            outcome,
-            thread: None,
-            caveats: Vec::new(),
-            blame: None,
-        }
+    fn failed(reason: Failure) -> Self {
+        Self::without_numbers(Outcome::Failed { reason })
     }
+}
 
-    fn blamed(self, why: String, at_once: bool) -> Self {
-        let blame = Some(Blame { why, at_once });
-        Self { blame, ..self }
+/// What interval, outliers, gate and ceiling say against a measured point.
+fn reservations(quantities: &[NamedQuantity], link: &LinkUse) -> Vec<Caveat> {
+    // What comes before the one launch of a chase is little against its steps.
+    let lacks_gate = |named: &NamedQuantity| {
+        let quantity = &named.quantity;
+        quantity.unit != Unit::Nanoseconds && quantity.timing.gate == Gate::None
+    };
+    let no_gate = quantities.iter().any(lacks_gate).then_some(Caveat::NoGate);
+    let of_samples = judged(quantities).flat_map(|named| program::reservations(&named.quantity));
+    let fraction = link.fraction.values().copied().fold(0.0, f64::max);
+    let above = (fraction > 1.0).then_some(Caveat::AboveCeiling { fraction });
+    let mut caveats: Vec<Caveat> = no_gate.into_iter().chain(of_samples).chain(above).collect();
+    caveats.dedup();
+    caveats
+}
+
+/// The exit code that the findings of a run call for.
+pub(crate) fn exit_code(links: &Links) -> u8 {
+    let of_probe = |probe: &PeerProbe| match (probe.verdict, &probe.kernels) {
+        (PeerVerdict::WrongData, _) => exit::WRONG_DATA,
+        (PeerVerdict::Denied, _) => exit::DONE,
+        // Copies are fine, and kernels are not.
+        (PeerVerdict::Direct | PeerVerdict::Staged, KernelAccess::Unusable { .. }) => {
+            exit::INCONCLUSIVE
+        }
+        (PeerVerdict::Direct | PeerVerdict::Staged, _) => exit::DONE,
+        // What was not looked at is not a pass.
+        _ => exit::INCONCLUSIVE,
+    };
+    let outcomes = || links.points.iter().map(|point| &point.outcome);
+    let nothing = !outcomes().any(|outcome| matches!(outcome, Outcome::Measured { .. }));
+    let nothing = nothing.then_some(exit::INCONCLUSIVE);
+    let probes = links.probes.iter().map(of_probe);
+    exit::fold(probes.chain(outcomes().map(of_outcome)).chain(nothing))
+}
+
+/// The exit code that one outcome calls for.
+pub(crate) fn of_outcome(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Measured {
+            verification: Verification::WrongData { .. },
+            ..
+        } => exit::WRONG_DATA,
+        Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
+        _ => exit::DONE,
     }
 }
 
@@ -141,63 +136,34 @@ mod tests {
 
     use super::*;
 
-    fn of(end: JobEnd) -> Finding {
-        Finding::of(end, |_| LinkUse::default()).unwrap()
-    }
-
-    fn blame(found: &Finding) -> Option<(&str, bool)> {
-        let blame = found.blame.as_ref()?;
-        Some((&blame.why, blame.at_once))
+    fn blame(end: JobEnd) -> Option<bool> {
+        let found = Finding::of(end, |_| LinkUse::default()).unwrap();
+        found.blame.map(|blame| blame.at_once)
     }
 
     #[test]
     fn hangs_crashes_and_losses_speak_against_a_device_and_refusals_do_not() {
-        let ended = |for_cpu, is_starved, unkillable| JobEnd::Hang {
+        let hang = |is_starved, is_stopped, unkillable| JobEnd::Hang {
             doing: "copying".to_owned(),
             silence: Silence {
                 waited: Duration::from_secs(20),
-                for_cpu: Duration::from_secs(for_cpu),
+                for_cpu: Duration::ZERO,
                 is_starved,
-                is_stopped: false,
+                is_stopped,
             },
             unkillable,
         };
-        let hang = |unkillable| ended(0, false, unkillable);
-        let found = of(hang(false));
-        let doing = "copying: no progress for 20 s";
-        assert_eq!(blame(&found), Some((doing, false)));
-        assert!(matches!(found.outcome, Outcome::Hang { doing: told } if told == doing));
-        let at_once = "copying: no progress for 20 s; its process cannot be ended";
-        assert_eq!(blame(&of(hang(true))), Some((at_once, true)));
-        // 19 of 20 s were the machine's.
-        let starved = of(ended(19, true, false));
-        assert_eq!(blame(&starved), None);
-        assert!(
-            matches!(&starved.outcome, Outcome::Failed { reason } if reason.contains("19 s were waits for a CPU")),
-            "{:?}",
-            starved.outcome
-        );
-        let mut stopped = ended(0, false, false);
-        if let JobEnd::Hang { silence, .. } = &mut stopped {
-            silence.is_stopped = true;
-        }
-        let stopped = of(stopped);
-        assert_eq!(blame(&stopped), None);
-        assert!(matches!(stopped.outcome, Outcome::Failed { .. }));
+        assert_eq!(blame(hang(false, false, false)), Some(false));
+        assert_eq!(blame(hang(false, false, true)), Some(true));
+        // The machine's own doing.
+        assert_eq!(blame(hang(true, false, false)), None);
+        assert_eq!(blame(hang(false, true, false)), None);
         let reason = || "why".to_owned();
-        let crashed = of(JobEnd::Crashed { reason: reason() });
-        assert_eq!(blame(&crashed), Some(("why", false)));
-        let failed = |lost| {
-            let reason = reason().into();
-            let failed = Ended::of(Outcome::Failed { reason });
-            of(JobEnd::Done(vec![Ended { lost, ..failed }]))
-        };
-        assert_eq!(blame(&failed(true)), Some(("why", false)));
-        assert_eq!(blame(&failed(false)), None);
-        let skipped = of(JobEnd::Done(vec![Ended::of(Outcome::Skipped {
+        assert_eq!(blame(JobEnd::Crashed { reason: reason() }), Some(false));
+        let skipped = Outcome::Skipped {
             reason: reason().into(),
-        })]));
-        assert_eq!(blame(&skipped), None);
-        assert!(matches!(skipped.outcome, Outcome::Skipped { .. }));
+        };
+        let done = JobEnd::Done(vec![Finding::without_numbers(skipped)]);
+        assert_eq!(blame(done), None);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use record::{Failure, FailureKind};
 
-use super::finding::Blame;
+use crate::messages::Blame;
 
 /// Failures after which something is left alone.
 const LIMIT: u32 = 2;

@@ -4,34 +4,49 @@ use std::time::Duration;
 
 use inventory::Built;
 use program::Stop;
-use record::{FailureKind, Outcome, Verification};
-use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Silence, Unanswered, Worker};
+use record::Outcome;
+use runner::{Ending, Interrupt, Ladder, Signal, Silence, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{Ended, Job, LoadRequest, WorkerReply, WorkerRequest};
+use crate::messages::{Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
 
+/// How a worker that does not answer is ended.
+const LADDER: Ladder = Ladder {
+    abort: Duration::from_secs(1),
+    term: Duration::from_secs(2),
+    kill: Duration::from_secs(10),
+};
+
 /// How a job ended, seen from outside.
 pub(crate) enum JobEnd {
-    /// The worker answered, of a load with memory and arithmetic.
-    Done(Vec<Ended>),
-    /// It made no progress; it was ended.
+    /// The worker answered, of a load with memory and arithmetic, of a probe with nothing.
+    Done(Vec<Finding>),
+    /// It made no progress and was ended.
     Hang {
+        /// What it was doing, and for how long.
         doing: String,
         silence: Silence,
+        /// Its process did not end.
         unkillable: bool,
     },
-    /// It died.
+    /// It died, or the driver does not open.
     Crashed { reason: String },
     /// A signal came; it was ended.
-    Interrupted {
-        signal: Signal,
-        /// Its process did not end either.
-        unkillable: bool,
-    },
+    Interrupted { signal: Signal, unkillable: bool },
+}
+
+impl JobEnd {
+    /// Whether a process is left that cannot be ended.
+    pub(super) fn is_unkillable(&self) -> bool {
+        match self {
+            Self::Hang { unkillable, .. } | Self::Interrupted { unkillable, .. } => *unkillable,
+            Self::Done(_) | Self::Crashed { .. } => false,
+        }
+    }
 }
 
 /// A worker, started when the first job needs it.
@@ -42,9 +57,10 @@ pub(crate) struct Measurer<'a> {
     worker: Option<Worker>,
     /// Whether a signal ends a job early with what it has, and does not drop it.
     ends_early: bool,
-    /// Whether the worker has opened its backend.
-    is_open: bool,
 }
+
+/// Takes what a worker says meanwhile.
+type OnReply<'r> = &'r mut dyn FnMut(&WorkerReply);
 
 impl<'a> Measurer<'a> {
     pub(crate) fn new(backend: Built, deadline: Duration, interrupt: &'a Interrupt) -> Self {
@@ -54,7 +70,6 @@ impl<'a> Measurer<'a> {
             interrupt,
             worker: None,
             ends_early: false,
-            is_open: false,
         }
     }
 
@@ -62,41 +77,47 @@ impl<'a> Measurer<'a> {
     pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
         let limit = limit(self.deadline, job);
         let job = Box::new(job.clone());
-        self.ask(&WorkerRequest::Job { job }, limit, on_sample)
+        self.ask(&WorkerRequest::Job { job }, limit, &mut |reply| {
+            if matches!(reply, WorkerReply::Timing { .. }) {
+                on_sample();
+            }
+        })
     }
 
     /// Loads a device; a signal ends that early.
     pub(crate) fn load(mut self, load: LoadRequest) -> Result<JobEnd, Stop> {
         self.ends_early = true;
-        let limit = self.deadline;
-        let end = self.ask(&WorkerRequest::Load { load }, limit, &mut || {});
+        let end = self.ask(&WorkerRequest::Load { load }, self.deadline, &mut |_| {});
         self.finish();
         end
+    }
+
+    /// Probes a pair of devices by their ordinals.
+    pub(super) fn probe(
+        &mut self,
+        (from, to): (usize, usize),
+        on_reply: OnReply<'_>,
+    ) -> Result<JobEnd, Stop> {
+        let request = WorkerRequest::Probe { from, to };
+        self.ask(&request, self.deadline, on_reply)
     }
 
     fn ask(
         &mut self,
         request: &WorkerRequest,
         limit: Duration,
-        on_sample: &mut dyn FnMut(),
+        on_reply: OnReply<'_>,
     ) -> Result<JobEnd, Stop> {
         if self.worker.is_none() {
             self.worker = Some(Child::Worker.start()?);
             let backend = self.backend;
             let open = WorkerRequest::Open { backend };
-            let opened = self.answer("opening the driver", &open, self.deadline, on_sample);
-            if let Err(end) = opened {
-                return Ok(end);
+            let opened = self.answer("opening the driver", &open, self.deadline, on_reply);
+            if !matches!(opened, JobEnd::Done(_)) {
+                return Ok(opened);
             }
-            self.is_open = true;
         }
-        Ok(
-            match self.answer("a measurement", request, limit, on_sample) {
-                Ok(Some(outcomes)) => JobEnd::Done(outcomes),
-                Ok(None) => self.crashed("it answered out of turn".to_owned()),
-                Err(end) => end,
-            },
-        )
+        Ok(self.answer("a measurement", request, limit, on_reply))
     }
 
     /// Ends the worker in good order.
@@ -106,96 +127,83 @@ impl<'a> Measurer<'a> {
         }
     }
 
-    /// What came of a request: outcomes, or nothing where the backend is open; else how the worker ended.
     fn answer(
         &mut self,
         doing: &str,
         request: &WorkerRequest,
         limit: Duration,
-        on_sample: &mut dyn FnMut(),
-    ) -> Result<Option<Vec<Ended>>, JobEnd> {
+        on_reply: OnReply<'_>,
+    ) -> JobEnd {
         let Some(worker) = &mut self.worker else {
-            return Err(self.crashed("it is gone".to_owned()));
+            let reason = "it is gone".to_owned();
+            return JobEnd::Crashed { reason };
         };
-        // A stop before this job is none of it; a load begins with its worker.
-        if !self.ends_early {
-            worker.was_resumed();
-        }
-        if let Err(error) = worker.send(request) {
-            return Err(self.crashed(error.to_string()));
-        }
         let mut doing = doing.to_owned();
         let mut take = |reply| {
+            on_reply(&reply);
             match reply {
-                WorkerReply::Ready => return Some(Ok(None)),
-                WorkerReply::Done { ended } => return Some(Ok(Some(ended))),
-                WorkerReply::Unusable { reason } => return Some(Err(reason)),
+                WorkerReply::Done { found } => return Some(Ok(found)),
+                WorkerReply::Failed { reason } => return Some(Err(reason)),
                 WorkerReply::Doing { doing: now } => doing = now,
                 WorkerReply::Timing { samples } => {
                     doing = format!("timed copies, {samples} samples so far");
-                    on_sample();
                 }
-                WorkerReply::Begin { .. }
-                | WorkerReply::Step { .. }
-                | WorkerReply::Probed { .. } => {}
+                WorkerReply::Step {
+                    step,
+                    outcome: None,
+                } => doing = format!("step `{}`", step.name()),
+                WorkerReply::Step { .. } => {}
             }
             None
         };
-        let mut answer = worker.answer(limit, self.interrupt, &mut take);
+        let mut answer = match worker.send(request) {
+            Ok(()) => worker.answer(limit, self.interrupt, &mut take),
+            Err(error) => Err(Unanswered::Gone(error.to_string())),
+        };
         if self.ends_early && matches!(answer, Err(Unanswered::Interrupted(_))) {
             // Before it is open there is nothing to end.
-            if self.is_open {
+            if !matches!(request, WorkerRequest::Open { .. }) {
                 worker.abort();
             }
             answer = worker.answer(limit, &Interrupt::none(), &mut take);
         }
         match answer {
-            Ok(Ok(None)) => Ok(None),
-            Ok(Ok(Some(mut outcomes))) => {
-                if worker.was_resumed() {
-                    outcomes.iter_mut().for_each(not_stopped);
-                }
+            Ok(Ok(found)) => {
                 // Whatever failed may have left the driver in this process in any state.
-                let has_failed = |ended: &Ended| matches!(ended.outcome, Outcome::Failed { .. });
-                if outcomes.iter().any(has_failed) {
+                let has_failed = |found: &Finding| matches!(found.outcome, Outcome::Failed { .. });
+                if found.iter().any(has_failed) {
                     self.end_worker();
                 }
-                Ok(Some(outcomes))
+                JobEnd::Done(found)
             }
-            Ok(Err(reason)) => {
+            Ok(Err(reason)) | Err(Unanswered::Gone(reason)) => {
                 self.end_worker();
-                let reason = reason.into();
-                let failed = Ended::of(Outcome::Failed { reason });
-                Ok(Some(vec![Ended {
-                    lost: true,
-                    ..failed
-                }]))
+                let reason = format!("{doing}: {reason}");
+                JobEnd::Crashed { reason }
             }
-            Err(Unanswered::Silent(silence)) => Err(JobEnd::Hang {
-                doing,
-                silence,
-                unkillable: self.end_worker() == Some(Ending::HangUnkillable),
-            }),
-            Err(Unanswered::Interrupted(signal)) => Err(JobEnd::Interrupted {
+            Err(Unanswered::Silent(silence)) => {
+                let unkillable = self.end_worker();
+                let end = match unkillable {
+                    true => "; its process cannot be ended",
+                    false => "",
+                };
+                JobEnd::Hang {
+                    doing: format!("{doing}: {silence}{end}"),
+                    silence,
+                    unkillable,
+                }
+            }
+            Err(Unanswered::Interrupted(signal)) => JobEnd::Interrupted {
                 signal,
-                unkillable: self.end_worker() == Some(Ending::HangUnkillable),
-            }),
-            Err(Unanswered::Gone(words)) => Err(self.crashed(format!("{doing}: {words}"))),
+                unkillable: self.end_worker(),
+            },
         }
     }
 
-    fn crashed(&mut self, reason: String) -> JobEnd {
-        self.end_worker();
-        JobEnd::Crashed { reason }
-    }
-
-    fn end_worker(&mut self) -> Option<Ending> {
-        const LADDER: Ladder = Ladder {
-            abort: Duration::from_secs(1),
-            term: Duration::from_secs(2),
-            kill: Duration::from_secs(10),
-        };
-        self.worker.take().map(|mut worker| worker.end(LADDER))
+    /// Ends the worker, and says whether it cannot be ended.
+    fn end_worker(&mut self) -> bool {
+        let worker = self.worker.take();
+        worker.is_some_and(|mut worker| worker.end(LADDER) == Ending::HangUnkillable)
     }
 }
 
@@ -204,46 +212,6 @@ fn limit(deadline: Duration, job: &Job) -> Duration {
     let case = Case::of(&job.case);
     let streams = case.map_or(1, |case| job.streams(case).len());
     let bytes = job.bytes.saturating_mul(streams as u64);
-    deadline.saturating_add(Duration::from_millis(
-        bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S,
-    ))
-}
-
-/// Figures of a worker that stood still meanwhile count for nothing; what arrived wrong is wrong all the same.
-fn not_stopped(ended: &mut Ended) {
-    let Outcome::Measured { verification, .. } = &ended.outcome else {
-        return;
-    };
-    if !matches!(verification, Verification::WrongData { .. }) {
-        let reason = FailureKind::Stopped.of(RESUMED);
-        *ended = Ended::of(Outcome::Failed { reason });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::Endpoint;
-    use record::plan::Plan;
-
-    #[test]
-    fn a_step_over_many_bytes_may_take_longer() {
-        let two = Duration::from_secs(2);
-        let job = |case: &str, bytes| Job {
-            case: case.to_owned(),
-            from: Endpoint::Host,
-            to: Endpoint::Device(0),
-            all: Vec::new(),
-            bytes,
-            plan: Plan::new(6, two),
-            cpus: Vec::new(),
-            thread_node: None,
-        };
-        // 64 KiB at 0.5 GB/s are 0.13 ms, less than is counted; 4e9 bytes are 8 s.
-        assert_eq!(limit(two, &job("h2d_pinned_ce", 64 << 10)), two);
-        let pinned = job("h2d_pinned_ce", 4_000_000_000);
-        assert_eq!(limit(two, &pinned), Duration::from_secs(2 + 8));
-        let endless = job("h2d_pinned_ce", u64::MAX);
-        assert_eq!(limit(Duration::MAX, &endless), Duration::MAX);
-    }
+    let slowest = bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S;
+    deadline.saturating_add(Duration::from_millis(slowest))
 }

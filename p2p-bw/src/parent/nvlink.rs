@@ -57,46 +57,32 @@ pub(super) fn risen(
         let before = found.nvlinks.as_ref()?.errors();
         let (_, now) = now.iter().find(|(at, _)| Some(*at) == device.address)?;
         let (now, label) = (now.errors(), &device.label);
-        let what = format!(
-            "{label}: {} more during this run, {now} in all",
-            now.saturating_sub(before)
-        );
-        (now > before).then(|| Condition::NvlinkErrorsRise.with(what))
+        let more = now.checked_sub(before).filter(|more| *more > 0)?;
+        let what = format!("{label}: {more} more during this run, {now} in all");
+        Some(Condition::NvlinkErrorsRise.with(what))
     };
     found.iter().zip(devices).filter_map(rise).collect()
 }
 
 /// What to say of links that are down or fail, and of the fabric that joins them.
 pub(super) fn caveats(found: &[Found], devices: &[LinkDevice]) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    for (found, device) in found.iter().zip(devices) {
-        let Some(links) = &found.nvlinks else {
-            continue;
-        };
-        let (active, all) = (links.active(), links.links.len());
+    let of_device = |(found, device): (&Found, &LinkDevice)| {
+        let (links, label) = (found.nvlinks.as_ref()?, &device.label);
+        let (active, all, errors) = (links.active(), links.links.len(), links.errors());
         // None at all are up where a card that could have a bridge has none.
-        if (1..all).contains(&active) {
+        let inactive = (1..all).contains(&active).then(|| {
             let down = 100.0 * (all - active) as f64 / all as f64;
-            let what = format!(
-                "{}: {active} of {all} links are up, {down:.0}% of the bandwidth to other GPUs is missing",
-                device.label
-            );
-            caveats.push(Condition::NvlinkInactive.with(what));
-        }
-        if links.errors() > 0 {
-            let what = format!(
-                "{}: {} since the driver was loaded",
-                device.label,
-                links.errors()
-            );
-            caveats.push(Condition::NvlinkErrors.with(what));
-        }
-        if matches!(
-            links.fabric,
-            Some(FabricState::NotStarted | FabricState::Failed)
-        ) {
-            caveats.push(Condition::FabricManager.with(&device.label));
-        }
-    }
-    caveats
+            let missing = format!("{down:.0}% of the bandwidth to other GPUs is missing");
+            let what = format!("{label}: {active} of {all} links are up, {missing}");
+            Condition::NvlinkInactive.with(what)
+        });
+        let since = format!("{label}: {errors} since the driver was loaded");
+        let errors = (errors > 0).then(|| Condition::NvlinkErrors.with(since));
+        let is_down = [Some(FabricState::NotStarted), Some(FabricState::Failed)];
+        let fabric = is_down.contains(&links.fabric);
+        let fabric = fabric.then(|| Condition::FabricManager.with(label));
+        Some(inactive.into_iter().chain(errors).chain(fabric))
+    };
+    let devices = found.iter().zip(devices);
+    devices.filter_map(of_device).flatten().collect()
 }

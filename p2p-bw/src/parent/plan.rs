@@ -1,10 +1,12 @@
-//! The jobs of a run: cases x ends x sizes, in the order in which they run and print.
+//! The points of a run: cases x ends x sizes, in the order in which they run and print.
 
-use record::Endpoint;
+use std::collections::BTreeSet;
+
+use record::Endpoint::{self, All, Device, Host};
 use record::unit::ByteCount;
 
 use super::health::Suspect;
-use crate::cases::{Case, Ends, Pattern, Stream};
+use crate::cases::{Case, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.
 #[derive(Debug, Clone, Copy)]
@@ -20,35 +22,24 @@ pub(super) struct Planned {
 impl Planned {
     /// The positions of the devices that take part, the source first.
     pub(super) fn devices(&self) -> Vec<usize> {
-        let mut devices = Vec::new();
-        for end in [self.from, self.to] {
-            if let Endpoint::Device(position) = end {
-                devices.push(position);
-            }
+        match (self.from, self.to) {
+            (Device(from), Device(to)) if from != to => vec![from, to],
+            (Device(one), _) | (_, Device(one)) => vec![one],
+            _ => (0..self.all).collect(),
         }
-        if self.is_group() {
-            devices.extend(0..self.all);
-        }
-        let mut seen = Vec::new();
-        devices.retain(|position| {
-            let new = !seen.contains(position);
-            seen.push(*position);
-            new
-        });
-        devices
     }
 
     /// The two devices of a pair.
     pub(super) fn pair(&self) -> Option<(usize, usize)> {
         match (self.from, self.to) {
-            (Endpoint::Device(from), Endpoint::Device(to)) if from != to => Some((from, to)),
+            (Device(from), Device(to)) if from != to => Some((from, to)),
             _ => None,
         }
     }
 
     /// Whether several devices take part at once that are not simply a pair.
     pub(super) fn is_group(&self) -> bool {
-        self.from == Endpoint::All || self.to == Endpoint::All
+        [self.from, self.to].contains(&All)
     }
 
     /// What its failure speaks against, the nearest last.
@@ -66,8 +57,17 @@ impl Planned {
     }
 
     /// The accesses to peer memory that it makes, by position: the accessing device and the owner of the memory.
-    pub(super) fn accesses(&self) -> Vec<(usize, usize)> {
+    pub(super) fn accesses(&self) -> BTreeSet<(usize, usize)> {
         self.case.accesses(&self.streams())
+    }
+
+    /// Bytes of host memory that it takes, one buffer at each end of each stream and one to fill and compare in; device memory counts
+    /// where `device_is_host`.
+    pub(super) fn host_bytes(&self, device_is_host: bool) -> u64 {
+        let streams = self.streams();
+        let ends = streams.iter().flat_map(|stream| [stream.from, stream.to]);
+        let buffers = ends.filter(|end| device_is_host || *end == Host).count() as u64;
+        (buffers + 1).saturating_mul(self.bytes.0)
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount])
     for case in cases {
         let fixed = case.fixed_bytes().map(ByteCount);
         let sizes = fixed.as_ref().map_or(sizes, std::slice::from_ref);
-        for (from, to) in ends(case, devices) {
+        for (from, to) in ends(case.pattern, devices) {
             planned.extend(sizes.iter().map(|bytes| Planned {
                 case,
                 from,
@@ -90,36 +90,25 @@ pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount])
     planned
 }
 
-fn ends(case: &Case, devices: usize) -> Vec<(Endpoint, Endpoint)> {
-    use Endpoint::{All, Device, Host};
-    match case.ends() {
-        Ends::Device => (0..devices)
-            .map(|i| match case.pattern {
-                Pattern::DeviceToHost(_) => (Device(i), Host),
-                Pattern::Local => (Device(i), Device(i)),
-                _ => (Host, Device(i)),
-            })
-            .collect(),
-        Ends::OrderedPair => pairs(devices)
-            .filter(|(a, b)| a != b)
-            .map(|(a, b)| (Device(a), Device(b)))
-            .collect(),
-        Ends::Pair => pairs(devices)
-            .filter(|(a, b)| a < b)
-            .map(|(a, b)| (Device(a), Device(b)))
-            .collect(),
+fn ends(pattern: Pattern, devices: usize) -> Vec<(Endpoint, Endpoint)> {
+    let each = |ends: fn(usize) -> (Endpoint, Endpoint)| (0..devices).map(ends).collect();
+    let pairs = |is_one: fn(&(usize, usize)) -> bool| {
+        let pairs = (0..devices).flat_map(|a| (0..devices).map(move |b| (a, b)));
+        let ones = pairs.filter(is_one);
+        ones.map(|(a, b)| (Device(a), Device(b))).collect()
+    };
+    match pattern {
+        Pattern::HostToDevice(_) | Pattern::HostBothWays(_) => each(|i| (Host, Device(i))),
+        Pattern::DeviceToHost(_) => each(|i| (Device(i), Host)),
+        Pattern::Local => each(|i| (Device(i), Device(i))),
+        Pattern::Peer(_) | Pattern::Staged | Pattern::DriverStaged => pairs(|(a, b)| a != b),
+        Pattern::PeerBothWays(_) => pairs(|(a, b)| a < b),
         // With one device there is no other, and what a group moves is what the device alone does.
-        Ends::Group if devices < 2 => Vec::new(),
-        Ends::Group => vec![match case.pattern {
-            Pattern::HostToAll => (Host, All),
-            Pattern::AllToHost => (All, Host),
-            _ => (All, All),
-        }],
+        _ if devices < 2 => Vec::new(),
+        Pattern::HostToAll => vec![(Host, All)],
+        Pattern::AllToHost => vec![(All, Host)],
+        Pattern::Ring | Pattern::AllPairs => vec![(All, All)],
     }
-}
-
-fn pairs(devices: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..devices).flat_map(move |a| (0..devices).map(move |b| (a, b)))
 }
 
 #[cfg(test)]
@@ -127,37 +116,37 @@ mod tests {
     use super::*;
     use crate::cases;
 
-    fn count(key: &str, devices: usize) -> usize {
-        plan(
-            &cases::matching(key).unwrap(),
-            devices,
-            &[ByteCount(1), ByteCount(2)],
-        )
-        .len()
+    fn of(key: &str, devices: usize) -> Vec<Planned> {
+        let sizes = [ByteCount(1), ByteCount(2)];
+        plan(&cases::matching(key).unwrap(), devices, &sizes)
     }
 
     #[test]
     fn every_end_gets_every_size() {
-        // 4 devices x 2 sizes; 4 * 3 ordered pairs x 2; 4 * 3 / 2 pairs x 2.
-        assert_eq!(count("h2d_pinned_ce", 4), 8);
-        assert_eq!(count("d2d_write_ce", 4), 24);
-        assert_eq!(count("d2d_bidir_read_ce", 4), 12);
-        assert_eq!(count("d2d_write_ce", 1), 0);
-    }
-
-    #[test]
-    fn groups_are_one_point_a_size() {
-        // All at once x 2 sizes; nothing with one device.
-        assert_eq!(count("host_to_all_ce", 4), 2);
-        assert_eq!(count("all_pairs_sm", 4), 2);
-        for key in ["host_to_all_ce", "ring_ce"] {
-            assert_eq!(count(key, 1), 0, "{key}");
+        // 4 devices x 2 sizes; 4 * 3 ordered pairs x 2; 4 * 3 / 2 pairs x 2; a group x 2.
+        assert_eq!(of("h2d_pinned_ce", 4).len(), 8);
+        assert_eq!(of("d2d_write_ce", 4).len(), 24);
+        assert_eq!(of("d2d_bidir_read_ce", 4).len(), 12);
+        assert_eq!(of("host_to_all_ce", 4).len(), 2);
+        // Nothing with one device alone.
+        for key in ["d2d_write_ce", "host_to_all_ce", "ring_ce"] {
+            assert_eq!(of(key, 1).len(), 0, "{key}");
         }
+        let ring = of("ring_ce", 2)[0];
+        assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
     }
 
     #[test]
-    fn a_group_of_two_is_no_pair() {
-        let ring = plan(&cases::matching("ring_ce").unwrap(), 2, &[ByteCount(1)])[0];
-        assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
+    fn the_buffers_in_host_memory_are_counted() {
+        let bytes = |key, device_is_host| of(key, 4)[0].host_bytes(device_is_host);
+        // One to compare, and: one pinned; two of the device's own; 2 pinned and 2 of the device.
+        assert_eq!(bytes("h2d_pinned_ce", false), 2);
+        assert_eq!(bytes("local_ce", true), 3);
+        assert_eq!(bytes("host_bidir_pinned_ce", true), 5);
+        assert_eq!(bytes("d2d_bidir_read_sm", false), 1);
+        // One to compare, and for 4 devices: 4 of each kind; 4 * 3 streams of 2.
+        assert_eq!(bytes("host_to_all_ce", true), 9);
+        assert_eq!(bytes("host_to_all_ce", false), 5);
+        assert_eq!(bytes("all_pairs_ce", true), 25);
     }
 }

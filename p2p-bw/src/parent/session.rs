@@ -1,37 +1,71 @@
 //! The measuring part of a run: probes, then one point after another, each kept before the next begins.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use inventory::{Built, Chosen, Found};
+use inventory::{Built, Found, caveats as known};
 use program::{Break, Budget, Progress, Recorder, Stop, provenance};
 use record::caveat::{Caveat, Condition};
-use record::{Endpoint, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity, Outcome, Point};
+use record::plan::Plan;
+use record::{Endpoint, FailureKind, LinkDevice, LinkReading, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
-use topology::{Machine, Sysfs};
 
-use super::finding::Finding;
-use super::health::Health;
-use super::intent::{self, Intents, Remembered};
+use super::ceiling::BoxLinks;
+use super::health::{Health, Suspect};
+use super::intent::{self, Intents};
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
 use super::plan::Planned;
-use super::probes::Probes;
-use super::{ceiling, fabric, facts, link, nvlink, verdict};
+use super::{access, fabric, link, nvlink, verdict};
+use crate::begun::Begun;
 use crate::cases::Pattern;
 use crate::cli::RunArgs;
-use crate::messages::Job;
+use crate::messages::{Finding, Job, Member};
 
 /// One run under way.
 pub(super) struct Session<'a> {
     pub(super) args: &'a RunArgs,
-    pub(super) chosen: &'a Chosen,
-    pub(super) sysfs: &'a Sysfs,
-    pub(super) machine: &'a Machine,
+    pub(super) begun: &'a Begun,
     pub(super) found: &'a [Found],
     pub(super) interrupt: &'a Interrupt,
     pub(super) recorder: Recorder<Links>,
     /// What earlier boots of this machine did; known once the devices are.
-    pub(super) remembered: Remembered,
+    pub(super) remembered: Intents,
+}
+
+/// Caveats that hold whatever is measured; devices in use come first.
+pub(super) fn caveats(
+    begun: &Begun,
+    found: &[Found],
+    devices: &[LinkDevice],
+    planned: &[Planned],
+) -> Vec<Caveat> {
+    let chosen = &begun.chosen;
+    let mut caveats: Vec<Caveat> = known::busy(devices).collect();
+    caveats.extend(nvlink::caveats(found, devices));
+    caveats.extend(known::said(chosen));
+    caveats.extend(known::shared_cpus(found, devices));
+    if chosen.inventory.soft_box.is_none() {
+        let caches = found.iter().filter_map(|device| device.cache_bytes);
+        let cache_bytes = caches
+            .chain(begun.machine.cpus.last_level_cache_bytes)
+            .max();
+        // Sizes that a case has of its own are meant to be what they are.
+        let sized = planned
+            .iter()
+            .filter(|point| point.case.fixed_bytes().is_none());
+        let held = sized.map(|point| point.bytes.0);
+        let held = held.filter(|bytes| Some(*bytes) <= cache_bytes).max();
+        let cached = held.zip(cache_bytes);
+        caveats.extend(
+            cached.map(|(bytes, cache_bytes)| Caveat::CacheResident { bytes, cache_bytes }),
+        );
+        caveats.extend(link::assumed_payload(devices));
+        let by_kernel = chosen.backend.copies_by_kernel();
+        caveats.extend(by_kernel.map(|detail| Condition::CopiesByKernel.with(detail)));
+    }
+    caveats.extend(known::hidden_mig(chosen));
+    caveats.extend(known::unmanaged(chosen));
+    caveats
 }
 
 impl<'a> Session<'a> {
@@ -42,197 +76,170 @@ impl<'a> Session<'a> {
         planned: &[Planned],
         say: &dyn Fn(&str),
     ) -> Result<(), Break> {
-        let mut monitor = self.monitor()?;
-        if let Some(monitor) = &mut monitor {
-            monitor.ask(&(0..devices.len()).collect::<Vec<_>>());
-            for (position, reading) in monitor.collect() {
-                devices[position].idle = Some(reading);
+        let mut monitor = Monitor::start(self.begun, self.found, self.interrupt)?;
+        monitor.ask(0..devices.len());
+        for (position, reading) in monitor.collect() {
+            devices[position].idle = Some(reading);
+        }
+        let mut caveats = caveats(self.begun, self.found, &devices, planned);
+        for caveat in &caveats {
+            if matches!(caveat, Caveat::DeviceBusy { .. }) {
+                say(&view::caveat(caveat).text);
             }
         }
-        // Sizes that a case has of its own are meant to be what they are.
-        let sized = planned
-            .iter()
-            .filter(|point| point.case.fixed_bytes().is_none());
-        let sizes: Vec<u64> = sized.map(|point| point.bytes.0).collect();
-        let caveats = facts::caveats(self.chosen, self.found, &devices, &sizes, self.machine);
-        let busy = |caveat: &&Caveat| matches!(caveat, Caveat::DeviceBusy { .. });
-        caveats
-            .iter()
-            .filter(busy)
-            .for_each(|caveat| say(&view::caveat(caveat).text));
-        let (paths, unknown) = fabric::paths(
-            (&devices, self.found),
-            self.machine,
-            self.sysfs,
-            self.interrupt,
-        );
+        let (paths, unknown) = fabric::paths((&devices, self.found), self.begun, self.interrupt);
+        caveats.extend(unknown);
         let nvlinks = nvlink::readings(self.found, &devices);
-        let backend = inventory::backend(self.chosen);
-        let machine = Box::new(self.machine.clone());
         self.recorder.add(LinksEvent::Found {
-            machine,
-            backend,
+            machine: Box::new(self.begun.machine.clone()),
+            backend: inventory::backend(&self.begun.chosen),
             devices,
             paths,
         })?;
         for reading in nvlinks {
             self.recorder.add(LinksEvent::Nvlink { reading })?;
         }
-        for caveat in caveats.into_iter().chain(unknown) {
-            self.recorder.add(LinksEvent::Caveat { caveat })?;
-        }
+        self.say_all(caveats)?;
         if planned
             .iter()
             .any(|point| point.case.pattern.joins_devices())
         {
             self.remember()?;
             if !self.args.no_peer {
-                self.probe(say)?;
+                self.probes(say)?;
             }
         }
         self.points(planned, &mut monitor, say)?;
-        let of_kernels = verdict::staged_kernels(&self.recorder.payload);
-        let of_links = link::caveats(&self.recorder.payload.devices);
-        for caveat in of_links.into_iter().chain(of_kernels) {
-            self.recorder.add(LinksEvent::Caveat { caveat })?;
+        let links = &self.recorder.payload;
+        let mut caveats = link::caveats(&links.devices);
+        caveats.extend(verdict::staged_kernels(links));
+        if !links.nvlinks.is_empty() {
+            let backend = self.begun.chosen.backend;
+            let now = inventory::nvlinks(backend, self.args.deadline, self.interrupt)?;
+            caveats.extend(nvlink::risen(self.found, &links.devices, &now));
         }
-        if !self.recorder.payload.nvlinks.is_empty() {
-            let now = inventory::nvlinks(self.chosen.backend, self.args.deadline, self.interrupt)?;
-            let devices = &self.recorder.payload.devices;
-            for caveat in nvlink::risen(self.found, devices, &now) {
-                self.recorder.add(LinksEvent::Caveat { caveat })?;
-            }
-        }
-        if let Some(reason) = monitor.as_ref().and_then(|monitor| monitor.lost.clone()) {
-            self.recorder.add(LinksEvent::Caveat {
-                caveat: Condition::LinkReadingLost.with(reason),
-            })?;
-        }
-        if let Some(monitor) = monitor {
-            monitor.finish();
-        }
+        let lost = monitor.lost.take();
+        caveats.extend(lost.map(|why| Condition::LinkReadingLost.with(why)));
+        self.say_all(caveats)?;
+        monitor.finish();
         Ok(())
     }
 
-    fn monitor(&self) -> Result<Option<Monitor<'a>>, Stop> {
-        if self.chosen.backend == Built::Host {
-            return Ok(None);
+    fn say_all(&mut self, caveats: impl IntoIterator<Item = Caveat>) -> Result<(), Break> {
+        for caveat in caveats {
+            self.recorder.add(LinksEvent::Caveat { caveat })?;
         }
-        let devices = self.found.iter().map(|found| found.pci.clone()).collect();
-        Monitor::start(
-            self.chosen.backend,
-            self.sysfs.root().to_owned(),
-            devices,
-            self.interrupt,
-        )
-        .map(Some)
-    }
-
-    fn probe(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
-        let probes = Probes {
-            backend: self.chosen.backend,
-            deadline: self.args.deadline,
-            risk: self.args.risk,
-            remembered: &self.remembered,
-            identity: self.identity(),
-            inventory: &self.chosen.inventory.devices,
-            interrupt: self.interrupt,
-            machine: self.machine,
-            sysfs: self.sysfs,
-        };
-        probes.run(&mut self.recorder, say)?;
         Ok(())
     }
 
     /// Reads what earlier boots left. Host memory cannot take a machine down, so there is nothing to remember.
     fn remember(&mut self) -> Result<(), Break> {
-        if self.chosen.backend == Built::Host {
+        if self.begun.chosen.backend == Built::Host {
             return Ok(());
         }
-        self.remembered = match self.intents() {
-            Ok(intents) => Remembered::Known(intents),
-            Err(error) => Remembered::Unknown(format!("{error:#}")),
-        };
-        if let (Remembered::Unknown(reason), true) = (&self.remembered, self.args.risk) {
-            // The journal still has the intent; only a later run will not know of it.
-            let caveat = Condition::CrashNotRemembered.with(reason);
-            self.recorder.add(LinksEvent::Caveat { caveat })?;
-        }
-        Ok(())
+        let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
+        let boot_id = self.begun.machine.boot_id.as_deref().unwrap_or("unknown");
+        let (intents, unknown) = intent::open(self.args.state_dir.as_deref(), &host, boot_id);
+        self.remembered = intents;
+        // The journal still has the intents; only a later run will not know of them.
+        let caveat = unknown.map(|reason| Condition::CrashNotRemembered.with(reason));
+        self.say_all(caveat)
     }
 
-    fn intents(&self) -> anyhow::Result<Intents> {
-        let host = provenance::host().unwrap_or_else(|| "unknown".to_owned());
-        let boot_id = self.machine.boot_id.as_deref().unwrap_or("unknown");
-        intent::open(self.args.state_dir.as_deref(), &host, boot_id)
+    /// Does what may take the machine down, with its intents on the disk meanwhile.
+    pub(super) fn guarded(
+        &self,
+        intents: &[String],
+        run: impl FnOnce() -> Result<JobEnd, Stop>,
+    ) -> Result<JobEnd, Break> {
+        self.remembered
+            .append(intents, false)
+            .map_err(Stop::Internal)?;
+        let end = run();
+        // A process that cannot be ended may yet take the machine down.
+        if !end.as_ref().is_ok_and(JobEnd::is_unkillable) {
+            self.remembered
+                .append(intents, true)
+                .map_err(Stop::Internal)?;
+        }
+        Ok(end?)
+    }
+
+    /// Backend, box, driver and the devices by what stays the same across boots: what was tried.
+    pub(super) fn pair(&self, from: usize, to: usize) -> String {
+        let chosen = &self.begun.chosen;
+        let soft = chosen.inventory.soft_box.iter();
+        let identity = [chosen.backend.name().to_owned()].into_iter();
+        let identity = identity.chain(soft.map(|name| format!("soft {name}")));
+        let identity: Vec<String> = identity.chain(chosen.inventory.driver.clone()).collect();
+        let name = |at: usize| {
+            let device = &self.recorder.payload.devices[at];
+            let address = device.address.map(|address| address.to_string());
+            let name = device.uuid.clone().or(address);
+            name.unwrap_or_else(|| device.label.clone())
+        };
+        format!("{} {}>{}", identity.join(" "), name(from), name(to))
+    }
+
+    pub(super) fn measurer(&self) -> Measurer<'a> {
+        Measurer::new(
+            self.begun.chosen.backend,
+            self.args.deadline,
+            self.interrupt,
+        )
     }
 
     fn points(
         &mut self,
         planned: &[Planned],
-        monitor: &mut Option<Monitor<'_>>,
+        monitor: &mut Monitor<'_>,
         say: &dyn Fn(&str),
     ) -> Result<(), Break> {
         let mut progress = Progress::new(planned.len(), say);
-        let mut measurer = Measurer::new(self.chosen.backend, self.args.deadline, self.interrupt);
+        let mut measurer = self.measurer();
         let mut budget = Budget::new(self.args.budget, planned.len());
         let mut health = Health::default();
-        let mut spent = Duration::ZERO;
         let s = if planned.len() == 1 { "" } else { "s" };
         say(&format!("{} point{s} to measure", planned.len()));
         for point in planned {
             if let Some(signal) = self.interrupt.signal() {
                 return Err(Break::Signal(signal));
             }
-            progress.begin(
-                point.case.key,
-                &format!("{} {}", self.ends(point), point.bytes),
-            );
+            let (key, ends) = (point.case.key, self.ends(point));
+            progress.begin(key, &format!("{ends} {}", point.bytes));
             let began = Instant::now();
-            let (outcome, caveats) = match self.refusal(point, &health) {
-                Some(outcome) => (outcome, Vec::new()),
+            let found = match self.refusal(point, &health) {
+                Some(outcome) => Finding::without_numbers(outcome),
                 None => {
                     let job = self.job(point, &budget);
-                    self.point(point, &job, &mut measurer, monitor, &mut health)?
+                    self.point(point, &job, &mut measurer, monitor)?
                 }
             };
-            if let Outcome::Failed { reason } = &outcome {
-                progress.note(&format!(
-                    "{} {}: {reason}",
-                    point.case.key,
-                    self.ends(point)
-                ));
+            if let Some(blame) = &found.blame {
+                health.failed(&point.suspects(), blame);
             }
-            if matches!(outcome, Outcome::Measured { .. }) {
-                spent += began.elapsed();
+            if let Outcome::Failed { reason } = &found.outcome {
+                progress.note(&format!("{key} {ends}: {reason}"));
             }
-            let point = Point {
-                case: point.case.key.to_owned(),
+            let point = Box::new(Point {
+                case: key.to_owned(),
                 from: point.from,
                 to: point.to,
                 bytes: point.bytes.0,
-                outcome,
-                caveats,
-            };
-            self.recorder.add(LinksEvent::Point {
-                point: Box::new(point),
-            })?;
+                outcome: found.outcome,
+                caveats: found.caveats,
+            });
+            self.recorder.add(LinksEvent::Point { point })?;
             budget.spend(began.elapsed());
             progress.end();
         }
         measurer.finish();
-        if let Some(caveat) = self.overspent(spent) {
-            self.recorder.add(LinksEvent::Caveat { caveat })?;
-        }
         Ok(())
     }
 
-    pub(super) fn label(&self, position: usize) -> String {
-        self.recorder
-            .payload
-            .devices
-            .get(position)
-            .map_or_else(|| position.to_string(), |device| device.label.clone())
+    fn label(&self, position: usize) -> String {
+        let device = self.recorder.payload.devices.get(position);
+        device.map_or_else(|| position.to_string(), |device| device.label.clone())
     }
 
     fn ends(&self, point: &Planned) -> String {
@@ -244,82 +251,113 @@ impl<'a> Session<'a> {
         format!("{} to {}", name(point.from), name(point.to))
     }
 
+    /// Why a point is not tried at all.
+    fn refusal(&self, point: &Planned, health: &Health) -> Option<Outcome> {
+        let (backend, no_peer) = (self.begun.chosen.backend, self.args.no_peer);
+        if let Some(outcome) = access::refusal(point, backend, no_peer, &self.recorder.payload) {
+            return Some(outcome);
+        }
+        // Peer copies have their probe for that.
+        let is_risky = point.case.pattern == Pattern::DriverStaged && !self.args.risk;
+        let mut intents = self.intents(point).into_iter().filter(|_| is_risky);
+        if let Some(why) = intents.find_map(|pair| self.remembered.lost(&pair)) {
+            // What was not looked at is not a pass.
+            let reason = FailureKind::Hang.of(why).within("not tried");
+            return Some(Outcome::Failed { reason });
+        }
+        let (suspect, why) = health.left_alone(&point.suspects())?;
+        let name = match suspect {
+            Suspect::Device(device) => self.label(device),
+            Suspect::Pair(from, to) => format!("{} to {}", self.label(from), self.label(to)),
+            Suspect::Group(key) => key.to_owned(),
+        };
+        let reason = Health::refusal(name, why);
+        Some(Outcome::Skipped { reason })
+    }
+
+    /// What is put on the disk before a point: each pair by the device that accesses the other, as it was probed.
+    fn intents(&self, point: &Planned) -> Vec<String> {
+        match (point.case.pattern, point.pair()) {
+            (Pattern::DriverStaged, Some((from, to))) => {
+                vec![format!("{} by the driver", self.pair(from, to))]
+            }
+            _ => {
+                let accesses = point.accesses().into_iter();
+                accesses.map(|(from, to)| self.pair(from, to)).collect()
+            }
+        }
+    }
+
     fn point(
         &mut self,
         point: &Planned,
         job: &Job,
         measurer: &mut Measurer<'_>,
-        monitor: &mut Option<Monitor<'_>>,
-        health: &mut Health,
-    ) -> Result<(Outcome, Vec<Caveat>), Break> {
-        let positions = point.devices();
-        let intents = self.intents_of(point);
-        self.remembered.begin(&intents).map_err(Stop::Internal)?;
-        let end = measurer.run(job, &mut || {
+        monitor: &mut Monitor<'_>,
+    ) -> Result<Finding, Break> {
+        let mut on_sample = || {
             // Copies within a device put no load on its link.
-            if let Some(monitor) = monitor
-                .as_mut()
-                .filter(|_| point.case.pattern != Pattern::Local)
-            {
-                monitor.ask(&positions);
+            if point.case.pattern != Pattern::Local {
+                monitor.ask(point.devices());
             }
-        });
-        // A process that cannot be ended may yet take the machine down.
-        let unkillable = matches!(
-            &end,
-            Ok(JobEnd::Hang {
-                unkillable: true,
-                ..
-            } | JobEnd::Interrupted {
-                unkillable: true,
-                ..
-            })
-        );
-        if !unkillable {
-            self.remembered.end(&intents).map_err(Stop::Internal)?;
-        }
-        let end = end?;
-        let readings = monitor.as_mut().map(Monitor::collect).unwrap_or_default();
+        };
+        let run = || measurer.run(job, &mut on_sample);
+        let end = self.guarded(&self.intents(point), run)?;
+        let readings = monitor.collect();
         self.keep(&readings)?;
-        let link = |quantities: &[NamedQuantity]| self.link_use(point, &readings, quantities);
-        let found = Finding::of(end, link).map_err(Break::Signal)?;
-        if let Some(blame) = &found.blame {
-            health.failed(&point.suspects(), blame);
-        }
-        Ok((found.outcome, found.caveats))
+        let links = BoxLinks {
+            links: &self.recorder.payload,
+            readings: &readings,
+            nvlink_gb_per_s: nvlink::each(self.found),
+        };
+        let link = |quantities: &[_]| links.used(point, quantities);
+        Finding::of(end, link).map_err(Break::Signal)
     }
 
     /// Puts link readings into the record where they say something new.
     fn keep(&mut self, readings: &Readings) -> Result<(), Break> {
-        for (position, reading) in readings {
-            let Some(device) = self.recorder.payload.devices.get(*position) else {
-                continue;
-            };
-            let merged = link::merged(device, reading);
-            let says =
-                |reading: &record::LinkReading| (reading.device, reading.slot, reading.narrowed_to);
-            if device.loaded.as_ref().map(says) != Some(says(&merged)) {
-                self.recorder.add(LinksEvent::Reading {
-                    device: *position,
-                    reading: merged,
-                })?;
+        for (device, reading) in readings {
+            let devices = &self.recorder.payload.devices;
+            let before = devices.get(*device).and_then(|one| one.loaded.as_ref());
+            let says = |one: &LinkReading| (one.device, one.slot, one.narrowed_to);
+            let merged = link::merged(before, reading.clone());
+            if before.map(says) != Some(says(&merged)) {
+                let (device, reading) = (*device, merged);
+                self.recorder.add(LinksEvent::Reading { device, reading })?;
             }
         }
         Ok(())
     }
 
-    fn link_use(
-        &self,
-        point: &Planned,
-        readings: &Readings,
-        quantities: &[NamedQuantity],
-    ) -> LinkUse {
-        let has_links = self.chosen.backend != Built::Host;
-        let links = ceiling::BoxLinks {
-            links: &self.recorder.payload,
-            readings,
-            nvlink_gb_per_s: nvlink::each(self.found),
+    fn job(&self, point: &Planned, budget: &Budget) -> Job {
+        let ordinal = |end| match end {
+            Endpoint::Host | Endpoint::All => end,
+            Endpoint::Device(position) => Endpoint::Device(self.found[position].ordinal),
         };
-        ceiling::link_use(point, links, quantities, has_links)
+        // A simulated machine's nodes are not this machine's, so there nothing is bound.
+        let is_soft = self.begun.chosen.inventory.soft_box.is_some();
+        let devices = self.recorder.payload.devices.iter();
+        let all: Vec<Member> = devices
+            .map(|device| Member {
+                ordinal: device.ordinal,
+                node: device.node.filter(|_| !is_soft),
+            })
+            .collect();
+        // A group's devices may be near different CPUs, and the host backend's workers are on their own already: there the issuing
+        // thread is not bound.
+        let is_bound = !point.is_group() && self.begun.chosen.backend != Built::Host;
+        let near = point.devices().first().and_then(|first| all[*first].node);
+        let near = near.filter(|_| is_bound);
+        let near = near.and_then(|node| self.begun.machine.node(node));
+        Job {
+            case: point.case.key.to_owned(),
+            from: ordinal(point.from),
+            to: ordinal(point.to),
+            bytes: point.bytes.0,
+            plan: Plan::new(self.args.samples as usize, budget.share()),
+            cpus: near.map_or_else(Vec::new, |node| node.cpus.iter().collect()),
+            thread_node: None,
+            all,
+        }
     }
 }

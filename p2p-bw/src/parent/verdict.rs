@@ -1,10 +1,14 @@
 //! The verdict of a peer probe from its steps: on copies, on kernels, and on kernels that are far slower than copies.
 
+use std::collections::BTreeMap;
+
 use inventory::Built;
 use record::caveat::{Caveat, PeerAccess};
 use record::quantity::Quantity;
-use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, Point, StepOutcome};
+use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, StepOutcome};
+use runner::Signal;
 
+use super::measurer::JobEnd;
 use crate::messages::ProbeStep;
 
 /// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
@@ -18,72 +22,45 @@ const STAGED_RATIO: f64 = 0.7;
 /// times slower is what was seen where a driver stages them in host memory, voipmonitor/rtx6kpro, topology.md).
 const KERNELS_STAGED_RATIO: f64 = 3.0;
 
-/// Smaller copies take as long as a launch does.
+/// Copies by which kernels and copy engine are compared have so many bytes at least.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// What a probe came to.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Judged {
-    pub(super) verdict: PeerVerdict,
-    pub(super) rests_on: String,
-    pub(super) kernels: KernelAccess,
-}
-
-/// The verdict of a probe that ended by itself.
-pub(super) fn judge(backend: Built, steps: &[PeerStep]) -> Judged {
-    let kernels = kernel_access(steps);
-    let (verdict, rests_on) = of_copies(backend, steps);
-    Judged {
-        verdict,
-        rests_on,
-        kernels,
-    }
-}
-
-/// The verdict of a probe whose process was stopped or starved: no word on the pair, copies and kernels alike.
-pub(super) fn untold(steps: &[PeerStep], reason: String) -> Judged {
-    Judged {
-        verdict: PeerVerdict::Failed,
-        rests_on: reason,
-        kernels: kernel_access(steps),
-    }
-}
-
-/// The verdict of a probe that failed in a step. Where kernels took that step and copies had come through all of theirs,
-/// copies stay allowed.
-pub(super) fn failed(
+/// The verdict of a probe from its steps, its last one, and how it ended; what it rests on, and whether kernels may use the path.
+///
+/// # Errors
+/// The signal that ended it.
+pub(super) fn judge(
     backend: Built,
     steps: &[PeerStep],
     step: ProbeStep,
-    reason: String,
-) -> Judged {
-    let copied = outcome(steps, ProbeStep::Graph).is_some();
-    if step.is_of_kernels() && copied {
-        let kernels = KernelAccess::Unusable { reason };
-        let (verdict, rests_on) = of_copies(backend, steps);
-        return Judged {
-            verdict,
-            rests_on,
-            kernels,
-        };
-    }
-    untold(steps, reason)
-}
-
-/// The verdict of a probe whose step did not end: whatever took that step, nothing more is tried on the pair.
-pub(super) fn hang(steps: &[PeerStep], step: ProbeStep, reason: String) -> Judged {
-    let kernels = if step.is_of_kernels() {
-        KernelAccess::Unusable {
-            reason: reason.clone(),
-        }
-    } else {
-        kernel_access(steps)
+    end: JobEnd,
+) -> Result<(PeerVerdict, String, KernelAccess), Signal> {
+    let kernels = kernel_access(steps);
+    let unusable = |reason: &String| KernelAccess::Unusable {
+        reason: reason.clone(),
     };
-    Judged {
-        verdict: PeerVerdict::Hang,
-        rests_on: reason,
-        kernels,
-    }
+    Ok(match end {
+        JobEnd::Interrupted { signal, .. } => return Err(signal),
+        JobEnd::Done(_) => {
+            let (verdict, rests_on) = of_copies(backend, steps);
+            (verdict, rests_on, kernels)
+        }
+        // Whatever took that step, nothing more is tried on the pair.
+        JobEnd::Hang { doing, silence, .. } if silence.is_hang() => match step.is_of_kernels() {
+            true => (PeerVerdict::Hang, doing.clone(), unusable(&doing)),
+            false => (PeerVerdict::Hang, doing, kernels),
+        },
+        // Kernels took that step and copies had come through all of theirs: these stay allowed.
+        JobEnd::Crashed { reason }
+            if step.is_of_kernels() && outcome(steps, ProbeStep::Graph).is_some() =>
+        {
+            let (verdict, rests_on) = of_copies(backend, steps);
+            (verdict, rests_on, unusable(&reason))
+        }
+        JobEnd::Hang { doing: reason, .. } | JobEnd::Crashed { reason } => {
+            (PeerVerdict::Failed, reason, kernels)
+        }
+    })
 }
 
 fn of_copies(backend: Built, steps: &[PeerStep]) -> (PeerVerdict, String) {
@@ -120,41 +97,23 @@ fn of_copies(backend: Built, steps: &[PeerStep]) -> (PeerVerdict, String) {
 }
 
 fn kernel_access(steps: &[PeerStep]) -> KernelAccess {
-    let of_kernels = |step: &&PeerStep| {
-        [
-            ProbeStep::KernelWrite,
-            ProbeStep::KernelRead,
-            ProbeStep::KernelGraph,
-        ]
-        .iter()
-        .any(|kernel| kernel.name() == step.name)
-    };
-    let is_wrong = |step: &&PeerStep| matches!(step.outcome, StepOutcome::WrongData { .. });
-    if let Some(step) = steps.iter().filter(of_kernels).find(is_wrong) {
-        return KernelAccess::Unusable {
-            reason: wrong(step),
-        };
-    }
     let untested = |reason: &str| KernelAccess::Untested {
         reason: reason.to_owned(),
     };
-    let kernel_steps = [
-        ProbeStep::LoadKernels,
-        ProbeStep::KernelWrite,
-        ProbeStep::KernelRead,
-    ];
-    let skipped = kernel_steps
-        .iter()
-        .find_map(|step| match outcome(steps, *step) {
-            Some(StepOutcome::Skipped { reason }) => Some(reason),
-            _ => None,
-        });
-    let passed = |step| matches!(outcome(steps, step), Some(StepOutcome::Passed { .. }));
-    match skipped {
-        Some(reason) => untested(reason),
-        None if passed(ProbeStep::KernelWrite) && passed(ProbeStep::KernelRead) => {
-            KernelAccess::Usable
+    for step in steps.iter().filter(|step| step.name.contains("kernel")) {
+        match &step.outcome {
+            StepOutcome::WrongData { .. } => {
+                let reason = wrong(step);
+                return KernelAccess::Unusable { reason };
+            }
+            StepOutcome::Skipped { reason } if step.name != ProbeStep::KernelGraph.name() => {
+                return untested(reason);
+            }
+            _ => {}
         }
+    }
+    match outcome(steps, ProbeStep::KernelRead) {
+        Some(_) => KernelAccess::Usable,
         None => untested("the probe ended before its kernels"),
     }
 }
@@ -186,42 +145,168 @@ pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
         Endpoint::Device(position) => links.devices.get(position).map_or("?", |one| &one.label),
         Endpoint::Host | Endpoint::All => "?",
     };
-    let of = |(access, by_copy, by_kernel)| {
-        let rate = |case: &str, point: &Point| {
-            let is_it = |other: &&Point| {
-                let ends = (other.from, other.to, other.bytes);
-                other.case == case && ends == (point.from, point.to, point.bytes)
-            };
-            match &links.points.iter().find(is_it)?.outcome {
-                Outcome::Measured { quantities, .. } => Some(quantities.first()?.quantity.value),
-                _ => None,
-            }
-        };
-        let slow = |point: &'_ Point| {
-            let (copy, kernel) = (rate(by_copy, point)?, rate(by_kernel, point)?);
-            let is_staged = point.bytes >= LEAST_BYTES && kernel * KERNELS_STAGED_RATIO < copy;
-            let pair = format!("{}->{}", label(point.from), label(point.to));
-            is_staged.then_some((pair, kernel, copy))
-        };
-        let largest = links.points.iter().map(|point| point.bytes).max();
+    let largest = links.points.iter().map(|point| point.bytes).max();
+    let rates = |case: &'static str| {
         let points = links.points.iter();
-        let points = points.filter(|point| point.case == by_copy && Some(point.bytes) == largest);
-        let slow: Vec<(String, f64, f64)> = points.filter_map(slow).collect();
-        let ratio = |(_, kernel, copy): &(String, f64, f64)| kernel / copy;
-        let (_, kernel, copy) = slow.iter().min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
+        let points = points.filter(move |one| one.case == case && Some(one.bytes) == largest);
+        points.filter_map(|point| match &point.outcome {
+            Outcome::Measured { quantities, .. } => {
+                Some(((point.from, point.to), quantities.first()?.quantity.value))
+            }
+            _ => None,
+        })
+    };
+    let of = |(access, by_copy, by_kernel)| {
+        let kernels: BTreeMap<_, f64> = rates(by_kernel).collect();
+        let slow = |(pair, copy)| {
+            let kernel = *kernels.get(&pair)?;
+            (kernel * KERNELS_STAGED_RATIO < copy).then_some((pair, kernel, copy))
+        };
+        let slow: Vec<_> = rates(by_copy).filter_map(slow).collect();
+        let (_, kernel_gb_per_s, copy_gb_per_s) = *slow
+            .iter()
+            .min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)))?;
+        let pair = |((from, to), ..): &((Endpoint, Endpoint), f64, f64)| {
+            format!("{}->{}", label(*from), label(*to))
+        };
         Some(Caveat::KernelsStaged {
             access,
-            pairs: slow.iter().map(|(pair, ..)| pair.clone()).collect(),
-            kernel_gb_per_s: *kernel,
-            copy_gb_per_s: *copy,
+            pairs: slow.iter().map(pair).collect(),
+            kernel_gb_per_s,
+            copy_gb_per_s,
         })
     };
     let ways = [
         (PeerAccess::Reads, "d2d_read_ce", "d2d_read_sm"),
         (PeerAccess::Writes, "d2d_write_ce", "d2d_write_sm"),
     ];
-    ways.into_iter().filter_map(of).collect()
+    // Smaller copies take as long as a launch does.
+    let ways = ways.into_iter().filter(|_| largest >= Some(LEAST_BYTES));
+    ways.filter_map(of).collect()
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use record::plan::StopReason;
+    use record::quantity::{Gate, TimeSource, Timing, Unit};
+
+    use super::*;
+
+    fn step(step: ProbeStep, outcome: StepOutcome) -> PeerStep {
+        let name = step.name().to_owned();
+        PeerStep { name, outcome }
+    }
+
+    fn timed(of: ProbeStep, value: f64) -> PeerStep {
+        let timing = Timing {
+            source: TimeSource::DeviceEvent,
+            gate: Gate::None,
+            copies_per_sample: 100,
+            warmup_copies: 100,
+        };
+        let (samples, stopped) = (vec![value; 10], StopReason::MaxSamples);
+        let quantity = Quantity::from_samples(samples, Unit::Microseconds, timing, stopped);
+        let quantity = Box::new(quantity.unwrap());
+        step(of, StepOutcome::Timed { quantity })
+    }
+
+    fn passed(of: ProbeStep) -> PeerStep {
+        let seen = "all of it".to_owned();
+        step(of, StepOutcome::Passed { seen })
+    }
+
+    /// The steps of copies, with the time of a small one with access and without, and more.
+    fn copies(with: f64, without: f64, more: &[PeerStep]) -> Vec<PeerStep> {
+        let copies = [
+            timed(ProbeStep::SmallCopiesWithoutAccess, without),
+            passed(ProbeStep::Write),
+            passed(ProbeStep::Read),
+            timed(ProbeStep::SmallCopies, with),
+        ];
+        copies.iter().chain(more).cloned().collect()
+    }
+
+    fn verdict(backend: Built, steps: &[PeerStep]) -> PeerVerdict {
+        judge(backend, steps, ProbeStep::Disable, JobEnd::Done(Vec::new()))
+            .unwrap()
+            .0
+    }
+
+    #[test]
+    fn small_copies_tell_a_staged_path_from_a_direct_one() {
+        let verdict = |backend, with, without| verdict(backend, &copies(with, without, &[]));
+        // The published pairs: 0.45 us with access and 14 us without; 14 us both ways where access is a pretence.
+        assert_eq!(verdict(Built::Cuda, 0.45, 14.0), PeerVerdict::Direct);
+        assert_eq!(verdict(Built::Cuda, 14.0, 14.0), PeerVerdict::Staged);
+        // A slow CPU that needs 4 us to issue any copy is no evidence of staging.
+        assert_eq!(verdict(Built::Cuda, 4.0, 4.0), PeerVerdict::Direct);
+        // AMD's runtime does not heed access.
+        assert_eq!(verdict(Built::Hip, 21.07, 21.04), PeerVerdict::Direct);
+    }
+
+    #[test]
+    fn a_refusal_and_wrong_data_outrank_the_times() {
+        let reason = "no".to_owned();
+        let refused = step(ProbeStep::Access, StepOutcome::Refused { reason });
+        assert_eq!(verdict(Built::Cuda, &[refused]), PeerVerdict::Denied);
+        let seen = "byte 0".to_owned();
+        let wrong = step(ProbeStep::KernelGraph, StepOutcome::WrongData { seen });
+        let steps = copies(0.4, 14.0, &[wrong]);
+        let (verdict, rests_on, kernels) = judge(
+            Built::Cuda,
+            &steps,
+            ProbeStep::KernelGraph,
+            JobEnd::Done(Vec::new()),
+        )
+        .unwrap();
+        assert_eq!(verdict, PeerVerdict::WrongData);
+        assert!(rests_on.starts_with("kernel_graph reported success"));
+        assert!(matches!(kernels, KernelAccess::Unusable { .. }));
+    }
+
+    #[test]
+    fn a_kernel_that_fails_leaves_the_copies_and_one_that_is_not_there_is_no_failure() {
+        let crashed = |at, steps: &[PeerStep]| {
+            let reason = "lost".to_owned();
+            let end = JobEnd::Crashed { reason };
+            let (verdict, _, kernels) = judge(Built::Cuda, steps, at, end).unwrap();
+            (verdict, matches!(kernels, KernelAccess::Unusable { .. }))
+        };
+        let steps = copies(0.4, 14.0, &[passed(ProbeStep::Graph)]);
+        assert_eq!(
+            crashed(ProbeStep::KernelRead, &steps),
+            (PeerVerdict::Direct, true)
+        );
+        assert_eq!(
+            crashed(ProbeStep::Graph, &steps),
+            (PeerVerdict::Failed, false)
+        );
+        // Kernels are loaded before copies have come through.
+        assert_eq!(
+            crashed(ProbeStep::LoadKernels, &steps[..3]),
+            (PeerVerdict::Failed, false)
+        );
+
+        let reason = "no compiler".to_owned();
+        let skipped = step(ProbeStep::LoadKernels, StepOutcome::Skipped { reason });
+        let steps = copies(0.4, 14.0, &[skipped]);
+        let (verdict, _, kernels) = judge(
+            Built::Cuda,
+            &steps,
+            ProbeStep::Disable,
+            JobEnd::Done(Vec::new()),
+        )
+        .unwrap();
+        assert_eq!(verdict, PeerVerdict::Direct);
+        assert!(matches!(kernels, KernelAccess::Untested { reason } if reason == "no compiler"));
+        let both = [ProbeStep::KernelWrite, ProbeStep::KernelRead].map(passed);
+        let (_, _, kernels) = judge(
+            Built::Cuda,
+            &copies(0.4, 14.0, &both),
+            ProbeStep::Disable,
+            JobEnd::Done(Vec::new()),
+        )
+        .unwrap();
+        assert_eq!(kernels, KernelAccess::Usable);
+    }
+}

@@ -45,7 +45,7 @@ fn a_wrong_command_line_is_one_line_that_names_what_is_wrong() {
             "need two devices",
         ),
         (&["--cases", "h2d_pinned_ce,nonsense"], "`nonsense`"),
-        (&["--cases", ""], "empty list"),
+        (&["--cases", ""], "no case matches"),
         (&["--sizes", "0"], "0 bytes"),
         (&["--sizes", "4X"], "`4X`"),
         (&["--sizes", "1G..1K"], "`1G..1K`"),

@@ -87,7 +87,7 @@ fn data_that_reaches_no_device_right_is_not_held_against_its_peer() {
     for (from, to, step) in [(0, 1, "write"), (1, 0, "read")] {
         let probe = kept.probe(from, to);
         assert_eq!(probe.verdict, PeerVerdict::Failed, "{probe:?}");
-        let why = format!("{step}: the copy from the host to device 0");
+        let why = format!("step `{step}`: the copy from the host to device 0");
         assert!(probe.rests_on.starts_with(&why), "{}", probe.rests_on);
     }
 }

@@ -79,11 +79,8 @@ fn a_pair_faster_than_pcie_has_no_pcie_ceiling() {
     for (from, to) in [(0, 1), (0, 2)] {
         for case in ["d2d_write_ce", "d2d_bidir_write_ce"] {
             let link = link(&kept, case, gpu(from), gpu(to));
-            assert_eq!(
-                link.basis,
-                "faster than PCIe between them can be (57.61 GB/s): another link such as NVLink carries it, which is not \
-                 read yet"
-            );
+            let beyond = "faster than PCIe between them can be (57.61 GB/s)";
+            assert!(link.basis.starts_with(beyond), "{}", link.basis);
             assert_eq!((link.ceiling_gb_per_s, link.fraction.len()), (None, 0));
             assert!(!is_above(&kept, case));
         }

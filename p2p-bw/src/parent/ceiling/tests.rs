@@ -4,7 +4,7 @@
 use record::plan::StopReason;
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use record::unit::ByteCount;
-use record::{LinkReading, PairPath};
+use record::{LinkDevice, LinkReading, PairPath};
 use topology::PcieLink;
 
 use super::*;
@@ -85,7 +85,7 @@ fn used(key: &str, links: &Links, each: f64) -> LinkUse {
         readings: &readings,
         nvlink_gb_per_s: Some(26.562),
     };
-    link_use(&point, links, &quantities, true)
+    links.used(&point, &quantities)
 }
 
 fn first(key: &str, links: &Links) -> Planned {
@@ -110,13 +110,6 @@ fn a_share_has_its_devices_ceiling_and_the_total_from_the_host_their_sum() {
     is_near(found.ceiling("share_1"), X8);
     is_near(found.ceiling("total"), X16 + X8);
     is_near(found.fraction.get("share_1").copied(), 10.0 / X8);
-}
-
-#[test]
-fn instances_of_one_device_share_its_link() {
-    let mut links = links(&[16, 16], PathType::Same);
-    links.devices[1].address = links.devices[0].address;
-    is_near(used("all_to_host_ce", &links, 10.0).ceiling("total"), X16);
 }
 
 #[test]

@@ -4,15 +4,14 @@
 //! in pieces of a sixteenth, at least 512 KiB and at most 8 MiB, through 4 buffers, so that both halves run at once.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use device::{Device, HostBuffer, HostKind, Result, Stream};
 
 /// Buffers in the ring.
-pub(super) const BUFFERS: usize = 4;
+const BUFFERS: usize = 4;
 
 /// Bytes of one piece of a copy.
-pub(super) fn piece(bytes: usize) -> usize {
+fn piece(bytes: usize) -> usize {
     (bytes / 16).clamp(512 << 10, 8 << 20).min(bytes)
 }
 
@@ -31,12 +30,14 @@ struct Slot<D: Device> {
 
 /// The second half of the path and the ring between.
 pub(super) struct Relay<D: Device> {
-    stream: D::Stream,
+    /// The stream of the second half.
+    pub(super) stream: D::Stream,
     slots: Vec<Slot<D>>,
+    /// Node on which the ring is wanted.
+    node: Option<u32>,
     /// Pieces queued so far; decides on the slot, also across copies.
     queued: Cell<usize>,
     done: D::Event,
-    bytes: usize,
 }
 
 impl<D: Device> Relay<D> {
@@ -45,24 +46,21 @@ impl<D: Device> Relay<D> {
         from: &D,
         to: &D,
         bytes: usize,
-        kind: HostKind,
-        node: Option<u32>,
+        (kind, node): (HostKind, Option<u32>),
     ) -> Result<Self> {
-        let slot = || -> Result<Slot<D>> {
-            let buffer = from.alloc_host(kind, piece(bytes), node)?;
+        let slot = |_| -> Result<Slot<D>> {
             Ok(Slot {
-                buffer,
+                buffer: from.alloc_host(kind, piece(bytes), node)?,
                 filled: from.event()?,
                 emptied: to.event()?,
             })
         };
-        let slots = (0..BUFFERS).map(|_| slot()).collect::<Result<_>>()?;
         Ok(Self {
+            slots: (0..BUFFERS).map(slot).collect::<Result<_>>()?,
             stream: to.stream()?,
-            slots,
+            node,
             queued: Cell::new(0),
             done: to.event()?,
-            bytes,
         })
     }
 
@@ -70,13 +68,13 @@ impl<D: Device> Relay<D> {
     pub(super) fn issue(
         &self,
         source: &D::Stream,
-        to: &Rc<D::DeviceBuffer>,
-        from: &Rc<D::DeviceBuffer>,
+        to: &D::DeviceBuffer,
+        from: &D::DeviceBuffer,
+        bytes: usize,
     ) -> Result<()> {
-        let piece = piece(self.bytes);
-        let mut offset = 0;
-        while offset < self.bytes {
-            let len = piece.min(self.bytes - offset);
+        let piece = piece(bytes);
+        for offset in (0..bytes).step_by(piece.max(1)) {
+            let len = piece.min(bytes - offset);
             let index = self.queued.replace(self.queued.get() + 1);
             let slot = &self.slots[index % BUFFERS];
             if index >= BUFFERS {
@@ -88,7 +86,6 @@ impl<D: Device> Relay<D> {
             self.stream
                 .host_to_device((to, offset), (&slot.buffer, 0), len)?;
             self.stream.record(&slot.emptied)?;
-            offset += len;
         }
         Ok(())
     }
@@ -99,19 +96,9 @@ impl<D: Device> Relay<D> {
         source.wait(&self.done)
     }
 
-    /// Waits for the second half.
-    pub(super) fn synchronize(&self) -> Result<()> {
-        self.stream.synchronize()
-    }
-
-    /// The stream of the second half.
-    pub(super) fn stream(&self) -> &D::Stream {
-        &self.stream
-    }
-
-    /// The ring's memory.
-    pub(super) fn buffers(&self) -> impl Iterator<Item = &HostBuffer> {
-        self.slots.iter().map(|slot| &slot.buffer)
+    /// The ring's memory, with the node on which it is wanted.
+    pub(super) fn buffers(&self) -> impl Iterator<Item = (Option<u32>, &HostBuffer)> {
+        self.slots.iter().map(|slot| (self.node, &slot.buffer))
     }
 }
 

@@ -1,0 +1,275 @@
+//! `tplens p2p compare`: which numbers of two files of links are the same, and why one is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::Args;
+use import::links::{
+    LinkEnds, LinkFacts, LinkFile, LinkTrouble, LinkValue, PeerState, TroubleKind, read,
+    renumbered as renumbered_name,
+};
+use program::compare::{CompareFlags, Fact, Gone, Rules, Side, Value, compare};
+use program::outputs;
+use program::show::Show;
+use record::{Endpoint, PeerVerdict};
+
+/// What is compared.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The baseline: a result folder, record.json or journal.jsonl of tplens p2p, or JSON or text of nvbandwidth.
+    pub(crate) a: PathBuf,
+
+    /// The file that is compared with it, in any of these formats.
+    pub(crate) b: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) flags: CompareFlags,
+}
+
+/// Compares, prints, and returns the exit code.
+///
+/// # Errors
+/// A file cannot be read, or only one is simulated.
+pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
+    let opened = |path| read(path).map_err(|error| anyhow!("{error}"));
+    let a = opened(&args.a)?;
+    let b = renumbered(opened(&args.b)?, &a);
+    let is_worse = |(pair, is): &(&(usize, usize), &PeerState)| {
+        let was = a.peers.get(*pair);
+        was.is_some_and(|was| is.is_worse_than(*was))
+    };
+    let rules = Rules {
+        threshold: args.flags.threshold,
+        is_same: |a: &LinkEnds, b| a.mirrored().is_some_and(|mirror| mirror == *b),
+        gone: &|value| gone(value, &b),
+        worse_peers: b.peers.iter().filter(is_worse).count(),
+    };
+    let comparison = compare(side(&a, &a, &b), side(&b, &a, &b), &rules)?;
+    let document = comparison.document();
+    let code = comparison.exit_code();
+    outputs::comparison(&args.flags, &comparison, (&document, show), code)
+}
+
+/// B with its devices numbered as A numbers them, by PCI address, MIG instances by UUID, and by number where neither tells. Devices that
+/// one file alone has keep apart.
+fn renumbered(mut file: LinkFile, like: &LinkFile) -> LinkFile {
+    let (Some(theirs), Some(ours)) = (identities(&file.devices), identities(&like.devices)) else {
+        return file;
+    };
+    let matched = |(identity, number): (&String, &usize)| Some((*number, *ours.get(identity)?));
+    let mut known: BTreeMap<usize, usize> = theirs.iter().filter_map(matched).collect();
+    let known_of_a: BTreeSet<usize> = known.values().copied().collect();
+    // Of the devices whose identity only one file has, those of the same number are taken for one.
+    for number in ours.values().filter(|number| !known_of_a.contains(number)) {
+        if theirs.values().any(|other| other == number) {
+            known.entry(*number).or_insert(*number);
+        }
+    }
+    // One without gets a number above those of A, and a label that says whose it is.
+    let free = ours.values().max().map_or(0, |number| number + 1);
+    let number = |number: usize| known.get(&number).copied().unwrap_or(free + number);
+    let end = |end: Endpoint| match end {
+        Endpoint::Device(device) => Endpoint::Device(number(device)),
+        other => other,
+    };
+    for LinkValue { ends, .. } in &mut file.values {
+        (ends.from, ends.to) = (end(ends.from), end(ends.to));
+        ends.name = renumbered_name(&ends.name, number);
+    }
+    for trouble in &mut file.troubles {
+        trouble.ends = trouble.ends.map(|(from, to)| (end(from), end(to)));
+    }
+    let peers = std::mem::take(&mut file.peers).into_iter();
+    file.peers = peers
+        .map(|((from, to), state)| ((number(from), number(to)), state))
+        .collect();
+    let paths = std::mem::take(&mut file.paths).into_iter();
+    let ordered = |a: usize, b: usize| (a.min(b), a.max(b));
+    file.paths = paths
+        .map(|((a, b), path)| (ordered(number(a), number(b)), path))
+        .collect();
+    for device in &mut file.devices {
+        if !known.contains_key(&device.ordinal) {
+            device.label = format!("B's {}", device.label);
+        }
+        device.ordinal = number(device.ordinal);
+    }
+    file
+}
+
+/// The devices by what tells them apart on any day; `None` where one has nothing, or two have the same.
+fn identities(devices: &[LinkFacts]) -> Option<BTreeMap<String, usize>> {
+    let addresses: BTreeSet<_> = devices.iter().map(|device| device.address).collect();
+    let by_address = addresses.len() == devices.len();
+    let identity = |device: &LinkFacts| match by_address {
+        true => device.address.map(|address| address.to_string()),
+        false => device.uuid.clone(),
+    };
+    let all = devices
+        .iter()
+        .map(|device| Some((identity(device)?, device.ordinal)));
+    let all = all.collect::<Option<BTreeMap<String, usize>>>();
+    all.filter(|all| !all.is_empty() && all.len() == devices.len())
+}
+
+/// What B says of a number that it lacks.
+fn gone(value: &Value<LinkEnds>, file: &LinkFile) -> Gone {
+    let number = &value.number;
+    let is_about = |trouble: &&LinkTrouble| {
+        let same = trouble.ends.is_none_or(|(from, to)| {
+            (from, to) == (number.from, number.to)
+                || (number.mirrored().is_some() && (to, from) == (number.from, number.to))
+        });
+        let roles = &trouble.roles;
+        let its = roles.is_empty() || roles.iter().any(|role| role == number.role());
+        trouble.test.as_ref() == Some(&number.test) && its && same
+    };
+    let of_size = |trouble: &&LinkTrouble| {
+        let sizes = trouble.bytes.zip(value.bytes);
+        sizes.is_none_or(|(found, wanted)| found == wanted)
+    };
+    let about = || file.troubles.iter().filter(is_about);
+    let of_all = || about().find(|trouble| trouble.kind == TroubleKind::NotApplicable);
+    let Some(trouble) = about().find(of_size).or_else(of_all) else {
+        // The text of nvbandwidth does not say which test it waived, and a file that is not whole not what it lacks.
+        let is_vague =
+            |trouble: &&LinkTrouble| trouble.test.is_none() && trouble.kind != TroubleKind::Absent;
+        let vague = file.troubles.iter().find(is_vague);
+        return vague.map_or(Gone::NotAsked, |trouble| Gone::Untried(trouble.to_string()));
+    };
+    let words = trouble.to_string();
+    match trouble.kind {
+        TroubleKind::Failed | TroubleKind::Hang | TroubleKind::WrongData => Gone::Lost(words),
+        TroubleKind::Absent | TroubleKind::Interrupted | TroubleKind::File => Gone::Untried(words),
+        TroubleKind::NotApplicable => not_applicable(number, file, words),
+    }
+}
+
+/// What does not apply between devices hangs on their peer access.
+fn not_applicable(number: &LinkEnds, file: &LinkFile, words: String) -> Gone {
+    let ends = [number.from, number.to];
+    let is_between = !ends.contains(&Endpoint::Host)
+        && (number.from != number.to || number.from == Endpoint::All);
+    let is_its =
+        |device: &usize| ends.contains(&Endpoint::All) || ends.contains(&Endpoint::Device(*device));
+    let pairs = file.peers.iter().filter(|_| is_between);
+    let pairs = pairs.filter(|((from, to), _)| is_its(from) && is_its(to));
+    let states: Vec<PeerState> = pairs.map(|(_, state)| *state).collect();
+    let is_direct = |state: &PeerState| *state == PeerState::Probed(PeerVerdict::Direct);
+    let is_refused = |state: &PeerState| state.is_tried() && !is_direct(state);
+    if !states.is_empty() && states.iter().all(is_direct) {
+        // A staged path is not measured where access is direct now.
+        Gone::NotAsked
+    } else if states.iter().any(is_refused) || !is_between {
+        Gone::Lost(words)
+    } else if file.without_peers || !states.is_empty() {
+        Gone::Untried(words)
+    } else {
+        Gone::Lost(words)
+    }
+}
+
+/// The rows and facts of one of two files; `a` names the devices that both have.
+fn side(file: &LinkFile, a: &LinkFile, b: &LinkFile) -> Side<LinkEnds> {
+    let label = |ordinal: usize| {
+        let mut devices = a.devices.iter().chain(&b.devices);
+        let known = devices.find(|device| device.ordinal == ordinal && !device.label.is_empty());
+        known.map_or_else(|| format!("GPU{ordinal}"), |device| device.label.clone())
+    };
+    let devices = |file: &LinkFile| -> BTreeSet<usize> {
+        file.devices.iter().map(|device| device.ordinal).collect()
+    };
+    let (of_a, of_b) = (devices(a), devices(b));
+    // What several devices do at once is compared with what the same devices do.
+    let are_others = of_a != of_b && !of_a.is_empty() && !of_b.is_empty();
+    let value = |value: &LinkValue| {
+        let ends = &value.ends;
+        let is_group = [ends.from, ends.to].contains(&Endpoint::All);
+        Value {
+            of: words(ends, &label),
+            number: ends.clone(),
+            bytes: value.bytes,
+            value: value.value,
+            unit: value.unit,
+            n: value.n,
+            samples: value.samples.clone(),
+            is_judged: value.is_judged && !(is_group && are_others),
+        }
+    };
+    Side {
+        file: file.origin.clone(),
+        started: file.started.clone(),
+        simulated: file.simulated.clone(),
+        facts: facts(file, &label),
+        troubles: troubles(&file.troubles),
+        values: file.values.iter().map(value).collect(),
+    }
+}
+
+/// A number in words.
+fn words(number: &LinkEnds, label: &dyn Fn(usize) -> String) -> String {
+    let end = |end| match end {
+        Endpoint::Host => "host".to_owned(),
+        Endpoint::All => "all".to_owned(),
+        Endpoint::Device(ordinal) => label(ordinal),
+    };
+    let way = match number.from == number.to {
+        true => end(number.from),
+        false => format!("{} to {}", end(number.from), end(number.to)),
+    };
+    match number.name.as_str() {
+        "bandwidth" | "value" => format!("{} {way}", number.test),
+        name => format!("{} {way}, {name}", number.test),
+    }
+}
+
+/// What a file says of tests that it lacks, but for those that its machine cannot do.
+fn troubles(all: &[LinkTrouble]) -> Vec<String> {
+    let is_said = |trouble: &&LinkTrouble| {
+        let is_absent = [TroubleKind::NotApplicable, TroubleKind::Absent].contains(&trouble.kind);
+        !(is_absent && trouble.ends.is_some())
+    };
+    let line = |trouble: &LinkTrouble| match &trouble.test {
+        Some(test) if trouble.ends.is_some() => format!("{test}: {trouble}"),
+        _ => trouble.to_string(),
+    };
+    let lines: BTreeSet<String> = all.iter().filter(is_said).map(line).collect();
+    lines.into_iter().collect()
+}
+
+fn facts(file: &LinkFile, label: &dyn Fn(usize) -> String) -> Vec<Fact> {
+    let fact = |what, of: String, value: &dyn Display| Fact {
+        what,
+        of,
+        value: value.to_string(),
+    };
+    let mut facts = vec![fact("tool", String::new(), &file.made_by)];
+    for (what, value) in [
+        ("host", &file.host),
+        ("backend", &file.backend),
+        ("driver", &file.driver),
+        ("interface", &file.interface),
+    ] {
+        facts.extend(value.iter().map(|value| fact(what, String::new(), value)));
+    }
+    if !file.devices.is_empty() {
+        let count = file.devices.len();
+        facts.push(fact("number of devices", String::new(), &count));
+    }
+    for device in &file.devices {
+        let of = label(device.ordinal);
+        let link = device.link.iter();
+        facts.push(fact("device", of.clone(), &device.name));
+        facts.extend(link.map(|link| fact("link under load", of.clone(), link)));
+    }
+    let pair = |a, b, word: &str| format!("{} {word} {}", label(a), label(b));
+    for ((a, b), path) in &file.paths {
+        facts.push(fact("path", pair(*a, *b, "and"), path));
+    }
+    for ((from, to), state) in &file.peers {
+        facts.push(fact("peer access", pair(*from, *to, "to"), state));
+    }
+    facts
+}
