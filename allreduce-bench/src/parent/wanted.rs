@@ -33,7 +33,7 @@ impl Wanted {
     }
 
     /// Host memory that all ranks take for it at most, in bytes: each has the host's copy of the larger of what it sends and gets;
-    /// where a device's memory is host memory, also both of these, and as much again goes through the shared segment.
+    /// where a device's memory is host memory, also both of these, and as much again goes through the sockets of rank 0.
     pub(super) fn host_bytes(&self, ranks: u32, device_is_host: bool) -> u64 {
         let copies = if device_is_host { 4 } else { 1 };
         let parts = u64::from(self.kind.parts(ranks));

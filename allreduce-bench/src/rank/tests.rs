@@ -1,14 +1,14 @@
 //! Two ranks as threads on host memory: every call that there is gives the exact result and a time in each mode.
 
 use device::collectives::UniqueId;
-use device::host::SharedMemory;
+use device::host::HostCollectives;
 use record::quantity::Gate;
 use record::{CallMode, CollectiveKind, ElementType, Verification};
 
 use super::bench::Bench;
 use crate::messages::{Job, RankReply};
 
-type Rank = Bench<SharedMemory>;
+type Rank = Bench<HostCollectives>;
 
 /// Does the same as rank 0 and as rank 1, and gives what both gave.
 fn both<T: Send>(work: impl Fn(&mut Rank) -> T + Sync) -> [T; 2] {

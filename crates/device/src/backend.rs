@@ -1,7 +1,7 @@
 //! The shape that every backend has.
 
 use std::ffi::CStr;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 pub use record::quantity::TimeSource;
 
@@ -282,18 +282,16 @@ pub trait Event {
 
 /// A gate that streams of the host backend wait at until the issuing thread has queued everything.
 #[derive(Debug, Clone, Default)]
-pub struct Latch(Arc<(Mutex<bool>, Condvar)>);
+pub struct Latch(Arc<OnceLock<()>>);
 
 impl Latch {
     /// Lets all waiting streams go.
     pub fn open(&self) {
-        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.0.1.notify_all();
+        self.0.get_or_init(|| ());
     }
 
     /// Waits until it is open.
     pub(crate) fn pass(&self) {
-        let open = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.0.1.wait_while(open, |open| !*open));
+        self.0.wait();
     }
 }

@@ -151,9 +151,9 @@ pub enum DeviceError {
         /// What happened to it.
         reason: String,
     },
-    /// Memory that the ranks of a communicator share could not be had.
-    #[error("shared memory of the ranks: {doing}: {error}")]
-    SharedMemory {
+    /// The ranks of the host backend could not be connected.
+    #[error("sockets of the ranks: {doing}: {error}")]
+    Sockets {
         /// What was tried, with what to do.
         doing: String,
         /// The system's answer.
@@ -174,11 +174,9 @@ impl DeviceError {
             Self::Lost { .. } => FailureKind::DeviceLost,
             Self::Unsupported { .. } | Self::PeerRefused { .. } => FailureKind::Unsupported,
             Self::HostMemory(error) if error.is_forbidden() => FailureKind::Permission,
-            Self::SharedMemory { error, .. } => match error.kind() {
-                ErrorKind::PermissionDenied => FailureKind::Permission,
-                ErrorKind::OutOfMemory | ErrorKind::StorageFull => FailureKind::OutOfMemory,
-                _ => FailureKind::Internal,
-            },
+            Self::Sockets { error, .. } if error.kind() == ErrorKind::PermissionDenied => {
+                FailureKind::Permission
+            }
             _ => FailureKind::Internal,
         }
     }

@@ -57,7 +57,7 @@ registry! {
         copies: Copies::PLAIN,
     });
     /// Host memory: asked last, and only where there is no GPU.
-    Host: crate::host::Host, crate::host::SharedMemory, None;
+    Host: crate::host::Host, crate::host::HostCollectives, None;
 }
 
 /// NVIDIA.

@@ -48,25 +48,9 @@ impl Element {
     #[inline]
     pub fn decode(self, bytes: &[u8], values: &mut [f32]) {
         match self {
-            Self::F32 => take(bytes, values, |_, word| f32::from_ne_bytes(word)),
-            Self::F16 => take(bytes, values, |_, word| f16_value(u16::from_ne_bytes(word))),
-            Self::Bf16 => take(bytes, values, |_, word| {
-                bf16_value(u16::from_ne_bytes(word))
-            }),
-        }
-    }
-
-    /// Adds values to a sum, with one rounding of f32 for each. As many as both have.
-    #[inline]
-    pub(crate) fn add(self, bytes: &[u8], sums: &mut [f32]) {
-        match self {
-            Self::F32 => take(bytes, sums, |sum, word| sum + f32::from_ne_bytes(word)),
-            Self::F16 => take(bytes, sums, |sum, word| {
-                sum + f16_value(u16::from_ne_bytes(word))
-            }),
-            Self::Bf16 => take(bytes, sums, |sum, word| {
-                sum + bf16_value(u16::from_ne_bytes(word))
-            }),
+            Self::F32 => take(bytes, values, f32::from_ne_bytes),
+            Self::F16 => take(bytes, values, |word| f16_value(u16::from_ne_bytes(word))),
+            Self::Bf16 => take(bytes, values, |word| bf16_value(u16::from_ne_bytes(word))),
         }
     }
 }
@@ -77,9 +61,9 @@ fn put<const N: usize>(values: &[f32], bytes: &mut [u8], word: impl Fn(f32) -> [
     }
 }
 
-fn take<const N: usize>(bytes: &[u8], values: &mut [f32], next: impl Fn(f32, [u8; N]) -> f32) {
+fn take<const N: usize>(bytes: &[u8], values: &mut [f32], value_of: impl Fn([u8; N]) -> f32) {
     for (value, bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
-        *value = next(*value, *bytes);
+        *value = value_of(*bytes);
     }
 }
 
@@ -214,15 +198,13 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_read_and_added_up_in_every_type() {
+    fn values_are_written_and_read_in_every_type() {
         for element in [Element::F32, Element::F16, Element::Bf16] {
             let mut bytes = vec![0; 3 * element.bytes()];
             element.encode(&[1.5, -2.0, 96.0], &mut bytes);
             let mut values = [0.0; 3];
             element.decode(&bytes, &mut values);
             assert_eq!(values, [1.5, -2.0, 96.0], "{element:?}");
-            element.add(&bytes, &mut values);
-            assert_eq!(values, [3.0, -4.0, 192.0], "{element:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Collective operations behind one shape: the library, its communicators, and what they reduce.
 //!
-//! [`Collectives`] is implemented by `ccl` (NCCL, RCCL and MCCL, loaded at run time) and by [`crate::host::SharedMemory`] (host
-//! memory that processes share); [`crate::Built::visit_collectives`] gives a backend's. Which ranks there are, who starts them and how an
+//! [`Collectives`] is implemented by `ccl` (NCCL, RCCL and MCCL, loaded at run time) and by [`crate::host::HostCollectives`] (host
+//! memory and sockets); [`crate::Built::visit_collectives`] gives a backend's. Which ranks there are, who starts them and how an
 //! id reaches them is not decided here, and nothing is measured.
 
 mod element;

@@ -12,7 +12,7 @@ use crate::error::{DeviceError, Result};
 /// What is known of a collective library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectivesFacts {
-    /// Such as `nccl`, or `host` for shared host memory.
+    /// Such as `nccl`, or `host` for the host backend.
     pub name: String,
     /// Its version, such as `2.27.3`; `None` where it has none of its own.
     pub version: Option<String>,

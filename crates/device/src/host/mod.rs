@@ -3,25 +3,21 @@
 //! It is what a machine without a GPU measures. It is never called a GPU, and its numbers are those of one
 //! CPU core moving memory, not of a link. Pinned memory is memory that the kernel locked (`mlock`).
 
-mod copy;
+mod collectives;
 mod ffi;
 mod queue;
-mod seats;
-mod shared;
 
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use topology::{Machine, Sysfs};
 
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{HostFlag, KernelCode};
-use crate::memory::HostBuffer;
-use crate::memory::HostKind;
+use crate::memory::{HostBuffer, HostKind};
+pub use collectives::{HostCollectives, HostCommunicator};
 pub use queue::{Event, NoGraph, NoKernel, Stream};
-use seats::Seats;
-pub use shared::{HostCommunicator, SharedMemory};
 
 /// Devices that the backend offers on any machine; where there are fewer CPUs, some share one.
 pub const DEVICES: usize = 8;
@@ -30,9 +26,11 @@ pub const DEVICES: usize = 8;
 pub struct Host {
     facts: DriverFacts,
     devices: Vec<DeviceDescription>,
-    cpus: Vec<Vec<usize>>,
-    seats: Seats,
+    cpus: Vec<Vec<Seat>>,
 }
+
+/// A CPU that streams work on: each stream holds a clone, so that the count says how many do.
+type Seat = Arc<usize>;
 
 impl Backend for Host {
     type Device = Device;
@@ -42,7 +40,7 @@ impl Backend for Host {
     fn open() -> Result<Self> {
         let allowed = numa::allowed_cpus()?;
         let nodes = nodes_with_cpus(&allowed);
-        let cpus: Vec<Vec<usize>> = (0..DEVICES).map(|i| cpus_of(i, &nodes)).collect();
+        let cpus: Vec<Vec<Seat>> = (0..DEVICES).map(|i| cpus_of(i, &nodes)).collect();
         let devices = (0..DEVICES)
             .map(|ordinal| DeviceDescription {
                 ordinal,
@@ -50,7 +48,7 @@ impl Backend for Host {
                 uuid: None,
                 pci: None,
                 node: nodes[ordinal % nodes.len()].0,
-                cpu: Some(cpus[ordinal][0]),
+                cpu: Some(*cpus[ordinal][0]),
                 memory_bytes: None,
                 copy_engines: None,
                 cache_bytes: None,
@@ -61,7 +59,6 @@ impl Backend for Host {
             facts: DriverFacts::default(),
             devices,
             cpus,
-            seats: Seats::default(),
         })
     }
 
@@ -87,42 +84,33 @@ impl Backend for Host {
             ordinal,
             node: description.node,
             cpus: self.cpus[ordinal].clone(),
-            seats: self.seats.clone(),
             refused: Arc::default(),
         })
     }
 }
 
 /// A NUMA node, where the kernel numbers them, and those of its CPUs that this process may use.
-type NodeCpus = (Option<u32>, Vec<usize>);
+type NodeCpus = (Option<u32>, Vec<Seat>);
 
 /// The nodes that have usable CPUs; one without a number where the kernel describes none.
 fn nodes_with_cpus(allowed: &[usize]) -> Vec<NodeCpus> {
+    let seats = |cpus: Vec<usize>| cpus.into_iter().map(Arc::new).collect();
     let machine = Machine::read(&Sysfs::real()).ok();
-    let nodes: Vec<NodeCpus> = machine
-        .iter()
-        .flat_map(|machine| &machine.nodes)
-        .map(|node| {
-            (
-                Some(node.id),
-                allowed
-                    .iter()
-                    .copied()
-                    .filter(|cpu| node.cpus.contains(*cpu))
-                    .collect(),
-            )
-        })
-        .filter(|(_, cpus): &NodeCpus| !cpus.is_empty())
-        .collect();
+    let nodes = machine.iter().flat_map(|machine| &machine.nodes);
+    let nodes = nodes.filter_map(|node| {
+        let is_its = |cpu: &usize| node.cpus.contains(*cpu);
+        let cpus: Vec<usize> = allowed.iter().copied().filter(is_its).collect();
+        (!cpus.is_empty()).then(|| (Some(node.id), seats(cpus)))
+    });
+    let nodes: Vec<NodeCpus> = nodes.collect();
     if nodes.is_empty() {
-        vec![(None, allowed.to_vec())]
-    } else {
-        nodes
+        return vec![(None, seats(allowed.to_vec()))];
     }
+    nodes
 }
 
 /// The CPUs of device `i`, its own first: devices go round the nodes, and round the CPUs of each.
-fn cpus_of(i: usize, nodes: &[NodeCpus]) -> Vec<usize> {
+fn cpus_of(i: usize, nodes: &[NodeCpus]) -> Vec<Seat> {
     let cpus = &nodes[i % nodes.len()].1;
     let mut own_first = cpus.clone();
     own_first.rotate_left((i / nodes.len()) % cpus.len());
@@ -134,10 +122,9 @@ fn cpus_of(i: usize, nodes: &[NodeCpus]) -> Vec<usize> {
 pub struct Device {
     ordinal: usize,
     node: Option<u32>,
-    cpus: Vec<usize>,
-    seats: Seats,
+    cpus: Vec<Seat>,
     /// Why its memory is not bound to its node.
-    refused: Arc<Mutex<Option<String>>>,
+    refused: Arc<OnceLock<String>>,
 }
 
 impl backend::Device for Device {
@@ -156,8 +143,7 @@ impl backend::Device for Device {
         match pages(self.node) {
             Err(DeviceError::HostMemory(refused)) if refused.is_forbidden() => {
                 let buffer = pages(None)?;
-                let mut known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-                *known = Some(refused.to_string());
+                self.refused.get_or_init(|| refused.to_string());
                 Ok(DeviceBuffer(buffer))
             }
             outcome => outcome.map(DeviceBuffer),
@@ -165,10 +151,7 @@ impl backend::Device for Device {
     }
 
     fn binding_refused(&self) -> Option<String> {
-        self.refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.refused.get().cloned()
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
@@ -177,7 +160,7 @@ impl backend::Device for Device {
 
     /// A stream works on that CPU of the node which has the fewest, the device's own one first.
     fn stream(&self) -> Result<Stream> {
-        let seat = self.seats.take(&self.cpus);
+        let seat = self.cpus.iter().min_by_key(|cpu| Arc::strong_count(cpu));
         Stream::start(seat.ok_or(numa::NumaError::NoCpu)?)
     }
 
@@ -243,8 +226,9 @@ mod tests {
 
     #[test]
     fn devices_go_round_the_nodes_and_the_cpus_of_each() {
-        let nodes = [(Some(0), vec![0, 1]), (Some(1), vec![2, 3])];
-        let own: Vec<usize> = (0..6).map(|i| cpus_of(i, &nodes)[0]).collect();
+        let of = |cpus: [usize; 2]| cpus.map(Arc::new).to_vec();
+        let nodes = [(Some(0), of([0, 1])), (Some(1), of([2, 3]))];
+        let own: Vec<usize> = (0..6).map(|i| *cpus_of(i, &nodes)[0]).collect();
         // Nodes alternate; within a node CPUs in order, and the fifth device shares the first one's.
         assert_eq!(own, [0, 2, 1, 3, 0, 2]);
     }

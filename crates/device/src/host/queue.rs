@@ -1,25 +1,20 @@
 //! Streams of the host backend: a thread on one CPU that does queued work in order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use super::DeviceBuffer;
-use super::copy::Copy;
-use super::seats::Seat;
-use super::shared::Operation;
+use super::ffi::Part;
+use super::{DeviceBuffer, Seat};
 use crate::backend::{self, Latch};
 use crate::error::{DeviceError, Result};
-use crate::memory::HostBuffer;
+use crate::memory::{HostBuffer, InFlight};
 
 /// One piece of work.
 enum Work {
-    Copy(Copy),
-    Collective(Operation),
-    Record(Event, u64),
-    Wait(Event, u64),
-    Hold(Latch),
+    /// Does something; what it needs is held until the next fence.
+    Do(Vec<InFlight>, Box<dyn FnOnce() -> Result<()> + Send>),
     /// Everything before is done: let go of the buffers and say what failed first since the last fence.
     Fence(Sender<Result<()>>),
 }
@@ -34,8 +29,8 @@ pub struct Stream {
 
 impl Stream {
     /// Starts a worker on a CPU.
-    pub(super) fn start(seat: Seat) -> Result<Self> {
-        let cpu = seat.cpu();
+    pub(super) fn start(seat: &Seat) -> Result<Self> {
+        let cpu = **seat;
         let (queue, work) = channel();
         let (pinned, outcome) = channel();
         let thread = thread::spawn(move || {
@@ -49,20 +44,23 @@ impl Stream {
         Ok(Self {
             queue: Some(queue),
             thread: Some(thread),
-            _seat: seat,
+            _seat: Arc::clone(seat),
         })
     }
 
-    fn push(&self, work: Work) -> Result<()> {
-        self.queue
-            .as_ref()
-            .and_then(|queue| queue.send(work).ok())
-            .ok_or(DeviceError::WorkerGone)
+    fn send(&self, work: Work) -> Result<()> {
+        let queue = self.queue.as_ref();
+        let sent = queue.and_then(|queue| queue.send(work).ok());
+        sent.ok_or(DeviceError::WorkerGone)
     }
 
-    /// Queues a collective operation; what goes wrong is told when the stream is waited for.
-    pub(super) fn collective(&self, operation: Operation) -> Result<()> {
-        self.push(Work::Collective(operation))
+    /// Queues work, with what it needs; what goes wrong is told when the stream is waited for.
+    pub(super) fn push(
+        &self,
+        held: Vec<InFlight>,
+        work: impl FnOnce() -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        self.send(Work::Do(held, Box::new(work)))
     }
 
     fn copy(
@@ -71,8 +69,9 @@ impl Stream {
         from: (&HostBuffer, usize),
         bytes: usize,
     ) -> Result<()> {
-        let (to, from) = ((&to.0.memory, to.1), (&from.0.memory, from.1));
-        self.push(Work::Copy(Copy::new(to, from, bytes)?))
+        let (to, one) = Part::new(&to.0.memory, to.1, bytes)?;
+        let (from, other) = Part::new(&from.0.memory, from.1, bytes)?;
+        self.push(vec![one, other], move || to.copy_from(&from))
     }
 }
 
@@ -81,15 +80,10 @@ fn run(work: &Receiver<Work>) {
     let mut outcome = Ok(());
     for work in work {
         match work {
-            Work::Copy(copy) => in_flight.push(copy.run()),
-            Work::Collective(operation) => {
-                let (held, done) = operation.run();
-                in_flight.push(held);
-                outcome = outcome.and(done);
+            Work::Do(held, work) => {
+                in_flight.extend(held);
+                outcome = outcome.and(work());
             }
-            Work::Record(event, ticket) => event.reach(ticket),
-            Work::Wait(event, ticket) => event.await_ticket(ticket),
-            Work::Hold(latch) => latch.pass(),
             Work::Fence(done) => {
                 in_flight.clear();
                 // The waiter may be gone, which is no matter of this stream's.
@@ -140,22 +134,37 @@ impl backend::Stream for Stream {
     }
 
     fn record(&self, event: &Event) -> Result<()> {
-        let ticket = event.issue();
-        self.push(Work::Record(event.clone(), ticket))
+        let mark = Mark::default();
+        *event.last() = Some(Arc::clone(&mark));
+        self.push(Vec::new(), move || {
+            mark.get_or_init(Instant::now);
+            Ok(())
+        })
     }
 
+    /// Queues nothing for an event that was never recorded, as the vendors' runtimes do.
     fn wait(&self, event: &Event) -> Result<()> {
-        let ticket = event.issued();
-        self.push(Work::Wait(event.clone(), ticket))
+        let Some(mark) = event.last().clone() else {
+            return Ok(());
+        };
+        self.push(Vec::new(), move || {
+            mark.wait();
+            Ok(())
+        })
     }
 
     fn hold(&self, latch: &Latch) -> Result<bool> {
-        self.push(Work::Hold(latch.clone())).map(|()| true)
+        let latch = latch.clone();
+        let held = self.push(Vec::new(), move || {
+            latch.pass();
+            Ok(())
+        });
+        held.map(|()| true)
     }
 
     fn synchronize(&self) -> Result<()> {
         let (done, fence) = channel();
-        self.push(Work::Fence(done))?;
+        self.send(Work::Fence(done))?;
         fence.recv().map_err(|_| DeviceError::WorkerGone)?
     }
 
@@ -178,117 +187,29 @@ impl Drop for Stream {
     }
 }
 
-/// A mark in a host stream.
-#[derive(Debug, Clone, Default)]
-pub struct Event(Arc<(Mutex<Mark>, Condvar)>);
+/// When a stream reached one record of an event.
+type Mark = Arc<OnceLock<Instant>>;
 
-/// How often an event was recorded, and the last time that was reached.
+/// A mark in a host stream: the last time that it was recorded counts.
 #[derive(Debug, Default)]
-struct Mark {
-    issued: u64,
-    reached: Option<(u64, Instant)>,
-}
+pub struct Event(Mutex<Option<Mark>>);
 
 impl Event {
-    fn mark(&self) -> std::sync::MutexGuard<'_, Mark> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn issue(&self) -> u64 {
-        let mut mark = self.mark();
-        mark.issued += 1;
-        mark.issued
-    }
-
-    fn issued(&self) -> u64 {
-        self.mark().issued
-    }
-
-    /// Keeps the latest record: one of a slower stream that was queued before it counts no more.
-    fn reach(&self, ticket: u64) {
-        let now = Instant::now();
-        let mut mark = self.mark();
-        if mark.reached.is_none_or(|(reached, _)| reached < ticket) {
-            mark.reached = Some((ticket, now));
-        }
-        drop(mark);
-        self.0.1.notify_all();
-    }
-
-    /// Returns at once for an event that was never recorded, as the vendors' runtimes do.
-    fn await_ticket(&self, ticket: u64) {
-        let behind = |mark: &mut Mark| mark.reached.map_or(0, |(reached, _)| reached) < ticket;
-        drop(self.0.1.wait_while(self.mark(), behind));
+    fn last(&self) -> std::sync::MutexGuard<'_, Option<Mark>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn reached(&self) -> Result<Instant> {
-        let mark = self.mark();
-        match mark.reached {
-            Some((ticket, at)) if ticket == mark.issued => Ok(at),
-            _ => Err(DeviceError::EventNotReady),
-        }
+        let mark = self.last();
+        let at = mark.as_ref().and_then(|mark| mark.get()).copied();
+        at.ok_or(DeviceError::EventNotReady)
     }
 }
 
 impl backend::Event for Event {
     fn nanoseconds_since(&self, earlier: &Self) -> Result<f64> {
         let (end, start) = (self.reached()?, earlier.reached()?);
-        let sign = if end >= start { 1.0 } else { -1.0 };
-        let span = if end >= start {
-            end - start
-        } else {
-            start - end
-        };
-        Ok(sign * span.as_secs_f64() * 1e9)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::Event as _;
-
-    #[test]
-    fn an_event_has_a_time_only_when_its_latest_record_was_reached() {
-        let (start, end) = (Event::default(), Event::default());
-        start.reach(start.issue());
-        assert!(end.nanoseconds_since(&start).is_err(), "never recorded");
-        let ticket = end.issue();
-        assert!(end.nanoseconds_since(&start).is_err(), "not reached");
-        end.reach(ticket);
-        assert!(end.nanoseconds_since(&start).unwrap() >= 0.0);
-        assert!(start.nanoseconds_since(&end).unwrap() <= 0.0);
-        end.issue();
-        assert!(end.nanoseconds_since(&start).is_err(), "recorded again");
-    }
-
-    #[test]
-    fn a_slower_stream_does_not_take_a_later_record_back() {
-        let event = Event::default();
-        let (first, second) = (event.issue(), event.issue());
-        event.reach(second);
-        let at = event.reached().unwrap();
-        event.reach(first);
-        assert_eq!(event.reached().unwrap(), at);
-        // Would wait for ever if the second record were forgotten.
-        event.await_ticket(second);
-    }
-
-    #[test]
-    fn a_waiter_goes_on_when_the_record_is_reached() {
-        let event = Event::default();
-        let ticket = event.issue();
-        let (began, wait_begins) = channel();
-        let waiter = {
-            let event = event.clone();
-            thread::spawn(move || {
-                began.send(()).unwrap();
-                event.await_ticket(ticket);
-                event.reached().is_ok()
-            })
-        };
-        wait_begins.recv().unwrap();
-        event.reach(ticket);
-        assert!(waiter.join().unwrap(), "it went on before the record");
+        let span = |from: Instant, to: Instant| to.saturating_duration_since(from).as_secs_f64();
+        Ok((span(start, end) - span(end, start)) * 1e9)
     }
 }

@@ -11,6 +11,7 @@ mod copies;
 mod faults;
 mod graphs;
 mod headers;
+mod host_ranks;
 mod libraries;
 mod memory;
 mod nodes;
@@ -19,7 +20,6 @@ mod pairs;
 mod process;
 mod queues;
 mod ranks;
-mod shared_memory;
 
 use device::host::Host;
 use device::{Backend, Built, DeviceError, TimeSource, Visit};
@@ -217,13 +217,13 @@ fn a_rank_of_host_memory_that_dies_is_named() {
         3,
         &[1],
         process::again,
-        shared_memory::a_rank_that_dies_is_named,
+        host_ranks::a_rank_that_dies_is_named,
     );
 }
 
 #[test]
 fn ranks_of_host_memory_that_abort_are_told() {
-    shared_memory::an_abort_ends_a_wait();
+    host_ranks::an_abort_ends_a_wait();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use device::collectives::{Collectives, Communicator, Element, Operation};
-use device::host::{Host, HostCommunicator, SharedMemory};
+use device::host::{Host, HostCollectives, HostCommunicator};
 use device::{Backend, Device, DeviceError, Result, Stream};
 
 use crate::ranks::Seat;
@@ -30,7 +30,7 @@ fn reduce(
 
 /// Rank 1 of 3 ends without a word after two calls; the others are reported by the next one which rank it was.
 pub(crate) fn a_rank_that_dies_is_named(seat: &Seat) {
-    let (host, library) = (Host::open().unwrap(), SharedMemory::open(None).unwrap());
+    let (host, library) = (Host::open().unwrap(), HostCollectives::open(None).unwrap());
     let device = device(&host, seat.rank);
     let communicator = seat.join(&library, &device);
     for _ in 0..2 {
@@ -64,7 +64,7 @@ fn two<T: Send>(
     first: impl FnOnce(&device::host::Device, HostCommunicator) -> T + Send,
     second: impl FnOnce(&device::host::Device, HostCommunicator) -> T + Send,
 ) -> (T, T) {
-    let library = SharedMemory::open(None).unwrap();
+    let library = HostCollectives::open(None).unwrap();
     let id = library.unique_id().unwrap();
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {

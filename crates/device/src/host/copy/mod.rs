@@ -1,5 +1,0 @@
-//! Copies of the host backend.
-
-mod ffi;
-
-pub(super) use ffi::Copy;
