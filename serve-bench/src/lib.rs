@@ -13,6 +13,7 @@ mod json;
 mod kv;
 mod load;
 mod open_files;
+mod planner;
 mod predict;
 mod route;
 mod selftest;
@@ -24,12 +25,14 @@ mod study;
 mod sweep;
 
 use clap::{ArgMatches, FromArgMatches as _, Subcommand as _};
+use program::Stop;
 use program::outputs::{ended, interruptible};
 use program::say;
 use program::show::Show;
 use record::exit;
 
 use crate::cli::{Command, ServeCommand};
+use crate::planner::Asker;
 
 /// Adds the commands to a command line.
 #[must_use]
@@ -42,15 +45,12 @@ pub fn commands(line: clap::Command) -> clap::Command {
 /// # Errors
 /// It is no command of [`commands`].
 pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
-    let say = |line: &str| say!("{line}");
     Ok(match Command::from_arg_matches(matches)? {
         Command::Serve { command } => serve(command, show),
-        Command::Study(args) => interruptible(|interrupt| study::run(&args, show, interrupt, &say)),
-        Command::Demo(args) => interruptible(|interrupt| study::demo(&args, show, interrupt, &say)),
-        Command::Ablate(args) => {
-            interruptible(|interrupt| ablate::run(&args, show, interrupt, &say))
-        }
-        Command::Half(args) => interruptible(|interrupt| half::run(&args, show, interrupt, &say)),
+        Command::Study(args) => planned(show, |asker| study::run(&args, asker)),
+        Command::Demo(args) => planned(show, |asker| study::demo(&args, asker)),
+        Command::Ablate(args) => planned(show, |asker| ablate::run(&args, asker)),
+        Command::Half(args) => planned(show, |asker| half::run(&args, asker)),
         Command::Explain(args) => ended(explain::run(&args, show)),
         Command::Predict(args) => ended(predict::run(&args, show)),
         Command::Kv(args) => kv::run(&args, show),
@@ -58,7 +58,6 @@ pub fn run(matches: &ArgMatches, show: Show) -> Result<u8, clap::Error> {
 }
 
 fn serve(command: ServeCommand, show: Show) -> u8 {
-    let say = |line: &str| say!("{line}");
     match command {
         ServeCommand::Run(args) => load::run(&args, show),
         ServeCommand::Engine(args) => server::run(&args),
@@ -69,15 +68,23 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
             interruptible(|interrupt| selftest::run(&args, show, interrupt))
         }
         ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),
-        ServeCommand::Slo(args) => {
-            interruptible(|interrupt| slo::run(&args, show, interrupt, &say))
-        }
-        ServeCommand::Sweep(args) => {
-            interruptible(|interrupt| sweep::run(&args, show, interrupt, &say))
-        }
+        ServeCommand::Slo(args) => planned(show, |asker| slo::run(&args, asker)),
+        ServeCommand::Sweep(args) => planned(show, |asker| sweep::run(&args, asker)),
         ServeCommand::Show(args) => show::run(&args, show),
         ServeCommand::Compare(args) => compare::run(&args, show),
     }
+}
+
+/// Does what a planner plans, which a signal ends, and gives the exit code.
+fn planned(show: Show, plan: impl FnOnce(&Asker<'_>) -> Result<u8, Stop>) -> u8 {
+    let say = |line: &str| say!("{line}");
+    interruptible(|interrupt| {
+        plan(&Asker {
+            show,
+            interrupt,
+            say: &say,
+        })
+    })
 }
 
 /// Runs what the runner starts this program for, and gives the exit code; `None` where a first argument asks for none of it.

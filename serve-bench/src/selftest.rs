@@ -9,13 +9,13 @@ use program::show::Show;
 use program::{Stop, say, say_progress};
 use record::{Payload, Serve, exit};
 use runner::Interrupt;
-use runner::run::{Leaves, Needs, Progress, Run, Step, URL, complete};
+use runner::run::{Needs, Progress, Run, URL, complete};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use crate::study::load::LOAD_DEADLINE;
+use crate::planner::{self, words};
 
 /// Measure this client's own error on this machine.
 ///
@@ -111,11 +111,11 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
     let tell = |progress: &Progress<'_>| say_progress(progress, &|line| say!("{line}"));
     let of = ("a selftest", "settings.json");
     let mut run = Run::open(folder, of, &serde_json::json!({}), interrupt, tell)?;
-    let mut words = vec![runner::child::tplens()?.display().to_string()];
-    words.extend(ENGINE.map(str::to_owned));
+    let mut command = vec![runner::child::tplens()?.display().to_string()];
+    command.extend(ENGINE.map(str::to_owned));
     let engine = ServerSpec {
         name: "engine".to_owned(),
-        words,
+        words: command,
         environment: Vec::new(),
         port: None,
         log: folder.join("engine.log"),
@@ -136,27 +136,19 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
     );
     let mut lines = Vec::new();
     for (load, flag, value, requests, streams) in closed.chain([open]) {
-        let arguments = [
+        let arguments = words([
             (flag, value.to_string()),
             ("--base-url", URL.to_owned()),
             ("--num-prompts", requests.to_string()),
             ("--random-input-len", "16".to_owned()),
             ("--random-output-len", TOKENS.to_owned()),
-        ];
-        let end = run.step(&Step {
-            name: load.replace([' ', '/'], "-"),
-            about: format!("{requests} requests"),
-            command: "serve run",
-            arguments: arguments
-                .into_iter()
-                .flat_map(|(flag, value)| [flag.to_owned(), value])
-                .collect(),
-            environment: Vec::new(),
-            needs: Some(Needs::Started(engine.clone())),
-            leaves: Leaves::Record,
-            seconds: 0.0,
-            deadline: LOAD_DEADLINE,
-        })?;
+        ]);
+        let named = (
+            load.replace([' ', '/'], "-"),
+            format!("{requests} requests"),
+        );
+        let server = Needs::Started(engine.clone());
+        let end = run.step(&planner::load(named, arguments, Some(server), 0.0))?;
         match complete(&end.folder).map(|record| record.payload) {
             Some(Payload::Serve(serve)) => lines.push(Line::of(load, streams, &serve)),
             // A line that is missing must not pass.

@@ -2,95 +2,35 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use explain::{Ablation, Arm, Change};
 
-/// A folder for one test, removed at its end.
-struct Scratch(PathBuf);
+use crate::study::common::{Ran, Scratch, can_study, own};
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("serve-bench-ablate-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn program(&self, arguments: &str) -> Command {
-        let mut command = built::named("serve-bench");
-        command
-            .args(arguments.split(' '))
-            .current_dir(&self.0)
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        self.program(arguments).output().unwrap()
-    }
-
-    fn ablation(&self) -> Ablation {
-        let text = std::fs::read_to_string(self.0.join("a/ablation.json")).unwrap();
-        serde_json::from_str(&text).unwrap()
-    }
-
-    /// Launches that are whole, by their folders; one that a busy machine played late is set aside.
-    fn whole(&self) -> BTreeSet<PathBuf> {
-        let Ok(launches) = self.0.join("a/launches").read_dir() else {
-            return BTreeSet::new();
-        };
-        let files = launches
-            .flatten()
-            .map(|entry| entry.path().join("launch.json"))
-            .filter(|file| !file.to_string_lossy().contains(".broken-"));
-        files.filter(|file| file.exists()).collect()
-    }
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
+fn run(scratch: &Scratch, line: &str) -> Ran {
+    scratch.run(&words(line))
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn ablation(scratch: &Scratch) -> Ablation {
+    serde_json::from_value(scratch.json("a/ablation.json")).unwrap()
 }
 
-#[track_caller]
-fn expect(output: &Output, code: i32) {
-    let (out, err) = (text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(code), "{err}\n{out}");
-}
-
-/// Whether the simulated libraries are there; where not, the test is noted as skipped.
-fn can_ablate() -> bool {
-    let program = built::file();
-    let soft = program
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("soft/libnccl.so.2");
-    if soft.exists() {
-        return true;
-    }
-    if let Some(log) = std::env::var_os("TPLENS_SKIP_LOG") {
-        let mut file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(log)
-            .unwrap();
-        writeln!(
-            file,
-            "an ablation needs {soft:?}; `cargo xtask soft` builds it"
-        )
-        .unwrap();
-    }
-    false
+/// Records of the servers' loads whose end the ablation saw.
+fn whole(scratch: &Scratch) -> BTreeSet<PathBuf> {
+    let Ok(launches) = scratch.join("a/launches").read_dir() else {
+        return BTreeSet::new();
+    };
+    let launches = launches.flatten().map(|entry| entry.path());
+    let ended = launches.filter(|launch| !launch.join("serve.open").exists());
+    let records = ended.map(|launch| launch.join("serve/record.json"));
+    records.filter(|record| record.exists()).collect()
 }
 
 fn arm<'a>(ablation: &'a Ablation, name: &str) -> &'a Arm {
@@ -108,21 +48,21 @@ fn times(ablation: &Ablation, name: &str) -> Vec<f64> {
 
 #[test]
 fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
-    if !can_ablate() {
+    if !can_study() {
         return;
     }
-    let scratch = Scratch::new("killed");
+    let scratch = Scratch::new();
     let line = "ablate --sim l40x4 --model llama-3.1-8b --concurrency 4 --requests 16 --input-tokens 16 --output-tokens 32 \
         --arms p2p-off,delay --delays 200 --launches 2 --seed 5 --budget 1 --out a";
     let mut killed = scratch
-        .program(line)
+        .program(&words(line))
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     // Killed as soon as one launch is whole.
     let begun = Instant::now();
-    while scratch.whole().is_empty() {
+    while whole(&scratch).is_empty() {
         assert!(
             begun.elapsed() < Duration::from_secs(180),
             "no launch ended"
@@ -132,34 +72,27 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let before = scratch.whole();
+    let before = whole(&scratch);
     let kept: Vec<Vec<u8>> = before
         .iter()
         .map(|file| std::fs::read(file).unwrap())
         .collect();
 
-    let other = scratch.run(&line.replace("--launches 2", "--launches 3"));
-    expect(&other, 2);
-    assert!(
-        text(&other.stderr).contains("--launches 2, not 3"),
-        "{}",
-        text(&other.stderr)
-    );
+    let other = run(&scratch, &line.replace("--launches 2", "--launches 3"));
+    let said = &other.expect(2).stderr;
+    assert!(said.contains("--launches 2, not 3"), "{said}");
 
-    let output = scratch.run(line);
+    let output = run(&scratch, line);
     // Two launches an arm decide nothing.
-    expect(&output, 3);
-    let said = text(&output.stderr);
-    assert!(
-        said.contains(&format!("{} of 6 launches are done", before.len())),
-        "{said}"
-    );
+    let said = &output.expect(3).stderr;
+    let resumed = said.matches("/serve: measured before").count();
+    assert_eq!(resumed, before.len(), "{said}");
     for (file, bytes) in before.iter().zip(kept) {
         assert_eq!(std::fs::read(file).unwrap(), bytes, "{}", file.display());
     }
-    assert_eq!(scratch.whole().len(), 6, "{said}");
+    assert_eq!(whole(&scratch).len(), 6, "{said}");
 
-    let ablation = scratch.ablation();
+    let ablation = ablation(&scratch);
     assert_eq!(ablation.schema, 1);
     assert_eq!(ablation.simulated.as_deref(), Some("l40x4"));
     // One after the embedding, two in each of 32 layers.
@@ -208,104 +141,78 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
         );
         // How late this machine played it is known of each.
         assert!(launch.late_ms.is_some_and(|ms| ms >= 0.0), "{launch:?}");
-        assert!(
-            scratch
-                .0
-                .join("a")
-                .join(launch.folder.as_ref().unwrap())
-                .join("serve")
-                .exists()
-        );
+        let folder = scratch.join("a").join(launch.folder.as_ref().unwrap());
+        assert!(folder.join("serve").exists());
     }
 
-    let out = text(&output.stdout);
+    let out = &output.stdout;
     assert!(out.contains("SIMULATED on l40x4"), "{out}");
     // All launches are compared by one metric.
     assert!(ablation.step_from.is_some());
-    // The test alone: of the folder, kept in another one, and never of another model.
-    let alone = scratch.run("explain --ablation a --model llama-3.1-8b --out x");
-    // The same test has the same exit code, whoever asks for it.
-    expect(&alone, 3);
-    assert!(text(&alone.stdout).contains("Undecided"));
-    assert!(scratch.0.join("x/slope.json").exists());
-    let other = scratch.run("explain --ablation a --model qwen2.5-72b");
-    expect(&other, 2);
-    assert!(
-        text(&other.stderr).contains("is of llama-3.1-8b")
-            && text(&other.stderr).contains("qwen2.5-72b"),
-        "{}",
-        text(&other.stderr)
+    // The test alone: of the folder, kept in another one, and never of another model. It has the same exit code, whoever asks for it.
+    let alone = run(
+        &scratch,
+        "explain --ablation a --model llama-3.1-8b --out x",
     );
+    assert!(alone.expect(3).stdout.contains("Undecided"));
+    assert!(scratch.join("x/slope.json").exists());
+    run(&scratch, "explain --ablation a --model qwen2.5-72b").expect(2);
 
     // Nothing is left to do, so nothing is done.
-    let again = scratch.run(line);
-    expect(&again, 3);
-    assert_eq!(text(&again.stdout), out);
-    assert!(
-        !text(&again.stderr).contains("starting"),
-        "{}",
-        text(&again.stderr)
-    );
+    let again = run(&scratch, line);
+    assert_eq!(&again.expect(3).stdout, out);
+    assert!(!again.stderr.contains("starting"), "{}", again.stderr);
 }
 
 #[test]
 fn a_server_that_never_answers_leaves_what_was_measured_and_says_what_to_do() {
-    if !can_ablate() {
+    if !can_study() {
         return;
     }
-    let scratch = Scratch::new("silent");
+    let scratch = Scratch::new();
     let line = "ablate --backend host --gpus 0,1 --model llama-3.1-8b --concurrency 1 --requests 1 --output-tokens 2 --arms baseline \
-        --launches 1 --budget 1 --ready-timeout 1 --out a -- sleep 1000{tp}{port}";
-    let output = scratch.run(line);
-    expect(&output, 3);
-    let out = text(&output.stdout);
+        --launches 2 --budget 1 --ready-timeout 1 --out a -- sleep 1000{tp}{port}";
+    let output = run(&scratch, line);
+    let (out, said) = (&output.expect(3).stdout, &output.stderr);
     assert!(out.contains("[launch-missing]"), "{out}");
-    let kept = scratch.0.join("a/launches/000-baseline/allreduce");
-    assert!(kept.read_dir().unwrap().next().is_some());
-    assert!(scratch.ablation().arms.is_empty());
+    // A server that did not come up is not tried again.
+    assert_eq!(said.matches("starting").count(), 1, "{said}");
+    for launch in ["000-baseline", "001-baseline"] {
+        let kept = scratch.join(&format!("a/launches/{launch}/allreduce"));
+        assert!(kept.read_dir().unwrap().next().is_some());
+    }
+    assert!(ablation(&scratch).arms.is_empty());
     // An engine that is not there is told at once.
-    let missing = line.replace(
-        "-- sleep 1000{tp}{port}",
-        "-- vllm-that-is-not-there serve m",
-    );
-    let missing = scratch.run(&missing.replace("--out a", "--out b"));
-    expect(&missing, 2);
-    assert!(
-        text(&missing.stderr).contains("vllm-that-is-not-there, which serves, is not installed"),
-        "{}",
-        text(&missing.stderr)
-    );
-    assert!(!scratch.0.join("b").exists());
+    let missing = line.replace("sleep 1000{tp}{port}", "vllm-that-is-not-there serve m");
+    let missing = run(&scratch, &missing.replace("--out a", "--out b"));
+    let said = &missing.expect(2).stderr;
+    assert!(said.contains("vllm-that-is-not-there"), "{said}");
+    assert!(!scratch.join("b").exists());
 }
 
 #[test]
 fn a_half_width_model_runs_on_its_server() {
-    let scratch = Scratch::new("half");
+    let scratch = Scratch::new();
     let line = "half-model --model llama-3.1-8b --tp 2 --run --concurrency 4 --requests 8 --input-tokens 16 --output-tokens 16 \
         --write c --out h";
     // A shell passes over what a half model adds for vLLM.
-    let own = built::file().display().to_string();
-    let engine = format!("exec {own} serve engine --box l40x4 --model $0 --port $1");
+    let engine = format!(
+        "exec {} serve engine --box l40x4 --model $0 --port $1",
+        own()
+    );
     let run = |line: &str| {
-        let mut program = scratch.program(line);
-        program.args(["--", "sh", "-c", &engine, "{model}", "{port}"]);
-        program.output().unwrap()
+        let server = ["--", "sh", "-c", &engine, "{model}", "{port}"];
+        scratch.run(&[&words(line)[..], &server].concat())
     };
     let output = run(line);
-    expect(&output, 0);
-    let out = text(&output.stdout);
+    let out = &output.expect(0).stdout;
     assert!(out.contains("--half h/half-tp2"), "{out}");
     let again = run(line);
-    expect(&again, 0);
-    assert!(text(&again.stderr).contains("half-tp2: measured before"));
+    assert!(again.expect(0).stderr.contains("half-tp2: measured before"));
     let other = run(&line.replace("--requests 8", "--requests 9"));
-    expect(&other, 2);
-    assert!(text(&other.stderr).contains("--requests 8, not 9"));
+    assert!(other.expect(2).stderr.contains("--requests 8, not 9"));
     // A rank of two has half of 32 heads and of 14,336.
-    let config = std::fs::read_to_string(scratch.0.join("c/config.json")).unwrap();
-    assert!(
-        config.contains("\"num_attention_heads\": 16")
-            && config.contains("\"intermediate_size\": 7168"),
-        "{config}"
-    );
+    let config = scratch.json("c/config.json");
+    assert_eq!(config["num_attention_heads"], 16);
+    assert_eq!(config["intermediate_size"], 7168);
 }

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::study::common::{Scratch, own};
+
 /// How often the sweep is killed: 50 times by `cargo xtask test --full`.
 fn kills() -> u64 {
     if std::env::var_os("TPLENS_FULL").is_some() {
@@ -45,39 +47,13 @@ outputs = [4]
 num_prompts = "1..2,4"
 "#;
 
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("serve-bench-sweep-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn plan(&self, text: &str) -> PathBuf {
-        let file = self.0.join("plan.toml");
-        let text = text.replace("PROGRAM", built::file().to_str().unwrap());
-        std::fs::write(&file, text).unwrap();
-        file
-    }
-
-    fn sweep(&self, out: &str) -> Command {
-        let mut command = built::named("serve-bench");
-        command
-            .arg("sweep")
-            .arg(self.0.join("plan.toml"))
-            .arg("--out")
-            .arg(self.0.join(out))
-            .stdin(Stdio::null());
-        command
-    }
+fn plan(scratch: &Scratch, text: &str) {
+    scratch.write("plan.toml", &text.replace("PROGRAM", &own()));
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
+fn sweep(scratch: &Scratch, out: &str) -> Command {
+    let out = scratch.join(out).display().to_string();
+    scratch.program(&["sweep", "plan.toml", "--out", &out])
 }
 
 #[track_caller]
@@ -144,16 +120,16 @@ fn cells(sweep: &Path) -> BTreeMap<String, Value> {
 #[test]
 fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one() {
     let kills = kills();
-    let scratch = Scratch::new("killed");
-    scratch.plan(PLAN);
+    let scratch = Scratch::new();
+    plan(&scratch, PLAN);
     let begun = Instant::now();
-    let whole = scratch.sweep("whole").output().unwrap();
+    let whole = sweep(&scratch, "whole").output().unwrap();
     ended(&whole, 0);
     let took = begun.elapsed();
     // A server may print its key.
-    let open = open_to_others(&scratch.0.join("whole"));
+    let open = open_to_others(&scratch.join("whole"));
     assert!(open.is_empty(), "{open:?}");
-    let expected = cells(&scratch.0.join("whole"));
+    let expected = cells(&scratch.join("whole"));
     let names: Vec<&String> = expected.keys().collect();
     assert_eq!(
         names,
@@ -170,11 +146,10 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
     // A kill that nobody can tidy up after, at instants that the golden ratio spreads over the sweep's time (the same ones each
     // time); each sweep goes on where the one before was killed, so a cell that was done must stay as it is.
     let mut done: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
-    let mut sweep = 0;
+    let mut number = 0;
     for kill in 0..kills {
-        let out = format!("killed-{sweep}");
-        let mut child = scratch
-            .sweep(&out)
+        let out = format!("killed-{number}");
+        let mut child = sweep(&scratch, &out)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -187,7 +162,7 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
         }
         drop(child.kill());
         let finished = child.wait().unwrap().success();
-        let folder = scratch.0.join(&out).join("cells");
+        let folder = scratch.join(&out).join("cells");
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {
             let cell = entry.unwrap().path();
             let record = cell.join("record.json");
@@ -202,13 +177,13 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
         }
         if finished {
             // Killed often enough; the next kills are for another sweep.
-            assert_eq!(cells(&scratch.0.join(&out)), expected);
-            sweep += 1;
+            assert_eq!(cells(&scratch.join(&out)), expected);
+            number += 1;
         }
     }
-    let out = format!("killed-{sweep}");
-    ended(&scratch.sweep(&out).output().unwrap(), 0);
-    assert_eq!(cells(&scratch.0.join(&out)), expected);
+    let out = format!("killed-{number}");
+    ended(&sweep(&scratch, &out).output().unwrap(), 0);
+    assert_eq!(cells(&scratch.join(&out)), expected);
     for (record, bytes) in done {
         assert_eq!(
             std::fs::read(record).unwrap(),
@@ -220,10 +195,9 @@ fn a_sweep_that_is_killed_again_and_again_ends_with_the_cells_of_an_unbroken_one
 
 #[test]
 fn a_plan_can_be_listed_narrowed_and_only_gone_on_with_as_it_was() {
-    let scratch = Scratch::new("narrowed");
-    scratch.plan(PLAN);
-    let listed = scratch
-        .sweep("out")
+    let scratch = Scratch::new();
+    plan(&scratch, PLAN);
+    let listed = sweep(&scratch, "out")
         .args(["--list", "--only", "config=B", "--only", "n=1..2"])
         .output()
         .unwrap();
@@ -232,64 +206,68 @@ fn a_plan_can_be_listed_narrowed_and_only_gone_on_with_as_it_was() {
     // 16 + 4 + 16 tokens.
     assert!(listed.contains("--max-model-len 36"), "{listed}");
     assert_eq!(listed.matches("to do").count(), 2, "{listed}");
-    assert!(!scratch.0.join("out").exists(), "a list runs nothing");
+    assert!(!scratch.join("out").exists(), "a list runs nothing");
 
     // A server is the same one whatever is narrowed: 64 + 4 + 16 tokens of the longest cell that the plan has for it.
     let two = PLAN.replace("inputs = [16]", "inputs = [16, 64]");
-    scratch.plan(&two);
-    let listed = scratch
-        .sweep("out")
+    plan(&scratch, &two);
+    let listed = sweep(&scratch, "out")
         .args(["--list", "--only", "input=16"])
         .output()
         .unwrap();
     ended(&listed, 0);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains("--max-model-len 84"), "{listed}");
-    scratch.plan(PLAN);
+    plan(&scratch, PLAN);
 
-    let one = scratch
-        .sweep("out")
+    let one = sweep(&scratch, "out")
         .args(["--only", "config=B", "--only", "n=1"])
         .output()
         .unwrap();
     ended(&one, 0);
-    assert_eq!(cells(&scratch.0.join("out")).len(), 1);
+    assert_eq!(cells(&scratch.join("out")).len(), 1);
 
-    scratch.plan(&PLAN.replace("1..2,4", "1..3"));
-    let other = scratch.sweep("out").output().unwrap();
+    plan(&scratch, &PLAN.replace("1..2,4", "1..3"));
+    let other = sweep(&scratch, "out").output().unwrap();
     let said = ended(&other, 2);
     assert!(said.contains("--matrix"), "{said}");
 }
 
 #[test]
 fn why_a_server_did_not_come_up_is_said_with_the_remedy() {
-    let scratch = Scratch::new("down");
+    let scratch = Scratch::new();
     // The engine refuses a model that it does not know, in the words of no weights.
-    scratch.plan(&PLAN.replace("\"llama-3.1-8b\"", "\"no-such-model\""));
-    let said = ended(&scratch.sweep("out").output().unwrap(), 3);
+    plan(
+        &scratch,
+        &PLAN.replace("\"llama-3.1-8b\"", "\"no-such-model\""),
+    );
+    let said = ended(&sweep(&scratch, "out").output().unwrap(), 3);
     assert!(said.contains("no-such-model"), "{said}");
 
     // The others are tried all the same, and what was left out is named at the end.
     let one = PLAN
         .replace("models = [\"8B\"]", "models = [\"none\", \"8B\"]")
         .replace("[paths]", "[paths]\nnone = \"no-such-model\"");
-    scratch.plan(&one);
-    let output = scratch.sweep("others").output().unwrap();
+    plan(&scratch, &one);
+    let output = sweep(&scratch, "others").output().unwrap();
     ended(&output, 3);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("6 of 12 cells are done"), "{said}");
     for group in ["A_none_TP1: 3 cells", "B_none_TP1: 3 cells"] {
         assert!(said.contains(group), "no `{group}` in {said}");
     }
-    assert_eq!(cells(&scratch.0.join("others")).len(), 6);
+    assert_eq!(cells(&scratch.join("others")).len(), 6);
 }
 
 #[test]
 fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_asked() {
-    let scratch = Scratch::new("redo");
-    scratch.plan(&PLAN.replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]"));
-    ended(&scratch.sweep("out").output().unwrap(), 0);
-    let out = scratch.0.join("out");
+    let scratch = Scratch::new();
+    plan(
+        &scratch,
+        &PLAN.replace("configs = [\"A\", \"B\"]", "configs = [\"A\"]"),
+    );
+    ended(&sweep(&scratch, "out").output().unwrap(), 0);
+    let out = scratch.join("out");
     let name = "A_8B_TP1_16_np2";
 
     // As a client that had no CPU leaves it.
@@ -300,12 +278,12 @@ fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_as
     std::fs::write(&file, record.to_string()).unwrap();
     // Which is read first, and has no such end.
     std::fs::remove_file(file.with_file_name("journal.jsonl")).unwrap();
-    let output = scratch.sweep("out").output().unwrap();
+    let output = sweep(&scratch, "out").output().unwrap();
     ended(&output, 3);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains(name) && said.contains("--redo"), "{said}");
 
-    let again = scratch.sweep("out").arg("--redo").output().unwrap();
+    let again = sweep(&scratch, "out").arg("--redo").output().unwrap();
     ended(&again, 0);
     let kept = out.join("cells").join(format!("{name}.broken-1"));
     assert!(kept.is_dir());
@@ -319,25 +297,15 @@ fn free_port() -> String {
 
 #[test]
 fn a_matrix_of_flags_loads_one_server_and_resumes() {
-    let scratch = Scratch::new("matrix");
+    let scratch = Scratch::new();
     let port = free_port();
     let url = format!("http://127.0.0.1:{port}");
-    let sweep = || {
-        let mut sweep = built::named("serve-bench");
-        sweep.args(["sweep", "--concurrency", "1,2,4", "--input-len", "16,64"]);
-        sweep.args([
-            "--output-len",
-            "4",
-            "--num-prompts",
-            "8",
-            "--base-url",
-            &url,
-        ]);
-        sweep.arg("--out").arg(scratch.0.join("out"));
-        sweep.output().unwrap()
-    };
-    let said = ended(&sweep(), 3);
-    assert!(said.contains(&url), "{said}");
+    let line = format!(
+        "sweep --concurrency 1,2,4 --input-len 16,64 --output-len 4 --num-prompts 8 --base-url {url} --out out"
+    );
+    let sweep = || scratch.run(&line.split(' ').collect::<Vec<_>>());
+    let said = sweep();
+    assert!(said.expect(3).stderr.contains(&url));
     let mut engine = built::named("serve-bench");
     engine.args(["engine", "--model", "llama-3.1-8b", "--speed", "1000"]);
     let mut engine = engine
@@ -353,8 +321,8 @@ fn a_matrix_of_flags_loads_one_server_and_resumes() {
     drop(engine.kill());
     engine.wait().unwrap();
     // 3 where a busy machine made the client late.
-    assert!(matches!(first.status.code(), Some(0 | 3)), "{first:?}");
-    let out = scratch.0.join("out");
+    assert!(matches!(first.code, 0 | 3), "{}", first.stderr);
+    let out = scratch.join("out");
     let expected: Vec<String> = [16, 64]
         .iter()
         .flat_map(|input| [1, 2, 4].map(|n| format!("in{input}_out4_c{n}_rinf")))
@@ -362,21 +330,21 @@ fn a_matrix_of_flags_loads_one_server_and_resumes() {
     let names: Vec<String> = cells(&out).into_keys().collect();
     assert_eq!(names, expected);
     assert!(out.join("sweep.html").is_file());
-    let resumed = String::from_utf8_lossy(&again.stderr).into_owned();
+    let resumed = again.stderr;
     assert_eq!(resumed.matches("measured before").count(), 6, "{resumed}");
     // A row of each cell, and whether a curve has a knee.
-    let screen = String::from_utf8(first.stdout).unwrap();
+    let screen = first.stdout;
     assert!(screen.matches("in flight ").count() >= 6, "{screen}");
     assert!(screen.matches("knee").count() >= 2, "{screen}");
 }
 
 #[test]
 fn a_plan_of_several_servers_that_starts_none_is_swept_server_by_server() {
-    let scratch = Scratch::new("theirs");
+    let scratch = Scratch::new();
     let server = "manage = false\nbase_url = \"http://127.0.0.1:9\"";
-    scratch.plan(&PLAN.replace("manage = true", server));
-    ended(&scratch.sweep("out").output().unwrap(), 2);
-    let one = scratch.sweep("out").args(["--only", "config=B"]).output();
+    plan(&scratch, &PLAN.replace("manage = true", server));
+    ended(&sweep(&scratch, "out").output().unwrap(), 2);
+    let one = sweep(&scratch, "out").args(["--only", "config=B"]).output();
     let said = ended(&one.unwrap(), 3);
     assert!(said.contains("http://127.0.0.1:9"), "{said}");
 }

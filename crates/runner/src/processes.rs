@@ -43,7 +43,8 @@ fn of(root: i32, mut others: Vec<Process>) -> Vec<Process> {
 }
 
 /// A process and all below it, by their ids.
-pub(crate) fn tree(root: u32) -> Vec<u32> {
+#[must_use]
+pub fn tree(root: u32) -> Vec<u32> {
     let pid = i32::try_from(root).ok().and_then(Pid::from_raw);
     let below = pid.map(below).unwrap_or_default();
     let below = below.iter().map(|one| one.number().unsigned_abs());

@@ -1,10 +1,16 @@
-//! From the records of a launch to what an ablation keeps of it.
+//! From the records of a launch to what an ablation keeps of it, and from the log of the delay library whether every rank was delayed.
+//!
+//! A replayed graph calls nothing: an engine with graphs is delayed only where calls came while it captured.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use explain::Range;
+use explain::{Launch, Range};
 use import::{CurvePoint, ServeRun, Spread, collectives, serve};
-use record::{CallMode, CollectiveKind, Payload, PlannedStep, Serve, load};
+use record::{CallMode, CollectiveKind, Payload, PlannedStep, Serve, exit, load};
+use serde::Deserialize;
+
+use super::plan::{Launched, Plan, SHIM_LOG};
 
 /// From half a 95% interval to the distance of the 5% and 95% quantiles, of a normal distribution: 1.645 over 1.960.
 const TO_QUANTILE: f64 = 1.644_85 / 1.959_96;
@@ -12,19 +18,8 @@ const TO_QUANTILE: f64 = 1.644_85 / 1.959_96;
 /// Fewer gaps than this do not stand for the decode step.
 const LEAST_GAPS: u64 = 100;
 
-/// Time of all collectives of a step over the number of its all-reduces, us, from the record of tplens allreduce in a folder.
+/// Time of all collectives of a step over the number of its all-reduces, us.
 ///
-/// # Errors
-/// A collective of the step has no time there, or none with an interval.
-pub(super) fn collective_us(
-    folder: &Path,
-    step: &PlannedStep,
-    mode: CallMode,
-) -> Result<Range, String> {
-    let points = collectives::read(folder).map_err(|error| error.to_string())?;
-    each(&points, step, mode)
-}
-
 /// The errors of the sizes add up: what a launch does to one size it does to the others.
 fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Range, String> {
     let (mut low, mut mid, mut high, mut count) = (0.0, 0.0, 0.0, 0);
@@ -61,58 +56,73 @@ fn each(points: &[CurvePoint], step: &PlannedStep, mode: CallMode) -> Result<Ran
     })
 }
 
-/// The mean gap between tokens while every slot decodes, ms, by the record of `tplens serve run` in a folder, and how many gaps there are.
+/// What a launch in a folder measured.
 ///
 /// # Errors
-/// Requests failed, nothing shows a step with an interval, or a simulated server answered where none was asked for.
-pub(super) fn step(folder: &Path, is_soft: bool) -> Result<(Range, u64), String> {
-    let run = serve::read(folder).map_err(|error| error.to_string())?;
-    match run.simulated.as_ref().filter(|_| !is_soft) {
-        Some(name) => Err(format!(
-            "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
-        )),
-        None => decode_step(&run),
+/// In words, why it says nothing.
+pub(super) fn launch(
+    plan: &Plan<'_>,
+    order: u32,
+    launch: &Launched,
+    folder: &Path,
+) -> Result<Launch, String> {
+    let at = folder.join(&launch.name);
+    let timed = load(&at.join("allreduce")).map_err(|error| error.to_string())?;
+    if timed.exit_code == exit::WRONG_DATA {
+        let log = at.join("allreduce.log");
+        return Err(format!(
+            "tplens allreduce found wrong data; see {}",
+            log.display()
+        ));
     }
-}
-
-/// What this machine made of a load's times.
-#[derive(Default)]
-pub(super) struct MachineLimit {
-    /// Why they are the load generator's own; `None` where they are the server's.
-    pub(super) limited: Option<String>,
-    /// By how much the embedded engine played a mean step longer than it is, ms; `None` for any other server.
-    pub(super) late_ms: Option<f64>,
-}
-
-/// What this machine made of the times of the load in a folder.
-///
-/// # Errors
-/// The record cannot be read.
-pub(super) fn machine(folder: &Path) -> Result<MachineLimit, String> {
-    let record = load(folder).map_err(|error| error.to_string())?;
-    Ok(match &record.payload {
-        Payload::Serve(serve) => limits(serve),
-        _ => MachineLimit::default(),
+    let points = collectives::read(&at.join("allreduce")).map_err(|error| error.to_string())?;
+    let collective_us = each(&points, &plan.planned(), plan.mode())?;
+    let is_simulated = plan.subject.simulated.is_some();
+    if plan.arms[launch.arm].delay_us.is_some() && !is_simulated {
+        check_delays(&at.join(SHIM_LOG), plan.args.tp, plan.has_graphs())?;
+    }
+    let served = load(&at.join("serve")).map_err(|error| error.to_string())?;
+    let (limited, late_ms) = match &served.payload {
+        Payload::Serve(serve) => of_machine(serve),
+        _ => (None, None),
+    };
+    // No step of a simulated machine is a measurement: a launch that a busy machine played is kept, marked, and left out.
+    if let Some(reason) = limited.as_ref().filter(|_| !is_simulated) {
+        return Err(reason.clone());
+    }
+    let run = serve::read(&at.join("serve")).map_err(|error| error.to_string())?;
+    if let Some(name) = run.simulated.as_ref().filter(|_| !is_simulated) {
+        return Err(format!(
+            "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
+        ));
+    }
+    let (step_ms, steps) = decode_step(&run)?;
+    Ok(Launch {
+        order,
+        collective_us: Some(collective_us),
+        step_ms,
+        steps,
+        folder: Some(launch.name.clone()),
+        late_ms,
+        limited,
     })
 }
 
-fn limits(serve: &Serve) -> MachineLimit {
-    let client = serve.client.as_ref();
-    let limited = client.filter(|client| !client.invalid.is_empty());
-    let counters = serve
-        .server
+/// What this machine made of a load's times: why they are the load generator's own, and by how much the embedded engine played a mean
+/// step longer than it is, ms.
+fn of_machine(serve: &Serve) -> (Option<String>, Option<f64>) {
+    let client = serve
+        .client
         .as_ref()
-        .and_then(|server| server.counters.as_ref());
-    let change = counters.and_then(|counters| counters.change.as_ref());
-    MachineLimit {
-        limited: limited.map(|client| {
-            format!(
-                "the load generator was the limit: {}",
-                client.invalid.join("; ")
-            )
-        }),
-        late_ms: change.and_then(|change| Some(change.lost?.mean_ms)),
-    }
+        .filter(|client| !client.invalid.is_empty());
+    let limited = client.map(|client| {
+        let why = client.invalid.join("; ");
+        format!("the load generator was the limit: {why}")
+    });
+    let server = serve.server.as_ref();
+    let counters = server.and_then(|server| server.counters.as_ref());
+    let lost = counters.and_then(|counters| counters.change.as_ref()?.lost);
+    (limited, lost.map(|lost| lost.mean_ms))
 }
 
 fn decode_step(run: &ServeRun) -> Result<(Range, u64), String> {
@@ -140,6 +150,57 @@ fn range(of: &Spread) -> Option<Range> {
         mid: of.mean,
         high: of.mean + (interval.high - of.mean) * TO_QUANTILE,
     })
+}
+
+/// A line of the log; the last one of a process counts.
+#[derive(Debug, Deserialize)]
+struct Line {
+    pid: u32,
+    #[serde(default)]
+    calls: u64,
+    #[serde(default)]
+    calls_captured: u64,
+    #[serde(default)]
+    calls_refused: u64,
+}
+
+/// Checks that so many processes were delayed, in their graphs where the engine has any.
+///
+/// # Errors
+/// What the log shows instead, in words.
+fn check_delays(log: &Path, ranks: u32, has_graphs: bool) -> Result<(), String> {
+    let file = log.display();
+    let text = match bounded::text(log, bounded::TEXT) {
+        Err(error) => return Err(format!("no log of the delay library: {file}: {error}")),
+        Ok(text) => text,
+    };
+    let parsed = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let last: BTreeMap<u32, Line> = parsed.map(|line: Line| (line.pid, line)).collect();
+    let count = |of: fn(&Line) -> u64| last.values().filter(|line| of(line) > 0).count();
+    let (called, captured) = (count(|line| line.calls), count(|line| line.calls_captured));
+    if count(|line| line.calls_refused) > 0 {
+        return Err(format!(
+            "the delay library could not delay some calls: {file} tells of calls_refused"
+        ));
+    }
+    if called == 0 {
+        return Err(format!(
+            "the delay library was never called by the server: {file} shows no call"
+        ));
+    }
+    let (delayed, what) = match has_graphs {
+        true => (captured, "all-reduces in a graph (calls_captured)"),
+        false => (called, "all-reduces (calls)"),
+    };
+    // As many processes as ranks: one that is not delayed waits for one that is, and a warm-up alone delays no replay.
+    if delayed < ranks as usize {
+        return Err(format!(
+            "{delayed} of {ranks} ranks were delayed in {what}, by {file}: the step does not hold the delay of this arm"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -215,5 +276,42 @@ mod tests {
             "{reason}"
         );
         assert!(each(&points, &step(), CallMode::BackToBack).is_err());
+    }
+
+    #[test]
+    fn only_ranks_whose_graphs_hold_the_delay_count() {
+        let log = std::env::temp_dir().join(format!("tplens-shim-log-{}", std::process::id()));
+        let of = |text: &str, has_graphs| {
+            std::fs::write(&log, text).unwrap();
+            check_delays(&log, 2, has_graphs)
+                .map_err(|why| why.split(',').next().unwrap_or_default().to_owned())
+        };
+        let line = |pid: u32, calls: u32, captured: u32| {
+            format!(
+                "{{\"pid\":{pid},\"calls\":{calls},\"calls_captured\":{captured},\"calls_refused\":0}}\n"
+            )
+        };
+        assert!(of("", true).is_err());
+        assert!(
+            of(&line(1, 0, 0), true)
+                .unwrap_err()
+                .contains("never called")
+        );
+        // Warm-up calls of both ranks, and none while capturing: replays hold no delay.
+        let warm = line(1, 12, 0) + &line(2, 12, 0);
+        assert!(of(&warm, true).unwrap_err().starts_with("0 of 2 ranks"));
+        assert_eq!(of(&warm, false), Ok(()));
+        // One rank of two.
+        let one = line(1, 161, 161) + &line(2, 12, 0);
+        assert!(of(&one, true).unwrap_err().starts_with("1 of 2 ranks"));
+        // Two lines of one process are one rank, and its last line counts.
+        let twice = line(1, 1, 0) + &line(1, 161, 161);
+        assert!(of(&twice, true).unwrap_err().starts_with("1 of 2 ranks"));
+        let both = line(1, 161, 161) + "half a li" + "\n" + &line(2, 161, 161);
+        assert_eq!(of(&both, true), Ok(()));
+        let refused = both + "{\"pid\":3,\"calls\":1,\"calls_refused\":1}\n";
+        assert!(of(&refused, true).unwrap_err().contains("calls_refused"));
+        std::fs::remove_file(&log).unwrap();
+        assert!(check_delays(&log, 2, true).is_err());
     }
 }

@@ -8,20 +8,19 @@ use view::{Document, Item, Next, Tone};
 
 use crate::explain::range;
 
-/// The document of an ablation that ended: `missing` are the launches that say nothing, with their arms and reasons.
+/// The document of an ablation that ended: `missing` are the launches that say nothing, with their names and reasons.
 pub(super) fn result(
     ablation: &Ablation,
     slope: Document,
-    missing: &[(usize, &str, &str)],
+    missing: &[(&str, String)],
     file: &Path,
 ) -> Document {
     let launches: usize = ablation.arms.iter().map(|arm| arm.launches.len()).sum();
     let mut findings = Vec::new();
-    if let Some((number, arm, reason)) = missing.first() {
+    if let Some((name, reason)) = missing.first() {
         let text = format!(
-            "{} launches missing, the first {} ({arm}): {reason}",
-            missing.len(),
-            number + 1
+            "{} launches missing, the first {name}: {reason}",
+            missing.len()
         );
         findings.push(Item::of(Tone::Warning, text).coded("launch-missing"));
     }

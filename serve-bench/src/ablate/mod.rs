@@ -7,15 +7,10 @@
 mod args;
 mod arm;
 mod collect;
-mod commands;
-mod delays;
 mod document;
-mod launch;
-mod place;
 mod plan;
 mod run;
 mod soft;
-mod vendor;
 
 #[cfg(test)]
 mod tests;

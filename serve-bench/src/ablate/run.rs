@@ -1,31 +1,27 @@
 //! An ablation from its command line to its exit code.
 //!
-//! What is known is in the folders of the launches: an ablation that was broken off finds them, and resumes the launch that
-//! is missing.
+//! What is known is in the folders of the launches: an ablation that was broken off reads them again, and resumes the launch that is
+//! missing.
 
 use std::path::Path;
 
-use boxfile::BoxFile;
-use explain::{Ablation, Arm as Kept, LEAST_LAUNCHES, Launch};
-use program::show::Show;
-use program::{Stop, open_run, result_folder};
-use record::exit;
-use runner::Interrupt;
-use runner::run::Run;
-use tp_plan::ModelFacts;
+use explain::{Ablation, Arm as Kept, Change, LEAST_LAUNCHES, Launch};
+use program::Stop;
+use record::{Payload, exit};
+use runner::run::{Run, complete};
+use tp_plan::Surroundings;
 
 use super::args::AblateArgs;
+use super::collect;
 use super::document::{self, launched};
-use super::launch;
-use super::place::Place;
-use super::plan::Plan;
+use super::plan::{Launched, Plan};
+use crate::explain::boxes;
 use crate::json;
-use crate::study::engines::ServerCommand;
-use crate::study::resumable;
-use crate::study::shell::missing;
+use crate::planner::{Asker, Tries, words};
+use crate::study::subject::{LINKS, Subject};
 
 /// The arms with what their launches measured.
-pub(crate) const FILE: &str = "ablation.json";
+const FILE: &str = "ablation.json";
 
 /// The settings of an ablation, in its folder.
 const SETTINGS: &str = "settings.json";
@@ -33,169 +29,153 @@ const SETTINGS: &str = "settings.json";
 /// The version of its form.
 const SCHEMA: u32 = 1;
 
-/// An arm that failed so often without one good launch is not tried again.
-const GIVE_UP: usize = 2;
+/// A look, not a measurement: one small case, as few samples as make a number. Every pair is probed whatever the cases are.
+const LOOK: [(&str, &str); 4] = [
+    ("--cases", "local_ce"),
+    ("--sizes", "1M"),
+    ("--samples", "6"),
+    ("--budget", "1"),
+];
+
+/// Seconds that it takes, about.
+const LOOK_S: f64 = 5.0;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
 ///
 /// # Errors
 /// What ended it; the launches that were whole are in its folder.
-pub(crate) fn run(
-    args: &AblateArgs,
-    show: Show,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<u8, Stop> {
+pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     args.check().map_err(Stop::Usage)?;
-    let model = ModelFacts::resolve(&args.model)
-        .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    model
-        .check_tp(args.tp)
-        .map_err(|error| Stop::Usage(format!("--tp: {error}")))?;
-    let command = match args.server.is_empty() {
-        true => None,
-        false => Some(ServerCommand::new(args.server.clone(), &[args.tp]).map_err(Stop::Usage)?),
+    let subject = Subject::new(&args.subject, &[args.tp])?;
+    subject.check_program()?;
+    asker.in_folder(args.subject.out.as_deref(), "ablation", |folder| {
+        let open = || asker.open(folder, ("an ablation", SETTINGS), &args.settings());
+        // What a simulated machine refuses is refused before there is a folder.
+        let (plan, run) = match &subject.simulated {
+            Some(described) => {
+                let around = engine::surroundings(described, args.tp)
+                    .map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
+                (Plan::new(args, subject, around)?, open()?)
+            }
+            None => {
+                let mut run = open()?;
+                let around = look(&subject, args.tp, &mut run)?;
+                (Plan::new(args, subject, around)?, run)
+            }
+        };
+        for (name, reason) in &plan.refused {
+            (asker.say)(&format!("without {name}: {reason}"));
+        }
+        if (args.launches as usize) < LEAST_LAUNCHES {
+            (asker.say)(&format!(
+                "{} launches an arm decide nothing: give {LEAST_LAUNCHES}",
+                args.launches
+            ));
+        }
+        all(&plan, folder, run, asker)
+    })
+}
+
+/// Looks at this machine's devices and who reaches whom, as a step of the run.
+fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surroundings, Stop> {
+    let devices = ("--gpus", subject.devices(tp)?);
+    let look = LOOK.map(|(flag, value)| (flag, value.to_owned()));
+    let arguments = words([devices].into_iter().chain(look));
+    let step = subject.measured(LINKS.to_owned(), "p2p", arguments, LOOK_S);
+    let folder = run.step(&step)?.folder;
+    let origin = folder.display().to_string();
+    let around = match complete(&folder).map(|record| record.payload) {
+        Some(Payload::Links(links)) => {
+            boxes::measured(&links, tp, None, "measured".to_owned(), origin)
+        }
+        _ => Err(format!("{origin} holds no links of tplens p2p")),
     };
-    if let Some(why) = missing(&args.server) {
-        return Err(Stop::Usage(why));
+    around
+        .map(|(around, _)| around)
+        .map_err(|why| Stop::Refused(why.into()))
+}
+
+fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> Result<u8, Stop> {
+    let launches = plan.launches.iter();
+    let steps = launches.map(|launch| plan.steps(launch, folder));
+    let steps = steps.collect::<Result<Vec<_>, Stop>>()?;
+    run.expect(&steps.concat());
+    let mut tries = Tries::default();
+    let mut done: Vec<(&Launched, Launch)> = Vec::new();
+    let mut missing: Vec<(&str, String)> = Vec::new();
+    for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
+        plan.write_boxes(order, launch, folder)?;
+        let mut lost = None;
+        for step in steps {
+            lost = lost.or(tries.step(&mut run, step)?.err());
+            if lost.is_some() {
+                break;
+            }
+        }
+        // With it ends what the delay library writes.
+        run.end_server();
+        let found = match lost {
+            Some(lost) => Err(lost.reason),
+            None => collect::launch(plan, order, launch, folder),
+        };
+        match found {
+            Ok(found) => {
+                (asker.say)(&format!("  {}", launched(&found)));
+                done.push((launch, found));
+                json::write(&folder.join(FILE), &ablation(plan, &done))?;
+            }
+            Err(reason) => {
+                (asker.say)(&format!("  this launch says nothing: {reason}"));
+                missing.push((&launch.name, reason));
+            }
+        }
     }
-    let engine = command
+    let ablation = ablation(plan, &done);
+    json::write(&folder.join(FILE), &ablation)?;
+    let (slope, decided) = crate::explain::slope_of(&ablation);
+    let document = document::result(&ablation, slope, &missing, &folder.join(FILE));
+    let whole = match missing.is_empty() {
+        true => exit::DONE,
+        false => exit::INCONCLUSIVE,
+    };
+    Ok(exit::fold([asker.show.print(&document), whole, decided]))
+}
+
+/// What is known now.
+fn ablation(plan: &Plan<'_>, done: &[(&Launched, Launch)]) -> Ablation {
+    let mut arms: Vec<Kept> = Vec::new();
+    for (launch, found) in done {
+        let arm = &plan.arms[launch.arm];
+        match arms.iter_mut().find(|kept| kept.name == arm.name) {
+            Some(kept) => kept.launches.push(found.clone()),
+            None => arms.push(Kept {
+                name: arm.name.clone(),
+                change: arm.row.change,
+                how: plan.how(arm),
+                launches: vec![found.clone()],
+            }),
+        }
+    }
+    // What the slope test compares the others with comes first.
+    arms.sort_by_key(|arm| arm.change != Change::Baseline);
+    let subject = &plan.subject;
+    let described = subject
+        .simulated
         .as_ref()
-        .map(ServerCommand::flags)
-        .unwrap_or_default();
-    let asked = args.out.clone();
-    let folder = asked.unwrap_or_else(|| result_folder(None, "ablation"));
-    let (of, settings) = (("an ablation", SETTINGS), args.settings());
-    let open = || open_run(&folder, of, &settings, interrupt, say);
-    // What a simulated machine refuses is refused before there is a folder.
-    let (place, run) = match &args.sim {
-        Some(sim) => {
-            let described =
-                BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
-            (Place::described(described, args.tp, engine)?, None)
-        }
-        None => {
-            let mut run = open()?;
-            (Place::look(args, engine, &mut run)?, Some(run))
-        }
-    };
-    let plan = Plan::new(args, place, model, command)?;
-    for (name, reason) in &plan.refused {
-        say(&format!("without {name}: {reason}"));
-    }
-    if (args.launches as usize) < LEAST_LAUNCHES {
-        let launches = args.launches;
-        say(&format!(
-            "{launches} launches an arm decide nothing: give {LEAST_LAUNCHES}"
-        ));
-    }
-    let run = run.map_or_else(open, Ok)?;
-    let code = Ablate {
-        plan: &plan,
-        show,
-        say,
-    }
-    .all(run);
-    resumable(code, args.out.is_none().then_some(&*folder), say)
-}
-
-struct Ablate<'a> {
-    plan: &'a Plan<'a>,
-    show: Show,
-    say: &'a dyn Fn(&str),
-}
-
-impl Ablate<'_> {
-    fn all(&self, mut run: Run<'_>) -> Result<u8, Stop> {
-        let order = &self.plan.order;
-        let folder = run.folder().to_owned();
-        let arm_of = |number: usize| &self.plan.arms[order[number]];
-        let kept = |number| launch::kept(&folder.join(launch::folder(number, arm_of(number))));
-        let mut done: Vec<Option<Launch>> = (0..order.len()).map(kept).collect();
-        let before = done.iter().flatten().count();
-        if before > 0 {
-            (self.say)(&format!("{before} of {} launches are done", order.len()));
-        }
-        run.expect(&self.plan.expected()?);
-        let mut failed: Vec<(usize, String)> = Vec::new();
-        for (number, index) in order.iter().enumerate() {
-            if done[number].is_some() {
-                continue;
-            }
-            let arm = &self.plan.arms[*index];
-            let of_arm = |at: &usize| order[*at] == *index;
-            let failures = failed.iter().filter(|(at, _)| of_arm(at)).count();
-            let is_good = (0..order.len()).any(|at| of_arm(&at) && done[at].is_some());
-            if failures >= GIVE_UP && !is_good {
-                let reason = format!("not tried: {GIVE_UP} launches of this arm failed before");
-                failed.push((number, reason));
-                continue;
-            }
-            match self.plan.launch(&mut run, number, arm)? {
-                Ok(launch) => {
-                    (self.say)(&format!("  {}", launched(&launch)));
-                    done[number] = Some(launch);
-                    self.write(&folder, &done)?;
-                }
-                Err(reason) => {
-                    (self.say)(&format!("  this launch says nothing: {reason}"));
-                    failed.push((number, reason));
-                }
-            }
-        }
-        let ablation = self.write(&folder, &done)?;
-        let (slope, decided) = crate::explain::slope_of(&ablation);
-        let missing = failed.iter().map(|(number, reason)| {
-            let arm = &self.plan.arms[order[*number]].name;
-            (*number, arm.as_str(), reason.as_str())
-        });
-        let missing: Vec<_> = missing.collect();
-        let document = document::result(&ablation, slope, &missing, &folder.join(FILE));
-        let missing = match failed.is_empty() {
-            true => exit::DONE,
-            false => exit::INCONCLUSIVE,
-        };
-        Ok(exit::fold([self.show.print(&document), missing, decided]))
-    }
-
-    /// Writes what is known now, whole or not at all.
-    fn write(&self, folder: &Path, done: &[Option<Launch>]) -> Result<Ablation, Stop> {
-        let plan = self.plan;
-        let mut arms: Vec<Kept> = Vec::new();
-        for (number, launch) in done.iter().enumerate() {
-            let Some(launch) = launch.clone() else {
-                continue;
-            };
-            let arm = &plan.arms[plan.order[number]];
-            match arms.iter_mut().find(|kept| kept.name == arm.name) {
-                Some(kept) => kept.launches.push(launch),
-                None => arms.push(Kept {
-                    name: arm.name.clone(),
-                    change: arm.row.change,
-                    how: plan.how(arm),
-                    launches: vec![launch],
-                }),
-            }
-        }
-        // What the slope test compares the others with comes first.
-        arms.sort_by_key(|arm| arm.change != explain::Change::Baseline);
-        let soft = plan.place.soft.as_ref();
-        let facts = plan.facts();
-        let ablation = Ablation {
-            schema: SCHEMA,
-            simulated: soft.map(|described| described.name.clone()),
-            model: plan.model.name.clone(),
-            tp: plan.args.tp,
-            batch: plan.args.load.concurrency,
-            engine: match (&plan.command, soft) {
-                (None, _) => Some(format!("{}{}", explain::EMBEDDED, facts.describe())),
-                (Some(command), _) => command.is_known().then(|| facts.describe()),
-            },
-            planned: plan.count(),
-            step_from: Some(explain::StepFrom::DecodeGap),
-            arms,
-        };
-        json::write(&folder.join(FILE), &ablation)?;
-        Ok(ablation)
+        .map(|machine| machine.name.clone());
+    let engine = plan.facts().describe();
+    Ablation {
+        schema: SCHEMA,
+        model: subject.model.name.clone(),
+        tp: plan.args.tp,
+        batch: subject.args.load.concurrency,
+        engine: match described.is_some() {
+            true => Some(format!("{}{engine}", explain::EMBEDDED)),
+            false => subject.command.is_known().then_some(engine),
+        },
+        simulated: described,
+        planned: plan.count(),
+        step_from: Some(explain::StepFrom::DecodeGap),
+        arms,
     }
 }

@@ -2,16 +2,14 @@
 
 use std::path::Path;
 
-use boxfile::BoxFile;
 use clap::Parser;
-use tp_plan::{ModelFacts, Surroundings, Vendor};
+use runner::run::Needs;
+use tp_plan::{Surroundings, Vendor};
 
 use super::args::AblateArgs;
 use super::arm::Arm;
-use super::place::Place;
-use super::plan::Plan;
-use super::vendor::Names;
-use crate::study::engines::ServerCommand;
+use super::plan::{Launched, Plan};
+use crate::study::subject::Subject;
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -24,34 +22,28 @@ fn args(text: &str) -> AblateArgs {
     Line::try_parse_from(words).unwrap().args
 }
 
-fn model(args: &AblateArgs) -> ModelFacts {
-    ModelFacts::resolve(&args.model).unwrap()
+fn subject(args: &AblateArgs) -> Subject<'_> {
+    let subject = Subject::new(&args.subject, &[args.tp]);
+    subject.unwrap_or_else(|stop| panic!("{stop:?}"))
 }
 
 /// The plan on a built-in box, or the words that refuse it.
-fn soft<'a>(args: &'a AblateArgs) -> Result<Plan<'a>, String> {
-    let described = BoxFile::builtin(args.sim.as_deref().unwrap()).unwrap();
-    let place = Place::described(described, args.tp, crate::explain::EngineFlags::default());
-    let place = place.unwrap_or_else(|_| panic!("too few devices"));
-    Plan::new(args, place, model(args), None).map_err(|stop| format!("{stop:?}"))
+fn soft(args: &AblateArgs) -> Result<Plan<'_>, String> {
+    let subject = subject(args);
+    let described = subject.simulated.as_ref().unwrap();
+    let around = engine::surroundings(described, args.tp).unwrap();
+    Plan::new(args, subject, around).map_err(|stop| format!("{stop:?}"))
 }
 
-/// The plan on a box of such GPUs with two NUMA nodes, of which the second is the first GPU's.
+/// The plan on a box of such GPUs.
 fn real<'a>(
     args: &'a AblateArgs,
     vendor: Vendor,
     gpu: &str,
     peers: bool,
 ) -> Result<Plan<'a>, String> {
-    let command = ServerCommand::new(args.server.clone(), &[args.tp]).unwrap();
     let around = Surroundings::of_gpus(vendor, &[gpu], Some(48 << 30), false, Some(peers));
-    let place = Place {
-        names: Names::of(vendor),
-        around,
-        soft: None,
-        engine: command.flags(),
-    };
-    Plan::new(args, place, model(args), Some(command)).map_err(|stop| format!("{stop:?}"))
+    Plan::new(args, subject(args), around).map_err(|stop| format!("{stop:?}"))
 }
 
 fn names(plan: &Plan<'_>) -> Vec<String> {
@@ -72,7 +64,9 @@ fn arm<'a>(plan: &'a Plan<'_>, name: &str) -> &'a Arm {
 
 /// The variables of an arm as a shell writes them.
 fn variables(plan: &Plan<'_>, name: &str) -> Vec<String> {
-    let all = plan.environment(arm(plan, name), Path::new("L")).unwrap();
+    let log = Path::new("L/shim.jsonl");
+    let all = plan.environment(arm(plan, name), log);
+    let all = all.unwrap_or_else(|stop| panic!("{stop:?}"));
     all.iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
@@ -143,13 +137,19 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
             "VLLM_NCCL_SO_PATH=s/libnccl.so.2",
         ]
     );
-    let words = plan.server(None).map(|words| words.join(" ")).ok();
+    let launch = Launched {
+        name: "launches/003-delay-20".to_owned(),
+        arm: 3,
+    };
+    let [timed, served] = plan.steps(&launch, Path::new("a")).ok().unwrap();
+    let Some(Needs::Started(server)) = served.needs else {
+        panic!("no server");
+    };
     let says = "vllm serve m --tensor-parallel-size 2 --port {port} --disable-custom-all-reduce";
-    assert_eq!(words.as_deref(), Some(says));
-    let bench = plan.bench(arm(&plan, "delay-20"), None).join(" ");
+    assert_eq!(server.words.join(" "), says);
     assert_eq!(
-        bench,
-        "--gpus 0,1 --model qwen2.5-72b --tp 2 --batches 16 --budget 10 --modes graph --ccl s/libnccl.so.2 --backend auto"
+        timed.arguments.join(" "),
+        "--gpus 0,1 --model qwen2.5-72b --tp 2 --batches 16 --budget 10 --backend auto --modes graph --ccl s/libnccl.so.2"
     );
 }
 

@@ -7,8 +7,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use rustix::process::Pid;
-
 /// Processes that are watched at most.
 const MOST: usize = 64;
 
@@ -41,12 +39,10 @@ pub(super) fn of_server(
     } else {
         (named.to_vec(), "those named, and all below".to_owned())
     };
-    let below = roots
-        .iter()
-        .filter_map(|pid| Pid::from_raw(i32::try_from(*pid).ok()?))
-        .flat_map(runner::processes::below)
-        .map(|below| below.id.as_raw_nonzero().get().unsigned_abs());
-    let mut all: Vec<u32> = roots.iter().copied().chain(below).collect();
+    let mut all: Vec<u32> = roots
+        .into_iter()
+        .flat_map(runner::processes::tree)
+        .collect();
     let mut seen = BTreeSet::new();
     all.retain(|pid| seen.insert(*pid));
     all.truncate(MOST);

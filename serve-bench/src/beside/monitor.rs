@@ -36,15 +36,6 @@ pub(super) struct Monitor {
     began: Instant,
 }
 
-/// What it saw.
-#[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) header: MonitorHeader,
-    /// When its clock began.
-    pub(super) began: Instant,
-    pub(super) lines: Vec<MonitorLine>,
-}
-
 impl Monitor {
     /// Starts it on these processes.
     ///
@@ -97,11 +88,11 @@ impl Monitor {
         self.began = Instant::now();
     }
 
-    /// Ends it, and gives what it saw.
+    /// Ends it, and gives its header, when its clock began, and what it saw.
     ///
     /// # Errors
     /// It wrote no header; in words.
-    pub(super) fn end(mut self) -> Result<Seen, String> {
+    pub(super) fn end(mut self) -> Result<(MonitorHeader, Instant, Vec<MonitorLine>), String> {
         if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             // It may have ended by itself.
             let _ = kill_process(id, Signal::TERM);
@@ -119,11 +110,7 @@ impl Monitor {
             .filter_map(|line| serde_json::from_str(line).ok());
         let mut lines = lines.take(MAX_LINES + 1);
         match lines.next() {
-            Some(MonitorLine::Header(header)) => Ok(Seen {
-                header: *header,
-                began: self.began,
-                lines: lines.collect(),
-            }),
+            Some(MonitorLine::Header(header)) => Ok((*header, self.began, lines.collect())),
             _ => Err(format!(
                 "tplens monitor says `{}`",
                 last_line(&said.unwrap_or_default())

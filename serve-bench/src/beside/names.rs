@@ -1,132 +1,88 @@
-//! What engines call their counters: our name for each, the names that they had and have, and how several of one name add up.
+//! What engines call their counters, as they stand in Prometheus text: our name for each of the names that they had and have.
+//!
+//! What is not a sample is passed over: a server's page of counters may hold anything. Labels are not read, but quoted values in them
+//! may hold brackets and blanks.
 
 use std::collections::HashMap;
 
 use record::{ServerSum, ServerValues};
 
-use super::parse::samples;
+/// Where a number of ours stands.
+type Number = fn(&mut ServerValues) -> &mut Option<f64>;
 
-/// Where a number of ours stands, and the names that engines have for it, of which the first that is there counts. Samples of one name,
-/// such as those of several engine processes, are added up.
-type Number = (
-    fn(&mut ServerValues) -> &mut Option<f64>,
-    &'static [&'static str],
-);
+/// Where sum and count of times of ours stand.
+type Times = fn(&mut ServerValues) -> &mut Option<ServerSum>;
 
-/// The same of sum and count of times; the names of both without `_sum` and `_count`.
-type Times = (
-    fn(&mut ServerValues) -> &mut Option<ServerSum>,
-    &'static [&'static str],
-);
-
-/// vLLM's names are those of 0.4 to 0.33, SGLang's those of 0.4 to 0.5, llama.cpp's those of its server since 2024.
-const NUMBERS: &[Number] = &[
-    (
-        |values| &mut values.running,
-        &[
-            "vllm:num_requests_running",
-            "sglang:num_running_reqs",
-            "llamacpp:requests_processing",
-        ],
-    ),
-    (
-        |values| &mut values.waiting,
-        &[
-            "vllm:num_requests_waiting",
-            "sglang:num_queue_reqs",
-            "llamacpp:requests_deferred",
-        ],
-    ),
-    (
-        |values| &mut values.requests,
-        &["vllm:request_success_total", "sglang:num_requests_total"],
-    ),
-    (
-        |values| &mut values.prompt_tokens,
-        &[
-            "vllm:prompt_tokens_total",
-            "sglang:prompt_tokens_total",
-            // Without those of the cache.
-            "llamacpp:prompt_tokens_total",
-        ],
-    ),
-    (
-        |values| &mut values.generated_tokens,
-        &[
-            "vllm:generation_tokens_total",
-            "sglang:generation_tokens_total",
-            "llamacpp:tokens_predicted_total",
-        ],
-    ),
-    (
-        |values| &mut values.cached_tokens,
-        &[
-            "vllm:prompt_tokens_cached_total",
-            "vllm:prefix_cache_hits_total",
-            "vllm:gpu_prefix_cache_hits_total",
-            "sglang:cached_tokens_total",
-            "llamacpp:prompt_tokens_cached_total",
-        ],
-    ),
-    (
-        |values| &mut values.preemptions,
-        &["vllm:num_preemptions_total"],
-    ),
+/// Engines' names for a number; of those for one of ours the first that is there counts. Samples of one name, such as those of several
+/// engine processes, are added up. vLLM's names are those of 0.4 to 0.33, SGLang's those of 0.4 to 0.5, llama.cpp's those of its server
+/// since 2024, whose prompt tokens are without those of the cache.
+const NUMBERS: [(&str, Number); 20] = [
+    ("vllm:num_requests_running", |of| &mut of.running),
+    ("sglang:num_running_reqs", |of| &mut of.running),
+    ("llamacpp:requests_processing", |of| &mut of.running),
+    ("vllm:num_requests_waiting", |of| &mut of.waiting),
+    ("sglang:num_queue_reqs", |of| &mut of.waiting),
+    ("llamacpp:requests_deferred", |of| &mut of.waiting),
+    ("vllm:request_success_total", |of| &mut of.requests),
+    ("sglang:num_requests_total", |of| &mut of.requests),
+    ("vllm:prompt_tokens_total", |of| &mut of.prompt_tokens),
+    ("sglang:prompt_tokens_total", |of| &mut of.prompt_tokens),
+    ("llamacpp:prompt_tokens_total", |of| &mut of.prompt_tokens),
+    ("vllm:generation_tokens_total", |of| {
+        &mut of.generated_tokens
+    }),
+    ("sglang:generation_tokens_total", |of| {
+        &mut of.generated_tokens
+    }),
+    ("llamacpp:tokens_predicted_total", |of| {
+        &mut of.generated_tokens
+    }),
+    ("vllm:prompt_tokens_cached_total", |of| {
+        &mut of.cached_tokens
+    }),
+    ("vllm:prefix_cache_hits_total", |of| &mut of.cached_tokens),
+    ("vllm:gpu_prefix_cache_hits_total", |of| {
+        &mut of.cached_tokens
+    }),
+    ("sglang:cached_tokens_total", |of| &mut of.cached_tokens),
+    ("llamacpp:prompt_tokens_cached_total", |of| {
+        &mut of.cached_tokens
+    }),
+    ("vllm:num_preemptions_total", |of| &mut of.preemptions),
 ];
 
 /// Of several engine processes the largest counts; vLLM's second name is that until 0.9.
-const KV_USED: &[&str] = &[
+const KV_USED: [&str; 4] = [
     "vllm:kv_cache_usage_perc",
     "vllm:gpu_cache_usage_perc",
     "sglang:token_usage",
     "llamacpp:kv_cache_usage_ratio",
 ];
 
-const TIMES: &[Times] = &[
-    (
-        |values| &mut values.ttft,
-        &[
-            "vllm:time_to_first_token_seconds",
-            "sglang:time_to_first_token_seconds",
-        ],
-    ),
-    (
-        |values| &mut values.itl,
-        &[
-            "vllm:inter_token_latency_seconds",
-            // The same thing until 0.10.
-            "vllm:time_per_output_token_seconds",
-            "sglang:inter_token_latency_seconds",
-            "sglang:time_per_output_token_seconds",
-        ],
-    ),
-    (
-        |values| &mut values.tpot,
-        &["vllm:request_time_per_output_token_seconds"],
-    ),
-    (
-        |values| &mut values.e2el,
-        &[
-            "vllm:e2e_request_latency_seconds",
-            "sglang:e2e_request_latency_seconds",
-        ],
-    ),
-    (
-        |values| &mut values.queue,
-        &[
-            "vllm:request_queue_time_seconds",
-            "sglang:queue_time_seconds",
-        ],
-    ),
+/// The same of times, without `_sum` and `_count`. `vllm:time_per_output_token_seconds` is the time between tokens until 0.10.
+const TIMES: [(&str, Times); 12] = [
+    ("vllm:time_to_first_token_seconds", |of| &mut of.ttft),
+    ("sglang:time_to_first_token_seconds", |of| &mut of.ttft),
+    ("vllm:inter_token_latency_seconds", |of| &mut of.itl),
+    ("vllm:time_per_output_token_seconds", |of| &mut of.itl),
+    ("sglang:inter_token_latency_seconds", |of| &mut of.itl),
+    ("sglang:time_per_output_token_seconds", |of| &mut of.itl),
+    ("vllm:request_time_per_output_token_seconds", |of| {
+        &mut of.tpot
+    }),
+    ("vllm:e2e_request_latency_seconds", |of| &mut of.e2el),
+    ("sglang:e2e_request_latency_seconds", |of| &mut of.e2el),
+    ("vllm:request_queue_time_seconds", |of| &mut of.queue),
+    ("sglang:queue_time_seconds", |of| &mut of.queue),
     // Of the embedded engine alone.
-    (|values| &mut values.lost, &["tplens:step_lost_seconds"]),
+    ("tplens:step_lost_seconds", |of| &mut of.lost),
 ];
 
 /// llama.cpp's sum and count of generating tokens have names of their own; it has no other times.
-const GENERATION: (&str, &str) = (
+const GENERATION: [&str; 2] = [
     "llamacpp:tokens_predicted_seconds_total",
     "llamacpp:tokens_predicted_total",
-);
+];
 
 /// Whose names begin like this.
 const ENGINES: [(&str, &str); 3] = [
@@ -135,61 +91,81 @@ const ENGINES: [(&str, &str); 3] = [
     ("llamacpp:", "llama.cpp's"),
 ];
 
-/// Names of the embedded engine alone, which stand beside those of the engine that it plays.
-const OWN: &str = "tplens:";
-
 /// What a text of counters holds under our names, and whose names it has; `None` where none is known here.
 pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
     // Sum and largest by name.
     let mut found: HashMap<&str, (f64, f64)> = HashMap::new();
-    for (name, value) in samples(text) {
-        let mut prefixes = ENGINES.iter().map(|(prefix, _)| *prefix).chain([OWN]);
-        if prefixes.any(|prefix| name.starts_with(prefix)) && value >= 0.0 {
-            let (sum, largest) = found.entry(name).or_insert((0.0, value));
-            *sum += value;
-            *largest = largest.max(value);
-        }
+    for (name, value) in samples(text).filter(|(_, value)| *value >= 0.0) {
+        let (sum, largest) = found.entry(name).or_insert((0.0, value));
+        *sum += value;
+        *largest = largest.max(value);
     }
+    let sum = |name: &str| found.get(name).map(|(sum, _)| *sum);
+    let largest = |name: &&str| found.get(name).map(|(_, largest)| *largest);
+    let both = |[sums, counts]: [&str; 2]| {
+        let (seconds, count) = sum(sums).zip(sum(counts))?;
+        Some(ServerSum { seconds, count })
+    };
     let mut values = ServerValues::default();
-    let mut prefix = None;
-    for (ours, names) in NUMBERS {
-        if let Some((name, (sum, _))) = first(&found, names) {
-            prefix = prefix.or(Some(name));
-            *ours(&mut values) = Some(sum);
-        }
+    for (name, of) in NUMBERS {
+        let place = of(&mut values);
+        *place = place.or(sum(name));
     }
-    if let Some((name, (_, largest))) = first(&found, KV_USED) {
-        prefix = prefix.or(Some(name));
-        values.kv_used = Some(largest);
+    values.kv_used = KV_USED.iter().find_map(largest);
+    for (name, of) in TIMES {
+        let place = of(&mut values);
+        *place = place.or(both([&format!("{name}_sum"), &format!("{name}_count")]));
     }
-    for (ours, names) in TIMES {
-        let both = names.iter().find_map(|name| {
-            let of = |end: &str| found.get(format!("{name}{end}").as_str());
-            let (sum, count) = of("_sum").zip(of("_count"))?;
-            let (seconds, count) = (sum.0, count.0);
-            Some(ServerSum { seconds, count })
-        });
-        *ours(&mut values) = both;
-    }
-    let of = |name| found.get(name).map(|(sum, _)| *sum);
-    values.generation = of(GENERATION.0)
-        .zip(of(GENERATION.1))
-        .map(|(seconds, count)| ServerSum { seconds, count });
-    let name = prefix?;
-    let engine = ENGINES
-        .iter()
-        .find(|(prefix, _)| name.starts_with(prefix))?;
-    Some((values, engine.1))
+    values.generation = both(GENERATION);
+    let numbers = NUMBERS.iter().map(|(name, _)| *name);
+    let first = numbers
+        .chain(KV_USED)
+        .find(|name| found.contains_key(name))?;
+    let engine = ENGINES.iter().find(|(prefix, _)| first.starts_with(prefix));
+    engine.map(|(_, engine)| (values, *engine))
 }
 
-/// The first of the names that is there.
-fn first<'a>(
-    found: &HashMap<&str, (f64, f64)>,
-    names: &[&'a str],
-) -> Option<(&'a str, (f64, f64))> {
-    names
-        .iter()
-        .find_map(|name| found.get(name).map(|both| (*name, *both)))
+/// No counter of a serving engine is larger; sums and means of those that are not stay finite.
+const MAX_VALUE: f64 = 1e15;
+
+/// Name and value of each sample that may be one of a serving engine.
+fn samples(text: &str) -> impl Iterator<Item = (&str, f64)> {
+    text.lines().filter_map(sample)
+}
+
+/// `name{label="value",..} 1.5 [time]`.
+fn sample(line: &str) -> Option<(&str, f64)> {
+    let line = line.trim_start();
+    let length = line
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'))
+        .count();
+    let (name, rest) = line.split_at(length);
+    if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let rest = match rest.trim_start().strip_prefix('{') {
+        Some(labels) => &labels[end_of_labels(labels)?..],
+        None if rest.starts_with([' ', '\t']) => rest,
+        None => return None,
+    };
+    let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
+    (value.abs() <= MAX_VALUE).then_some((name, value))
+}
+
+/// Where the text goes on behind the bracket that ends the labels.
+fn end_of_labels(labels: &str) -> Option<usize> {
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in labels.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'}' if !quoted => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -269,5 +245,14 @@ mod tests {
         // A known prefix with no known name, and a known name without a number.
         assert_eq!(values("vllm:cache_config_info{x=\"y\"} 1.0\n"), None);
         assert_eq!(values("vllm:num_requests_running NaN\n"), None);
+    }
+
+    #[test]
+    fn labels_may_hold_brackets_quotes_and_blanks() {
+        let text = "a:b_total{m=\"x} 9 \\\" { y\",n=\"\"} 12.5 1700000000\n c 3\nd{} 1e3\r\ne {x=\"1\"} 4\n";
+        assert_eq!(
+            samples(text).collect::<Vec<_>>(),
+            [("a:b_total", 12.5), ("c", 3.0), ("d", 1000.0), ("e", 4.0)]
+        );
     }
 }

@@ -2,7 +2,6 @@
 //! as a configuration, or run under a load. What TP2 takes longer than it is communication.
 
 mod args;
-mod document;
 mod run;
 
 pub(crate) use self::args::HalfModelArgs;

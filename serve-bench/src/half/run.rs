@@ -5,19 +5,19 @@ use std::path::Path;
 use boxfile::BoxFile;
 use engine::Profile;
 use program::command_line::quoted;
-use program::show::Show;
-use program::{Stop, outputs, say_progress};
-use record::{exit, redacted_arguments, write_whole};
-use runner::Interrupt;
-use runner::run::{Needs, Progress, Run};
+use program::{Stop, outputs};
+use record::{exit, write_whole};
+use runner::run::{Needs, Run};
 use runner::server::ServerSpec;
-use serde_json::{Value, json};
+use serde_json::json;
 use tp_plan::{HalfModel, ModelFacts, hub_id};
+use view::{Block, Document, Section};
 
 use super::args::HalfModelArgs;
-use super::document::document;
-use crate::study;
-use crate::study::shell::missing;
+use crate::json;
+use crate::planner::{Asker, shell, words};
+use crate::study::engines::embedded;
+use crate::study::subject::missing;
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
@@ -33,78 +33,77 @@ const PROFILE: &str = "profile.json";
 ///
 /// # Errors
 /// The model has no share that can be run, a file cannot be written, the server does not come up, or a signal came.
-pub(crate) fn run(
-    args: &HalfModelArgs,
-    show: Show,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<u8, Stop> {
+pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
-    let tell = |progress: &Progress<'_>| say_progress(progress, say);
-    let of = ("a shard run", SETTINGS);
-    let open = || Run::open(&args.out, of, &settings(args), interrupt, tell);
-    if args.run {
-        outputs::check_folder("--out", &args.out).map_err(Stop::Usage)?;
-    }
-    let run = args.run.then(open).transpose()?;
-    // The embedded engine takes no flags in place of a configuration.
-    let own = args.sim.as_ref().map(|_| args.out.join("config"));
-    let folder = args.write.clone().or(own);
-    if let Some(folder) = &folder {
-        write(folder, &half)?;
-    }
-    let written = folder.as_ref().map(|folder| folder.display().to_string());
-    let command = match (&args.sim, &written) {
-        (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
-        (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
-    };
-    if let Some(run) = run {
-        return measured(args, &half, command, run);
-    }
-    Ok(show.print(&document(&half, &command, written.is_some())))
+    asker.in_folder(Some(&args.out), "", |_| {
+        let settings = json!({"model": args.model, "tp": args.tp, "sim": args.sim});
+        let settings = args.load.settings(settings, &args.server);
+        let of = ("a shard run", SETTINGS);
+        let run = args.run.then(|| asker.open(&args.out, of, &settings));
+        let run = run.transpose()?;
+        // The embedded engine takes no flags in place of a configuration.
+        let own = args.sim.as_ref().map(|_| args.out.join("config"));
+        let folder = args.write.clone().or(own);
+        if let Some(folder) = &folder {
+            write(folder, &half)?;
+        }
+        let written = folder.as_ref().map(|folder| folder.display().to_string());
+        let command = match (&args.sim, &written) {
+            (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
+            (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
+        };
+        match run {
+            Some(run) => measured(args, &half, command, run),
+            None => Ok(asker
+                .show
+                .print(&document(&half, &command, written.is_some()))),
+        }
+    })
 }
 
-/// What decides what is measured. A folder holds one run, and this never changes.
-fn settings(args: &HalfModelArgs) -> Value {
-    json!({
-        "model": args.model,
-        "tp": args.tp,
-        "concurrency": args.load.concurrency,
-        "requests": args.load.requests(),
-        "input_tokens": args.load.input_tokens,
-        "output_tokens": args.load.output_tokens,
-        "sim": args.sim,
-        "server": redacted_arguments(args.server.iter().cloned()),
-    })
+/// What a person reads: the command, what the share is, and what to know of it.
+fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document {
+    let facts = &half.facts;
+    let of_config = half.config_notes.iter().filter(|_| is_written);
+    let notes = half.notes.iter().chain(of_config).cloned();
+    Document {
+        title: facts.name.clone(),
+        answer: vec![format!(
+            "{} of {}: TPOT of TP{} less its TPOT is exposed communication.",
+            facts.name, half.model, half.tp
+        )],
+        sections: vec![
+            Section::new("Command", vec![Block::Code(vec![shell(command)])]),
+            Section::new("Notes", vec![Block::list(notes)]),
+        ],
+        ..Document::default()
+    }
 }
 
 /// The embedded engine with a written share on a simulated machine, its matrix products at the rates that a rank has there.
 fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
-    let described =
-        BoxFile::resolve(sim).map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
-    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--model: {error}"));
-    let model = ModelFacts::resolve(&args.model).map_err(|error| usage(&error))?;
-    let profile = Profile::of_box(&described, &model).map_err(|error| usage(&error))?;
+    let usage = |flag: &str, why: &dyn std::fmt::Display| Stop::Usage(format!("{flag}: {why}"));
+    let described = BoxFile::resolve(sim).map_err(|error| usage("--sim", &error))?;
+    let model = ModelFacts::resolve(&args.model).map_err(|error| usage("--model", &error))?;
+    let profile = Profile::of_box(&described, &model).map_err(|error| usage("--model", &error))?;
     let share = profile.of_share(args.tp);
-    let rates = json!({
-        "weight_gb_per_s": share.weight_gb_per_s,
-        "compute_tflop_per_s": share.compute_tflop_per_s,
-    });
-    outputs::make_folder("--out", &args.out)?;
     let file = args.out.join(PROFILE);
-    write_whole(&file, format!("{rates:#}\n").as_bytes())
-        .map_err(|error| Stop::Internal(error.into()))?;
-    let mut command = study::embedded(sim, folder)?;
-    let file = file.display().to_string();
-    let name = HalfModel::name_of(&model.name, args.tp);
-    for (flag, value) in [
-        ("--profile", &*file),
-        ("--tensor-parallel-size", "1"),
-        ("--served-model-name", &*name),
-    ] {
-        command.extend([flag, value].map(str::to_owned));
-    }
+    json::write(
+        &file,
+        &json!({
+            "weight_gb_per_s": share.weight_gb_per_s,
+            "compute_tflop_per_s": share.compute_tflop_per_s,
+        }),
+    )?;
+    let mut command = embedded(sim, folder, "1")?;
+    command.extend(words([
+        ("--profile", file.display().to_string()),
+        (
+            "--served-model-name",
+            HalfModel::name_of(&model.name, args.tp),
+        ),
+    ]));
     Ok(command)
 }
 
@@ -210,7 +209,7 @@ mod tests {
         args: HalfModelArgs,
     }
 
-    fn words(line: &str, folder: Option<&str>) -> Result<String, String> {
+    fn half(line: &str, folder: Option<&str>) -> Result<String, String> {
         let line = Line::parse_from(["half-model"].into_iter().chain(line.split(' ')));
         let args = line.args;
         let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_makes_it_a_half_model_stands_behind_the_users_words() {
-        let own = words(
+        let own = half(
             "--model llama-3.1-8b -- /opt/vllm serve {model} --max-model-len 4096",
             None,
         );
@@ -230,14 +229,14 @@ mod tests {
         // 32 / 2 heads, 14336 / 2 of width.
         assert!(own.contains("\"num_attention_heads\":16"), "{own}");
         assert!(own.contains("\"intermediate_size\":7168"), "{own}");
-        let unnamed = words("--model llama-3.1-8b -- vllm serve x", None).unwrap_err();
+        let unnamed = half("--model llama-3.1-8b -- vllm serve x", None).unwrap_err();
         assert!(unnamed.contains("write {model}"), "{unnamed}");
     }
 
     #[test]
     fn a_short_name_becomes_what_an_engine_finds_and_a_file_its_folder() {
         let begin = |line: &str| {
-            let whole = words(line, None).unwrap();
+            let whole = half(line, None).unwrap();
             whole.split(" --").next().unwrap().to_owned()
         };
         assert_eq!(

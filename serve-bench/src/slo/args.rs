@@ -10,7 +10,7 @@ use record::redacted_arguments;
 use serde_json::{Value, json};
 
 use super::objective::Objective;
-use super::report::{SCHEMA, SETTINGS};
+use super::report::SCHEMA;
 use super::search::Bounds;
 use crate::load::without_headers;
 
@@ -120,23 +120,22 @@ impl SloArgs {
     /// # Errors
     /// In words: bounds or flags that do not go together.
     pub(super) fn settings(&self, seed: u64) -> Result<Value, String> {
-        let is_own = |word: &String| {
+        let is_own = |word: &&String| {
             let flag = word.split('=').next().unwrap_or_default();
             let limits = ["--max-concurrency", "--concurrency"].contains(&flag);
             OWN.contains(&flag) || (limits && self.search == Search::Concurrency)
         };
-        if let Some(word) = self.load.iter().find(|word| is_own(word)) {
+        if let Some(word) = self.load.iter().find(is_own) {
             return Err(format!(
                 "{word} after `--` is set by the search; leave it out"
             ));
         }
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
-        let slo: Vec<String> = self.objectives.iter().map(ToString::to_string).collect();
         Ok(json!({
             "schema": SCHEMA,
             "search": self.search.words()[0],
-            "slo": slo,
+            "slo": self.slo(),
             "bounds": self.bounds()?,
             "window_s": self.window.as_secs_f64(),
             "seed": seed,
@@ -144,60 +143,50 @@ impl SloArgs {
         }))
     }
 
-    /// The seed of the first run: of the command line, of the search that the folder holds, or another one.
-    pub(super) fn seed(&self, folder: &Path) -> u64 {
-        let kept = bounded::text(&folder.join(SETTINGS), bounded::SETTINGS).ok();
+    /// The objectives in words.
+    pub(super) fn slo(&self) -> Vec<String> {
+        self.objectives.iter().map(ToString::to_string).collect()
+    }
+
+    /// The seed of the first run: of the command line, of the search whose settings are kept, or another one.
+    pub(super) fn seed(&self, settings: &Path) -> u64 {
+        let kept = bounded::text(settings, bounded::SETTINGS).ok();
         let kept =
             kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seed"].as_u64());
         self.seed.or(kept).unwrap_or_else(seed_of_now)
     }
 
+    /// Where to search: from the rate at which the requests that the objectives need arrive within the window.
     pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
-        let (start, lowest, highest) = match self.search {
-            Search::Rate => {
-                let start = self.start.unwrap_or_else(|| self.first_rate());
-                (start, start / 1e3, start * 1e3)
-            }
-            Search::Concurrency => (self.start.unwrap_or(4.0), 1.0, 16_384.0),
+        let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
+        let usual = if whole {
+            4.0
+        } else {
+            ((needed * 1e3).floor() / 1e3).max(1.0)
         };
-        let bounds = Bounds {
+        let start = self.start.unwrap_or(usual);
+        let (lowest, highest) = match whole {
+            true => (1.0, 16_384.0),
+            false => (start / 1e3, start * 1e3),
+        };
+        if whole && (start.fract() != 0.0 || !(lowest..=highest).contains(&start)) {
+            return Err("--start of a concurrency is a whole number to 16384".to_owned());
+        }
+        Ok(Bounds {
             start,
             lowest,
             highest,
             resolution: self.resolution,
             runs: self.runs as usize,
             whole,
-        };
-        match whole && (start.fract() != 0.0 || !(lowest..=highest).contains(&start)) {
-            true => Err("--start of a concurrency is a whole number to 16384".to_owned()),
-            false => Ok(bounds),
-        }
-    }
-
-    /// The rate at which the requests that the objectives need arrive within the window, at least 1; in thousandths.
-    fn first_rate(&self) -> f64 {
-        let rate = f64::from(self.least_requests()) / self.window.as_secs_f64();
-        ((rate * 1e3).floor() / 1e3).max(1.0)
+        })
     }
 
     /// Requests that each run needs at least.
     fn least_requests(&self) -> u32 {
-        let least = self.objectives.iter().map(Objective::least_requests).max();
-        u32::try_from(least.unwrap_or(1)).unwrap_or(u32::MAX)
-    }
-
-    /// How long a run is, in words.
-    pub(super) fn length(&self, at: f64) -> String {
-        let requests = self.requests(at);
-        match self.search {
-            #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
-            Search::Rate => format!(
-                "{requests} requests, which arrive in {:.0} s",
-                requests as f64 / at
-            ),
-            Search::Concurrency => format!("{requests} requests"),
-        }
+        let least = self.objectives.iter().map(Objective::least_requests);
+        least.max().unwrap_or(1)
     }
 
     /// Requests of a run.

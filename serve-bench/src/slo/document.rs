@@ -5,25 +5,26 @@ use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::judge::Reason;
 use super::limit::Limit;
+use super::objective::Seen;
 use super::report::{Answer, Decision};
 use super::search::{Outcome, Verdict};
 
 /// The document of a search that ended.
 pub(super) fn document(answer: &Answer) -> Document {
-    let outcome = answer.found.map(|found| found.outcome);
+    let outcome = answer.found.outcome;
     let is_cached = answer.runs.iter().any(|run| run.prefix_cache.is_some());
     let next = match outcome {
         _ if is_cached => vec![Next::plain(
             "search without --seed and with prompts that share nothing: none is in a cache then.",
         )],
-        Some(Outcome::ClientLimit) => vec![Next::by(
+        Outcome::ClientLimit => vec![Next::by(
             "give the load generator a CPU of its own, and search into another folder.",
             "taskset -c N tplens serve slo ...",
         )],
-        Some(Outcome::Wide) => vec![Next::plain("raise --runs, or begin nearer with --start.")],
-        Some(Outcome::Always) => vec![Next::plain("raise --start or --runs.")],
-        Some(Outcome::Never) => vec![Next::plain("lower --start, or raise --runs.")],
-        Some(Outcome::Found) | None => Vec::new(),
+        Outcome::Wide => vec![Next::plain("raise --runs, or begin nearer with --start.")],
+        Outcome::Always => vec![Next::plain("raise --start.")],
+        Outcome::Never => vec![Next::plain("lower --start.")],
+        Outcome::Found => Vec::new(),
     };
     Document {
         title: format!(
@@ -33,9 +34,9 @@ pub(super) fn document(answer: &Answer) -> Document {
         ),
         simulated: answer.simulated.clone(),
         tone: match outcome {
-            Some(Outcome::Found | Outcome::Always) => Tone::Good,
-            Some(Outcome::Never) => Tone::Bad,
-            _ => Tone::Warning,
+            Outcome::Found | Outcome::Always => Tone::Good,
+            Outcome::Never => Tone::Bad,
+            Outcome::Wide | Outcome::ClientLimit => Tone::Warning,
         },
         answer: sentences(answer),
         findings: findings(answer),
@@ -46,51 +47,43 @@ pub(super) fn document(answer: &Answer) -> Document {
 }
 
 fn sentences(answer: &Answer) -> Vec<String> {
-    let Some(found) = &answer.found else {
-        return vec![format!("Under way: {} runs so far.", answer.runs.len())];
-    };
-    let (unit, slo) = (&answer.unit, answer.slo.join(" and "));
-    let at = |load: Option<f64>| {
-        let runs = answer.runs.iter().rev();
-        load.and_then(|load| runs.clone().find(|run| run.at == load))
-    };
-    let not = at(found.not_met.or(found.client_limit));
-    let limited = not.and_then(|run| run.limit.as_ref()).map(limited_by);
-    let by = limited.map_or_else(String::new, |by| format!("; limited by {by}"));
-    let mut sentences = vec![match (found.met, found.outcome) {
-        (Some(met), Outcome::Always) => {
+    let Answer {
+        found, unit, runs, ..
+    } = answer;
+    let slo = answer.slo.join(" and ");
+    let at = |load: Option<f64>| runs.iter().rev().find(|run| Some(run.at) == load);
+    let (met, not) = (at(found.met), at(found.not_met));
+    let by = not.and_then(|run| run.limit.as_ref()).map(limited_by);
+    let by = by.map_or_else(String::new, |by| format!("; limited by {by}"));
+    let mut sentences = vec![match (found.met, found.not_met) {
+        (Some(met), None) => {
             format!("{met} {unit} meets {slo}, as does every load that was tried.")
         }
         (Some(met), _) => format!("{met} {unit} meets {slo}{by}."),
         (None, _) => format!("No load that was tried meets {slo}{by}."),
     }];
-    let attained = |run: &Decision| {
-        let part = run.attained?;
-        Some(format!("{:.1}% at {}", part * 100.0, run.at))
-    };
-    let parts = [at(found.met), not].into_iter().flatten();
-    let parts: Vec<String> = parts.filter_map(attained).collect();
+    let attained = |run: &Decision| Some(format!("{:.1}% at {}", run.attained? * 100.0, run.at));
+    let parts: Vec<String> = [met, not]
+        .into_iter()
+        .flatten()
+        .filter_map(attained)
+        .collect();
     if !parts.is_empty() {
         let parts = parts.join(", ");
         sentences.push(format!("Requests that keep every limit: {parts} {unit}."));
     }
-    if let Some(not) = found.not_met {
-        let verdict = found.not_met_verdict.map_or("not met", word);
-        sentences.push(format!("At {not} {unit} it is {verdict}."));
-    }
-    if let Some(limit) = found.client_limit {
-        sentences.push(format!(
-            "From {limit} {unit} on the load generator was the limit."
-        ));
+    if let Some((load, verdict)) = found.not_met.zip(found.not_met_verdict) {
+        let verdict = word(verdict);
+        sentences.push(format!("At {load} {unit} it is {verdict}."));
     }
     sentences
 }
 
 /// What kept the server from more.
 fn limited_by(limit: &Limit) -> String {
-    let waiting = |waiting: &Option<f64>| {
-        let waiting = waiting.filter(|waiting| *waiting > 0.0);
-        waiting.map_or_else(String::new, |waiting| format!(" ({waiting:.0} waiting)"))
+    let counted = |count: &Option<f64>, what: &str| {
+        let count = count.filter(|count| *count > 0.0);
+        count.map_or_else(String::new, |count| format!(" ({count:.0} {what})"))
     };
     match limit {
         Limit::Slots { running, waiting } => {
@@ -99,10 +92,9 @@ fn limited_by(limit: &Limit) -> String {
         Limit::KvCache { running, used } => {
             format!("KV cache ({:.0}% full, {running:.0} running)", used * 100.0)
         }
-        Limit::PrefillQueue { waiting: n } => format!("prefill queue{}", waiting(n)),
+        Limit::PrefillQueue { waiting } => format!("prefill queue{}", counted(waiting, "waiting")),
         Limit::DecodeStep { running } => {
-            let running = running.map_or_else(String::new, |n| format!(" ({n:.0} running)"));
-            format!("time of a decode step{running}")
+            format!("time of a decode step{}", counted(running, "running"))
         }
         Limit::Throughput { completed } => {
             format!("throughput ({} req/s completed)", significant(*completed))
@@ -112,44 +104,37 @@ fn limited_by(limit: &Limit) -> String {
 }
 
 fn findings(answer: &Answer) -> Vec<Item> {
-    let mut findings = Vec::new();
-    let met = answer.found.and_then(|found| found.met);
-    let above = |run: &&Decision| met.is_none_or(|met| run.at > met);
-    let bursts = answer.runs.iter().filter(above);
-    let bursts = bursts.filter(|run| run.judged.verdict == Verdict::NotSustained);
-    if let Some(run) = bursts.max_by(|one, other| one.at.total_cmp(&other.at)) {
-        let all = run.completed + run.failed;
-        let text = format!(
-            "{all} requests at {} {} are a burst, not a rate",
-            run.at, answer.unit
-        );
-        findings.push(Item::of(Tone::Warning, text).coded("rate-not-sustained"));
-    }
-    let cached: Vec<f64> = answer
-        .runs
-        .iter()
-        .filter_map(|run| run.prefix_cache)
-        .collect();
-    if let Some(most) = cached.iter().copied().reduce(f64::max) {
+    let Answer {
+        found, runs, unit, ..
+    } = answer;
+    let of = |verdict| runs.iter().filter(move |run| run.judged.verdict == verdict);
+    let bursts = of(Verdict::NotSustained).filter(|run| found.met.is_none_or(|met| run.at > met));
+    let burst = bursts.max_by(|one, other| one.at.total_cmp(&other.at));
+    let burst = burst.map(|run| {
+        let (all, at) = (run.completed + run.failed, run.at);
+        let text = format!("{all} requests at {at} {unit} are a burst, not a rate");
+        (text, "rate-not-sustained")
+    });
+    let cached: Vec<f64> = runs.iter().filter_map(|run| run.prefix_cache).collect();
+    let most = cached.iter().copied().reduce(f64::max);
+    let cached = most.map(|most| {
         let text = format!(
             "up to {:.0}% of the prompt tokens came from a prefix cache, in {} of {} runs",
             most * 100.0,
             cached.len(),
-            answer.runs.len()
+            runs.len()
         );
-        findings.push(Item::of(Tone::Warning, text).coded("prefix-cache-hit"));
-    }
-    let limited = answer
-        .runs
-        .iter()
-        .filter(|run| run.judged.verdict == Verdict::NotKnown);
-    let limited = limited.count();
-    if limited > 0 {
+        (text, "prefix-cache-hit")
+    });
+    let limited = Some(of(Verdict::NotKnown).count()).filter(|runs| *runs > 0);
+    let limited = limited.map(|runs| {
         let text =
-            format!("{limited} runs say nothing of the server: the load generator was the limit");
-        findings.push(Item::of(Tone::Warning, text).coded("client-limited"));
-    }
-    findings
+            format!("{runs} runs say nothing of the server: the load generator was the limit");
+        (text, "client-limited")
+    });
+    let all = [burst, cached, limited].into_iter().flatten();
+    all.map(|(text, code)| Item::of(Tone::Warning, text).coded(code))
+        .collect()
 }
 
 /// A verdict as it is shown.
@@ -174,10 +159,8 @@ pub(super) fn why(reason: &Reason) -> String {
             completed,
             growth_per_s,
         } => {
-            format!(
-                "{:.0}% completed, {growth_per_s:+.2}/s in flight",
-                completed * 100.0
-            )
+            let completed = completed * 100.0;
+            format!("{completed:.0}% completed, {growth_per_s:+.2}/s in flight")
         }
         Reason::LimitInInterval { objective } => {
             format!("limit inside the interval of {objective}")
@@ -185,51 +168,39 @@ pub(super) fn why(reason: &Reason) -> String {
         Reason::TooFewRequests {
             objective,
             requests,
-        } => {
-            format!("{requests} requests are too few for {objective}")
-        }
+        } => format!("{requests} requests are too few for {objective}"),
         Reason::RunsDisagree => "one run sustained, one not".to_owned(),
         Reason::ClientLimit { limit } => format!("load generator: {limit}"),
     }
 }
 
 fn runs(answer: &Answer) -> Table {
-    let mut heads = vec!["run".to_owned(), answer.unit.clone()];
     // A limit stands in the title.
-    heads.extend(
-        answer
-            .slo
-            .iter()
-            .map(|name| name.split(" <=").next().unwrap_or(name).to_owned()),
-    );
-    heads.extend(["req/s", "failed", "verdict", "why"].map(str::to_owned));
-    let row =
-        |run: &Decision| {
-            let mut row = vec![run.run.to_string(), run.at.to_string()];
-            row.extend(run.judged.seen.iter().map(|seen| {
-                match (seen.value_ms, seen.interval_ms) {
-                    (None, _) => "—".to_owned(),
-                    (Some(value), None) => significant(value),
-                    (Some(value), Some((low, high))) => {
-                        format!(
-                            "{} [{}-{}]",
-                            significant(value),
-                            significant(low),
-                            significant(high)
-                        )
-                    }
-                }
-            }));
-            row.extend([
-                significant(run.requests_per_s),
-                run.failed.to_string(),
-                word(run.judged.verdict).to_owned(),
-                why(&run.judged.reason),
-            ]);
-            row
-        };
+    let names = answer.slo.iter();
+    let names = names.map(|name| name.split(" <=").next().unwrap_or(name));
+    let heads = ["run", answer.unit].into_iter().chain(names);
+    let heads = heads.chain(["req/s", "failed", "verdict", "why"]);
+    let seen = |seen: &Seen| match (seen.value_ms, seen.interval_ms) {
+        (None, _) => "—".to_owned(),
+        (Some(value), None) => significant(value),
+        (Some(value), Some((low, high))) => {
+            let [value, low, high] = [value, low, high].map(significant);
+            format!("{value} [{low}-{high}]")
+        }
+    };
+    let row = |run: &Decision| {
+        let mut row = vec![run.run.to_string(), run.at.to_string()];
+        row.extend(run.judged.seen.iter().map(seen));
+        row.extend([
+            significant(run.requests_per_s),
+            run.failed.to_string(),
+            word(run.judged.verdict).to_owned(),
+            why(&run.judged.reason),
+        ]);
+        row
+    };
     Table {
+        heads: heads.map(str::to_owned).collect(),
         rows: answer.runs.iter().map(row).collect(),
-        heads,
     }
 }

@@ -47,106 +47,94 @@ pub(super) enum Reason {
     ClientLimit { limit: String },
 }
 
+impl Reason {
+    /// What it makes of the load.
+    fn verdict(&self) -> Verdict {
+        match self {
+            Self::AllKept => Verdict::Met,
+            Self::NotKept { .. } => Verdict::Missed,
+            Self::RequestsFailed { .. } | Self::Burst | Self::Growing { .. } => {
+                Verdict::NotSustained
+            }
+            Self::LimitInInterval { .. } | Self::TooFewRequests { .. } | Self::RunsDisagree => {
+                Verdict::Undecided
+            }
+            Self::ClientLimit { .. } => Verdict::NotKnown,
+        }
+    }
+}
+
 /// Judges a load by its runs, of which those that the client limited say nothing.
 pub(super) fn judge(objectives: &[Objective], runs: &[&Serve]) -> Judged {
-    let valid: Vec<&Serve> = runs
-        .iter()
-        .copied()
-        .filter(|serve| of_client(serve).is_none())
-        .collect();
-    let client = runs.iter().rev().find_map(|serve| of_client(serve));
-    let (client, runs) = if valid.is_empty() {
-        (client, runs)
-    } else {
-        (None, &valid[..])
-    };
+    let valid = runs.iter().filter(|serve| of_client(serve).is_none());
+    let valid: Vec<&Serve> = valid.copied().collect();
+    let runs = if valid.is_empty() { runs } else { &valid };
     let is_open_loop = |serve: &&&Serve| {
         let load = serve.load.as_ref();
         load.is_some_and(|load| load.arrivals.is_open_loop())
     };
-    let by_run: Vec<Sustained> = runs
-        .iter()
-        .filter(is_open_loop)
-        .map(|serve| sustained(&serve.requests))
-        .collect();
+    let by_run = runs.iter().filter(is_open_loop);
+    let by_run: Vec<Sustained> = by_run.map(|serve| sustained(&serve.requests)).collect();
     let mut succeeded: Vec<&ServeRequest> = Vec::new();
     for serve in runs {
         let begun = succeeded.len();
         succeeded.extend(serve.requests.iter().filter(|one| one.error.is_none()));
         succeeded[begun..].sort_by(|one, other| one.sent_ms.total_cmp(&other.sent_ms));
     }
-    let seen: Vec<Seen> = objectives
-        .iter()
-        .map(|objective| objective.seen(&succeeded))
-        .collect();
-    let (verdict, reason) = match client {
-        Some(code) => {
-            let limit = code.to_owned();
-            (Verdict::NotKnown, Reason::ClientLimit { limit })
-        }
-        None => verdict(&seen, &by_run, runs, succeeded.len()),
+    let seen: Vec<Seen> = objectives.iter().map(|of| of.seen(&succeeded)).collect();
+    let client = runs.last().and_then(|serve| of_client(serve));
+    let of = runs.iter().map(|serve| serve.requests.len()).sum();
+    let reason = match client {
+        Some(code) => Reason::ClientLimit {
+            limit: code.to_owned(),
+        },
+        None => reason(&seen, &by_run, succeeded.len(), of),
     };
     Judged {
-        verdict,
+        verdict: reason.verdict(),
         reason,
         seen,
         sustained: by_run,
     }
 }
 
-fn verdict(
-    seen: &[Seen],
-    by_run: &[Sustained],
-    runs: &[&Serve],
-    succeeded: usize,
-) -> (Verdict, Reason) {
-    let of: usize = runs.iter().map(|serve| serve.requests.len()).sum();
-    let missed = seen.iter().find(|seen| seen.kept == Some(false));
+fn reason(seen: &[Seen], by_run: &[Sustained], succeeded: usize, of: usize) -> Reason {
+    if let Some(missed) = seen.iter().find(|seen| seen.kept == Some(false)) {
+        let objective = missed.objective.clone();
+        return Reason::NotKept { objective };
+    }
     #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
     let has_failures = (succeeded as f64) < SUCCEEDED * of as f64 || succeeded == 0;
-    if has_failures && missed.is_none() {
+    if has_failures {
         let failed = of - succeeded;
-        return (Verdict::NotSustained, Reason::RequestsFailed { failed, of });
-    }
-    if let Some(missed) = missed {
-        let objective = missed.objective.clone();
-        return (Verdict::Missed, Reason::NotKept { objective });
+        return Reason::RequestsFailed { failed, of };
     }
     // Of several runs most must have held; a tie says that it is not known.
     let held = by_run.iter().filter(|run| run.held).count();
     if let Some(worst) = by_run.iter().find(|run| !run.held)
         && 2 * held < by_run.len()
     {
-        return (Verdict::NotSustained, worst.reason());
+        return match worst.window_s {
+            None => Reason::Burst,
+            Some(_) => Reason::Growing {
+                completed: f64::from(worst.completed) / f64::from(worst.offered.max(1)),
+                growth_per_s: worst.growth_per_s.unwrap_or(0.0),
+            },
+        };
     }
     if let Some(open) = seen.iter().find(|seen| seen.kept.is_none()) {
-        let objective = open.objective.clone();
-        let requests = open.requests;
-        let reason = match open.interval_ms {
+        let (objective, requests) = (open.objective.clone(), open.requests);
+        return match open.interval_ms {
             Some(_) => Reason::LimitInInterval { objective },
             None => Reason::TooFewRequests {
                 objective,
                 requests,
             },
         };
-        return (Verdict::Undecided, reason);
     }
-    if 2 * held == by_run.len() && !by_run.is_empty() {
-        return (Verdict::Undecided, Reason::RunsDisagree);
-    }
-    (Verdict::Met, Reason::AllKept)
-}
-
-impl Sustained {
-    /// Why a rate did not hold.
-    fn reason(&self) -> Reason {
-        match self.window_s {
-            None => Reason::Burst,
-            Some(_) => Reason::Growing {
-                completed: f64::from(self.completed) / f64::from(self.offered.max(1)),
-                growth_per_s: self.growth_per_s.unwrap_or(0.0),
-            },
-        }
+    match 2 * held == by_run.len() && !by_run.is_empty() {
+        true => Reason::RunsDisagree,
+        false => Reason::AllKept,
     }
 }
 

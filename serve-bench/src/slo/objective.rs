@@ -10,6 +10,7 @@ use record::ServeRequest;
 use record::metric::{e2el, itl, tpot, ttft};
 use serde::Serialize;
 use stats::distribution_pooled;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 /// Blocks of successive requests that are resampled whole; fewer requests than twice these are blocks of one.
 const BLOCKS: usize = 25;
@@ -23,70 +24,56 @@ pub(super) struct Objective {
     statistic: Statistic,
     latency: Latency,
     /// At most this, ms.
-    pub(super) limit_ms: f64,
+    limit_ms: f64,
 }
-
-/// A latency: its name, and its values of a request, ms.
-#[derive(Debug, Clone, Copy)]
-struct Latency {
-    name: &'static str,
-    of: fn(&ServeRequest) -> Vec<f64>,
-}
-
-impl PartialEq for Latency {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-const LATENCIES: [Latency; 4] = [
-    Latency {
-        name: "ttft",
-        of: |request| ttft::of(request).into_iter().collect(),
-    },
-    Latency {
-        name: "tpot",
-        of: |request| tpot::of(request).into_iter().collect(),
-    },
-    Latency {
-        name: "itl",
-        of: itl::of,
-    },
-    Latency {
-        name: "e2el",
-        of: |request| vec![e2el::of(request)],
-    },
-];
 
 /// A statistic.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 enum Statistic {
     Mean,
-    /// Its name, the part of values below it, and requests that it needs before an interval says anything.
-    Percentile(&'static str, f64, usize),
+    P50,
+    P90,
+    P95,
+    P99,
     /// The largest value seen; it has no interval.
     Max,
 }
 
-/// A percentile needs two requests beyond it to have a value, and twice that for an upper end below the largest value.
-const STATISTICS: [(&str, Statistic); 6] = [
-    ("mean", Statistic::Mean),
-    ("p50", Statistic::Percentile("p50", 0.5, 20)),
-    ("p90", Statistic::Percentile("p90", 0.9, 40)),
-    ("p95", Statistic::Percentile("p95", 0.95, 80)),
-    ("p99", Statistic::Percentile("p99", 0.99, 400)),
-    ("max", Statistic::Max),
-];
+/// A latency of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+enum Latency {
+    Ttft,
+    Tpot,
+    Itl,
+    E2el,
+}
 
 /// Units and what they are in ms.
 const UNITS: [(&str, f64); 3] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
 
 impl Statistic {
-    fn name(self) -> &'static str {
+    /// The part of the values below it, of a percentile.
+    fn part(self) -> Option<f64> {
         match self {
-            Self::Mean => "mean",
-            Self::Percentile(name, ..) => name,
-            Self::Max => "max",
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::Mean | Self::Max => None,
+        }
+    }
+}
+
+impl Latency {
+    /// Its values of a request, ms.
+    fn of(self, request: &ServeRequest) -> Vec<f64> {
+        match self {
+            Self::Ttft => ttft::of(request).into_iter().collect(),
+            Self::Tpot => tpot::of(request).into_iter().collect(),
+            Self::Itl => itl::of(request),
+            Self::E2el => vec![e2el::of(request)],
         }
     }
 }
@@ -95,52 +82,38 @@ impl FromStr for Objective {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |what: String| format!("{what}; write it as p99_ttft<=5s or mean_tpot<=50ms");
-        let (what, limit) = text
-            .split_once("<=")
-            .ok_or_else(|| wrong(format!("`{text}` has no `<=`")))?;
-        let (statistic, latency) = what
-            .trim()
-            .split_once('_')
-            .ok_or_else(|| wrong(format!("`{what}` is no statistic and latency")))?;
-        let names = |list: &[&'static str]| list.join(", ");
-        let statistic = STATISTICS
-            .into_iter()
-            .find_map(|(name, found)| (name == statistic).then_some(found))
-            .ok_or_else(|| {
-                let known = names(&STATISTICS.map(|(name, _)| name));
-                wrong(format!("`{statistic}` is no statistic among {known}"))
-            })?;
-        let latency = LATENCIES
-            .into_iter()
-            .find(|known| known.name == latency)
-            .ok_or_else(|| {
-                let known = names(&LATENCIES.map(|known| known.name));
-                wrong(format!("`{latency}` is no latency among {known}"))
-            })?;
-        let limit = limit.trim();
-        let (number, unit) = UNITS
-            .into_iter()
-            .find_map(|(unit, ms)| Some((limit.strip_suffix(unit)?, ms)))
-            .ok_or_else(|| wrong(format!("`{limit}` has no unit of ms, s, us")))?;
-        let limit_ms = number
-            .trim()
-            .parse::<f64>()
-            .ok()
-            .map(|number| number * unit)
-            .filter(|limit| limit.is_finite() && *limit > 0.0)
-            .ok_or_else(|| wrong(format!("`{limit}` is no time above 0")))?;
-        Ok(Self {
-            statistic,
-            latency,
-            limit_ms,
+        let read = || {
+            let (what, limit) = text.split_once("<=")?;
+            let (statistic, latency) = what.trim().split_once('_')?;
+            let limit = limit.trim();
+            let mut units = UNITS.into_iter();
+            let (number, unit) =
+                units.find_map(|(unit, ms)| Some((limit.strip_suffix(unit)?, ms)))?;
+            let limit_ms = number.trim().parse::<f64>().ok()? * unit;
+            Some(Self {
+                statistic: statistic.parse().ok()?,
+                latency: latency.parse().ok()?,
+                limit_ms: Some(limit_ms).filter(|ms| ms.is_finite() && *ms > 0.0)?,
+            })
+        };
+        read().ok_or_else(|| {
+            format!(
+                "`{text}` is no objective; write it as p99_ttft<=5s or mean_tpot<=50ms, of {} of {}, in ms, s or us",
+                Statistic::VARIANTS.join(", "),
+                Latency::VARIANTS.join(", ")
+            )
         })
     }
 }
 
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} <= {} ms", self.name(), self.limit_ms)
+        let Self {
+            statistic,
+            latency,
+            limit_ms,
+        } = self;
+        write!(f, "{statistic}_{latency} <= {limit_ms} ms")
     }
 }
 
@@ -162,47 +135,38 @@ pub(super) struct Seen {
 }
 
 impl Objective {
-    /// Statistic and latency, such as `p99_ttft`.
-    pub(super) fn name(&self) -> String {
-        format!("{}_{}", self.statistic.name(), self.latency.name)
-    }
-
     /// Whether every value of a request is within the limit.
     pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
-        let values = (self.latency.of)(request);
+        let values = self.latency.of(request);
         values.into_iter().all(|ms| ms <= self.limit_ms)
     }
 
-    /// Requests that a run needs at least for this to be decided.
-    pub(super) fn least_requests(&self) -> usize {
+    /// Requests that a run needs at least for this to be decided: a percentile needs two beyond it to have a value, and twice that for an
+    /// upper end below the largest value.
+    pub(super) fn least_requests(&self) -> u32 {
         match self.statistic {
-            Statistic::Mean => 20,
-            Statistic::Percentile(_, _, least) => least,
+            Statistic::Mean | Statistic::P50 => 20,
+            Statistic::P90 => 40,
+            Statistic::P95 => 80,
+            Statistic::P99 => 400,
             Statistic::Max => 1,
         }
     }
 
     /// What these requests, all successful and in the order of their arrival, say.
     pub(super) fn seen(&self, requests: &[&ServeRequest]) -> Seen {
-        let groups: Vec<Vec<f64>> = requests
-            .iter()
-            .map(|request| (self.latency.of)(request))
-            .filter(|values| !values.is_empty())
-            .collect();
+        let groups = requests.iter().map(|request| self.latency.of(request));
+        let groups: Vec<Vec<f64>> = groups.filter(|values| !values.is_empty()).collect();
         let (value_ms, interval_ms) = self.of_groups(&groups).unzip();
         let interval_ms = interval_ms.flatten();
-        let kept = interval_ms.and_then(|(low, high)| {
-            if high <= self.limit_ms {
-                Some(true)
-            } else if low > self.limit_ms {
-                Some(false)
-            } else {
-                None
-            }
+        let kept = interval_ms.and_then(|(low, high)| match self.limit_ms {
+            limit if high <= limit => Some(true),
+            limit if low > limit => Some(false),
+            _ => None,
         });
         Seen {
             objective: self.to_string(),
-            latency: self.latency.name,
+            latency: self.latency.into(),
             value_ms,
             interval_ms,
             requests: groups.len(),
@@ -212,30 +176,25 @@ impl Objective {
 
     /// The statistic of values in groups, one for each request, and its interval.
     fn of_groups(&self, groups: &[Vec<f64>]) -> Option<(f64, Option<(f64, f64)>)> {
-        match self.statistic {
-            Statistic::Mean => {
-                let size = (groups.len() / BLOCKS).max(1);
-                let blocks: Vec<Vec<f64>> = groups.chunks(size).map(<[_]>::concat).collect();
-                let found = distribution_pooled(&blocks)?;
-                let interval = found
-                    .mean_interval
-                    .map(|interval| (interval.low, interval.high));
-                Some((found.mean, interval))
-            }
-            Statistic::Percentile(_, part, _) => {
-                let values = ascending(groups);
-                // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
-                let beyond = count(groups.len()) * (1.0 - part);
-                let at = |part: f64| value_at(&values, part);
-                (beyond >= 2.0 - 1e-9).then_some(())?;
-                let (low, high) = wilson(part, independent(groups));
-                Some((at(part)?, at(low).zip(at(high))))
-            }
-            Statistic::Max => {
-                let largest = *ascending(groups).last()?;
-                Some((largest, Some((largest, largest))))
-            }
+        let mut values = groups.concat();
+        values.sort_unstable_by(f64::total_cmp);
+        if let Some(part) = self.statistic.part() {
+            // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
+            let beyond = count(groups.len()) * (1.0 - part);
+            (beyond >= 2.0 - 1e-9).then_some(())?;
+            let (low, high) = wilson(part, independent(groups));
+            let at = |part| value_at(&values, part);
+            return Some((at(part)?, at(low).zip(at(high))));
         }
+        if self.statistic == Statistic::Max {
+            let largest = *values.last()?;
+            return Some((largest, Some((largest, largest))));
+        }
+        let size = (groups.len() / BLOCKS).max(1);
+        let blocks: Vec<Vec<f64>> = groups.chunks(size).map(<[_]>::concat).collect();
+        let found = distribution_pooled(&blocks)?;
+        let interval = found.mean_interval;
+        Some((found.mean, interval.map(|of| (of.low, of.high))))
     }
 }
 
@@ -256,18 +215,7 @@ fn independent(groups: &[Vec<f64>]) -> f64 {
     let means: Vec<f64> = groups.iter().map(|values| mean_of(values)).collect();
     let of_blocks: Vec<f64> = means.chunks_exact(size).map(mean_of).collect();
     let by_chance = variance(&means) / count(size);
-    let found = variance(&of_blocks);
-    if found > by_chance {
-        n * by_chance / found
-    } else {
-        n
-    }
-}
-
-fn ascending(groups: &[Vec<f64>]) -> Vec<f64> {
-    let mut values = groups.concat();
-    values.sort_unstable_by(f64::total_cmp);
-    values
+    n * (by_chance / variance(&of_blocks)).min(1.0)
 }
 
 /// The smallest value with at least this part of all at or below it.
@@ -320,16 +268,15 @@ mod tests {
         assert_eq!(limit("p99_ttft<=5s").unwrap(), "p99_ttft <= 5000 ms");
         assert_eq!(limit("mean_tpot <= 50ms").unwrap(), "mean_tpot <= 50 ms");
         assert_eq!(limit("max_itl<=250us").unwrap(), "max_itl <= 0.25 ms");
-        for (text, says) in [
-            ("p99_ttft<5s", "no `<=`"),
-            ("ttft<=5s", "no statistic and latency"),
-            ("p98_ttft<=5s", "mean, p50, p90, p95, p99, max"),
-            ("p99_tpft<=5s", "ttft, tpot, itl, e2el"),
-            ("p99_ttft<=5", "no unit"),
-            ("p99_ttft<=0s", "above 0"),
+        for text in [
+            "p99_ttft<5s",
+            "ttft<=5s",
+            "p98_ttft<=5s",
+            "p99_tpft<=5s",
+            "p99_ttft<=5",
+            "p99_ttft<=0s",
         ] {
-            let refused = limit(text).unwrap_err();
-            assert!(refused.contains(says), "{refused}");
+            assert!(limit(text).unwrap_err().contains("p95"), "{text}");
         }
     }
 

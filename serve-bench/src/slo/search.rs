@@ -86,10 +86,6 @@ pub(super) struct Found {
     pub(super) not_met: Option<f64>,
     /// What the runs of that say.
     pub(super) not_met_verdict: Option<Verdict>,
-    /// The largest load that is met, where the load generator was the limit above it, or else nothing.
-    pub(super) not_known_above: Option<f64>,
-    /// The smallest load above it at which the load generator was the limit.
-    pub(super) client_limit: Option<f64>,
 }
 
 /// How a search ended.
@@ -100,9 +96,9 @@ pub(super) enum Outcome {
     Found,
     /// There are no runs left, and the gap is wider than the resolution.
     Wide,
-    /// No load that was tried is met, down to the lowest.
+    /// No load is met, down to the lowest.
     Never,
-    /// Every load that was tried is met, up to the highest.
+    /// Every load is met, up to the highest.
     Always,
     /// The load generator was the limit before the server was, so that the largest load is not known.
     ClientLimit,
@@ -111,54 +107,63 @@ pub(super) enum Outcome {
 impl Bounds {
     /// What to do after these tries, in their order.
     pub(super) fn next(&self, trials: &[Trial]) -> Next {
-        let met = self.met(trials);
-        let not_met = smallest_not_met(trials, met);
+        // The last try of a load speaks for all of them.
+        let is_last = |(at, trial): &(usize, &Trial)| {
+            trials[at + 1..].iter().all(|later| later.at != trial.at)
+        };
+        let decided = || {
+            trials
+                .iter()
+                .enumerate()
+                .filter(is_last)
+                .map(|(_, trial)| trial)
+        };
+        let met = decided().filter(|trial| trial.verdict == Verdict::Met);
+        let met = met.map(|trial| trial.at).max_by(f64::total_cmp);
+        let above = decided()
+            .filter(|trial| trial.verdict != Verdict::Met && met.is_none_or(|met| trial.at > met));
+        let above = above.min_by(|one, other| one.at.total_cmp(&other.at));
         let left = self.runs.saturating_sub(trials.len());
-        let done = |outcome| Next::Done(found(trials, outcome, met));
         if let Some(last) = trials.last()
             && last.verdict.is_open()
-            && tries(trials, last.at) < TRIES
-            && left > self.needed(met, not_met.map(|trial| trial.at))
+            && trials.iter().filter(|trial| trial.at == last.at).count() < TRIES
+            && left > self.needed(met, above.map(|trial| trial.at))
         {
             return Next::Run(last.at);
         }
-        match (met, not_met) {
-            (None, None) => Next::Run(self.start),
-            (Some(met), None) if met >= self.highest || left == 0 => done(Outcome::Always),
-            (Some(met), None) => Next::Run((met * FACTOR).min(self.highest)),
-            (None, Some(first)) if first.at <= self.lowest || left == 0 => done(Outcome::Never),
-            (None, Some(first)) => Next::Run(self.rounded(first.at / FACTOR).max(self.lowest)),
-            (Some(met), Some(first)) => match self.between(met, first.at) {
-                None => done(Outcome::Found),
-                Some(_) if left == 0 => done(Outcome::Wide),
-                Some(middle) => Next::Run(middle),
-            },
-        }
-    }
-
-    /// The largest load that is met, below every one that is not.
-    fn met(&self, trials: &[Trial]) -> Option<f64> {
-        let all = decided(trials);
-        all.filter(|trial| trial.verdict == Verdict::Met)
-            .map(|trial| trial.at)
-            .max_by(f64::total_cmp)
-    }
-
-    /// Runs that the bisection still takes.
-    fn needed(&self, met: Option<f64>, not_met: Option<f64>) -> usize {
-        let (Some(mut met), Some(not_met)) = (met, not_met) else {
-            // From a factor of two on.
-            let steps = (FACTOR.ln() / self.resolution.ln_1p()).log2().ceil();
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a handful of steps; below zero is none"
-            )]
-            return 1 + steps.max(0.0) as usize;
+        let next = match (met, above.map(|trial| trial.at)) {
+            (None, None) => Ok(self.start),
+            (Some(met), None) if met >= self.highest => Err(Outcome::Always),
+            (Some(met), None) => Ok((met * FACTOR).min(self.highest)),
+            (None, Some(first)) if first <= self.lowest => Err(Outcome::Never),
+            (None, Some(first)) => Ok(self.rounded(first / FACTOR).max(self.lowest)),
+            (Some(met), Some(first)) => self.between(met, first).ok_or(Outcome::Found),
         };
-        let mut steps = 0;
-        while let Some(middle) = self.between(met, not_met) {
-            met = middle;
+        let outcome = match next {
+            Ok(load) if left > 0 => return Next::Run(load),
+            Ok(_) => Outcome::Wide,
+            Err(outcome) => outcome,
+        };
+        let verdict = above.map(|trial| trial.verdict);
+        Next::Done(Found {
+            outcome: match verdict {
+                Some(Verdict::NotKnown) => Outcome::ClientLimit,
+                _ => outcome,
+            },
+            met,
+            not_met: above.map(|trial| trial.at),
+            not_met_verdict: verdict,
+        })
+    }
+
+    /// Runs that the bisection still takes; from a factor of two on, where it has not begun.
+    fn needed(&self, met: Option<f64>, not_met: Option<f64>) -> usize {
+        let (mut low, high, mut steps) = match (met, not_met) {
+            (Some(met), Some(not_met)) => (met, not_met, 0),
+            _ => (self.start, self.start * FACTOR, 1),
+        };
+        while let Some(middle) = self.between(low, high) {
+            low = middle;
             steps += 1;
         }
         steps
@@ -183,59 +188,7 @@ impl Bounds {
         if self.whole {
             return load.floor();
         }
-        let power = 10f64.powi(3 - exponent(load));
+        let power = 10f64.powf(3.0 - load.log10().floor());
         (load * power).round() / power
     }
-}
-
-/// The power of ten of the first digit.
-fn exponent(load: f64) -> i32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "rates are within 1e-6 and 1e9"
-    )]
-    let exponent = load.log10().floor() as i32;
-    exponent
-}
-
-/// The last try of each load, which speaks for all of them.
-fn decided(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
-    trials.iter().enumerate().filter_map(|(index, trial)| {
-        let is_last = !trials[index + 1..].iter().any(|later| later.at == trial.at);
-        is_last.then_some(trial)
-    })
-}
-
-/// What is found where the search ends; a load that the client could not make bounds nothing.
-fn found(trials: &[Trial], outcome: Outcome, met: Option<f64>) -> Found {
-    let above = |of_client: bool| {
-        decided(trials)
-            .filter(|trial| met.is_none_or(|met| trial.at > met))
-            .filter(|trial| trial.verdict != Verdict::Met)
-            .filter(|trial| (trial.verdict == Verdict::NotKnown) == of_client)
-            .min_by(|one, other| one.at.total_cmp(&other.at))
-    };
-    let not_met = above(false);
-    let client_limit = above(true)
-        .map(|trial| trial.at)
-        .filter(|at| not_met.is_none_or(|not_met| *at < not_met.at));
-    Found {
-        outcome: client_limit.map_or(outcome, |_| Outcome::ClientLimit),
-        met,
-        not_met: not_met.map(|trial| trial.at),
-        not_met_verdict: not_met.map(|trial| trial.verdict),
-        not_known_above: client_limit.and(met),
-        client_limit,
-    }
-}
-
-fn smallest_not_met(trials: &[Trial], met: Option<f64>) -> Option<&Trial> {
-    decided(trials)
-        .filter(|trial| trial.verdict != Verdict::Met)
-        .filter(|trial| met.is_none_or(|met| trial.at > met))
-        .min_by(|one, other| one.at.total_cmp(&other.at))
-}
-
-fn tries(trials: &[Trial], at: f64) -> usize {
-    trials.iter().filter(|trial| trial.at == at).count()
 }

@@ -8,17 +8,17 @@ use clap::Args;
 use disagg::{Arm, Slo, Verdict, judge};
 use import::ServeRun;
 use import::serve::{self, Spread};
+use program::Stop;
 use program::command_line::time;
-use program::show::Show;
-use program::{Stop, outputs, say_progress};
-use record::{exit, redacted_arguments};
-use runner::Interrupt;
-use runner::run::{Needs, Progress, Run, Step, set_aside};
+use record::exit;
+use runner::run::{Needs, Step, set_aside};
 use runner::server::ServerSpec;
 use serde::Serialize;
 use tp_plan::ModelFacts;
 
 use crate::explain::PAGE;
+use crate::json;
+use crate::planner::Asker;
 use crate::route::{self, PORT, Parts, ROUTED_PORT, is_address, spec};
 use crate::study::load::LoadArgs;
 
@@ -127,25 +127,13 @@ impl ApartStudy<'_> {
     ///
     /// # Errors
     /// What ended it.
-    pub(crate) fn run(
-        &self,
-        show: Show,
-        interrupt: &Interrupt,
-        say: &dyn Fn(&str),
-    ) -> Result<u8, Stop> {
+    pub(crate) fn run(&self, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps().map_err(Stop::Usage)?;
-        outputs::check_folder("--out", self.folder).map_err(Stop::Usage)?;
-        let tell = |progress: &Progress<'_>| say_progress(progress, say);
         let args = self.args;
-        let split = args.prefill.iter().chain(&args.decode);
-        let engines = split.chain(&args.aggregated);
-        let load = self.load;
-        let settings = serde_json::json!({
-            "schema": 1, "model": self.model, "engines": redacted_arguments(engines.cloned()), "concurrency": load.concurrency,
-            "requests": load.requests(), "input_tokens": load.input_tokens, "output_tokens": load.output_tokens,
-        });
-        let what = ("a study", SETTINGS);
-        let mut run = Run::open(self.folder, what, &settings, interrupt, tell)?;
+        let engines = args.prefill.iter().chain(&args.decode);
+        let engines: Vec<String> = engines.chain(&args.aggregated).cloned().collect();
+        let settings = (self.load).settings(serde_json::json!({"model": self.model}), &engines);
+        let mut run = asker.open(self.folder, ("a study", SETTINGS), &settings)?;
         if steps[1].done(self.folder).is_none() {
             // Of a load that was broken off; engines that are started anew are cold.
             let _ = std::fs::remove_file(self.folder.join(JOURNAL));
@@ -157,22 +145,11 @@ impl ApartStudy<'_> {
         let doubted = of_ends.filter(|(_, end)| end.code != exit::DONE);
         let doubted = doubted.map(|(step, _)| step.name.clone()).collect();
         let apart = self.answer(doubted).map_err(Stop::Usage)?;
+        json::write(&self.folder.join(ANSWER), &apart)?;
         let document = apart.document(self.folder);
-        let codes = [
-            outputs::write(
-                &self.folder.join(ANSWER),
-                serde_json::to_string_pretty(&apart).map_err(|error| error.to_string()),
-            ),
-            outputs::write(&self.folder.join(PAGE), Ok(document.html())),
-            show.print(&document),
-        ];
-        say(&format!(
-            "study: everything is in {}, the page is {}",
-            self.folder.display(),
-            self.folder.join(PAGE).display()
-        ));
+        let shown = asker.deliver(&document, self.folder, PAGE);
         let of_steps = ends.iter().map(|end| end.code);
-        Ok(exit::fold(of_steps.chain(codes).collect::<Vec<u8>>()))
+        Ok(exit::fold(of_steps.chain([shown]).collect::<Vec<u8>>()))
     }
 
     /// GPUs of an engine of a kind: as the flag says, else as its command does.

@@ -1,22 +1,22 @@
 //! `tplens demo`: a study of a simulated machine with the embedded engine, with the time that it takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use boxfile::{BoxFile, builtin_names};
 use clap::Args;
 use engine::surroundings;
 use explain::Room;
-use program::show::Show;
-use program::{Stop, result_folder};
-use runner::Interrupt;
+use program::Stop;
 use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
 
+use super::engines::{TP, embedded};
 use super::load::LoadArgs;
-use super::shell::shell;
-use super::{Extras, Study, StudyArgs, embedded, resumable};
+use super::run::{Extras, Study, StudyArgs};
+use super::subject::SubjectArgs;
 use crate::explain::NO_OWN_ALL_REDUCE;
+use crate::planner::{Asker, shell, words};
 use crate::split::study::{ApartArgs, ApartStudy};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
@@ -83,76 +83,55 @@ const ROOM: f64 = 1.25;
 ///
 /// # Errors
 /// What ended it; what was measured is in its folder.
-pub(crate) fn demo(
-    args: &DemoArgs,
-    show: Show,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<u8, Stop> {
+pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     if args.list {
-        return Ok(show.print(&list()?));
+        return Ok(asker.show.print(&list()?));
     }
-    if args.box_name == PAIR {
-        return pair(args, show, interrupt, say);
-    }
-    let demo = Demo::new(&args.box_name, args.model.as_deref())?;
-    let folder = args
-        .out
-        .clone()
-        .unwrap_or_else(|| result_folder(None, "demo"));
-    let expected = demo.expected()?;
-    let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
-    say(&format!(
-        "{}: {} on {} GPUs, about {expected} s",
-        demo.described.name,
-        demo.study.model,
-        sizes.join(", ")
-    ));
-    let extras = Extras {
-        note: Some(NOTE.to_owned()),
-        off_by_us: demo.has_own,
-    };
-    let study = Study::new(&demo.study, folder.clone())?;
-    let code = study.run(&extras, show, interrupt, say);
-    resumable(code, args.out.is_none().then_some(&*folder), say)
+    asker.in_folder(args.out.as_deref(), "demo", |folder| {
+        if args.box_name == PAIR {
+            return pair(args, folder, asker);
+        }
+        let demo = Demo::new(&args.box_name, args.model.as_deref())?;
+        (asker.say)(&format!(
+            "{}: {} on {} GPUs, about {} s",
+            demo.described.name,
+            demo.study.subject.model,
+            demo.sizes(),
+            demo.expected()?
+        ));
+        let extras = Extras {
+            note: Some(NOTE.to_owned()),
+            off_by_us: demo.has_own,
+        };
+        Study::new(&demo.study, folder)?.run(&extras, asker)
+    })
 }
 
 /// Prefill on one simulated node and decode on another, behind the router, beside an aggregated engine.
-fn pair(
-    args: &DemoArgs,
-    show: Show,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> Result<u8, Stop> {
+fn pair(args: &DemoArgs, folder: &Path, asker: &Asker<'_>) -> Result<u8, Stop> {
     let model = args.model.as_deref().unwrap_or(PAIR_MODEL);
-    let engine = |role: &str| {
-        let mut words = embedded(NODE, model)?;
-        words.extend(["--tp", "8", "--port", "{port}"].map(str::to_owned));
-        if !role.is_empty() {
-            words.extend(["--role", role].map(str::to_owned));
-        }
-        Ok::<_, Stop>(shell(&words))
+    let engine = |role: Option<&str>| {
+        let mut command = embedded(NODE, model, "8")?;
+        command.extend(words(role.map(|role| ("--role", role.to_owned()))));
+        Ok::<_, Stop>(shell(&command))
     };
     let apart = ApartArgs {
-        prefill: vec![engine("prefill")?],
-        decode: vec![engine("decode")?],
-        aggregated: Some(engine("")?),
+        prefill: vec![engine(Some("prefill"))?],
+        decode: vec![engine(Some("decode"))?],
+        aggregated: Some(engine(None)?),
         ..ApartArgs::default()
     };
-    let folder = args.out.clone();
-    let folder = folder.unwrap_or_else(|| result_folder(None, "demo"));
-    say(&format!(
+    (asker.say)(&format!(
         "{PAIR}: two nodes of {NODE}, {model}, about {PAIR_S} s"
     ));
-    let study = ApartStudy {
+    ApartStudy {
         args: &apart,
         model,
         load: &PAIR_LOAD,
-        folder: &folder,
+        folder,
         seconds: Some(f64::from(PAIR_S) / 4.0),
-    };
-    let code = study.run(show, interrupt, say);
-    resumable(code, args.out.is_none().then_some(&*folder), say)
+    }
+    .run(asker)
 }
 
 /// A demonstration on one simulated machine, before it is run.
@@ -171,18 +150,21 @@ impl Demo {
         let devices = u32::try_from(described.device.len()).unwrap_or(u32::MAX);
         let sizes: Vec<u32> = SIZES.into_iter().filter(|tp| *tp <= devices).collect();
         let one = surroundings(&described, 1).map_err(|error| usage(&error))?;
+        let subject = SubjectArgs {
+            model: chosen(one.memory_bytes, model).map_err(|error| usage(&error))?,
+            gpus: None,
+            backend: "auto".to_owned(),
+            load: LOAD,
+            budget: Some(BUDGET),
+            sim: Some(named.to_owned()),
+            out: None,
+            server: Vec::new(),
+        };
         let mut demo = Self {
             study: StudyArgs {
-                model: chosen(one.memory_bytes, model).map_err(|error| usage(&error))?,
-                gpus: None,
-                backend: "auto".to_owned(),
+                subject,
                 tp: sizes,
-                load: LOAD,
-                budget: BUDGET,
-                sim: Some(named.to_owned()),
-                out: None,
                 apart: ApartArgs::default(),
-                server: Vec::new(),
             },
             described,
             has_own: false,
@@ -193,10 +175,16 @@ impl Demo {
             demo.has_own |= facts.custom_all_reduce == CustomAllReduce::Active;
         }
         if demo.has_own {
-            demo.study.server = embedded(named, &demo.study.model)?;
-            demo.study.server.push(NO_OWN_ALL_REDUCE.to_owned());
+            let subject = &mut demo.study.subject;
+            subject.server = embedded(named, &subject.model, TP)?;
+            subject.server.push(NO_OWN_ALL_REDUCE.to_owned());
         }
         Ok(demo)
+    }
+
+    fn sizes(&self) -> String {
+        let sizes: Vec<String> = self.study.tp.iter().map(u32::to_string).collect();
+        sizes.join(",")
     }
 
     /// The seconds that are expected, in whole fives.
@@ -206,8 +194,7 @@ impl Demo {
         reason = "some minutes in seconds"
     )]
     fn expected(&self) -> Result<u32, Stop> {
-        let study = Study::new(&self.study, PathBuf::new())?;
-        let steps = study.steps(&self.study.tp)?;
+        let steps = Study::new(&self.study, Path::new(""))?.steps()?;
         let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
         Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
     }
@@ -231,12 +218,11 @@ fn list() -> Result<Document, Stop> {
     let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
     for name in builtin_names() {
         let demo = Demo::new(name, None)?;
-        let sizes: Vec<String> = demo.study.tp.iter().map(u32::to_string).collect();
         table.row([
             demo.described.name.clone(),
             demo.described.device.len().to_string(),
-            demo.study.model.clone(),
-            sizes.join(","),
+            demo.study.subject.model.clone(),
+            demo.sizes(),
             demo.expected()?.to_string(),
         ]);
     }

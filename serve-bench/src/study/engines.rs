@@ -2,9 +2,15 @@
 //!
 //! A row a known engine; any other command works where it says `{tp}` and `{port}` itself.
 
+use program::Stop;
+use tp_plan::Engine;
+
 use crate::explain::{EngineFlags, NO_OWN_ALL_REDUCE};
 use crate::flags;
-use tp_plan::Engine;
+
+/// Where a size and a port belong in a command.
+pub(crate) const TP: &str = "{tp}";
+const PORT: &str = "{port}";
 
 /// An engine whose flags are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,29 +36,6 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Flags of vLLM and SGLang by which weights or cache take other room than by the model's files, or lie elsewhere.
-const KEEP_OTHERWISE: [&str; 18] = [
-    // A file of flags, which is not read here.
-    "--config",
-    "--quantization",
-    "-q",
-    "--dtype",
-    "--hf-overrides",
-    "--json-model-override-args",
-    "--kv-cache-dtype",
-    "--kv-cache-memory-bytes",
-    "--num-gpu-blocks-override",
-    "--max-total-tokens",
-    "--cpu-offload-gb",
-    "--pipeline-parallel-size",
-    "-pp",
-    "--pp-size",
-    "--decode-context-parallel-size",
-    "-dcp",
-    "--enable-dp-attention",
-    "--torchao-config",
-];
-
 /// A server command as the user gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerCommand {
@@ -66,100 +49,65 @@ impl ServerCommand {
     /// # Errors
     /// It is empty, names its own tensor parallel size, or how it is given one or a port is not known.
     pub(crate) fn new(words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
-        if words.is_empty() {
-            return Err(
-                "no server command: write it after `--`, such as `-- vllm serve MODEL`".to_owned(),
-            );
-        }
-        let known = KNOWN
-            .into_iter()
-            .find(|known| words.iter().take(3).any(|word| is_named(word, known.word)));
-        let command = Self { words, known };
-        if let Some(flag) = command
-            .known
-            .iter()
-            .flat_map(|known| known.tp_flags)
-            .find(|flag| {
-                let value = command.value_of(&[*flag]);
-                value.is_some_and(|value| !value.contains("{tp}"))
-            })
-        {
+        let Some(program) = words.first() else {
+            return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
+        };
+        let is_known = |known: &Known| words.iter().take(3).any(|word| is_named(word, known.word));
+        let known = KNOWN.into_iter().find(is_known);
+        let mut flags = known.iter().flat_map(|known| known.tp_flags);
+        let says = |flag: &&&str| {
+            let value = flags::value(&words, &[**flag]);
+            value.is_some_and(|value| !value.contains(TP))
+        };
+        if let Some(flag) = flags.find(says) {
             return Err(format!(
-                "the server command says {flag} itself: leave it out, the study adds it for each of --tp, or write {flag} {{tp}}"
+                "the server command says {flag} itself: leave it out, the study adds it for each of --tp, or write {flag} {TP}"
             ));
         }
-        let says_tp = command.words.iter().any(|word| word.contains("{tp}"));
-        if command.known.is_none() && !says_tp && sizes != [1] {
+        let has = |place| words.iter().any(|word| word.contains(place));
+        if known.is_none() && !has(TP) && sizes != [1] {
             return Err(format!(
-                "how to tell `{}` its tensor parallel size is not known: write {{tp}} where the number belongs, or study one GPU with --tp 1",
-                command.words[0]
+                "how to tell `{program}` its tensor parallel size is not known: write {TP} where the number belongs, or study one GPU with --tp 1"
             ));
         }
-        if command.port().is_none() && !command.takes_a_port() {
+        if known.is_none() && !has(PORT) && port(&words).is_none() {
             return Err(format!(
-                "on which port `{}` listens is not known: write --port N or {{port}} in its command",
-                command.words[0]
+                "on which port `{program}` listens is not known: write --port N or {PORT} in its command"
             ));
         }
-        Ok(command)
+        Ok(Self { words, known })
     }
 
     /// The command for one size; `{port}` stands where a port is to be chosen.
     pub(crate) fn for_size(&self, tp: u32) -> Vec<String> {
+        let tp = tp.to_string();
         let words = self.words.iter();
-        let mut words: Vec<String> = words
-            .map(|word| word.replace("{tp}", &tp.to_string()))
-            .collect();
-        let Some(known) = self.known else {
-            return words;
-        };
-        if !self.words.iter().any(|word| word.contains("{tp}")) {
-            words.extend([known.tp_flags[0].to_owned(), tp.to_string()]);
-        }
-        if self.port().is_none() && !self.words.iter().any(|word| word.contains("{port}")) {
-            words.extend(["--port".to_owned(), "{port}".to_owned()]);
+        let mut words: Vec<String> = words.map(|word| word.replace(TP, &tp)).collect();
+        let has = |place| self.words.iter().any(|word| word.contains(place));
+        if let Some(known) = self.known {
+            if !has(TP) {
+                words.extend([known.tp_flags[0].to_owned(), tp]);
+            }
+            if !has(PORT) && self.port().is_none() {
+                words.extend(["--port", PORT].map(str::to_owned));
+            }
         }
         words
     }
 
     /// The port that the command itself says.
     pub(crate) fn port(&self) -> Option<u16> {
-        self.value_of(&["--port"])
-            .and_then(|value| value.parse().ok())
+        port(&self.words)
     }
 
-    /// Whether a port can be chosen for it.
-    fn takes_a_port(&self) -> bool {
-        self.known.is_some() || self.words.iter().any(|word| word.contains("{port}"))
-    }
-
-    /// Whether it is SGLang; anything else is planned by vLLM's rules.
-    pub(crate) fn is_sglang(&self) -> bool {
-        self.known.is_some_and(|known| known.word == "sglang")
-    }
-
-    /// Whether it forbids graphs.
-    pub(crate) fn is_eager(&self) -> bool {
-        flags::says(&self.words, &["--enforce-eager", "--disable-cuda-graph"])
+    /// Whether it is this engine.
+    fn is(&self, word: &str) -> bool {
+        self.known.is_some_and(|known| known.word == word)
     }
 
     /// Whether it is an engine whose log is read.
     pub(crate) fn logs_are_read(&self) -> bool {
-        self.known
-            .is_some_and(|known| ["vllm", "sglang"].contains(&known.word))
-    }
-
-    /// The part of a GPU's memory that it is told to fill.
-    pub(crate) fn memory_share(&self) -> Option<f64> {
-        let value = self.value_of(&["--gpu-memory-utilization", "--mem-fraction-static"])?;
-        let share: f64 = value.parse().ok()?;
-        (share > 0.0 && share <= 1.0).then_some(share)
-    }
-
-    /// Whether it keeps weights or cache otherwise than the model's own files say, or elsewhere, so that what they take of a GPU is
-    /// not known.
-    pub(crate) fn keeps_otherwise(&self) -> bool {
-        flags::says(&self.words, &KEEP_OTHERWISE)
+        self.is("vllm") || self.is("sglang")
     }
 
     /// Whether its flags are known.
@@ -172,35 +120,39 @@ impl ServerCommand {
         flags::says(&self.words, &[flag])
     }
 
-    /// The model that it serves, as far as its words say.
-    pub(crate) fn model(&self) -> Option<&str> {
-        let named = self.value_of(&["--model", "--model-path"]);
-        let after_serve = || {
-            let serve = self.words.iter().position(|word| word == "serve")?;
-            let first = self.words.get(serve + 1)?;
-            (!first.starts_with('-')).then_some(first.as_str())
-        };
-        named.or_else(after_serve)
-    }
-
-    /// How it runs, as far as its flags say.
+    /// How it runs, as far as its flags say; anything but SGLang is planned by vLLM's rules.
     pub(crate) fn flags(&self) -> EngineFlags {
-        let number = |flags: &[&str]| self.value_of(flags).and_then(|value| value.parse().ok());
+        let number = |names: &[&str]| flags::value(&self.words, names)?.parse().ok();
         EngineFlags {
             stated: true,
-            engine: self.is_sglang().then_some(Engine::Sglang),
-            eager: self.is_eager(),
+            engine: self.is("sglang").then_some(Engine::Sglang),
+            eager: flags::says(&self.words, &["--enforce-eager", "--disable-cuda-graph"]),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
             max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),
             library_only: self.says(NO_OWN_ALL_REDUCE),
             kv_cache_bytes: None,
         }
     }
+}
 
-    /// The value of the last of these flags.
-    fn value_of(&self, flags: &[&str]) -> Option<&str> {
-        flags::value(&self.words, flags)
-    }
+/// The embedded engine on a simulated machine, as a server command with this size, or `{tp}`.
+///
+/// # Errors
+/// This program's own file is not found.
+pub(crate) fn embedded(sim: &str, model: &str, tp: &str) -> Result<Vec<String>, Stop> {
+    let own = runner::child::tplens()?.display().to_string();
+    let words = [
+        "serve", "engine", "--box", sim, "--model", model, "--tp", tp, "--port", PORT,
+    ];
+    Ok([&*own]
+        .into_iter()
+        .chain(words)
+        .map(str::to_owned)
+        .collect())
+}
+
+fn port(words: &[String]) -> Option<u16> {
+    flags::value(words, &["--port"])?.parse().ok()
 }
 
 /// Whether a word names a file or module that begins so; folders above it do not count.
@@ -275,23 +227,12 @@ mod tests {
     #[test]
     fn flags_tell_how_the_engine_runs() {
         let eager = command("vllm serve m --enforce-eager --max-num-seqs 32", &[2]).unwrap();
-        assert!(eager.is_eager() && !eager.is_sglang());
-        assert_eq!(eager.flags().max_num_seqs, Some(32));
-        assert_eq!(eager.flags().max_batched_tokens, None);
-        assert!(!eager.flags().library_only);
-        // What a GPU holds is known by the model's files alone.
-        let kept = |flags: &str| {
-            let command = command(&format!("vllm serve m {flags}"), &[2]).unwrap();
-            (command.memory_share(), command.keeps_otherwise())
-        };
-        assert_eq!(kept("--gpu-memory-utilization=0.95"), (Some(0.95), false));
+        let flags = eager.flags();
+        assert!(flags.eager && flags.engine.is_none() && !flags.library_only);
         assert_eq!(
-            kept("--gpu_memory_utilization 0.5 --gpu-memory-utilization 0.95"),
-            (Some(0.95), false)
+            (flags.max_num_seqs, flags.max_batched_tokens),
+            (Some(32), None)
         );
-        assert_eq!(kept("--config vllm.yaml"), (None, true));
-        assert_eq!(kept("--kv_cache_dtype fp8"), (None, true));
-        assert_eq!(kept("--quantization=fp8"), (None, true));
         let plain = command("vllm serve m --disable-custom-all-reduce", &[2]).unwrap();
         assert!(plain.flags().library_only);
     }

@@ -6,8 +6,12 @@ use boxfile::BoxFile;
 use clap::Args;
 use engine::{Curve, Profile, StepLoad, StepTime};
 use program::command_line::seconds;
-use runner::run::{Leaves, Needs, Step, URL};
+use record::redacted_arguments;
+use runner::run::{Needs, Step, URL};
+use serde_json::Value;
 use tp_plan::{EngineFacts, ModelFacts};
+
+use crate::planner;
 
 /// Seed of the prompts: the same prompts for every server, each being started afresh.
 const SEED: &str = "1";
@@ -19,9 +23,6 @@ const START_S: f64 = 60.0;
 
 /// The start of the embedded engine and of the load generator, s, on two cores.
 const SIMULATED_START_S: f64 = 2.0;
-
-/// Without a finished request for so long a load is ended.
-pub(crate) const LOAD_DEADLINE: Duration = Duration::from_secs(3600);
 
 /// A closed loop of requests of equal length, on a server that is started for it.
 #[derive(Debug, Clone, Args)]
@@ -53,12 +54,23 @@ impl LoadArgs {
         self.requests.unwrap_or(self.concurrency.saturating_mul(4))
     }
 
+    /// What decides a run with this load on a server of these words, beside what is its own.
+    pub(crate) fn settings(&self, mut own: Value, server: &[String]) -> Value {
+        own["schema"] = 1.into();
+        own["concurrency"] = self.concurrency.into();
+        own["requests"] = self.requests().into();
+        own["input_tokens"] = self.input_tokens.into();
+        own["output_tokens"] = self.output_tokens.into();
+        // Kept without the values of flags that name a secret.
+        own["server"] = redacted_arguments(server.iter().cloned()).into();
+        own
+    }
+
     /// The arguments of `serve run` that put it on a server of a model with so many token ids.
     fn words(&self, vocab: u32, tp: u32) -> Vec<String> {
         // The special tokens of most vocabularies stand at the end; an image token without an image is refused.
         let ids = vocab - vocab / 10;
-        let mut words = Vec::new();
-        for (flag, value) in [
+        planner::words([
             ("--base-url", URL.to_owned()),
             ("--tp", tp.to_string()),
             ("--concurrency", self.concurrency.to_string()),
@@ -68,31 +80,19 @@ impl LoadArgs {
             ("--dataset-name", "random-ids".to_owned()),
             ("--vocab", ids.to_string()),
             ("--seed", SEED.to_owned()),
-        ] {
-            words.extend([flag.to_owned(), value]);
-        }
-        words
+        ])
     }
 
     /// The step that puts this load on the server that it `needs`; `seconds` where they are known.
     pub(crate) fn step(
         &self,
-        (name, about): (String, String),
+        named: (String, String),
         (vocab, tp): (u32, u32),
         needs: Needs,
         seconds: Option<f64>,
     ) -> Step {
-        Step {
-            name,
-            about,
-            command: "serve run",
-            arguments: self.words(vocab, tp),
-            environment: Vec::new(),
-            needs: Some(needs),
-            leaves: Leaves::Record,
-            seconds: seconds.unwrap_or_else(|| self.assumed_seconds()),
-            deadline: LOAD_DEADLINE,
-        }
+        let seconds = seconds.unwrap_or_else(|| self.assumed_seconds());
+        planner::load(named, self.words(vocab, tp), Some(needs), seconds)
     }
 
     /// Seconds of a server's start and the load on it where nothing of them is known.

@@ -2,18 +2,11 @@
 //!
 //! It plans the steps; [`runner::run::Run`] does them. Nothing is measured in this process.
 
-mod args;
 mod demo;
 pub(crate) mod engines;
 pub(crate) mod load;
-mod planner;
-pub(crate) mod room;
-pub(crate) mod shell;
-pub(crate) mod steps;
+mod run;
+pub(crate) mod subject;
 
-pub(crate) use self::args::{StudyArgs, backends};
 pub(crate) use self::demo::{DemoArgs, demo};
-pub(crate) use self::planner::embedded;
-pub(crate) use self::planner::resumable;
-pub(crate) use self::planner::run;
-use self::planner::{Extras, Study};
+pub(crate) use self::run::{StudyArgs, run};

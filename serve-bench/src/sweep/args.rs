@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::plan::{Matrix, Numbers, Plan, SCHEMA, ServerPlan, numbers};
+use super::plan::{LoadPlan, Matrix, Numbers, Plan, SCHEMA, ServerPlan, numbers};
 
 /// Runs every cell of a matrix of loads, each into a folder of its own: on a server that runs (--base-url), or on those that a
 /// plan starts. Started again with the same flags and folder it resumes: a cell whose record is complete is not done again, and
@@ -96,7 +96,19 @@ impl SweepArgs {
             None if self.request_rate.is_empty() => IN_FLIGHT.to_vec(),
             None => Vec::new(),
         };
-        let matrix = |concurrency: Option<u32>, rate: Option<f64>, requests: u32| Matrix {
+        let closed = in_flight
+            .into_iter()
+            .map(|n| (Some(n), None, n.saturating_mul(ROUNDS)));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rate is at most a million"
+        )]
+        let open = self
+            .request_rate
+            .iter()
+            .map(|rate| (None, Some(*rate), (rate * WINDOW_S).ceil() as u32));
+        let matrix = |(concurrency, rate, requests): (Option<u32>, Option<f64>, u32)| Matrix {
             configs: vec![LABEL.to_owned()],
             models: vec![LABEL.to_owned()],
             // Not known.
@@ -107,29 +119,19 @@ impl SweepArgs {
             concurrency: concurrency.map(|number| Numbers(vec![number])),
             rates: rate.into_iter().collect(),
         };
-        let closed = in_flight
-            .into_iter()
-            .map(|n| matrix(Some(n), None, n.saturating_mul(ROUNDS)));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rate is at most a million"
-        )]
-        let open = self
-            .request_rate
-            .iter()
-            .map(|rate| matrix(None, Some(*rate), (rate * WINDOW_S).ceil() as u32));
-        let mut plan = Plan {
+        Plan {
             schema: SCHEMA,
             name: "in{input}_out{output}_c{concurrency}_r{rate}".to_owned(),
             server: ServerPlan {
                 base_url: self.base_url.clone(),
                 ..ServerPlan::default()
             },
-            matrix: closed.chain(open).collect(),
+            load: LoadPlan {
+                flags: self.load.clone(),
+                seed: None,
+            },
+            matrix: closed.chain(open).map(matrix).collect(),
             ..Plan::default()
-        };
-        plan.load.flags.clone_from(&self.load);
-        plan
+        }
     }
 }

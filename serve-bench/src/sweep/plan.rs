@@ -122,45 +122,35 @@ impl Plan {
         Self::parse(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// What `{path}` is for a model.
-    pub(super) fn path<'a>(&'a self, model: &'a str) -> &'a str {
-        self.paths.get(model).map_or(model, String::as_str)
-    }
-
     /// Reads a plan's text.
     ///
     /// # Errors
     /// In words.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let plan: Self = toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .and_then(|span| text.get(..span.start))
-                .map_or(String::new(), |before| {
-                    format!("line {}: ", before.matches('\n').count() + 1)
-                });
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map_or(String::new(), |before| {
+                format!("line {}: ", before.matches('\n').count() + 1)
+            });
             format!("{line}{}", error.message().replace('\n', "; "))
         })?;
+        let server = &plan.server;
+        let has_port = server.command.iter().any(|word| word.contains("{port}"));
         if plan.schema != SCHEMA {
             return Err(format!(
                 "schema {} is not known; this program reads {SCHEMA}",
                 plan.schema
             ));
         }
-        if plan.server.command.is_empty() && plan.server.manage {
+        if server.manage && !has_port && server.base_url.is_none() {
+            return Err("server.command has no {port}: write the words that start the server, with {port} where the port belongs, or give server.base_url".to_owned());
+        }
+        if server.command.is_empty() && server.manage {
             return Err(
                 "server.command is empty; write the words that start the server".to_owned(),
             );
         }
-        let has_port = plan
-            .server
-            .command
-            .iter()
-            .any(|word| word.contains("{port}"));
-        if plan.server.manage && plan.server.base_url.is_none() && !has_port {
-            return Err("server.command has no {port}: write it where the port belongs, or give server.base_url".to_owned());
-        }
-        if !plan.server.manage && plan.server.base_url.is_none() {
+        if !server.manage && server.base_url.is_none() {
             return Err(
                 "server.base_url is missing; say where the server answers, or set manage = true"
                     .to_owned(),
@@ -213,25 +203,15 @@ fn without_places(words: &[String]) -> Vec<&str> {
 /// # Errors
 /// In words.
 pub(super) fn numbers(text: &str) -> Result<Vec<u32>, String> {
-    let wrong = |part: &str| format!("`{part}` is no number from 1 on, or range such as 1..200");
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
-        let number = |text: &str| {
-            let number = text.trim().parse::<u32>().ok();
-            number
-                .filter(|number| *number > 0)
-                .ok_or_else(|| wrong(part))
-        };
-        match part.split_once("..") {
-            Some((from, to)) => {
-                let (from, to) = (number(from)?, number(to)?);
-                if from > to || to - from > 100_000 {
-                    return Err(wrong(part));
-                }
-                all.extend(from..=to);
-            }
-            None => all.push(number(part)?),
-        }
+        let (from, to) = part.split_once("..").unwrap_or((part, part));
+        let range = from.trim().parse().ok().zip(to.trim().parse().ok());
+        let is_range = |(from, to): &(u32, u32)| *from > 0 && from <= to && to - from <= 100_000;
+        let (from, to) = range
+            .filter(is_range)
+            .ok_or_else(|| format!("`{part}` is no number from 1 on, or range such as 1..200"))?;
+        all.extend(from..=to);
     }
     Ok(all)
 }

@@ -123,3 +123,22 @@ fn a_study_of_three_sizes_explains_each_of_them_with_its_servers_log() {
         assert_eq!(mode & 0o077, 0, "{}", path.display());
     }
 }
+
+#[test]
+fn a_size_whose_weights_do_not_fit_is_left_out_with_the_servers_words() {
+    if !can_study() {
+        return;
+    }
+    let scratch = Scratch::new();
+    // 145 GB on one GPU of 96 GB, and on two.
+    let line = "study --sim rtxpro6000-mig --model qwen2.5-72b --tp 1,2 --concurrency 2 --requests 4 --input-tokens 8 --output-tokens 4 \
+        --budget 1 --out study";
+    let ran = scratch.run(&line.split_whitespace().collect::<Vec<_>>());
+    let said = &ran.expect(3).stderr;
+    assert!(
+        said.contains("serve-tp1 is left out: the server ended"),
+        "{said}"
+    );
+    assert!(scratch.join("study/serve-tp2/record.json").exists());
+    assert!(scratch.join("study/report.html").exists());
+}

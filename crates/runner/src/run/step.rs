@@ -50,6 +50,17 @@ pub enum Needs {
     },
 }
 
+impl Needs {
+    /// Its name in messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Started(spec) => &spec.name,
+            Self::Running { what, .. } => what,
+        }
+    }
+}
+
 /// What a step leaves in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaves {

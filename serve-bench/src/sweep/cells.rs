@@ -1,7 +1,8 @@
-//! The cells of a plan in their order, grouped by server, each with its name. Pure.
+//! The cells of a plan in their order, grouped by server, each with its name; and which of them make a curve, with its knee. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use import::serve::ServeResult;
 use record::control::file_word;
 
 use super::plan::{Matrix, Plan, numbers};
@@ -66,7 +67,9 @@ pub(crate) struct Cell {
 impl Cell {
     /// Its values by the names that templates and `--only` use.
     fn values(&self) -> [(&'static str, String); 8] {
-        let shown = |value: Option<String>| value.unwrap_or_else(|| "inf".to_owned());
+        let concurrency = self.concurrency.map(|number| number.to_string());
+        let rate = self.rate.map(|rate| rate.to_string());
+        let without = || "inf".to_owned();
         [
             ("config", self.group.config.clone()),
             ("model", self.group.model.clone()),
@@ -74,34 +77,22 @@ impl Cell {
             ("input", self.input.to_string()),
             ("output", self.output.to_string()),
             ("n", self.num_prompts.to_string()),
-            (
-                "concurrency",
-                shown(self.concurrency.map(|n| n.to_string())),
-            ),
-            ("rate", shown(self.rate.map(|rate| rate.to_string()))),
+            ("concurrency", concurrency.unwrap_or_else(without)),
+            ("rate", rate.unwrap_or_else(without)),
         ]
     }
 
     /// Whether it differs from another cell by the load alone.
-    pub(super) fn is_on_curve_of(&self, other: &Self) -> bool {
-        let lengths = |cell: &Self| (cell.input, cell.output);
-        self.group == other.group
-            && lengths(self) == lengths(other)
-            && self.rate.is_some() == other.rate.is_some()
+    fn is_on_curve_of(&self, other: &Self) -> bool {
+        let curve = |cell: &Self| (cell.input, cell.output, cell.rate.is_some());
+        self.group == other.group && curve(self) == curve(other)
     }
 
     /// Requests in flight, or a second, or at once: what a curve is drawn over.
-    pub(super) fn load(&self) -> f64 {
+    fn load(&self) -> f64 {
         self.rate
             .or(self.concurrency.map(f64::from))
             .unwrap_or(f64::from(self.num_prompts))
-    }
-
-    /// Whether it has the values that a filter such as `n=1..20` names.
-    fn is_among(&self, key: &str, values: &[String]) -> bool {
-        let own = self.values();
-        own.iter()
-            .any(|(name, own)| *name == key && values.contains(own))
     }
 }
 
@@ -110,74 +101,67 @@ impl Cell {
 /// # Errors
 /// In words: a range that is none, or two cells of one name.
 pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
-    let mut cells: Vec<Cell> = Vec::new();
-    for (index, matrix) in plan.matrix.iter().enumerate() {
-        of_matrix(matrix, &mut cells).map_err(|error| format!("matrix {}: {error}", index + 1))?;
-    }
+    let mut cells: Vec<Cell> = plan.matrix.iter().flat_map(of_matrix).collect();
     let order = groups(&cells);
     cells.sort_by_key(|cell| order.iter().position(|group| *group == cell.group));
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for (number, cell) in (0u64..).zip(&mut cells) {
+        if cell.rate.is_some_and(|rate| !(1e-6..=1e6).contains(&rate)) {
+            return Err("rates: each is a number from 0.000001 to 1000000".to_owned());
+        }
         cell.number = number;
         cell.name = named(&plan.name, cell)?;
-        if names.insert(cell.name.clone(), ()).is_some() {
+        if !names.insert(cell.name.clone()) {
             return Err(format!(
                 "two cells have the name {}; put what tells them apart into `name`, such as {{output}} or {{concurrency}}",
                 cell.name
             ));
         }
     }
-    if cells.is_empty() {
-        return Err("the plan has no cell".to_owned());
+    match cells.is_empty() {
+        true => Err("the plan has no cell".to_owned()),
+        false => Ok(cells),
     }
-    Ok(cells)
 }
 
-fn of_matrix(matrix: &Matrix, cells: &mut Vec<Cell>) -> Result<(), String> {
-    let prompts = &matrix.num_prompts.0;
+fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
     let limits: Vec<Option<u32>> = match &matrix.concurrency {
         Some(numbers) => numbers.0.iter().copied().map(Some).collect(),
         None => vec![None],
     };
     let rates = match &matrix.rates[..] {
         [] => vec![None],
-        rates if rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) => {
-            rates.iter().copied().map(Some).collect()
-        }
-        _ => return Err("rates: each is a number above 0".to_owned()),
+        rates => rates.iter().copied().map(Some).collect(),
     };
+    let mut cells = Vec::new();
     for (config, model, tp) in triples(&matrix.configs, &matrix.models, &matrix.tp) {
+        let group = Group { config, model, tp };
         for (input, output, rate) in triples(&matrix.inputs, &matrix.outputs, &rates) {
-            for concurrency in &limits {
-                cells.extend(prompts.iter().map(|num_prompts| Cell {
-                    name: String::new(),
-                    number: 0,
-                    group: Group {
-                        config: config.clone(),
-                        model: model.clone(),
-                        tp,
-                    },
-                    input,
-                    output,
-                    num_prompts: *num_prompts,
-                    concurrency: *concurrency,
-                    rate,
-                }));
-            }
+            let loads = triples(&limits, &matrix.num_prompts.0, &[()]);
+            cells.extend(
+                loads
+                    .into_iter()
+                    .map(|(concurrency, num_prompts, ())| Cell {
+                        name: String::new(),
+                        number: 0,
+                        group: group.clone(),
+                        input,
+                        output,
+                        num_prompts,
+                        concurrency,
+                        rate,
+                    }),
+            );
         }
     }
-    Ok(())
+    cells
 }
 
 /// Every combination of three values.
 fn triples<A: Clone, B: Clone, C: Clone>(a: &[A], b: &[B], c: &[C]) -> Vec<(A, B, C)> {
-    let mut all = Vec::new();
-    for a in a {
-        for b in b {
-            all.extend(c.iter().map(|c| (a.clone(), b.clone(), c.clone())));
-        }
-    }
-    all
+    let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
+    let all = pairs.flat_map(|(a, b)| c.iter().map(move |c| (a.clone(), b.clone(), c.clone())));
+    all.collect()
 }
 
 /// A cell's name by the template.
@@ -196,39 +180,69 @@ fn named(template: &str, cell: &Cell) -> Result<String, String> {
     Ok(name)
 }
 
-/// The cells that every filter keeps.
+/// The cells that every filter, such as `n=1..20`, keeps.
 ///
 /// # Errors
 /// In words: a filter that is none, or that keeps no cell.
-pub(super) fn narrowed(cells: Vec<Cell>, filters: &[String]) -> Result<Vec<Cell>, String> {
-    let mut kept = cells;
+pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<Cell>, String> {
     for filter in filters {
+        let wrong = |what: &str| format!("--only {filter}: {what}");
         let (key, values) = filter
             .split_once('=')
-            .ok_or_else(|| format!("--only {filter}: write KEY=VALUES, such as model=8B"))?;
-        let known = kept.first().map(Cell::values).unwrap_or_default();
-        if !known.iter().any(|(name, _)| *name == key) {
-            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-            return Err(format!(
-                "--only {filter}: `{key}` is not among {}",
-                names.join(", ")
-            ));
+            .ok_or_else(|| wrong("write KEY=VALUES, such as model=8B"))?;
+        let names = cells[0].values().map(|(name, _)| name);
+        if !names.contains(&key) {
+            return Err(wrong(&format!("`{key}` is not among {}", names.join(", "))));
         }
-        let values: Vec<String> = if values.contains("..") {
-            let range = numbers(values).map_err(|error| format!("--only {filter}: {error}"))?;
-            range.iter().map(u32::to_string).collect()
-        } else {
-            values
-                .split(',')
-                .map(|value| value.trim().to_owned())
-                .collect()
+        let values: Vec<String> = match values.contains("..") {
+            true => {
+                let range = numbers(values).map_err(|error| wrong(&error))?;
+                range.iter().map(u32::to_string).collect()
+            }
+            false => values.split(',').map(|one| one.trim().to_owned()).collect(),
         };
-        kept.retain(|cell| cell.is_among(key, &values));
-        if kept.is_empty() {
-            return Err(format!("--only {filter} keeps no cell of the plan"));
+        cells.retain(|cell| {
+            let mut own = cell.values().into_iter();
+            own.any(|(name, own)| name == key && values.contains(&own))
+        });
+        if cells.is_empty() {
+            return Err(wrong("keeps no cell of the plan"));
         }
     }
-    Ok(kept)
+    Ok(cells)
+}
+
+/// A cell with what it measured.
+pub(super) type Measured = (Cell, ServeResult);
+
+/// The cells of one curve, which differ by their load alone, by ascending load.
+pub(super) fn curves(cells: &[Measured]) -> Vec<Vec<&Measured>> {
+    let mut curves: Vec<Vec<&Measured>> = Vec::new();
+    for cell in cells {
+        let fits = |curve: &&mut Vec<&Measured>| curve[0].0.is_on_curve_of(&cell.0);
+        match curves.iter_mut().find(fits) {
+            Some(curve) => curve.push(cell),
+            None => curves.push(vec![cell]),
+        }
+    }
+    for curve in &mut curves {
+        curve.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
+    }
+    curves
+}
+
+/// The index of the knee among results of ascending load: the most output tokens/s for their mean latency (Kleinrock 1979, "Power
+/// and deterministic rules of thumb"). `None` below three loads, or without a latency.
+pub(super) fn knee(curve: &[&Measured]) -> Option<usize> {
+    let power = |(_, one): &&Measured| Some(one.output_tokens_per_s()? / one.latency_ms()?);
+    let powers: Vec<f64> = curve.iter().map(power).collect::<Option<_>>()?;
+    knee_of(&powers)
+}
+
+fn knee_of(powers: &[f64]) -> Option<usize> {
+    let by_power = powers.iter().enumerate();
+    let best = by_power.max_by(|one, other| one.1.total_cmp(other.1))?.0;
+    (powers.len() > 2).then_some(best)
 }
 
 #[cfg(test)]
@@ -351,5 +365,12 @@ num_prompts = "1,4..6"
             let refused = cells(&PLAN.replace(from, to)).unwrap_err();
             assert!(refused.contains(says), "no `{says}` in {refused}");
         }
+    }
+
+    #[test]
+    fn the_knee_is_where_throughput_over_latency_is_largest() {
+        // 1, 2, 4, 8 in flight: 100, 190, 300, 330 tok/s at 10, 10.5, 13.3, 24 ms: powers 10, 18.1, 22.6, 13.8.
+        assert_eq!(knee_of(&[10.0, 18.1, 22.6, 13.8]), Some(2));
+        assert_eq!(knee_of(&[10.0, 18.1]), None);
     }
 }

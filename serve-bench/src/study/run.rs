@@ -1,0 +1,253 @@
+//! A study from its command line to its exit code: links, collectives of each size, the load on the server of each size, and why.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Args;
+use program::Stop;
+use record::exit;
+use runner::run::{Step, check_servers};
+use serde_json::json;
+
+use super::subject::{LINKS, Subject, SubjectArgs, visible};
+use crate::explain::{self, OfSize, Sources};
+use crate::planner::{Asker, Tries};
+use crate::split::study::{ApartArgs, ApartStudy};
+
+/// The settings of a study, in its folder.
+const FILE: &str = "study.json";
+
+/// What tplens p2p aims at on real devices, and what a simulated GPU and pair add, s.
+const LINKS_S: f64 = 30.0;
+const GPU_S: f64 = 1.5;
+const PAIR_S: f64 = 0.5;
+
+/// Seconds for the collectives of a size.
+const BUDGET_S: f64 = 30.0;
+
+/// The whole chain on this box: links, collectives at the model's sizes, the server started once for each size, load, and why the
+/// second GPU gives what it gives. Goes on where it was broken off when started again with the same settings and folder.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StudyArgs {
+    #[command(flatten)]
+    pub(super) subject: SubjectArgs,
+
+    /// Tensor parallel sizes, ascending; 1 is what the others are compared with. One whose server does not start, as where the weights do
+    /// not go into the GPUs' memory, is left out.
+    #[arg(long, value_name = "LIST", default_value = "1,2", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(super) tp: Vec<u32>,
+
+    #[command(flatten)]
+    pub(super) apart: ApartArgs,
+}
+
+/// Runs a study, or resumes one, and gives the exit code.
+///
+/// # Errors
+/// What ended it; what was measured is in its folder.
+pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
+    let subject = &args.subject;
+    asker.in_folder(subject.out.as_deref(), "study", |folder| {
+        if args.apart.prefill.is_empty() {
+            return Study::new(args, folder)?.run(&Extras::default(), asker);
+        }
+        ApartStudy {
+            args: &args.apart,
+            model: &subject.model,
+            load: &subject.load,
+            folder,
+            seconds: None,
+        }
+        .run(asker)
+    })
+}
+
+/// What a demonstration adds to a study.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Extras {
+    /// What the reader must know of how the results were made.
+    pub(super) note: Option<String>,
+    /// Whether it switched the engine's own all-reduce off, because no simulated machine can time it.
+    pub(super) off_by_us: bool,
+}
+
+/// A study and its folder.
+pub(super) struct Study<'a> {
+    subject: Subject<'a>,
+    sizes: &'a [u32],
+    folder: &'a Path,
+}
+
+impl<'a> Study<'a> {
+    /// Checks the command line.
+    ///
+    /// # Errors
+    /// Flags that do not fit together, or a model or machine that is not there.
+    pub(super) fn new(args: &'a StudyArgs, folder: &'a Path) -> Result<Self, Stop> {
+        let sizes = &args.tp[..];
+        if !sizes.is_sorted_by(|a, b| a < b) || (sizes.len() > 1 && sizes[0] != 1) {
+            return Err(Stop::Usage(
+                "--tp must name each size once, ascending, several with 1, which the others are compared with, such as 1,2".to_owned(),
+            ));
+        }
+        Ok(Self {
+            subject: Subject::new(&args.subject, sizes)?,
+            sizes,
+            folder,
+        })
+    }
+
+    /// Runs it, or resumes it.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub(super) fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
+        let steps = self.steps()?;
+        check_servers(&steps, self.folder)?;
+        self.subject.check_program()?;
+        let settings = self.subject.args.settings(json!({"tp": self.sizes}));
+        let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
+        extras.note.iter().for_each(|note| (asker.say)(note));
+        run.expect(&steps);
+        let (mut tries, mut codes) = (Tries::default(), Vec::new());
+        let mut notes: Vec<String> = extras.note.iter().cloned().collect();
+        for step in &steps {
+            match tries.step(&mut run, step)? {
+                Ok(end) => codes.push(end.code),
+                Err(lost) => {
+                    let note = format!("{} is left out: {}", step.name, lost.reason);
+                    (asker.say)(&note);
+                    notes.push(note);
+                    codes.push(exit::INCONCLUSIVE);
+                }
+            }
+        }
+        run.end_server();
+        let is_there = |name: &str| {
+            let mut steps = steps.iter();
+            steps.any(|step| step.name == name && step.done(self.folder).is_some())
+        };
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
+        let served = self.sizes.iter().copied();
+        let served: Vec<u32> = served.filter(|tp| is_there(&serve(*tp))).collect();
+        if served.is_empty() {
+            return Err(Stop::Refused(notes.join("; ").into()));
+        }
+        let path = |name: String| {
+            Some(name)
+                .filter(|name| is_there(name))
+                .map(|name| self.folder.join(name))
+        };
+        let flags = self.subject.command.flags();
+        let logs_are_read = self.subject.command.logs_are_read();
+        // Each size: its own runs beside that of one GPU, and its server's log.
+        let of_size = |tp: u32| {
+            let own = served.iter().copied().filter(|of| *of == 1 || *of == tp);
+            let logs = own.clone().map(|tp| self.folder.join(server_log(tp)));
+            OfSize {
+                tp,
+                logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
+                sources: Sources {
+                    model: self.subject.args.model.clone(),
+                    collectives: path(allreduce(tp)).into_iter().collect(),
+                    links: path(LINKS.to_owned()),
+                    engine: flags,
+                    note: note.clone(),
+                    sim: self.subject.args.sim.clone(),
+                    off_by_us: extras.off_by_us,
+                    serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
+                    ..Sources::default()
+                },
+            }
+        };
+        let explained = served.iter().copied();
+        let explained = explained.filter(|tp| *tp > 1 || served.len() == 1);
+        let explained: Vec<OfSize> = explained.map(of_size).collect();
+        codes.push(explain::of_study(
+            &explained,
+            self.folder,
+            asker.show,
+            asker.say,
+        )?);
+        (asker.say)(&format!(
+            "study: everything is in {}, the page is {}",
+            self.folder.display(),
+            self.folder.join(explain::PAGE).display()
+        ));
+        Ok(exit::fold(codes))
+    }
+
+    /// All steps in their order.
+    ///
+    /// # Errors
+    /// Devices that do not suffice, or that a server cannot be shown.
+    pub(super) fn steps(&self) -> Result<Vec<Step>, Stop> {
+        let (subject, load) = (&self.subject, &self.subject.args.load);
+        let largest = self.sizes.last().copied().unwrap_or(1);
+        let gpus = f64::from(largest);
+        let seconds = match &subject.simulated {
+            Some(_) => gpus * GPU_S + gpus * (gpus - 1.0) * PAIR_S,
+            None => LINKS_S,
+        };
+        let arguments = vec!["--gpus".to_owned(), subject.devices(largest)?];
+        let mut steps = vec![subject.measured(LINKS.to_owned(), "p2p", arguments, seconds)];
+        for tp in self.sizes.iter().copied().filter(|tp| *tp > 1) {
+            let devices = (subject.devices(tp)?, tp);
+            let batches = batches(load.concurrency);
+            steps.push(subject.collectives(allreduce(tp), devices, batches, BUDGET_S));
+        }
+        for tp in self.sizes.iter().copied() {
+            let server = (format!("server tp{tp}"), subject.command.for_size(tp));
+            let log = self.folder.join(server_log(tp));
+            let environment = self.environment(tp)?;
+            steps.push(subject.serving(serve(tp), tp, server, environment, log));
+        }
+        Ok(steps)
+    }
+
+    /// What a server sees of the devices: those of its size, where they were named.
+    fn environment(&self, tp: u32) -> Result<Vec<(OsString, OsString)>, Stop> {
+        const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
+        let args = self.subject.args;
+        if args.gpus.is_none() || args.sim.is_some() {
+            return Ok(Vec::new());
+        }
+        let devices = visible(&self.subject.devices(tp)?, VARIABLE)?;
+        Ok(vec![(VARIABLE.into(), devices.into())])
+    }
+}
+
+/// The folders of a size's collectives and load, and the name of what its server prints.
+fn allreduce(tp: u32) -> String {
+    format!("allreduce-tp{tp}")
+}
+
+fn serve(tp: u32) -> String {
+    format!("serve-tp{tp}")
+}
+
+fn server_log(tp: u32) -> String {
+    format!("server-tp{tp}.log")
+}
+
+/// Batches whose message sizes are measured: powers of two on both sides of the one that is served, so that there is a curve.
+fn batches(concurrency: u32) -> String {
+    let most = concurrency.saturating_mul(2).max(64);
+    let powers = std::iter::successors(Some(1u32), |batch| batch.checked_mul(2));
+    let powers = powers.take_while(|batch| *batch <= most);
+    let batches: std::collections::BTreeSet<u32> = powers.chain([concurrency]).collect();
+    let words: Vec<String> = batches.iter().map(u32::to_string).collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_batch_that_is_served_is_among_those_that_are_measured() {
+        assert_eq!(batches(16), "1,2,4,8,16,32,64");
+        // Twice 100 is 200; powers of two up to it, and 100 itself.
+        assert_eq!(batches(100), "1,2,4,8,16,32,64,100,128");
+    }
+}
