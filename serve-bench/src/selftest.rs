@@ -12,7 +12,7 @@ use runner::Interrupt;
 use runner::run::{Needs, Progress, Run, URL, complete};
 use runner::server::ServerSpec;
 use serde::Serialize;
-use view::serve::significant;
+use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use crate::planner::{self, words};
@@ -33,17 +33,8 @@ pub(crate) struct Args {
 }
 
 /// The engine.
-const ENGINE: [&str; 9] = [
-    "serve",
-    "engine",
-    "--box",
-    "rtxpro6000-mig",
-    "--model",
-    "llama-3.1-8b",
-    "--max-num-seqs=1024",
-    "--port",
-    "{port}",
-];
+const ENGINE: &str =
+    "serve engine --box rtxpro6000-mig --model llama-3.1-8b --max-num-seqs 1024 --port {port}";
 
 /// How long it may take to answer.
 const READY: Duration = Duration::from_secs(60);
@@ -112,7 +103,7 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
     let of = ("a selftest", "settings.json");
     let mut run = Run::open(folder, of, &serde_json::json!({}), interrupt, tell)?;
     let mut command = vec![runner::child::tplens()?.display().to_string()];
-    command.extend(ENGINE.map(str::to_owned));
+    command.extend(ENGINE.split(' ').map(str::to_owned));
     let engine = ServerSpec {
         name: "engine".to_owned(),
         words: command,
@@ -230,7 +221,6 @@ fn document(lines: &[Line]) -> Document {
             format!("{some} of {all} loads beyond their bounds: the client lags on this machine."),
         ),
     };
-    let number = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
     let mut table = Table::under([
         "load", "n", "TTFT ms", "off ms", "ITL ms", "off %", "lag ms", "beyond",
     ]);
@@ -238,11 +228,11 @@ fn document(lines: &[Line]) -> Document {
         table.row([
             line.load.clone(),
             line.requests.to_string(),
-            number(line.ttft_true_ms),
-            number(line.ttft_off_ms),
-            number(line.itl_true_ms),
-            number(line.itl_off.map(|off| off * 100.0)),
-            number(line.send_lag_ms),
+            maybe(line.ttft_true_ms),
+            maybe(line.ttft_off_ms),
+            maybe(line.itl_true_ms),
+            maybe(line.itl_off.map(|off| off * 100.0)),
+            maybe(line.send_lag_ms),
             line.beyond.join(" "),
         ]);
     }

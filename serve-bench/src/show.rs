@@ -41,19 +41,28 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
     {
         return code;
     }
-    let (mut results, mut refused) = (Vec::new(), Vec::new());
-    for (label, path) in args.paths.iter().flat_map(|path| cells(path)) {
-        match read_all(&path) {
-            Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
-            Err(error) => refused.push(error.to_string()),
+    let (mut results, mut refused, mut others) = (Vec::new(), Vec::new(), 0);
+    for path in &args.paths {
+        let found = cells(path);
+        let is_folder = found.iter().all(|(_, cell)| cell != path);
+        for (label, cell) in found {
+            match read_all(&cell) {
+                Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
+                Err(error) if is_folder && is_other(&error, &cell) => others += 1,
+                Err(error) => refused.push(error.to_string()),
+            }
         }
     }
     if results.is_empty() {
-        let reason = refused.first().map_or("no result is there", String::as_str);
-        say!("error: {reason}");
+        let none = format!("no serving result is there; {others} other files");
+        say!("error: {}", refused.first().unwrap_or(&none));
         return exit::USAGE;
     }
-    let document = serve::results(&results, &refused);
+    let mut document = serve::results(&results, &refused);
+    if others > 0 {
+        let words = format!("{others} other files are no serving results.");
+        document.answer.push(words);
+    }
     let shown = match args.csv {
         true => outputs::print(&lines(results.iter().map(|(_, one)| one))),
         false => show.print(&document),
@@ -63,6 +72,14 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
         false => exit::INCONCLUSIVE,
     };
     exit::fold([shown, page(args.html.as_deref(), &document), whole])
+}
+
+/// Whether a file in a folder is no serving result: a log, a page, or what another command wrote.
+fn is_other(error: &ImportError, path: &Path) -> bool {
+    match error {
+        ImportError::Unknown { .. } | ImportError::Missing { .. } | ImportError::Record(_) => true,
+        _ => record::load(path).is_ok(),
+    }
 }
 
 /// Shows a record of ours, also one without a summary; `None` where the path is no such record.
@@ -138,12 +155,8 @@ fn lines<'a>(results: impl Iterator<Item = &'a ServeResult>) -> String {
             }
         };
         line("requests", "rate", "req/s", Some(result.run.requests_per_s));
-        line(
-            "output tokens",
-            "rate",
-            "tok/s",
-            result.output_tokens_per_s(),
-        );
+        let output = result.output_tokens_per_s();
+        line("output tokens", "rate", "tok/s", output);
         line("all tokens", "rate", "tok/s", result.total_tokens_per_s());
         line("in flight", "mean", "requests", result.in_flight());
         for latency in Latency::ALL {

@@ -159,39 +159,6 @@ fn raw_values_of_both_give_intervals() {
 }
 
 #[test]
-fn a_little_beyond_the_threshold_one_run_a_side_is_unclear() {
-    let file = |name: &str, gap: f64| {
-        let path = written(name, &detailed(gap).to_string());
-        path.display().to_string()
-    };
-    // 21.6 / 20 = 1.08, between 1.05 and 1.10.
-    let (a, b) = (file("near-a.json", 0.02), file("near-b.json", 0.0216));
-    let (code, both) = json(&["compare", &a, &b]);
-    assert_eq!(code, 0);
-    assert_eq!(row(&both, "TPOT mean")["verdict"], "unclear");
-}
-
-#[test]
-fn a_median_between_two_groups_has_no_verdict() {
-    let file = |name: &str, short: usize| {
-        // Twelve of 50 or 200 ms: 5 and 7 of them, or 7 and 5.
-        let ttfts: Vec<f64> = (0..12)
-            .map(|one| if one < short { 0.05 } else { 0.2 })
-            .collect();
-        let mut value = detailed(0.02);
-        let mean = ttfts.iter().sum::<f64>() / 12.0 * 1e3;
-        value["mean_ttft_ms"] = json!(mean);
-        value["median_ttft_ms"] = json!(if short > 6 { 50.0 } else { 200.0 });
-        value["ttfts"] = json!(ttfts);
-        written(name, &value.to_string()).display().to_string()
-    };
-    let (a, b) = (file("humps-a.json", 7), file("humps-b.json", 5));
-    let (_, both) = json(&["compare", &a, &b]);
-    assert_eq!(row(&both, "TTFT median")["ratio"], 4.0);
-    assert_eq!(row(&both, "TTFT median")["interval"], Value::Null);
-}
-
-#[test]
 fn a_run_whose_client_was_the_limit_is_marked_and_of_a_low_grade() {
     let mut value = detailed(0.02);
     value["tplens_version"] = json!("0.1.0");

@@ -1,6 +1,6 @@
 //! Prefill and decode on engines of their own: what a router says to each, what their hand-over costs, and how many of each to run.
 //!
-//! [`Dialect`] has the protocols of vLLM, SGLang and llm-d as rows of one trait; [`KvShape`] the bytes of keys and values by model;
+//! [`DIALECTS`] has the protocols of vLLM, SGLang and llm-d as rows; [`KvShape`] the bytes of keys and values by model;
 //! [`LinkLaw`] the time that they take; [`solve`] the ratio of prefill to decode engines; [`check`] what a published result of such
 //! a system says of itself. Nothing here opens a socket, reads a clock or draws a random number.
 #![forbid(unsafe_code)]

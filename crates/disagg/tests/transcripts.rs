@@ -106,7 +106,7 @@ fn each_protocol_changes_named_members_only() {
         let handover = reply.and_then(|reply| row.handover(&reply).unwrap());
         assert_eq!(
             handover.is_some(),
-            row.order() == Order::PrefillFirst,
+            row.order == Order::PrefillFirst,
             "{name}"
         );
         let asks = row.decode(&body, &leg, handover.as_ref());
@@ -133,9 +133,9 @@ fn a_prefill_engine_that_hands_over_nothing_is_an_error() {
 
 #[test]
 fn what_one_hand_over_cannot_serve_is_refused() {
-    for row in DIALECTS {
+    for row in &DIALECTS {
         let asked = |text: &str| row.check(&Body::read(text.as_bytes()).unwrap());
-        let is_batched = row.name() == "sglang";
+        let is_batched = row.name == "sglang";
         assert_eq!(asked(r#"{"prompt":[1,2,3],"n":1}"#), Ok(()));
         assert_eq!(
             asked(r#"{"prompt":"a","n":2}"#).is_ok(),

@@ -21,7 +21,7 @@ pub use outlier::outliers;
 pub use percentile::of_any as percentile_of_any;
 pub use percentile::percentile;
 pub use random::SplitMix;
-pub use ratio::{Ratio, ratio_of_medians};
+pub use ratio::{Ratio, ratio_of_means, ratio_of_medians};
 pub use rounds::rounds;
 pub use successive::{blocks, distribution_of_successive};
 pub use verdict::{Threshold, Verdict, judge_by};

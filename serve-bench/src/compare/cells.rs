@@ -1,11 +1,23 @@
-//! Two sides of several results each: which result of the one is compared with which of the other.
+//! Two sides of several results each: which result of the one is compared with which of the other, and their ratios in a few bands of
+//! loads, beside what a control differs by: what a narrower link costs, at which load.
+
+use std::collections::BTreeMap;
 
 use import::serve::ServeResult;
 use serde::Serialize;
-use stats::{Threshold, Verdict};
+use stats::{Threshold, Verdict, judge_by, median};
 
 use super::comparison::{Comparison, compare};
 use super::differences::Difference;
+
+/// The last load of each band; a band begins after the one before it.
+const ENDS: [f64; 9] = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, f64::INFINITY];
+
+/// A control with fewer loads than this in a band does not show how far it varies there.
+const FLOOR_POINTS: usize = 8;
+
+/// Times that are compared in bands.
+pub(super) const METRICS: [&str; 2] = ["TTFT mean", "TPOT mean"];
 
 /// A result with the name of its cell, where it is of a sweep.
 pub(super) type Named = (Option<String>, ServeResult);
@@ -56,37 +68,105 @@ impl Cells {
             let fits = |other: &&Named| {
                 (!is_by_label || one.0 == other.0) && is_same_load(&one.1, &other.1)
             };
-            let fitting = left.iter().position(fits);
-            if let Some(at) = fitting {
+            if let Some(at) = left.iter().position(fits) {
                 cells.push(compare(&one.1, &left.remove(at).1, threshold)?);
             }
         }
         let matched = cells.len();
-        let best_of_each = matched == 0;
-        if best_of_each && let Some((a, b)) = fastest(a).zip(fastest(b)) {
+        if matched == 0
+            && let Some((a, b)) = fastest(a).zip(fastest(b))
+        {
             cells.push(compare(a, b, threshold)?);
         }
         Ok(Self {
             cells,
             bands: Vec::new(),
-            best_of_each,
+            best_of_each: matched == 0,
             only_a: a.len() - matched,
             only_b: b.len() - matched,
         })
     }
+
+    /// A metric's ratios with their loads.
+    fn ratios(&self, metric: &str) -> Vec<(f64, f64)> {
+        let valid = self.cells.iter().filter(|one| one.grade.is_some());
+        let ratio = |one: &Comparison| Some((one.a.size, one.row(metric)?.ratio));
+        valid.filter_map(ratio).collect()
+    }
+
+    /// Every band that has loads.
+    pub(super) fn in_bands(
+        &self,
+        control: Option<&Self>,
+        machine: Option<&Self>,
+        threshold: Threshold,
+    ) -> Vec<Band> {
+        let mut bands = Vec::new();
+        for metric in METRICS {
+            let of = |cells: &Self| cells.ratios(metric);
+            let (control, machine) = (control.map(of), machine.map(of));
+            let mut by_band: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+            for one in self.ratios(metric) {
+                by_band.entry(band(one.0)).or_default().push(one);
+            }
+            for (at, mut own) in by_band {
+                own.sort_by(|one, other| one.0.total_cmp(&other.0));
+                // Of the same band, or all where there are fewer than so many.
+                let beside = |all: &Vec<(f64, f64)>, fewest: usize| -> Vec<f64> {
+                    let within = all.iter().filter(|one| band(one.0) == at);
+                    let within: Vec<f64> = within.map(|one| one.1).collect();
+                    match within.len() < fewest {
+                        true => all.iter().map(|one| one.1).collect(),
+                        false => within,
+                    }
+                };
+                let ratios: Vec<f64> = own.iter().map(|one| one.1).collect();
+                let (Some(ratio), [first, .., last] | [first @ last]) = (median(&ratios), &own[..])
+                else {
+                    continue;
+                };
+                let floor = control.as_ref().and_then(|all| {
+                    let beside = beside(all, FLOOR_POINTS);
+                    let off = beside.iter().map(|ratio| (ratio - 1.0).abs());
+                    off.reduce(f64::max)
+                });
+                let machine = machine.as_ref().and_then(|all| median(&beside(all, 1)));
+                let beyond_machine = machine.map(|machine| ratio / machine);
+                let judged = beyond_machine.unwrap_or(ratio);
+                bands.push(Band {
+                    metric,
+                    from: first.0,
+                    to: last.0,
+                    loads: own.len(),
+                    ratio,
+                    floor,
+                    beyond_machine,
+                    verdict: match floor {
+                        None => judge_by(judged, None, false, 0.0, threshold),
+                        Some(floor) if (judged - 1.0).abs() <= floor => Verdict::Same,
+                        Some(_) if judged > 1.0 => Verdict::Regression,
+                        Some(_) => Verdict::Faster,
+                    },
+                });
+            }
+        }
+        bands
+    }
+}
+
+fn band(load: f64) -> usize {
+    ENDS.iter().position(|end| load <= *end).unwrap_or(0)
 }
 
 /// Whether nothing that was asked for tells two loads apart.
 fn is_same_load(a: &ServeResult, b: &ServeResult) -> bool {
     let limits = a.run.concurrency_asked.zip(b.run.concurrency_asked);
-    let differs = |one: &Difference| {
-        matches!(one, Difference::ModelDiffers { .. })
-            || match one {
-                Difference::ClientLimited { .. } => false,
-                // The same limit was asked for, whatever a short run made of it.
-                Difference::BatchDiffers { .. } => limits.is_none(),
-                _ => one.is_other_load(),
-            }
+    let differs = |one: &Difference| match one {
+        Difference::ModelDiffers { .. } => true,
+        Difference::ClientLimited { .. } => false,
+        // The same limit was asked for, whatever a short run made of it.
+        Difference::BatchDiffers { .. } => limits.is_none(),
+        _ => one.is_other_load(),
     };
     // All at once their number is the load.
     let at_once = |one: &ServeResult| {

@@ -1,16 +1,14 @@
 //! A comparison of two serving results as data: each metric of both with its ratio, or why there is none.
 
-use import::serve::{Finding, Latency, ServeFormat, ServeResult, Spread};
+use import::serve::{Finding, Latency, ServeResult, Spread};
 use program::compare::both_simulated;
 use serde::Serialize;
-use stats::{Interval, blocks};
-use stats::{Threshold, Verdict, judge_by};
+use stats::{Interval, Threshold, Verdict, blocks, judge_by, ratio_of_means};
 
 use super::differences::Difference;
-use super::ratio;
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// What two runs of one setting may differ by beyond the threshold (our choice: means of repeated runs on one quiet machine were
 /// seen some percent apart).
@@ -22,7 +20,7 @@ const KEEPS_UP: f64 = 0.9;
 /// Two results against each other.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
-    pub(super) schema: u32,
+    schema: u32,
     /// What counts as a difference, as a fraction.
     pub(super) threshold: Threshold,
     /// The simulated machines behind both.
@@ -31,10 +29,11 @@ pub(super) struct Comparison {
     pub(super) differences: Vec<Difference>,
     /// How much the ratios are worth; `None` where they are refused.
     pub(super) grade: Option<Grade>,
-    /// The one ratio that says how much faster B is.
-    pub(super) headline: Headline,
+    /// The number that a server under this load is chosen by.
+    pub(super) headline: Row,
     pub(super) a: Side,
     pub(super) b: Side,
+    /// The worst first.
     pub(super) rows: Vec<Row>,
     /// Metrics that only one of them has.
     pub(super) only_a: Vec<String>,
@@ -45,9 +44,6 @@ pub(super) struct Comparison {
 #[derive(Debug, Serialize)]
 pub(super) struct Side {
     pub(super) file: String,
-    pub(super) format: ServeFormat,
-    /// Whether this project measured it, in whatever form it was kept.
-    pub(super) ours: bool,
     pub(super) model: Option<String>,
     pub(super) tp: Option<u32>,
     pub(super) completed: u64,
@@ -73,21 +69,8 @@ pub(super) enum Grade {
     C,
 }
 
-/// How much faster B is, by the number that a server under this load is chosen by.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Headline {
-    pub(super) metric: String,
-    pub(super) unit: &'static str,
-    pub(super) a: f64,
-    pub(super) b: f64,
-    /// How many times as fast B is: B over A of a rate, A over B of a time.
-    pub(super) times: f64,
-    pub(super) interval: Option<Interval>,
-    pub(super) verdict: Verdict,
-}
-
 /// A metric of both.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
     pub(super) metric: String,
     pub(super) unit: &'static str,
@@ -97,11 +80,10 @@ pub(super) struct Row {
     pub(super) ratio: f64,
     /// 95% interval of the ratio by bootstrap over requests, where both files have every request.
     pub(super) interval: Option<Interval>,
+    /// How many times as fast B is: B over A of a rate, A over B of a time.
+    pub(super) times: f64,
     /// What the interval or, without one, a large ratio says; not judged where the two are not comparable.
     pub(super) verdict: Verdict,
-    /// Whether more is better, as of a rate.
-    #[serde(skip)]
-    pub(super) more_is_better: bool,
 }
 
 /// Compares two results, A being the baseline.
@@ -120,9 +102,9 @@ pub(super) fn compare(
     let differences = Difference::all(a, b);
     let is_refused = differences.iter().any(Difference::refuses);
     let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
-    for (metric, unit, more_is_better, values, interval) in numbers(a, b) {
-        let [a, b] = match values {
-            [Some(a), Some(b)] => [a, b],
+    for (metric, unit, values, interval) in numbers(a, b) {
+        let (a, b) = match values {
+            [Some(a), Some(b)] => (a, b),
             [Some(_), None] => {
                 only_a.push(metric);
                 continue;
@@ -133,7 +115,7 @@ pub(super) fn compare(
             }
             [None, None] => continue,
         };
-        let verdict = judge_by(b / a, interval, more_is_better, RUN_TO_RUN, threshold);
+        let is_rate = unit != MS;
         rows.push(Row {
             metric,
             unit,
@@ -141,16 +123,26 @@ pub(super) fn compare(
             b,
             ratio: b / a,
             interval,
-            verdict: if is_refused {
-                Verdict::NotJudged
-            } else {
-                verdict
+            times: if is_rate { b / a } else { a / b },
+            verdict: match is_refused {
+                true => Verdict::NotJudged,
+                false => judge_by(b / a, interval, is_rate, RUN_TO_RUN, threshold),
             },
-            more_is_better,
         });
     }
-    let headline = Headline::of(&rows, a, b);
-    let grade = Grade::of(&differences, headline.interval);
+    // Every result has its requests a second.
+    let headline = headline(&rows, a, b).unwrap_or(&rows[0]).clone();
+    rows.sort_by(|one, other| {
+        let of_times = one.times.total_cmp(&other.times);
+        one.verdict.cmp(&other.verdict).then(of_times)
+    });
+    let has_load = differences.iter().any(Difference::is_other_load);
+    let has_length = differences.iter().any(Difference::is_other_length);
+    let grade = match headline.interval {
+        _ if has_load => Grade::C,
+        Some(_) if !has_length => Grade::A,
+        _ => Grade::B,
+    };
     Ok(Comparison {
         schema: SCHEMA,
         threshold,
@@ -166,96 +158,56 @@ pub(super) fn compare(
     })
 }
 
-impl Grade {
-    fn of(differences: &[Difference], interval: Option<Interval>) -> Self {
-        let of_load = differences.iter().any(Difference::is_other_load);
-        let of_lengths = differences.iter().any(Difference::is_other_length);
-        match (of_load, interval) {
-            (true, _) => Self::C,
-            (false, Some(_)) if !of_lengths => Self::A,
-            (false, _) => Self::B,
-        }
-    }
+/// Output tokens a second; of servers that keep up with the rate that is offered, which both give, the time of a token or reply.
+fn headline<'a>(rows: &'a [Row], a: &ServeResult, b: &ServeResult) -> Option<&'a Row> {
+    const RATES: &[&str] = &["output tokens", "requests"];
+    const PACED: &[&str] = &["TPOT mean", "E2EL mean", "TTFT mean", "output tokens"];
+    let keeps_up = |one: &ServeResult| {
+        let asked = one.run.request_rate_asked;
+        asked.is_some_and(|rate| one.run.requests_per_s >= rate * KEEPS_UP)
+    };
+    let order = match keeps_up(a) && keeps_up(b) {
+        true => PACED,
+        false => RATES,
+    };
+    let find = |metric: &&str| rows.iter().find(|row| row.metric == *metric);
+    order.iter().find_map(find)
 }
 
-impl Headline {
-    /// Output tokens a second; of servers that keep up with the rate that is offered, which both give, the time of a token or reply.
-    fn of(rows: &[Row], a: &ServeResult, b: &ServeResult) -> Self {
-        const RATES: [&str; 2] = ["output tokens", "requests"];
-        const TIMES: [&str; 3] = ["TPOT mean", "E2EL mean", "TTFT mean"];
-        let keeps_up = |one: &ServeResult| {
-            let asked = one.run.request_rate_asked;
-            asked.is_some_and(|rate| one.run.requests_per_s >= rate * KEEPS_UP)
-        };
-        let is_paced = keeps_up(a) && keeps_up(b);
-        let order = match is_paced {
-            true => [&TIMES[..], &RATES[..]].concat(),
-            false => RATES.to_vec(),
-        };
-        let find = |metric: &&str| rows.iter().find(|row| row.metric == *metric);
-        let found = order.iter().find_map(find);
-        // Every result has its requests a second.
-        let row = found.unwrap_or(&rows[0]);
-        let inverse = |interval: Interval| Interval {
-            low: interval.high.recip(),
-            high: interval.low.recip(),
-            ..interval
-        };
-        Self {
-            metric: row.metric.clone(),
-            unit: row.unit,
-            a: row.a,
-            b: row.b,
-            times: gain(row),
-            interval: match row.more_is_better {
-                true => row.interval,
-                false => row.interval.map(inverse),
-            },
-            verdict: row.verdict,
-        }
-    }
-}
-
-/// How many times as good B is.
-pub(super) fn gain(row: &Row) -> f64 {
-    match row.more_is_better {
-        true => row.ratio,
-        false => row.ratio.recip(),
+impl Row {
+    /// Whether more is better, as of all but times.
+    pub(super) fn is_rate(&self) -> bool {
+        self.unit != MS
     }
 }
 
 impl Comparison {
-    /// Whether a ratio would be of something else.
-    pub(super) fn is_refused(&self) -> bool {
-        self.differences.iter().any(Difference::refuses)
+    /// The numbers with this verdict.
+    pub(super) fn count(&self, verdict: Verdict) -> usize {
+        let has = |row: &&Row| row.verdict == verdict;
+        self.rows.iter().filter(has).count()
     }
 
-    /// Whether a metric is worse in B.
-    pub(super) fn is_worse(&self) -> bool {
-        let is_worse = |row: &Row| row.verdict == Verdict::Regression;
-        self.rows.iter().any(is_worse)
-    }
-
-    /// Numbers that are better, worse or the same.
-    pub(super) fn judged(&self) -> usize {
-        let is_judged = |row: &&Row| !matches!(row.verdict, Verdict::NotJudged | Verdict::Unclear);
-        self.rows.iter().filter(is_judged).count()
+    /// A metric that both have.
+    pub(super) fn row(&self, metric: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.metric == metric)
     }
 }
 
 impl Side {
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
     fn of(result: &ServeResult) -> Self {
         let run = &result.run;
+        let rate = run.request_rate_asked.filter(|rate| rate.is_finite());
+        let sent = run.completed + run.failed.unwrap_or(0);
         Self {
             file: run.origin.clone(),
-            format: run.format,
-            ours: result.ours,
             model: run.model.clone(),
             tp: run.tp,
             completed: run.completed,
             failed: run.failed,
             load: view::serve::arrivals(run),
-            size: size(result),
+            size: run.concurrency_asked.or(rate).unwrap_or(sent as f64),
             in_flight: result.in_flight(),
             input_tokens_each: result.input_each(),
             output_tokens_each: result.output_each(),
@@ -264,31 +216,31 @@ impl Side {
     }
 }
 
-/// How large a load is, by what was asked for.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn size(result: &ServeResult) -> f64 {
-    let run = &result.run;
-    let rate = run.request_rate_asked.filter(|rate| rate.is_finite());
-    let sent = run.completed + run.failed.unwrap_or(0);
-    run.concurrency_asked.or(rate).unwrap_or(sent as f64)
-}
+/// The unit of times; all others are of rates.
+const MS: &str = "ms";
 
-/// A metric and its value in each, where it has one.
-type Number = (
-    String,
-    &'static str,
-    bool,
-    [Option<f64>; 2],
-    Option<Interval>,
-);
+/// A metric with its unit, its value in each, where it has one, and the interval of their ratio.
+type Number = (String, &'static str, [Option<f64>; 2], Option<Interval>);
 
 /// Every metric, rates first.
 fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
+    // In a closed loop a rate is the places divided by the mean time of a request (Little), so that the interval of its ratio is as wide
+    // as that of the ratio of these times.
+    let is_closed = [a, b]
+        .iter()
+        .all(|one| one.run.request_rate_asked.is_none());
+    let of_requests = is_closed
+        .then(|| ratio_of_means(&b.values(Latency::E2el), &a.values(Latency::E2el)))
+        .flatten();
     let rate = |metric: &str, unit, of: fn(&ServeResult) -> Option<f64>| {
         let both = [of(a), of(b)];
-        let interval = both[0].zip(both[1]);
-        let interval = interval.and_then(|(base, new)| of_rates(a, b, new / base));
-        (metric.to_owned(), unit, true, both, interval)
+        let interval = both[0].zip(both[1]).zip(of_requests);
+        let interval = interval.map(|((base, new), times)| Interval {
+            low: new / base * times.value / times.interval.high,
+            high: new / base * times.value / times.interval.low,
+            ..times.interval
+        });
+        (metric.to_owned(), unit, both, interval)
     };
     let mut numbers = vec![
         rate("requests", "req/s", |one| Some(one.run.requests_per_s)),
@@ -296,26 +248,22 @@ fn numbers(a: &ServeResult, b: &ServeResult) -> Vec<Number> {
         rate("all tokens", "tok/s", ServeResult::total_tokens_per_s),
     ];
     for latency in Latency::ALL {
-        numbers.extend(times(a, b, latency));
+        let spreads = [a, b].map(|one| one.spread(latency));
+        let number = |statistic: &str, of: fn(&Spread) -> Option<f64>, interval| {
+            let metric = format!("{} {statistic}", latency.name());
+            let both = spreads.map(|spread| spread.and_then(of));
+            (metric, MS, both, interval)
+        };
+        let values = independent(b, latency).zip(independent(a, latency));
+        let ratio = values.and_then(|(new, base)| ratio_of_means(&new, &base));
+        // Only the mean has an interval: a median may fall between two groups of requests, into the one or the other by what varies
+        // from run to run.
+        let interval = ratio.map(|ratio| ratio.interval);
+        numbers.push(number("mean", |of| Some(of.mean), interval));
+        numbers.push(number("median", |of| of.median, None));
+        numbers.push(number("p99", |of| of.p99, None));
     }
     numbers
-}
-
-/// The interval of a ratio of rates in a closed loop: the places divided by the mean time of a request (Little), so that it is as
-/// wide as that of the ratio of these times.
-fn of_rates(a: &ServeResult, b: &ServeResult, ratio: f64) -> Option<Interval> {
-    let is_closed = |one: &ServeResult| one.run.request_rate_asked.is_none();
-    if !is_closed(a) || !is_closed(b) {
-        return None;
-    }
-    let (base, new) = (a.values(Latency::E2el), b.values(Latency::E2el));
-    let times = ratio::interval(&base, &new)?;
-    let of_means = ratio::of_means(&base, &new);
-    Some(Interval {
-        low: ratio * of_means / times.high,
-        high: ratio * of_means / times.low,
-        level: times.level,
-    })
 }
 
 /// The values of each request, in an open loop of blocks of successive ones: there a request that came late makes the next one
@@ -326,25 +274,4 @@ fn independent(one: &ServeResult, latency: Latency) -> Option<Vec<Vec<f64>>> {
         None => Some(values),
         Some(_) => blocks(&values),
     }
-}
-
-/// Mean, median and 99th percentile of a latency; only the mean has an interval: a median may fall between two groups of requests,
-/// into the one or the other by what varies from run to run.
-fn times(a: &ServeResult, b: &ServeResult, latency: Latency) -> [Number; 3] {
-    let spreads = [a, b].map(|one| one.spread(latency));
-    let values = [a, b].map(|one| independent(one, latency));
-    let number = |statistic: &str, of: fn(&Spread) -> Option<f64>, interval| {
-        let metric = format!("{} {statistic}", latency.name());
-        let both = spreads.map(|spread| spread.and_then(of));
-        (metric, "ms", false, both, interval)
-    };
-    let interval = match &values {
-        [Some(a), Some(b)] => ratio::interval(a, b),
-        _ => None,
-    };
-    [
-        number("mean", |of| Some(of.mean), interval),
-        number("median", |of| of.median, None),
-        number("p99", |of| of.p99, None),
-    ]
 }

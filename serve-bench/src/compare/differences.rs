@@ -42,7 +42,7 @@ pub(crate) enum Difference {
 
 impl Difference {
     /// Whether a ratio would be of something else.
-    pub(crate) fn refuses(&self) -> bool {
+    pub(super) fn refuses(&self) -> bool {
         matches!(
             self,
             Self::ModelDiffers { .. } | Self::FailuresDiffer { .. }
@@ -50,15 +50,8 @@ impl Difference {
     }
 
     /// Whether a ratio is of the load and of who answered.
-    pub(crate) fn is_other_load(&self) -> bool {
-        matches!(
-            self,
-            Self::ClientLimited { .. }
-                | Self::BatchDiffers { .. }
-                | Self::ArrivalsDiffer
-                | Self::StreamingDiffers
-                | Self::PromptsDiffer { .. }
-        )
+    pub(super) fn is_other_load(&self) -> bool {
+        !self.refuses() && !self.is_other_length()
     }
 
     /// Whether replies are of other lengths, or something of the load is not in a file.
@@ -67,106 +60,94 @@ impl Difference {
     }
 
     /// Its code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(super) fn code(&self) -> &'static str {
         self.into()
     }
 
     /// All differences of two results, those that refuse first.
-    pub(crate) fn all(a: &ServeResult, b: &ServeResult) -> Vec<Self> {
-        let limited = |one: &ServeResult, of_a| {
-            one.invalid()
-                .next()
-                .is_some()
-                .then_some(Self::ClientLimited { of_a })
-        };
-        let prompts = apart(a.input_each(), b.input_each(), SAME);
-        let outputs = apart(a.output_each(), b.output_each(), SAME);
-        let told = [
-            ("model", a.run.model.is_some() && b.run.model.is_some()),
-            ("failures", a.run.failed.is_some() && b.run.failed.is_some()),
-            (
-                "prompt lengths",
-                a.input_each().is_some() && b.input_each().is_some(),
-            ),
-            (
-                "requests in flight",
-                a.in_flight().is_some() && b.in_flight().is_some(),
-            ),
+    pub(super) fn all(a: &ServeResult, b: &ServeResult) -> Vec<Self> {
+        let is_limited = |one: &ServeResult| one.invalid().next().is_some();
+        let both = |of: fn(&ServeResult) -> Option<f64>| of(a).zip(of(b));
+        let failures = [a, b].map(failed);
+        let in_flight = in_flight(a, b);
+        let (inputs, outputs) = (
+            both(ServeResult::input_each),
+            both(ServeResult::output_each),
+        );
+        let models = a.run.model.as_deref().zip(b.run.model.as_deref());
+        let untold = [
+            ("model", models.is_none()),
+            ("failures", a.run.failed.is_none() || b.run.failed.is_none()),
+            ("prompt lengths", inputs.is_none()),
+            ("requests in flight", both(ServeResult::in_flight).is_none()),
         ];
-        let untold = told.into_iter().filter(|(_, is_told)| !is_told);
         let rules = [
-            limited(a, true),
-            limited(b, false),
-            model(a, b),
-            failures(a, b),
-            in_flight(a, b),
+            is_limited(a).then_some(Self::ClientLimited { of_a: true }),
+            is_limited(b).then_some(Self::ClientLimited { of_a: false }),
+            models
+                .filter(|(a, b)| name(a) != name(b))
+                .map(|(a, b)| Self::ModelDiffers {
+                    a: a.to_owned(),
+                    b: b.to_owned(),
+                }),
+            Some(failures)
+                .filter(|[a, b]| a.max(*b) > FEW_FAILURES)
+                .map(|[a, b]| Self::FailuresDiffer { a, b }),
+            in_flight
+                .filter(|both| are_apart(*both, SAME_BATCH))
+                .map(|(a, b)| Self::BatchDiffers { a, b }),
             (a.run.streamed != b.run.streamed).then_some(Self::StreamingDiffers),
-            prompts.map(|(a, b)| Self::PromptsDiffer { a, b }),
-            outputs.map(|(a, b)| Self::OutputsDiffer { a, b }),
-            arrivals(a, b),
+            inputs
+                .filter(|both| are_apart(*both, SAME))
+                .map(|(a, b)| Self::PromptsDiffer { a, b }),
+            outputs
+                .filter(|both| are_apart(*both, SAME))
+                .map(|(a, b)| Self::OutputsDiffer { a, b }),
+            other_arrivals(a, b).then_some(Self::ArrivalsDiffer),
         ];
-        let rules = rules.into_iter().flatten();
-        rules
-            .chain(untold.map(|(what, _)| Self::NotTold { what }))
-            .collect()
+        let untold = untold.into_iter().filter(|(_, is_untold)| *is_untold);
+        let untold = untold.map(|(what, _)| Self::NotTold { what });
+        rules.into_iter().flatten().chain(untold).collect()
     }
 }
 
-/// Both, where they lie apart.
-fn apart(a: Option<f64>, b: Option<f64>, by: f64) -> Option<(f64, f64)> {
-    let (a, b) = (a?, b?);
-    ((a - b).abs() > by * a.max(b)).then_some((a, b))
+fn are_apart((a, b): (f64, f64), by: f64) -> bool {
+    (a - b).abs() > by * a.max(b)
 }
 
-/// Names without the folder or organisation before them, in lower case.
-fn model(a: &ServeResult, b: &ServeResult) -> Option<Difference> {
-    let (a, b) = (a.run.model.clone()?, b.run.model.clone()?);
-    let name = |model: &str| {
-        let path = model.trim_end_matches('/');
-        path.rsplit('/').next().unwrap_or(path).to_lowercase()
-    };
-    (name(&a) != name(&b)).then_some(Difference::ModelDiffers { a, b })
+/// A name without the folder or organisation before it, in lower case.
+fn name(model: &str) -> String {
+    let path = model.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn failures(a: &ServeResult, b: &ServeResult) -> Option<Difference> {
-    let part = |one: &ServeResult| {
-        let failed = one.run.failed.unwrap_or(0);
-        failed as f64 / (one.run.completed + failed).max(1) as f64
-    };
-    let (a, b) = (part(a), part(b));
-    (a.max(b) > FEW_FAILURES).then_some(Difference::FailuresDiffer { a, b })
+fn failed(one: &ServeResult) -> f64 {
+    let failed = one.run.failed.unwrap_or(0);
+    failed as f64 / (one.run.completed + failed).max(1) as f64
 }
 
 /// In a closed loop the batch in flight must be the same; at the same rate it may differ, and all at once the requests must be as
 /// many.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
-fn in_flight(a: &ServeResult, b: &ServeResult) -> Option<Difference> {
-    let rates = a.run.request_rate_asked.zip(b.run.request_rate_asked);
-    let (a, b) = match rates {
-        Some((rate, _)) if rate.is_finite() => return None,
-        Some(_) => (Some(a.run.completed as f64), Some(b.run.completed as f64)),
-        None => (a.in_flight(), b.in_flight()),
-    };
-    apart(a, b, SAME_BATCH).map(|(a, b)| Difference::BatchDiffers { a, b })
+fn in_flight(a: &ServeResult, b: &ServeResult) -> Option<(f64, f64)> {
+    match a.run.request_rate_asked.zip(b.run.request_rate_asked) {
+        Some((rate, _)) if rate.is_finite() => None,
+        Some(_) => Some((a.run.completed as f64, b.run.completed as f64)),
+        None => a.in_flight().zip(b.in_flight()),
+    }
 }
 
-/// An open loop at another rate, or beside a closed loop.
-fn arrivals(a: &ServeResult, b: &ServeResult) -> Option<Difference> {
-    // A file that says neither rate nor limit may be of either kind.
-    let is_told = |one: &ServeResult| {
-        one.run
-            .request_rate_asked
-            .or(one.run.concurrency_asked)
-            .is_some()
+/// An open loop at another rate, or beside a closed loop. A file that says neither rate nor limit may be of either kind.
+fn other_arrivals(a: &ServeResult, b: &ServeResult) -> bool {
+    let (a, b) = (&a.run, &b.run);
+    let is_told = [a, b].iter().all(|run| {
+        let asked = run.request_rate_asked.or(run.concurrency_asked);
+        asked.is_some()
+    });
+    let is_same = match (a.request_rate_asked, b.request_rate_asked) {
+        (Some(a), Some(b)) if a.is_finite() && b.is_finite() => !are_apart((a, b), SAME),
+        (a, b) => a == b,
     };
-    let is_same = match (a.run.request_rate_asked, b.run.request_rate_asked) {
-        (None, None) => true,
-        (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
-            apart(Some(a), Some(b), SAME).is_none()
-        }
-        (Some(a), Some(b)) => a == b,
-        _ => false,
-    };
-    (is_told(a) && is_told(b) && !is_same).then_some(Difference::ArrivalsDiffer)
+    is_told && !is_same
 }

@@ -2,22 +2,18 @@
 
 use stats::Verdict;
 use view::comparison::{Compared, ComparedRow, verdict};
-use view::serve::significant;
+use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::bands::METRICS;
-use super::cells::{Band, Cells};
-use super::comparison::{Comparison, Grade, Headline, Row, Side, gain};
+use super::cells::{Band, Cells, METRICS};
+use super::comparison::{Comparison, Grade, Row, Side};
 use super::differences::Difference;
 
-/// The document.
-pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
-    let mut rows: Vec<&Row> = comparison.rows.iter().collect();
-    rows.sort_by(|one, other| {
-        let of = |row: &Row| (row.verdict, gain(row));
-        let (one, other) = (of(one), of(other));
-        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
-    });
+/// What made the document.
+const MADE_BY: &str = concat!("tplens serve compare ", env!("CARGO_PKG_VERSION"));
+
+/// The document of one load.
+pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
     let compared = |row: &Row| ComparedRow {
         of: row.metric.clone(),
         bytes: None,
@@ -34,7 +30,7 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
         simulated: comparison.simulated.as_ref(),
         sides: [side("A", &comparison.a), side("B", &comparison.b)],
         differences: Vec::new(),
-        rows: rows.iter().map(|row| compared(row)).collect(),
+        rows: comparison.rows.iter().map(compared).collect(),
         lost: Vec::new(),
         untried: Vec::new(),
         only: [comparison.only_a.len(), comparison.only_b.len()],
@@ -43,54 +39,49 @@ pub(super) fn document(comparison: &Comparison, cells: &Cells) -> Document {
         threshold: comparison.threshold,
     }
     .document();
-    document.title = "Two serving results".to_owned();
-    document.findings = comparison.differences.iter().map(item).collect();
-    document.findings.extend(left(cells));
-    let mut next = match comparison.headline.interval {
-        Some(_) => "compare A with a second run of A: what differs there is run-to-run noise.",
-        None => "repeat each run, with single requests kept: then the ratio has an interval.",
-    };
-    match comparison.grade {
-        Some(grade) => {
-            let worst = document.answer.drain(..).nth(1);
-            document.answer = vec![headline(&comparison.headline), counted(comparison)];
-            document.answer.extend(worst);
-            if grade == Grade::C {
-                let what = "Grade C: another load, or a client was the limit: the ratio is not of the servers alone.";
-                document.answer.push(what.to_owned());
-                next = "measure both with the same lengths and load, and a client that keeps up.";
-            }
-        }
-        None => {
+    let answer = &mut document.answer;
+    answer.insert(0, headline(&comparison.headline));
+    let next = match (comparison.grade, comparison.headline.interval) {
+        (None, _) => {
             document.tone = Tone::Bad;
             let refusal = comparison.differences.iter().find(|one| one.refuses());
             let refusal = refusal.map_or_else(String::new, |one| item(one).text);
-            document.answer = vec![
-                format!("Not comparable. {refusal}."),
-                headline(&comparison.headline),
-            ];
-            next = "measure both with the same model and load, without failed requests.";
+            answer.truncate(1);
+            answer.insert(0, format!("Not comparable. {refusal}."));
+            "measure both with the same model and load, without failed requests."
         }
-    }
+        (Some(Grade::C), _) => {
+            let what = "Grade C: another load, or a client was the limit: the ratio is not of the servers alone.";
+            answer.push(what.to_owned());
+            "measure both with the same lengths and load, and a client that keeps up."
+        }
+        (_, Some(_)) => "compare A with a second run of A: what differs there is run-to-run noise.",
+        (_, None) => "repeat each run, with single requests kept: then the ratio has an interval.",
+    };
     if cells.best_of_each && cells.only_a + cells.only_b > 2 {
-        document
-            .answer
-            .push("The sides share no load: these are the fastest of each.".to_owned());
+        let what = "The sides share no load: these are the fastest of each.";
+        answer.push(what.to_owned());
     }
+    document.title = "Two serving results".to_owned();
+    document.findings = comparison.differences.iter().map(item).collect();
+    document.findings.extend(left(cells));
     document.next = vec![Next::plain(next)];
-    document.made_by = made_by();
+    document.made_by = MADE_BY.to_owned();
     document
 }
 
-fn made_by() -> String {
-    format!("tplens serve compare {}", env!("CARGO_PKG_VERSION"))
-}
-
 /// How much faster B is, in a sentence.
-fn headline(of: &Headline) -> String {
+fn headline(of: &Row) -> String {
     let [a, b] = [of.a, of.b].map(significant);
     let certain = match of.interval {
-        Some(interval) => format!("95% interval {:.2}-{:.2}", interval.low, interval.high),
+        Some(interval) => {
+            // Of a rate B is as many times as fast as the ratio, of a time as its inverse.
+            let [low, high] = match of.is_rate() {
+                true => [interval.low, interval.high],
+                false => [interval.high.recip(), interval.low.recip()],
+            };
+            format!("95% interval {low:.2}-{high:.2}")
+        }
         None => "one run each, no interval".to_owned(),
     };
     let verdict = match of.verdict {
@@ -106,119 +97,96 @@ fn headline(of: &Headline) -> String {
     )
 }
 
-/// How many numbers are better or worse.
-fn counted(comparison: &Comparison) -> String {
-    let rows = &comparison.rows;
-    let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    format!(
-        "Of {} numbers {} are better, {} worse, {} the same, {} within noise.",
-        rows.len(),
-        count(Verdict::Faster),
-        count(Verdict::Regression),
-        count(Verdict::Same),
-        count(Verdict::Unclear)
-    )
-}
-
 /// The document of several loads.
-pub(super) fn of_cells(cells: &Cells) -> Document {
+pub(super) fn of_several(cells: &Cells) -> Document {
     let all = || cells.cells.iter();
-    let mut times: Vec<f64> = all().map(|one| one.headline.times).collect();
-    times.sort_by(f64::total_cmp);
+    let times: Vec<f64> = all().map(|one| one.headline.times).collect();
     let count = |verdict| all().filter(|one| one.headline.verdict == verdict).count();
     let (faster, slower) = (count(Verdict::Faster), count(Verdict::Regression));
-    let head = match (faster, slower) {
-        (0, 0) => "No difference",
-        (_, 0) => "B is faster",
-        (0, _) => "B is slower",
-        _ => "B is faster at some loads and slower at others",
+    let (head, tone) = match (faster, slower) {
+        (0, 0) => ("No difference", Tone::Good),
+        (_, 0) => ("B is faster", Tone::Good),
+        (0, _) => ("B is slower", Tone::Bad),
+        _ => (
+            "B is faster at some loads and slower at others",
+            Tone::Warning,
+        ),
     };
-    let metric = all().next().map_or("", |one| one.headline.metric.as_str());
-    let (low, high) = (times.first().copied(), times.last().copied());
-    let mut answer = vec![
-        format!(
-            "{head}: {:.2}-{:.2}x in {metric}, median {:.2}x of {} loads.",
-            low.unwrap_or(f64::NAN),
-            high.unwrap_or(f64::NAN),
+    let counted = format!(
+        "{faster} faster, {slower} slower, {} the same or within noise, {} not comparable.",
+        count(Verdict::Same) + count(Verdict::Unclear),
+        count(Verdict::NotJudged)
+    );
+    let mut answer = match cells.bands.is_empty() {
+        true => vec![format!(
+            "{head}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
+            times.iter().copied().fold(f64::INFINITY, f64::min),
+            times.iter().copied().fold(0.0, f64::max),
+            all().next().map_or("", |one| one.headline.metric.as_str()),
             stats::median(&times).unwrap_or(f64::NAN),
             times.len()
-        ),
-        format!(
-            "{faster} faster, {slower} slower, {} the same or within noise, {} not comparable.",
-            count(Verdict::Same) + count(Verdict::Unclear),
-            count(Verdict::NotJudged)
-        ),
-    ];
+        )],
+        false => METRICS.iter().filter_map(|of| band(cells, of)).collect(),
+    };
+    answer.push(counted);
     let mut findings: Vec<(Item, usize)> = Vec::new();
-    for difference in all().flat_map(|one| &one.differences) {
-        let item = item(difference);
+    for item in all().flat_map(|one| &one.differences).map(item) {
         match findings.iter_mut().find(|(one, _)| one.code == item.code) {
-            Some((_, count)) => *count += 1,
-            None => findings.push((item, 1)),
+            Some((_, more)) => *more += 1,
+            None => findings.push((item, 0)),
         }
     }
-    let counted = |(item, count): (Item, usize)| match count {
-        1 => item,
-        _ => Item {
-            text: format!("{} (and {} more loads)", item.text, count - 1),
-            ..item
-        },
-    };
-    findings.extend(left(cells).map(|item| (item, 1)));
-    let heading = "Each load, how many times as fast B is";
-    let table = match cells.bands.is_empty() {
-        true => vec![Section::new(heading, vec![Block::Table(loads(cells))])],
-        false => {
-            answer.splice(0..1, in_bands(cells));
-            let bands = Block::Table(of_bands(cells));
-            vec![
-                Section::new("B's time over A's, medians in bands of loads", vec![bands]),
-                Section::detail(heading, vec![Block::Table(loads(cells))]),
-            ]
+    let findings = findings.into_iter().map(|(mut item, more)| {
+        if more > 0 {
+            item.text += &format!(" (and {more} more loads)");
         }
+        item
+    });
+    let heading = "Each load, how many times as fast B is";
+    let loads = vec![Block::Table(loads(cells))];
+    let sections = match cells.bands.is_empty() {
+        true => vec![Section::new(heading, loads)],
+        false => vec![
+            Section::new(
+                "B's time over A's, medians in bands of loads",
+                vec![Block::Table(of_bands(cells))],
+            ),
+            Section::detail(heading, loads),
+        ],
     };
+    let mut simulated = all().filter_map(|one| one.simulated.as_ref());
     Document {
         title: "Serving results, load by load".to_owned(),
-        simulated: all().find_map(|one| {
-            let (a, b) = one.simulated.as_ref()?;
-            Some(format!("{a} (A), {b} (B)"))
-        }),
-        tone: match (faster, slower) {
-            (_, 0) => Tone::Good,
-            (0, _) => Tone::Bad,
-            _ => Tone::Warning,
-        },
+        simulated: simulated.next().map(|(a, b)| format!("{a} (A), {b} (B)")),
+        tone,
         answer,
-        findings: findings.into_iter().map(counted).collect(),
+        findings: findings.chain(left(cells)).collect(),
         next: Vec::new(),
-        sections: table,
-        made_by: made_by(),
+        sections,
+        made_by: MADE_BY.to_owned(),
     }
 }
 
-/// A sentence for each metric: what B costs beyond the control.
-fn in_bands(cells: &Cells) -> Vec<String> {
-    let of = |metric: &str| {
-        let own = cells.bands.iter().filter(|band| band.metric == metric);
-        let own: Vec<&Band> = own.collect();
-        let ratio = |band: &&Band| band.beyond_machine.unwrap_or(band.ratio);
-        let low = own.iter().map(ratio).reduce(f64::min)?;
-        let high = own.iter().map(ratio).reduce(f64::max)?;
-        let floor = own.iter().filter_map(|band| band.floor).reduce(f64::max);
-        let floor = floor.map_or_else(
-            || "no control".to_owned(),
-            |floor| format!("the control differs by {:.1}% at most", floor * 100.0),
-        );
-        let beyond = own
-            .iter()
-            .filter(|band| band.verdict != Verdict::Same)
-            .count();
-        Some(format!(
-            "{metric}: B takes {low:.2}-{high:.2}x the time of A; {floor}; {beyond} of {} bands beyond.",
-            own.len()
-        ))
+/// What B costs of a metric beyond the control, in a sentence.
+fn band(cells: &Cells, metric: &str) -> Option<String> {
+    let own = cells.bands.iter().filter(|band| band.metric == metric);
+    let own: Vec<&Band> = own.collect();
+    let ratios = || {
+        own.iter()
+            .map(|band| band.beyond_machine.unwrap_or(band.ratio))
     };
-    METRICS.iter().filter_map(|metric| of(metric)).collect()
+    let (low, high) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+    let floor = own.iter().filter_map(|band| band.floor).reduce(f64::max);
+    let floor = match floor {
+        Some(floor) => format!("the control differs by {:.1}% at most", floor * 100.0),
+        None => "no control".to_owned(),
+    };
+    let is_beyond = |band: &&&Band| band.verdict != Verdict::Same;
+    let beyond = own.iter().filter(is_beyond).count();
+    Some(format!(
+        "{metric}: B takes {low:.2}-{high:.2}x the time of A; {floor}; {beyond} of {} bands beyond.",
+        own.len()
+    ))
 }
 
 fn of_bands(cells: &Cells) -> Table {
@@ -261,16 +229,17 @@ fn loads(cells: &Cells) -> Table {
         "load", "in", "A tok/s", "B tok/s", "tok/s", "TTFT", "TPOT", "verdict", "grade",
     ]);
     let dash = || "—".to_owned();
-    let number = |value: Option<f64>| value.map_or_else(dash, significant);
     for one in &cells.cells {
-        let of = |metric: &str| one.rows.iter().find(|row| row.metric == metric);
-        let times = |metric| of(metric).map_or_else(dash, |row| format!("{:.2}x", gain(row)));
-        let tokens = of("output tokens");
+        let times = |metric| {
+            let row = one.row(metric);
+            row.map_or_else(dash, |row| format!("{:.2}x", row.times))
+        };
+        let tokens = one.row("output tokens");
         table.row([
             one.a.load.clone(),
-            number(one.a.input_tokens_each),
-            number(tokens.map(|row| row.a)),
-            number(tokens.map(|row| row.b)),
+            maybe(one.a.input_tokens_each),
+            maybe(tokens.map(|row| row.a)),
+            maybe(tokens.map(|row| row.b)),
             times("output tokens"),
             times("TTFT mean"),
             times("TPOT mean"),
@@ -283,18 +252,17 @@ fn loads(cells: &Cells) -> Table {
 
 /// A file in a line.
 fn side(name: &str, side: &Side) -> String {
-    let number = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
-    let word = |value: Option<String>| value.unwrap_or_else(|| "—".to_owned());
+    let told = |value: Option<String>| value.unwrap_or_else(|| "—".to_owned());
     format!(
         "{name}: {}: model {}, TP {}, {} completed, {} failed, {} in flight, {} prompt and {} output tokens each",
         side.file,
-        word(side.model.clone()),
-        word(side.tp.map(|tp| tp.to_string())),
+        told(side.model.clone()),
+        told(side.tp.map(|tp| tp.to_string())),
         side.completed,
-        word(side.failed.map(|failed| failed.to_string())),
-        number(side.in_flight),
-        number(side.input_tokens_each),
-        number(side.output_tokens_each),
+        told(side.failed.map(|failed| failed.to_string())),
+        maybe(side.in_flight),
+        maybe(side.input_tokens_each),
+        maybe(side.output_tokens_each),
     )
 }
 

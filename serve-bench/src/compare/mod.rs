@@ -1,11 +1,9 @@
 //! `tplens serve compare`: two serving results, ours or anybody's, against each other.
 
-mod bands;
 mod cells;
 mod comparison;
 mod differences;
 mod document;
-pub(crate) mod ratio;
 #[cfg(test)]
 mod tests;
 
@@ -88,7 +86,7 @@ fn compared(args: &CompareArgs) -> anyhow::Result<Cells> {
     let (control, machine) = (beside(&args.control)?, beside(&args.machine)?);
     let mut cells = of(&args.a, &args.b)?;
     if cells.cells.len() > FEW || control.is_some() || machine.is_some() {
-        cells.bands = bands::bands(&cells, control.as_ref(), machine.as_ref(), threshold);
+        cells.bands = cells.in_bands(control.as_ref(), machine.as_ref(), threshold);
     }
     Ok(cells)
 }
@@ -97,25 +95,27 @@ fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
     let json = args.flags.json.as_deref();
     let (document, printed) = match &cells.cells[..] {
         [one] if cells.bands.is_empty() => {
-            let document = document::document(one, cells);
+            let document = document::of_one(one, cells);
             let printed = outputs::with_json(show, &document, one, json);
             (document, printed)
         }
         _ => {
-            let document = document::of_cells(cells);
+            let document = document::of_several(cells);
             let printed = outputs::with_json(show, &document, cells, json);
             (document, printed)
         }
     };
-    let all = || cells.cells.iter();
+    let judged = || cells.cells.iter().filter(|one| one.grade.is_some());
     let is_slower = |band: &Band| band.verdict == Verdict::Regression;
+    let has_worse = |one: &Comparison| one.count(Verdict::Regression) > 0;
     let is_worse = match cells.bands.is_empty() {
-        true => all().any(|one| !one.is_refused() && one.is_worse()),
+        true => judged().any(has_worse),
         false => cells.bands.iter().any(is_slower),
     };
-    let code = match all().all(Comparison::is_refused) {
-        true => exit::INCONCLUSIVE,
-        false => exit_code(is_worse, all().any(|one| one.judged() > 0)),
+    let is_clear = |one: &Comparison| one.count(Verdict::Unclear) < one.rows.len();
+    let code = match judged().count() {
+        0 => exit::INCONCLUSIVE,
+        _ => exit_code(is_worse, judged().any(is_clear)),
     };
     exit::fold([printed, show::page(args.html.as_deref(), &document), code])
 }

@@ -49,7 +49,12 @@ fn every_pair_of_published_results_has_a_ratio_and_a_verdict_or_a_refusal() {
                 assert!(headline.times.is_finite() && headline.times > 0.0);
                 let is_judged = headline.verdict != Verdict::NotJudged;
                 assert_eq!(is_judged, one.grade.is_some());
-                assert_eq!(is_judged, !one.differences.iter().any(|it| it.refuses()));
+                assert_eq!(
+                    is_judged,
+                    !one.differences
+                        .iter()
+                        .any(super::differences::Difference::refuses)
+                );
                 judged += usize::from(is_judged);
                 refused += usize::from(!is_judged);
             }

@@ -3,7 +3,7 @@
 use disagg::LinkLaw;
 use serde::Serialize;
 use stats::{Interval, median, median_interval};
-use view::serve::significant;
+use view::serve::{significant, within};
 use view::{Block, Document, Section, Table, Tone};
 
 use super::wire::Transfer;
@@ -90,19 +90,12 @@ pub(super) fn laws(lines: &[Line]) -> Vec<Law> {
 
 /// The document.
 pub(super) fn document(report: &Report) -> Document {
-    let mut answer: Vec<String> = report
-        .laws
-        .iter()
-        .map(|law| {
-            format!(
-                "{}: {} ms and {} GB/s, off by {:.0}% at most.",
-                law.direction,
-                significant(law.start_ms),
-                significant(law.gb_per_s),
-                law.largest_error * 100.0
-            )
-        })
-        .collect();
+    let law = |law: &Law| {
+        let (start, rate) = (significant(law.start_ms), significant(law.gb_per_s));
+        let (way, off) = (law.direction, law.largest_error * 100.0);
+        format!("{way}: {start} ms and {rate} GB/s, off by {off:.0}% at most.")
+    };
+    let mut answer: Vec<String> = report.laws.iter().map(law).collect();
     let (tone, content) = match report.is_right {
         true => (Tone::Good, "All content arrived as it was sent."),
         false => (Tone::Bad, "Content did not arrive as it was sent."),
@@ -121,7 +114,6 @@ pub(super) fn document(report: &Report) -> Document {
     ]);
     #[expect(clippy::cast_precision_loss, reason = "at most a gibibyte")]
     for line in &report.lines {
-        let interval = line.interval_ms.as_ref();
         table.row([
             line.tokens.to_string(),
             line.direction.to_owned(),
@@ -129,14 +121,12 @@ pub(super) fn document(report: &Report) -> Document {
             significant(line.piece_bytes as f64 / 1024.0),
             significant(line.bytes as f64 * 1e-6),
             significant(line.median_ms),
-            interval.map_or_else(
-                || "—".to_owned(),
-                |of| format!("{}-{}", significant(of.low), significant(of.high)),
-            ),
+            within(line.interval_ms),
             significant(line.gb_per_s),
             line.n.to_string(),
         ]);
     }
+    let block = Block::Table(table);
     Document {
         title: format!(
             "Keys and values of {} at TP{} over {}",
@@ -144,10 +134,7 @@ pub(super) fn document(report: &Report) -> Document {
         ),
         tone,
         answer,
-        sections: vec![Section::new(
-            "One rank's transfers",
-            vec![Block::Table(table)],
-        )],
+        sections: vec![Section::new("One rank's transfers", vec![block])],
         made_by: format!("tplens kv {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

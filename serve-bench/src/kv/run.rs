@@ -1,5 +1,6 @@
 //! `tplens kv` from its command line to its exit code.
 
+use std::io;
 use std::net::TcpListener;
 
 use disagg::KvShape;
@@ -11,7 +12,7 @@ use tp_plan::ModelFacts;
 
 use super::args::Args;
 use super::measure::{Channel, LISTENING};
-use super::report::{Report, document, laws, line};
+use super::report::{Line, Report, document, laws, line};
 use super::wire::{MOST, Transfer, serve};
 
 /// Measures or serves, and gives the exit code: 5 where content did not arrive.
@@ -37,44 +38,30 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         }
     };
     let shape = KvShape::of(&model, args.block_size);
-    let transfers = args
-        .tokens
-        .iter()
-        .map(|tokens| of_rank(&shape, *tokens, args.tp));
-    let most = transfers
-        .map(|of| of.bytes())
-        .filter(|bytes| *bytes <= MOST);
-    let (mut channel, _other) = match Channel::open(args, most.max().unwrap_or(1)) {
-        Ok(channel) => channel,
-        Err(error) => {
-            say!("error: no way to the other end: {error}");
-            return exit::INCONCLUSIVE;
-        }
-    };
-    let (mut lines, mut is_right) = (Vec::new(), true);
+    let mut transfers = Vec::new();
     for tokens in &args.tokens {
         let transfer = of_rank(&shape, *tokens, args.tp);
         if transfer.bytes() > MOST {
             say!("{tokens} tokens are left out: one rank's share is above 1 GiB; raise --tp");
             continue;
         }
-        for is_read in [true, false] {
+        transfers.extend([true, false].map(|is_read| {
             let transfer = Transfer {
                 is_read,
                 ..transfer
             };
-            match channel.timed(transfer, args.iters) {
-                Ok((seconds, are_right)) => {
-                    is_right &= are_right;
-                    lines.extend(line(*tokens, transfer, &seconds));
-                }
-                Err(error) => {
-                    say!("error: a transfer of {tokens} tokens broke: {error}");
-                    return exit::INCONCLUSIVE;
-                }
-            }
-        }
+            (*tokens, transfer)
+        }));
     }
+    let most = transfers.iter().map(|(_, transfer)| transfer.bytes()).max();
+    let measured = measured(args, &transfers, most.unwrap_or(1));
+    let (lines, is_right) = match measured {
+        Ok(measured) => measured,
+        Err(error) => {
+            say!("error: no way to the other end, or it broke: {error}");
+            return exit::INCONCLUSIVE;
+        }
+    };
     let report = Report {
         schema: 1,
         backend: args.backend.into(),
@@ -91,6 +78,22 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         false => exit::WRONG_DATA,
     };
     exit::fold([shown, ended])
+}
+
+/// A line of each transfer, and whether all content arrived.
+fn measured(
+    args: &Args,
+    transfers: &[(u32, Transfer)],
+    most: u64,
+) -> io::Result<(Vec<Line>, bool)> {
+    let (mut channel, _other) = Channel::open(args, most)?;
+    let (mut lines, mut is_right) = (Vec::new(), true);
+    for (tokens, transfer) in transfers {
+        let (seconds, are_right) = channel.timed(*transfer, args.iters)?;
+        is_right &= are_right;
+        lines.extend(line(*tokens, *transfer, &seconds));
+    }
+    Ok((lines, is_right))
 }
 
 /// What one rank sends of a prompt: its share of each block of each layer, keys and values apart.

@@ -10,11 +10,10 @@ use super::ffi::Agent;
 /// Bytes of one transfer at most.
 pub(super) const MOST: u64 = 1 << 30;
 
-/// Bytes of a request: what to do, bytes of a piece, pieces, seed.
-const REQUEST: usize = 25;
-
-/// What to do: register as many bytes with NIXL; 0 and 1 are a write and a read.
-const REGISTER: u8 = 2;
+/// What a request asks for: a write, a read, or to register as many bytes with NIXL.
+const WRITE: u64 = 0;
+const READ: u64 = 1;
+const REGISTER: u64 = 2;
 
 /// Metadata of an agent at most.
 const METADATA: u64 = 1 << 20;
@@ -41,35 +40,34 @@ impl Transfer {
         self.piece * self.pieces
     }
 
-    fn to_bytes(self) -> [u8; REQUEST] {
-        let mut bytes = [0; REQUEST];
-        bytes[0] = u8::from(self.is_read);
-        for (index, number) in [self.piece, self.pieces, self.seed].into_iter().enumerate() {
-            let at = 1 + index * 8;
-            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
-    }
-
-    fn of_bytes(bytes: &[u8; REQUEST]) -> io::Result<Self> {
-        let number = |index: usize| {
-            let at = 1 + index * 8;
-            let mut eight = [0; 8];
-            eight.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(eight)
-        };
-        let (piece, pieces) = (number(0), number(1));
+    /// What a request asks for, where it is possible.
+    fn of([asked, piece, pieces, seed]: [u64; 4]) -> io::Result<Self> {
         let is_possible = piece > 0 && piece.checked_mul(pieces).is_some_and(|all| all <= MOST);
         if !is_possible {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(Self {
-            is_read: bytes[0] == 1,
+            is_read: asked == READ,
             piece,
             pieces,
-            seed: number(2),
+            seed,
         })
     }
+}
+
+fn write_numbers(stream: &mut TcpStream, numbers: &[u64]) -> io::Result<()> {
+    let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+    stream.write_all(&bytes.collect::<Vec<u8>>())
+}
+
+fn read_numbers<const N: usize>(stream: &mut TcpStream) -> io::Result<[u64; N]> {
+    let mut numbers = [0; N];
+    for number in &mut numbers {
+        let mut eight = [0; 8];
+        stream.read_exact(&mut eight)?;
+        *number = u64::from_le_bytes(eight);
+    }
+    Ok(numbers)
 }
 
 /// Fills a buffer with content that no other seed has.
@@ -125,9 +123,8 @@ fn serve_one(mut stream: TcpStream, nixl: &[PathBuf]) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut end = End::default();
     loop {
-        let mut request = [0; REQUEST];
-        stream.read_exact(&mut request)?;
-        let transfer = Transfer::of_bytes(&request)?;
+        let request = read_numbers(&mut stream)?;
+        let transfer = Transfer::of(request)?;
         if request[0] == REGISTER {
             end.agent = register(&mut stream, transfer.bytes(), nixl).ok();
             continue;
@@ -163,8 +160,7 @@ fn register(stream: &mut TcpStream, bytes: u64, nixl: &[PathBuf]) -> io::Result<
     let agent = Agent::open(nixl, &name, bytes);
     let metadata = agent.as_ref().map(Agent::metadata);
     let (address, metadata) = metadata.ok().and_then(Result::ok).unwrap_or_default();
-    stream.write_all(&(address as u64).to_le_bytes())?;
-    stream.write_all(&(metadata.len() as u64).to_le_bytes())?;
+    write_numbers(stream, &[address as u64, metadata.len() as u64])?;
     stream.write_all(&metadata)?;
     agent.map(Box::new)
 }
@@ -176,18 +172,9 @@ fn register(stream: &mut TcpStream, bytes: u64, nixl: &[PathBuf]) -> io::Result<
 pub(super) fn over_nixl(stream: &mut TcpStream, bytes: u64, nixl: &[PathBuf]) -> io::Result<End> {
     let own = whole(bytes)?;
     let mut agent = Agent::open(nixl, &format!("tplens-{}", stream.local_addr()?), own)?;
-    let mut request = [0; REQUEST];
-    request[0] = REGISTER;
     // One piece of so many bytes.
-    request[1..9].copy_from_slice(&bytes.to_le_bytes());
-    request[9] = 1;
-    stream.write_all(&request)?;
-    let mut number = || {
-        let mut eight = [0; 8];
-        stream.read_exact(&mut eight)?;
-        Ok::<_, io::Error>(u64::from_le_bytes(eight))
-    };
-    let (address, length) = (number()?, number()?);
+    write_numbers(stream, &[REGISTER, bytes, 1, 0])?;
+    let [address, length] = read_numbers(stream)?;
     if length == 0 || length > METADATA {
         return Err(io::Error::other(
             "the other end has no NIXL; see its --nixl",
@@ -207,17 +194,13 @@ fn whole(number: u64) -> io::Result<usize> {
 }
 
 fn send(stream: &mut TcpStream, buffer: &[u8], piece: u64) -> io::Result<()> {
-    let piece = whole(piece)?;
-    buffer
-        .chunks(piece)
-        .try_for_each(|piece| stream.write_all(piece))
+    let mut pieces = buffer.chunks(whole(piece)?);
+    pieces.try_for_each(|piece| stream.write_all(piece))
 }
 
 fn receive(stream: &mut TcpStream, buffer: &mut [u8], piece: u64) -> io::Result<()> {
-    let piece = whole(piece)?;
-    buffer
-        .chunks_mut(piece)
-        .try_for_each(|piece| stream.read_exact(piece))
+    let mut pieces = buffer.chunks_mut(whole(piece)?);
+    pieces.try_for_each(|piece| stream.read_exact(piece))
 }
 
 /// Carries out a transfer: seconds from asking until all is there, and whether the content is right.
@@ -231,15 +214,14 @@ pub(super) fn transfer(
         true => memory.fill(0),
         false => fill(memory, transfer.seed),
     }
-    stream.write_all(&transfer.to_bytes())?;
+    let asked = if transfer.is_read { READ } else { WRITE };
+    let request = [asked, transfer.piece, transfer.pieces, transfer.seed];
+    write_numbers(stream, &request)?;
     let mut one = [0; 1];
     stream.read_exact(&mut one)?;
     let seconds = if let Some(agent) = &mut end.agent {
-        let seconds = agent.transfer(
-            transfer.is_read,
-            whole(transfer.piece)?,
-            whole(transfer.pieces)?,
-        )?;
+        let (piece, pieces) = (whole(transfer.piece)?, whole(transfer.pieces)?);
+        let seconds = agent.transfer(transfer.is_read, piece, pieces)?;
         stream.write_all(&[1])?;
         seconds
     } else {

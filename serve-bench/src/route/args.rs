@@ -79,6 +79,6 @@ pub(super) enum Policy {
 }
 
 fn dialects() -> Vec<&'static str> {
-    let rows = disagg::DIALECTS.iter().map(|row| row.name());
+    let rows = disagg::DIALECTS.iter().map(|row| row.name);
     std::iter::once("auto").chain(rows).collect()
 }

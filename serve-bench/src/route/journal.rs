@@ -76,13 +76,12 @@ pub(crate) enum Kv {
 
 impl Row {
     /// A line that begins now.
-    pub(super) fn begun(id: String, dialect: &str) -> Self {
+    pub(super) fn begun(id: String) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             schema: SCHEMA,
             unix_s: now.map_or(0.0, |since| since.as_secs_f64()),
             id,
-            dialect: dialect.to_owned(),
             ..Self::default()
         }
     }

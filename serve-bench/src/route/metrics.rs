@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 use super::journal::{Kv, Row};
-
-/// Upper ends of the histograms' buckets, seconds.
-const BUCKETS: [f64; 12] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
-];
+use crate::prometheus::Value::{Counter, Gauge, Histogram};
+use crate::prometheus::{Times, number, text};
 
 /// Counters of one router.
 #[derive(Debug, Default)]
@@ -19,58 +17,15 @@ pub(super) struct Metrics {
     pub(super) in_flight: AtomicUsize,
     /// Bytes of bodies that are held.
     pub(super) held_bytes: AtomicUsize,
-    /// Blocks that were given back.
     released: AtomicU64,
-    /// Requests whose blocks wait for their lease.
     stranded: AtomicU64,
-    /// Tokens of these, each times the seconds of its lease.
     stranded_token_s: AtomicU64,
     asked: AtomicU64,
     outcomes: Mutex<BTreeMap<String, u64>>,
-    prefill: Histogram,
-    hand_over: Histogram,
-    decode_first: Histogram,
-    first: Histogram,
-}
-
-/// Durations in buckets.
-#[derive(Debug, Default)]
-struct Histogram {
-    buckets: [AtomicU64; BUCKETS.len()],
-    count: AtomicU64,
-    sum_us: AtomicU64,
-}
-
-impl Histogram {
-    #[expect(clippy::cast_precision_loss, reason = "microseconds of a request")]
-    fn add(&self, us: u64) {
-        let seconds = us as f64 * 1e-6;
-        for (bucket, end) in self.buckets.iter().zip(BUCKETS) {
-            if seconds <= end {
-                bucket.fetch_add(1, Relaxed);
-            }
-        }
-        self.count.fetch_add(1, Relaxed);
-        self.sum_us.fetch_add(us, Relaxed);
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "microseconds")]
-    fn write(&self, name: &str, help: &str, out: &mut String) {
-        let count = self.count.load(Relaxed);
-        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
-        for (bucket, end) in self.buckets.iter().zip(BUCKETS) {
-            let _ = writeln!(
-                out,
-                "{name}_bucket{{le=\"{end}\"}} {}",
-                bucket.load(Relaxed)
-            );
-        }
-        let sum = self.sum_us.load(Relaxed) as f64 * 1e-6;
-        let _ = writeln!(
-            out,
-            "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}"
-        );
-    }
+    prefill: Times,
+    hand_over: Times,
+    decode_first: Times,
+    first: Times,
 }
 
 impl Metrics {
@@ -80,27 +35,15 @@ impl Metrics {
             *outcomes.entry(row.outcome.clone()).or_default() += 1;
         }
         self.asked.fetch_add(u64::from(row.asked), Relaxed);
-        let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
-        let legs = [
-            (
-                &self.prefill,
-                between(row.prefill_sent_us, row.prefill_reply_us),
-            ),
-            (
-                &self.hand_over,
-                between(row.prefill_reply_us, row.decode_sent_us),
-            ),
-            (
-                &self.decode_first,
-                between(row.decode_sent_us, row.decode_first_us),
-            ),
-            (&self.first, row.decode_first_us),
-        ];
-        for (histogram, us) in legs {
-            if let Some(us) = us {
-                histogram.add(us);
+        let add = |times: &Times, from: Option<u64>, to: Option<u64>| {
+            if let Some((from, to)) = from.zip(to) {
+                times.add(Duration::from_micros(to.saturating_sub(from)));
             }
-        }
+        };
+        add(&self.prefill, row.prefill_sent_us, row.prefill_reply_us);
+        add(&self.hand_over, row.prefill_reply_us, row.decode_sent_us);
+        add(&self.decode_first, row.decode_sent_us, row.decode_first_us);
+        add(&self.first, Some(0), row.decode_first_us);
         match row.kv {
             Kv::Released => drop(self.released.fetch_add(1, Relaxed)),
             Kv::Lease => {
@@ -114,93 +57,69 @@ impl Metrics {
     }
 
     /// The text.
+    #[expect(clippy::cast_precision_loss, reason = "requests and bytes")]
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "# HELP tplens_route_requests_total Requests by how they ended.\n# TYPE tplens_route_requests_total counter"
-        );
+        const OUTCOMES: &str = "tplens_route_requests_total";
+        let mut out =
+            format!("# HELP {OUTCOMES} Requests by how they ended.\n# TYPE {OUTCOMES} counter\n");
         if let Ok(outcomes) = self.outcomes.lock() {
             for (outcome, count) in outcomes.iter() {
-                let _ = writeln!(
-                    out,
-                    "tplens_route_requests_total{{outcome=\"{outcome}\"}} {count}"
-                );
+                // Writing to a String does not fail.
+                let _ = writeln!(out, "{OUTCOMES}{{outcome=\"{outcome}\"}} {count}.0");
             }
         }
-        let counters = [
+        let rows = [
             (
-                "tplens_route_engines_asked_total",
+                "engines_asked_total",
                 "Requests that were sent to engines.",
-                &self.asked,
+                Counter(number(&self.asked)),
             ),
             (
-                "tplens_route_kv_released_total",
+                "kv_released_total",
                 "Requests whose keys and values a decode engine took for one token.",
-                &self.released,
+                Counter(number(&self.released)),
             ),
             (
-                "tplens_route_kv_stranded_total",
+                "kv_stranded_total",
                 "Requests whose keys and values wait for their lease.",
-                &self.stranded,
+                Counter(number(&self.stranded)),
             ),
             (
-                "tplens_route_kv_stranded_token_seconds_total",
+                "kv_stranded_token_seconds_total",
                 "Tokens of these times the seconds of their leases.",
-                &self.stranded_token_s,
+                Counter(number(&self.stranded_token_s)),
             ),
-        ];
-        for (name, help, counter) in counters {
-            let value = counter.load(Relaxed);
-            let _ = writeln!(
-                out,
-                "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}"
-            );
-        }
-        let gauges = [
             (
-                "tplens_route_in_flight",
+                "in_flight",
                 "Requests under way.",
-                &self.in_flight,
+                Gauge(self.in_flight.load(Relaxed) as f64),
             ),
             (
-                "tplens_route_held_bytes",
+                "held_bytes",
                 "Bytes of request bodies that are held.",
-                &self.held_bytes,
+                Gauge(self.held_bytes.load(Relaxed) as f64),
             ),
-        ];
-        for (name, help, gauge) in gauges {
-            let value = gauge.load(Relaxed);
-            let _ = writeln!(
-                out,
-                "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}"
-            );
-        }
-        let histograms = [
             (
-                "tplens_route_prefill_seconds",
+                "prefill_seconds",
                 "From the prefill engine's request to its whole reply.",
-                &self.prefill,
+                Histogram(&self.prefill),
             ),
             (
-                "tplens_route_hand_over_seconds",
+                "hand_over_seconds",
                 "From the prefill engine's reply to the decode engine's request.",
-                &self.hand_over,
+                Histogram(&self.hand_over),
             ),
             (
-                "tplens_route_decode_first_seconds",
+                "decode_first_seconds",
                 "From the decode engine's request to its first part.",
-                &self.decode_first,
+                Histogram(&self.decode_first),
             ),
             (
-                "tplens_route_first_seconds",
+                "first_seconds",
                 "From the client's request to the first part of the reply.",
-                &self.first,
+                Histogram(&self.first),
             ),
         ];
-        for (name, help, histogram) in histograms {
-            histogram.write(name, help, &mut out);
-        }
-        out
+        out + &text(&rows, "tplens_route_", "")
     }
 }

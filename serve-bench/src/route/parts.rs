@@ -1,86 +1,197 @@
-//! The time to first token in parts: what the router saw, and within it what engines counted. What nobody explains is a part.
+//! `tplens serve parts`: the time to first token in parts: what the router saw, and within it what engines counted. What nobody
+//! explains is a part.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use program::outputs;
+use program::say;
+use program::show::Show;
+use record::exit;
 use serde::Serialize;
-use stats::Interval;
+use stats::{Interval, distribution};
+use view::serve::{maybe, significant, within};
+use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::counters::Counters;
 use super::journal::Row;
+use super::questions::Counters;
+
+/// Histograms of engines and milliseconds of their unit.
+const QUEUE: [(&str, f64); 1] = [("vllm:request_queue_time_seconds", 1e3)];
+const PREFILL: [(&str, f64); 1] = [("vllm:request_prefill_time_seconds", 1e3)];
+const LINK: [(&str, f64); 3] = [
+    ("vllm:nixl_xfer_time_seconds", 1e3),
+    ("vllm:mooncake_xfer_time_seconds", 1e3),
+    ("sglang:kv_transfer_latency_ms", 1.0),
+];
+
+/// The time to first token in parts, from a router's journal.
+///
+/// Parts are means over the requests that were served to their end. What engines counted has no interval: they tell sums only.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct PartsArgs {
+    /// The file that `tplens serve route --journal` wrote.
+    #[arg(value_name = "JOURNAL")]
+    journal: PathBuf,
+    /// Write the figures to this file as JSON, too; `-` for standard output instead of the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a page to this file, too.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
 
 /// One part.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Part {
+struct Part {
     /// Its code.
-    pub(super) code: &'static str,
+    code: &'static str,
     /// Mean, ms; `None` where nobody counted it.
-    pub(super) mean_ms: Option<f64>,
+    mean_ms: Option<f64>,
     /// The 95% interval of the mean; engines tell no more than sums.
-    pub(super) interval_ms: Option<Interval>,
+    interval_ms: Option<Interval>,
     /// Requests.
-    pub(super) n: usize,
+    n: usize,
     /// Whether engines counted it.
-    pub(super) is_counted: bool,
+    is_counted: bool,
 }
 
 /// The time to first token from the head of the request at the router to the first part of the reply.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Parts {
-    pub(super) schema: u32,
+    schema: u32,
     /// Requests that were served to their end.
-    pub(super) n: usize,
+    n: usize,
     /// All others.
-    pub(super) failed: usize,
-    pub(super) dialect: String,
+    failed: usize,
+    dialect: String,
     /// The simulated machine of an engine.
-    pub(super) simulated: Option<String>,
+    simulated: Option<String>,
     /// Whether both engines worked at once, so that parts overlap and only those of the decode engine add up.
-    pub(super) is_concurrent: bool,
-    pub(super) ttft_ms: f64,
-    pub(super) ttft_interval_ms: Option<Interval>,
-    pub(super) parts: Vec<Part>,
-    /// Tokens times seconds of leases that nobody ended.
-    pub(super) stranded: usize,
+    is_concurrent: bool,
+    ttft_ms: f64,
+    ttft_interval_ms: Option<Interval>,
+    parts: Vec<Part>,
+    /// Requests whose keys and values were left to a lease.
+    stranded: usize,
 }
 
-/// Mean and its interval by a normal distribution; below six values there is none.
-#[expect(clippy::cast_precision_loss, reason = "numbers of requests")]
-fn mean(values: &[f64]) -> Option<(f64, Option<Interval>)> {
-    let n = values.len() as f64;
-    let mean = (n > 0.0).then(|| values.iter().sum::<f64>() / n)?;
-    let variance = values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / (n - 1.0);
-    let half = 1.96 * (variance / n).sqrt();
-    let interval = (values.len() >= 6).then_some(Interval {
-        low: mean - half,
-        high: mean + half,
-        level: 0.95,
+/// The parts of a journal, or of its last so many requests; `None` where none was served.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn read(journal: &Path, last: Option<usize>) -> io::Result<Option<Parts>> {
+    Ok(of(&bounded::text(journal, bounded::RECORD)?, last))
+}
+
+fn of(text: &str, last: Option<usize>) -> Option<Parts> {
+    // Counters with the requests before them.
+    let (mut rows, mut counters) = (Vec::new(), Vec::<(usize, Counters)>::new());
+    for line in text.lines() {
+        // The last line of a router that was killed may be half.
+        if let Ok(row) = serde_json::from_str::<Row>(line) {
+            rows.push(row);
+        } else if let Ok(line) = serde_json::from_str::<Counters>(line) {
+            counters.push((rows.len(), line));
+        }
+    }
+    let first = last.map_or(0, |last| rows.len().saturating_sub(last));
+    let counters = counters.into_iter().map(|(before, line)| Counters {
+        is_end: line.is_end && before > first,
+        ..line
     });
-    Some((mean, interval))
+    Parts::of(&rows[first..], &counters.collect::<Vec<_>>())
+}
+
+/// Milliseconds between two instants of each request.
+#[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
+fn between(rows: &[&Row], from: fn(&Row) -> Option<u64>, to: fn(&Row) -> Option<u64>) -> Vec<f64> {
+    let ms = |row: &&Row| Some((to(row)? as f64 - from(row)? as f64) * 1e-3);
+    rows.iter().filter_map(ms).collect()
 }
 
 /// By how much a histogram grew: mean in ms and number.
 fn grown(counters: &[Counters], is_prefill: bool, name: &str, unit_ms: f64) -> Option<(f64, f64)> {
     // The last line of each engine at the beginning and at the end.
-    let mut engines: BTreeMap<(&str, bool), (f64, f64)> = BTreeMap::new();
+    let mut engines: BTreeMap<&str, [Option<(f64, f64)>; 2]> = BTreeMap::new();
     for line in counters.iter().filter(|line| line.is_prefill == is_prefill) {
         let value = |suffix| line.values.get(&format!("{name}{suffix}")).copied();
-        let both = (value("_sum")?, value("_count")?);
-        engines.insert((line.engine.as_str(), line.is_end), both);
+        let both = value("_sum").zip(value("_count"));
+        engines.entry(&line.engine).or_default()[usize::from(line.is_end)] = both;
     }
-    let mut total: BTreeMap<bool, (f64, f64)> = BTreeMap::new();
-    for ((engine, is_end), (sum, count)) in &engines {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for [begin, end] in engines.into_values() {
         // An engine that was read once only tells nothing of these requests.
-        engines.get(&(engine, !is_end))?;
-        let entry = total.entry(*is_end).or_default();
-        *entry = (entry.0 + sum, entry.1 + count);
+        let (begin, end) = begin.zip(end)?;
+        sum += end.0 - begin.0;
+        count += end.1 - begin.1;
     }
-    let (begin, end) = (total.get(&false)?, total.get(&true)?);
-    let count = end.1 - begin.1;
-    (count > 0.0).then(|| ((end.0 - begin.0) / count * unit_ms, count))
+    (count > 0.0).then(|| (sum / count * unit_ms, count))
+}
+
+impl Part {
+    /// What the router saw.
+    fn stamped(code: &'static str, values: &[f64]) -> Self {
+        let found = distribution(values);
+        Self {
+            code,
+            mean_ms: found.as_ref().map(|found| found.mean),
+            interval_ms: found.and_then(|found| found.mean_interval),
+            n: values.len(),
+            is_counted: false,
+        }
+    }
+
+    /// What engines counted, under the first of these names that grew.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a count"
+    )]
+    fn counted(
+        code: &'static str,
+        counters: &[Counters],
+        is_prefill: bool,
+        names: &[(&str, f64)],
+    ) -> Self {
+        let mut grown = names
+            .iter()
+            .filter_map(|(name, unit_ms)| grown(counters, is_prefill, name, *unit_ms));
+        let found = grown.next();
+        Self {
+            code,
+            mean_ms: found.map(|(mean, _)| mean),
+            interval_ms: None,
+            n: found.map_or(0, |(_, count)| count as usize),
+            is_counted: true,
+        }
+    }
+
+    /// What is left of a part without those within it.
+    fn rest(self, code: &'static str, within: &[&Self]) -> Self {
+        let within: f64 = within.iter().filter_map(|part| part.mean_ms).sum();
+        Self {
+            code,
+            mean_ms: self.mean_ms.map(|ms| ms - within),
+            interval_ms: None,
+            ..self
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self.code {
+            "router" => "router, until the first engine's request is sent",
+            "prefill-queue" => "queue of the prefill engine",
+            "prefill" => "prefill",
+            "prefill-reply" => "the prefill engine's reply, and what it did not count",
+            "dispatch" => "router, from the reply to the decode engine's request",
+            "kv-transfer" => "keys and values on the link",
+            "decode-queue" => "queue of the decode engine",
+            "first-step" => "first step of the decode engine",
+            _ => "unexplained",
+        }
+    }
 }
 
 impl Parts {
@@ -90,109 +201,171 @@ impl Parts {
     }
 
     /// From the lines of a journal; `None` where no request was served.
-    #[expect(clippy::cast_precision_loss, reason = "microseconds of requests")]
-    pub(super) fn of(rows: &[Row], counters: &[Counters]) -> Option<Self> {
+    fn of(rows: &[Row], counters: &[Counters]) -> Option<Self> {
         let done: Vec<&Row> = rows.iter().filter(|row| row.outcome == "done").collect();
-        let between = |from: fn(&Row) -> Option<u64>, to: fn(&Row) -> Option<u64>| {
-            let ms = |row: &&Row| Some((to(row)? as f64 - from(row)? as f64) * 1e-3);
-            done.iter().filter_map(ms).collect::<Vec<f64>>()
-        };
-        let stamped = |code, values: &[f64]| {
-            let found = mean(values);
-            Part {
-                code,
-                mean_ms: found.map(|(mean, _)| mean),
-                interval_ms: found.and_then(|(_, interval)| interval),
-                n: values.len(),
-                is_counted: false,
-            }
-        };
-        let counted = |code, is_prefill, names: &[(&str, f64)]| {
-            let mut found = names
-                .iter()
-                .filter_map(|(name, unit)| grown(counters, is_prefill, name, *unit));
-            let found = found.next();
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a count"
-            )]
-            let n = found.map_or(0, |(_, count)| count as usize);
-            Part {
-                code,
-                mean_ms: found.map(|(mean, _)| mean),
-                interval_ms: None,
-                n,
-                is_counted: true,
-            }
-        };
-        let rest = |code, whole: &Part, within: &[&Part]| Part {
-            code,
-            mean_ms: whole
-                .mean_ms
-                .map(|ms| ms - within.iter().filter_map(|part| part.mean_ms).sum::<f64>()),
-            interval_ms: None,
-            n: whole.n,
-            is_counted: false,
-        };
-        let zero: fn(&Row) -> Option<u64> = |_| Some(0);
-        let ttft = between(zero, |row| row.decode_first_us);
-        let (ttft_ms, ttft_interval_ms) = mean(&ttft)?;
+        let ttft = between(&done, |_| Some(0), |row| row.decode_first_us);
+        let total = distribution(&ttft)?;
         let is_concurrent = done
             .iter()
             .any(|row| row.prefill_reply_us > row.decode_sent_us);
         let is_single = done.iter().all(|row| row.prefill_sent_us.is_none());
 
-        let queue = ("vllm:request_queue_time_seconds", 1e3);
-        let prefill = ("vllm:request_prefill_time_seconds", 1e3);
-        let links = [
-            ("vllm:nixl_xfer_time_seconds", 1e3),
-            ("vllm:mooncake_xfer_time_seconds", 1e3),
-            ("sglang:kv_transfer_latency_ms", 1.0),
-        ];
-        let p_queue = counted("prefill-queue", true, &[queue]);
-        let p_work = counted("prefill", true, &[prefill]);
-        let link = counted("kv-transfer", false, &links);
-        let d_queue = counted("decode-queue", false, &[queue]);
-        let d_step = counted("first-step", false, &[prefill]);
-        let decode = stamped(
-            "decode",
-            &between(|row| row.decode_sent_us, |row| row.decode_first_us),
-        );
+        let p_queue = Part::counted("prefill-queue", counters, true, &QUEUE);
+        let p_work = Part::counted("prefill", counters, true, &PREFILL);
+        let link = Part::counted("kv-transfer", counters, false, &LINK);
+        let d_queue = Part::counted("decode-queue", counters, false, &QUEUE);
+        let d_step = Part::counted("first-step", counters, false, &PREFILL);
+        let decode = between(&done, |row| row.decode_sent_us, |row| row.decode_first_us);
+        let decode = Part::stamped("decode", &decode);
         let mut parts = Vec::new();
-        if is_concurrent || is_single {
-            parts.push(stamped("router", &between(zero, |row| row.decode_sent_us)));
+        let left = if is_concurrent || is_single {
+            let router = between(&done, |_| Some(0), |row| row.decode_sent_us);
+            parts.push(Part::stamped("router", &router));
             // What the decode engine waits for: the prefill engine, and what follows.
-            let within: &[&Part] = &[&p_queue, &p_work, &link, &d_queue, &d_step];
-            let left = rest("unexplained", &decode, within);
-            parts.extend([p_queue, p_work, link, d_queue, d_step, left]);
+            let within = [&p_queue, &p_work, &link, &d_queue, &d_step];
+            let left = decode.rest("unexplained", &within);
+            parts.extend([p_queue, p_work]);
+            left
         } else {
-            let leg = between(|row| row.prefill_sent_us, |row| row.prefill_reply_us);
-            let leg = stamped("prefill-leg", &leg);
-            parts.push(stamped("router", &between(zero, |row| row.prefill_sent_us)));
-            let reply = rest("prefill-reply", &leg, &[&p_queue, &p_work]);
-            parts.extend([p_queue, p_work, reply]);
-            parts.push(stamped(
-                "dispatch",
-                &between(|row| row.prefill_reply_us, |row| row.decode_sent_us),
-            ));
-            let left = rest("unexplained", &decode, &[&link, &d_queue, &d_step]);
-            parts.extend([link, d_queue, d_step, left]);
-        }
+            let router = between(&done, |_| Some(0), |row| row.prefill_sent_us);
+            let leg = between(&done, |row| row.prefill_sent_us, |row| row.prefill_reply_us);
+            let leg = Part::stamped("prefill-leg", &leg);
+            let dispatch = between(&done, |row| row.prefill_reply_us, |row| row.decode_sent_us);
+            let reply = leg.rest("prefill-reply", &[&p_queue, &p_work]);
+            parts.extend([Part::stamped("router", &router), p_queue, p_work, reply]);
+            parts.push(Part::stamped("dispatch", &dispatch));
+            decode.rest("unexplained", &[&link, &d_queue, &d_step])
+        };
+        parts.extend([link, d_queue, d_step, left]);
         Some(Self {
             schema: 1,
             n: ttft.len(),
             failed: rows.len() - done.len(),
-            dialect: done
-                .first()
-                .map(|row| row.dialect.clone())
-                .unwrap_or_default(),
+            dialect: done.first()?.dialect.clone(),
             simulated: counters.iter().find_map(|line| line.simulated.clone()),
             is_concurrent,
-            ttft_ms,
-            ttft_interval_ms,
+            ttft_ms: total.mean,
+            ttft_interval_ms: total.mean_interval,
             parts,
             stranded: rows.iter().filter(|row| row.lease_s.is_some()).count(),
         })
+    }
+}
+
+/// Prints the parts, and gives the exit code.
+pub(crate) fn parts(args: &PartsArgs, show: Show) -> u8 {
+    let journal = args.journal.display();
+    let parts = match read(&args.journal, None) {
+        Ok(Some(parts)) => parts,
+        Ok(None) => {
+            say!("error: {journal} holds no request that was served");
+            return exit::INCONCLUSIVE;
+        }
+        Err(error) => {
+            say!("error: cannot read {journal}: {error}");
+            return exit::USAGE;
+        }
+    };
+    let document = document(&parts);
+    exit::fold([
+        outputs::with_json(show, &document, &parts, args.json.as_deref()),
+        crate::show::page(args.html.as_deref(), &document),
+    ])
+}
+
+/// The document of the parts.
+pub(crate) fn document(parts: &Parts) -> Document {
+    let share = |ms: f64| ms / parts.ttft_ms * 100.0;
+    let counted = parts.parts.iter();
+    let counted = counted.filter_map(|part| Some((part, part.mean_ms?)));
+    let largest = counted.max_by(|one, other| one.1.total_cmp(&other.1));
+    let ttft = significant(parts.ttft_ms);
+    let mut answer = vec![format!("TTFT at the router {ttft} ms (n {}).", parts.n)];
+    answer.extend(largest.map(|(part, ms)| {
+        let (words, share) = (part.words(), share(ms));
+        format!("Most of it: {words}, {} ms ({share:.0}%).", significant(ms))
+    }));
+    let warning = |count: usize, what: &str| {
+        let text = format!("{count} requests {what}");
+        (count > 0).then(|| Item::of(Tone::Warning, text))
+    };
+    let failed = warning(parts.failed, "were not served to their end");
+    let stranded = warning(parts.stranded, "left keys and values to a lease");
+    let stranded = stranded.map(|item| item.coded("kv-left-to-lease"));
+    let mut table = Table::under(["part", "mean ms", "95% interval", "% of TTFT", "n", "by"]);
+    for part in &parts.parts {
+        let share = part.mean_ms.map(|ms| format!("{:.1}", share(ms)));
+        table.row([
+            part.words().to_owned(),
+            maybe(part.mean_ms),
+            within(part.interval_ms),
+            share.unwrap_or_else(|| "—".to_owned()),
+            part.n.to_string(),
+            if part.is_counted { "engine" } else { "router" }.to_owned(),
+        ]);
+    }
+    let note = match parts.is_concurrent {
+        true => {
+            "Both engines are asked at once: the prefill engine's parts lie within the wait for the decode engine's first token."
+        }
+        false => "Without an engine's counters its parts are in the part that follows.",
+    };
+    let blocks = vec![Block::Table(table), Block::Paragraph(note.to_owned())];
+    Document {
+        title: format!("Time to first token in parts, {}", parts.dialect),
+        simulated: parts.simulated.clone(),
+        answer,
+        findings: failed.into_iter().chain(stranded).collect(),
+        sections: vec![Section::new("Parts", blocks)],
+        made_by: format!("tplens serve parts {}", env!("CARGO_PKG_VERSION")),
+        ..Document::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_requests_are_those_of_a_load_that_had_pauses() {
+        let row = |us: u64| {
+            let row = Row {
+                outcome: "done".to_owned(),
+                decode_first_us: Some(us),
+                ..Row::default()
+            };
+            serde_json::to_string(&row).unwrap()
+        };
+        let queued = |is_end: bool, sum: f64, count: f64| {
+            let name = "vllm:request_queue_time_seconds";
+            let values = [
+                (format!("{name}_sum"), sum),
+                (format!("{name}_count"), count),
+            ];
+            let line = Counters {
+                schema: 1,
+                engine: "e".to_owned(),
+                is_prefill: true,
+                is_end,
+                simulated: None,
+                values: values.into(),
+            };
+            serde_json::to_string(&line).unwrap()
+        };
+        // A warm-up of 9 ms, then three of 2 ms with a pause after the first.
+        let lines = [
+            queued(false, 0.0, 0.0),
+            row(9000),
+            queued(true, 1.0, 1.0),
+            row(2000),
+            queued(true, 1.001, 2.0),
+            row(2000),
+            row(2000),
+            queued(true, 1.003, 4.0),
+        ];
+        let parts = of(&lines.join("\n"), Some(3)).unwrap();
+        assert_eq!((parts.n, parts.ttft_ms), (3, 2.0));
+        let queue = parts.mean_ms("prefill-queue").unwrap();
+        assert!((queue - 1.0).abs() < 1e-6, "{queue}");
     }
 }

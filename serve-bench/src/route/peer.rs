@@ -1,17 +1,18 @@
-//! One engine: its address, its idle connections, and whether it can be reached.
+//! One engine: its address, its idle connections, and one request to it: its head, its reply, and how it can fail.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use disagg::Bootstrap;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{AUTHORIZATION, CONNECTION, HeaderMap, HeaderValue};
 use hyper::rt::{Read, Write};
-use hyper::{Request, Response, Uri};
+use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -27,6 +28,24 @@ const SET_BACK: Duration = Duration::from_secs(2);
 
 /// Idle connections that are kept.
 const IDLE: usize = 1024;
+
+/// Bytes of a whole reply that are read.
+const LARGEST_REPLY: usize = 16 << 20;
+
+/// Headers of one connection (RFC 9110, section 7.6.1), and those that are written anew.
+const HOP: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
 
 /// The bootstrap server's port where none is given, vLLM's and SGLang's.
 const BOOTSTRAP_PORT: u16 = 8998;
@@ -59,32 +78,8 @@ impl Drop for Wire {
     }
 }
 
-/// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
-pub(crate) struct Exchange {
-    pub(crate) peer: Arc<Peer>,
-    wire: Option<Wire>,
-}
-
-impl Exchange {
-    /// The reply was read to its end: the connection can be used again.
-    pub(crate) fn finished(mut self) {
-        if let Some(wire) = self.wire.take().filter(|wire| !wire.sender.is_closed()) {
-            let mut idle = self
-                .peer
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE {
-                idle.push(wire);
-            }
-        }
-    }
-}
-
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        self.peer.busy.fetch_sub(1, Relaxed);
-    }
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Peer {
@@ -97,32 +92,27 @@ impl Peer {
         trusted: impl Fn(&str) -> Result<Trust, String>,
     ) -> Result<Self, String> {
         let (url, bootstrap) = match text.split_once('#') {
-            Some((url, port)) => (
-                url,
-                port.parse()
-                    .map_err(|_| "what stands behind # is no port".to_owned())?,
-            ),
-            None => (text, BOOTSTRAP_PORT),
+            Some((url, port)) => (url, port.parse().ok()),
+            None => (text, Some(BOOTSTRAP_PORT)),
         };
-        let no_url = || "is no URL such as http://127.0.0.1:8100".to_owned();
-        let uri: Uri = url.parse().map_err(|_| no_url())?;
-        let authority = uri.authority().ok_or_else(no_url)?;
+        let bootstrap = bootstrap.ok_or("what stands behind # is no port")?;
+        let uri = url.parse::<Uri>().unwrap_or_default();
+        let (Some(scheme @ ("http" | "https")), Some(authority)) =
+            (uri.scheme_str(), uri.authority())
+        else {
+            return Err("is no URL such as http://127.0.0.1:8100".to_owned());
+        };
         if authority.as_str().contains('@') {
             return Err("has credentials in it; use --api-key-env".to_owned());
         }
-        let is_https = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(no_url()),
-        };
+        let is_https = scheme == "https";
         let host = authority.host().trim_matches(['[', ']']).to_owned();
-        let port = authority
-            .port_u16()
-            .unwrap_or(if is_https { 443 } else { 80 });
+        let usual = if is_https { 443 } else { 80 };
+        let port = authority.port_u16().unwrap_or(usual);
         let path = uri.path().trim_end_matches('/');
-        let prefix = path.strip_suffix("/v1").unwrap_or(path).to_owned();
         Ok(Self {
             name: format!("{}:{port}", authority.host()),
+            prefix: path.strip_suffix("/v1").unwrap_or(path).to_owned(),
             trust: is_https.then(|| trusted(&host)).transpose()?,
             bootstrap: Mutex::new(Bootstrap {
                 host: host.clone(),
@@ -131,7 +121,6 @@ impl Peer {
             }),
             host,
             port,
-            prefix,
             idle: Mutex::default(),
             busy: AtomicUsize::new(0),
             set_back: Mutex::default(),
@@ -140,18 +129,12 @@ impl Peer {
 
     /// What is known of its bootstrap server.
     pub(crate) fn bootstrap(&self) -> Bootstrap {
-        self.bootstrap
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        locked(&self.bootstrap).clone()
     }
 
     /// Keeps the engine's name, or forgets it.
     pub(crate) fn set_engine_id(&self, engine_id: Option<String>) {
-        self.bootstrap
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .engine_id = engine_id;
+        locked(&self.bootstrap).engine_id = engine_id;
     }
 
     /// The path of a request there.
@@ -161,45 +144,36 @@ impl Peer {
 
     /// Whether it could be reached when it was tried last, or that was long ago.
     pub(crate) fn is_up(&self) -> bool {
-        let since = *self.set_back.lock().unwrap_or_else(PoisonError::into_inner);
-        since.is_none_or(|since| since.elapsed() > SET_BACK)
+        locked(&self.set_back).is_none_or(|since| since.elapsed() > SET_BACK)
     }
 
     /// Takes a connection for a request, an idle or a new one. The request is counted from now on.
     ///
     /// # Errors
-    /// It cannot be reached.
-    pub(crate) async fn open(self: &Arc<Self>) -> io::Result<Exchange> {
+    /// [`Failure::Refused`].
+    pub(crate) async fn open(self: &Arc<Self>) -> Result<Exchange, Failure> {
         self.busy.fetch_add(1, Relaxed);
         let mut exchange = Exchange {
             peer: Arc::clone(self),
             wire: None,
         };
         loop {
-            let idle = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
-            match idle {
-                Some(mut wire) => {
-                    if wire.sender.ready().await.is_ok() {
-                        exchange.wire = Some(wire);
-                        return Ok(exchange);
-                    }
-                }
-                None => break,
+            let idle = locked(&self.idle).pop();
+            let Some(mut wire) = idle else { break };
+            if wire.sender.ready().await.is_ok() {
+                exchange.wire = Some(wire);
+                return Ok(exchange);
             }
         }
-        exchange.wire = Some(self.connect().await?);
+        let wire = self.connect().await.map_err(|_| Failure::Refused)?;
+        exchange.wire = Some(wire);
         Ok(exchange)
     }
 
     async fn connect(&self) -> io::Result<Wire> {
         let connected = tokio::time::timeout(CONNECT, self.dial()).await;
         let outcome = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let since = outcome.is_err().then(Instant::now);
-        *self.set_back.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        *locked(&self.set_back) = outcome.is_err().then(Instant::now);
         outcome
     }
 
@@ -217,37 +191,6 @@ impl Peer {
     }
 }
 
-impl Exchange {
-    /// Sends a request and waits for the head of its reply. An idle connection that the engine has closed meanwhile is replaced.
-    ///
-    /// # Errors
-    /// The connection broke, or a new one cannot be made.
-    pub(crate) async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> io::Result<Response<Incoming>> {
-        let mut request = request;
-        for _ in 0..2 {
-            let Some(wire) = &mut self.wire else {
-                self.wire = Some(self.peer.connect().await?);
-                continue;
-            };
-            match wire.sender.try_send_request(request).await {
-                Ok(response) => return Ok(response),
-                Err(mut error) => match error.take_message() {
-                    // Nothing of it was written.
-                    Some(unsent) => {
-                        request = unsent;
-                        self.wire = Some(self.peer.connect().await?);
-                    }
-                    None => return Err(io::Error::other(error.into_error())),
-                },
-            }
-        }
-        Err(io::ErrorKind::ConnectionReset.into())
-    }
-}
-
 async fn wired<T>(io: T) -> io::Result<Wire>
 where
     T: Read + Write + Unpin + Send + 'static,
@@ -256,4 +199,128 @@ where
     // A connection that breaks is seen by who waits for its reply.
     let task = tokio::spawn(async move { drop(connection.await) });
     Ok(Wire { sender, task })
+}
+
+/// Why an engine gave no reply, or none that is a success.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It could not be reached: nothing of the request was sent.
+    Refused,
+    /// It said nothing for the time that it has.
+    Silent,
+    /// The connection broke.
+    Broke,
+    /// Its reply says that it did not do it.
+    Answered(Whole),
+}
+
+/// A reply that was read to its end.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A request that an engine works on. Dropping it before [`Exchange::finished`] closes the connection, which cancels it there.
+pub(crate) struct Exchange {
+    pub(crate) peer: Arc<Peer>,
+    wire: Option<Wire>,
+}
+
+impl Exchange {
+    /// The reply was read to its end: the connection can be used again.
+    pub(crate) fn finished(mut self) {
+        if let Some(wire) = self.wire.take().filter(|wire| !wire.sender.is_closed()) {
+            let mut idle = locked(&self.peer.idle);
+            if idle.len() < IDLE {
+                idle.push(wire);
+            }
+        }
+    }
+
+    /// Sends a request and reads the whole reply.
+    pub(crate) async fn whole(
+        self,
+        request: Request<Full<Bytes>>,
+        patience: Duration,
+    ) -> Result<Whole, Failure> {
+        let (exchange, response) = self.begun(request, patience).await?;
+        exchange.rest(response, patience).await
+    }
+
+    /// Sends a request and waits for the head of a reply that is a success.
+    pub(crate) async fn begun(
+        mut self,
+        request: Request<Full<Bytes>>,
+        patience: Duration,
+    ) -> Result<(Self, Response<Incoming>), Failure> {
+        let response = match tokio::time::timeout(patience, self.send(request)).await {
+            Ok(response) => response?,
+            Err(_) => return Err(Failure::Silent),
+        };
+        if response.status().is_success() {
+            return Ok((self, response));
+        }
+        let reply = self.rest(response, patience).await;
+        Err(reply.map_or(Failure::Broke, Failure::Answered))
+    }
+
+    /// An idle connection that the engine has closed meanwhile is replaced.
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
+        let mut request = request;
+        for _ in 0..2 {
+            let Some(wire) = &mut self.wire else { break };
+            match wire.sender.try_send_request(request).await {
+                Ok(response) => return Ok(response),
+                Err(mut error) => {
+                    // What gives it back has written nothing of it.
+                    request = error.take_message().ok_or(Failure::Broke)?;
+                    let connected = self.peer.connect().await;
+                    self.wire = Some(connected.map_err(|_| Failure::Refused)?);
+                }
+            }
+        }
+        Err(Failure::Broke)
+    }
+
+    /// Reads a reply to its end, which frees the connection.
+    async fn rest(
+        self,
+        response: Response<Incoming>,
+        patience: Duration,
+    ) -> Result<Whole, Failure> {
+        let (head, body) = response.into_parts();
+        let read = Limited::new(body, LARGEST_REPLY).collect();
+        let read = tokio::time::timeout(patience, read).await;
+        let body = read
+            .map_err(|_| Failure::Silent)?
+            .map_err(|_| Failure::Broke)?;
+        self.finished();
+        Ok(Whole {
+            status: head.status,
+            headers: kept(&head.headers, None),
+            body: body.to_bytes(),
+        })
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.peer.busy.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Headers without those of one connection, and with a key where there is none.
+pub(crate) fn kept(headers: &HeaderMap, key: Option<&HeaderValue>) -> HeaderMap {
+    let mut kept = headers.clone();
+    // What `Connection` names is of this connection, too.
+    let named = headers.get_all(CONNECTION).iter();
+    let named = named.filter_map(|value| value.to_str().ok());
+    let named = named.flat_map(|names| names.split(',')).map(str::trim);
+    named.chain(HOP).for_each(|name| drop(kept.remove(name)));
+    if let Some(key) = key {
+        kept.entry(AUTHORIZATION).or_insert_with(|| key.clone());
+    }
+    kept
 }

@@ -7,22 +7,25 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming};
+use hyper::{Response, StatusCode};
+use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
-use super::answer::error_json;
 use super::journal::Kv;
-use super::legs::{Failure, Whole};
-use super::peer::Exchange;
+use super::peer::{Exchange, Failure, Whole};
 use super::router::Ticket;
+use crate::listener::{JSON, Reply, whole};
 
 /// Bytes of an event that are kept until it is whole.
 const LARGEST_EVENT: usize = 16 << 20;
 
 /// What ends a stream.
 const DONE: &[u8] = b"[DONE]";
+
+/// What a poll of a reply's body gives.
+type Polled = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
 
 /// A prefill engine's request beside a decode engine's. Dropping it closes it.
 pub(super) struct Beside(pub(super) JoinHandle<Result<Whole, Failure>>);
@@ -77,17 +80,15 @@ impl Relay {
     fn whole_events(&mut self, bytes: Bytes) -> Bytes {
         let tail = &bytes[bytes.len().saturating_sub(32)..];
         self.saw_done |= tail.windows(DONE.len()).any(|window| window == DONE);
-        if self.partial.is_empty() && ends_event(&bytes) {
+        if self.partial.is_empty() && (bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n")) {
             return bytes;
         }
         self.partial.extend_from_slice(&bytes);
-        let events = self.partial.windows(2).rposition(|pair| pair == b"\n\n");
-        let crlf = self
-            .partial
-            .windows(4)
-            .rposition(|four| four == b"\r\n\r\n");
-        let end = events.map(|at| at + 2).max(crlf.map(|at| at + 4));
-        match end {
+        let behind = |end: &[u8]| {
+            let at = self.partial.windows(end.len()).rposition(|of| of == end);
+            at.map(|at| at + end.len())
+        };
+        match behind(b"\n\n").max(behind(b"\r\n\r\n")) {
             Some(end) => self.partial.split_to(end).freeze(),
             None if self.partial.len() > LARGEST_EVENT => self.partial.split().freeze(),
             None => Bytes::new(),
@@ -95,38 +96,26 @@ impl Relay {
     }
 
     /// The decode engine's body has ended.
-    fn finish(&mut self) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    fn finish(&mut self) -> Polled {
         if self.is_events && !self.saw_done {
-            return self.fail(
-                "decode-broke",
-                "the decode engine ended its stream before its end",
-            );
+            return self.fail("decode-broke", "the decode engine's stream has no end");
         }
         self.is_ended = true;
         if let Some(exchange) = self.exchange.take() {
             exchange.finished();
         }
         // A prefill engine may say its last word a little later.
-        if let Some(beside) = self.beside.take() {
-            tokio::spawn(async move {
-                let mut beside = beside;
-                drop((&mut beside.0).await);
-            });
+        if let Some(mut beside) = self.beside.take() {
+            tokio::spawn(async move { drop((&mut beside.0).await) });
         }
         self.ticket.row.decode_last_us = self.ticket.now();
         self.ticket.end("done", Kv::Taken);
-        match self.partial.is_empty() {
-            true => Poll::Ready(None),
-            false => Poll::Ready(Some(Ok(Frame::data(self.partial.split().freeze())))),
-        }
+        let rest = self.partial.split().freeze();
+        Poll::Ready((!rest.is_empty()).then_some(Ok(Frame::data(rest))))
     }
 
     /// An engine failed: an event says so, or the connection is broken where there are no events.
-    fn fail(
-        &mut self,
-        code: &'static str,
-        message: &str,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    fn fail(&mut self, code: &'static str, message: &str) -> Polled {
         self.is_ended = true;
         self.exchange = None;
         self.beside = None;
@@ -145,41 +134,46 @@ impl Relay {
         Poll::Ready(Some(Ok(Frame::data(event))))
     }
 
-    /// Looks at the prefill engine beside; a failure of it is the code.
-    fn poll_beside(&mut self, context: &mut Context<'_>) -> Option<&'static str> {
-        let beside = self.beside.as_mut()?;
-        let Poll::Ready(outcome) = Pin::new(&mut beside.0).poll(context) else {
-            return None;
+    /// Looks at the prefill engine beside, and says whether it failed.
+    fn poll_beside(&mut self, context: &mut Context<'_>) -> bool {
+        let beside = self.beside.as_mut();
+        let polled = beside.map(|beside| Pin::new(&mut beside.0).poll(context));
+        let Some(Poll::Ready(outcome)) = polled else {
+            return false;
         };
         self.beside = None;
-        match outcome {
-            Ok(Ok(whole)) if whole.status.is_success() => {
-                self.ticket.row.prefill_reply_us = self.ticket.now();
-                None
-            }
-            _ => Some("prefill-broke"),
+        let is_done = matches!(outcome, Ok(Ok(_)));
+        if is_done {
+            self.ticket.row.prefill_reply_us = self.ticket.now();
         }
+        !is_done
     }
 }
 
-fn ends_event(bytes: &[u8]) -> bool {
-    bytes.ends_with(b"\n\n") || bytes.ends_with(b"\r\n\r\n")
+/// An error in the form of OpenAI's interface.
+pub(super) fn error(status: StatusCode, code: &str, message: &str) -> Response<Reply> {
+    whole(status, JSON, error_json(status, code, message))
+}
+
+fn error_json(status: StatusCode, code: &str, message: &str) -> String {
+    let kind = match status.is_client_error() {
+        true => "invalid_request_error",
+        false => "upstream_error",
+    };
+    json!({"error": {"message": message, "type": kind, "code": code}}).to_string()
 }
 
 impl Body for Relay {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
         let this = &mut *self;
         if this.is_ended {
             return Poll::Ready(None);
         }
-        if let Some(code) = this.poll_beside(context) {
-            return this.fail(code, "the prefill engine failed");
+        if this.poll_beside(context) {
+            return this.fail("prefill-broke", "the prefill engine failed");
         }
         loop {
             let frame = match Pin::new(&mut this.body).poll_frame(context) {

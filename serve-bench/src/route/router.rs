@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use disagg::{Bootstrap, Dialect, Handover, Leg, Release};
 use hyper::header::HeaderValue;
@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 use super::args::{Args, Policy};
 use super::choose::order;
 use super::journal::{Journal, Kv, Row};
-use super::legs::{self, Sent};
+use super::legs::Sent;
 use super::metrics::Metrics;
 use super::peer::Peer;
 use crate::load::{Trust, authorization};
@@ -30,7 +30,7 @@ const PAUSES: [Duration; 3] = [
 /// What all requests share.
 pub(super) struct Router {
     /// The protocol, once it is known.
-    pub(super) dialect: OnceCell<&'static dyn Dialect>,
+    pub(super) dialect: OnceCell<&'static Dialect>,
     pub(super) prefills: Vec<Arc<Peer>>,
     pub(super) decodes: Vec<Arc<Peer>>,
     policy: Policy,
@@ -76,10 +76,8 @@ impl Router {
     pub(super) fn of(args: &Args) -> Result<Self, String> {
         let trusted = |host: &str| Trust::of(host, args.ca_file.as_deref(), args.insecure);
         let peers = |flag: &str, urls: &[String]| {
-            let parsed = urls
-                .iter()
-                .map(|url| Peer::parse(url, trusted).map(Arc::new));
-            let parsed: Result<Vec<_>, String> = parsed.collect();
+            let parse = |url: &String| Peer::parse(url, trusted).map(Arc::new);
+            let parsed: Result<Vec<_>, String> = urls.iter().map(parse).collect();
             parsed.map_err(|why| format!("{flag}: an engine's address {why}"))
         };
         let journal = Journal::open(args.journal.as_deref());
@@ -108,13 +106,22 @@ impl Router {
         (prefills, order(&self.decodes, self.policy, turn, None))
     }
 
+    /// Counts and writes the line of a request that has ended.
+    fn write(&self, mut row: Row) {
+        if row.kv == Kv::Lease {
+            row.lease_s = self.dialect.get().map(|dialect| dialect.lease.seconds);
+        }
+        self.metrics.count(&row);
+        self.journal.write(&row);
+    }
+
     /// New names; the request's own where it has one.
     pub(super) fn names(&self, request_id: Option<&str>) -> Names {
         let number = self.named.fetch_add(2, Relaxed);
         let (a, b) = (self.names.hash_one(number), self.names.hash_one(number + 1));
+        let made = || format!("tplens-{a:016x}{b:016x}");
         Names {
-            request_id: request_id
-                .map_or_else(|| format!("tplens-{a:016x}{b:016x}"), str::to_owned),
+            request_id: request_id.map_or_else(made, str::to_owned),
             transfer_id: format!("xfer-{b:016x}{a:016x}"),
             // Below 2^63, and with room for a batch behind it.
             room: (a >> 2) & !0xfff,
@@ -130,26 +137,14 @@ pub(super) struct Held {
     pub(super) prefill: Arc<Peer>,
 }
 
-/// What a request waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// Its own body.
-    Body,
-    /// The prefill engine, alone.
-    Prefill,
-    /// The decode engine, or both.
-    Decode,
-}
-
 /// A request's account. Dropping it before [`Ticket::end`] is the client that went away.
 pub(super) struct Ticket {
     router: Arc<Router>,
     begun: Instant,
     pub(super) row: Row,
-    pub(super) stage: Stage,
     pub(super) held: Option<Held>,
     /// Bytes of its body.
-    pub(super) bytes: usize,
+    bytes: usize,
     is_ended: bool,
 }
 
@@ -160,8 +155,7 @@ impl Ticket {
         Self {
             router: Arc::clone(router),
             begun: Instant::now(),
-            row: Row::begun(request_id.to_owned(), ""),
-            stage: Stage::Body,
+            row: Row::begun(request_id.to_owned()),
             held: None,
             bytes: 0,
             is_ended: false,
@@ -179,6 +173,21 @@ impl Ticket {
         self.router.metrics.held_bytes.fetch_add(bytes, Relaxed) + bytes <= most
     }
 
+    /// A decode engine is asked now.
+    pub(super) fn sent_to(&mut self, peer: &Peer) {
+        self.row.decode = Some(peer.name.clone());
+        self.row.asked += 1;
+        self.row.decode_sent_us = self.now();
+    }
+
+    /// Whether the lease of what is held has ended.
+    pub(super) fn is_expired(&self) -> bool {
+        let held = self.held.as_ref();
+        let expires = held.and_then(|held| held.handover.expires_s);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        expires.is_some_and(|at| now.is_ok_and(|now| now.as_secs_f64() > at))
+    }
+
     /// It has ended in this way, with its keys and values there. What is still held is given back.
     pub(super) fn end(&mut self, outcome: impl Into<String>, kv: Kv) {
         self.row.outcome = outcome.into();
@@ -189,7 +198,7 @@ impl Ticket {
     /// Where keys and values are when both requests are closed in the middle of a decode engine's: a prefill engine that has not
     /// replied frees its own.
     pub(super) fn closed(&self) -> Kv {
-        let release = self.router.dialect.get().map(|dialect| dialect.release());
+        let release = self.router.dialect.get().map(|dialect| dialect.release);
         match release {
             _ if self.row.decode_first_us.is_some() => Kv::Taken,
             Some(Release::LeaseOnly) if self.row.prefill_reply_us.is_some() => Kv::Lease,
@@ -204,65 +213,50 @@ impl Drop for Ticket {
         metrics.in_flight.fetch_sub(1, Relaxed);
         metrics.held_bytes.fetch_sub(self.bytes, Relaxed);
         if !self.is_ended {
-            let (code, kv) = match self.stage {
-                Stage::Body => ("client-gone-body", Kv::None),
-                Stage::Prefill => ("client-gone-prefill", Kv::Closed),
-                Stage::Decode => ("client-gone-decode", self.closed()),
+            // What was asked last is what the client waited for.
+            let (code, kv) = match (self.row.prefill_sent_us, self.row.decode_sent_us) {
+                (_, Some(_)) => ("client-gone-decode", self.closed()),
+                (Some(_), None) => ("client-gone-prefill", Kv::Closed),
+                (None, None) => ("client-gone-body", Kv::None),
             };
             self.end(code, kv);
         }
         let (router, mut row) = (Arc::clone(&self.router), std::mem::take(&mut self.row));
-        let lease = router.dialect.get().map(|dialect| dialect.lease());
-        let write = move |router: &Router, mut row: Row| {
-            if row.kv == Kv::Lease {
-                row.lease_s = lease.map(|lease| lease.seconds);
-            }
-            router.metrics.count(&row);
-            router.journal.write(&row);
-        };
         let Some(held) = self.held.take() else {
-            write(&router, row);
+            router.write(row);
             return;
         };
         // Counted as under way until it is given back, so that the router does not end before.
         router.metrics.in_flight.fetch_add(1, Relaxed);
         tokio::spawn(async move {
-            row.kv = if release(&router, &held).await {
-                Kv::Released
-            } else {
-                Kv::Lease
+            row.kv = match release(&router, &held).await {
+                Some(()) => Kv::Released,
+                None => Kv::Lease,
             };
-            write(&router, row);
+            router.write(row);
             router.metrics.in_flight.fetch_sub(1, Relaxed);
         });
     }
 }
 
-/// Has a decode engine take what is held for one token, and says whether one did.
-async fn release(router: &Router, held: &Held) -> bool {
-    let Some(dialect) = router.dialect.get() else {
-        return false;
-    };
-    let Ok(body) = disagg::Body::read(&held.sent.body) else {
-        return false;
-    };
+/// Has a decode engine take what is held for one token; `None` where none does.
+async fn release(router: &Router, held: &Held) -> Option<()> {
+    let dialect = router.dialect.get()?;
+    let body = disagg::Body::read(&held.sent.body).ok()?;
     let bootstrap = held.prefill.bootstrap();
     let leg = held.names.leg(&held.prefill, &bootstrap);
     for pause in PAUSES {
         tokio::time::sleep(pause).await;
         for peer in order(&router.decodes, Policy::LeastLoaded, 0, None) {
-            let Some(ask) = dialect.release_ask(&body, &leg, &held.handover) else {
-                return false;
-            };
+            let ask = dialect.release_ask(&body, &leg, &held.handover)?;
             let Ok(exchange) = peer.open().await else {
                 continue;
             };
             let request = held.sent.plain(&peer, ask);
-            let reply = legs::whole(exchange, request, RELEASE).await;
-            if reply.is_ok_and(|reply| reply.status.is_success()) {
-                return true;
+            if exchange.whole(request, RELEASE).await.is_ok() {
+                return Some(());
             }
         }
     }
-    false
+    None
 }

@@ -1,26 +1,23 @@
-//! The router from its first line to the signal that ends it.
+//! The router from its first line to the signal that ends it, and which path is which answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use anyhow::Context;
-use program::outputs::printed;
+use hyper::body::Incoming;
+use hyper::{Method, Request, Response, StatusCode};
 use program::say;
 use record::exit;
-use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use super::args::Args;
 use super::engines;
+use super::flow;
+use super::peer::{Failure, Peer};
+use super::questions::{self, write_counters};
+use super::relay::error;
 use super::router::Router;
-use super::serve::connection;
-use super::{counters, detect};
-use crate::open_files::raise_open_files;
-
-/// How long nothing is accepted when the process has no file descriptor left.
-const OUT_OF_FILES: Duration = Duration::from_millis(20);
+use crate::listener::{self, JSON, METRICS, Reply, Signals, listening, whole};
 
 /// How long engines' protocol and counters may take before the first request.
 const COUNTERS: Duration = Duration::from_secs(2);
@@ -30,13 +27,6 @@ const IDLE: Duration = Duration::from_millis(100);
 
 /// How often is looked whether all requests have ended.
 const LOOK: Duration = Duration::from_millis(10);
-
-/// The signals that end the router, with the exit codes of the house.
-const ENDING: [(SignalKind, u8); 3] = [
-    (SignalKind::interrupt(), exit::INTERRUPTED),
-    (SignalKind::terminate(), exit::TERMINATED),
-    (SignalKind::hangup(), exit::HUNG_UP),
-];
 
 /// Routes until SIGINT, SIGTERM or SIGHUP and returns the exit code: 130, 143 or 129 then, 2 for bad input, 4 for a journal that
 /// could not be written.
@@ -52,54 +42,31 @@ pub(crate) fn run(args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    raise_open_files();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            say!("error: cannot start the runtime: {error}");
-            return exit::INTERNAL;
-        }
-    };
-    let outcome = runtime.block_on(routed(args, &router));
-    runtime.shutdown_background();
-    let is_written = router.journal.flush();
-    match outcome {
-        Ok(code) if is_written => code,
-        Ok(_) => exit::INTERNAL,
-        Err(error) => {
-            say!("error: {error:#}");
-            exit::USAGE
-        }
+    let code = listener::run(routed(args, &router));
+    match router.journal.flush() || code == exit::USAGE {
+        true => code,
+        false => exit::INTERNAL,
     }
 }
 
 async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
-    // Before the first line is printed, so that who reads it may send a signal.
-    let mut caught = Vec::new();
-    for (kind, code) in ENDING {
-        caught.push((signal(kind).context("cannot catch signals")?, code));
-    }
-    let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
-    let listener =
-        listener.with_context(|| format!("cannot listen on {}:{}", args.host, args.port))?;
-    let address = listener.local_addr()?;
-    // That nobody reads the line must not end the router.
-    drop(printed(&format!("listening on http://{address}\n")));
+    let mut signals = Signals::caught()?;
+    let listener = listening(&args.host, args.port).await?;
     // What can be asked now no request waits for; an engine that does not answer yet is asked by the first.
     let asked = async {
-        let _ = detect::dialect(router).await;
-        if router.journal.is_kept() {
-            counters::write(router, false).await;
-        }
+        let _ = questions::dialect(router).await;
+        write_counters(router, false).await;
     };
     let _ = tokio::time::timeout(COUNTERS, asked).await;
     let (ending, heard) = watch::channel(false);
+    let shared = Arc::clone(router);
+    let respond = move |request| {
+        let router = Arc::clone(&shared);
+        async move { respond(&router, request).await }
+    };
     let code = tokio::select! {
-        code = first(&mut caught) => code,
-        () = accept(&listener, router, &heard) => exit::INTERNAL,
+        code = signals.first() => code,
+        () = listener::accept(&listener, &heard, respond) => exit::INTERNAL,
         () = look_when_idle(router) => exit::INTERNAL,
     };
     drop(listener);
@@ -114,11 +81,9 @@ async fn routed(args: &Args, router: &Arc<Router>) -> anyhow::Result<u8> {
     tokio::select! {
         () = drained => {}
         () = tokio::time::sleep(args.grace) => say!("{} requests cut off after --grace", left()),
-        _ = first(&mut caught) => say!("{} requests cut off by a second signal", left()),
+        _ = signals.first() => say!("{} requests cut off by a second signal", left()),
     }
-    if router.journal.is_kept() {
-        counters::write(router, true).await;
-    }
+    write_counters(router, true).await;
     Ok(code)
 }
 
@@ -128,37 +93,52 @@ async fn look_when_idle(router: &Router) {
     loop {
         tokio::time::sleep(IDLE).await;
         let begun = router.turn.load(Relaxed);
-        let is_new = begun != written && router.journal.is_kept();
-        if is_new && router.metrics.in_flight.load(Relaxed) == 0 {
+        if begun != written && router.metrics.in_flight.load(Relaxed) == 0 {
             written = begun;
-            counters::write(router, true).await;
+            write_counters(router, true).await;
         }
     }
 }
 
-/// Waits for the first of the signals and gives its exit code.
-async fn first(caught: &mut [(Signal, u8)]) -> u8 {
-    std::future::poll_fn(move |context| {
-        for (signal, code) in &mut *caught {
-            if signal.poll_recv(context).is_ready() {
-                return std::task::Poll::Ready(*code);
-            }
-        }
-        std::task::Poll::Pending
-    })
-    .await
+async fn respond(router: &Arc<Router>, request: Request<Incoming>) -> Response<Reply> {
+    let method = match request.uri().path() {
+        "/v1/completions" | "/v1/chat/completions" => Method::POST,
+        "/health" | "/metrics" | "/v1/models" | "/version" => Method::GET,
+        _ => return error(StatusCode::NOT_FOUND, "path", "the router has no such path"),
+    };
+    if request.method() != method {
+        let message = "this path has another method";
+        return error(StatusCode::METHOD_NOT_ALLOWED, "method", message);
+    }
+    match request.uri().path() {
+        "/health" => health(router),
+        "/metrics" => whole(StatusCode::OK, METRICS, router.metrics.text()),
+        path @ ("/v1/models" | "/version") => decode_answer(router, path).await,
+        _ => flow::generate(router, request).await,
+    }
 }
 
-/// Accepts connections and serves each in a task of its own. Ends only when it is dropped.
-async fn accept(listener: &TcpListener, router: &Arc<Router>, ending: &watch::Receiver<bool>) {
-    loop {
-        let Ok((socket, _)) = listener.accept().await else {
-            // The client gave up, or there are too many files: the listener stays usable.
-            tokio::time::sleep(OUT_OF_FILES).await;
-            continue;
-        };
-        // A token must not wait for the acknowledgement of the one before it.
-        let _ = socket.set_nodelay(true);
-        tokio::spawn(connection(socket, Arc::clone(router), ending.clone()));
+/// Whether an engine of each kind could be reached when it was tried last.
+fn health(router: &Router) -> Response<Reply> {
+    let some = |peers: &[Arc<Peer>]| peers.iter().any(|peer| peer.is_up());
+    let is_ending = router.is_ending.load(Relaxed);
+    let status = match !is_ending && some(&router.prefills) && some(&router.decodes) {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    whole(status, "text/plain", "")
+}
+
+/// What the first decode engine that answers says.
+async fn decode_answer(router: &Router, path: &str) -> Response<Reply> {
+    for peer in &router.decodes {
+        if let Ok(reply) | Err(Failure::Answered(reply)) = questions::get(router, peer, path).await
+        {
+            let mut response = whole(reply.status, JSON, reply.body);
+            *response.headers_mut() = reply.headers;
+            return response;
+        }
     }
+    let message = "no decode engine can be reached";
+    error(StatusCode::SERVICE_UNAVAILABLE, "decode-refused", message)
 }

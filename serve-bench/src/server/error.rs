@@ -1,13 +1,14 @@
 //! Errors as vLLM words them: status and `{"error": {"message", "type", "param", "code"}}`.
 
-use hyper::StatusCode;
+use hyper::{Response, StatusCode};
 
 use super::reply::quoted;
+use crate::listener::{JSON, Reply, whole};
 
 /// A refusal that becomes the response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApiError {
-    pub(super) status: StatusCode,
+    status: StatusCode,
     /// vLLM's name of the kind.
     kind: &'static str,
     /// The field that is wrong, where vLLM names it.
@@ -18,51 +19,39 @@ pub(super) struct ApiError {
 impl ApiError {
     /// A body that is not understood, or a field of the wrong type.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "Bad Request", None, message)
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            kind: "Bad Request",
+            param: None,
+            message: message.into(),
+        }
     }
 
     /// A request that is understood and cannot be done.
     pub(super) fn refused(param: Option<&'static str>, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "BadRequestError", param, message)
+        Self {
+            kind: "BadRequestError",
+            param,
+            ..Self::invalid(message)
+        }
     }
 
     /// A model that is not served here.
     pub(super) fn no_model(name: &str) -> Self {
-        let message = format!("The model `{name}` does not exist.");
-        let (status, kind) = (StatusCode::NOT_FOUND, "NotFoundError");
-        Self::new(status, kind, Some("model"), message)
-    }
-
-    /// A prefill engine does not have what it should, or cannot be reached; as vLLM with `kv_load_failure_policy` fail.
-    pub(super) fn no_kv() -> Self {
-        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
-        Self::new(
-            status,
-            kind,
-            None,
-            "KV load failure: the prefill engine has no such blocks.",
-        )
-    }
-
-    /// The engine has stopped.
-    pub(super) fn engine_gone() -> Self {
-        let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError");
-        let message = "EngineCore encountered an issue. The simulated engine has stopped.";
-        Self::new(status, kind, None, message)
-    }
-
-    fn new(
-        status: StatusCode,
-        kind: &'static str,
-        param: Option<&'static str>,
-        message: impl Into<String>,
-    ) -> Self {
-        let message = message.into();
         Self {
-            status,
-            kind,
-            param,
-            message,
+            status: StatusCode::NOT_FOUND,
+            kind: "NotFoundError",
+            param: Some("model"),
+            message: format!("The model `{name}` does not exist."),
+        }
+    }
+
+    /// The engine has stopped, or a prefill engine does not have what it should.
+    pub(super) fn internal(message: &str) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            kind: "InternalServerError",
+            ..Self::invalid(message)
         }
     }
 
@@ -75,5 +64,10 @@ impl ApiError {
             quoted(self.kind),
             self.status.as_u16()
         )
+    }
+
+    /// The response.
+    pub(super) fn response(&self) -> Response<Reply> {
+        whole(self.status, JSON, self.json())
     }
 }

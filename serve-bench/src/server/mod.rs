@@ -3,13 +3,10 @@
 //! Replies are short words without meaning; the box that is simulated stands in every response's `x-tplens-soft-box`
 //! header. There is no tokenizer: a prompt's tokens are its words, or the ids where it is an array of ids.
 
-mod answer;
 mod args;
 mod counters;
 mod dialect;
 mod error;
-mod ledger;
-mod metrics;
 mod pacer;
 mod prompt;
 mod remote;

@@ -6,14 +6,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use engine::{Admitted, Engine, Request, Step};
+use engine::{Engine, Request, Step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::counters::Counters;
-use super::ledger::{Arrived, Ledger};
+
+/// A request as it came in.
+#[derive(Debug, Clone)]
+pub(super) struct Arrived {
+    pub(super) prompt_tokens: u32,
+    /// Output tokens that it asks for.
+    pub(super) asked_tokens: u32,
+    /// Keys of the prompt's blocks.
+    pub(super) keys: Vec<u64>,
+    /// When all of it was there.
+    pub(super) at: Instant,
+    /// Whether its prompt's keys and values are here, of another engine.
+    pub(super) is_loaded: bool,
+}
 
 /// One token of a reply.
 #[derive(Debug, Clone, Copy)]
@@ -60,25 +72,17 @@ impl Drop for Tokens {
     }
 }
 
-/// The way to a pacer's thread.
+/// The way to a pacer's thread, which ends when it and all [`Tokens`] are gone.
 #[derive(Debug)]
 pub(super) struct Pacer {
     orders: Sender<Order>,
     next_id: AtomicU64,
-    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 enum Order {
-    Submit {
-        request: Request,
-        /// Keys of the prompt's blocks.
-        keys: Vec<u64>,
-        arrived: Arrived,
-        tokens: UnboundedSender<Token>,
-    },
+    Submit(u64, Arrived, UnboundedSender<Token>),
     Cancel(u64),
-    Stop,
 }
 
 impl Pacer {
@@ -89,42 +93,27 @@ impl Pacer {
         counters: Arc<Counters>,
     ) -> std::io::Result<Self> {
         let (orders, received) = channel();
-        let thread = std::thread::Builder::new()
-            .name("pacer".to_owned())
-            .spawn(move || {
-                Pace {
-                    engine,
-                    speed,
-                    counters,
-                    started: Instant::now(),
-                    replies: HashMap::new(),
-                    ledger: Ledger::default(),
-                }
-                .run(&received);
-            })?;
+        let pace = Pace {
+            engine,
+            speed,
+            counters,
+            started: Instant::now(),
+            replies: HashMap::new(),
+        };
+        let thread = std::thread::Builder::new().name("pacer".to_owned());
+        thread.spawn(move || pace.run(&received))?;
         Ok(Self {
             orders,
             next_id: AtomicU64::new(0),
-            thread: Some(thread),
         })
     }
 
-    /// Queues a request that the engine's limits allow, with the keys of its prompt's blocks.
-    pub(super) fn submit(&self, arrived: Arrived, keys: Vec<u64>) -> Tokens {
+    /// Queues a request that the engine's limits allow.
+    pub(super) fn submit(&self, arrived: Arrived) -> Tokens {
         let (sender, tokens) = unbounded_channel();
         let id = self.next_id.fetch_add(1, Relaxed);
-        let request = Request {
-            id,
-            prompt_tokens: arrived.prompt_tokens,
-            output_tokens: arrived.asked_tokens,
-        };
         // Where the pacer is gone the sender is dropped with the order, and the reply ends without a last token.
-        let _ = self.orders.send(Order::Submit {
-            request,
-            keys,
-            arrived,
-            tokens: sender,
-        });
+        let _ = self.orders.send(Order::Submit(id, arrived, sender));
         Tokens {
             id,
             tokens,
@@ -134,13 +123,35 @@ impl Pacer {
     }
 }
 
-impl Drop for Pacer {
-    fn drop(&mut self) {
-        let _ = self.orders.send(Order::Stop);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been printed already.
-            let _ = thread.join();
+/// A request that is with the engine.
+struct Reply {
+    tokens: UnboundedSender<Token>,
+    arrived: Instant,
+    /// Prompt tokens that came from the prefix cache.
+    cached: u32,
+    admitted: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Reply {
+    /// Counts a token that is there, and hands it out.
+    fn token(&mut self, last: bool, now: Instant, counters: &Counters) {
+        let since = |then: Instant| now.saturating_duration_since(then);
+        match self.last.replace(now) {
+            Some(before) => counters.itl.add(since(before)),
+            None => {
+                counters.ttft.add(since(self.arrived));
+                counters.prefill.add(since(self.admitted.unwrap_or(now)));
+            }
         }
+        // Counted first: who has the last token may ask for the counters at once.
+        if last {
+            counters.e2e.add(since(self.arrived));
+            counters.finished.fetch_add(1, Relaxed);
+        }
+        let cached = self.cached;
+        // Nobody reads where the request is about to be cancelled.
+        let _ = self.tokens.send(Token { last, cached });
     }
 }
 
@@ -150,31 +161,26 @@ struct Pace {
     speed: f64,
     counters: Arc<Counters>,
     started: Instant,
-    replies: HashMap<u64, UnboundedSender<Token>>,
-    ledger: Ledger,
+    replies: HashMap<u64, Reply>,
 }
 
 impl Pace {
-    /// Runs until it is told to stop, or until the engine knows no time for a step.
+    /// Runs until nobody can order any more, or until the engine knows no time for a step.
     fn run(mut self, orders: &Receiver<Order>) {
         let mut under_way: Option<Step> = None;
         loop {
             let due = under_way.as_ref().map(|step| self.due(step));
-            match next_order(orders, due) {
-                Next::Order(Order::Stop) | Next::Gone => return,
-                Next::Order(order) => self.apply(order),
-                Next::Due => {}
+            let left = |due: Instant| due.saturating_duration_since(Instant::now());
+            match orders.recv_timeout(due.map_or(Duration::MAX, left)) {
+                Ok(order) => self.apply(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
             }
             if due.is_some_and(|due| Instant::now() < due) {
                 continue;
             }
             // What arrived while the step ran is known before the next one is formed.
-            while let Ok(order) = orders.try_recv() {
-                if matches!(order, Order::Stop) {
-                    return;
-                }
-                self.apply(order);
-            }
+            orders.try_iter().for_each(|order| self.apply(order));
             let earliest = under_way.take().map(|step| self.end(&step));
             match self.begin(earliest) {
                 Ok(step) => under_way = step,
@@ -190,31 +196,34 @@ impl Pace {
     fn apply(&mut self, order: Order) {
         let now = self.virtual_now();
         match order {
-            Order::Submit {
-                request,
-                keys,
-                arrived,
-                tokens,
-            } => {
-                let taken = match arrived.is_loaded {
-                    true => self.engine.submit_loaded(request, now),
-                    false => self.engine.submit_with_prefix(request, keys, now),
+            Order::Submit(id, arrived, tokens) => {
+                let request = Request {
+                    id,
+                    prompt_tokens: arrived.prompt_tokens,
+                    output_tokens: arrived.asked_tokens,
                 };
-                if taken.is_ok() {
-                    self.replies.insert(request.id, tokens);
-                    self.ledger.arrived(request.id, arrived);
+                let is_taken = match arrived.is_loaded {
+                    true => self.engine.submit_loaded(request, now),
+                    false => self.engine.submit_with_prefix(request, arrived.keys, now),
+                };
+                let reply = Reply {
+                    tokens,
+                    arrived: arrived.at,
+                    cached: 0,
+                    admitted: None,
+                    last: None,
+                };
+                if is_taken.is_ok() {
+                    self.replies.insert(id, reply);
                 }
             }
             Order::Cancel(id) => {
                 self.engine.cancel(id);
                 self.replies.remove(&id);
-                self.ledger.cancelled(id);
             }
-            Order::Stop => {}
         }
-        self.counters
-            .waiting
-            .store(self.engine.waiting() as u64, Relaxed);
+        let waiting = self.engine.waiting() as u64;
+        self.counters.waiting.store(waiting, Relaxed);
     }
 
     /// Hands out a step's tokens and returns the virtual instant at which the next one begins.
@@ -222,38 +231,28 @@ impl Pace {
     /// A step that ends a little late is made up for by the next one, so that the mean pace is the engine's. One that ends
     /// later than it lasted is not: a stalled machine must not be followed by a burst.
     fn end(&mut self, step: &Step) -> Duration {
-        let due = self.due(step);
-        // Counted first: who has the last token may ask for the counters at once.
-        let lag = due.elapsed();
-        self.counters.steps.fetch_add(1, Relaxed);
+        let lag = self.due(step).elapsed();
+        let counters = &self.counters;
+        counters.steps.fetch_add(1, Relaxed);
         let counted = step.emitted.len() as u64;
-        self.counters.generated_tokens.fetch_add(counted, Relaxed);
-        self.counters.running.store(0, Relaxed);
+        counters.generated_tokens.fetch_add(counted, Relaxed);
+        counters.running.store(0, Relaxed);
         let now = Instant::now();
         for emitted in &step.emitted {
-            let token = Token {
-                last: emitted.finished,
-                cached: self.ledger.token(emitted, now, &self.counters),
-            };
-            if emitted.finished {
-                self.counters.finished.fetch_add(1, Relaxed);
-            }
-            // Nobody reads where the request was cancelled during its last step.
-            if let Some(reply) = self.replies.get(&emitted.id) {
-                let _ = reply.send(token);
+            if let Some(reply) = self.replies.get_mut(&emitted.id) {
+                reply.token(emitted.finished, now, counters);
             }
             if emitted.finished {
                 self.replies.remove(&emitted.id);
             }
         }
         let lasted = Duration::from_secs_f64(step.duration_us * 1e-6 / self.speed);
-        let is_made_up = lag <= lasted;
-        let lost = if is_made_up { Duration::ZERO } else { lag };
-        self.counters.lost.add(lost);
-        match is_made_up {
-            true => step.ends(),
-            false => self.virtual_now(),
+        if lag <= lasted {
+            counters.lost.add(Duration::ZERO);
+            return step.ends();
         }
+        counters.lost.add(lag);
+        self.virtual_now()
     }
 
     /// Forms the next step; `None` where nothing has arrived.
@@ -264,34 +263,35 @@ impl Pace {
             // What is there arrived after the end of the last step.
             step = self.engine.step(now)?;
         }
+        let counters = &self.counters;
         if let Some(step) = &step {
-            let counters = &self.counters;
             let wall = Instant::now();
-            for Admitted { id, cached_tokens } in &step.admitted {
-                self.ledger.admitted(*id, *cached_tokens, wall, counters);
+            for admitted in &step.admitted {
+                if let Some(reply) = self.replies.get_mut(&admitted.id) {
+                    reply.cached = admitted.cached_tokens;
+                    reply.admitted = Some(wall);
+                    let queued = wall.saturating_duration_since(reply.arrived);
+                    counters.queued.add(queued);
+                }
             }
             let prefix = self.engine.prefix_counts();
-            counters
-                .prefix_queried
-                .store(prefix.queried_tokens, Relaxed);
+            let queried = prefix.queried_tokens;
+            counters.prefix_queried.store(queried, Relaxed);
             counters.prefix_hits.store(prefix.hit_tokens, Relaxed);
-            counters
-                .running
-                .store(u64::from(step.load.sequences), Relaxed);
-            counters
-                .prompt_tokens
-                .fetch_add(u64::from(step.prompt_tokens), Relaxed);
+            let sequences = u64::from(step.load.sequences);
+            counters.running.store(sequences, Relaxed);
+            let tokens = u64::from(step.prompt_tokens);
+            counters.prompt_tokens.fetch_add(tokens, Relaxed);
         }
-        self.counters
-            .waiting
-            .store(self.engine.waiting() as u64, Relaxed);
+        let waiting = self.engine.waiting() as u64;
+        counters.waiting.store(waiting, Relaxed);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "between 0 and a million"
         )]
         let kv_used_ppm = (self.engine.kv_used() * 1e6) as u64;
-        self.counters.kv_used_ppm.store(kv_used_ppm, Relaxed);
+        counters.kv_used_ppm.store(kv_used_ppm, Relaxed);
         Ok(step)
     }
 
@@ -301,24 +301,5 @@ impl Pace {
 
     fn virtual_now(&self) -> Duration {
         self.started.elapsed().mul_f64(self.speed)
-    }
-}
-
-enum Next {
-    Order(Order),
-    Due,
-    Gone,
-}
-
-/// Waits for an order, at most until `due`; without one as long as it takes.
-fn next_order(orders: &Receiver<Order>, due: Option<Instant>) -> Next {
-    let received = match due {
-        None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        Some(due) => orders.recv_timeout(due.saturating_duration_since(Instant::now())),
-    };
-    match received {
-        Ok(order) => Next::Order(order),
-        Err(RecvTimeoutError::Timeout) => Next::Due,
-        Err(RecvTimeoutError::Disconnected) => Next::Gone,
     }
 }

@@ -66,6 +66,30 @@ impl Prompt {
             self.token(word);
         }
     }
+
+    /// Words of a text, or ids of an array; `false` for anything else.
+    fn completion(&mut self, given: &Value) -> bool {
+        match given {
+            Value::String(text) => self.text(text),
+            Value::Array(ids) if ids.iter().all(Value::is_u64) => {
+                ids.iter().for_each(|id| self.token(id.as_u64()));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Words of all messages; a chat template would add a few tokens each.
+    fn chat(&mut self, messages: &[Message]) -> bool {
+        let mut take = |text: Option<&str>| text.map(|text| self.text(text)).is_some();
+        messages.iter().all(|message| match &message.content {
+            Some(Value::Array(parts)) => parts
+                .iter()
+                .all(|part| take(part.get("text").and_then(Value::as_str))),
+            None | Some(Value::Null) => true,
+            Some(content) => take(content.as_str()),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -106,21 +130,30 @@ impl Asked {
             return Err(ApiError::no_model(name));
         }
         if body.n.is_some_and(|n| n != 1) {
-            return Err(ApiError::refused(
-                Some("n"),
-                "n must be 1: the simulated engine gives one reply a request",
-            ));
+            let message = "n must be 1: the simulated engine gives one reply a request";
+            return Err(ApiError::refused(Some("n"), message));
         }
         let mut prompt = Prompt::new(block);
-        match endpoint {
-            Endpoint::Completions => completion_tokens(body.prompt.as_ref(), &mut prompt)?,
-            Endpoint::Chat => chat_tokens(body.messages.as_deref(), &mut prompt)?,
+        let field = match endpoint {
+            Endpoint::Completions => "prompt",
+            Endpoint::Chat => "messages",
+        };
+        let is_read = match endpoint {
+            Endpoint::Completions => body.prompt.is_some_and(|given| prompt.completion(&given)),
+            Endpoint::Chat => body.messages.is_some_and(|given| prompt.chat(&given)),
+        };
+        if !is_read {
+            let message = "the simulated engine takes one text or array of token ids as prompt, and messages of text";
+            return Err(ApiError::refused(Some(field), message));
         }
         let prompt_tokens = prompt.tokens;
-        let output_tokens = body
-            .max_completion_tokens
-            .or(body.max_tokens)
-            .unwrap_or_else(|| default_output(endpoint, prompt_tokens, limits));
+        let left = limits.max_model_len.saturating_sub(prompt_tokens);
+        let usual = match endpoint {
+            Endpoint::Completions => COMPLETION_TOKENS,
+            Endpoint::Chat => CHAT_TOKENS.min(left).max(1),
+        };
+        let output_tokens = body.max_completion_tokens.or(body.max_tokens);
+        let output_tokens = output_tokens.unwrap_or(usual);
         if body.min_tokens.is_some_and(|least| least > output_tokens) {
             return Err(ApiError::refused(
                 Some("min_tokens"),
@@ -141,95 +174,25 @@ impl Asked {
             streamed: body.stream.unwrap_or(false),
             usage: body
                 .stream_options
-                .and_then(|options| options.include_usage)
-                .unwrap_or(false),
+                .is_some_and(|options| options.include_usage == Some(true)),
         })
     }
 }
 
-fn default_output(endpoint: Endpoint, prompt_tokens: u32, limits: &Limits) -> u32 {
-    match endpoint {
-        Endpoint::Completions => COMPLETION_TOKENS,
-        Endpoint::Chat => CHAT_TOKENS
-            .min(limits.max_model_len.saturating_sub(prompt_tokens))
-            .max(1),
-    }
-}
-
-/// Tokens of `prompt`: words of a text, or ids of an array.
-fn completion_tokens(given: Option<&Value>, prompt: &mut Prompt) -> Result<(), ApiError> {
-    match given {
-        Some(Value::String(text)) => prompt.text(text),
-        Some(Value::Array(ids)) if ids.iter().all(Value::is_u64) => {
-            ids.iter().for_each(|id| prompt.token(id.as_u64()));
-        }
-        Some(Value::Array(_)) => {
-            return Err(ApiError::refused(
-                Some("prompt"),
-                "prompt must be one text or one array of token ids: the simulated engine takes one prompt a request",
-            ));
-        }
-        Some(_) => {
-            return Err(ApiError::invalid(
-                "prompt must be a text or an array of token ids",
-            ));
-        }
-        None => return Err(ApiError::invalid("prompt is missing")),
-    }
-    Ok(())
-}
-
-/// Words of all messages; a chat template would add a few tokens each.
-fn chat_tokens(messages: Option<&[Message]>, prompt: &mut Prompt) -> Result<(), ApiError> {
-    let Some(messages) = messages else {
-        return Err(ApiError::invalid("messages is missing"));
-    };
-    for message in messages {
-        match &message.content {
-            Some(Value::String(text)) => prompt.text(text),
-            Some(Value::Array(parts)) => {
-                for part in parts {
-                    let text = part.get("text").and_then(Value::as_str).ok_or_else(|| {
-                        ApiError::refused(
-                            Some("messages"),
-                            "the simulated engine takes text parts only",
-                        )
-                    })?;
-                    prompt.text(text);
-                }
-            }
-            Some(Value::Null) | None => {}
-            Some(_) => {
-                return Err(ApiError::invalid(
-                    "content must be a text or an array of parts",
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The engine's refusal in vLLM's words where it has them.
+/// The engine's refusal, where clients look for them in vLLM's words.
 fn refusal(refused: Refused) -> ApiError {
     match refused {
-        Refused::EmptyPrompt => ApiError::refused(
-            Some("prompt"),
-            "Either prompt or messages must hold at least one token.",
-        ),
-        Refused::NoOutput => {
-            ApiError::refused(Some("max_tokens"), "max_tokens must be at least 1, got 0.")
-        }
         Refused::TooLong {
             prompt,
             output,
             limit,
-        } => ApiError::refused(
-            Some("input_tokens"),
-            format!(
-                "This model's maximum context length is {limit} tokens. However, you requested {output} output tokens and your prompt contains {prompt} input tokens, for a total of {} tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
-                u64::from(prompt) + u64::from(output)
-            ),
-        ),
+        } => {
+            let total = u64::from(prompt) + u64::from(output);
+            let message = format!(
+                "This model's maximum context length is {limit} tokens. However, you requested {output} output tokens and your prompt contains {prompt} input tokens, for a total of {total} tokens. Please reduce the length of the input prompt or the number of requested output tokens."
+            );
+            ApiError::refused(Some("input_tokens"), message)
+        }
         other => ApiError::refused(None, other.to_string()),
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use disagg::{Body, KvShape, LinkLaw, by_name};
 use hyper::header::{HeaderMap, HeaderValue};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::args::Role;
@@ -26,29 +27,35 @@ const KEY: &str = "x-tplens-kv-key";
 /// How long a decode engine waits for a prefill engine that works beside it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What begins the names of Mooncake's transfers.
+const TRANSFER: &str = "xfer-";
+
+/// What decides an engine's part in serving with others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) role: Role,
+    pub(super) law: LinkLaw,
+    pub(super) shape: KvShape,
+    pub(super) tp: u32,
+    pub(super) speed: f64,
+}
+
 /// An engine's part in serving with others.
 pub(super) struct Remote {
     settings: Settings,
     /// Such as `127.0.0.1:8100`.
     address: String,
-    held: Mutex<HashMap<String, Held>>,
+    /// Tokens that are held, and until when.
+    held: Mutex<HashMap<String, (u32, Instant)>>,
     changed: Notify,
     /// One transfer at a time has the link.
     link: tokio::sync::Mutex<()>,
     counters: Arc<Counters>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    tokens: u32,
-    until: Instant,
-}
-
 /// What a request wants of another engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Nothing.
-    Plain,
     /// Compute the prompt, and hold its keys and values under this name.
     Hold {
         key: String,
@@ -68,7 +75,7 @@ struct Wanted {
     bootstrap_room: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Params {
     do_remote_decode: Option<bool>,
     do_remote_prefill: Option<bool>,
@@ -79,23 +86,17 @@ struct Params {
     remote_port: Option<u16>,
 }
 
-/// What a prefill engine of vLLM's NIXL connector replies.
-#[derive(Serialize)]
-struct Handed<'a> {
-    do_remote_prefill: bool,
-    do_remote_decode: bool,
-    remote_block_ids: [Vec<u64>; 1],
-    remote_engine_id: &'a str,
-    remote_request_id: &'a str,
-    remote_host: &'a str,
-    remote_port: u16,
-    tp_size: u32,
-    remote_num_tokens: u32,
-    transfer_mode: &'static str,
+/// What is done when a request is given up.
+struct GivenUp<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for GivenUp<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 impl Remote {
-    /// A part in a role, at an address.
+    /// A part, at an address.
     pub(super) fn new(settings: Settings, address: String, counters: Arc<Counters>) -> Self {
         Self {
             settings,
@@ -107,76 +108,77 @@ impl Remote {
         }
     }
 
-    /// What a request wants; in the other role nothing.
-    pub(super) fn part(&self, body: &[u8], request_id: Option<&str>) -> Part {
-        let Ok(wanted) = serde_json::from_slice::<Wanted>(body) else {
-            return Part::Plain;
-        };
+    /// What a request wants, where it wants something of this role.
+    pub(super) fn part(&self, body: &[u8], request_id: Option<&str>) -> Option<Part> {
+        let wanted = serde_json::from_slice::<Wanted>(body).ok()?;
         let room = wanted.bootstrap_room.map(|room| format!("room-{room}"));
-        let params = wanted.kv_transfer_params;
+        let params = wanted.kv_transfer_params.unwrap_or_default();
+        let id = request_id.map(str::to_owned);
+        let url = |(host, port): (String, u16)| format!("http://{host}:{port}");
         match self.settings.role {
             Role::Prefill => {
-                let asks = |params: &Params| params.do_remote_decode == Some(true);
-                let own = params.filter(asks).map(|params| {
-                    let id = request_id.map(str::to_owned);
-                    params.transfer_id.or(id).unwrap_or_default()
-                });
                 let waits = room.is_some();
-                room.or(own)
-                    .map_or(Part::Plain, |key| Part::Hold { key, waits })
+                let own = || params.transfer_id.or(id).unwrap_or_default();
+                let is_asked = params.do_remote_decode == Some(true);
+                let key = room.or_else(|| is_asked.then(own))?;
+                Some(Part::Hold { key, waits })
             }
             Role::Decode => {
-                let of_room = room.zip(wanted.bootstrap_host.zip(wanted.bootstrap_port));
-                if let Some((key, (host, port))) = of_room {
-                    let address = format!("http://{host}:{port}");
-                    return Part::Fetch { address, key };
+                let at = wanted.bootstrap_host.zip(wanted.bootstrap_port);
+                if let Some((key, at)) = room.zip(at) {
+                    return Some(Part::Fetch {
+                        address: url(at),
+                        key,
+                    });
                 }
-                let asks = |params: &Params| params.do_remote_prefill == Some(true);
-                let Some(params) = params.filter(asks) else {
-                    return Part::Plain;
-                };
-                let id = request_id.map(str::to_owned);
                 let key = params.transfer_id.or(params.remote_request_id).or(id);
-                let at = params.remote_host.zip(params.remote_port);
-                let at = at.map(|(host, port)| format!("http://{host}:{port}"));
-                match (params.remote_bootstrap_addr.or(at), key) {
-                    (Some(address), Some(key)) => Part::Fetch { address, key },
-                    _ => Part::Plain,
-                }
+                let at = params.remote_host.zip(params.remote_port).map(url);
+                let address = params.remote_bootstrap_addr.or(at);
+                let (address, key) = address.zip(key)?;
+                (params.do_remote_prefill == Some(true)).then_some(Part::Fetch { address, key })
             }
         }
     }
 
-    /// Holds a prompt's keys and values until they are fetched or their lease ends, and gives what the reply says of them.
-    pub(super) fn hold(&self, key: &str, tokens: u32, dialect: &str) -> String {
-        let lease = by_name(dialect).map_or(30, |dialect| dialect.lease().seconds);
+    /// Holds a prompt's keys and values until they are fetched or their lease ends, and gives what a reply of vLLM's NIXL connector says
+    /// of them.
+    pub(super) fn hold(&self, key: &str, tokens: u32, waits: bool) -> String {
+        let dialect = match (waits, key.starts_with(TRANSFER)) {
+            (true, _) => "sglang",
+            (false, true) => "mooncake",
+            (false, false) => "nixl",
+        };
+        let lease = by_name(dialect).map_or(30, |dialect| dialect.lease.seconds);
         let until = Instant::now() + Duration::from_secs(u64::from(lease));
-        self.all().insert(key.to_owned(), Held { tokens, until });
+        self.all().insert(key.to_owned(), (tokens, until));
         self.changed.notify_waiters();
         let (host, port) = self.address.rsplit_once(':').unwrap_or_default();
-        let handed = Handed {
-            do_remote_prefill: true,
-            do_remote_decode: false,
-            remote_block_ids: [(0..self.settings.shape.blocks(tokens)).collect()],
-            remote_engine_id: &self.address,
-            remote_request_id: key,
-            remote_host: host,
-            remote_port: port.parse().unwrap_or(0),
-            tp_size: self.settings.tp,
-            remote_num_tokens: tokens,
-            transfer_mode: "pull",
-        };
-        serde_json::to_string(&handed).unwrap_or_default()
+        let blocks: Vec<u64> = (0..self.settings.shape.blocks(tokens)).collect();
+        json!({
+            "do_remote_prefill": true,
+            "do_remote_decode": false,
+            "remote_block_ids": [blocks],
+            "remote_engine_id": self.address,
+            "remote_request_id": key,
+            "remote_host": host,
+            "remote_port": port.parse().unwrap_or(0_u16),
+            "tp_size": self.settings.tp,
+            "remote_num_tokens": tokens,
+            "transfer_mode": "pull",
+        })
+        .to_string()
     }
 
     /// Requests whose keys and values are held.
-    pub(super) fn held(&self) -> usize {
-        self.all().len()
+    pub(super) fn held(&self) -> u64 {
+        self.all().len() as u64
     }
 
     /// Waits until somebody has fetched what is held under a name; dropped before, it is given up.
     pub(super) async fn fetched(&self, key: &str) {
-        let _gives_up = GivesUp { remote: self, key };
+        let _given_up = GivenUp(|| {
+            self.all().remove(key);
+        });
         loop {
             let changed = self.changed.notified();
             if !self.all().contains_key(key) {
@@ -187,40 +189,42 @@ impl Remote {
     }
 
     /// A decode engine takes what is held under the name that its request has; waits for it to be there.
-    pub(super) async fn taken(&self, headers: &HeaderMap) -> Option<u32> {
-        let key = headers.get(KEY)?.to_str().ok()?;
+    pub(super) async fn taken(&self, headers: &HeaderMap) -> Result<u32, ApiError> {
+        let key = headers.get(KEY).and_then(|key| key.to_str().ok());
+        let key = key.ok_or_else(no_kv)?;
         let begun = Instant::now();
         loop {
             let changed = self.changed.notified();
-            if let Some(held) = self.all().remove(key) {
+            if let Some((tokens, _)) = self.all().remove(key) {
                 self.changed.notify_waiters();
-                return Some(held.tokens);
+                return Ok(tokens);
             }
-            let left = PATIENCE.checked_sub(begun.elapsed())?;
-            tokio::time::timeout(left, changed).await.ok()?;
+            let left = PATIENCE.saturating_sub(begun.elapsed());
+            let waited = tokio::time::timeout(left, changed).await;
+            waited.map_err(|_| no_kv())?;
         }
     }
 
     /// Fetches a prompt's keys and values: the prefill engine must have them, and they take their time on the link.
     pub(super) async fn fetch(self: &Arc<Self>, address: &str, key: &str) -> Result<(), ApiError> {
         // As vLLM's connector: a request that is aborted before frees the prefill engine's blocks.
-        let mut frees = Frees {
-            remote: self,
-            address,
-            key,
-            is_armed: !key.starts_with("xfer-"),
-        };
-        let tokens = self.ask(address, key).await;
-        frees.is_armed = false;
+        let frees = GivenUp(|| {
+            if !key.starts_with(TRANSFER) {
+                let (address, key) = (address.to_owned(), key.to_owned());
+                tokio::spawn(async move { ask(&address, &key).await });
+            }
+        });
+        let tokens = ask(address, key).await;
+        std::mem::forget(frees);
         let Some(tokens) = tokens else {
             self.counters.kv_failed.fetch_add(1, Relaxed);
-            return Err(ApiError::no_kv());
+            return Err(no_kv());
         };
-        let bytes = self.settings.shape.sent_bytes(tokens, self.settings.tp);
+        let Settings { law, shape, tp, .. } = self.settings;
+        let bytes = shape.sent_bytes(tokens, tp);
         #[expect(clippy::cast_precision_loss, reason = "pieces of a prompt")]
-        let pieces = self.settings.shape.descriptors(tokens, true) as f64;
-        let seconds = self.settings.law.seconds(bytes, pieces);
-        let time = Duration::from_secs_f64(seconds / self.settings.speed);
+        let pieces = shape.descriptors(tokens, true) as f64;
+        let time = Duration::from_secs_f64(law.seconds(bytes, pieces) / self.settings.speed);
         // A timer takes a millisecond at least.
         if time > Duration::ZERO {
             let _link = self.link.lock().await;
@@ -237,28 +241,12 @@ impl Remote {
         Ok(())
     }
 
-    async fn ask(&self, address: &str, key: &str) -> Option<u32> {
-        let peer = Peer::parse(address, |_| Err("no TLS between engines".to_owned())).ok()?;
-        let peer = Arc::new(peer);
-        let mut headers = HeaderMap::new();
-        headers.insert(KEY, HeaderValue::try_from(key).ok()?);
-        let exchange = peer.open().await.ok()?;
-        let request = question(&peer, FETCH, headers);
-        let reply = crate::route::whole(exchange, request, PATIENCE * 2)
-            .await
-            .ok()?;
-        let told = Body::read(&reply.body)
-            .ok()
-            .filter(|_| reply.status.is_success())?;
-        serde_json::from_str(told.raw("tokens")?).ok()
-    }
-
     /// What is held now, without what a lease has ended.
-    fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Held>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, (u32, Instant)>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let before = held.len();
-        held.retain(|_, held| held.until > now);
+        held.retain(|_, (_, until)| *until > now);
         let ended = (before - held.len()) as u64;
         self.counters.kv_expired.fetch_add(ended, Relaxed);
         held
@@ -274,52 +262,25 @@ impl Remote {
 
     /// What Mooncake's bootstrap server would tell.
     pub(super) fn bootstrap(&self) -> String {
-        let id = serde_json::Value::from(self.address.as_str());
-        format!(
-            r#"{{"0":{{"engine_id":{id},"worker_addr":{{"0":{{"0":"tcp://{}"}}}}}}}}"#,
-            self.address
-        )
+        let worker = format!("tcp://{}", self.address);
+        json!({"0": {"engine_id": self.address, "worker_addr": {"0": {"0": worker}}}}).to_string()
     }
 }
 
-/// What decides a part.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Settings {
-    pub(super) role: Role,
-    pub(super) law: LinkLaw,
-    pub(super) shape: KvShape,
-    pub(super) tp: u32,
-    pub(super) speed: f64,
+/// A prefill engine does not have what it should, or cannot be reached; as vLLM with `kv_load_failure_policy` fail.
+fn no_kv() -> ApiError {
+    ApiError::internal("KV load failure: the prefill engine has no such blocks.")
 }
 
-/// A prefill request whose client has gone before its keys and values were fetched.
-struct GivesUp<'a> {
-    remote: &'a Remote,
-    key: &'a str,
-}
-
-impl Drop for GivesUp<'_> {
-    fn drop(&mut self) {
-        self.remote.all().remove(self.key);
-    }
-}
-
-/// A decode request that was given up before it had its keys and values.
-struct Frees<'a> {
-    remote: &'a Arc<Remote>,
-    address: &'a str,
-    key: &'a str,
-    is_armed: bool,
-}
-
-impl Drop for Frees<'_> {
-    fn drop(&mut self) {
-        if self.is_armed {
-            let remote = Arc::clone(self.remote);
-            let (address, key) = (self.address.to_owned(), self.key.to_owned());
-            tokio::spawn(async move {
-                let _ = remote.ask(&address, &key).await;
-            });
-        }
-    }
+/// Asks a prefill engine for what it holds under a name, which it holds no longer then.
+async fn ask(address: &str, key: &str) -> Option<u32> {
+    let peer = Peer::parse(address, |_| Err("no TLS between engines".to_owned())).ok()?;
+    let peer = Arc::new(peer);
+    let mut headers = HeaderMap::new();
+    headers.insert(KEY, HeaderValue::try_from(key).ok()?);
+    let exchange = peer.open().await.ok()?;
+    let request = question(&peer, FETCH, headers);
+    let reply = exchange.whole(request, PATIENCE * 2).await.ok()?;
+    let told = Body::read(&reply.body).ok()?;
+    serde_json::from_str(told.raw("tokens")?).ok()
 }

@@ -4,24 +4,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use engine::Limits;
-use http_body_util::{BodyExt, Limited};
-use hyper::body::Body;
-use hyper::header::HeaderValue;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use serde_json::json;
 
-use super::answer::{self, Reply, SOFT_BOX};
 use super::counters::Counters;
-use super::dialect::{Dialect, EVENTS};
+use super::dialect::Dialect;
 use super::error::ApiError;
-use super::ledger::Arrived;
-use super::metrics;
-use super::pacer::{Pacer, Tokens};
+use super::pacer::{Arrived, Pacer, Tokens};
 use super::prompt::Asked;
 use super::remote::{FETCH, Part, Remote};
 use super::reply::{Endpoint, Head};
-use super::setup::{Setup, Speaking};
-use super::stream::{Progress, Stream};
+use super::setup::Setup;
+use super::stream::{Progress, Stream, engine_gone};
+use crate::listener::{JSON, METRICS, Reply, whole};
+
+/// The header that says which box is simulated.
+const SOFT_BOX: &str = "x-tplens-soft-box";
+
+/// Content type of streams.
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream; charset=utf-8");
 
 /// The largest request body, bytes: some millions of token ids.
 const LARGEST_BODY: usize = 32 << 20;
@@ -36,7 +42,8 @@ pub(super) struct Shared {
     /// The box's name as a header can carry it.
     soft_box_header: HeaderValue,
     speed: f64,
-    speaking: Speaking,
+    dialect: Dialect,
+    tokens_per_chunk: u32,
     /// Whether prompts are looked up in the prefix cache.
     prefix_caching: bool,
     /// Its part in serving with others.
@@ -47,24 +54,24 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Starts the engine.
-    pub(super) fn start(setup: Setup) -> std::io::Result<Self> {
+    /// Starts the engine, which others reach at an address.
+    pub(super) fn start(setup: Setup, address: &str) -> std::io::Result<Arc<Self>> {
         let counters = Arc::new(Counters::default());
         let limits = *setup.engine.limits();
         // A name from a box file may hold anything; a header takes visible ASCII.
-        let visible: String = setup
-            .soft_box
-            .chars()
+        let name = setup.soft_box.chars();
+        let visible: String = name
             .map(|c| if c.is_ascii_graphic() { c } else { '_' })
             .collect();
-        let remote = setup.remote.map(|(settings, address)| {
-            Arc::new(Remote::new(settings, address, Arc::clone(&counters)))
-        });
-        Ok(Self {
-            remote,
+        let remote = setup
+            .remote
+            .map(|settings| Remote::new(settings, address.to_owned(), Arc::clone(&counters)));
+        Ok(Arc::new(Self {
+            remote: remote.map(Arc::new),
             pacer: Pacer::start(setup.engine, setup.speed, Arc::clone(&counters))?,
             counters,
-            speaking: setup.speaking,
+            dialect: setup.dialect,
+            tokens_per_chunk: setup.tokens_per_chunk,
             prefix_caching: setup.prefix_caching,
             limits,
             model: setup.model,
@@ -73,7 +80,7 @@ impl Shared {
             speed: setup.speed,
             started: unix_seconds(),
             replies: AtomicU64::new(0),
-        })
+        }))
     }
 
     /// The counters.
@@ -81,93 +88,107 @@ impl Shared {
         &self.counters
     }
 
-    /// Answers a request.
-    pub(super) async fn respond<B>(&self, request: Request<B>) -> Response<Reply>
-    where
-        B: Body,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let mut response = self.route(request).await;
-        response
-            .headers_mut()
-            .insert(SOFT_BOX, self.soft_box_header.clone());
+    /// Answers requests.
+    pub(super) async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response<Reply> {
+        let response = self.route(request).await;
+        let mut response = response.unwrap_or_else(|error| error.response());
+        let soft_box = self.soft_box_header.clone();
+        response.headers_mut().insert(SOFT_BOX, soft_box);
         response
     }
 
-    async fn route<B>(&self, request: Request<B>) -> Response<Reply>
-    where
-        B: Body,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let get = request.method() == Method::GET;
-        let post = request.method() == Method::POST;
-        let dialect = self.speaking.dialect;
-        match request.uri().path() {
-            "/health" if get => answer::empty(),
-            "/version" if get => {
-                answer::json(StatusCode::OK, answer::version(&self.soft_box, self.speed))
+    async fn route(&self, request: Request<Incoming>) -> Result<Response<Reply>, ApiError> {
+        let json = |text: String| Ok(whole(StatusCode::OK, JSON, text));
+        let error = |status, text: &'static str| Ok(whole(status, JSON, text));
+        let path = request.uri().path().to_owned();
+        let endpoint = match path.as_str() {
+            "/v1/completions" => Some(Endpoint::Completions),
+            "/v1/chat/completions" => Some(Endpoint::Chat),
+            _ => None,
+        };
+        let (remote, dialect) = (self.remote.as_ref(), self.dialect);
+        let is_known = match path.as_str() {
+            "/health" | "/version" | "/v1/models" | "/metrics" => true,
+            FETCH | "/query" => remote.is_some(),
+            "/server_info" => dialect == Dialect::Sglang,
+            _ => endpoint.is_some(),
+        };
+        if !is_known {
+            return error(StatusCode::NOT_FOUND, r#"{"detail":"Not Found"}"#);
+        }
+        if let Some(endpoint) = endpoint.filter(|_| request.method() == Method::POST) {
+            return self.generate(endpoint, request).await;
+        }
+        if endpoint.is_some() || request.method() != Method::GET {
+            let detail = r#"{"detail":"Method Not Allowed"}"#;
+            return error(StatusCode::METHOD_NOT_ALLOWED, detail);
+        }
+        match (path.as_str(), remote) {
+            (FETCH, Some(remote)) => {
+                let tokens = remote.taken(request.headers()).await?;
+                json(json!({"tokens": tokens}).to_string())
             }
-            "/v1/models" if get => answer::json(
-                StatusCode::OK,
-                answer::models(&self.model, self.started, self.limits.max_model_len),
+            ("/query", Some(remote)) => json(remote.bootstrap()),
+            ("/server_info", _) => {
+                let mode = remote.map(|remote| remote.mode());
+                json(json!({"disaggregation_mode": mode}).to_string())
+            }
+            ("/version", _) => json(
+                json!({
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "tplens_soft_box": self.soft_box,
+                    "tplens_speed": self.speed,
+                })
+                .to_string(),
             ),
-            FETCH if get => self.fetched(request.headers()).await,
-            "/query" if get && self.remote.is_some() => {
-                let told = self.remote.as_ref().map(|remote| remote.bootstrap());
-                answer::json(StatusCode::OK, told.unwrap_or_default())
+            ("/v1/models", _) => json(self.models()),
+            ("/metrics", _) => {
+                let held = remote.map_or(0, |remote| remote.held());
+                self.counters.kv_held.store(held, Relaxed);
+                let text = self.counters.metrics(dialect, &self.model, &self.soft_box);
+                Ok(whole(StatusCode::OK, METRICS, text))
             }
-            "/server_info" if get && dialect == Dialect::Sglang => {
-                let mode = self.remote.as_ref().map(|remote| remote.mode());
-                let told = serde_json::json!({"disaggregation_mode": mode});
-                answer::json(StatusCode::OK, told.to_string())
-            }
-            "/metrics" if get => {
-                if let Some(remote) = &self.remote {
-                    self.counters.kv_held.store(remote.held() as u64, Relaxed);
-                }
-                let (model, soft_box) = (&self.model, &self.soft_box);
-                answer::metrics(metrics::text(dialect, &self.counters, model, soft_box))
-            }
-            "/v1/completions" if post => self.generate(Endpoint::Completions, request).await,
-            "/v1/chat/completions" if post => self.generate(Endpoint::Chat, request).await,
-            "/health"
-            | "/version"
-            | "/v1/models"
-            | "/metrics"
-            | "/v1/completions"
-            | "/v1/chat/completions" => {
-                let body = r#"{"detail":"Method Not Allowed"}"#;
-                answer::json(StatusCode::METHOD_NOT_ALLOWED, body.to_owned())
-            }
-            _ => answer::json(
-                StatusCode::NOT_FOUND,
-                r#"{"detail":"Not Found"}"#.to_owned(),
-            ),
+            _ => Ok(whole(StatusCode::OK, "text/plain", "")),
         }
     }
 
-    async fn generate<B>(&self, endpoint: Endpoint, request: Request<B>) -> Response<Reply>
-    where
-        B: Body,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    fn models(&self) -> String {
+        json!({
+            "object": "list",
+            "data": [{
+                "id": self.model,
+                "object": "model",
+                "created": self.started,
+                "owned_by": "tplens",
+                "root": self.model,
+                "parent": null,
+                "max_model_len": self.limits.max_model_len,
+                "permission": [],
+            }],
+        })
+        .to_string()
+    }
+
+    async fn generate(
+        &self,
+        endpoint: Endpoint,
+        request: Request<Incoming>,
+    ) -> Result<Response<Reply>, ApiError> {
         let id = request.headers().get("x-request-id");
         let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let (mut asked, body) = match self.read(endpoint, request).await {
-            Ok(read) => read,
-            Err(error) => return answer::error(&error),
-        };
-        let part = self
-            .remote
-            .as_ref()
-            .map_or(Part::Plain, |remote| remote.part(&body, id.as_deref()));
-        if let Part::Hold { .. } = part {
-            asked.output_tokens = 1;
-        }
-        if let (Part::Fetch { address, key }, Some(remote)) = (&part, &self.remote)
-            && let Err(error) = remote.fetch(address, key).await
-        {
-            return answer::error(&error);
+        let body = Limited::new(request.into_body(), LARGEST_BODY).collect();
+        let body = body
+            .await
+            .map_err(|error| ApiError::invalid(format!("the body cannot be read: {error}")))?;
+        let body: Bytes = body.to_bytes();
+        let block = self.prefix_caching.then_some(self.limits.block_tokens);
+        let mut asked = Asked::read(&body, endpoint, &self.model, &self.limits, block)?;
+        let remote = self.remote.as_ref();
+        let part = remote.and_then(|remote| Some((remote, remote.part(&body, id.as_deref())?)));
+        match &part {
+            Some((_, Part::Hold { .. })) => asked.output_tokens = 1,
+            Some((remote, Part::Fetch { address, key })) => remote.fetch(address, key).await?,
+            None => {}
         }
         let number = self.replies.fetch_add(1, Relaxed);
         let prefix = match endpoint {
@@ -180,124 +201,67 @@ impl Shared {
             created: unix_seconds(),
             model: self.model.clone(),
         };
-        let arrived = Arrived {
-            prompt_tokens: asked.prompt_tokens,
+        let prompt_tokens = asked.prompt_tokens;
+        let tokens = self.pacer.submit(Arrived {
+            prompt_tokens,
             asked_tokens: asked.output_tokens,
+            keys: asked.keys,
             at: Instant::now(),
-            is_loaded: matches!(part, Part::Fetch { .. }),
-        };
-        let tokens = self.pacer.submit(arrived, asked.keys.clone());
-        if let (Part::Hold { key, waits }, Some(remote)) = (&part, &self.remote) {
-            let whole = self.whole(&head, &asked, tokens).await;
-            return match whole {
-                Ok(body) => {
-                    self.held(remote, key, *waits, asked.prompt_tokens, &body)
-                        .await
+            is_loaded: matches!(part, Some((_, Part::Fetch { .. }))),
+        });
+        let body = match (part, asked.streamed) {
+            // A prefill engine's keys and values are held, and it says so, or it waits until they were fetched.
+            (Some((remote, Part::Hold { key, waits })), _) => {
+                let body = self.whole(&head, prompt_tokens, tokens).await?;
+                let handed = remote.hold(&key, prompt_tokens, waits);
+                if waits {
+                    remote.fetched(&key).await;
+                    body
+                } else {
+                    let told = disagg::Body::read(body.as_bytes());
+                    let told = told.map(|told| told.edited(&[("kv_transfer_params", handed)], &[]));
+                    told.unwrap_or(body)
                 }
-                Err(error) => answer::error(&error),
-            };
-        }
-        if asked.streamed {
-            return self.streamed(&head, &asked, tokens);
-        }
-        match self.whole(&head, &asked, tokens).await {
-            Ok(body) => answer::json(StatusCode::OK, body),
-            Err(error) => answer::error(&error),
-        }
+            }
+            (_, true) => return Ok(self.streamed(&head, prompt_tokens, asked.usage, tokens)),
+            (_, false) => self.whole(&head, prompt_tokens, tokens).await?,
+        };
+        Ok(whole(StatusCode::OK, JSON, body))
     }
 
-    /// A prefill engine's reply: its keys and values are held, and it says so, or it waits until they were fetched.
-    async fn held(
+    fn streamed(
         &self,
-        remote: &Remote,
-        key: &str,
-        waits: bool,
-        tokens: u32,
-        body: &str,
+        head: &Head,
+        prompt_tokens: u32,
+        counts: bool,
+        tokens: Tokens,
     ) -> Response<Reply> {
-        let dialect = match (waits, key.starts_with("xfer-")) {
-            (true, _) => "sglang",
-            (false, true) => "mooncake",
-            (false, false) => "nixl",
-        };
-        let handed = remote.hold(key, tokens, dialect);
-        if waits {
-            remote.fetched(key).await;
-            return answer::json(StatusCode::OK, body.to_owned());
-        }
-        let told = disagg::Body::read(body.as_bytes()).map_or_else(
-            |_| body.to_owned(),
-            |body| body.edited(&[("kv_transfer_params", handed)], &[]),
-        );
-        answer::json(StatusCode::OK, told)
-    }
-
-    /// What a decode engine asks for.
-    async fn fetched(&self, headers: &hyper::HeaderMap) -> Response<Reply> {
-        let tokens = match &self.remote {
-            Some(remote) => remote.taken(headers).await,
-            None => None,
-        };
-        match tokens {
-            Some(tokens) => answer::json(StatusCode::OK, format!(r#"{{"tokens":{tokens}}}"#)),
-            None => answer::error(&ApiError::no_kv()),
-        }
-    }
-
-    async fn read<B>(
-        &self,
-        endpoint: Endpoint,
-        request: Request<B>,
-    ) -> Result<(Asked, bytes::Bytes), ApiError>
-    where
-        B: Body,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
-        let body = Limited::new(request.into_body(), LARGEST_BODY)
-            .collect()
-            .await
-            .map_err(|error| ApiError::invalid(format!("the body cannot be read: {error}")))?
-            .to_bytes();
-        let block = self.prefix_caching.then_some(self.limits.block_tokens);
-        let asked = Asked::read(&body, endpoint, &self.model, &self.limits, block)?;
-        Ok((asked, body))
-    }
-
-    fn streamed(&self, head: &Head, asked: &Asked, tokens: Tokens) -> Response<Reply> {
-        let Speaking {
-            dialect,
-            tokens_per_chunk,
-            tells_cached,
-        } = self.speaking;
         let stream = Stream {
             tokens,
-            chunks: dialect.chunks(head, tells_cached),
-            prompt_tokens: asked.prompt_tokens,
-            counts: asked.usage,
-            tokens_per_chunk,
+            chunks: self.dialect.chunks(head, self.prefix_caching),
+            prompt_tokens,
+            counts,
+            tokens_per_chunk: self.tokens_per_chunk,
             progress: Progress::default(),
         };
-        answer::bit_by_bit(stream.boxed_unsync(), EVENTS)
+        let mut response = Response::new(stream.boxed_unsync());
+        response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+        response
     }
 
     async fn whole(
         &self,
         head: &Head,
-        asked: &Asked,
+        prompt_tokens: u32,
         mut tokens: Tokens,
     ) -> Result<String, ApiError> {
         let mut progress = Progress::default();
         loop {
-            let token = tokens.next().await.ok_or_else(ApiError::engine_gone)?;
+            let token = tokens.next().await.ok_or_else(engine_gone)?;
             progress.add(&token);
             if token.last {
-                let usage = progress.usage(asked.prompt_tokens);
-                let Speaking {
-                    dialect,
-                    tells_cached,
-                    ..
-                } = self.speaking;
-                return Ok(dialect.whole(head, usage, tells_cached));
+                let usage = progress.usage(prompt_tokens);
+                return Ok(self.dialect.whole(head, usage, self.prefix_caching));
             }
         }
     }

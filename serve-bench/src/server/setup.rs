@@ -21,23 +21,14 @@ pub(super) struct Setup {
     pub(super) soft_box: String,
     /// Virtual seconds a second.
     pub(super) speed: f64,
-    /// How it answers.
-    pub(super) speaking: Speaking,
-    /// Whether the engine has a prefix cache.
-    pub(super) prefix_caching: bool,
-    /// Its part in serving with others, and the address that these reach it at.
-    pub(super) remote: Option<(Settings, String)>,
-}
-
-/// How replies are worded and cut.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Speaking {
-    /// Whose words.
+    /// Whose words it answers in.
     pub(super) dialect: Dialect,
     /// Tokens in an event after the first one.
     pub(super) tokens_per_chunk: u32,
-    /// Whether the count tells how much of the prompt was cached.
-    pub(super) tells_cached: bool,
+    /// Whether the engine has a prefix cache, and tells how much of a prompt it had.
+    pub(super) prefix_caching: bool,
+    /// Its part in serving with others.
+    pub(super) remote: Option<Settings>,
 }
 
 impl Setup {
@@ -74,7 +65,7 @@ impl Setup {
             .clone()
             .unwrap_or_else(|| model.name.clone());
         let shape = KvShape::of(&model, limits.block_tokens);
-        let settings = args.role.map(|role| Settings {
+        let remote = args.role.map(|role| Settings {
             role,
             law: args.kv_link,
             shape,
@@ -91,13 +82,10 @@ impl Setup {
             model: name,
             soft_box: described.name,
             speed: args.speed,
-            speaking: Speaking {
-                dialect: args.dialect,
-                tokens_per_chunk: args.tokens_per_chunk,
-                tells_cached: args.enable_prefix_caching,
-            },
+            dialect: args.dialect,
+            tokens_per_chunk: args.tokens_per_chunk,
             prefix_caching: args.enable_prefix_caching,
-            remote: settings.map(|settings| (settings, String::new())),
+            remote,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The body of a streamed reply: an event for each token, or for so many, as the engine gives them.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -59,7 +59,7 @@ impl Stream {
             let Some(token) = ready!(self.tokens.poll_next(context)) else {
                 // As vLLM ends a stream whose engine has died: status 200 went out long ago.
                 self.progress.is_ended = true;
-                let gone = ApiError::engine_gone().json();
+                let gone = engine_gone().json();
                 return Poll::Ready(format!("data: {gone}\n\n{DONE}"));
             };
             self.progress.add(&token);
@@ -83,12 +83,12 @@ impl Stream {
 
 impl Body for Stream {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if self.progress.is_ended {
             return Poll::Ready(None);
         }
@@ -99,4 +99,9 @@ impl Body for Stream {
     fn is_end_stream(&self) -> bool {
         self.progress.is_ended
     }
+}
+
+/// The engine has stopped.
+pub(super) fn engine_gone() -> ApiError {
+    ApiError::internal("EngineCore encountered an issue. The simulated engine has stopped.")
 }

@@ -11,7 +11,7 @@ use program::show::Show;
 use record::exit;
 use serde::Serialize;
 use tp_plan::ModelFacts;
-use view::serve::significant;
+use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Section, Table, Tone};
 
 /// Check what serving results claim against their own figures.
@@ -79,10 +79,12 @@ pub(crate) fn check(args: &CheckArgs, show: Show) -> u8 {
             }
         }
     }
-    let is_clean = checked.iter().all(|one| one.codes.is_empty());
     let json = serde_json::json!({"schema": 1, "results": checked});
     let shown = outputs::with_json(show, &document(&checked), &json, args.json.as_deref());
-    let found = if is_clean { exit::DONE } else { exit::REJECTED };
+    let found = match checked.iter().all(|one| one.codes.is_empty()) {
+        true => exit::DONE,
+        false => exit::REJECTED,
+    };
     exit::fold([shown, found])
 }
 
@@ -144,21 +146,14 @@ fn document(checked: &[Checked]) -> Document {
         "slo-by-mean",
         "prefill-beyond-peak",
     ];
-    let having = |code| {
-        checked
-            .iter()
-            .filter(|one| one.codes.contains(&code))
-            .count()
-    };
     let all = checked.len();
-    let findings: Vec<Item> = CODES
-        .into_iter()
-        .filter(|code| having(code) > 0)
-        .map(|code| {
-            let text = format!("{} of {all}: {}", having(code), view::codes::line(code));
-            Item::of(Tone::Bad, text).coded(code)
-        })
-        .collect();
+    let finding = |code: &'static str| {
+        let has = |one: &&Checked| one.codes.contains(&code);
+        let count = checked.iter().filter(has).count();
+        let text = format!("{count} of {all}: {}", view::codes::line(code));
+        (count > 0).then(|| Item::of(Tone::Bad, text).coded(code))
+    };
+    let findings: Vec<Item> = CODES.into_iter().filter_map(finding).collect();
     let mut table = Table::under([
         "result",
         "n",
@@ -169,32 +164,33 @@ fn document(checked: &[Checked]) -> Document {
         "p99 ms",
         "PF/s",
     ]);
-    let cell = |value: Option<f64>| value.map_or_else(|| "—".to_owned(), significant);
     for one in checked {
         table.row([
             one.origin.clone(),
             one.requests.to_string(),
-            cell(one.offered_per_s),
+            maybe(one.offered_per_s),
             significant(one.served_per_s),
-            cell(one.waited.map(|share| share * 100.0)),
-            cell(one.ttft_mean_ms),
-            cell(one.ttft_p99_ms),
-            cell(one.prefill_pflops),
+            maybe(one.waited.map(|share| share * 100.0)),
+            maybe(one.ttft_mean_ms),
+            maybe(one.ttft_p99_ms),
+            maybe(one.prefill_pflops),
         ]);
     }
+    let some = checked.iter().filter(|one| !one.codes.is_empty()).count();
+    let (tone, answer) = match some {
+        0 => (
+            Tone::Good,
+            format!("Nothing in {all} results contradicts their figures."),
+        ),
+        _ => (
+            Tone::Bad,
+            format!("{some} of {all} results do not show what they claim."),
+        ),
+    };
     Document {
         title: "Serving results against their own figures".to_owned(),
-        tone: if findings.is_empty() {
-            Tone::Good
-        } else {
-            Tone::Bad
-        },
-        answer: vec![
-            match checked.iter().filter(|one| !one.codes.is_empty()).count() {
-                0 => format!("Nothing in {all} results contradicts their figures."),
-                some => format!("{some} of {all} results do not show what they claim."),
-            },
-        ],
+        tone,
+        answer: vec![answer],
         findings,
         sections: vec![Section::new("Results", vec![Block::Table(table)])],
         made_by: format!("tplens serve check {}", env!("CARGO_PKG_VERSION")),

@@ -14,35 +14,26 @@ impl OnPaper {
     pub(crate) fn document(&self) -> Document {
         let asked = &self.asked;
         let is_best = (self.best.prefill, self.best.decode) == (asked.prefill, asked.decode);
-        let gain = self
-            .over_aggregated
-            .as_ref()
-            .map_or_else(String::new, |gain| {
-                let doubt = if gain.low < 1.0 && gain.high > 1.0 {
-                    "probably "
-                } else {
-                    ""
-                };
-                format!("{doubt}{}", range(gain, 2))
-            });
-        let (tone, code, verdict) = words::verdict(self.decided, &gain);
-        let mut answer = vec![
-            verdict,
-            format!(
-                "{asked} serves {} req/s on {} GPUs; limited by {}.",
-                range(&asked.requests_per_s, 1),
-                asked.gpus,
-                words::limit(asked.limit)
-            ),
-        ];
-        answer.push(match is_best {
-            true => "Predicted, not measured.".to_owned(),
-            false => format!(
-                "Predicted, not measured. Best on these GPUs: {}, {} req/s.",
-                self.best,
-                range(&self.best.requests_per_s, 1)
-            ),
+        let gain = self.over_aggregated.as_ref().map(|gain| {
+            let is_doubtful = gain.low < 1.0 && gain.high > 1.0;
+            let doubt = if is_doubtful { "probably " } else { "" };
+            format!("{doubt}{}", range(gain, 2))
         });
+        let gain = gain.unwrap_or_default();
+        let (tone, code, verdict) = words::verdict(self.decided, &gain);
+        let rate = |row: &Arrangement| format!("{} req/s", range(&row.requests_per_s, 1));
+        let (limit, gpus) = (words::limit(asked.limit), asked.gpus);
+        let serves = format!(
+            "{asked} serves {} on {gpus} GPUs; limited by {limit}.",
+            rate(asked)
+        );
+        let best = match is_best {
+            true => "Predicted, not measured.".to_owned(),
+            false => {
+                let best = format!("{}, {}", self.best, rate(&self.best));
+                format!("Predicted, not measured. Best on these GPUs: {best}.")
+            }
+        };
         let mut table = Table::under([
             "engines",
             "GPUs",
@@ -89,8 +80,8 @@ impl OnPaper {
             figures.batch,
             self.sequences
         );
-        let item = Item::of(tone, busy);
-        let item = code.map_or(item.clone(), |code| item.coded(code));
+        let mut item = Item::of(tone, busy);
+        item.code = code;
         Document {
             title: format!(
                 "{} on {}, {} in and {} out: {} of TP{} and TP{} on paper",
@@ -104,7 +95,7 @@ impl OnPaper {
             ),
             simulated: self.simulated.clone(),
             tone,
-            answer,
+            answer: vec![verdict, serves, best],
             findings: vec![item],
             sections: vec![
                 Section::new("Largest loads within the limits", vec![Block::Table(table)]),

@@ -6,7 +6,7 @@
 mod dialects;
 mod prefix;
 mod program;
-mod served;
+pub(crate) mod served;
 mod talks;
 
 use crate::load::common;

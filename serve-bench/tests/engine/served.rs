@@ -48,6 +48,11 @@ impl Served {
         }
     }
 
+    /// Its port.
+    pub(crate) fn port(&self) -> &str {
+        self.url.rsplit(':').next().unwrap()
+    }
+
     /// Gets a path and gives status line, headers and body as they came.
     pub(crate) fn get(&self, path: &str) -> String {
         let address = self.url.strip_prefix("http://").unwrap();
@@ -74,16 +79,12 @@ impl Served {
         let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
         line.rsplit(' ').next().unwrap().parse().unwrap()
     }
-
-    fn stop(&mut self) {
-        // It may have ended by itself.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
-    }
 }
 
 impl Drop for Served {
     fn drop(&mut self) {
-        self.stop();
+        // It may have ended by itself.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
     }
 }

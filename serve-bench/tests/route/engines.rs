@@ -1,82 +1,15 @@
 //! The router before two embedded engines: what is held is freed, and the link takes the time that was set.
 
-use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::router::Router;
+use crate::engine::served::Served;
 
-/// A running engine.
-pub(super) struct Engine {
-    child: Child,
-    pub(super) port: u16,
-}
-
-impl Engine {
-    pub(super) fn start(arguments: &[&str]) -> Self {
-        let mut child = built::named("serve-bench")
-            .args([
-                "engine",
-                "--box",
-                "rtxpro6000-mig",
-                "--model",
-                "llama-3.1-8b",
-                "--port",
-                "0",
-            ])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut first)
-            .unwrap();
-        let port = first
-            .trim_end()
-            .rsplit(':')
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap();
-        Self { child, port }
-    }
-
-    /// A counter's value.
-    pub(super) fn counter(&self, name: &str) -> f64 {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(
-            stream,
-            "GET /metrics HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let line = text
-            .lines()
-            .find(|line| line.starts_with(name) && line[name.len()..].starts_with('{'));
-        let value = line.and_then(|line| line.rsplit(' ').next());
-        value
-            .unwrap_or_else(|| panic!("no {name} in {text}"))
-            .parse()
-            .unwrap()
-    }
-
-    fn wait_until_nothing_is_held(&self) {
-        let begun = Instant::now();
-        while self.counter("tplens:kv_held_requests") > 0.0 {
-            assert!(begun.elapsed() < Duration::from_secs(10), "still held");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
+fn wait_until_so_many_are_held(engine: &Served, most: f64) {
+    let begun = Instant::now();
+    while engine.metric("tplens:kv_held_requests") > most {
+        assert!(begun.elapsed() < Duration::from_secs(10), "still held");
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -85,10 +18,10 @@ pub(super) fn body(prompt_tokens: usize, output_tokens: u32) -> String {
     format!(r#"{{"prompt":"{prompt}","max_tokens":{output_tokens},"stream":true}}"#)
 }
 
-pub(super) fn routed(prefill: &Engine, decode: &Engine, dialect: &str) -> Router {
+pub(super) fn routed(prefill: &Served, decode: &Served, dialect: &str) -> Router {
     Router::start(&[
-        format!("--prefill=http://127.0.0.1:{0}#{0}", prefill.port),
-        format!("--decode=http://127.0.0.1:{}", decode.port),
+        format!("--prefill={}#{}", prefill.url, prefill.port()),
+        format!("--decode={}", decode.url),
         format!("--dialect={dialect}"),
         "--timeout=30".to_owned(),
     ])
@@ -103,8 +36,8 @@ fn each_protocol_serves_and_the_link_takes_its_time() {
         ("sglang", "sglang"),
         ("auto", "sglang"),
     ] {
-        let prefill = Engine::start(&["--role", "prefill", "--dialect", words]);
-        let decode = Engine::start(&[
+        let prefill = Served::with(&["--role", "prefill", "--dialect", words]);
+        let decode = Served::with(&[
             "--role",
             "decode",
             "--dialect",
@@ -120,19 +53,18 @@ fn each_protocol_serves_and_the_link_takes_its_time() {
                 "{dialect}: {reply:?}"
             );
         }
-        prefill.wait_until_nothing_is_held();
+        wait_until_so_many_are_held(&prefill, 0.0);
         let rows = router.end();
         assert!(rows.iter().all(|row| row["outcome"] == "done"), "{rows:?}");
         if words == "vllm" {
             // 1008 tokens of 131,072 bytes are 132 MB: 50 + 13.2 ms each.
-            let sum = decode.counter("vllm:nixl_xfer_time_seconds_sum");
+            let sum = decode.metric("vllm:nixl_xfer_time_seconds_sum");
             assert!(
                 (sum / (3.0 * 0.063_213) - 1.0).abs() < 0.01,
                 "{dialect}: {sum}"
             );
             assert!(
-                (decode.counter("vllm:nixl_bytes_transferred_sum") - 3.0 * 1008.0 * 131_072.0)
-                    .abs()
+                (decode.metric("vllm:nixl_bytes_transferred_sum") - 3.0 * 1008.0 * 131_072.0).abs()
                     < 1.0
             );
         }
@@ -141,9 +73,9 @@ fn each_protocol_serves_and_the_link_takes_its_time() {
 
 #[test]
 fn nothing_is_held_after_a_client_left_or_no_decode_engine_took_it() {
-    let prefill = Engine::start(&["--role", "prefill"]);
+    let prefill = Served::with(&["--role", "prefill"]);
     // Too short for a prompt that the prefill engine takes: it is refused after the hand-over.
-    let decode = Engine::start(&[
+    let decode = Served::with(&[
         "--role",
         "decode",
         "--kv-link",
@@ -155,7 +87,7 @@ fn nothing_is_held_after_a_client_left_or_no_decode_engine_took_it() {
     let refused = router.reply(&body(3000, 4));
     assert_eq!(refused.status, 400, "{refused:?}");
     // The client leaves while keys and values are on the link: both engines were asked by then.
-    let asked = || -> u32 {
+    let asked = || -> f64 {
         let metrics = router.get("/metrics").body;
         let name = "tplens_route_engines_asked_total ";
         let value = metrics.lines().find_map(|line| line.strip_prefix(name));
@@ -164,7 +96,7 @@ fn nothing_is_held_after_a_client_left_or_no_decode_engine_took_it() {
     let before = asked();
     let stream = router.ask(&body(100, 4));
     let begun = Instant::now();
-    while asked() < before + 2 {
+    while asked() < before + 2.0 {
         assert!(begun.elapsed() < Duration::from_secs(10));
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -179,17 +111,14 @@ fn nothing_is_held_after_a_client_left_or_no_decode_engine_took_it() {
         "{rows:?}"
     );
     // The second was freed; the first waits for its lease.
-    let begun = Instant::now();
-    while prefill.counter("tplens:kv_held_requests") > 1.0 {
-        assert!(begun.elapsed() < Duration::from_secs(10));
-    }
+    wait_until_so_many_are_held(&prefill, 1.0);
 }
 
 #[test]
 fn planted_parts_are_found_and_an_infinite_link_costs_nothing() {
     for (link, low, high) in [("10GB/s,300ms", 297.5, 328.9), ("inf", 0.0, 1.0)] {
-        let prefill = Engine::start(&["--role", "prefill"]);
-        let decode = Engine::start(&["--role", "decode", "--kv-link", link]);
+        let prefill = Served::with(&["--role", "prefill"]);
+        let decode = Served::with(&["--role", "decode", "--kv-link", link]);
         let router = routed(&prefill, &decode, "nixl");
         for _ in 0..4 {
             assert_eq!(router.reply(&body(1000, 3)).status, 200);

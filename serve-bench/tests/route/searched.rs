@@ -2,12 +2,13 @@
 
 use std::process::Stdio;
 
-use super::engines::{Engine, routed};
+use super::engines::routed;
+use crate::engine::served::Served;
 
 #[test]
 fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_has() {
-    let prefill = Engine::start(&["--role", "prefill", "--enable-prefix-caching"]);
-    let decode = Engine::start(&["--role", "decode", "--kv-link", "1000GB/s,50ms"]);
+    let prefill = Served::with(&["--role", "prefill", "--enable-prefix-caching"]);
+    let decode = Served::with(&["--role", "decode", "--kv-link", "1000GB/s,50ms"]);
     let router = routed(&prefill, &decode, "auto");
     let folder = format!("serve-bench-searched-{}", std::process::id());
     let folder = std::env::temp_dir().join(folder);
@@ -31,7 +32,7 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
     let met = answer["found"]["met"].as_f64().unwrap();
     assert!((8.0..=21.1).contains(&met), "{answer} {said}");
     // Each run has prompts of its own: not one block was found in the cache, of some hundred prompts.
-    let of = |name: &str| prefill.counter(name);
+    let of = |name: &str| prefill.metric(name);
     assert!(of("vllm:prefix_cache_queries_total") > 100.0 * 64.0);
     assert!(of("vllm:prefix_cache_hits_total") < 1.0, "{said}");
     std::fs::remove_dir_all(&folder).unwrap();

@@ -1,11 +1,8 @@
-//! Protocols between a router and the engines, one file each, and their table.
+//! Protocols between a router and the engines, and their table.
 
-mod llmd;
-mod mooncake;
-mod nixl;
-mod sglang;
+mod asks;
 mod shape;
 mod table;
 
-pub use shape::{Ask, Bootstrap, Dialect, Handover, Lease, Leg, Order, Release, Unsupported};
-pub use table::{DIALECTS, by_name};
+pub use shape::{Ask, Bootstrap, Handover, Lease, Leg, Order, Release, Unsupported};
+pub use table::{DIALECTS, Dialect, by_name};

@@ -19,7 +19,8 @@ pub fn significant(value: f64) -> String {
 }
 
 /// A number, or a dash.
-pub(super) fn maybe(value: Option<f64>) -> String {
+#[must_use]
+pub fn maybe(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), significant)
 }
 

@@ -7,7 +7,7 @@ mod results;
 mod run;
 mod server;
 
-pub use cells::{ms, significant, within};
+pub use cells::{maybe, ms, significant, within};
 pub use findings::item;
 pub use results::{arrivals, results};
 pub(crate) use run::run;

@@ -73,12 +73,13 @@ pub fn results(results: &[(Option<String>, ServeResult)], refused: &[String]) ->
         tone,
         answer,
         findings,
-        next: match results.len() {
-            1 => Vec::new(),
-            _ => vec![Next::by(
-                "compare two of them.",
-                "tplens serve compare BASELINE NEW",
-            )],
+        next: match results {
+            [(_, a), (_, b)] => {
+                let files = [a, b].map(|one| word(&one.run.origin));
+                let command = format!("tplens serve compare {} {}", files[0], files[1]);
+                vec![Next::by("compare them.", command)]
+            }
+            _ => Vec::new(),
         },
         sections,
         made_by: format!("tplens serve show {}", env!("CARGO_PKG_VERSION")),
@@ -154,6 +155,15 @@ pub fn arrivals(run: &ServeRun) -> String {
         (Some(rate), Some(limit)) => format!("{rate} req/s, at most {limit}"),
         (None, Some(limit)) => format!("up to {limit} in flight"),
         (None, None) => "an unknown load".to_owned(),
+    }
+}
+
+/// A file's name as a word of a shell.
+fn word(name: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-#".contains(c);
+    match name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => format!("'{}'", name.replace('\'', "'\\''")),
     }
 }
 

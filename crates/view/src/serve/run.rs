@@ -172,10 +172,7 @@ fn next(serve: &Serve, has_numbers: bool, found: &[Item]) -> Vec<Next> {
             format!("tplens help {code}"),
         )]
     } else {
-        vec![Next::by(
-            "Compare it with another run.",
-            "tplens serve compare BASELINE NEW",
-        )]
+        Vec::new()
     }
 }
 

@@ -3,18 +3,13 @@
 use super::client::{ask, timeless};
 use super::running::{Running, setup};
 use crate::server::dialect::Dialect;
-use crate::server::setup::Speaking;
 
 const CHAT: &str = "/v1/chat/completions";
 
 /// The data of the events of a reply of two tokens to a prompt of two, with the version taken out of the fingerprint.
 fn events(dialect: Dialect, path: &str) -> Vec<String> {
     let mut setup = setup(100.0);
-    setup.speaking = Speaking {
-        dialect,
-        tokens_per_chunk: 1,
-        ..Speaking::default()
-    };
+    setup.dialect = dialect;
     let server = Running::of(setup);
     let prompt = match path {
         CHAT => r#""messages":[{"role":"user","content":"a b"}]"#,

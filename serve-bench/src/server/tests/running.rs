@@ -10,9 +10,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tp_plan::{EngineFacts, ModelFacts};
 
+use crate::listener::accept;
+use crate::server::dialect::Dialect;
 use crate::server::route::Shared;
-use crate::server::run::accept;
-use crate::server::setup::{Setup, Speaking};
+use crate::server::setup::Setup;
 
 /// A server of its own, ended with the value.
 pub(super) struct Running {
@@ -39,9 +40,11 @@ impl Running {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 told.send(listener.local_addr().unwrap()).unwrap();
-                let shared = Arc::new(Shared::start(setup).unwrap());
+                let shared = Shared::start(setup, "").unwrap();
+                let (_open, ending) = tokio::sync::watch::channel(false);
+                let respond = move |request| Arc::clone(&shared).respond(request);
                 tokio::select! {
-                    () = accept(listener, &shared) => {}
+                    () = accept(&listener, &ending, respond) => {}
                     _ = stopped => {}
                 }
             });
@@ -98,10 +101,8 @@ pub(super) fn setup(step_us: f64) -> Setup {
         model: "tiny".to_owned(),
         soft_box: "rtxpro6000-mig".to_owned(),
         speed: 1.0,
-        speaking: Speaking {
-            tokens_per_chunk: 1,
-            ..Speaking::default()
-        },
+        dialect: Dialect::Vllm,
+        tokens_per_chunk: 1,
         prefix_caching: false,
         remote: None,
     }
