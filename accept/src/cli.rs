@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use program::command_line::time;
 use serde::Serialize;
+use strum::Display;
 
 use crate::checks::KINDS;
 
@@ -45,8 +45,9 @@ pub(crate) enum Command {
 }
 
 /// How deep a run looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Level {
     /// Devices, links under load, host copies, pairs, an all-reduce: within 5 minutes.
     Quick,
@@ -56,23 +57,16 @@ pub(crate) enum Level {
     Soak,
 }
 
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
 /// The keys of the kinds of checks.
 fn keys() -> PossibleValuesParser {
     PossibleValuesParser::new(KINDS.iter().map(|kind| kind.key))
 }
 
 /// What to run. What is not skipped here must be as it was for a run to be resumed.
-#[derive(Debug, Clone, Args, Serialize)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
     /// A profile that came with the program, by name, or a TOML file; `tplens accept profile list` shows them.
     #[arg(long, value_name = "NAME|FILE")]
-    #[serde(skip)]
     pub(crate) profile: String,
     /// How deep to look.
     #[arg(long, value_enum, default_value_t = Level::Quick)]
@@ -82,52 +76,40 @@ pub(crate) struct RunArgs {
     pub(crate) duration: Option<Duration>,
     /// Time that the whole run may take; default: the profile's for the level.
     #[arg(long, value_name = "TIME", value_parser = time)]
-    #[serde(skip)]
     pub(crate) budget: Option<Duration>,
     #[command(flatten)]
     pub(crate) on: On,
     /// The machine's name on the screen and in files, such as rack3-node7; default: the host's name, which files do not show.
     #[arg(long, value_name = "NAME")]
-    #[serde(skip)]
     pub(crate) label: Option<String>,
     /// Leave checks of these kinds out; a required one leaves the machine inconclusive.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = keys(), hide_possible_values = true)]
     pub(crate) exclude: Vec<String>,
     /// An accepted run of this machine or its like, by its folder or report.json: no figure may be worse.
     #[arg(long, value_name = "RUN")]
-    #[serde(skip)]
     pub(crate) baseline: Option<PathBuf>,
     /// A server that runs on this machine already, for the serving check.
     #[arg(long, value_name = "URL")]
     pub(crate) serve_url: Option<String>,
     /// Time without progress after which a measurement counts as hung and its process is ended.
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
-    #[serde(skip)]
     pub(crate) deadline: Duration,
     /// The result folder; default: a new one below `tplens-results`.
     #[arg(long, value_name = "DIR")]
-    #[serde(skip)]
     pub(crate) out: Option<PathBuf>,
     /// Resume the run in this folder; --budget, --deadline and the forms may be others, all else must be as it
     /// was.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
-    #[serde(skip)]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
-    #[serde(skip)]
     pub(crate) forms: Forms,
 }
 
 /// Which devices of which machine.
-#[derive(Debug, Clone, Args, Serialize)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct On {
     /// Devices: indexes, PCI addresses or UUIDs, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "LIST", default_value = "all")]
     pub(crate) gpus: String,
     /// Whose driver to use; default: the profile's, or the one that is there. Nothing falls back to host memory.
     #[arg(long, value_name = "NAME")]
@@ -149,9 +131,6 @@ pub(crate) struct Forms {
     /// Write JUnit XML here.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write a text file for Prometheus's node_exporter here.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prometheus: Option<PathBuf>,
     /// Write OCP Test & Validation output 2.0 here: JSON lines.
     #[arg(long, value_name = "FILE")]
     pub(crate) ocp: Option<PathBuf>,

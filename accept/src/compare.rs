@@ -4,7 +4,6 @@
 //! A figure is a rate or a time with its unit. Ratios are left out: they are judged within their own run, and a ratio of two small
 //! differences says nothing. A check that was good in A and fails in B counts as lost; in what the machines differ stands beside the numbers.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -32,9 +31,6 @@ pub(crate) struct CompareArgs {
 
 /// Id of a check, and what of it was measured.
 pub(crate) type Number = (String, String);
-
-/// Verdicts by id of the check; a baseline has none.
-type Verdicts = BTreeMap<String, (Verdict, ReasonCode)>;
 
 /// A figure of a report.
 #[derive(Debug, Clone)]
@@ -67,10 +63,8 @@ pub(crate) fn figures(report: &Report) -> impl Iterator<Item = Figure<'_>> {
     let own = |check: &&Check| !REPEATING.contains(&check.kind.as_str());
     report.checks.iter().filter(own).flat_map(|check| {
         let mut seen: Vec<Unit> = Vec::new();
-        check.evidence.iter().filter_map(move |evidence| {
-            let Evidence::Measured(figure) = evidence else {
-                return None;
-            };
+        let measured = check.evidence.iter().filter_map(Evidence::measured);
+        measured.filter_map(move |figure| {
             let (unit, times) =
                 compared_in(&figure.unit).filter(|(unit, _)| !seen.contains(unit))?;
             seen.push(unit);
@@ -97,12 +91,14 @@ pub(crate) fn run(args: &CompareArgs, show: Show) -> anyhow::Result<u8> {
 
 fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<Comparison<Number>> {
     let (report_a, report_b) = (Report::read(a)?, Report::read(b)?);
-    let (of_a, of_b) = (verdicts(&report_a), verdicts(&report_b));
     let (a, b) = (a.display().to_string(), b.display().to_string());
-    let gone = |value: &Value<Number>| match of_b.get(&value.number.0) {
-        Some((Verdict::Fail, code)) => Gone::Lost(code.code().to_owned()),
-        Some((_, ReasonCode::LeftOut)) => Gone::NotAsked,
-        Some((_, code)) => Gone::Untried(code.code().to_owned()),
+    let of_b = |id: &str| report_b.checks.iter().find(|check| check.id == id);
+    let gone = |value: &Value<Number>| match of_b(&value.number.0) {
+        Some(check) => match (check.verdict, check.reason.code) {
+            (Verdict::Fail, code) => Gone::Lost(code.code().to_owned()),
+            (_, ReasonCode::LeftOut) => Gone::NotAsked,
+            (_, code) => Gone::Untried(code.code().to_owned()),
+        },
         None => Gone::Untried("not there".to_owned()),
     };
     let rules = Rules {
@@ -112,20 +108,15 @@ fn compared(a: &Path, b: &Path, threshold: stats::Threshold) -> anyhow::Result<C
         worse_peers: 0,
     };
     let mut comparison = compare(side(&report_a, &a), side(&report_b, &b), &rules)?;
-    let worse = of_a.iter().filter_map(|(check, (was, _))| {
-        let (now, code) = of_b.get(check)?;
-        let is_worse = matches!(was, Verdict::Pass | Verdict::Warn) && *now == Verdict::Fail;
-        is_worse.then(|| format!("{check}: {} in A, {}", was, code.code()))
+    let worse = report_a.checks.iter().filter_map(|was| {
+        let now = of_b(&was.id)?;
+        let was_good = matches!(was.verdict, Verdict::Pass | Verdict::Warn);
+        let (id, code) = (&was.id, now.reason.code.code());
+        let is_worse = was_good && now.verdict == Verdict::Fail;
+        is_worse.then(|| format!("{id}: {} in A, {code}", was.verdict))
     });
     comparison.worse = worse.collect();
     Ok(comparison)
-}
-
-fn verdicts(report: &Report) -> Verdicts {
-    let verdicts = report.checks.iter();
-    verdicts
-        .map(|check| (check.id.clone(), (check.verdict, check.reason.code)))
-        .collect()
 }
 
 /// The figures of a report.
@@ -144,17 +135,12 @@ pub(crate) fn side(report: &Report, file: &str) -> Side<Number> {
         let of = String::new();
         value.map(|value| Fact { what, of, value })
     };
+    let parts = report.node.fingerprint.parts().into_iter();
     Side {
         file: file.to_owned(),
         started: Some(report.started.clone()),
         simulated: report.simulated().map(str::to_owned),
-        facts: report
-            .node
-            .fingerprint
-            .parts()
-            .into_iter()
-            .filter_map(fact)
-            .collect(),
+        facts: parts.filter_map(fact).collect(),
         troubles: Vec::new(),
         values: values.collect(),
     }

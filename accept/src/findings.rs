@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{MonitorLine, Record};
+use record::{Links, MonitorLine, Payload, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::Group;
@@ -46,6 +46,16 @@ pub(crate) struct Found<T> {
     pub(crate) it: T,
     /// Its place, relative to the result folder.
     pub(crate) source: String,
+}
+
+impl Found<Record> {
+    /// The payload of a record of `tplens p2p`.
+    pub(crate) fn links(&self) -> Option<&Links> {
+        match &self.it.payload {
+            Payload::Links(links) => Some(links),
+            _ => None,
+        }
+    }
 }
 
 impl<T> Found<T> {

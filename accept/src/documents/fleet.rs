@@ -113,10 +113,8 @@ fn next(fleet: &Fleet) -> Vec<Next> {
         false => {}
     }
     if fleet.nodes().any(|node| !node.reasons.is_empty()) {
-        next.push(Next::by(
-            "Read the machine's own report:",
-            "tplens accept report FOLDER",
-        ));
+        let text = "Read the machine's own report:";
+        next.push(Next::by(text, "tplens accept report FOLDER"));
     }
     next
 }

@@ -1,4 +1,4 @@
-//! The forms of a report that a command line asks for: whether they can be written, and writing them; JUnit and Prometheus's text.
+//! The forms of a report that a command line asks for: whether they can be written, and writing them; and JUnit.
 //!
 //! JUnit has the machine as a case, then a suite with a case for each check. A required check that was skipped leaves a machine undecided, and
 //! many readers of JUnit take skipped cases for good ones: the case of the machine is in error then. What is not required decides nothing, so
@@ -9,14 +9,14 @@ use std::path::Path;
 use program::outputs::{self as files, check_file};
 use program::show::Show;
 use record::exit;
-use view::page::{Junit, JunitCase, JunitOutcome, JunitSuite, Prometheus};
+use view::page::{Junit, JunitCase, JunitOutcome, JunitSuite};
 
 use super::ocp::ocp;
 use super::shared::redacted;
 use super::verdict;
 use super::words::{CameTo, compared_with};
 use crate::cli::Forms;
-use crate::report::{BoxVerdict, Check, Evidence, REPORT_FILE, Report, Verdict};
+use crate::report::{BoxVerdict, Check, REPORT_FILE, Report, Verdict};
 use crate::run::JOURNAL;
 
 /// The report as `report.json` has it.
@@ -40,22 +40,19 @@ pub(crate) fn check(forms: &Forms, folder: Option<&Path>) -> Result<(), String> 
 /// having done so. The screen is the user's own and shows the host's name and the words of drivers; what can be handed on does not.
 pub(crate) fn write(report: &Report, forms: &Forms, show: Show) -> u8 {
     let handed_on = redacted(report.clone(), forms.identify);
-    let mut codes: Vec<u8> = files_of(forms)
-        .map(|(flag, path)| {
-            let form = match flag {
-                "--html" => verdict::document(&handed_on).html(),
-                "--junit" => junit(&handed_on),
-                "--prometheus" => prometheus(&handed_on),
-                _ => ocp(&handed_on),
-            };
-            files::write(path, Ok(form))
-        })
-        .collect();
-    codes.push(match forms.json {
+    let written = files_of(forms).map(|(flag, path)| {
+        let form = match flag {
+            "--html" => verdict::document(&handed_on).html(),
+            "--junit" => junit(&handed_on),
+            _ => ocp(&handed_on),
+        };
+        files::write(path, Ok(form))
+    });
+    let printed = || match forms.json {
         true => files::ended(files::json(&handed_on)),
         false => show.print(&verdict::document(report)),
-    });
-    exit::fold(codes)
+    };
+    exit::fold(written.chain(std::iter::once_with(printed)))
 }
 
 /// The files that are asked for, by their flags.
@@ -63,7 +60,6 @@ fn files_of(forms: &Forms) -> impl Iterator<Item = (&'static str, &Path)> {
     let all = [
         ("--html", &forms.html),
         ("--junit", &forms.junit),
-        ("--prometheus", &forms.prometheus),
         ("--ocp", &forms.ocp),
     ];
     all.into_iter()
@@ -85,10 +81,9 @@ pub(super) fn junit(report: &Report) -> String {
         },
         output: vec![answer],
     };
-    let soft = report
-        .simulated()
-        .map(|soft| ("simulated", soft.to_owned()));
-    let properties = soft.into_iter().chain([
+    let soft = report.simulated().into_iter();
+    let soft = soft.map(|soft| ("simulated", soft.to_owned()));
+    let properties = soft.chain([
         ("node", report.node.called().to_owned()),
         ("profile", profile_label(report)),
         ("level", report.level.clone()),
@@ -144,39 +139,4 @@ fn of_check(check: &Check) -> JunitCase {
             compared_with(check)
         )],
     }
-}
-
-/// The report as Prometheus text: the exit code with the verdict, and each check with its code and what was measured; of a simulated machine
-/// under other names.
-pub(super) fn prometheus(report: &Report) -> String {
-    let prefix = match report.simulated {
-        Some(_) => "accept_simulated",
-        None => "accept",
-    };
-    let name = |name: &str| format!("{prefix}_{name}");
-    let profile = profile_label(report);
-    let common = [
-        ("node", report.node.called()),
-        ("profile", profile.as_str()),
-    ];
-    let mut all = Prometheus::default();
-    let verdict = report.verdict.to_string();
-    let labels = [&common[..], &[("verdict", verdict.as_str())]].concat();
-    all.add(&name("exit_code"), &labels, f64::from(report.exit_code));
-    for check in &report.checks {
-        let (about, verdict) = (check.about.join(" "), check.verdict.to_string());
-        let own = [("check", check.kind.as_str()), ("about", about.as_str())];
-        let own = [common, own].concat();
-        let code = check.reason.code.code();
-        let found = [("verdict", verdict.as_str()), ("code", code)];
-        all.add(&name("check_verdict"), &[&own[..], &found].concat(), 1.0);
-        for evidence in &check.evidence {
-            if let Evidence::Measured(one) = evidence {
-                let figure = [("figure", one.what.as_str()), ("unit", one.unit.as_str())];
-                let labels = [&own[..], &figure].concat();
-                all.add(&name("check_value"), &labels, one.value);
-            }
-        }
-    }
-    all.text()
 }

@@ -48,10 +48,8 @@ pub(super) fn ocp(report: &Report) -> String {
             add("diagnosis", diagnosis(report, check));
         }
         let is_lacking = |check: &&Check| check.reason.code == ReasonCode::NotMeasured;
-        let status = match checks.iter().any(is_lacking) {
-            true => "ERROR",
-            false => "COMPLETE",
-        };
+        let lacks = checks.iter().any(is_lacking);
+        let status = if lacks { "ERROR" } else { "COMPLETE" };
         add("testStepEnd", json!({"status": status}));
     }
     let (status, result) = match report.verdict {

@@ -15,14 +15,14 @@ pub(crate) const NODE_WITHHELD: &str = "node-withheld";
 /// In place of words that are not handed on.
 pub(super) const WITHHELD: &str = "(withheld)";
 
-/// Codes whose details are composed here, of numbers and labels.
-const OWN_DETAILS: [ReasonCode; 5] = [
-    ReasonCode::AsExpected,
-    ReasonCode::BeyondLimit,
-    ReasonCode::LinkDegraded,
-    ReasonCode::ErrorsCounted,
-    ReasonCode::Throttled,
-];
+/// Whether the details of a code are composed here, of numbers and labels.
+fn has_own_details(code: ReasonCode) -> bool {
+    use ReasonCode::{AsExpected, BeyondLimit, ErrorsCounted, LinkDegraded, Throttled};
+    matches!(
+        code,
+        AsExpected | BeyondLimit | LinkDegraded | ErrorsCounted | Throttled
+    )
+}
 
 /// The report as it may be handed on, unless identities are to stay. One that has none is returned as it is.
 pub(crate) fn redacted(mut report: Report, identify: bool) -> Report {
@@ -87,7 +87,7 @@ fn of_check(check: &mut Check, is_shipped: bool) {
         evidence,
         advice: _,
     } = check;
-    if !detail.is_empty() && (!OWN_DETAILS.contains(code) || kind == "kernel_log") {
+    if !detail.is_empty() && (!has_own_details(*code) || kind == "kernel_log") {
         WITHHELD.clone_into(detail);
     }
     if let Some(limit) = limit.as_mut().filter(|_| !is_shipped) {

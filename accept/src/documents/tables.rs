@@ -43,17 +43,9 @@ fn groups(report: &Report) -> Table {
             (_, true) => format!("{} {}", title(&worst.kind), worst.about.join(" ")),
             (_, false) => spans.join(", "),
         };
-        let (count, of) = (
-            checks.len().to_string(),
-            covered(report, &checks).to_string(),
-        );
-        table.row([
-            heading.to_owned(),
-            worst.verdict.to_string(),
-            count,
-            of,
-            found,
-        ]);
+        let of = covered(report, &checks).to_string();
+        let (verdict, count) = (worst.verdict.to_string(), checks.len().to_string());
+        table.row([heading.to_owned(), verdict, count, of, found]);
     }
     table
 }
@@ -64,12 +56,8 @@ const SPANS: usize = 2;
 /// The figures of a kind among these checks, from the least to the most, and what has the worst of them.
 fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     let own = checks.iter().filter(|check| check.kind == kind.key);
-    let mut values: Vec<(&Measured, &Check)> = own
-        .filter_map(|check| match main_evidence(check)? {
-            Evidence::Measured(one) if one.unit != "1" => Some((one, *check)),
-            _ => None,
-        })
-        .collect();
+    let figures = own.filter_map(|check| Some((main_evidence(check)?.measured()?, *check)));
+    let mut values: Vec<(&Measured, &Check)> = figures.filter(|(one, _)| one.unit != "1").collect();
     let unit = &values.first()?.0.unit;
     values.retain(|(one, _)| one.unit == *unit);
     values.sort_by(|one, other| one.0.value.total_cmp(&other.0.value));
@@ -82,16 +70,9 @@ fn span(kind: &checks::Kind, checks: &[&Check]) -> Option<String> {
     if least == most {
         return Some(format!("{} {most} {unit}", kind.title));
     }
-    let worst = if unit == "GB/s" {
-        values.first()
-    } else {
-        values.last()
-    };
-    let worst = worst?.1.about.join(" ");
-    Some(format!(
-        "{} {least}-{most} {unit}, worst {worst}",
-        kind.title
-    ))
+    let worst = if unit == "GB/s" { 0 } else { values.len() - 1 };
+    let (title, worst) = (kind.title, values[worst].1.about.join(" "));
+    Some(format!("{title} {least}-{most} {unit}, worst {worst}"))
 }
 
 /// Checks that were looked at, by group in the order of a run.

@@ -9,9 +9,7 @@ use super::tables::sections;
 use super::words::{CameTo, Quantity, covered, cut, devices, main_evidence};
 use crate::checks::{plural, title};
 use crate::profile::{Profile, shipped};
-use crate::report::{
-    BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
-};
+use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Side, Verdict};
 
 /// Causes on a screen, and what follows from each.
 const CAUSES: usize = 4;
@@ -20,21 +18,15 @@ const FOLLOW: usize = 3;
 const SHOWN: usize = 4;
 
 /// Checks whose figures are no better than the link of their devices.
-const OVER_LINK: [&str; 7] = [
-    "h2d_pinned",
-    "d2h_pinned",
-    "bidirectional",
-    "p2p",
-    "p2p_staged",
-    "symmetry",
-    "h2d_pageable",
-];
+const OVER_LINK: &str = "h2d_pinned d2h_pinned bidirectional p2p p2p_staged symmetry h2d_pageable";
 
 /// Checks of all devices together, which one slow link slows down.
-const OF_ALL: [&str; 3] = ["spread", "concurrent", "allreduce"];
+const OF_ALL: &str = "spread concurrent allreduce";
 
 /// Checks that came to the same, and what follows from them.
 struct Cause<'a> {
+    first: &'a Check,
+    /// All of them, the first among them.
     checks: Vec<&'a Check>,
     follow: Vec<&'a Check>,
     /// How many devices its checks are about.
@@ -87,9 +79,8 @@ fn headline(report: &Report, causes: &[Cause<'_>]) -> String {
         (_, _, RunStatus::Failed { reason }) => cut(reason).into_owned(),
         (BoxVerdict::Rejected, Some(first), _) => first.to_string(),
         (BoxVerdict::Inconclusive, Some(first), _) => format!("open: {first}"),
-        (BoxVerdict::Inconclusive, None, _) => "not measured to the end".to_owned(),
         (BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings, ..) => links(report),
-        (BoxVerdict::Rejected, None, _) => "a required check failed".to_owned(),
+        (_, None, _) => "not measured to the end".to_owned(),
     };
     let because = because.trim_end_matches('.');
     let (name, words) = (report.node.called(), report.verdict.words());
@@ -112,10 +103,7 @@ fn machine(report: &Report) -> String {
         (_, true) => "no device",
         (_, false) => &names.join(", "),
     };
-    let whose = match report.profile.shipped {
-        true => "profile",
-        false => "own profile",
-    };
+    let own = if report.profile.shipped { "" } else { "own " };
     let required = || report.checks.iter().filter(|check| check.required);
     let all = required().filter(|check| check.reason.code != ReasonCode::NotApplicable);
     let all = all.count();
@@ -125,18 +113,16 @@ fn machine(report: &Report) -> String {
         (came(Verdict::Fail), "failed"),
         (required().filter(|check| check.is_open()).count(), "open"),
     ];
-    let passed = match others.iter().map(|(count, _)| count).sum() {
-        0 => format!("all {all} required checks passed"),
-        bad => format!(
-            "{} of {all} required checks passed",
-            all.saturating_sub(bad)
-        ),
-    };
+    let bad: usize = others.iter().map(|(count, _)| count).sum();
+    let passed = format!(
+        "{} of {all} required checks passed",
+        all.saturating_sub(bad)
+    );
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     let others = others.map(|(count, what)| format!(", {count} {what}"));
     let (profile, level) = (&report.profile.name, &report.level);
     format!(
-        "{on}, {whose} {profile}, {level}: {passed}{}.",
+        "{on}, {own}profile {profile}, {level}: {passed}{}.",
         others.collect::<String>()
     )
 }
@@ -145,10 +131,8 @@ fn machine(report: &Report) -> String {
 fn links(report: &Report) -> String {
     let of = |kind: &&str| {
         let checks = report.checks.iter().filter(|check| check.kind == **kind);
-        let values = checks.filter_map(|check| match main_evidence(check) {
-            Some(Evidence::Measured(one)) => Some((one.value, check)),
-            _ => None,
-        });
+        let values =
+            checks.filter_map(|check| Some((main_evidence(check)?.measured()?.value, check)));
         let (least, check) = values.min_by(|one, other| one.0.total_cmp(&other.0))?;
         let part = check.limit.as_ref().and_then(|limit| limit.ceiling);
         let part = part.map_or_else(String::new, |ceiling| {
@@ -172,30 +156,21 @@ fn causes(report: &Report) -> Vec<Cause<'_>> {
         Verdict::Inconclusive => Some(3),
         Verdict::Pass | Verdict::Skip => None,
     };
-    let checks = report.checks.iter();
-    let mut bad: Vec<(u8, &Check)> = checks
-        .filter_map(|check| Some((rank(check)?, check)))
-        .collect();
-    bad.sort_by_key(|(rank, _)| *rank);
-    let mut causes: Vec<Cause<'_>> = Vec::new();
+    let ranked = |check| Some((origin(report, check).is_some(), rank(check)?, check));
+    let mut bad: Vec<(bool, u8, &Check)> = report.checks.iter().filter_map(ranked).collect();
     // Those that stand by themselves first, so that what follows finds its cause.
-    let (stand, follow): (Vec<_>, Vec<_>) = bad
-        .into_iter()
-        .partition(|(_, check)| origin(report, check).is_none());
-    for (_, check) in stand.into_iter().chain(follow) {
-        let origin = origin(report, check).map(|origin| &origin.id);
-        let has_origin = |cause: &Cause<'_>| {
-            let mut ids = cause.checks.iter().map(|known| &known.id);
-            origin.is_some_and(|origin| ids.any(|id| id == origin))
-        };
+    bad.sort_by_key(|(follows, rank, _)| (*follows, *rank));
+    let mut causes: Vec<Cause<'_>> = Vec::new();
+    for (_, _, check) in bad {
+        let origin = origin(report, check);
+        let has_origin = |cause: &Cause<'_>| origin.is_some_and(|one| cause.checks.contains(&one));
         // What was not looked at for one reason is one finding.
         let is_like = |cause: &Cause<'_>| {
-            cause.checks.first().is_some_and(|first| {
-                let is_same =
-                    (first.verdict, first.reason.code) == (check.verdict, check.reason.code);
-                let are_empty = first.evidence.is_empty() && check.evidence.is_empty();
-                is_same && (first.kind == check.kind || are_empty && first.reason == check.reason)
-            })
+            let came = |check: &Check| (check.verdict, check.reason.code);
+            let first = cause.first;
+            let are_empty = first.evidence.is_empty() && check.evidence.is_empty();
+            let is_like = first.kind == check.kind || are_empty && first.reason == check.reason;
+            came(first) == came(check) && is_like
         };
         if let Some(cause) = causes.iter_mut().find(|cause| has_origin(cause)) {
             cause.follow.push(check);
@@ -203,6 +178,7 @@ fn causes(report: &Report) -> Vec<Cause<'_>> {
             cause.checks.push(check);
         } else {
             causes.push(Cause {
+                first: check,
                 checks: vec![check],
                 follow: Vec::new(),
                 devices: 0,
@@ -217,8 +193,9 @@ fn causes(report: &Report) -> Vec<Cause<'_>> {
 
 /// The failed check of a link that explains a check.
 fn origin<'a>(report: &'a Report, check: &Check) -> Option<&'a Check> {
-    let is_of_all = OF_ALL.contains(&check.kind.as_str());
-    if !is_of_all && !OVER_LINK.contains(&check.kind.as_str()) {
+    let is_in = |kinds: &str| kinds.split(' ').any(|kind| kind == check.kind);
+    let is_of_all = is_in(OF_ALL);
+    if !is_of_all && !is_in(OVER_LINK) {
         return None;
     }
     let is_of =
@@ -239,10 +216,7 @@ fn degraded(check: &Check) -> Option<(&str, &str)> {
 
 impl fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(first) = self.checks.first() else {
-            return Ok(());
-        };
-        if let Some((found, ordered)) = degraded(first) {
+        if let Some((found, ordered)) = degraded(self.first) {
             let cards = self.checks.iter().flat_map(|check| devices(check));
             let cards: Vec<&str> = cards.collect();
             let verb = if cards.len() == 1 { "runs" } else { "run" };
@@ -263,42 +237,34 @@ impl fmt::Display for Cause<'_> {
                 write!(f, " and {more} more")?;
             }
         }
-        let worst = self
-            .checks
-            .iter()
-            .filter_map(|check| Some((beyond(check)?, check)));
+        let checks = self.checks.iter();
+        let worst = checks.filter_map(|check| Some((beyond(check)?, check)));
         match worst.max_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, worst)) if self.checks.len() > 1 => {
                 let (of, about) = (plural(self.devices, "GPU"), worst.about.join(" "));
                 write!(f, ", {of}: worst {about}: {}", CameTo(worst))
             }
-            _ => write!(f, ": {}", CameTo(first)),
+            _ => write!(f, ": {}", CameTo(self.first)),
         }
     }
 }
 
 /// By how many times a figure is beyond its limit.
 fn beyond(check: &Check) -> Option<f64> {
-    let limit: &Limit = check.limit.as_ref()?;
+    let limit = check.limit.as_ref()?;
     let line = limit.fail.or(limit.warn)?;
-    match (main_evidence(check)?, limit.good) {
-        (Evidence::Measured(one), Side::AtLeast) => Some(line / one.value),
-        (Evidence::Measured(one), Side::AtMost) => Some(one.value / line),
-        _ => None,
-    }
+    let value = main_evidence(check)?.measured()?.value;
+    let is_least = limit.good == Side::AtLeast;
+    Some(if is_least { line / value } else { value / line })
 }
 
 /// What was found; the first of a machine that is not accepted stands in the answer.
 fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
     let mut items = Vec::new();
     for cause in causes.iter().take(CAUSES) {
-        let Some(first) = cause.checks.first() else {
-            continue;
-        };
-        let tone = match first.verdict {
-            Verdict::Fail => Tone::Bad,
-            _ => Tone::Warning,
-        };
+        let first = cause.first;
+        let is_bad = first.verdict == Verdict::Fail;
+        let tone = if is_bad { Tone::Bad } else { Tone::Warning };
         let can = &first.reason.detail;
         let can = degraded(first).and((!can.is_empty()).then(|| format!("; {}", cut(can))));
         let line = cause.to_string() + &can.unwrap_or_default();
@@ -332,24 +298,22 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     let mut next: Vec<Next> = Vec::new();
     // One card has a fault of its own; all together have one in common.
     let of_all = causes.first().is_some_and(|cause| {
-        let is_link = cause.checks.iter().all(|check| degraded(check).is_some());
-        is_link && cause.checks.len() == report.devices.len() && report.devices.len() > 1
+        let all = report.devices.len();
+        degraded(cause.first).is_some() && cause.checks.len() == all && all > 1
     });
     if of_all {
-        next.push(Next::plain(
-            "All cards are slow alike: check bifurcation, shared lanes and link speed in the BIOS, and the slots; then risers.",
-        ));
+        let text = "All cards are slow alike: check bifurcation, shared lanes and link speed in the BIOS, and the slots; then risers.";
+        next.push(Next::plain(text));
     }
-    for first in causes.iter().filter_map(|cause| cause.checks.first()) {
-        let advice = first.advice.as_ref();
-        let advice = advice.filter(|_| !(of_all && degraded(first).is_some()));
-        if let Some(text) = advice.filter(|_| next.len() < 3)
+    for first in causes.iter().map(|cause| cause.first) {
+        let is_told = of_all && degraded(first).is_some();
+        if let Some(text) = first.advice.as_ref().filter(|_| next.len() < 3 && !is_told)
             && next.iter().all(|one| one.text != *text)
         {
             next.push(Next::plain(text.as_str()));
         }
     }
-    let Some(first) = causes.first().and_then(|cause| cause.checks.first()) else {
+    let Some(Cause { first, .. }) = causes.first() else {
         if matches!(report.status, RunStatus::Failed { .. }) {
             let (what, on) = ("What this machine shows:", report.simulated());
             next.push(Next::on(what, "tplens doctor", on));
@@ -364,9 +328,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
     if let Some((found, _)) = degraded(first)
         && let Some(name) = profile_of(report, found)
     {
-        next.push(Next::plain(format!(
-            "Or accept it as {found}: --profile {name}."
-        )));
+        let text = format!("Or accept it as {found}: --profile {name}.");
+        next.push(Next::plain(text));
     }
     let code = code(first);
     let (text, command) = (format!("More on {code}:"), format!("tplens help {code}"));

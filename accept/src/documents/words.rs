@@ -1,9 +1,10 @@
 //! Numbers, limits and checks as a reader sees them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::report::{Check, Evidence, Limit, Report, Side, Verdict};
+use crate::report::{Check, Evidence, Limit, Report, ReportDevice, Side, Verdict};
 
 /// What a cell shows where there is nothing to show.
 pub(super) const ABSENT: &str = "—";
@@ -72,10 +73,8 @@ impl fmt::Display for Evidence {
 /// The lines of a limit: `fails below 23.1, warns below 25.4 GB/s`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let beyond = match self.good {
-            Side::AtLeast => "below",
-            Side::AtMost => "above",
-        };
+        let is_least = self.good == Side::AtLeast;
+        let beyond = if is_least { "below" } else { "above" };
         let lines = [("fails", self.fail), ("warns", self.warn)];
         let lines = lines.into_iter().filter_map(|(word, line)| {
             let line = Quantity(line?, &self.unit);
@@ -147,12 +146,8 @@ fn beside(check: &Check, evidence: &Evidence) -> Option<String> {
         _ => return None,
     };
     let Some(ceiling) = limit.ceiling else {
-        let interval = one
-            .low
-            .zip(one.high)
-            .map_or_else(String::new, |(low, high)| {
-                format!("{} to {}, ", Quantity(low, ""), Quantity(high, ""))
-            });
+        let shown = |(low, high)| format!("{} to {}, ", Quantity(low, ""), Quantity(high, ""));
+        let interval = one.low.zip(one.high).map_or_else(String::new, shown);
         return (check.verdict != Verdict::Pass).then(|| format!("{interval}{limit}"));
     };
     let link = limit.link.as_deref().unwrap_or("the link");
@@ -181,13 +176,9 @@ pub(super) fn devices(check: &Check) -> impl Iterator<Item = &str> {
 
 /// How many devices of a report these checks are about; those of no device are about all.
 pub(super) fn covered(report: &Report, checks: &[&Check]) -> usize {
-    let labels = report.devices.iter().map(|device| device.label.as_str());
-    let is_named = |label: &&str| {
-        checks
-            .iter()
-            .any(|check| devices(check).any(|one| one == *label))
-    };
-    match labels.filter(is_named).count() {
+    let named: BTreeSet<&str> = checks.iter().flat_map(|check| devices(check)).collect();
+    let is_named = |device: &&ReportDevice| named.contains(device.label.as_str());
+    match report.devices.iter().filter(is_named).count() {
         0 => report.devices.len(),
         some => some,
     }

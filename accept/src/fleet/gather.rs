@@ -10,7 +10,7 @@ use record::exit;
 use super::judge::{Fleet, Group, Node, Place, Unreadable};
 use crate::compare::figures;
 use crate::documents::NODE_WITHHELD;
-use crate::report::{Check, REPORT_FILE, Report, ReportDevice, RunStatus, Verdict};
+use crate::report::{Check, REPORT_FILE, Report, RunStatus, Verdict};
 use crate::run::JOURNAL;
 
 /// How many levels of folders are searched below a named one.
@@ -134,8 +134,6 @@ fn node(path: &Path, report: &Report) -> Node {
     });
     let shown = |path: &Path| replaced(&path.display().to_string());
     let folder = path.parent().and_then(Path::file_name);
-    let slot = |device: &ReportDevice| Some((device.label.clone(), device.slot.clone()?));
-    let identity = |device: &ReportDevice| device.identity.clone();
     Node {
         node: match folder {
             Some(folder) if report.node.called() == NODE_WITHHELD => shown(Path::new(folder)),
@@ -146,8 +144,7 @@ fn node(path: &Path, report: &Report) -> Node {
         reasons: reasons(report).collect(),
         outliers: 0,
         started: report.started.clone(),
-        slots: report.devices.iter().filter_map(slot).collect(),
-        identities: report.devices.iter().filter_map(identity).collect(),
+        devices: report.devices.clone(),
         figures: figures.collect(),
     }
 }
@@ -160,16 +157,12 @@ fn reasons(report: &Report) -> impl Iterator<Item = String> {
         RunStatus::Broken => Some("the run did not end".to_owned()),
         RunStatus::Failed { reason } => Some(replaced(reason)),
     };
-    let is_against = |is_failed: bool| {
-        let required = report.checks.iter().filter(|check| check.required);
-        required.filter(move |check| match is_failed {
-            true => check.verdict == Verdict::Fail,
-            false => check.is_open(),
-        })
-    };
-    let against = is_against(true).chain(is_against(false)).take(MOST_REASONS);
+    let is_against = |check: &&Check| check.verdict == Verdict::Fail || check.is_open();
+    let required = report.checks.iter().filter(|check| check.required);
+    let mut against: Vec<&Check> = required.filter(is_against).collect();
+    against.sort_by_key(|check| check.verdict != Verdict::Fail);
     let named = |check: &Check| format!("{} [{}]", replaced(&check.id), check.reason.code.code());
-    let against = against.map(named);
+    let against = against.into_iter().take(MOST_REASONS).map(named);
     let is_accepted = report.verdict.exit_code() == exit::DONE;
     let all = ended.into_iter().chain(against);
     all.filter(move |_| !is_accepted)
@@ -182,9 +175,9 @@ fn keep_latest(nodes: &mut Vec<Node>) -> usize {
     let before = nodes.len();
     for node in std::mem::take(nodes) {
         let is_same = |other: &&mut Node| {
-            other.identities == node.identities
-                && (!node.identities.is_empty() || other.report == node.report)
-                && other.node == node.node
+            other.node == node.node
+                && identities(other).eq(identities(&node))
+                && (identities(&node).next().is_some() || other.report == node.report)
         };
         match kept.iter_mut().find(is_same) {
             Some(earlier) => *earlier = node,
@@ -194,4 +187,10 @@ fn keep_latest(nodes: &mut Vec<Node>) -> usize {
     kept.sort_by(|one, other| one.report.cmp(&other.report));
     *nodes = kept;
     before - nodes.len()
+}
+
+/// What tells the devices of a machine from others.
+fn identities(node: &Node) -> impl Iterator<Item = &String> {
+    let devices = node.devices.iter();
+    devices.filter_map(|device| device.identity.as_ref())
 }

@@ -10,7 +10,7 @@ use record::exit;
 use serde::Serialize;
 use stats::median;
 
-use crate::report::{BoxVerdict, Fingerprint};
+use crate::report::{BoxVerdict, Fingerprint, ReportDevice};
 
 /// So many must be alike before one of them is called different.
 pub(crate) const MIN_ALIKE: usize = 4;
@@ -72,9 +72,7 @@ pub(crate) struct Node {
     #[serde(skip)]
     pub(crate) started: String,
     #[serde(skip)]
-    pub(crate) slots: BTreeMap<String, String>,
-    #[serde(skip)]
-    pub(crate) identities: Vec<String>,
+    pub(crate) devices: Vec<ReportDevice>,
     #[serde(skip)]
     pub(crate) figures: Vec<(Place, f64)>,
 }
@@ -133,11 +131,10 @@ impl Fleet {
             || !self.unreadable.is_empty()
             || self.groups.iter().any(is_small)
             || self.expected.is_some_and(|expected| count < expected);
-        self.exit_code = match (has_outlier, is_open) {
-            _ if self.count(BoxVerdict::Rejected) > 0 => exit::REJECTED,
-            (true, _) => exit::REJECTED,
-            (false, true) => exit::INCONCLUSIVE,
-            (false, false) => exit::DONE,
+        self.exit_code = match has_outlier || self.count(BoxVerdict::Rejected) > 0 {
+            true => exit::REJECTED,
+            false if is_open => exit::INCONCLUSIVE,
+            false => exit::DONE,
         };
     }
 }
@@ -222,9 +219,8 @@ impl Outlier {
             z: off.z,
             alike,
         };
-        let slots = outlier
-            .ends()
-            .filter_map(|end| node.slots.get(end).cloned());
+        let device = |end| node.devices.iter().find(|device| device.label == end);
+        let slots = outlier.ends().filter_map(|end| device(end)?.slot.clone());
         outlier.slots = slots.collect();
         outlier
     }
@@ -310,6 +306,28 @@ mod tests {
             let centre = Centre::of(&[100.0, 100.0, 100.0, 100.0, low]).unwrap();
             let off = centre.off(low, true);
             assert_eq!(off.is_outlier(), expected);
+        }
+    }
+
+    #[test]
+    fn five_percent_among_devices_that_differ_by_one_are_found_three_times_of_four() {
+        let random = &mut stats::SplitMix::new(7);
+        // The sum of twelve uniform numbers has a variance of 1 and a mean of 6.
+        let mut rate = || {
+            let uniform = (0..12).map(|_| random.below(1 << 20) as f64 / f64::from(1 << 20));
+            25.0 * (1.0 + 0.01 * (uniform.sum::<f64>() - 6.0))
+        };
+        for alike in [8, 16] {
+            let (mut found, mut named) = (0, 0);
+            for _ in 0..1000 {
+                let mut rates: Vec<f64> = (0..alike).map(|_| rate()).collect();
+                let is_slow =
+                    |rates: &[f64], rate| Centre::of(rates).unwrap().off(rate, true).is_outlier();
+                named += rates.iter().filter(|rate| is_slow(&rates, **rate)).count();
+                rates[0] *= 0.95;
+                found += usize::from(is_slow(&rates, rates[0]));
+            }
+            assert!(found >= 750 && named <= alike, "{alike}: {found}, {named}");
         }
     }
 

@@ -89,10 +89,8 @@ fn of_modes(judging: &Judging<'_>, of: &str, points: &[Sourced<'_>], modes: &[Ca
 fn of_times(judging: &Judging<'_>, of: &str, point: &CollectivePoint, times: Measured) -> Came {
     let (bytes, ranks) = (point.bytes_per_rank, point.ranks);
     let row = judging.row(ALLREDUCE, Some(of));
-    let captured = match point.mode {
-        CallMode::Graph => " in a captured graph",
-        _ => "",
-    };
+    let is_graph = point.mode == CallMode::Graph;
+    let captured = if is_graph { " in a captured graph" } else { "" };
     let size = ByteCount(bytes);
     let calls = format!("an all-reduce of {size} by {ranks} ranks{captured}");
     let devices = judging.pool.labels();
@@ -126,12 +124,13 @@ fn of_times(judging: &Judging<'_>, of: &str, point: &CollectivePoint, times: Mea
 /// The plain all-reduces of all records.
 fn points<'a>(judging: &'a Judging<'_>) -> impl Iterator<Item = Sourced<'a>> {
     let records = judging.findings.collectives.iter();
-    let of_record = records.filter_map(|found| match &found.it.payload {
-        Payload::Collectives(all) => Some((all, found.source.as_str())),
-        _ => None,
+    let points = records.flat_map(|found| {
+        let points = match &found.it.payload {
+            Payload::Collectives(all) => &*all.points,
+            _ => &[],
+        };
+        points.iter().map(|point| (point, found.source.as_str()))
     });
-    let points =
-        of_record.flat_map(|(all, source)| all.points.iter().map(move |point| (point, source)));
     points.filter(|(point, _)| {
         point.kind == CollectiveKind::AllReduce && point.engine.is_none() && point.arm.is_none()
     })

@@ -49,11 +49,8 @@ pub(super) fn pairs(judging: &Judging<'_>, kind: &str) -> Vec<Check> {
         return Vec::new();
     }
     let one = |pair: Pair<'_>| {
-        let points = || {
-            cases
-                .iter()
-                .filter_map(|case| judging.pool.point(case, pair))
-        };
+        let point = |case: &&str| judging.pool.point(case, pair);
+        let points = || cases.iter().filter_map(point);
         // What has no number outweighs what has one, and a fault anything else.
         let troubles = points().filter_map(|pooled| pooled.trouble.clone());
         if let Some(mut trouble) = troubles.max_by_key(Came::is_fault) {

@@ -70,9 +70,7 @@ fn monitored(judging: &Judging<'_>) -> Vec<Counter> {
         for (key, value) in MONITORED {
             let is_told = |values: &MonitorValues| value(values).is_some();
             let readings = Readings::of(&findings.monitor, label, &[&is_told]);
-            let counts = readings.samples.iter();
-            let counts = counts.filter_map(|sample| value(&sample.values));
-            let counts: Vec<u64> = counts.collect();
+            let counts = readings.read(|sample| value(&sample.values));
             let (Some(first), Some(last)) = (counts.first(), counts.last()) else {
                 continue;
             };
@@ -115,27 +113,31 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Came {
         return open.with([evidence]);
     };
     #[expect(clippy::cast_precision_loss, reason = "errors are far below 2^53")]
-    let events = events as f64;
-    let is_rate = limits.unit == LimitUnit::EventsPerHour;
+    let risen = events as f64;
     let an_hour = |events: f64| events / over_s.max(1.0) * 3600.0;
     // A few events of a short run are no certain rate.
-    let (certain, value) = match is_rate {
-        true => (an_hour(at_least(events)), an_hour(events)),
-        false => (events, events),
+    let (certain, value, rate) = match limits.unit {
+        LimitUnit::EventsPerHour => {
+            let value = an_hour(risen);
+            (
+                an_hour(at_least(risen)),
+                value,
+                format!(", {value:.0} an hour"),
+            )
+        }
+        _ => (risen, risen, String::new()),
     };
     let beyond = |value: f64, line: Option<f64>| line.is_some_and(|line| value > line);
     let has_stood = row.key == UNCORRECTABLE && before > 0;
-    let came = match () {
-        () if beyond(certain, limits.fail) => Came::new(Verdict::Fail, ReasonCode::ErrorsCounted),
-        () if beyond(value, limits.warn.or(limits.fail)) || has_stood => {
-            Came::new(Verdict::Warn, ReasonCode::ErrorsCounted)
-        }
-        () => Came::new(Verdict::Pass, ReasonCode::AsExpected),
+    let warns = beyond(value, limits.warn.or(limits.fail)) || has_stood;
+    let came = match beyond(certain, limits.fail) {
+        true => Came::new(Verdict::Fail, ReasonCode::ErrorsCounted),
+        false if warns => Came::new(Verdict::Warn, ReasonCode::ErrorsCounted),
+        false => Came::new(Verdict::Pass, ReasonCode::AsExpected),
     };
-    let detail = match is_rate {
-        _ if has_stood => format!("{name}: {before} before the run"),
-        true => format!("{name} rose by {events}, {value:.0} an hour"),
-        false => format!("{name} rose by {events}"),
+    let detail = match has_stood {
+        true => format!("{name}: {before} before the run"),
+        false => format!("{name} rose by {events}{rate}"),
     };
     let came = came.saying(detail).by(Some(Limit::of(limits)));
     came.with([evidence])

@@ -10,90 +10,74 @@ use crate::report::{Came, Check, ReasonCode, Seen};
 
 const KIND: &str = "data";
 
-/// What was compared, and the first that was wrong of each place: the case with what was seen, and the record.
-#[derive(Default)]
-struct Compared {
-    right: usize,
-    not_asked: usize,
-    wrong: BTreeMap<String, (String, String)>,
-}
-
-impl Compared {
-    fn add(&mut self, about: String, case: &str, verification: &Verification, source: &str) {
-        match verification {
-            Verification::Passed => self.right += 1,
-            Verification::NotAsked => self.not_asked += 1,
-            Verification::WrongData { seen } => {
-                let what = (format!("{case}: {seen}"), source.to_owned());
-                self.wrong.entry(about).or_insert(what);
-            }
-        }
-    }
-}
-
-/// A failed check for each place where it was wrong; else one for all.
+/// A failed check for each place where it was wrong, by the first that was; else one for all.
 pub(super) fn data(judging: &Judging<'_>) -> Vec<Check> {
-    let mut all = Compared::default();
-    let wrong = |seen: &str| Verification::WrongData {
-        seen: seen.to_owned(),
+    let (mut right, mut not_asked) = (0, 0);
+    let mut wrong: BTreeMap<String, (String, String)> = BTreeMap::new();
+    let mut is_wrong = |about: String, what: String, source: &str| {
+        wrong.entry(about).or_insert((what, source.to_owned()));
     };
     for ((case, from, to, _), pooled) in &judging.pool.points {
-        all.right += pooled.verified;
-        all.not_asked += pooled.measured - pooled.verified;
+        right += pooled.verified;
+        not_asked += pooled.measured - pooled.verified;
         let trouble = pooled.trouble.as_ref();
         if let Some(trouble) = trouble.filter(|trouble| trouble.code == ReasonCode::WrongData) {
-            let wrong = wrong(&trouble.detail);
-            all.add(arrow((from, to)), case, &wrong, &pooled.source());
+            let what = format!("{case}: {}", trouble.detail);
+            is_wrong(arrow((from, to)), what, &pooled.source());
         }
     }
     for probed in &judging.pool.probes {
-        let verification = match probed.probe.verdict {
-            PeerVerdict::WrongData => wrong(&probed.probe.rests_on),
-            PeerVerdict::Direct | PeerVerdict::Staged => Verification::Passed,
-            _ => continue,
-        };
         let ends = arrow((&probed.from, &probed.to));
-        all.add(ends, "probe of peer access", &verification, &probed.source);
-    }
-    let records = judging.findings.numa.iter();
-    for found in records.chain(&judging.findings.collectives) {
-        match &found.it.payload {
-            Payload::Numa(numa) => {
-                for point in &numa.points {
-                    let device = numa.devices.get(point.device);
-                    if let (Outcome::Measured { verification, .. }, Some(device)) =
-                        (&point.outcome, device)
-                    {
-                        let label = device.label.clone();
-                        all.add(label, &point.case, verification, &found.source);
-                    }
-                }
+        match probed.probe.verdict {
+            PeerVerdict::WrongData => {
+                let what = format!("probe of peer access: {}", probed.probe.rests_on);
+                is_wrong(ends, what, &probed.source);
             }
-            Payload::Collectives(collectives) => {
-                for point in &collectives.points {
-                    if let CollectiveOutcome::Measured { verification, .. } = &point.outcome {
-                        let (kind, bytes, mode) = (point.kind, point.bytes_per_rank, point.mode);
-                        let what = format!("{kind} of {bytes} B, {mode}");
-                        all.add("collectives".into(), &what, verification, &found.source);
-                    }
-                }
-            }
-            Payload::Links(_) | Payload::Serve(_) => {}
+            PeerVerdict::Direct | PeerVerdict::Staged => right += 1,
+            _ => {}
         }
     }
-    let failed = all.wrong.iter().map(|(about, (what, source))| {
+    let mut compared = |about: &str, case: &str, how: &Verification, source: &str| match how {
+        Verification::Passed => right += 1,
+        Verification::NotAsked => not_asked += 1,
+        Verification::WrongData { seen } => {
+            is_wrong(about.to_owned(), format!("{case}: {seen}"), source);
+        }
+    };
+    let records = judging.findings.numa.iter();
+    for found in records.chain(&judging.findings.collectives) {
+        if let Payload::Numa(numa) = &found.it.payload {
+            for point in &numa.points {
+                let device = numa.devices.get(point.device);
+                if let (Outcome::Measured { verification, .. }, Some(device)) =
+                    (&point.outcome, device)
+                {
+                    compared(&device.label, &point.case, verification, &found.source);
+                }
+            }
+        } else if let Payload::Collectives(collectives) = &found.it.payload {
+            for point in &collectives.points {
+                if let CollectiveOutcome::Measured { verification, .. } = &point.outcome {
+                    let (kind, bytes, mode) = (point.kind, point.bytes_per_rank, point.mode);
+                    let what = format!("{kind} of {bytes} B, {mode}");
+                    compared("collectives", &what, verification, &found.source);
+                }
+            }
+        }
+    }
+    let failed = wrong.iter().map(|(about, (what, source))| {
         let seen = Seen::of("data", what, source).expecting("as sent");
         let came = Came::fail(ReasonCode::WrongData, seen.quoted());
         judging.check(KIND, &[about], came)
     });
     let failed: Vec<Check> = failed.collect();
-    let came = match (failed.is_empty(), all.right, all.not_asked) {
+    let came = match (failed.is_empty(), right, not_asked) {
         (false, ..) => return failed,
         (_, 0, 0) => return Vec::new(),
         (_, 0, _) => Came::open(ReasonCode::Unreadable).saying("not compared"),
         _ => {
             let seen = Seen::of("points whose data was compared", "all as sent", "records");
-            Came::pass(seen.expecting("all as sent").times(all.right))
+            Came::pass(seen.expecting("all as sent").times(right))
         }
     };
     vec![judging.check(KIND, &["box"], came)]

@@ -130,13 +130,10 @@ const STATE: &str = "State the link that was ordered in a profile of your own: e
 /// The link that the profile asks for, in words; empty where it asks for none.
 fn wanted(judging: &Judging<'_>) -> String {
     let expected = &judging.profile.link;
-    let parts = [
-        expected
-            .generation
-            .map(|generation| format!("Gen{generation}")),
-        expected.width.map(|width| format!("x{width}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let generation = expected.generation.map(|of| format!("Gen{of}"));
+    let width = expected.width.map(|width| format!("x{width}"));
+    let parts: Vec<String> = generation.into_iter().chain(width).collect();
+    parts.join(" ")
 }
 
 /// One check for each device.

@@ -1,6 +1,6 @@
 //! How devices reach each other: peer access of each ordered pair as the profile expects it, and NVLinks with the fabric that joins them.
 
-use record::{KernelAccess, NvlinkReading, Payload, PeerVerdict, StepOutcome};
+use record::{KernelAccess, NvlinkReading, PeerVerdict, StepOutcome};
 use topology::FabricState;
 
 use super::judging::Judging;
@@ -69,27 +69,17 @@ fn of_pair(judging: &Judging<'_>, pair: Pair<'_>) -> Came {
 
 /// How bad a verdict is, for the worst of several.
 fn weight(verdict: PeerVerdict) -> Option<usize> {
-    use PeerVerdict as P;
-    const ORDER: [PeerVerdict; 8] = [
-        P::NotTried,
-        P::Failed,
-        P::Direct,
-        P::Staged,
-        P::Denied,
-        P::Hang,
-        P::HostLost,
-        P::WrongData,
+    use PeerVerdict::{Denied, Direct, Failed, Hang, HostLost, NotTried, Staged, WrongData};
+    let order = [
+        NotTried, Failed, Direct, Staged, Denied, Hang, HostLost, WrongData,
     ];
-    ORDER.iter().position(|known| *known == verdict)
+    order.iter().position(|known| *known == verdict)
 }
 
 /// One check for each device: whether all its NVLinks are up, its fabric, and errors that they count.
 pub(super) fn nvlink(judging: &Judging<'_>) -> Vec<Check> {
     let records = judging.findings.links.iter();
-    let all = records.filter_map(|found| match &found.it.payload {
-        Payload::Links(links) => Some(&links.nvlinks),
-        _ => None,
-    });
+    let all = records.filter_map(|found| Some(&found.links()?.nvlinks));
     let all: Vec<&NvlinkReading> = all.flatten().collect();
     let wanted = judging.profile.peer.nvlinks;
     if all.iter().all(|reading| reading.active == 0) && wanted.is_none() {
@@ -137,13 +127,7 @@ fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
         true => Verdict::Fail,
         false => Verdict::Warn,
     };
-    let counted = Counted {
-        what: "nvlink-errors".to_owned(),
-        before: Some(before),
-        after: Some(after),
-        over_s: 0.0,
-        source: "NVML".to_owned(),
-    };
+    let counted = Counted::of("nvlink-errors", (before, after), "NVML");
     let came = Came::new(verdict, R::ErrorsCounted).with([counted]);
     came.saying(format!(
         "errors such as CRC: {before} before, {after} after"

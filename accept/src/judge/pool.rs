@@ -85,10 +85,8 @@ pub(super) fn arrow((from, to): Pair<'_>) -> String {
 
 /// The ends of a kind of copy between the host and a device.
 pub(super) fn host_ends<'a>(kind: &str, label: &'a str) -> Pair<'a> {
-    match kind.starts_with("h2d") {
-        true => (HOST, label),
-        false => (label, HOST),
-    }
+    let is_in = kind.starts_with("h2d");
+    if is_in { (HOST, label) } else { (label, HOST) }
 }
 
 /// The number of a copy that is judged.
@@ -106,9 +104,10 @@ impl Pool {
             pool.meet(found);
         }
         for found in &findings.links {
-            if let Payload::Links(links) = &found.it.payload {
-                pool.add(links, found);
-            }
+            found
+                .links()
+                .into_iter()
+                .for_each(|links| pool.add(links, found));
         }
         pool
     }
@@ -215,11 +214,10 @@ impl Pool {
     /// A case between two ends at the largest size at which it was measured, else at the largest at which it was tried.
     pub(super) fn point(&self, case: &str, ends: Pair<'_>) -> Option<&Pooled> {
         let of_case = |key: &Key| (&*key.0, (&*key.1, &*key.2)) == (case, ends);
-        let all = || self.points.iter().filter(|(key, _)| of_case(key));
-        let measured = all().rfind(|(_, pooled)| pooled.trouble.is_none());
-        measured
-            .or_else(|| all().next_back())
-            .map(|(_, pooled)| pooled)
+        let of_case = |(key, pooled)| of_case(key).then_some(pooled);
+        let all = || self.points.iter().filter_map(of_case);
+        let measured = all().rfind(|pooled| pooled.trouble.is_none());
+        measured.or_else(|| all().next_back())
     }
 
     /// The rate of a case between two ends, where it has one that stands for something.
@@ -285,10 +283,10 @@ impl Pooled {
 
     fn count(&mut self, outcome: &Outcome) {
         self.measured += 1;
-        let right = Verification::Passed;
-        self.verified += usize::from(
-            matches!(outcome, Outcome::Measured { verification, .. } if *verification == right),
-        );
+        let Outcome::Measured { verification, .. } = outcome else {
+            return;
+        };
+        self.verified += usize::from(*verification == Verification::Passed);
     }
 
     /// A number of it by name, in GB/s.

@@ -38,6 +38,12 @@ pub(super) struct Readings<'a> {
 }
 
 impl<'a> Readings<'a> {
+    /// A value of each reading that has it.
+    pub(super) fn read<T>(&self, value: impl Fn(&'a MonitorSample) -> Option<T>) -> Vec<T> {
+        let samples = self.samples.iter();
+        samples.filter_map(|sample| value(sample)).collect()
+    }
+
     /// The readings of the device of this label; those count that have what it tells of these values, or all where it tells none.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a run")]
     pub(super) fn of(lines: &'a [MonitorLine], label: &str, values: &[Value<'_>]) -> Self {

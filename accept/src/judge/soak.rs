@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Endpoint, Links, Outcome, Payload};
+use record::{Endpoint, Links, Outcome};
 
 use super::judging::Judging;
 use super::pool::{HOST, arrow};
@@ -30,12 +30,10 @@ pub(super) fn drift(judging: &Judging<'_>) -> Vec<Check> {
     records.sort_by_key(|found| &found.it.header.provenance.started);
     let mut courses: BTreeMap<(&str, String), Vec<Measured>> = BTreeMap::new();
     for found in records {
-        if let Payload::Links(links) = &found.it.payload {
-            for (key, samples) in rates(links) {
-                let rate = Measured::of(samples.to_vec());
-                let rate = rate.map(|rate| rate.in_unit("GB/s", &*found.source));
-                courses.entry(key).or_default().extend(rate);
-            }
+        for (key, samples) in found.links().into_iter().flat_map(rates) {
+            let rate = Measured::of(samples.to_vec());
+            let rate = rate.map(|rate| rate.in_unit("GB/s", &*found.source));
+            courses.entry(key).or_default().extend(rate);
         }
     }
     let checks = courses.iter().filter_map(|((case, ends), course)| {
@@ -90,19 +88,13 @@ fn over(
         let samples = rounds.iter().flat_map(|round| &round.samples);
         Measured::of(samples.copied().collect())
     };
-    let sources: Vec<&str> = first
-        .iter()
-        .chain(last)
-        .map(|round| &*round.source)
-        .collect();
+    let sources = first.iter().chain(last).map(|round| &*round.source);
+    let sources = sources.collect::<Vec<&str>>().join(", ");
     let devices: Vec<&str> = ends.split("->").filter(|end| *end != HOST).collect();
     let of = course.len();
-    let ratio = all(last)?
-        .over(&all(first)?)?
-        .in_unit("1", sources.join(", "));
-    let ratio = ratio.named(format!(
-        "rate of the last {many} of {of} rounds over the first"
-    ));
+    let what = format!("rate of the last {many} of {of} rounds over the first");
+    let ratio = all(last)?.over(&all(first)?)?.in_unit("1", sources);
+    let ratio = ratio.named(what);
     let came = judging.hold(judging.row(KIND, None), ratio.clone(), &devices);
     let between = course.iter().cloned();
     let between = between.map(|round| round.named(format!("{case} {ends}")));

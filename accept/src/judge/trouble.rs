@@ -31,39 +31,29 @@ fn skipped(failure: &Failure) -> Came {
     }
 }
 
-fn not_applicable(failure: &Failure) -> Came {
-    Came::skip(R::NotApplicable).saying(&*failure.detail)
+macro_rules! trouble {
+    ($of:ident, $outcome:ident) => {
+        /// What an outcome comes to where it has no number that stands for something; `None` where it has.
+        pub(super) fn $of(outcome: &$outcome) -> Option<Came> {
+            Some(match outcome {
+                $outcome::Measured {
+                    verification: Verification::WrongData { seen },
+                    ..
+                } => Came::without(R::WrongData).saying(seen),
+                $outcome::Measured { .. } => return None,
+                $outcome::NotApplicable { reason } => {
+                    Came::skip(R::NotApplicable).saying(&*reason.detail)
+                }
+                $outcome::Skipped { reason } => skipped(reason),
+                $outcome::Failed { reason } => failed(reason),
+                $outcome::Hang { doing } => Came::without(R::Hang).saying(doing),
+            })
+        }
+    };
 }
 
-/// Data that arrived wrong; the number beside it stands for nothing.
-fn of_data(verification: &Verification) -> Option<Came> {
-    match verification {
-        Verification::WrongData { seen } => Some(Came::without(R::WrongData).saying(seen)),
-        Verification::Passed | Verification::NotAsked => None,
-    }
-}
-
-/// What an outcome comes to where it has no number that stands for something; `None` where it has.
-pub(super) fn of_copy(outcome: &Outcome) -> Option<Came> {
-    match outcome {
-        Outcome::Measured { verification, .. } => of_data(verification),
-        Outcome::NotApplicable { reason } => Some(not_applicable(reason)),
-        Outcome::Skipped { reason } => Some(skipped(reason)),
-        Outcome::Failed { reason } => Some(failed(reason)),
-        Outcome::Hang { doing } => Some(Came::without(R::Hang).saying(doing)),
-    }
-}
-
-/// The same of a collective.
-pub(super) fn of_collective(outcome: &CollectiveOutcome) -> Option<Came> {
-    match outcome {
-        CollectiveOutcome::Measured { verification, .. } => of_data(verification),
-        CollectiveOutcome::NotApplicable { reason } => Some(not_applicable(reason)),
-        CollectiveOutcome::Skipped { reason } => Some(skipped(reason)),
-        CollectiveOutcome::Failed { reason } => Some(failed(reason)),
-        CollectiveOutcome::Hang { doing } => Some(Came::without(R::Hang).saying(doing)),
-    }
-}
+trouble!(of_copy, Outcome);
+trouble!(of_collective, CollectiveOutcome);
 
 /// Whether a record holds a fault of the hardware, which stands whatever came of its run.
 pub(crate) fn has_fault(record: &Record) -> bool {
@@ -82,20 +72,5 @@ pub(crate) fn has_fault(record: &Record) -> bool {
             points.any(|point| is_fault(of_collective(&point.outcome)))
         }
         Payload::Serve(_) => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_faults_of_hardware_condemn_and_what_is_left_alone_after_one_does_not() {
-        let code = |kind: FailureKind| failed(&kind.of("x")).code;
-        assert_eq!(code(FailureKind::DeviceLost), R::DeviceLost);
-        assert_eq!(code(FailureKind::HostBusy), R::Noisy);
-        let again = skipped(&FailureKind::Dependency.of("x"));
-        assert_eq!((again.verdict, again.code), (Verdict::Skip, R::NotMeasured));
-        assert!(!failed(&FailureKind::Stopped.of("x")).is_fault());
     }
 }

@@ -89,9 +89,7 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
     }
     let value: Value<'_> = &|values| values.slot_link.is_some();
     of_devices(judging, TRANSITIONS, &[value], |label, readings| {
-        let samples = readings.samples.iter();
-        let read = samples.filter_map(|sample| Some((*sample, sample.values.slot_link?)));
-        let read: Vec<(&MonitorSample, PcieLink)> = read.collect();
+        let read = readings.read(|sample| Some((sample, sample.values.slot_link?)));
         // The copies' own readings see what falls between two of the monitor's.
         let fell = judging.pool.device(label).and_then(|device| {
             let mut loaded = device.loaded.iter();
@@ -100,10 +98,8 @@ pub(super) fn transitions(judging: &Judging<'_>) -> Vec<Check> {
         if read.is_empty() && fell.is_none() {
             return judging.unreadable();
         }
-        let changes = read
-            .windows(2)
-            .filter(|two| is_transition(two[0], two[1]))
-            .map(|two| format!("{} to {}", two[0].1, two[1].1));
+        let changes = read.windows(2).filter(|two| is_transition(two[0], two[1]));
+        let changes = changes.map(|two| format!("{} to {}", two[0].1, two[1].1));
         let changes: Vec<String> = changes.collect();
         let count = changes.len().max(usize::from(fell.is_some()));
         let allowed = judging.profile.link.transitions_at_most;
@@ -141,9 +137,7 @@ fn is_transition(a: (&MonitorSample, PcieLink), b: (&MonitorSample, PcieLink)) -
 pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
     let value: Value<'_> = &|values| values.throttle.is_some();
     of_devices(judging, "throttle", &[value], |_, readings| {
-        let samples = readings.samples.iter();
-        let told = samples.filter_map(|sample| sample.values.throttle.as_ref());
-        let told: Vec<&Vec<String>> = told.collect();
+        let told = readings.read(|sample| sample.values.throttle.as_ref());
         if told.is_empty() {
             return Came::skip(ReasonCode::Unreadable);
         }
@@ -171,25 +165,23 @@ pub(super) fn throttle(judging: &Judging<'_>) -> Vec<Check> {
 pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
     let value: Value<'_> = &|values| values.temperature_margin_c.is_some();
     of_devices(judging, TEMPERATURE, &[value], |_, readings| {
-        let values = readings.samples.iter().map(|sample| &sample.values);
-        let margins = values.filter_map(|values| Some((values.temperature_margin_c?, values)));
-        let margins: Vec<_> = margins.collect();
-        let Some((least, nearest)) = margins.iter().min_by_key(|(margin, _)| *margin) else {
+        let margins = readings.read(|sample| {
+            let values = &sample.values;
+            Some((values.temperature_margin_c?, values.temperature_c))
+        });
+        let Some((least, at)) = margins.iter().min_by_key(|(margin, _)| *margin) else {
             return Came::skip(ReasonCode::Unreadable);
         };
         let limit = judging.row(TEMPERATURE, None).map(Limit::of);
-        let least = f64::from(*least);
-        let below = |line: Option<f64>| line.is_some_and(|line| least < line);
-        let came = match &limit {
-            Some(limit) if below(limit.fail) => Came::new(Verdict::Fail, ReasonCode::BeyondLimit),
-            Some(limit) if below(limit.warn) => Came::new(Verdict::Warn, ReasonCode::BeyondLimit),
-            _ => Came::new(Verdict::Pass, ReasonCode::AsExpected),
-        };
         // The least of all readings has no interval.
         let what = "least margin below the temperature of slowdown";
-        let least = Measured::out_of(least, None, margins.len()).named(what);
-        let least = least.in_unit("degC", SOURCE);
-        let at = nearest.temperature_c;
+        let least = Measured::out_of(f64::from(*least), None, margins.len());
+        let least = least.named(what).in_unit("degC", SOURCE);
+        let came = match &limit {
+            Some(limit) => least.exactly().against(limit),
+            None => (Verdict::Pass, ReasonCode::AsExpected, false),
+        };
+        let came = Came::new(came.0, came.1);
         let at = at.map(|at| Seen::of("temperature", format!("{at} degC"), SOURCE));
         came.by(limit).with([least]).with(at)
     })
@@ -199,14 +191,14 @@ type Count = fn(&MonitorValues) -> Option<u64>;
 
 /// Counts over the life of a device, by the names of their limits.
 const FIGURES: [(&str, Count); 3] = [
-    ("remapped_uncorrectable", |values| {
-        values.row_remaps.map(|rows| rows.uncorrected)
+    ("remapped_uncorrectable", |of| {
+        of.row_remaps.map(|rows| rows.uncorrected)
     }),
-    ("remapped_correctable", |values| {
-        values.row_remaps.map(|rows| rows.corrected)
+    ("remapped_correctable", |of| {
+        of.row_remaps.map(|rows| rows.corrected)
     }),
-    ("retired_pages", |values| {
-        values.retired_pages.map(|pages| pages.retired)
+    ("retired_pages", |of| {
+        of.retired_pages.map(|pages| pages.retired)
     }),
 ];
 
@@ -238,10 +230,8 @@ fn repaired(
     readings: &Readings<'_>,
     (key, count): &(&str, Count),
 ) -> Option<Came> {
-    let samples = readings.samples.iter();
-    let mut counts = samples.filter_map(|sample| count(&sample.values));
-    let before = counts.next()?;
-    let after = counts.next_back().unwrap_or(before);
+    let counts = readings.read(|sample| count(&sample.values));
+    let (before, after) = (*counts.first()?, *counts.last()?);
     let row = judging.row_of(REPAIRS, key);
     #[expect(clippy::cast_precision_loss, reason = "rows are far below 2^53")]
     let beyond = |line: Option<f64>| line.is_some_and(|line| after as f64 > line);
@@ -254,19 +244,17 @@ fn repaired(
         _ => Came::new(Verdict::Pass, ReasonCode::AsExpected),
     };
     let row = row.filter(|_| after == before && after > 0);
-    Some(came.by(row.map(Limit::of)).with([Counted {
-        what: format!("{key} of {label}"),
-        before: Some(before),
-        after: Some(after),
-        over_s: readings.over_s,
-        source: SOURCE.to_owned(),
-    }]))
+    let counted = Counted::of(&format!("{key} of {label}"), (before, after), SOURCE);
+    let over_s = readings.over_s;
+    Some(
+        came.by(row.map(Limit::of))
+            .with([Counted { over_s, ..counted }]),
+    )
 }
 
 fn state(readings: &Readings<'_>) -> Came {
-    let last = readings.samples.iter().rev();
-    let rows = last.clone().find_map(|sample| sample.values.row_remaps);
-    let pages = last.clone().find_map(|sample| sample.values.retired_pages);
+    let rows = readings.read(|sample| sample.values.row_remaps).pop();
+    let pages = readings.read(|sample| sample.values.retired_pages).pop();
     let (rows, pages) = (rows.unwrap_or_default(), pages.unwrap_or_default());
     let has_failed = rows.failed || pages.failed.is_some_and(|pages| pages > 0);
     let waits = Came::open(ReasonCode::Unreadable);

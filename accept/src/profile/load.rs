@@ -17,7 +17,7 @@ use crate::report::hex;
 const DEEPEST: usize = 4;
 
 macro_rules! shipped {
-    ($($name:literal),+ $(,)?) => {
+    ($($name:literal)+) => {
         /// Name and text of each profile that came with the program, in the order in which they are listed.
         const SHIPPED: &[(&str, &str)] = &[
             $(($name, include_str!(concat!("../../profiles/", $name, ".toml")))),+
@@ -25,17 +25,9 @@ macro_rules! shipped {
     };
 }
 
-shipped!(
-    "base",
-    "l40x4",
-    "rtxpro6000-mig",
-    "rtxpro6000-bare",
-    "r9700-x16",
-    "r9700-x8",
-    "mxc500x4",
-    "h200x8",
-    "host",
-);
+shipped! {
+    "base" "l40x4" "rtxpro6000-mig" "rtxpro6000-bare" "r9700-x16" "r9700-x8" "mxc500x4" "h200x8" "host"
+}
 
 /// A profile with all that it stands on.
 #[derive(Debug, Clone, PartialEq)]

@@ -60,11 +60,7 @@ pub(crate) struct Required {
 impl Required {
     /// Those of a level.
     pub(crate) fn at(&self, level: Level) -> &[String] {
-        match level {
-            Level::Quick => &self.quick,
-            Level::Standard => &self.standard,
-            Level::Soak => &self.soak,
-        }
+        [&self.quick, &self.standard, &self.soak][level as usize]
     }
 }
 
@@ -135,8 +131,9 @@ pub(crate) struct Peer {
 }
 
 /// How a device is expected to reach another one's memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum Expected {
     /// Directly.
     Direct,
@@ -216,12 +213,6 @@ pub(crate) enum LimitUnit {
     /// Degrees Celsius.
     #[serde(rename = "degC")]
     Celsius,
-}
-
-impl fmt::Display for Expected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
 }
 
 impl fmt::Display for LimitUnit {

@@ -12,25 +12,40 @@ const LARGEST_FRACTION: f64 = 1.2;
 /// Path classes by the words of `nvidia-smi topo -m`; NVLINK whatever the number of links.
 const PATHS: &str = "PIX PXB PHB NODE SYS NVLINK MX XGMI X UNKNOWN";
 
-/// Which units limits on a kind may have, and of which of its figures; one that is `all` may be of all. A kind that is not here takes none.
-const FIGURES: &[(&str, &str, &str, &str)] = &[
-    ("h2d_pinned", "of_ceiling GB/s", "all", ""),
-    ("d2h_pinned", "of_ceiling GB/s", "all", ""),
-    ("h2d_pageable", "of_ceiling GB/s", "all", ""),
-    ("d2h_pageable", "of_ceiling GB/s", "all", ""),
-    ("bidirectional", "ratio", "all", ""),
-    ("p2p", "of_ceiling GB/s", "all", PATHS),
-    ("p2p_staged", "of_ceiling GB/s", "all", PATHS),
-    ("symmetry", "ratio", "all", ""),
-    ("spread", "ratio", "all", ""),
-    ("concurrent", "ratio", "all", "host_to_all all_to_host ring"),
-    ("numa_penalty", "ratio", "all", ""),
-    ("allreduce", "us GB/s ratio of_ceiling", "", "small large"),
-    ("drift", "ratio", "all", ""),
-    ("counters", "events events/h", "", COUNTERS),
-    ("temperature", "degC", "all", ""),
-    ("memory_repairs", "repairs", "", REPAIRS),
-    ("serving", "ms", "", "tpot ttft"),
+const AT_LEAST: Side = Side::AtLeast;
+const AT_MOST: Side = Side::AtMost;
+
+/// On which side of limits on a kind the good lies, which units they may have, and of which of its figures; one that is `all` may be of all. A kind that is not here takes none.
+const FIGURES: &[(&str, Side, &str, &str, &str)] = &[
+    ("h2d_pinned", AT_LEAST, "of_ceiling GB/s", "all", ""),
+    ("d2h_pinned", AT_LEAST, "of_ceiling GB/s", "all", ""),
+    ("h2d_pageable", AT_LEAST, "of_ceiling GB/s", "all", ""),
+    ("d2h_pageable", AT_LEAST, "of_ceiling GB/s", "all", ""),
+    ("bidirectional", AT_LEAST, "ratio", "all", ""),
+    ("p2p", AT_LEAST, "of_ceiling GB/s", "all", PATHS),
+    ("p2p_staged", AT_LEAST, "of_ceiling GB/s", "all", PATHS),
+    ("symmetry", AT_MOST, "ratio", "all", ""),
+    ("spread", AT_MOST, "ratio", "all", ""),
+    (
+        "concurrent",
+        AT_LEAST,
+        "ratio",
+        "all",
+        "host_to_all all_to_host ring",
+    ),
+    ("numa_penalty", AT_LEAST, "ratio", "all", ""),
+    (
+        "allreduce",
+        AT_LEAST,
+        "us GB/s ratio of_ceiling",
+        "",
+        "small large",
+    ),
+    ("drift", AT_LEAST, "ratio", "all", ""),
+    ("counters", AT_MOST, "events events/h", "", COUNTERS),
+    ("temperature", AT_LEAST, "degC", "all", ""),
+    ("memory_repairs", AT_MOST, "repairs", "", REPAIRS),
+    ("serving", AT_MOST, "ms", "", "tpot ttft"),
 ];
 
 const COUNTERS: &str =
@@ -54,16 +69,9 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
         let least = stats::MIN_FOR_INTERVAL;
         return Err(format!("[sampling] needs {least} repeats or more"));
     }
-    let required = [
-        &profile.required.quick,
-        &profile.required.standard,
-        &profile.required.soak,
-    ];
-    if let Some(key) = required
-        .into_iter()
-        .flatten()
-        .find(|key| checks::kind(key).is_none())
-    {
+    let of = &profile.required;
+    let mut required = [&of.quick, &of.standard, &of.soak].into_iter().flatten();
+    if let Some(key) = required.find(|key| checks::kind(key).is_none()) {
         let near = nearest(key, checks::KINDS.iter().map(|kind| kind.key));
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(format!("[required]: there is no check `{key}`{near}"));
@@ -84,38 +92,31 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
 /// Checks one limit.
 fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
     let known = FIGURES.iter().find(|(kind, ..)| *kind == row.check);
-    let Some((_, units, all, figures)) = known else {
+    let Some((_, good, units, all, figures)) = known else {
         return Err("[match], [link], [peer] or [numa] say what it must be".to_owned());
     };
-    let most = match row.unit {
-        LimitUnit::OfCeiling => LARGEST_FRACTION,
-        _ => f64::MAX,
+    let (good, most) = match row.unit {
+        LimitUnit::OfCeiling => (*good, LARGEST_FRACTION),
+        // A time of any kind is good where it is short.
+        LimitUnit::Microseconds => (AT_MOST, f64::MAX),
+        _ => (*good, f64::MAX),
     };
     let is_word = |word: &str, of: &str| of.split(' ').any(|known| known == word);
-    let is_known = if of.is_empty() {
-        *all == "all"
-    } else {
-        is_word(of, figures)
-    };
+    let is_known = (of.is_empty() && *all == "all") || (!of.is_empty() && is_word(of, figures));
     let mut lines = [row.fail, row.warn].into_iter().flatten();
     let are_lines = lines.clone().count() > 0 && lines.all(|line| (0.0..=most).contains(&line));
-    let are_in_order = row
-        .fail
-        .zip(row.warn)
-        .is_none_or(|(fail, warn)| match row.good {
-            Side::AtLeast => warn >= fail,
-            Side::AtMost => warn <= fail,
-        });
+    let are_in_order = match row.fail.zip(row.warn) {
+        Some((fail, warn)) if row.good == AT_LEAST => warn >= fail,
+        Some((fail, warn)) => warn <= fail,
+        None => true,
+    };
     let rules = [
         (is_known, format!("`of` is one of: {figures}")),
         (
             is_word(&row.unit.to_string(), units),
             format!("`unit` is one of: {units}"),
         ),
-        (
-            row.good == good_side(row),
-            "good lies on the other side".to_owned(),
-        ),
+        (row.good == good, "good lies on the other side".to_owned()),
         (
             !row.source.trim().is_empty(),
             "`source` is empty".to_owned(),
@@ -131,13 +132,4 @@ fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
     ];
     let broken = rules.into_iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |(_, why)| Err(why))
-}
-
-/// The side on which judges look for the good of a figure.
-fn good_side(row: &LimitRow) -> Side {
-    match (row.check.as_str(), row.unit) {
-        ("symmetry" | "spread" | "counters" | "memory_repairs" | "serving", _)
-        | ("allreduce", LimitUnit::Microseconds) => Side::AtMost,
-        _ => Side::AtLeast,
-    }
 }

@@ -293,12 +293,33 @@ impl Came {
 }
 
 impl Evidence {
+    /// The figure, where it is one.
+    pub(crate) fn measured(&self) -> Option<&Measured> {
+        match self {
+            Self::Measured(measured) => Some(measured),
+            _ => None,
+        }
+    }
+
     /// What was looked at.
     pub(crate) fn what(&self) -> &str {
         match self {
             Self::Measured(Measured { what, .. })
             | Self::Counted(Counted { what, .. })
             | Self::Seen(Seen { what, .. }) => what,
+        }
+    }
+}
+
+impl Counted {
+    /// A counter that was read twice.
+    pub(crate) fn of(what: &str, (before, after): (u64, u64), source: &str) -> Self {
+        Self {
+            what: what.to_owned(),
+            before: Some(before),
+            after: Some(after),
+            over_s: 0.0,
+            source: source.to_owned(),
         }
     }
 }
@@ -333,20 +354,14 @@ impl Seen {
     }
 }
 
-impl From<Seen> for Evidence {
-    fn from(seen: Seen) -> Self {
-        Self::Seen(seen)
-    }
+macro_rules! is_evidence {
+    ($($of:ident),+) => {
+        $(impl From<$of> for Evidence {
+            fn from(it: $of) -> Self {
+                Self::$of(it)
+            }
+        })+
+    };
 }
 
-impl From<Measured> for Evidence {
-    fn from(measured: Measured) -> Self {
-        Self::Measured(measured)
-    }
-}
-
-impl From<Counted> for Evidence {
-    fn from(counted: Counted) -> Self {
-        Self::Counted(counted)
-    }
-}
+is_evidence!(Measured, Counted, Seen);

@@ -17,8 +17,8 @@ pub(crate) const REPORT_FILE: &str = "report.json";
 /// Version of a report's schema; it grows only when an older reader would misunderstand a newer report.
 pub(crate) const REPORT_SCHEMA: u32 = 1;
 
-/// Everything that a run came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Everything that a run came to; by default one that has not ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// [`REPORT_SCHEMA`].
     pub(crate) schema: u32,
@@ -120,7 +120,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum RunStatus {
     /// All that was planned was looked at or says why not.
@@ -131,6 +131,7 @@ pub(crate) enum RunStatus {
         signal: String,
     },
     /// It did not end by itself: killed, or the machine went down.
+    #[default]
     Broken,
     /// It could not go on, which it could still say.
     Failed {
@@ -140,8 +141,9 @@ pub(crate) enum RunStatus {
 }
 
 /// The verdict on the box.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum BoxVerdict {
     /// Every required check was measured and none failed.
     Accepted,
@@ -150,13 +152,8 @@ pub(crate) enum BoxVerdict {
     /// A required check failed.
     Rejected,
     /// A required check is unknown.
+    #[default]
     Inconclusive,
-}
-
-impl std::fmt::Display for BoxVerdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.serialize(f)
-    }
 }
 
 impl BoxVerdict {
@@ -213,7 +210,7 @@ impl BoxVerdict {
 }
 
 /// The profile that was used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProfileUsed {
     /// Its name.
     pub(crate) name: String,
@@ -228,7 +225,7 @@ pub(crate) struct ProfileUsed {
 }
 
 /// The machine of a report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Node {
     /// Its name; a stable stand-in such as `node-1f3a9c` where identities are withheld.
     pub(crate) name: String,
@@ -314,36 +311,21 @@ mod tests {
 
     #[test]
     fn a_box_is_accepted_only_by_what_was_measured() {
-        for (checks, expected) in [
+        let pass = (true, Pass, R::AsExpected);
+        #[rustfmt::skip]
+        let known = [
             (vec![], BoxVerdict::Inconclusive),
-            (vec![(true, Pass, R::AsExpected)], BoxVerdict::Accepted),
+            (vec![pass], BoxVerdict::Accepted),
             // Measured, but nothing that was required.
             (vec![(false, Pass, R::AsExpected)], BoxVerdict::Inconclusive),
-            (
-                vec![(true, Pass, R::AsExpected), (true, Warn, R::BeyondLimit)],
-                BoxVerdict::AcceptedWithWarnings,
-            ),
-            (
-                vec![(true, Pass, R::AsExpected), (true, Skip, R::NotApplicable)],
-                BoxVerdict::Accepted,
-            ),
-            (
-                vec![(true, Pass, R::AsExpected), (true, Skip, R::LeftOut)],
-                BoxVerdict::Inconclusive,
-            ),
-            (
-                vec![(true, Pass, R::AsExpected), (true, Inconclusive, R::Noisy)],
-                BoxVerdict::Inconclusive,
-            ),
-            (
-                vec![(true, Inconclusive, R::Noisy), (true, Fail, R::Hang)],
-                BoxVerdict::Rejected,
-            ),
-            (
-                vec![(true, Pass, R::AsExpected), (false, Fail, R::BeyondLimit)],
-                BoxVerdict::AcceptedWithWarnings,
-            ),
-        ] {
+            (vec![pass, (true, Warn, R::BeyondLimit)], BoxVerdict::AcceptedWithWarnings),
+            (vec![pass, (true, Skip, R::NotApplicable)], BoxVerdict::Accepted),
+            (vec![pass, (true, Skip, R::LeftOut)], BoxVerdict::Inconclusive),
+            (vec![pass, (true, Inconclusive, R::Noisy)], BoxVerdict::Inconclusive),
+            (vec![(true, Inconclusive, R::Noisy), (true, Fail, R::Hang)], BoxVerdict::Rejected),
+            (vec![pass, (false, Fail, R::BeyondLimit)], BoxVerdict::AcceptedWithWarnings),
+        ];
+        for (checks, expected) in known {
             assert_eq!(BoxVerdict::of_rows(checks.clone()), expected, "{checks:?}");
         }
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use program::Stop;
-use record::Payload;
 
 use super::session::Session;
 use super::steps::{Again, Step, more_of};
@@ -21,9 +20,9 @@ impl Session<'_> {
             if steps.is_empty() || samples > sampling.max_repeats {
                 break;
             }
-            for one in steps {
-                let name = format!("{}{round}", more_of(one.group));
-                let Some(step) = self.more(name, &one) else {
+            for (group, one) in steps {
+                let name = format!("{}{round}", more_of(group));
+                let Some(step) = self.more(group, name, &one) else {
                     continue;
                 };
                 if !self.step(&step, None)? {
@@ -36,15 +35,12 @@ impl Session<'_> {
     }
 
     /// The step, at the size that was measured before.
-    fn more(&self, name: String, again: &Again) -> Option<Step> {
-        let mut step = self.bench.step(again.group, name, Some(again))?;
-        let own = format!("groups/{}-", again.group.word());
+    fn more(&self, group: Group, name: String, again: &Again) -> Option<Step> {
+        let mut step = self.bench.step(group, name, Some(again))?;
+        let own = format!("groups/{}-", group.word());
         let mut records = self.findings.links.iter();
         let record = records.find(|found| found.source.starts_with(&own));
-        let bytes = record.and_then(|found| match &found.it.payload {
-            Payload::Links(links) => Some(links.points.first()?.bytes),
-            _ => None,
-        });
+        let bytes = record.and_then(|found| Some(found.links()?.points.first()?.bytes));
         let has_sizes = step.arguments.iter().any(|word| word == "--sizes");
         if let (Some(bytes), "p2p", false) = (bytes, step.command, has_sizes) {
             let words = ["--sizes".to_owned(), bytes.to_string()];
@@ -55,7 +51,7 @@ impl Session<'_> {
 }
 
 /// What measures these checks again, a step a group; a check of a group that is not here gets no other verdict by more samples.
-fn again(open: &[(String, Vec<String>)]) -> Vec<Again> {
+fn again(open: &[(String, Vec<String>)]) -> BTreeMap<Group, Again> {
     use Group::{Collectives, Concurrent, HostLinks, Numa, PeerLinks};
     let mut groups: BTreeMap<Group, Again> = BTreeMap::new();
     let mut of_all = Vec::new();
@@ -70,22 +66,18 @@ fn again(open: &[(String, Vec<String>)]) -> Vec<Again> {
             of_all.push(group);
         }
         let ends = about.iter().flat_map(|about| about.split("->"));
-        let again = groups.entry(group).or_insert_with(|| Again {
-            group,
-            cases: Vec::new(),
-            devices: Vec::new(),
-        });
+        let again = groups.entry(group).or_default();
         again.devices.extend(ends.map(str::to_owned));
         again.cases.extend(cases(kind, group));
     }
-    for again in groups.values_mut() {
+    for (group, again) in &mut groups {
         again.cases.sort_unstable();
         again.cases.dedup();
-        if of_all.contains(&again.group) {
+        if of_all.contains(group) {
             again.devices.clear();
         }
     }
-    groups.into_values().collect()
+    groups
 }
 
 /// The cases that a check rests on; none where it rests on all of its group.
@@ -117,11 +109,8 @@ mod tests {
         let open = open.map(|(kind, about)| (kind.to_owned(), vec![about.to_owned()]));
         let joined = again(&open);
         assert_eq!(joined.len(), 3);
-        assert_eq!(joined[0].devices, ["GPU1", "GPU0"]);
-        assert_eq!(joined[1].devices, ["GPU2", "GPU0"]);
-        assert_eq!(
-            (joined[2].group, joined[2].devices.len()),
-            (Group::Collectives, 0)
-        );
+        assert_eq!(joined[&Group::HostLinks].devices, ["GPU1", "GPU0"]);
+        assert_eq!(joined[&Group::PeerLinks].devices, ["GPU2", "GPU0"]);
+        assert_eq!(joined[&Group::Collectives].devices.len(), 0);
     }
 }

@@ -100,20 +100,14 @@ fn up_s() -> f64 {
 
 /// Errors of a device's own memory that its kernel driver counts; none where it counts none, as NVIDIA's.
 fn own_memory(sysfs: &Sysfs, device: &LinkDevice) -> Vec<Counter> {
-    let errors = device
-        .address
-        .map(|address| RasErrors::read(sysfs, address));
-    let Some(Ok(errors)) = errors else {
+    let read = |address| RasErrors::read(sysfs, address);
+    let Some(Ok(errors)) = device.address.map(read) else {
         return Vec::new();
     };
-    let counts = [
-        (CORRECTABLE, errors.corrected),
-        (UNCORRECTABLE, errors.uncorrected),
-    ];
-    let of = [device.label.clone()];
-    counts
-        .map(|(key, count)| row(&device.label, key, &of, Some(count)))
-        .into()
+    let (label, of) = (&device.label, [device.label.clone()]);
+    let counted = |key, count| row(label, key, &of, Some(count));
+    let mended = counted(CORRECTABLE, errors.corrected);
+    vec![mended, counted(UNCORRECTABLE, errors.uncorrected)]
 }
 
 /// Errors of the host's memory, by controller (Documentation/admin-guide/RAS/main.rst); none where no driver counts them.
@@ -125,12 +119,8 @@ fn memory(sysfs: &Sysfs) -> Vec<Counter> {
         [("ce_count", CORRECTABLE), ("ue_count", UNCORRECTABLE)].map(|(file, key)| {
             let text = sysfs.read_text(format!("{FOLDER}/{name}/{file}"));
             let count = text.and_then(|text| text.parse().ok());
-            row(
-                &format!("host memory {name}"),
-                key,
-                &["host memory".to_owned()],
-                count,
-            )
+            let place = format!("host memory {name}");
+            row(&place, key, &["host memory".to_owned()], count)
         })
     };
     names.flat_map(of).collect()
@@ -141,23 +131,7 @@ mod tests {
     use boxfile::{BoxFile, Fault, sysfs as tree};
 
     use super::*;
-
-    fn device(label: &str, address: &str) -> LinkDevice {
-        LinkDevice {
-            label: label.to_owned(),
-            ordinal: 0,
-            name: "a device of a test".to_owned(),
-            uuid: None,
-            address: address.parse().ok(),
-            node: None,
-            memory_bytes: None,
-            mig: None,
-            idle: None,
-            loaded: None,
-            max_payload_bytes: None,
-            busy: None,
-        }
-    }
+    use crate::tests::made::device;
 
     #[test]
     fn every_bridge_of_a_device_is_read_and_what_rose_is_told() {
@@ -172,7 +146,7 @@ mod tests {
         tree::write_tree(&described, &root).unwrap();
         let sysfs = Sysfs::at(&root);
         let machine = Machine::read(&sysfs).unwrap();
-        let devices = [device("GPU0", "0000:21:00.0")];
+        let devices = [device(0, "L40", "0000:21:00.0")];
         let unshown = Reading::take(&sysfs, &machine, &devices);
         assert!(
             unshown.rows.iter().all(|row| row.before.is_none()),
@@ -214,7 +188,7 @@ mod tests {
         tree::show_link_errors(&described, &root).unwrap();
         let sysfs = Sysfs::at(&root);
         let machine = Machine::read(&sysfs).unwrap();
-        let devices = [0, 1].map(|at| device(&format!("GPU{at}"), &described.device[at].address));
+        let devices = [0, 1].map(|at| device(at, "R9700", &described.device[at].address));
         let before = Reading::take(&sysfs, &machine, &devices);
         tree::count_link_errors(&described, &root).unwrap();
         let after = Reading::take(&sysfs, &machine, &devices);

@@ -12,14 +12,14 @@ use runner::Signal;
 use topology::Sysfs;
 
 use super::counters::Reading;
-use super::folder::{Done, Entry, Folder, Journal, Key};
+use super::folder::{Done, Entry, Folder, Journal, key};
 use super::scene::{self, Scene};
 use super::session::Session;
 use super::start::{Run, is_open, time_budget};
 use super::steps::Bench;
 use super::write;
 use crate::checks::{self, Group, plural};
-use crate::findings::{Findings, Found};
+use crate::findings::Findings;
 use crate::report::{BoxVerdict, RunStatus};
 
 impl Run<'_> {
@@ -27,7 +27,7 @@ impl Run<'_> {
     pub(super) fn on(&self, scene: &Scene, folder: &Folder) -> Result<u8, Stop> {
         let program = provenance::provenance(&scene.machine).binary_sha256;
         let boot = Sysfs::read_text(&scene.sysfs, "proc/sys/kernel/random/boot_id");
-        let key = Key::of(&scene.links, program.as_deref(), boot);
+        let key = key(&scene.links, program.as_deref(), boot);
         let mut report = self.report(scene.node());
         report.program_sha256 = program;
         report.devices = scene.devices();
@@ -42,10 +42,13 @@ impl Run<'_> {
                 started,
                 reading,
             }) => {
-                let differs = was.differences(&key).join(", ");
+                let differs = was
+                    .iter()
+                    .filter(|(part, value)| key.get(*part) != Some(value));
+                let differs: Vec<&str> = differs.map(|(part, _)| part.as_str()).collect();
                 if !differs.is_empty() {
                     let shown = folder.path().display();
-                    let why = format!("cannot be resumed: what differs is {differs}");
+                    let why = format!("cannot be resumed: what differs is {}", differs.join(", "));
                     let why = format!("the run in {shown} {why}; use another --out");
                     return Err(Stop::Usage(why));
                 }
@@ -64,7 +67,7 @@ impl Run<'_> {
             }
         };
         let done = entries.filter_map(|entry| match entry {
-            Entry::Step(done) => Some(done),
+            Entry::Step(done) => Some(*done),
             Entry::Before { .. } => None,
         });
         let done: Vec<Done> = done.collect();
@@ -90,15 +93,11 @@ impl Run<'_> {
             journal,
             findings: Findings {
                 left_out,
-                links: vec![Found {
-                    it: scene.record.clone(),
-                    source: scene.source.clone(),
-                }],
+                links: vec![scene.found.clone()],
                 ..Findings::default()
             },
             report,
-            interrupt: self.interrupt,
-            begun: self.begun,
+            run: self,
             before_s: done.iter().map(|done| done.took_s).sum(),
             done,
             budget: time_budget(self.args, &self.loaded.profile),
@@ -163,10 +162,7 @@ impl Run<'_> {
             let (on, backend) = (&self.args.on, Some(self.backend()));
             let (folder, limit) = (session.folder, scene::LOOKING);
             match scene::look(on, backend, folder, limit, self.interrupt) {
-                Ok(again) => session.findings.links.push(Found {
-                    it: again.record,
-                    source: again.source,
-                }),
+                Ok(again) => session.findings.links.push(again.found),
                 // What was measured is judged all the same.
                 Err(stop) => outcome = Err(stop),
             }

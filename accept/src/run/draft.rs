@@ -31,63 +31,52 @@ fn text(scene: &Scene) -> Result<String, Stop> {
     let mut names: Vec<&str> = links.devices.iter().map(|one| one.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     let count = links.devices.len();
     let is_guest = scene.machine.hypervisor == Some(true);
     let is_mig = links.devices.iter().any(|device| device.mig.is_some());
+    let soft = scene.found.it.header.simulated.as_ref();
     let mut text = format!(
         "# Drafted by tplens accept profile draft{}: it says what is there. Compare each line with the order.\n\
          schema = \"accept-profile/1\"\nname = \"draft\"\ntitle = \"{count}x {}\"\nextends = \"base\"\n\n\
-         # As the driver lists them.\n[match]\nbackend = {backend:?}\nnames = [{}]\ncount = {count}\nmig = {is_mig}\n\
+         # As the driver lists them.\n[match]\nbackend = {backend:?}\nnames = {names:?}\ncount = {count}\nmig = {is_mig}\n\
          guest = {is_guest}\n",
-        match &scene.record.header.simulated {
-            Some(soft) => format!(", SIMULATED on {}", soft.box_name),
-            None => String::new(),
-        },
+        soft.map_or_else(String::new, |soft| format!(
+            ", SIMULATED on {}",
+            soft.box_name
+        )),
         first.name.replace('"', ""),
-        names.join(", "),
     );
     if let Some(gib) = memory_gib(links) {
         text += &format!("memory_gib_at_least = {gib:.1}\n");
     }
-    text += "\n[link]\n";
-    let maximum = |device| {
-        scene
-            .maxima(device)
-            .into_iter()
-            .flatten()
-            .reduce(PcieLink::slower)
+    let maxima = links.devices.iter().map(|device| {
+        let maxima = scene.maxima(device).into_iter().flatten();
+        maxima.reduce(PcieLink::slower)
+    });
+    let all: Option<Vec<PcieLink>> = maxima.collect();
+    text += &match all.and_then(|all| all.into_iter().reduce(PcieLink::slower)) {
+        Some(link) => format!(
+            "\n[link]\ngeneration = {}\nwidth = {}\nsource = \"the best that slot and card can do, as the kernel of this machine shows it\"\n",
+            link.generation(),
+            link.width()
+        ),
+        None => "\n[link]\n# generation = 5\n# width = 16\nsource = \"not shown here: state what was ordered\"\n".to_owned(),
     };
-    let maxima = links.devices.iter().map(maximum);
-    text += &match maxima.collect::<Option<Vec<PcieLink>>>() {
-        Some(all) => match all.into_iter().reduce(PcieLink::slower) {
-            Some(link) => format!(
-                "generation = {}\nwidth = {}\nsource = \"the best that slot and card can do, as the kernel of this machine shows it\"\n",
-                link.generation(),
-                link.width()
-            ),
-            None => String::new(),
-        },
-        None => {
-            "# generation = 5\n# width = 16\nsource = \"not shown here: state what was ordered\"\n"
-                .to_owned()
+    text += match is_guest || is_mig {
+        _ if count < 2 => "",
+        true => {
+            "\n[peer]\n# expect = \"direct\"\nsource = \"not known of a guest or of MIG instances: state direct, staged or forbidden\"\n"
+        }
+        false => {
+            "\n[peer]\nexpect = \"direct\"\nsource = \"assumed: devices of one machine reach each other directly; else staged or forbidden\"\n"
         }
     };
-    if count > 1 {
-        text += &match is_guest || is_mig {
-            true => "\n[peer]\n# expect = \"direct\"\nsource = \"not known of a guest or of MIG instances: state direct, staged or forbidden\"\n".to_owned(),
-            false => "\n[peer]\nexpect = \"direct\"\nsource = \"assumed: devices of one machine reach each other directly; else staged or forbidden\"\n".to_owned(),
-        };
-    }
     let mut devices: Vec<&LinkDevice> = links.devices.iter().collect();
     devices.sort_by_key(|device| device.address);
-    let nodes = devices
-        .iter()
-        .map(|device| device.node.map(|node| node.to_string()));
-    if let Some(nodes) = nodes.collect::<Option<Vec<String>>>() {
+    let nodes: Option<Vec<u32>> = devices.iter().map(|device| device.node).collect();
+    if let Some(nodes) = nodes {
         text += &format!(
-            "\n[numa]\nnodes = [{}]\nsource = \"numa_node of the kernel of this machine, in the order of PCI addresses\"\n",
-            nodes.join(", ")
+            "\n[numa]\nnodes = {nodes:?}\nsource = \"numa_node of the kernel of this machine, in the order of PCI addresses\"\n"
         );
     }
     Ok(text)

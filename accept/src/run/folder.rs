@@ -3,6 +3,7 @@
 //! The journal is what a run that was broken off needs to be resumed: one line of JSON for each thing, on the disk before the next begins.
 //! What was measured stands in the folders of the steps, and what it came to in the report.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -124,44 +125,26 @@ pub(crate) enum Entry {
         reading: Box<Reading>,
     },
     /// A step has ended.
-    Step(Done),
+    Step(Box<Done>),
 }
 
-/// What must be as it was beside the command line for a run to be resumed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Key {
-    program: Option<String>,
-    driver: String,
-    devices: Vec<String>,
-    boot: Option<String>,
-}
+/// What must be as it was beside the command line for a run to be resumed: what it is, and its value.
+pub(crate) type Key = BTreeMap<String, String>;
 
-impl Key {
-    /// That of a machine.
-    pub(crate) fn of(links: &Links, program: Option<&str>, boot: Option<String>) -> Self {
-        let device = |device: &LinkDevice| {
-            let identity = (&device.label, &device.name, &device.uuid, device.address);
-            format!("{identity:?}")
-        };
-        Self {
-            program: program.map(str::to_owned),
-            driver: format!("{:?}", links.backend),
-            devices: links.devices.iter().map(device).collect(),
-            boot,
-        }
-    }
-
-    /// The parts that differ.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
-        let parts = [
-            ("the program", self.program != other.program),
-            ("the driver", self.driver != other.driver),
-            ("the devices", self.devices != other.devices),
-            ("the start of the machine", self.boot != other.boot),
-        ];
-        let parts = parts.into_iter().filter(|(_, differs)| *differs);
-        parts.map(|(part, _)| part).collect()
-    }
+/// The key of a machine.
+pub(crate) fn key(links: &Links, program: Option<&str>, boot: Option<String>) -> Key {
+    let device = |device: &LinkDevice| {
+        let identity = (&device.label, &device.name, &device.uuid, device.address);
+        format!("{identity:?}")
+    };
+    let devices: Vec<String> = links.devices.iter().map(device).collect();
+    let parts = [
+        ("the program", format!("{program:?}")),
+        ("the driver", format!("{:?}", links.backend)),
+        ("the devices", devices.join(", ")),
+        ("the start of the machine", format!("{boot:?}")),
+    ];
+    parts.map(|(part, value)| (part.to_owned(), value)).into()
 }
 
 /// A step that has ended.
@@ -214,12 +197,8 @@ fn whole(text: &[u8]) -> serde_json::Result<(Vec<Entry>, usize)> {
     let whole = end.map_or(0, |at| at + 1);
     let lines = text[..whole].split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.is_empty());
-    Ok((
-        lines
-            .map(serde_json::from_slice)
-            .collect::<Result<_, _>>()?,
-        whole,
-    ))
+    let entries: serde_json::Result<Vec<Entry>> = lines.map(serde_json::from_slice).collect();
+    Ok((entries?, whole))
 }
 
 #[cfg(test)]
@@ -229,14 +208,14 @@ mod tests {
     #[test]
     fn a_torn_line_is_not_done_and_a_damaged_one_is_refused() {
         let step = |name: &str| {
-            Entry::Step(Done {
+            Entry::Step(Box::new(Done {
                 group: Group::HostLinks,
                 name: name.to_owned(),
                 folder: format!("groups/{name}-1"),
                 took_s: 1.0,
                 missing: None,
                 is_watched: true,
-            })
+            }))
         };
         let line = |entry: &Entry| serde_json::to_string(entry).unwrap() + "\n";
         let text: String = [step("a"), step("b")].iter().map(line).collect();

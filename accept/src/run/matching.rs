@@ -23,10 +23,11 @@ pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(),
     let takes_more = matches.more == Some(true);
     let is_more = links.devices.len() > matches.count && fitting >= matches.count && !takes_more;
     let is_mig = links.devices.iter().any(|device| device.mig.is_some());
-    let machine = links.machine.as_ref();
-    let guest = matches
-        .guest
-        .zip(machine.and_then(|machine| machine.hypervisor));
+    let hypervisor = links
+        .machine
+        .as_ref()
+        .and_then(|machine| machine.hypervisor);
+    let guest = matches.guest.zip(hypervisor);
     let is_other = backend != matches.backend
         || fitting == 0
         || is_more
@@ -42,17 +43,15 @@ pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(),
     let shown = shown
         .iter()
         .map(|(name, count)| format!("{count} of {name}"));
-    let shown: Vec<String> = shown.collect();
+    let shown = shown.collect::<Vec<String>>().join(", ");
+    let shown = if shown.is_empty() {
+        "no device"
+    } else {
+        &shown
+    };
+    let (count, names, driver) = (matches.count, matches.names.join(" or "), &matches.backend);
     Err(Stop::Usage(format!(
-        "profile {profile} is for {} of {} ({}), this machine shows {} ({backend})",
-        matches.count,
-        matches.names.join(" or "),
-        matches.backend,
-        if shown.is_empty() {
-            "no device".to_owned()
-        } else {
-            shown.join(", ")
-        },
+        "profile {profile} is for {count} of {names} ({driver}), this machine shows {shown} ({backend})"
     )))
 }
 
@@ -60,25 +59,11 @@ pub(crate) fn check(profile: &str, matches: &Match, links: &Links) -> Result<(),
 mod tests {
     use record::BackendFacts;
 
-    use record::LinkDevice;
-
     use super::*;
+    use crate::tests::made::device;
 
     fn links(backend: &str, names: &[&str]) -> Links {
-        let device = |(ordinal, name): (usize, &&str)| LinkDevice {
-            label: format!("GPU{ordinal}"),
-            ordinal,
-            name: (*name).to_owned(),
-            uuid: None,
-            address: None,
-            node: None,
-            memory_bytes: None,
-            mig: None,
-            idle: None,
-            loaded: None,
-            max_payload_bytes: None,
-            busy: None,
-        };
+        let device = |(ordinal, name): (usize, &&str)| device(ordinal, name, "");
         Links {
             backend: Some(BackendFacts {
                 name: backend.to_owned(),

@@ -18,6 +18,6 @@ mod write;
 
 pub(crate) use draft::draft;
 pub(crate) use folder::JOURNAL;
-pub(crate) use plan::{Plan, plan};
+pub(crate) use plan::plan;
 pub(crate) use start::run;
 pub(crate) use write::told;

@@ -17,16 +17,15 @@ use super::counters::Reading;
 use super::folder::Folder;
 use super::steps::Named;
 use crate::cli::On;
+use crate::findings::Found;
 use crate::report::{Fingerprint, Node, ReportDevice, hex};
 
 /// What a run is on.
 pub(crate) struct Scene {
     /// The listing, a record without numbers.
-    pub(crate) record: Record,
+    pub(crate) found: Found<Record>,
     /// Its payload.
     pub(crate) links: Links,
-    /// Its place, relative to the result folder.
-    pub(crate) source: String,
     /// The machine.
     pub(crate) machine: Machine,
     /// The tree that shows it.
@@ -94,8 +93,7 @@ pub(crate) fn look(
     Ok(Scene {
         sysfs: root.unwrap_or_else(Sysfs::real),
         links: *links,
-        record,
-        source,
+        found: Found { it: record, source },
         machine,
         soft,
     })
@@ -136,18 +134,16 @@ impl Scene {
 
     /// The machine by its real name.
     pub(crate) fn node(&self) -> Node {
-        let provenance = &self.record.header.provenance;
+        let provenance = &self.found.it.header.provenance;
         let backend = self.links.backend.clone().unwrap_or_default();
         let devices = self.links.devices.iter();
         let mut names: Vec<String> = devices.clone().map(|one| one.name.clone()).collect();
         names.sort();
         let mut payloads: Vec<u32> = devices.filter_map(|one| one.max_payload_bytes).collect();
         payloads.sort_unstable();
+        let host = provenance.host.clone();
         Node {
-            name: provenance
-                .host
-                .clone()
-                .unwrap_or_else(|| "unknown".to_owned()),
+            name: host.unwrap_or_else(|| "unknown".to_owned()),
             label: None,
             identified: true,
             fingerprint: Fingerprint {

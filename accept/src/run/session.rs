@@ -4,6 +4,7 @@
 //! What a step's end means for its group is decided here; what its figures mean is for the judges.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,13 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use program::{Stop, say};
 use record::{Payload, Record, load};
-use runner::Interrupt;
 use runner::child::{self, Ended, Program};
 
 use super::folder::{Done, Entry, Folder, Journal};
 use super::monitor::{Monitor, read};
 use super::outcome::{has_evidence, lost, missing};
 use super::scene::library;
+use super::start::Run;
 use super::steps::{self, Bench, Step, more_of};
 use super::write;
 use crate::checks::{Group, KINDS};
@@ -47,11 +48,9 @@ pub(crate) struct Session<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) journal: Journal,
     pub(crate) findings: Findings,
-    pub(crate) interrupt: &'a Interrupt,
+    pub(crate) run: &'a Run<'a>,
     /// Steps that were done, by earlier processes of this run, too.
     pub(crate) done: Vec<Done>,
-    /// When this process took the run up.
-    pub(crate) begun: Instant,
     /// Seconds that earlier processes of it took.
     pub(crate) before_s: f64,
     /// What all of it may take.
@@ -75,15 +74,10 @@ impl Session<'_> {
     /// Takes up what earlier processes of this run measured; a step whose record cannot be read is done again.
     pub(crate) fn take_up(&mut self) {
         for step in std::mem::take(&mut self.done) {
-            match load(&self.folder.join(&step.folder)) {
-                Ok(record) => self.add(step.group, record, &step.folder),
-                Err(_) if step.missing.is_some() => {}
-                Err(_) => continue,
+            let record = load(&self.folder.join(&step.folder)).ok();
+            if record.is_some() || step.missing.is_some() {
+                self.take(step, record);
             }
-            if let Some(missing) = &step.missing {
-                self.step_lacks(step.group, &step.name, missing.clone());
-            }
-            self.done.push(step);
         }
     }
 
@@ -107,7 +101,7 @@ impl Session<'_> {
 
     /// Seconds that are left of the whole run's time.
     fn left(&self) -> Duration {
-        let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.begun.elapsed();
+        let spent = Duration::from_secs_f64(self.before_s.max(0.0)) + self.run.begun.elapsed();
         self.budget.saturating_sub(spent)
     }
 
@@ -120,7 +114,7 @@ impl Session<'_> {
         if self.done.iter().any(|done| done.name == step.name) {
             return Ok(true);
         }
-        if let Some(signal) = self.interrupt.signal() {
+        if let Some(signal) = self.run.interrupt.signal() {
             return Err(Stop::Interrupted(signal));
         }
         let left = self.left();
@@ -190,19 +184,25 @@ impl Session<'_> {
             missing: lacks.map(|(came, _)| came),
             is_watched: self.is_watched(),
         };
-        let missing = done.missing.clone();
         if !is_open {
-            self.journal.add(&Entry::Step(done.clone()))?;
+            self.journal.add(&Entry::Step(Box::new(done.clone())))?;
+        }
+        if let Some(missing) = &done.missing {
+            say!("{}: {}", step.name, missing.detail);
+        }
+        self.take(done, record);
+        Ok(())
+    }
+
+    /// Takes a step that has ended with what it measured and what it lacks.
+    fn take(&mut self, done: Done, record: Option<Record>) {
+        if let Some(record) = record {
+            self.add(done.group, record, &done.folder);
+        }
+        if let Some(missing) = &done.missing {
+            self.step_lacks(done.group, &done.name, missing.clone());
         }
         self.done.push(done);
-        if let Some(record) = record {
-            self.add(step.group, record, place);
-        }
-        if let Some(missing) = missing {
-            say!("{}: {}", step.name, missing.detail);
-            self.step_lacks(step.group, &step.name, missing);
-        }
-        Ok(())
     }
 
     fn start(
@@ -215,9 +215,8 @@ impl Session<'_> {
         let out = self.folder.join(place);
         let mut arguments = step.arguments.clone();
         arguments.extend(["--out".to_owned(), out.display().to_string()]);
-        let unset = INTERFACE
-            .iter()
-            .filter(|name| std::env::var_os(name).is_none());
+        let is_unset = |name: &&&str| std::env::var_os(name).is_none();
+        let unset = INTERFACE.iter().filter(is_unset);
         let unset = unset.map(|name| (OsString::from(name), "lo".into()));
         let stream = self.bench.args.on.sim.iter();
         let stream = stream.map(|_| (STREAM.into(), OsString::from(&step.name)));
@@ -231,7 +230,8 @@ impl Session<'_> {
             grows: &out.join("journal.jsonl"),
             deadline: self.bench.args.deadline.saturating_mul(DEADLINES) + BESIDE,
         };
-        Ok(child::run_within(&program, left, until, self.interrupt)?)
+        let interrupt = self.run.interrupt;
+        Ok(child::run_within(&program, left, until, interrupt)?)
     }
 
     /// A step has no result, or not all. Where a step that only takes more samples broke, what they were for stays open, and a fault that
@@ -297,19 +297,23 @@ impl Session<'_> {
             false => BoxVerdict::Inconclusive,
         };
         report.exit_code = report.verdict.exit_code();
-        report.took_s = self.before_s + self.begun.elapsed().as_secs_f64();
+        report.took_s = self.before_s + self.run.begun.elapsed().as_secs_f64();
         write::keep(report, self.folder.path(), args.forms.identify)
     }
 
-    /// Takes up what the monitors of earlier processes of this run saw, and starts one.
-    pub(super) fn watch(&mut self) {
-        // Each process of a run has a file of its own, numbered from 1.
+    /// The files of the monitors of this run: each process of it has one, numbered from 1.
+    fn watches(&self) -> Vec<PathBuf> {
         let file = |number: usize| self.folder.join(&format!("monitor-{number}.jsonl"));
-        let earlier: Vec<_> = (1..).map(file).take_while(|file| file.exists()).collect();
-        let lines = earlier.iter().flat_map(|file| read(file));
-        self.findings.monitor = lines.collect();
-        let file = file(earlier.len() + 1);
-        let started = Monitor::start(&self.bench.watching(), &file, self.interrupt);
+        let there = (1..).map(file).take_while(|file| file.exists());
+        there.collect()
+    }
+
+    /// Starts a monitor.
+    pub(super) fn watch(&mut self) {
+        let number = self.watches().len() + 1;
+        let file = self.folder.join(&format!("monitor-{number}.jsonl"));
+        let interrupt = self.run.interrupt;
+        let started = Monitor::start(&self.bench.watching(), &file, interrupt);
         self.monitor = Some(started.map_err(|error| format!("{error:#}")));
     }
 
@@ -321,17 +325,19 @@ impl Session<'_> {
         }
     }
 
-    /// Ends the monitor and takes what it saw. What ran unwatched is done, and stays unwatched.
+    /// Ends the monitor and takes what all of the run's saw. What ran unwatched is done, and stays unwatched.
     pub(super) fn unwatch(&mut self) {
         let lost = match self.monitor.take() {
             None => None,
             Some(Err(why)) => Some(why),
             Some(Ok(mut monitor)) => {
                 let lost = monitor.lost();
-                self.findings.monitor.extend(monitor.end());
+                monitor.end();
                 lost
             }
         };
+        let lines = self.watches().into_iter().flat_map(|file| read(&file));
+        self.findings.monitor = lines.collect();
         let unwatched = self.done.iter().find(|done| !done.is_watched);
         let unwatched = unwatched.map(|done| format!("not during {}", done.name));
         match lost.or(unwatched) {

@@ -7,7 +7,6 @@ use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
 use record::{Simulated, exit};
 use runner::Interrupt;
-use serde::Serialize;
 
 use super::folder::{Folder, JOURNAL};
 use super::steps::GRAPHS_FROM;
@@ -76,16 +75,6 @@ fn check(args: &RunArgs) -> Result<(), Stop> {
     }
 }
 
-/// What a resumed run is asked for must be what it was begun with.
-#[derive(Debug, Serialize)]
-struct Settings<'a> {
-    /// sha256 of the profile's files.
-    profile: &'a str,
-    /// sha256 of the baseline's report.
-    baseline: Option<&'a str>,
-    asked: &'a RunArgs,
-}
-
 /// `tplens accept run`.
 pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
     let loaded = loaded(args)?;
@@ -98,11 +87,13 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
     let baseline = baseline.map(|path| Baseline::of(path, simulated.as_deref()));
     let baseline = baseline.transpose().map_err(Stop::Usage)?;
     documents::check(&args.forms, args.resume.as_deref()).map_err(Stop::Usage)?;
-    let settings = Settings {
-        profile: &loaded.sha256,
-        baseline: baseline.as_ref().map(|baseline| &*baseline.sha256),
-        asked: args,
-    };
+    // What a resumed run is asked for must be what it was begun with.
+    let (on, baseline_sha256) = (&args.on, baseline.as_ref().map(|baseline| &baseline.sha256));
+    let settings = serde_json::json!({
+        "profile": loaded.sha256, "baseline": baseline_sha256, "level": args.level,
+        "duration": args.duration, "gpus": on.gpus, "backend": on.backend, "sim": on.sim,
+        "exclude": args.exclude, "serve_url": args.serve_url,
+    });
     let path = match &args.resume {
         Some(path) => path.clone(),
         None => result_folder(args.out.as_deref(), "accept"),
@@ -203,12 +194,12 @@ impl Run<'_> {
         };
         let mut report = self.report(Node {
             name: provenance::host().unwrap_or_else(|| "unknown".to_owned()),
-            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: self.backend().to_owned(),
                 ..Fingerprint::default()
             },
+            ..Node::default()
         });
         let args = self.args;
         report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude);
@@ -228,12 +219,8 @@ impl Run<'_> {
             schema: REPORT_SCHEMA,
             program: env!("CARGO_PKG_NAME").to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            program_sha256: None,
             simulated: self.simulated.clone(),
             started: self.started.clone(),
-            took_s: 0.0,
-            status: RunStatus::Broken,
-            verdict: BoxVerdict::Inconclusive,
             exit_code: exit::INCONCLUSIVE,
             profile: ProfileUsed {
                 name: profile.name.clone(),
@@ -247,11 +234,8 @@ impl Run<'_> {
                 label: self.args.label.clone(),
                 ..node
             },
-            devices: Vec::new(),
-            checks: Vec::new(),
             not_covered: not_covered.map(str::to_owned).collect(),
-            notes: Vec::new(),
-            journal_sha256: None,
+            ..Report::default()
         }
     }
 }

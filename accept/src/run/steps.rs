@@ -2,6 +2,8 @@
 //!
 //! Each step is a process of its own. Nothing is started here.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::checks::{Group, KINDS};
@@ -15,8 +17,8 @@ const SAMPLES_S: f64 = 0.5;
 /// Seconds that a point takes beside its samples: allocating, filling, comparing.
 const POINT_S: f64 = 0.6;
 
-/// Bytes of a copy within host memory.
-const HOST_BYTES: u64 = 16 << 20;
+/// Copies within host memory are of 16 MiB.
+const HOST_SIZES: &str = "--sizes 16777216";
 
 /// Seconds that a program takes before and after its measurements, about.
 const AROUND_S: f64 = 4.0;
@@ -28,6 +30,9 @@ const PROBE_S: f64 = 1.0;
 const SIZE_S: f64 = 2.0;
 const GRAPH_S: f64 = 1.0;
 
+/// A soak that lasts longer is watched less closely.
+const LONG: Duration = Duration::from_secs(3600);
+
 /// The level from which on collectives are captured in graphs, too.
 pub(super) const GRAPHS_FROM: Level = Level::Standard;
 
@@ -35,10 +40,8 @@ pub(super) const GRAPHS_FROM: Level = Level::Standard;
 const SERVING_S: f64 = 60.0;
 
 /// What is measured again, with the cases and devices that matter.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Again {
-    /// The group.
-    pub(crate) group: Group,
     /// Cases of `tplens p2p`; empty for all of the group.
     pub(crate) cases: Vec<&'static str>,
     /// Labels of the devices; empty for all.
@@ -114,29 +117,19 @@ pub(crate) struct Bench<'a> {
 }
 
 /// Copies between host and devices.
-const HOST_CASES: &[&str] = &[
-    "h2d_pinned_ce",
-    "d2h_pinned_ce",
-    "h2d_pageable_ce",
-    "d2h_pageable_ce",
-    "host_bidir_pinned_ce",
-];
+const HOST_CASES: &str =
+    "h2d_pinned_ce,d2h_pinned_ce,h2d_pageable_ce,d2h_pageable_ce,host_bidir_pinned_ce";
 
 /// Copies between devices: direct where they can be, through the host where not.
-const PEER_CASES: &[&str] = &["d2d_write_ce", "d2d_staged_ce", "d2d_driver_staged_ce"];
+const PEER_CASES: &str = "d2d_write_ce,d2d_staged_ce,d2d_driver_staged_ce";
 
 /// Several copies at once.
-const GROUP_CASES: &[&str] = &["host_to_all_ce", "all_to_host_ce", "ring_ce"];
+const GROUP_CASES: &str = "host_to_all_ce,all_to_host_ce,ring_ce";
 
-/// One round of a soak's load.
-const SOAK_CASES: &[&str] = &[
-    "h2d_pinned_ce",
-    "d2h_pinned_ce",
-    "d2d_write_ce",
-    "d2d_driver_staged_ce",
-    "host_to_all_ce",
-    "all_to_host_ce",
-    "ring_ce",
+/// One round of a soak's load, of several devices and of one.
+const SOAK_CASES: [&str; 2] = [
+    "h2d_pinned_ce,d2h_pinned_ce,d2d_write_ce,d2d_driver_staged_ce,host_to_all_ce,all_to_host_ce,ring_ce",
+    "h2d_pinned_ce,d2h_pinned_ce",
 ];
 
 /// The whole run must fit into so much more than the sum of its steps.
@@ -156,12 +149,11 @@ pub(crate) fn left_out(bench: &Bench<'_>, group: Group) -> Option<ReasonCode> {
         Group::Serving => args.serve_url.is_none(),
         _ => false,
     };
-    let needs_two = matches!(
-        group,
-        Group::PeerLinks | Group::Concurrent | Group::Collectives
-    );
-    let is_pointless = (group == Group::Numa && bench.nodes.is_some_and(|nodes| nodes < 2))
-        || (needs_two && bench.devices.len() < 2);
+    let is_pointless = match group {
+        Group::PeerLinks | Group::Concurrent | Group::Collectives => bench.devices.len() < 2,
+        Group::Numa => bench.nodes.is_some_and(|nodes| nodes < 2),
+        _ => false,
+    };
     match (is_left_out, is_pointless) {
         (true, _) => Some(ReasonCode::LeftOut),
         (false, true) => Some(ReasonCode::NotApplicable),
@@ -169,31 +161,23 @@ pub(crate) fn left_out(bench: &Bench<'_>, group: Group) -> Option<ReasonCode> {
     }
 }
 
-/// The groups that are measured by processes, in their order; a soak comes behind all others.
-const MEASURED: [Group; 6] = [
-    Group::HostLinks,
-    Group::PeerLinks,
-    Group::Concurrent,
-    Group::Numa,
-    Group::Collectives,
-    Group::Serving,
-];
-
-/// The steps of a run but for a soak's rounds, in their order.
+/// The steps of a run but for a soak's rounds, which come behind all others, in their order.
 pub(crate) fn steps(bench: &Bench<'_>) -> Vec<Step> {
-    let of = |group: &Group| {
-        left_out(bench, *group)
-            .is_none()
-            .then(|| bench.step(*group, group.word().to_owned(), None))
-            .flatten()
-    };
-    MEASURED.iter().filter_map(of).collect()
+    use Group::{Collectives, Concurrent, HostLinks, Numa, PeerLinks, Serving};
+    let groups = [HostLinks, PeerLinks, Concurrent, Numa, Collectives, Serving];
+    let is_done = |group: &Group| left_out(bench, *group).is_none();
+    let step = |group: Group| bench.step(group, group.word().to_owned(), None);
+    groups
+        .into_iter()
+        .filter(is_done)
+        .filter_map(step)
+        .collect()
 }
 
 impl Bench<'_> {
-    /// How many samples a figure gets in one step.
-    pub(crate) fn samples(&self) -> usize {
-        self.profile.sampling.repeats
+    /// All devices.
+    fn all(&self) -> Vec<&Named> {
+        self.devices.iter().collect()
     }
 
     /// The step of a group, with all its cases and devices or with some of them; `None` for a group that no process measures.
@@ -203,10 +187,11 @@ impl Bench<'_> {
         };
         let mut devices: Vec<&Named> = self.devices.iter().filter(is_asked).collect();
         if devices.is_empty() {
-            devices = self.devices.iter().collect();
+            devices = self.all();
         }
-        let own = only.map(|only| &*only.cases).filter(|own| !own.is_empty());
-        let cases = |all| own.unwrap_or(all);
+        let own = only.map(|only| only.cases.join(","));
+        let own = own.filter(|own| !own.is_empty());
+        let cases = |all| own.as_deref().unwrap_or(all);
         let n = devices.len();
         let command = match group {
             Group::HostLinks => self.copies(&devices, cases(HOST_CASES), n, false),
@@ -228,27 +213,19 @@ impl Bench<'_> {
     /// What runs beside the first step of a soak's round. It is told to end when that has; left alone, it ends after three times the
     /// time that that takes.
     pub(crate) fn load(&self, number: usize, seconds: f64) -> Step {
-        let devices: Vec<&Named> = self.devices.iter().collect();
-        let words = self.measuring(&devices, &format!("--duration {}", 3.0 * seconds));
+        let words = self.measuring(&self.all(), &format!("--duration {}", 3.0 * seconds));
         let command = ("p2p load", words, 0.0);
         Step::of(format!("{LOAD}{number}"), Group::Soak, command)
     }
 
     /// The two steps of a soak's round.
     pub(crate) fn round(&self, number: usize) -> Vec<Step> {
-        let devices: Vec<&Named> = self.devices.iter().collect();
+        let devices = self.all();
         let n = devices.len();
-        let cases: Vec<&'static str> = SOAK_CASES
-            .iter()
-            .copied()
-            .filter(|case| n > 1 || case.contains("h2d") || case.contains("d2h"))
-            .collect();
-        let points = match n {
-            0 | 1 => 2,
-            // Two host cases a device, an ordered pair each, three groups.
-            n => 2 * n + n * (n - 1) + 3,
-        };
-        let mut links = self.copies(&devices, &cases, 0, n > 1);
+        let cases = SOAK_CASES[usize::from(n < 2)];
+        // Two host cases a device, an ordered pair each, three groups.
+        let points = if n < 2 { 2 } else { 2 * n + n * (n - 1) + 3 };
+        let mut links = self.copies(&devices, cases, 0, n > 1);
         links.2 += points as f64 * (SAMPLES_S + POINT_S);
         let name = format!("soak-links-{number}");
         let mut steps = vec![Step::of(name, Group::Soak, links)];
@@ -277,31 +254,29 @@ impl Bench<'_> {
         [self.on(devices), more].concat()
     }
 
-    /// Arguments of the monitor.
+    /// Arguments of the monitor, which reads less often in a soak of hours: often enough to show that somebody watched all the time.
     pub(super) fn watching(&self) -> Vec<String> {
-        self.on(&self.devices.iter().collect::<Vec<_>>())
+        let is_long = self.args.duration.is_some_and(|duration| duration > LONG);
+        let hz = words(if is_long { "--hz 2" } else { "--hz 10" }).collect();
+        [self.on(&self.all()), hz].concat()
     }
 
     fn copies(
         &self,
         devices: &[&Named],
-        cases: &[&'static str],
+        cases: &str,
         points_a_case: usize,
         has_probes: bool,
     ) -> Command {
-        let points = (cases.len() * points_a_case).max(cases.len()) as f64;
+        let count = cases.split(',').count();
+        let points = (count * points_a_case).max(count) as f64;
         let is_host = self.backend == "host";
-        let probes = match has_probes && !is_host {
-            true => devices.len() * devices.len().saturating_sub(1),
-            false => 0,
-        };
+        let n = devices.len();
+        let ends = if has_probes && !is_host { n } else { 0 };
+        let probes = ends * n.saturating_sub(1);
         // Host memory in place of devices tries the programs out: it need not outgrow every cache, which takes minutes.
-        let sizes = match is_host {
-            true => format!("--sizes {HOST_BYTES}"),
-            false => String::new(),
-        };
-        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
-        let cases = cases.join(",");
+        let sizes = if is_host { HOST_SIZES } else { "" };
+        let (samples, budget) = (self.profile.sampling.repeats, (points * SAMPLES_S).max(1.0));
         let more = format!("--samples {samples} --cases {cases} --budget {budget} {sizes}");
         let seconds = AROUND_S + points * (SAMPLES_S + POINT_S) + probes as f64 * PROBE_S;
         ("p2p", self.measuring(devices, &more), seconds)
@@ -311,7 +286,7 @@ impl Bench<'_> {
         // Memory and thread each on any node, both directions.
         let nodes = self.nodes.unwrap_or(2);
         let points = (devices.len() * nodes * nodes * 2) as f64;
-        let (samples, budget) = (self.samples(), (points * SAMPLES_S).max(1.0));
+        let (samples, budget) = (self.profile.sampling.repeats, (points * SAMPLES_S).max(1.0));
         let more = format!("--samples {samples} --kinds pinned --budget {budget}");
         let seconds = AROUND_S + points * (SAMPLES_S + POINT_S);
         ("numa", self.measuring(devices, &more), seconds)
@@ -320,16 +295,14 @@ impl Bench<'_> {
     fn collectives(&self, devices: &[&Named], sizes: &[u64]) -> Command {
         let listed: Vec<String> = sizes.iter().map(u64::to_string).collect();
         // A simulated machine plays calls that the host waits for in real time, which says nothing of the box.
-        let synced = match self.args.on.sim {
-            Some(_) => "",
-            None => "host-synced,",
-        };
+        let is_soft = self.args.on.sim.is_some();
+        let synced = if is_soft { "" } else { "host-synced," };
         let (graph, size_s) = match self.args.level >= GRAPHS_FROM {
             true => (",graph", SIZE_S + GRAPH_S),
             false => ("", SIZE_S),
         };
         let budget = sizes.len() as f64 * size_s;
-        let (samples, sizes) = (self.samples(), listed.join(","));
+        let (samples, sizes) = (self.profile.sampling.repeats, listed.join(","));
         let more = format!(
             "--samples {samples} --ops all_reduce --modes {synced}back-to-back{graph} --sizes {sizes} --budget {budget}"
         );

@@ -1,6 +1,6 @@
 //! Reports for tests, made by hand: a box, its devices, and checks that were measured. Nothing of them was judged by this program.
 
-use record::Simulated;
+use record::{LinkDevice, Simulated};
 
 use crate::report::{
     BoxVerdict, Came, Check, Fingerprint, Limit, Measured, Node, ProfileUsed, REPORT_SCHEMA,
@@ -40,21 +40,18 @@ pub(crate) fn measured(
         fail: Some(5.0),
         warn: Some(6.0),
         unit: unit.to_owned(),
-        ceiling: None,
-        link: None,
-        ordered: None,
         basis: "a choice of this test".to_owned(),
         source: "a choice of this test".to_owned(),
+        ..Limit::default()
     };
     let evidence = Measured {
         what: "16 MiB copies".to_owned(),
         value: stats::median(&samples).unwrap_or_default(),
         unit: unit.to_owned(),
         n: samples.len(),
-        low: None,
-        high: None,
         samples,
         source: "links/record.json".to_owned(),
+        ..Measured::default()
     };
     let came = Came::new(verdict, code).by(Some(limit)).with([evidence]);
     came.saying("as it was measured")
@@ -76,8 +73,6 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
         schema: REPORT_SCHEMA,
         program: "accept".to_owned(),
         version: "0.1.0".to_owned(),
-        program_sha256: None,
-        simulated: None,
         started: "2026-11-20T08:00:00Z".to_owned(),
         took_s: 120.0,
         status: RunStatus::Complete,
@@ -88,12 +83,11 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
             title: "four L40".to_owned(),
             sha256: "aa".repeat(32),
             shipped: true,
-            baseline_sha256: None,
+            ..ProfileUsed::default()
         },
         level: "quick".to_owned(),
         node: Node {
             name: node.to_owned(),
-            label: None,
             identified: true,
             fingerprint: Fingerprint {
                 backend: "cuda".to_owned(),
@@ -106,12 +100,11 @@ pub(crate) fn report(node: &str, checks: Vec<Check>) -> Report {
                 topology: Some("0123".to_owned()),
                 max_payload_bytes: vec![256, 256],
             },
+            ..Node::default()
         },
         devices: vec![device(0), device(1)],
         checks,
-        not_covered: vec![],
-        notes: vec![],
-        journal_sha256: None,
+        ..Report::default()
     }
 }
 
@@ -141,4 +134,22 @@ pub(crate) fn write(folder: &std::path::Path, name: &str, report: &Report) -> st
     )
     .expect("a report");
     run
+}
+
+/// A device of which only this is known.
+pub(crate) fn device(ordinal: usize, name: &str, address: &str) -> LinkDevice {
+    LinkDevice {
+        label: format!("GPU{ordinal}"),
+        ordinal,
+        name: name.to_owned(),
+        uuid: None,
+        address: address.parse().ok(),
+        node: None,
+        memory_bytes: None,
+        mig: None,
+        idle: None,
+        loaded: None,
+        max_payload_bytes: None,
+        busy: None,
+    }
 }

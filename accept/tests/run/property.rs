@@ -25,65 +25,31 @@ fn plant(described: &mut BoxFile, dice: &mut Dice) -> String {
     let after_copies = dice.below(60) as u64;
     let after_calls = dice.below(20) as u64;
     let rank = u32::try_from(device).unwrap();
-    let of_pair = |op| Fault::Hang {
-        op,
-        device: None,
-        pair: Some(pair),
-        after_copies: 0,
-    };
-    let of_device = |op| Fault::Hang {
-        op,
-        device: Some(device),
-        pair: None,
-        after_copies,
-    };
-    let wrong = |direction| Fault::WrongData {
-        pair: None,
-        direction: Some(direction),
-        device: Some(device),
-    };
+    #[rustfmt::skip]
+    let hang = |op, device, pair, after_copies| Fault::Hang { op, device, pair, after_copies };
+    let of_pair = |op| hang(op, None, Some(pair), 0);
+    let of_device = |op| hang(op, Some(device), None, after_copies);
+    #[rustfmt::skip]
+    let wrong = |pair, direction, device| Fault::WrongData { pair, direction, device };
+    #[rustfmt::skip]
     let fault = match dice.below(23) {
         0 => Fault::InitFailure { code: 999 },
         1 => Fault::PeerDenied { pair },
         2 => Fault::DropData { pair },
-        3 => Fault::WrongData {
-            pair: Some(pair),
-            direction: None,
-            device: None,
-        },
-        4 => wrong(Direction::H2d),
-        5 => wrong(Direction::D2h),
-        6 => Fault::DeviceLost {
-            device,
-            after_copies,
-            off_the_bus: None,
-        },
+        3 => wrong(Some(pair), None, None),
+        4 => wrong(None, Some(Direction::H2d), Some(device)),
+        5 => wrong(None, Some(Direction::D2h), Some(device)),
+        6 => Fault::DeviceLost { device, after_copies, off_the_bus: None },
         7 => of_pair(HangOp::Peer),
         8 => of_pair(HangOp::EnablePeer),
         9 => of_device(HangOp::H2d),
         10 => of_device(HangOp::D2h),
-        11 => Fault::Retrain {
-            device,
-            after_copies: 0,
-            generation: 3,
-            width: 16,
-        },
+        11 => Fault::Retrain { device, after_copies: 0, generation: 3, width: 16 },
         12 => Fault::CollectiveInitFailure { rank, code: 2 },
-        13 => Fault::CollectiveWrong {
-            rank,
-            after_calls,
-            captured: false,
-        },
-        14 => Fault::CollectiveHang {
-            rank,
-            after_calls,
-            protocol: None,
-        },
+        13 => Fault::CollectiveWrong { rank, after_calls, captured: false },
+        14 => Fault::CollectiveHang { rank, after_calls, protocol: None },
         15 => Fault::CollectiveDeath { rank, after_calls },
-        16 => Fault::AllocFailure {
-            on: AllocSite::Device,
-            nth: 1,
-        },
+        16 => Fault::AllocFailure { on: AllocSite::Device, nth: 1 },
         17 => Fault::SlowWay { pair, percent: 80 },
         18 => {
             planted::link_errors(described, device, 0, 1);
@@ -101,12 +67,7 @@ fn plant(described: &mut BoxFile, dice: &mut Dice) -> String {
             planted::on_node(described, device, 1);
             return format!("GPU{device} on node 1");
         }
-        _ => Fault::Hang {
-            op: HangOp::Init,
-            device: None,
-            pair: None,
-            after_copies: 0,
-        },
+        _ => hang(HangOp::Init, None, None, 0),
     };
     let name = format!("{fault:?}");
     described.fault.push(fault);

@@ -1,4 +1,4 @@
-//! The only crate with words: the document model that every result fills once, its forms (screen, page, CSV, JUnit, Prometheus), and
+//! The only crate with words: the document model that every result fills once, its forms (screen, page, CSV, JUnit), and
 //! records as CSV and in the formats of other tools. It prints nothing itself and works nothing out.
 
 #![forbid(unsafe_code)]

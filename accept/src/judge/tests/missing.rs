@@ -2,7 +2,7 @@
 
 use record::Payload;
 
-use super::{Played, good, judged, profile, told, verdict};
+use super::{good, judged, profile, told, verdict};
 use crate::checks::{Group, KINDS};
 use crate::cli::Level;
 use crate::findings::Findings;
@@ -89,18 +89,6 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
         ("GPU2", R::NotMeasured)
     );
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
-}
-
-#[test]
-fn five_samples_are_too_few_and_may_be_added_to() {
-    let findings = Played::new("l40x4", 1, &[]).idle().findings(5);
-    let checks = judged("l40x4", &findings);
-    assert!(told(&checks, "h2d_pinned", "GPU0", R::Noisy));
-    let open = crate::judge::undecided(&checks);
-    assert!(
-        open.contains(&("h2d_pinned".to_owned(), vec!["GPU0".to_owned()])),
-        "{open:?}"
-    );
 }
 
 #[test]

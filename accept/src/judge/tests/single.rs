@@ -74,30 +74,8 @@ fn a_link_that_is_not_stated_leaves_the_box_open_until_a_profile_states_it() {
     (stated.link.generation, stated.link.width) = (Some(5), Some(16));
     for seed in 0..20 {
         let checks = run(&stated, &mut Played::new("mxc500x4", seed, &[]), None);
-        let bad: Vec<_> = checks
-            .iter()
-            .filter(|check| {
-                check.verdict == Verdict::Fail || check.verdict == Verdict::Inconclusive
-            })
-            .collect();
-        assert!(
-            matches!(
-                verdict(&checks),
-                BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings
-            ),
-            "{bad:#?}"
-        );
+        assert_eq!(verdict(&checks).exit_code(), 0, "{seed}");
     }
-}
-
-#[test]
-fn a_box_of_other_or_fewer_devices_is_rejected() {
-    let checks = judged("h200x8", &good());
-    let inventory = one(&checks, "inventory devices");
-    assert_eq!(
-        (inventory.verdict, inventory.reason.code),
-        (Verdict::Fail, R::ConfigMismatch)
-    );
 }
 
 #[test]
@@ -197,35 +175,6 @@ fn memory_that_is_faster_far_than_near_is_told_as_an_inversion() {
 }
 
 #[test]
-fn a_box_that_slows_down_over_a_soak_drifts() {
-    let mut played = Played::new("l40x4", 1, &[]).idle();
-    let mut findings = played.findings(20);
-    let before = findings.links.len();
-    played.add(&mut findings, 20);
-    played.plants.0 = vec![Plant::SlowDevice {
-        device: 1,
-        part: 0.85,
-    }];
-    played.add(&mut findings, 20);
-    for found in &mut findings.links[before..] {
-        found.source = format!("groups/soak-links-{}", found.source);
-    }
-    let checks = judge(&profile("l40x4"), Level::Soak, &findings, &[]);
-    assert_eq!(
-        one(&checks, "drift h2d_pinned_ce host->GPU1").reason.code,
-        R::BeyondLimit
-    );
-    assert_eq!(
-        one(&checks, "drift h2d_pinned_ce host->GPU1").verdict,
-        Verdict::Fail
-    );
-    assert_eq!(
-        one(&checks, "drift h2d_pinned_ce host->GPU2").verdict,
-        Verdict::Pass
-    );
-}
-
-#[test]
 fn the_kernel_s_log_rejects_where_it_tells_of_a_fault() {
     let mut findings = good();
     let fell_off = "NVRM: Xid (PCI:0000:21:00): 79, pid=1, GPU has fallen off the bus.";
@@ -275,29 +224,15 @@ fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_o
     };
     let good = || reading(18, 0, Completed);
     let (fail, errors) = (Verdict::Fail, R::ErrorsCounted);
-    for (readings, came, named) in [
+    #[rustfmt::skip]
+    let known = [
         (vec![good()], (Verdict::Pass, R::AsExpected), "NVLinks"),
-        (
-            vec![reading(17, 0, Completed)],
-            (fail, R::LinkDegraded),
-            "nvlink-inactive",
-        ),
-        (
-            vec![reading(18, 0, NotStarted)],
-            (fail, R::ConfigMismatch),
-            "fabric-manager",
-        ),
-        (
-            vec![reading(18, 3, Completed); 2],
-            (Verdict::Warn, errors),
-            "nvlink-errors",
-        ),
-        (
-            vec![reading(18, 3, Completed), reading(18, 5, Completed)],
-            (fail, errors),
-            "nvlink-errors",
-        ),
-    ] {
+        (vec![reading(17, 0, Completed)], (fail, R::LinkDegraded), "nvlink-inactive"),
+        (vec![reading(18, 0, NotStarted)], (fail, R::ConfigMismatch), "fabric-manager"),
+        (vec![reading(18, 3, Completed); 2], (Verdict::Warn, errors), "nvlink-errors"),
+        (vec![reading(18, 3, Completed), reading(18, 5, Completed)], (fail, errors), "nvlink-errors"),
+    ];
+    for (readings, came, named) in known {
         let mut findings = Played::new("h200x8", 1, &[]).idle().findings(20);
         links(&mut findings).nvlinks = readings;
         let checks = judged("h200x8", &findings);
