@@ -75,6 +75,8 @@ pub(crate) struct Parts {
     parts: Vec<Part>,
     /// Requests whose keys and values were left to a lease.
     stranded: usize,
+    /// Requests that an engine counted, where others' are among them: its parts are left out.
+    others: Option<usize>,
 }
 
 /// The parts of a journal, or of its last so many requests; `None` where none was served.
@@ -210,11 +212,22 @@ impl Parts {
             .any(|row| row.prefill_reply_us > row.decode_sent_us);
         let is_single = done.iter().all(|row| row.prefill_sent_us.is_none());
 
-        let p_queue = Part::counted("prefill-queue", counters, true, &QUEUE);
-        let p_work = Part::counted("prefill", counters, true, &PREFILL);
+        // One more than those of the router may be a probe's.
+        let most = rows.len() + 1 + rows.len() / 10;
+        let mut others = None;
+        let mut counted = |code, is_prefill, names: &[(&str, f64)]| {
+            let mut part = Part::counted(code, counters, is_prefill, names);
+            if part.n > most {
+                others = Some(part.n);
+                part.mean_ms = None;
+            }
+            part
+        };
+        let p_queue = counted("prefill-queue", true, &QUEUE);
+        let p_work = counted("prefill", true, &PREFILL);
+        let d_queue = counted("decode-queue", false, &QUEUE);
+        let d_step = counted("first-step", false, &PREFILL);
         let link = Part::counted("kv-transfer", counters, false, &LINK);
-        let d_queue = Part::counted("decode-queue", counters, false, &QUEUE);
-        let d_step = Part::counted("first-step", counters, false, &PREFILL);
         let decode = between(&done, |row| row.decode_sent_us, |row| row.decode_first_us);
         let decode = Part::stamped("decode", &decode);
         let mut parts = Vec::new();
@@ -248,6 +261,7 @@ impl Parts {
             ttft_interval_ms: total.mean_interval,
             parts,
             stranded: rows.iter().filter(|row| row.lease_s.is_some()).count(),
+            others,
         })
     }
 }
@@ -292,6 +306,13 @@ pub(crate) fn document(parts: &Parts) -> Document {
     let failed = warning(parts.failed, "were not served to their end");
     let stranded = warning(parts.stranded, "left keys and values to a lease");
     let stranded = stranded.map(|item| item.coded("kv-left-to-lease"));
+    let others = parts.others.map(|counted| {
+        let sent = parts.n + parts.failed;
+        let text = format!(
+            "An engine counted {counted} requests and the router sent {sent}: others' are left out with its parts"
+        );
+        Item::of(Tone::Warning, text)
+    });
     let mut table = Table::under(["part", "mean ms", "95% interval", "% of TTFT", "n", "by"]);
     for part in &parts.parts {
         let share = part.mean_ms.map(|ms| format!("{:.1}", share(ms)));
@@ -315,7 +336,7 @@ pub(crate) fn document(parts: &Parts) -> Document {
         title: format!("Time to first token in parts, {}", parts.dialect),
         simulated: parts.simulated.clone(),
         answer,
-        findings: failed.into_iter().chain(stranded).collect(),
+        findings: [failed, stranded, others].into_iter().flatten().collect(),
         sections: vec![Section::new("Parts", blocks)],
         made_by: format!("tplens serve parts {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
@@ -367,5 +388,13 @@ mod tests {
         assert_eq!((parts.n, parts.ttft_ms), (3, 2.0));
         let queue = parts.mean_ms("prefill-queue").unwrap();
         assert!((queue - 1.0).abs() < 1e-6, "{queue}");
+
+        // 36 requests of another client are in the counters.
+        let lines = [&lines[..7], &[queued(true, 5.0, 40.0)]].concat();
+        let parts = of(&lines.join("\n"), None).unwrap();
+        assert_eq!(
+            (parts.others, parts.mean_ms("prefill-queue")),
+            (Some(40), None)
+        );
     }
 }

@@ -75,6 +75,8 @@ pub(crate) struct OnPaper {
     pub(super) output_tokens: f64,
     /// Sequences that a decode engine holds at most.
     pub(super) sequences: f64,
+    /// Whether a limit was given; without one largest loads differ in latency, too.
+    pub(super) has_limits: bool,
     pub(super) asked: Arrangement,
     /// The numbers of engines that serve most on these GPUs.
     pub(super) best: Arrangement,
@@ -150,6 +152,7 @@ pub(crate) fn on_paper(
         input_tokens: inputs.input_tokens,
         output_tokens: inputs.output_tokens,
         sequences: papers[1].most(),
+        has_limits: [args.ttft, args.tpot, args.itl].iter().any(Option::is_some),
         asked: apart(split(&papers[1])),
         best: apart(best(&papers[1])),
         aggregated: row(None, engines, "", rates, together[1]),

@@ -80,6 +80,10 @@ impl OnPaper {
             figures.batch,
             self.sequences
         );
+        let heading = match self.has_limits {
+            true => "Largest loads within the limits",
+            false => "Largest loads at any latency: --ttft, --tpot and --itl set limits",
+        };
         let mut item = Item::of(tone, busy);
         item.code = code;
         Document {
@@ -98,7 +102,7 @@ impl OnPaper {
             answer: vec![verdict, serves, best],
             findings: vec![item],
             sections: vec![
-                Section::new("Largest loads within the limits", vec![Block::Table(table)]),
+                Section::new(heading, vec![Block::Table(table)]),
                 Section::new("", vec![Block::Table(parts)]),
             ],
             made_by: format!("tplens predict {}", env!("CARGO_PKG_VERSION")),

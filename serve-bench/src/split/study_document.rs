@@ -15,9 +15,17 @@ impl Apart {
         let name = format!("{}P{}D", self.prefill, self.decode);
         let gain = self.over_aggregated.map_or_else(String::new, significant);
         let unknown = || format!("{name} beside nothing: --aggregated says whether to split.");
-        let (tone, code, verdict) = match self.decided {
-            Some(decided) => words::verdict(decided, &gain),
-            None => (Tone::Open, None, unknown()),
+        let open = |part: &String| {
+            let (all, part) = (self.doubted.join(", "), folder.join(part));
+            let part = part.display();
+            format!(
+                "Whether to split stays open: `tplens show {part}` says why {all} cannot count."
+            )
+        };
+        let (tone, code, verdict) = match (self.doubted.first(), self.decided) {
+            (Some(part), _) => (Tone::Open, None, open(part)),
+            (None, Some(decided)) => words::verdict(decided, &gain),
+            (None, None) => (Tone::Open, None, unknown()),
         };
         let of_parts = crate::route::document(&self.parts);
         let limit = words::limit(self.limit);
@@ -32,14 +40,6 @@ impl Apart {
             verdict,
             format!("{name}: {rate} req/s; limited by {limit}."),
         ];
-        if let Some(first) = self.doubted.first() {
-            let (all, part) = (self.doubted.join(", "), folder.join(first));
-            let part = part.display();
-            answer.insert(
-                1,
-                format!("Not to be relied on ({all}): `tplens show {part}` says why."),
-            );
-        }
         answer.extend(of_parts.answer);
         let mut findings = of_parts.findings;
         findings.extend(code.map(|code| Item::of(tone, busy).coded(code)));
