@@ -87,6 +87,7 @@ fn headline(of: &Row) -> String {
     let verdict = match of.verdict {
         Verdict::Faster => "B is faster",
         Verdict::Regression => "B is slower",
+        Verdict::Same if of.interval.is_none() => "About the same",
         Verdict::Same => "No difference",
         Verdict::Unclear => "Within noise",
         Verdict::NotJudged => "No verdict",
