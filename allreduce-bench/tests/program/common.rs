@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use boxfile::{BoxFile, Collective, CollectiveKind, CollectiveLibrary, Fault, Origin};
+use boxfile::{BoxFile, Collective, CollectiveKind, CollectiveLibrary, Fault};
 use record::{
     self, CallMode, CollectiveOutcome, CollectivePoint, Collectives, FailureKind, Payload, Record,
     Verification,
@@ -355,7 +355,8 @@ pub(crate) fn flat(kind: CollectiveKind, microseconds: f64) -> Collective {
         transport: None,
         points: vec![(4, microseconds), (1 << 20, microseconds)],
         launch_us: None,
-        origin: Origin::Assumed("chosen by the test".to_owned()),
+        published: None,
+        assumed: Some("chosen by the test".to_owned()),
     }
 }
 

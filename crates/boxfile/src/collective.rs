@@ -1,6 +1,6 @@
 //! The `[[collective]]` tables: how long one call of a collective library takes on this box, by bytes.
 
-use crate::{Figure, Origin};
+use crate::Figure;
 use serde::{Deserialize, Serialize};
 
 /// The time of one collective by message size, for one library and one number of ranks.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// In TOML `points = [[bytes, microseconds], ..]`, and exactly one of `published = "source"` and `assumed = "why"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "CollectiveText", into = "CollectiveText")]
+#[serde(deny_unknown_fields)]
 pub struct Collective {
     /// Who does it.
     pub library: CollectiveLibrary,
@@ -18,16 +18,23 @@ pub struct Collective {
     /// Number of ranks, at least 2.
     pub ranks: u32,
     /// The protocol whose time it is; `None` for whatever the library takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// The transport whose time it is; `None` for whatever the library takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// Bytes of a rank (all-reduce: its message; all-gather: what it brings; reduce-scatter: what it gets)
     /// with the time of one call on the device in microseconds; bytes ascend.
     pub points: Vec<(u64, f64)>,
+    /// Who published the points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
+    /// Why these points were taken, which nobody published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed: Option<String>,
     /// What one call costs the host in microseconds: calls that are issued one by one take no less. A graph's calls have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_us: Option<Figure>,
-    /// Where the points come from.
-    pub origin: Origin,
 }
 
 /// Who does a collective.
@@ -116,61 +123,5 @@ impl Collective {
             return Some(below.1 + (above.1 - below.1) * part);
         }
         Some(below.1 * (above.1 / below.1).powf(part))
-    }
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CollectiveText {
-    library: CollectiveLibrary,
-    kind: CollectiveKind,
-    ranks: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    protocol: Option<Protocol>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    transport: Option<Transport>,
-    points: Vec<(u64, f64)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    published: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    assumed: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    launch_us: Option<Figure>,
-}
-
-impl TryFrom<CollectiveText> for Collective {
-    type Error = &'static str;
-
-    fn try_from(text: CollectiveText) -> Result<Self, Self::Error> {
-        let origin = Origin::of(text.published, text.assumed).ok_or(
-            "a collective needs exactly one of `published = \"source\"` and `assumed = \"why\"`",
-        )?;
-        Ok(Self {
-            library: text.library,
-            kind: text.kind,
-            ranks: text.ranks,
-            protocol: text.protocol,
-            transport: text.transport,
-            points: text.points,
-            launch_us: text.launch_us,
-            origin,
-        })
-    }
-}
-
-impl From<Collective> for CollectiveText {
-    fn from(table: Collective) -> Self {
-        let (published, assumed) = table.origin.split();
-        Self {
-            library: table.library,
-            kind: table.kind,
-            ranks: table.ranks,
-            protocol: table.protocol,
-            transport: table.transport,
-            points: table.points,
-            published,
-            assumed,
-            launch_us: table.launch_us,
-        }
     }
 }

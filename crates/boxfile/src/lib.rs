@@ -30,7 +30,7 @@ pub use device::{Busy, Device, KernelFigures, MigInstance, PageableUpTo, Process
 pub use error::BoxError;
 pub use far::Far;
 pub use fault::{AllocSite, Direction, Fault, HangOp, WrongOp};
-pub use figure::{Figure, Origin};
+pub use figure::Figure;
 pub use link::Link;
 pub use model::{BoxFile, Iommu, Node, Noise, NvLinkTable, Port, Segment};
 pub use nic::{LinkLayer, Nic, NicPort, PortState};

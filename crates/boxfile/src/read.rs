@@ -22,8 +22,23 @@ impl BoxFile {
             origin: origin.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;
-        read.validate(origin)?;
-        Ok(read)
+        match read.validate(origin) {
+            Err(BoxError::Invalid {
+                origin,
+                key,
+                value,
+                problem,
+            }) => Err(BoxError::Invalid {
+                origin: match line_of(text, &key) {
+                    Some(line) => format!("{origin}, line {line}"),
+                    None => origin,
+                },
+                key,
+                value,
+                problem,
+            }),
+            checked => checked.map(|()| read),
+        }
     }
 
     /// Reads and checks a box file of at most 4 MiB.
@@ -76,4 +91,24 @@ impl BoxFile {
             reason: error.to_string(),
         })
     }
+}
+
+/// The line of a key such as `device[1].kernels.h2d`, where its tables stand in the text by themselves.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let mut lines = text.lines().zip(1..);
+    let mut found = None;
+    for part in key.split('.') {
+        let (name, place) = part.split_once('[').unwrap_or((part, ""));
+        let place: Option<usize> = place.trim_end_matches(']').parse().ok();
+        let is_it = |line: &str| {
+            let plain = line.trim_start_matches(['[', ' ']);
+            let end = plain.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+            let path = &plain[..end.unwrap_or(plain.len())];
+            let is_table = place.is_none() || line.starts_with("[[");
+            is_table && path.rsplit('.').next() == Some(name)
+        };
+        let mut fitting = lines.by_ref().filter(|(line, _)| is_it(line));
+        found = Some(fitting.nth(place.unwrap_or(0))?.1);
+    }
+    found
 }

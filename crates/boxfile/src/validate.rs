@@ -96,7 +96,17 @@ impl BoxFile {
             nodes.any(|node| value.as_integer() == Some(i64::from(node.id)))
         };
         let ranks = self.seen_devices() as i64;
+        let has = |table: &toml::Table, key: &str| table.contains_key(key);
         let (good, problem) = match (name, value) {
+            (_, Value::Table(table))
+                if (has(table, "value") || has(table, "points"))
+                    && has(table, "published") == has(table, "assumed") =>
+            {
+                (
+                    false,
+                    "it needs exactly one of `published = \"source\"` and `assumed = \"why\"`",
+                )
+            }
             (_, Value::Table(table)) if table.get("value").is_some_and(Value::is_float) => {
                 let number = table["value"].as_float().unwrap_or_default();
                 match name.ends_with("latency_us") {

@@ -1,6 +1,6 @@
 //! Reading, refusing and writing box files. What a simulated driver makes of them is tested in `softbox`.
 
-use boxfile::{BoxFile, Fault, Figure, Link, Origin, builtin_names};
+use boxfile::{BoxFile, Fault, Figure, Link, builtin_names};
 
 /// A box with two devices on two nodes, as small as the format allows.
 const SMALL: &str = r#"
@@ -136,7 +136,8 @@ fn figures_carry_their_origin() {
         small.device[0].h2d_pinned,
         Figure {
             value: 26.0,
-            origin: Origin::Published("somebody".to_owned())
+            published: Some("somebody".to_owned()),
+            assumed: None,
         }
     );
     let neither = changed(

@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use crate::error::{Errno, NumaError};
+use crate::error::{Errno, NumaError, process_hint};
 use crate::thread::{cpu_mask, pin_thread_to_cpus};
 use crate::{ffi, policy};
 
@@ -40,11 +40,7 @@ pub fn pin_process(pid: u32, cpus: &[usize]) -> Result<usize, NumaError> {
             if pinned.contains(&thread) {
                 continue;
             }
-            let refuse = |errno| NumaError::Process {
-                call: "sched_setaffinity",
-                pid: thread,
-                errno,
-            };
+            let refuse = refused("sched_setaffinity", thread);
             let id = i32::try_from(thread).map_err(|_| refuse(Errno(libc::ESRCH)))?;
             match ffi::set_affinity(id, &mask) {
                 // It ended meanwhile.
@@ -66,25 +62,29 @@ pub fn pin_process(pid: u32, cpus: &[usize]) -> Result<usize, NumaError> {
 /// `CAP_SYS_NICE`. What the process takes afterwards is not steered by it.
 ///
 /// # Errors
-/// [`NumaError::Process`].
+/// [`NumaError::Refused`].
 pub fn move_process_memory(pid: u32, from: &[u32], to: &[u32]) -> Result<u64, NumaError> {
-    let refuse = |errno| NumaError::Process {
-        call: "migrate_pages",
-        pid,
-        errno,
-    };
+    let refuse = refused("migrate_pages", pid);
     let id = i32::try_from(pid).map_err(|_| refuse(Errno(libc::ESRCH)))?;
-    let from = ffi::node_mask(from).map_err(refuse)?;
-    let to = ffi::node_mask(to).map_err(refuse)?;
+    let from = ffi::node_mask(from).map_err(&refuse)?;
+    let to = ffi::node_mask(to).map_err(&refuse)?;
     ffi::migrate_pages(id, &from, &to).map_err(refuse)
 }
 
 fn thread_ids(pid: u32) -> Result<Vec<u32>, NumaError> {
-    let folder = format!("/proc/{pid}/task");
-    let entries = fs::read_dir(&folder).map_err(|error| NumaError::Unreadable {
-        path: folder,
-        reason: error.to_string(),
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).map_err(|error| {
+        let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));
+        refused("reading /proc/*/task", pid)(errno)
     })?;
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     Ok(entries.flatten().filter_map(number).collect())
+}
+
+/// The refusal of a call for another process or thread.
+fn refused(call: &str, pid: u32) -> impl Fn(Errno) -> NumaError {
+    move |errno| NumaError::Refused {
+        what: format!("{call} of process {pid}"),
+        errno,
+        hint: process_hint(errno),
+    }
 }

@@ -15,9 +15,7 @@ impl Errno {
                 .unwrap_or_default(),
         )
     }
-}
 
-impl Errno {
     /// Whether the system forbids the call itself, whatever its arguments.
     pub(crate) fn forbids(self) -> bool {
         [libc::EPERM, libc::EACCES, libc::ENOSYS].contains(&self.0)
@@ -36,23 +34,15 @@ pub enum NumaError {
     /// No CPU was named.
     #[error("no CPU was named to run on; name at least one")]
     NoCpu,
-    /// The thread may not run on these CPUs.
-    #[error(
-        "pinning to CPUs {cpus:?} was refused: {errno}; see which are allowed with `taskset -p $$`"
-    )]
-    Pin {
-        /// The CPUs that were asked for.
-        cpus: Vec<usize>,
+    /// A call that neither binds nor makes memory was refused.
+    #[error("{what} was refused: {errno}; {hint}")]
+    Refused {
+        /// The call and what it was of.
+        what: String,
         /// The reason.
         errno: Errno,
-    },
-    /// The kernel did not say where the thread is or may be.
-    #[error("{call} was refused: {errno}; see whether the container's seccomp profile allows it")]
-    Thread {
-        /// The system call.
-        call: &'static str,
-        /// The reason.
-        errno: Errno,
+        /// What to try.
+        hint: &'static str,
     },
     /// A memory policy was refused.
     #[error("memory policy bind to nodes {nodes:?} was refused: {errno}; {}", hint(*errno))]
@@ -93,32 +83,6 @@ pub enum NumaError {
         /// The reason.
         errno: Errno,
     },
-    /// The kernel did not say where pages are.
-    #[error("asking where pages are (move_pages) was refused: {errno}{}; {}", also(*instead), hint(*errno))]
-    Query {
-        /// The reason.
-        errno: Errno,
-        /// What was asked instead, and why that gave nothing; `None` where the reason is none that another call helps against.
-        instead: Option<(&'static str, Errno)>,
-    },
-    /// Another process was not bound, or its memory not moved.
-    #[error("{call} of process {pid} was refused: {errno}; {}", process_hint(*errno))]
-    Process {
-        /// The system call.
-        call: &'static str,
-        /// The process or thread.
-        pid: u32,
-        /// The reason.
-        errno: Errno,
-    },
-    /// A file of procfs cannot be read or holds something else than the kernel writes there.
-    #[error("{path}: {reason}; see that procfs is mounted and that the process is yours")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// The reason.
-        reason: String,
-    },
 }
 
 impl NumaError {
@@ -131,15 +95,12 @@ impl NumaError {
     /// The kernel's error number; `None` where no call was made.
     pub fn errno(&self) -> Option<Errno> {
         match self {
-            Self::NoCpu | Self::Unreadable { .. } => None,
-            Self::Pin { errno, .. }
-            | Self::Thread { errno, .. }
+            Self::NoCpu => None,
+            Self::Refused { errno, .. }
             | Self::Policy { errno, .. }
             | Self::Bind { errno, .. }
             | Self::Map { errno, .. }
-            | Self::Lock { errno, .. }
-            | Self::Query { errno, .. }
-            | Self::Process { errno, .. } => Some(*errno),
+            | Self::Lock { errno, .. } => Some(*errno),
         }
     }
 }
@@ -160,15 +121,8 @@ pub(crate) fn size(bytes: usize) -> String {
     }
 }
 
-/// `, and get_mempolicy: REASON`, or nothing.
-fn also(instead: Option<(&'static str, Errno)>) -> String {
-    instead.map_or_else(String::new, |(asked, errno)| {
-        format!(", and {asked}: {errno}")
-    })
-}
-
 /// What to try after a refusal to change another process.
-fn process_hint(errno: Errno) -> &'static str {
+pub(crate) fn process_hint(errno: Errno) -> &'static str {
     match errno.0 {
         libc::EPERM => "it belongs to another user, or a container needs `--cap-add SYS_NICE`",
         libc::ESRCH => "it has ended",
@@ -177,7 +131,7 @@ fn process_hint(errno: Errno) -> &'static str {
 }
 
 /// What to try after a refusal of the calls `mbind`, `set_mempolicy`, `get_mempolicy` and `move_pages`.
-fn hint(errno: Errno) -> &'static str {
+pub(crate) fn hint(errno: Errno) -> &'static str {
     match errno.0 {
         libc::EACCES => {
             "the cpuset does not allow the node: see Mems_allowed_list of /proc/self/status, and start it where the node is in it"

@@ -48,7 +48,7 @@ impl PagePlacement {
 /// mappings share have no answer.
 ///
 /// # Errors
-/// [`NumaError::Query`]: both are refused.
+/// [`NumaError::Refused`]: both are refused.
 pub fn placement(start: usize, bytes: usize) -> Result<PagePlacement, NumaError> {
     let page_bytes = ffi::page_bytes();
     let addresses = sample(start, bytes, page_bytes);

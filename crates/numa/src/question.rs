@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt as _;
 
 use libc::c_int;
 
-use crate::error::{Errno, NumaError};
+use crate::error::{NumaError, hint};
 use crate::ffi;
 
 /// The call that is asked first.
@@ -47,22 +47,20 @@ pub(crate) fn nodes_of(addresses: &[usize], page_bytes: usize) -> Result<Answers
         }
         Err(errno) => errno,
     };
-    if !errno.forbids() {
-        return Err(NumaError::Query {
-            errno,
-            instead: None,
-        });
-    }
-    match by_policy(addresses, page_bytes) {
-        Ok(nodes) => Ok(Answers {
+    let instead = match errno.forbids() {
+        true => by_policy(addresses, page_bytes),
+        false => Err(String::new()),
+    };
+    instead
+        .map(|nodes| Answers {
             by: GET_MEMPOLICY,
             nodes,
-        }),
-        Err(refused) => Err(NumaError::Query {
+        })
+        .map_err(|refused| NumaError::Refused {
+            what: format!("asking where pages are ({MOVE_PAGES}{refused})"),
             errno,
-            instead: Some(refused),
-        }),
-    }
+            hint: hint(errno),
+        })
 }
 
 /// The answers of `move_pages`, and for pages that it refuses, as it does a driver's, what the list of mappings says.
@@ -103,11 +101,8 @@ fn node_of_mapping(maps: &str, address: usize) -> Option<c_int> {
 ///
 /// It answers for the zero page, too, which stands for every page that was only read and is no memory of the process; a page
 /// that another mapping shares is unknown from it and gets `EFAULT`, as the zero page does from `move_pages`.
-fn by_policy(addresses: &[usize], page_bytes: usize) -> Result<Vec<c_int>, (&'static str, Errno)> {
-    let unreadable = |error: io::Error| {
-        let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        (PAGEMAP, Errno(errno))
-    };
+fn by_policy(addresses: &[usize], page_bytes: usize) -> Result<Vec<c_int>, String> {
+    let unreadable = |error: io::Error| format!(", {PAGEMAP}: {error}");
     let pagemap = File::open(PAGEMAP).map_err(unreadable)?;
     let mut nodes = Vec::with_capacity(addresses.len());
     for &address in addresses {
@@ -116,7 +111,7 @@ fn by_policy(addresses: &[usize], page_bytes: usize) -> Result<Vec<c_int>, (&'st
             entry if entry & EXCLUSIVE == 0 => -libc::EFAULT,
             _ => match ffi::node_of_page(address) {
                 Ok(node) => node,
-                Err(errno) if errno.forbids() => return Err((GET_MEMPOLICY, errno)),
+                Err(errno) if errno.forbids() => return Err(format!(", {GET_MEMPOLICY}: {errno}")),
                 Err(errno) => -errno.0,
             },
         };

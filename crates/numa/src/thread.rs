@@ -45,9 +45,18 @@ pub(crate) fn cpu_mask(cpus: &[usize]) -> Result<Vec<c_ulong>, NumaError> {
 }
 
 fn refused(cpus: &[usize], errno: Errno) -> NumaError {
-    NumaError::Pin {
-        cpus: cpus.to_vec(),
+    NumaError::Refused {
+        what: format!("pinning to CPUs {cpus:?}"),
         errno,
+        hint: "see which are allowed with `taskset -p $$`",
+    }
+}
+
+fn unanswered(call: &str, errno: Errno) -> NumaError {
+    NumaError::Refused {
+        what: call.to_owned(),
+        errno,
+        hint: "see whether the container's seccomp profile allows it",
     }
 }
 
@@ -59,10 +68,7 @@ pub fn allowed_cpus() -> Result<Vec<usize>, NumaError> {
             Ok(mask) => break mask,
             // The kernel has more CPUs than there was room for.
             Err(Errno(libc::EINVAL)) if words < MOST_WORDS => words *= 2,
-            Err(errno) => {
-                let call = "sched_getaffinity";
-                return Err(NumaError::Thread { call, errno });
-            }
+            Err(errno) => return Err(unanswered("sched_getaffinity", errno)),
         }
     };
     let bit = |cpu: &usize| mask[cpu / WORD_BITS] >> (cpu % WORD_BITS) & 1 == 1;
@@ -71,8 +77,7 @@ pub fn allowed_cpus() -> Result<Vec<usize>, NumaError> {
 
 /// The CPU and NUMA node the calling thread runs on; it may have moved by the time this returns, unless it is pinned.
 pub fn current_cpu_and_node() -> Result<Running, NumaError> {
-    let call = "getcpu";
-    let (cpu, node) = ffi::getcpu().map_err(|errno| NumaError::Thread { call, errno })?;
+    let (cpu, node) = ffi::getcpu().map_err(|errno| unanswered("getcpu", errno))?;
     Ok(Running {
         cpu: cpu as usize,
         node,

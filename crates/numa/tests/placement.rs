@@ -85,13 +85,7 @@ fn cpus_that_do_not_exist_are_refused_and_named() {
     for cpu in [65_535, usize::MAX] {
         let error = pin_thread_to_cpus(&[cpu]).unwrap_err();
         // EINVAL is 22.
-        assert_eq!(
-            error,
-            NumaError::Pin {
-                cpus: vec![cpu],
-                errno: Errno(22)
-            }
-        );
+        assert_eq!(error.errno(), Some(Errno(22)));
         assert!(error.to_string().contains(&cpu.to_string()));
     }
 }

@@ -61,8 +61,6 @@ pub struct RdmaPort {
     pub rate: Option<String>,
     /// `InfiniBand` or `Ethernet`.
     pub link_layer: Option<String>,
-    /// Whether the kernel shows its table of GIDs; where it does not, that there is no entry says nothing.
-    pub gids_shown: bool,
     /// Its GID entries that are in use.
     pub gids: Vec<Gid>,
 }
@@ -109,17 +107,12 @@ impl Nic {
     /// What the system calls it: its RDMA devices, else its interfaces.
     #[must_use]
     pub fn label(&self) -> Option<String> {
-        let rdma: Vec<&str> = self
-            .rdma
-            .iter()
-            .map(|device| device.name.as_str())
-            .collect();
-        let interfaces: Vec<&str> = self
-            .interfaces
-            .iter()
-            .map(|own| own.name.as_str())
-            .collect();
-        let names = if rdma.is_empty() { interfaces } else { rdma };
+        let rdma = self.rdma.iter().map(|device| device.name.as_str());
+        let interfaces = self.interfaces.iter().map(|own| own.name.as_str());
+        let names: Vec<&str> = match self.rdma.is_empty() {
+            true => interfaces.collect(),
+            false => rdma.collect(),
+        };
         (!names.is_empty()).then(|| names.join(","))
     }
 }
@@ -150,10 +143,8 @@ impl RdmaPort {
         // `4: ACTIVE`, `5: LinkUp`.
         let word = |name: &str| {
             let text = text(name)?;
-            Some(
-                text.split_once(": ")
-                    .map_or(text.clone(), |(_, word)| word.to_owned()),
-            )
+            let word = text.split_once(": ").map(|(_, word)| word.to_owned());
+            word.or(Some(text))
         };
         let names = sysfs.names(format!("{folder}/gid_attrs/types"));
         let mut indexes: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
@@ -172,7 +163,6 @@ impl RdmaPort {
             physical: word("phys_state"),
             rate: text("rate"),
             link_layer: text("link_layer"),
-            gids_shown: !names.is_empty(),
             gids: indexes
                 .into_iter()
                 .filter(|index| *index < GIDS)

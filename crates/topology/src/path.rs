@@ -46,19 +46,6 @@ pub enum PathType {
 )]
 pub struct PathTypeError(pub String);
 
-/// The classes without a number.
-const PLAIN: [PathType; 9] = [
-    PathType::Same,
-    PathType::Mx,
-    PathType::Xgmi,
-    PathType::Pix,
-    PathType::Pxb,
-    PathType::Phb,
-    PathType::Node,
-    PathType::Sys,
-    PathType::Unknown,
-];
-
 impl PathType {
     /// The name in `nvidia-smi topo -m`, for [`PathType::Mx`] in `mx-smi topo -m`, for [`PathType::Xgmi`] in `rocm-smi --showtopo`;
     /// `UNKNOWN` is ours.
@@ -83,15 +70,25 @@ impl FromStr for PathType {
 
     /// Parses a name; NVLinks are 1 to 255.
     fn from_str(text: &str) -> Result<Self, PathTypeError> {
-        let named = PLAIN.into_iter().find(|class| class.name() == text);
-        let links = || {
-            let links = text.strip_prefix("NV")?;
-            let plain = links.bytes().all(|byte| byte.is_ascii_digit());
-            links.parse().ok().filter(|links| plain && *links > 0)
-        };
-        named
-            .or_else(|| links().map(Self::Nv))
-            .ok_or_else(|| PathTypeError(text.to_owned()))
+        Ok(match text {
+            "X" => Self::Same,
+            "MX" => Self::Mx,
+            "XGMI" => Self::Xgmi,
+            "PIX" => Self::Pix,
+            "PXB" => Self::Pxb,
+            "PHB" => Self::Phb,
+            "NODE" => Self::Node,
+            "SYS" => Self::Sys,
+            "UNKNOWN" => Self::Unknown,
+            text => {
+                let links = text
+                    .strip_prefix("NV")
+                    .filter(|links| !links.starts_with('+'));
+                let links = links.and_then(|links| links.parse().ok());
+                let links = links.filter(|links| *links > 0);
+                Self::Nv(links.ok_or_else(|| PathTypeError(text.to_owned()))?)
+            }
+        })
     }
 }
 

@@ -89,30 +89,21 @@ fn frequency(sysfs: &Sysfs) -> Reading<Vec<Frequency>> {
 /// Two drivers have two files, of opposite meaning.
 fn boost(sysfs: &Sysfs) -> Reading<bool> {
     const NO_TURBO: &str = "sys/devices/system/cpu/intel_pstate/no_turbo";
-    if sysfs.read_text(NO_TURBO).is_some() {
-        return Reading::text(sysfs, NO_TURBO).and_then(|text| switch(text).map(|off| !off));
-    }
-    Reading::text(sysfs, "sys/devices/system/cpu/cpufreq/boost").and_then(|text| switch(text))
-}
-
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "0" => Some(false),
-        "1" => Some(true),
-        _ => None,
-    }
+    let (path, on) = match sysfs.read_text(NO_TURBO) {
+        Some(_) => (NO_TURBO, "0"),
+        None => ("sys/devices/system/cpu/cpufreq/boost", "1"),
+    };
+    let switch = |text: &String| matches!(text.as_str(), "0" | "1").then(|| text == on);
+    Reading::text(sysfs, path).and_then(switch)
 }
 
 fn peer_modules(sysfs: &Sysfs) -> Reading<Vec<String>> {
-    let source = "/sys/module";
-    let modules = sysfs.names("sys/module");
+    let mut modules = sysfs.names("sys/module");
     if modules.is_empty() {
-        return Reading::unknown(source, "it is not shown");
+        return Reading::unknown("/sys/module", "it is not shown");
     }
-    let loaded = PEER_MODULES
-        .iter()
-        .filter(|name| modules.iter().any(|module| module == *name));
-    Reading::known(source, loaded.map(|name| (*name).to_owned()).collect())
+    modules.retain(|name| PEER_MODULES.contains(&name.as_str()));
+    Reading::known("/sys/module", modules)
 }
 
 fn kfd_peers(sysfs: &Sysfs) -> Reading<[usize; 2]> {

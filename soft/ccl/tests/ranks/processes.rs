@@ -2,7 +2,7 @@
 //! rank.
 
 use crate::libraries::{ALL, Tested};
-use boxfile::{BoxFile, Collective, CollectiveKind, Figure, Origin};
+use boxfile::{BoxFile, Collective, CollectiveKind, Figure};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -169,7 +169,8 @@ pub(crate) fn table(tested: Tested, kind: CollectiveKind, ranks: u32) -> Collect
         transport: None,
         points: vec![(1024, 10.0), (65536, 40.0)],
         launch_us: Some(Figure::assumed(25.0, "test")),
-        origin: Origin::Assumed("test".to_owned()),
+        published: None,
+        assumed: Some("test".to_owned()),
     }
 }
 
