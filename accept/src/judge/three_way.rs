@@ -168,12 +168,4 @@ mod tests {
             "{low} {high}"
         );
     }
-
-    #[test]
-    fn the_middle_of_three_is_the_second() {
-        let constant = |value: f64| Measured::of(vec![value; 6]).unwrap();
-        let (a, b, c) = (constant(1.0), constant(5.0), constant(2.0));
-        let middle = Measured::middle(&[&a, &b, &c]).unwrap();
-        assert_eq!((middle.value, middle.ends()), (2.0, Some((2.0, 2.0))));
-    }
 }
