@@ -100,16 +100,11 @@ fn worse(row: &Row<Number>) -> Option<Check> {
     if row.verdict != Than::Regression || !(is_copy || is_beyond) {
         return None;
     }
-    let ratio = Measured {
-        what: format!("{what} over the baseline's {:.2} {}", row.a, row.unit),
-        value: row.ratio,
-        unit: "1".to_owned(),
-        n: row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX),
-        low: row.interval.map(|ends| ends.low),
-        high: row.interval.map(|ends| ends.high),
-        samples: Vec::new(),
-        source: SOURCE.to_owned(),
-    };
+    let ends = row.interval.map(|ends| (ends.low, ends.high));
+    let n = row.n_b.unwrap_or(1).try_into().unwrap_or(usize::MAX);
+    let ratio = Measured::out_of(row.ratio, ends, n).in_unit("1", SOURCE);
+    let (known, unit) = (row.a, row.unit);
+    let ratio = ratio.named(format!("{what} over the baseline's {known:.2} {unit}"));
     let limit = Limit {
         good,
         fail: Some(worst),

@@ -11,22 +11,17 @@ pub(crate) struct Kind {
     pub(crate) key: &'static str,
     /// The group that is measured together, a worker each.
     pub(crate) group: Group,
-    /// What it looks at.
-    pub(crate) sees: Sees,
+    /// Whether it looks for faults.
+    sees_faults: bool,
     /// Its name on screens.
     pub(crate) title: &'static str,
     /// What to do where it fails.
     pub(crate) advice: &'static str,
 }
 
-/// What a kind of check looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sees {
-    /// Faults, which are some wherever they are seen.
-    Faults,
-    /// Figures and settings, which a profile may leave open.
-    Figures,
-}
+/// What a kind of check looks at: faults, which are some wherever they are seen, or figures and settings, which a profile may leave open.
+const FAULTS: bool = true;
+const FIGURES: bool = false;
 
 /// Checks whose evidence is measured together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -88,7 +83,7 @@ macro_rules! kinds {
         pub(crate) const KINDS: &[Kind] = &[$(Kind {
             key: $key,
             group: Group::$group,
-            sees: Sees::$sees,
+            sees_faults: $sees,
             title: $title,
             advice: $advice,
         },)+];
@@ -96,65 +91,65 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "inventory", Inventory, Faults, "devices",
+    "inventory", Inventory, FAULTS, "devices",
         "Check that all cards are seated and shown to this machine or container.";
-    "idle", Inventory, Figures, "idle",
+    "idle", Inventory, FIGURES, "idle",
         "Stop the other work and run again.";
-    "numa_node", Inventory, Figures, "NUMA node",
+    "numa_node", Inventory, FIGURES, "NUMA node",
         "Move the card to a slot of the expected socket, or correct the profile.";
-    "link", HostLinks, Figures, "link",
+    "link", HostLinks, FIGURES, "link",
         "Reseat the card; check riser, cable, slot and bifurcation in the BIOS.";
-    "link_transitions", Watch, Faults, "link changes",
+    "link_transitions", Watch, FAULTS, "link changes",
         "Look for AER errors in dmesg; reseat the card or try another slot.";
-    "nvlink", Inventory, Faults, "NVLink",
+    "nvlink", Inventory, FAULTS, "NVLink",
         "Reset the GPU; nvidia-smi nvlink -s; look for Xid 74; check bridge or baseboard.";
-    "h2d_pinned", HostLinks, Figures, "host->device",
+    "h2d_pinned", HostLinks, FIGURES, "host->device",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";
-    "d2h_pinned", HostLinks, Figures, "device->host",
+    "d2h_pinned", HostLinks, FIGURES, "device->host",
         "Check the link first; then payload size, IOMMU, memory channels (tplens doctor).";
-    "h2d_pageable", HostLinks, Figures, "host->device, pageable",
+    "h2d_pageable", HostLinks, FIGURES, "host->device, pageable",
         "Check CPU clocks and governor, and the node that the process runs on.";
-    "d2h_pageable", HostLinks, Figures, "device->host, pageable",
+    "d2h_pageable", HostLinks, FIGURES, "device->host, pageable",
         "Check CPU clocks and governor, and the node that the process runs on.";
-    "bidirectional", HostLinks, Figures, "both directions",
+    "bidirectional", HostLinks, FIGURES, "both directions",
         "Check payload size, and whether both directions share a link above the switch.";
-    "peer_access", PeerLinks, Figures, "peer access",
+    "peer_access", PeerLinks, FIGURES, "peer access",
         "ACS, IOMMU and hypervisor decide it: tplens doctor.";
-    "p2p", PeerLinks, Figures, "P2P",
+    "p2p", PeerLinks, FIGURES, "P2P",
         "Compare the links of both devices; check ACS.";
-    "p2p_staged", PeerLinks, Figures, "P2P through host",
+    "p2p_staged", PeerLinks, FIGURES, "P2P through host",
         "Check host memory bandwidth and NUMA nodes.";
-    "symmetry", PeerLinks, Figures, "P2P symmetry",
+    "symmetry", PeerLinks, FIGURES, "P2P symmetry",
         "The slower direction names the device whose link to check.";
-    "spread", PeerLinks, Figures, "spread",
+    "spread", PeerLinks, FIGURES, "spread",
         "Exchange the named card with another one and see whether the fault moves with it.";
-    "concurrent", Concurrent, Figures, "at once",
+    "concurrent", Concurrent, FIGURES, "at once",
         "Check which links share a switch or root port (tplens topo).";
-    "numa_penalty", Numa, Figures, "far NUMA node",
+    "numa_penalty", Numa, FIGURES, "far NUMA node",
         "Bind processes to the device's node (tplens numa exec).";
-    "allreduce", Collectives, Figures, "all-reduce",
+    "allreduce", Collectives, FIGURES, "all-reduce",
         "Compare the transport that was chosen with the profile's peer access.";
-    "data", Collectives, Faults, "data",
+    "data", Collectives, FAULTS, "data",
         "Take the device out of service; run the vendor's memory test.";
-    "counters", Counters, Faults, "error counters",
+    "counters", Counters, FAULTS, "error counters",
         "The bridge whose counter rose names the link: reseat, exchange riser or cable.";
-    "kernel_log", Counters, Faults, "kernel log",
+    "kernel_log", Counters, FAULTS, "kernel log",
         "Look the event up with the vendor.";
-    "throttle", Watch, Faults, "throttling",
+    "throttle", Watch, FAULTS, "throttling",
         "Check airflow, power cables and power supply.";
-    "temperature", Watch, Figures, "temperature",
+    "temperature", Watch, FIGURES, "temperature",
         "Check airflow, filters, fans and inlet air; run a soak.";
-    "memory_repairs", Watch, Faults, "memory repairs",
+    "memory_repairs", Watch, FAULTS, "memory repairs",
         "Run the vendor's diagnostic (NVIDIA Field Diagnostic, AMD AGFHC); return the card where it confirms.";
-    "memory", Soak, Faults, "memory under load",
+    "memory", Soak, FAULTS, "memory under load",
         "Take the device out of service; run the vendor's memory test.";
-    "arithmetic", Soak, Faults, "arithmetic",
+    "arithmetic", Soak, FAULTS, "arithmetic",
         "Take the device out of service; check its power and cooling first.";
-    "drift", Soak, Figures, "drift",
+    "drift", Soak, FIGURES, "drift",
         "Check the temperature over time.";
-    "serving", Serving, Faults, "serving",
+    "serving", Serving, FAULTS, "serving",
         "Explain it: tplens study.";
-    "baseline", Inventory, Faults, "baseline",
+    "baseline", Inventory, FAULTS, "baseline",
         "Compare BIOS, firmware and cooling with those of the earlier run.";
 }
 
@@ -171,7 +166,7 @@ pub(crate) fn title(key: &str) -> &str {
 /// Whether what a kind of check sees is a fault wherever it is seen, and no figure: it rejects a box also where the profile does not demand
 /// that it be looked at.
 pub(crate) fn sees_faults(key: &str) -> bool {
-    kind(key).is_some_and(|kind| kind.sees == Sees::Faults)
+    kind(key).is_some_and(|kind| kind.sees_faults)
 }
 
 /// `1 check`, `2 checks`.

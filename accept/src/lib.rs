@@ -70,6 +70,6 @@ fn report_again(args: &ReportArgs, show: Show) -> u8 {
 }
 
 fn usage(error: &dyn std::fmt::Display) -> u8 {
-    say!("error: {error}");
+    say!("error: {error:#}");
     record::exit::USAGE
 }

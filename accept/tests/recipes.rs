@@ -15,16 +15,10 @@ fn recipes() -> PathBuf {
 #[test]
 fn every_script_is_a_shell_s() {
     for name in ["one-node.sh", "slurm.sbatch", "mpirun.sh"] {
-        let checked = Command::new("bash")
-            .arg("-n")
-            .arg(recipes().join(name))
-            .output()
-            .unwrap();
-        let said = String::from_utf8(checked.stderr).unwrap();
-        assert!(
-            checked.status.success() && said.is_empty(),
-            "{name}: {said}"
-        );
+        let mut bash = Command::new("bash");
+        let checked = bash.arg("-n").arg(recipes().join(name)).output().unwrap();
+        let is_silent = checked.stderr.is_empty();
+        assert!(checked.status.success() && is_silent, "{name}: {checked:?}");
     }
 }
 
@@ -57,13 +51,7 @@ fn recipe(name: &str, folder: &Path) -> Command {
         .env("RESULTS", folder.join("results"))
         .env("PROFILE", "l40x4")
         .env("NODE", "n1");
-    for name in [
-        "SLURM_LOCALID",
-        "OMPI_COMM_WORLD_LOCAL_RANK",
-        "LEVEL",
-        "LIMIT",
-        "EXIT_ZERO",
-    ] {
+    for name in "SLURM_LOCALID OMPI_COMM_WORLD_LOCAL_RANK LEVEL LIMIT EXIT_ZERO".split(' ') {
         command.env_remove(name);
     }
     command
@@ -128,18 +116,10 @@ fn the_script_of_a_node_runs_once_and_hands_the_exit_code_on() {
     );
     assert_eq!(fs::read_to_string(folder.join("said")).unwrap(), expected);
     // The folder of reports is its owner's only.
-    assert_eq!(
-        fs::metadata(folder.join("results"))
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777,
-        0o700
-    );
-    assert_eq!(
-        one_node(&folder, &[("EXIT_ZERO", "1")]).status.code(),
-        Some(0)
-    );
+    let results = fs::metadata(folder.join("results")).unwrap();
+    assert_eq!(results.permissions().mode() & 0o777, 0o700);
+    let ended = one_node(&folder, &[("EXIT_ZERO", "1")]);
+    assert_eq!(ended.status.code(), Some(0));
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -148,9 +128,7 @@ fn a_run_that_does_not_end_is_ended() {
     let folder = stub("hang", 0);
     program(&folder, "accept", "exec sleep 600");
     // 124 is what timeout(1) exits with where it ended the program.
-    assert_eq!(
-        one_node(&folder, &[("LIMIT", "0.2s")]).status.code(),
-        Some(124)
-    );
+    let ended = one_node(&folder, &[("LIMIT", "0.2s")]);
+    assert_eq!(ended.status.code(), Some(124));
     fs::remove_dir_all(&folder).unwrap();
 }

@@ -44,44 +44,23 @@ fn folder(name: &str, report: &Value) -> PathBuf {
 fn a_report_is_printed_and_written_in_every_form_without_identities() {
     let folder = folder("every-form", &report());
     let path = |name: &str| folder.join(name).display().to_string();
-    let out = accept()
-        .args([
-            "report",
-            &folder.display().to_string(),
-            "--html",
-            &path("a.html"),
-            "--ocp",
-            &path("a.jsonl"),
-        ])
-        .output()
-        .unwrap();
-    assert_eq!(out.status.code(), Some(0), "{out:?}");
-    let text = String::from_utf8(out.stdout).unwrap();
+    let (html, ocp, json) = (path("a.html"), path("a.jsonl"), path("report.json"));
+    let run = folder.to_str().unwrap();
+    let text = told(&["report", run, "--html", &html, "--ocp", &ocp], 0).0;
     assert!(text.contains("SIMULATED on l40x4"), "{text}");
-    for name in ["a.html", "a.jsonl"] {
-        let form = fs::read_to_string(folder.join(name)).unwrap();
+    for form in [&html, &ocp] {
+        let form = fs::read_to_string(form).unwrap();
         assert!(
             form.to_lowercase().contains("simulated") && !form.contains("canary-host"),
             "{form}"
         );
     }
-    let json = accept()
-        .args(["report", &path("report.json"), "--json"])
-        .output()
-        .unwrap();
-    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(json["node"]["identified"], json!(false));
-    assert!(
-        json["devices"][0]["identity"]
-            .as_str()
-            .unwrap()
-            .starts_with("id-")
-    );
-    let shown = accept()
-        .args(["report", &path("report.json"), "--identify", "--json"])
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = told(&["report", &json, "--json"], 0).0;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["node"]["identified"], json!(false));
+    let identity = shown["devices"][0]["identity"].as_str().unwrap();
+    assert!(identity.starts_with("id-"));
+    let shown = told(&["report", &json, "--identify", "--json"], 0).0;
     assert!(shown.contains("GPU-c0ffee00-1111"), "{shown}");
 }
 
@@ -89,12 +68,7 @@ fn a_report_is_printed_and_written_in_every_form_without_identities() {
 fn a_full_disk_is_exit_code_4_said_once() {
     let folder = folder("full", &report());
     for form in ["--html", "--ocp"] {
-        let out = accept()
-            .args(["report", folder.to_str().unwrap(), form, "/dev/full"])
-            .output()
-            .unwrap();
-        let told = String::from_utf8(out.stderr).unwrap();
-        assert_eq!(out.status.code(), Some(4), "{told}");
+        let told = told(&["report", folder.to_str().unwrap(), form, "/dev/full"], 4).1;
         assert_eq!(told.matches("/dev/full").count(), 1, "{told}");
     }
     let full = fs::OpenOptions::new()

@@ -102,15 +102,12 @@ impl fmt::Display for Outlier {
 fn next(fleet: &Fleet) -> Vec<Next> {
     let mut outliers = fleet.groups.iter().flat_map(|group| &group.outliers);
     let mut next = Vec::new();
-    match outliers.clone().any(|one| one.about.is_empty()) {
-        true => next.push(Next::by(
-            "Compare BIOS, power limit, CPU and cooling with a machine that is not slow:",
-            "tplens accept compare GOOD SLOW",
-        )),
-        false if outliers.next().is_some() => next.push(Next::plain(
-            "Exchange the named card with one of a good machine and see whether the fault moves with it.",
-        )),
-        false => {}
+    if outliers.clone().any(|one| one.about.is_empty()) {
+        let text = "Compare BIOS, power limit, CPU and cooling with a machine that is not slow:";
+        next.push(Next::by(text, "tplens accept compare GOOD SLOW"));
+    } else if outliers.next().is_some() {
+        let text = "Exchange the named card with one of a good machine and see whether the fault moves with it.";
+        next.push(Next::plain(text));
     }
     if fleet.nodes().any(|node| !node.reasons.is_empty()) {
         let text = "Read the machine's own report:";

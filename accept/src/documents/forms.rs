@@ -117,7 +117,11 @@ fn profile_label(report: &Report) -> String {
 }
 
 fn of_check(check: &Check) -> JunitCase {
-    let (code, came) = (check.reason.code.code(), CameTo(check));
+    let (code, came, limit) = (
+        check.reason.code.code(),
+        CameTo(check),
+        compared_with(check),
+    );
     let (kind, message) = (code.to_owned(), came.to_string());
     let skipped = |word: &str| JunitOutcome::Skipped {
         message: format!("{word}{kind}: {message}"),
@@ -133,10 +137,6 @@ fn of_check(check: &Check) -> JunitCase {
             Verdict::Inconclusive => skipped("INCONCLUSIVE, not required, "),
             Verdict::Skip => skipped(""),
         },
-        output: vec![format!(
-            "{} {code}: {came}; limit: {}",
-            check.verdict,
-            compared_with(check)
-        )],
+        output: vec![format!("{} {code}: {came}; limit: {limit}", check.verdict)],
     }
 }

@@ -12,32 +12,20 @@ use crate::report::{
     BoxVerdict, Check, Evidence, Limit, ReasonCode, Report, RunStatus, Side, Verdict,
 };
 
-/// Lines with their numbers and instants.
-struct Lines<'a> {
-    started: &'a str,
-    ended: String,
-    text: String,
-    number: usize,
-}
-
 /// All lines.
 pub(super) fn ocp(report: &Report) -> String {
-    let mut lines = Lines {
-        started: &report.started,
-        ended: ended(report),
-        text: String::new(),
-        number: 0,
-    };
-    lines.add("schemaVersion", json!({"major": 2, "minor": 0}));
-    lines.add("testRunArtifact", json!({"testRunStart": start(report)}));
+    let mut all = vec![
+        ("schemaVersion", json!({"major": 2, "minor": 0})),
+        ("testRunArtifact", json!({"testRunStart": start(report)})),
+    ];
     if let RunStatus::Failed { reason } = &report.status {
         let error = json!({"symptom": ReasonCode::NotMeasured.code(), "message": reason});
-        lines.add("testRunArtifact", json!({"error": error}));
+        all.push(("testRunArtifact", json!({"error": error})));
     }
     for (number, (name, checks)) in grouped(report).into_iter().enumerate() {
         let id = number.to_string();
         let mut add = |key: &str, value: Value| {
-            lines.add("testStepArtifact", json!({"testStepId": id, key: value}));
+            all.push(("testStepArtifact", json!({"testStepId": id, key: value})));
         };
         add("testStepStart", json!({"name": name}));
         for check in &checks {
@@ -58,23 +46,14 @@ pub(super) fn ocp(report: &Report) -> String {
         BoxVerdict::Accepted | BoxVerdict::AcceptedWithWarnings => ("COMPLETE", "PASS"),
     };
     let end = json!({"testRunEnd": {"status": status, "result": result}});
-    lines.add("testRunArtifact", end);
-    lines.text
-}
-
-impl Lines<'_> {
-    fn add(&mut self, kind: &str, artifact: Value) {
+    all.push(("testRunArtifact", end));
+    let ended = ended(report);
+    let line = |(number, (kind, artifact)): (usize, (&str, Value))| {
         // The report has no instant for each figure: all but the first lines are of its end.
-        let at = if self.number < 2 {
-            self.started
-        } else {
-            &self.ended
-        };
-        let line = json!({"sequenceNumber": self.number, "timestamp": at, kind: artifact});
-        self.text.push_str(&line.to_string());
-        self.text.push('\n');
-        self.number += 1;
-    }
+        let at = if number < 2 { &report.started } else { &ended };
+        json!({"sequenceNumber": number, "timestamp": at, kind: artifact}).to_string() + "\n"
+    };
+    all.into_iter().enumerate().map(line).collect()
 }
 
 /// When the run ended; when it began, where that cannot be read.
@@ -82,10 +61,8 @@ fn ended(report: &Report) -> String {
     let took = Duration::try_from_secs_f64(report.took_s).unwrap_or_default();
     let started = humantime::parse_rfc3339(&report.started).ok();
     let ended = started.and_then(|started: SystemTime| started.checked_add(took));
-    ended.map_or_else(
-        || report.started.clone(),
-        |ended| humantime::format_rfc3339_millis(ended).to_string(),
-    )
+    let ended = ended.map(|ended| humantime::format_rfc3339_millis(ended).to_string());
+    ended.unwrap_or_else(|| report.started.clone())
 }
 
 /// The same without what is not known.

@@ -83,9 +83,10 @@ pub(super) fn grouped(report: &Report) -> Vec<(&'static str, Vec<&Check>)> {
         let group = checks::kind(&check.kind).map(|kind| kind.group);
         groups.entry(group).or_default().push(check);
     }
+    let title = |group: Option<Group>| group.map_or("Other checks", Group::title);
+    let groups = groups.into_iter();
     groups
-        .into_iter()
-        .map(|(group, checks)| (group.map_or("Other checks", Group::title), checks))
+        .map(|(group, checks)| (title(group), checks))
         .collect()
 }
 

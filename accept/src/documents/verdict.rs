@@ -29,8 +29,7 @@ struct Cause<'a> {
     /// All of them, the first among them.
     checks: Vec<&'a Check>,
     follow: Vec<&'a Check>,
-    /// How many devices its checks are about.
-    devices: usize,
+    report: &'a Report,
 }
 
 /// The document.
@@ -114,17 +113,13 @@ fn machine(report: &Report) -> String {
         (required().filter(|check| check.is_open()).count(), "open"),
     ];
     let bad: usize = others.iter().map(|(count, _)| count).sum();
-    let passed = format!(
-        "{} of {all} required checks passed",
-        all.saturating_sub(bad)
-    );
+    let good = all.saturating_sub(bad);
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     let others = others.map(|(count, what)| format!(", {count} {what}"));
     let (profile, level) = (&report.profile.name, &report.level);
-    format!(
-        "{on}, {own}profile {profile}, {level}: {passed}{}.",
-        others.collect::<String>()
-    )
+    let passed = format!("{good} of {all} required checks passed");
+    let others: String = others.collect();
+    format!("{on}, {own}profile {profile}, {level}: {passed}{others}.")
 }
 
 /// The slowest figures of an accepted machine's links.
@@ -181,12 +176,9 @@ fn causes(report: &Report) -> Vec<Cause<'_>> {
                 first: check,
                 checks: vec![check],
                 follow: Vec::new(),
-                devices: 0,
+                report,
             });
         }
-    }
-    for cause in &mut causes {
-        cause.devices = covered(report, &cause.checks);
     }
     causes
 }
@@ -241,7 +233,8 @@ impl fmt::Display for Cause<'_> {
         let worst = checks.filter_map(|check| Some((beyond(check)?, check)));
         match worst.max_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, worst)) if self.checks.len() > 1 => {
-                let (of, about) = (plural(self.devices, "GPU"), worst.about.join(" "));
+                let of = plural(covered(self.report, &self.checks), "GPU");
+                let about = worst.about.join(" ");
                 write!(f, ", {of}: worst {about}: {}", CameTo(worst))
             }
             _ => write!(f, ": {}", CameTo(self.first)),
@@ -318,10 +311,8 @@ fn next(report: &Report, causes: &[Cause<'_>]) -> Vec<Next> {
             let (what, on) = ("What this machine shows:", report.simulated());
             next.push(Next::on(what, "tplens doctor", on));
         } else if report.verdict == BoxVerdict::Accepted && report.simulated.is_none() {
-            next.push(Next::by(
-                "Compare a later run with this one:",
-                "tplens accept run --baseline RUN ...",
-            ));
+            let text = "Compare a later run with this one:";
+            next.push(Next::by(text, "tplens accept run --baseline RUN ..."));
         }
         return next;
     };

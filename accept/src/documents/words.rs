@@ -80,11 +80,7 @@ impl fmt::Display for Limit {
             let line = Quantity(line?, &self.unit);
             Some(format!("{word} {beyond} {line}"))
         });
-        let lines: Vec<String> = lines.collect();
-        match lines.is_empty() {
-            true => f.write_str(ABSENT),
-            false => f.write_str(&lines.join(", ")),
-        }
+        f.write_str(&lines.collect::<Vec<String>>().join(", "))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The reports below the named files and folders, the latest of each machine, in groups of machines alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,8 @@ pub(super) fn gather(named: &[PathBuf], expected: Option<usize>) -> Result<Fleet
     let mut fleet = Fleet {
         schema: 2,
         program: "accept fleet",
-        simulated: None,
         expected,
-        groups: Vec::new(),
-        unreadable: Vec::new(),
-        superseded: 0,
-        exit_code: exit::DONE,
+        ..Fleet::default()
     };
     let mut files = Vec::new();
     for path in named {
@@ -56,10 +52,8 @@ pub(super) fn gather(named: &[PathBuf], expected: Option<usize>) -> Result<Fleet
     }
     fleet.groups = groups.into_values().collect();
     let simulated = fleet.groups.iter().map(|group| group.simulated.clone());
-    let mut simulated: Vec<Option<String>> = simulated.collect();
-    simulated.sort();
-    simulated.dedup();
-    if simulated.len() > 1 && simulated[0].is_none() {
+    let simulated: BTreeSet<Option<String>> = simulated.collect();
+    if simulated.len() > 1 && simulated.contains(&None) {
         return Err("some reports are simulated and some are not; name them apart".to_owned());
     }
     let simulated: Vec<String> = simulated.into_iter().flatten().collect();
@@ -73,10 +67,8 @@ pub(super) fn gather(named: &[PathBuf], expected: Option<usize>) -> Result<Fleet
 
 impl Fleet {
     fn lack(&mut self, path: &Path, detail: &str) {
-        self.unreadable.push(Unreadable {
-            path: replaced(&path.display().to_string()),
-            detail: replaced(detail),
-        });
+        let (path, detail) = (shown(path), replaced(detail));
+        self.unreadable.push(Unreadable { path, detail });
     }
 }
 
@@ -111,10 +103,8 @@ fn add(groups: &mut BTreeMap<String, Group>, path: &Path, report: &Report) {
     let group = groups.entry(key).or_insert_with(|| Group {
         profile: replaced(&report.profile.name),
         fingerprint: fingerprint.clone(),
-        nodes: Vec::new(),
-        outliers: Vec::new(),
-        compared: 0,
         simulated,
+        ..Group::default()
     });
     group.nodes.push(node(path, report));
 }
@@ -132,7 +122,6 @@ fn node(path: &Path, report: &Report) -> Node {
         };
         (place, figure.value)
     });
-    let shown = |path: &Path| replaced(&path.display().to_string());
     let folder = path.parent().and_then(Path::file_name);
     Node {
         node: match folder {
@@ -171,26 +160,20 @@ fn reasons(report: &Report) -> impl Iterator<Item = String> {
 /// Keeps the latest report of each machine that something identifies, and counts the others.
 fn keep_latest(nodes: &mut Vec<Node>) -> usize {
     nodes.sort_by(|one, other| one.started.cmp(&other.started));
-    let mut kept: Vec<Node> = Vec::new();
     let before = nodes.len();
-    for node in std::mem::take(nodes) {
-        let is_same = |other: &&mut Node| {
-            other.node == node.node
-                && identities(other).eq(identities(&node))
-                && (identities(&node).next().is_some() || other.report == node.report)
-        };
-        match kept.iter_mut().find(is_same) {
-            Some(earlier) => *earlier = node,
-            None => kept.push(node),
-        }
-    }
-    kept.sort_by(|one, other| one.report.cmp(&other.report));
-    *nodes = kept;
+    let kept = std::mem::take(nodes).into_iter().map(|node| {
+        let devices = node.devices.iter();
+        let identities = devices.filter_map(|device| device.identity.clone());
+        let identities: Vec<String> = identities.collect();
+        let alone = identities.is_empty().then(|| node.report.clone());
+        ((node.node.clone(), identities, alone), node)
+    });
+    let kept: BTreeMap<_, Node> = kept.collect();
+    *nodes = kept.into_values().collect();
+    nodes.sort_by(|one, other| one.report.cmp(&other.report));
     before - nodes.len()
 }
 
-/// What tells the devices of a machine from others.
-fn identities(node: &Node) -> impl Iterator<Item = &String> {
-    let devices = node.devices.iter();
-    devices.filter_map(|device| device.identity.as_ref())
+fn shown(path: &Path) -> String {
+    replaced(&path.display().to_string())
 }

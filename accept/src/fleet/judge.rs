@@ -25,7 +25,7 @@ const LEAST_SPREAD: f64 = 0.01;
 const TO_SIGMA: f64 = 1.4826;
 
 /// What a fleet came to; printed by `--json`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Fleet {
     pub(crate) schema: u32,
     pub(crate) program: &'static str,
@@ -47,7 +47,7 @@ pub(crate) struct Unreadable {
 }
 
 /// Machines alike: of one profile, with the same devices, drivers and topology.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Group {
     pub(crate) profile: String,
     pub(crate) fingerprint: Fingerprint,

@@ -99,10 +99,8 @@ fn copy(
     let Some(figure) = pooled.figure(BANDWIDTH) else {
         return judging.lacking(kind);
     };
-    let figure = figure.named(format!(
-        "bandwidth of copies of {}",
-        ByteCount(pooled.bytes)
-    ));
+    let size = ByteCount(pooled.bytes);
+    let figure = figure.named(format!("bandwidth of copies of {size}"));
     let ceiling = judging.ceiling(pooled, devices);
     let came = judging.hold_below(judging.row(kind, of), figure, devices, ceiling);
     match wanted.is_some() && proven.is_none() {

@@ -3,7 +3,7 @@
 use record::MonitorValues;
 
 use super::judging::Judging;
-use super::readings::Readings;
+use super::watch::Readings;
 use crate::checks::Group;
 use crate::findings::{Counter, Counters};
 use crate::profile::LimitUnit;
@@ -118,12 +118,8 @@ fn counted(judging: &Judging<'_>, row: &Counter, over_s: f64) -> Came {
     // A few events of a short run are no certain rate.
     let (certain, value, rate) = match limits.unit {
         LimitUnit::EventsPerHour => {
-            let value = an_hour(risen);
-            (
-                an_hour(at_least(risen)),
-                value,
-                format!(", {value:.0} an hour"),
-            )
+            let (certain, value) = (an_hour(at_least(risen)), an_hour(risen));
+            (certain, value, format!(", {value:.0} an hour"))
         }
         _ => (risen, risen, String::new()),
     };
@@ -162,10 +158,9 @@ pub(super) fn kernel_log(judging: &Judging<'_>) -> Vec<Check> {
     let before = &findings.kernel_log_before;
     let before = (!before.is_empty()).then(|| of_lines(before, true));
     let all = [("box", during), ("before the run", before)];
-    let checks = all.into_iter();
-    checks
-        .filter_map(|(about, came)| Some(judging.check(KERNEL_LOG, &[about], came?)))
-        .collect()
+    let check =
+        |(about, came): (&str, Option<Came>)| Some(judging.check(KERNEL_LOG, &[about], came?));
+    all.into_iter().filter_map(check).collect()
 }
 
 fn of_lines(lines: &[String], is_before: bool) -> Came {

@@ -127,6 +127,8 @@ pub(super) fn numa_node(judging: &Judging<'_>) -> Vec<Check> {
 /// What to do where no link was ordered.
 const STATE: &str = "State the link that was ordered in a profile of your own: extends = this one, [link] generation, width, source.";
 
+const BEST: &str = "the best that slot and card can do";
+
 /// The link that the profile asks for, in words; empty where it asks for none.
 fn wanted(judging: &Judging<'_>) -> String {
     let expected = &judging.profile.link;
@@ -208,12 +210,7 @@ fn evidence(device: &Device, wanted: &str) -> Vec<Seen> {
             ("link at the slot under load", reading.slot, true, n),
             ("slowest link under load", reading.narrowed_to, true, n),
             ("link as the device reports it", reading.device, false, n),
-            (
-                "the best that slot and card can do",
-                reading.slot_maximum,
-                false,
-                1,
-            ),
+            (BEST, reading.slot_maximum, false, 1),
         ];
         evidence.extend(links.into_iter().filter_map(|(what, link, is_wanted, n)| {
             let seen = Seen::of(what, link?, source).times(n);

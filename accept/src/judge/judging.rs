@@ -86,10 +86,9 @@ impl<'a> Judging<'a> {
 
     /// What cannot be read comes to: in a guest of a hypervisor there is nothing to see.
     pub(super) fn unreadable(&self) -> Came {
-        match self.pool.is_guest {
-            Some(true) => Came::skip(ReasonCode::Unreadable),
-            _ => Came::open(ReasonCode::Unreadable),
-        }
+        let is_guest = self.pool.is_guest == Some(true);
+        let came = if is_guest { Came::skip } else { Came::open };
+        came(ReasonCode::Unreadable)
     }
 
     /// What something comes to of which there is no evidence; never a pass.

@@ -11,7 +11,6 @@ mod judging;
 mod numa;
 mod peers;
 mod pool;
-mod readings;
 mod soak;
 mod spread;
 mod three_way;
@@ -29,12 +28,9 @@ use crate::report::{Came, Check, ReasonCode};
 pub(crate) use inventory::is_named;
 use judging::Judging;
 use pool::Pool;
-pub(crate) use readings::has_ended;
 pub(crate) use spread::is_open;
 pub(crate) use trouble::{failed, has_fault};
-
-/// Kinds that have a check only where there is something to look at.
-const OPTIONAL: [&str; 2] = ["nvlink", "baseline"];
+pub(crate) use watch::has_ended;
 
 /// Judges everything that was found; at least one check for each other kind.
 pub(crate) fn judge(
@@ -53,23 +49,21 @@ pub(crate) fn judge(
         let key = kind.key;
         if excluded.iter().any(|excluded| excluded == key) {
             // A look for faults that the user left out is something to look at.
-            let came = match checks::sees_faults(key) {
-                true => Came::open(ReasonCode::LeftOut),
-                false => Came::skip(ReasonCode::LeftOut),
-            };
-            return vec![judging.check(key, &["box"], came)];
+            let is_open = checks::sees_faults(key);
+            let came = if is_open { Came::open } else { Came::skip };
+            return vec![judging.check(key, &["box"], came(ReasonCode::LeftOut))];
         }
         let mut checks = of(&judging, key);
         // A group that is missing is told even where a part of its evidence is there; `data` has its evidence from all groups.
-        let is_told = |missing: &Came| {
-            let tells = |check: &Check| {
-                (check.verdict, check.reason.code) == (missing.verdict, missing.code)
-                    || check.about == ["box"]
-            };
-            key == "data" || checks.iter().any(tells)
-        };
-        let missing = findings.missing.get(&kind.group);
-        if checks.is_empty() && !OPTIONAL.contains(&key) {
+        let missing = findings.missing.get(&kind.group).filter(|_| key != "data");
+        let is_untold = missing.is_some_and(|missing| {
+            let came = (missing.verdict, missing.code);
+            let tells = |check: &Check| (check.verdict, check.reason.code) == came;
+            let tells = |check: &Check| tells(check) || check.about == ["box"];
+            !checks.iter().any(tells)
+        });
+        // Of these there is a check only where there is something to look at.
+        if checks.is_empty() && !["nvlink", "baseline"].contains(&key) {
             let needs_two = matches!(kind.group, Group::PeerLinks | Group::Concurrent);
             let needs_two = needs_two || key == "allreduce";
             let came = match needs_two && judging.pool.devices.len() == 1 {
@@ -77,7 +71,7 @@ pub(crate) fn judge(
                 false => judging.lacking(key),
             };
             checks.push(judging.check(key, &["box"], came));
-        } else if !checks.is_empty() && missing.is_some_and(|missing| !is_told(missing)) {
+        } else if !checks.is_empty() && is_untold {
             // About the group: one check on the whole box may stand there already.
             checks.push(judging.check(key, &[kind.group.word()], judging.lacking(key)));
         }
@@ -88,10 +82,8 @@ pub(crate) fn judge(
 
 /// Checks that may come to something else with more samples: their kinds and what they are about.
 pub(crate) fn undecided(checks: &[Check]) -> Vec<(String, Vec<String>)> {
-    checks
-        .iter()
-        .filter(|check| is_open(check))
-        .map(|check| (check.kind.clone(), check.about.clone()))
+    let open = checks.iter().filter(|check| is_open(check));
+    open.map(|check| (check.kind.clone(), check.about.clone()))
         .collect()
 }
 

@@ -109,12 +109,11 @@ impl<'a> OfDevice<'a> {
 
     /// Why there is no ratio.
     fn untold(&self) -> Came {
-        let has_far = self.places.keys().any(|(_, node)| Some(*node) != self.home);
+        let is_near = |(_, node): &(&str, u32)| Some(*node) == self.home;
+        let are_near = !self.places.is_empty() && self.places.keys().all(is_near);
         match (&self.trouble, self.home) {
             (Some(trouble), _) => trouble.clone(),
-            (None, Some(_)) if !self.places.is_empty() && !has_far => {
-                Came::skip(ReasonCode::NotApplicable)
-            }
+            (None, Some(_)) if are_near => Came::skip(ReasonCode::NotApplicable),
             _ => Came::open(ReasonCode::Unreadable).saying("placement is not proven"),
         }
     }

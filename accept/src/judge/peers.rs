@@ -129,7 +129,6 @@ fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
     };
     let counted = Counted::of("nvlink-errors", (before, after), "NVML");
     let came = Came::new(verdict, R::ErrorsCounted).with([counted]);
-    came.saying(format!(
-        "errors such as CRC: {before} before, {after} after"
-    ))
+    let detail = format!("errors such as CRC: {before} before, {after} after");
+    came.saying(detail)
 }

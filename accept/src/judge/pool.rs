@@ -104,10 +104,8 @@ impl Pool {
             pool.meet(found);
         }
         for found in &findings.links {
-            found
-                .links()
-                .into_iter()
-                .for_each(|links| pool.add(links, found));
+            let links = found.links().into_iter();
+            links.for_each(|links| pool.add(links, found));
         }
         pool
     }

@@ -10,44 +10,34 @@ use crate::report::Side;
 const LARGEST_FRACTION: f64 = 1.2;
 
 /// Path classes by the words of `nvidia-smi topo -m`; NVLINK whatever the number of links.
-const PATHS: &str = "PIX PXB PHB NODE SYS NVLINK MX XGMI X UNKNOWN";
+const PATHS: &str = " PIX PXB PHB NODE SYS NVLINK MX XGMI X UNKNOWN";
 
 const AT_LEAST: Side = Side::AtLeast;
 const AT_MOST: Side = Side::AtMost;
 
-/// On which side of limits on a kind the good lies, which units they may have, and of which of its figures; one that is `all` may be of all. A kind that is not here takes none.
-const FIGURES: &[(&str, Side, &str, &str, &str)] = &[
-    ("h2d_pinned", AT_LEAST, "of_ceiling GB/s", "all", ""),
-    ("d2h_pinned", AT_LEAST, "of_ceiling GB/s", "all", ""),
-    ("h2d_pageable", AT_LEAST, "of_ceiling GB/s", "all", ""),
-    ("d2h_pageable", AT_LEAST, "of_ceiling GB/s", "all", ""),
-    ("bidirectional", AT_LEAST, "ratio", "all", ""),
-    ("p2p", AT_LEAST, "of_ceiling GB/s", "all", PATHS),
-    ("p2p_staged", AT_LEAST, "of_ceiling GB/s", "all", PATHS),
-    ("symmetry", AT_MOST, "ratio", "all", ""),
-    ("spread", AT_MOST, "ratio", "all", ""),
-    (
-        "concurrent",
-        AT_LEAST,
-        "ratio",
-        "all",
-        "host_to_all all_to_host ring",
-    ),
-    ("numa_penalty", AT_LEAST, "ratio", "all", ""),
-    (
-        "allreduce",
-        AT_LEAST,
-        "us GB/s ratio of_ceiling",
-        "",
-        "small large",
-    ),
-    ("drift", AT_LEAST, "ratio", "all", ""),
-    ("counters", AT_MOST, "events events/h", "", COUNTERS),
-    ("temperature", AT_LEAST, "degC", "all", ""),
-    ("memory_repairs", AT_MOST, "repairs", "", REPAIRS),
-    ("serving", AT_MOST, "ms", "", "tpot ttft"),
+/// On which side of limits on a kind the good lies, which units they may have, and of which of its figures, a space before them where it may be of all. A kind that is not here takes none.
+const FIGURES: &[(&str, Side, &str, &str)] = &[
+    ("h2d_pinned", AT_LEAST, "of_ceiling GB/s", ""),
+    ("d2h_pinned", AT_LEAST, "of_ceiling GB/s", ""),
+    ("h2d_pageable", AT_LEAST, "of_ceiling GB/s", ""),
+    ("d2h_pageable", AT_LEAST, "of_ceiling GB/s", ""),
+    ("bidirectional", AT_LEAST, "ratio", ""),
+    ("p2p", AT_LEAST, "of_ceiling GB/s", PATHS),
+    ("p2p_staged", AT_LEAST, "of_ceiling GB/s", PATHS),
+    ("symmetry", AT_MOST, "ratio", ""),
+    ("spread", AT_MOST, "ratio", ""),
+    ("concurrent", AT_LEAST, "ratio", PATTERNS),
+    ("numa_penalty", AT_LEAST, "ratio", ""),
+    ("allreduce", AT_LEAST, CALLS, "small large"),
+    ("drift", AT_LEAST, "ratio", ""),
+    ("counters", AT_MOST, "events events/h", COUNTERS),
+    ("temperature", AT_LEAST, "degC", ""),
+    ("memory_repairs", AT_MOST, "repairs", REPAIRS),
+    ("serving", AT_MOST, "ms", "tpot ttft"),
 ];
 
+const PATTERNS: &str = " host_to_all all_to_host ring";
+const CALLS: &str = "us GB/s ratio of_ceiling";
 const COUNTERS: &str =
     "aer_correctable aer_nonfatal aer_fatal pcie_replays ecc_correctable ecc_uncorrectable";
 const REPAIRS: &str = "remapped_uncorrectable remapped_correctable retired_pages";
@@ -92,7 +82,7 @@ pub(super) fn whole(profile: &Profile) -> Result<(), String> {
 /// Checks one limit.
 fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
     let known = FIGURES.iter().find(|(kind, ..)| *kind == row.check);
-    let Some((_, good, units, all, figures)) = known else {
+    let Some((_, good, units, figures)) = known else {
         return Err("[match], [link], [peer] or [numa] say what it must be".to_owned());
     };
     let (good, most) = match row.unit {
@@ -102,7 +92,7 @@ fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
         _ => (*good, f64::MAX),
     };
     let is_word = |word: &str, of: &str| of.split(' ').any(|known| known == word);
-    let is_known = (of.is_empty() && *all == "all") || (!of.is_empty() && is_word(of, figures));
+    let (is_known, unit) = (is_word(of, figures), row.unit.to_string());
     let mut lines = [row.fail, row.warn].into_iter().flatten();
     let are_lines = lines.clone().count() > 0 && lines.all(|line| (0.0..=most).contains(&line));
     let are_in_order = match row.fail.zip(row.warn) {
@@ -110,26 +100,15 @@ fn limit(row: &LimitRow, of: &str) -> Result<(), String> {
         Some((fail, warn)) => warn <= fail,
         None => true,
     };
-    let rules = [
-        (is_known, format!("`of` is one of: {figures}")),
-        (
-            is_word(&row.unit.to_string(), units),
-            format!("`unit` is one of: {units}"),
-        ),
-        (row.good == good, "good lies on the other side".to_owned()),
-        (
-            !row.source.trim().is_empty(),
-            "`source` is empty".to_owned(),
-        ),
-        (
-            are_lines,
-            format!("`fail` or `warn` must be given, from 0 to {most:e}"),
-        ),
-        (
-            are_in_order,
-            "`warn` must be on the good side of `fail`".to_owned(),
-        ),
-    ];
-    let broken = rules.into_iter().find(|(holds, _)| !holds);
-    broken.map_or(Ok(()), |(_, why)| Err(why))
+    let must = |holds: bool, why: String| if holds { Ok(()) } else { Err(why) };
+    must(is_known, format!("`of` is one of: {figures}"))?;
+    let is_unit = is_word(&unit, units);
+    must(is_unit, format!("`unit` is one of: {units}"))?;
+    must(row.good == good, "good lies on the other side".into())?;
+    let is_sourced = !row.source.trim().is_empty();
+    must(is_sourced, "`source` is empty".into())?;
+    let from = format!("`fail` or `warn` must be given, from 0 to {most:e}");
+    must(are_lines, from)?;
+    let side = "`warn` must be on the good side of `fail`";
+    must(are_in_order, side.to_owned())
 }

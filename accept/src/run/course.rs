@@ -12,7 +12,7 @@ use runner::Signal;
 use topology::Sysfs;
 
 use super::counters::Reading;
-use super::folder::{Done, Entry, Folder, Journal, key};
+use super::folder::{Before, Done, Entry, Folder, Journal, key};
 use super::scene::{self, Scene};
 use super::session::Session;
 use super::start::{Run, is_open, time_budget};
@@ -34,47 +34,38 @@ impl Run<'_> {
         if !scene.is_simulated() {
             report.notes.extend(note_of_environment());
         }
-        let (mut journal, entries) = Journal::open(folder.path())?;
+        let (mut journal, entries) = Journal::open(&folder.path)?;
         let mut entries = entries.into_iter();
         let before = match entries.next() {
-            Some(Entry::Before {
-                key: was,
-                started,
-                reading,
-            }) => {
-                let differs = was
-                    .iter()
-                    .filter(|(part, value)| key.get(*part) != Some(value));
-                let differs: Vec<&str> = differs.map(|(part, _)| part.as_str()).collect();
-                if !differs.is_empty() {
-                    let shown = folder.path().display();
-                    let why = format!("cannot be resumed: what differs is {}", differs.join(", "));
-                    let why = format!("the run in {shown} {why}; use another --out");
-                    return Err(Stop::Usage(why));
-                }
-                report.started = started;
-                reading
-            }
+            Some(Entry::Before(was)) => *was,
             _ => {
-                let (reading, started) = (Box::new(scene.counters()), self.started.clone());
-                let entry = Entry::Before {
-                    key,
-                    started,
-                    reading: reading.clone(),
+                let before = Before {
+                    key: key.clone(),
+                    started: self.started.clone(),
+                    reading: scene.counters(),
                 };
-                journal.add(&entry)?;
-                reading
+                journal.add(&Entry::Before(Box::new(before.clone())))?;
+                before
             }
         };
+        let parts = before.key.iter();
+        let differs = parts.filter(|(part, value)| key.get(*part) != Some(value));
+        let differs: Vec<&str> = differs.map(|(part, _)| part.as_str()).collect();
+        if !differs.is_empty() {
+            let (shown, differs) = (folder.path.display(), differs.join(", "));
+            let why = format!("cannot be resumed: what differs is {differs}; use another --out");
+            return Err(Stop::Usage(format!("the run in {shown} {why}")));
+        }
+        report.started.clone_from(&before.started);
         let done = entries.filter_map(|entry| match entry {
             Entry::Step(done) => Some(*done),
-            Entry::Before { .. } => None,
+            Entry::Before(_) => None,
         });
         let done: Vec<Done> = done.collect();
         if self.args.resume.is_some() {
             let steps = plural(done.len(), "step");
             report.notes.push(format!("resumed with {steps} done"));
-            write::remove_page(folder.path());
+            write::remove_page(&folder.path);
         }
         let left_out = scene.left_out(&self.args.on, self.matches.count);
         if left_out > 0 {
@@ -103,7 +94,7 @@ impl Run<'_> {
             budget: time_budget(self.args, &self.loaded.profile),
             monitor: None,
         };
-        let status = match self.measured(&mut session, scene, &before) {
+        let status = match self.measured(&mut session, scene, &before.reading) {
             Ok(()) => RunStatus::Complete,
             Err(Stop::Interrupted(signal)) => RunStatus::Interrupted {
                 signal: signal_name(signal).to_owned(),
@@ -198,7 +189,7 @@ impl Run<'_> {
         };
         report.status = status;
         report.took_s = session.before_s + self.begun.elapsed().as_secs_f64();
-        let folder = session.folder.path();
+        let folder = &session.folder.path;
         let written = write::finish(report, folder, &self.args.forms, self.show)?;
         if is_open(report) {
             let shown = folder.display();

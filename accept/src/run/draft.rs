@@ -13,7 +13,8 @@ use crate::cli::On;
 
 /// Prints the profile.
 pub(crate) fn draft(on: &On, interrupt: &Interrupt) -> Result<u8, Stop> {
-    let folder = Folder::passing(passing_folder("accept-draft"));
+    let (path, is_new) = (passing_folder("accept-draft"), true);
+    let folder = Folder { path, is_new };
     let backend = on.backend.as_deref();
     let drafted = scene::look(on, backend, &folder, scene::LOOKING, interrupt);
     let text = drafted.and_then(|scene| text(&scene));
@@ -35,15 +36,13 @@ fn text(scene: &Scene) -> Result<String, Stop> {
     let is_guest = scene.machine.hypervisor == Some(true);
     let is_mig = links.devices.iter().any(|device| device.mig.is_some());
     let soft = scene.found.it.header.simulated.as_ref();
+    let soft = soft.map(|soft| format!(", SIMULATED on {}", soft.box_name));
     let mut text = format!(
         "# Drafted by tplens accept profile draft{}: it says what is there. Compare each line with the order.\n\
          schema = \"accept-profile/1\"\nname = \"draft\"\ntitle = \"{count}x {}\"\nextends = \"base\"\n\n\
          # As the driver lists them.\n[match]\nbackend = {backend:?}\nnames = {names:?}\ncount = {count}\nmig = {is_mig}\n\
          guest = {is_guest}\n",
-        soft.map_or_else(String::new, |soft| format!(
-            ", SIMULATED on {}",
-            soft.box_name
-        )),
+        soft.unwrap_or_default(),
         first.name.replace('"', ""),
     );
     if let Some(gib) = memory_gib(links) {

@@ -25,9 +25,10 @@ pub(crate) const JOURNAL: &str = "journal.jsonl";
 /// A folder that holds a run.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    path: PathBuf,
+    /// Where it is.
+    pub(crate) path: PathBuf,
     /// Whether it was not there before.
-    is_new: bool,
+    pub(crate) is_new: bool,
 }
 
 impl Folder {
@@ -60,16 +61,6 @@ impl Folder {
         })?;
         let path = path.to_owned();
         Ok((Self { path, is_new }, run))
-    }
-
-    /// A folder that nobody keeps.
-    pub(crate) fn passing(path: PathBuf) -> Self {
-        Self { path, is_new: true }
-    }
-
-    /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// A place in it.
@@ -118,14 +109,18 @@ impl Folder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Entry {
-    /// The first line: what is measured, since when, and the counters before.
-    Before {
-        key: Key,
-        started: String,
-        reading: Box<Reading>,
-    },
+    /// The first line.
+    Before(Box<Before>),
     /// A step has ended.
     Step(Box<Done>),
+}
+
+/// What is measured, since when, and the counters before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Before {
+    pub(crate) key: Key,
+    pub(crate) started: String,
+    pub(crate) reading: Reading,
 }
 
 /// What must be as it was beside the command line for a run to be resumed: what it is, and its value.
@@ -173,10 +168,8 @@ impl Journal {
         let file = private::append(&path).with_context(cannot)?;
         let text = bounded::regular(&path, bounded::RESULT).with_context(cannot)?;
         let (entries, whole) = whole(&text).map_err(|error| {
-            let shown = path.display();
-            Stop::Usage(format!(
-                "{shown} is damaged ({error}); run again with another --out"
-            ))
+            let why = format!("is damaged ({error}); run again with another --out");
+            Stop::Usage(format!("{} {why}", path.display()))
         })?;
         file.set_len(whole as u64).with_context(cannot)?;
         Ok((Self(file), entries))

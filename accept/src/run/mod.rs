@@ -6,7 +6,6 @@ mod counters;
 mod course;
 mod draft;
 mod folder;
-mod matching;
 mod monitor;
 mod outcome;
 mod plan;

@@ -86,9 +86,11 @@ impl Monitor {
         is_lost.then(|| format!("it was silent for {:.0} s", silent.as_secs_f64()))
     }
 
-    /// Ends it.
-    pub(super) fn end(mut self) {
+    /// Ends it; why it was lost before, where it was.
+    pub(super) fn end(mut self) -> Option<String> {
+        let lost = self.lost();
         self.worker.end(LADDER);
+        lost
     }
 }
 

@@ -24,7 +24,7 @@ use super::write;
 use crate::checks::{Group, KINDS};
 use crate::findings::{Findings, Found};
 use crate::judge;
-use crate::report::{BoxVerdict, Came, ReasonCode, Report, Verdict};
+use crate::report::{BoxVerdict, Came, ReasonCode, Report};
 
 /// A program that says nothing and whose journal does not grow is hung after so many of its own deadlines, and a little: it has
 /// deadlines for whatever can hang, and ends what hangs itself.
@@ -126,10 +126,8 @@ impl Session<'_> {
             self.step_lacks(step.group, &step.name, missing);
             return Ok(false);
         }
-        let free = |step: &Step| {
-            let place = |number| format!("groups/{}-{number}", step.name);
-            self.folder.free(place)
-        };
+        let of = |step: &Step, number| format!("groups/{}-{number}", step.name);
+        let free = |step: &Step| self.folder.free(|number| of(step, number));
         let (place, load) = (free(step), load.map(|load| (load, free(load))));
         self.folder.make("groups")?;
         self.folder.has_room()?;
@@ -290,15 +288,13 @@ impl Session<'_> {
         let (args, report) = (self.bench.args, &mut self.report);
         let findings = &self.findings;
         report.checks = judge::judge(self.bench.profile, args.level, findings, &args.exclude);
-        let mut checks = report.checks.iter();
-        let is_rejected = checks.any(|check| check.required && check.verdict == Verdict::Fail);
-        report.verdict = match is_rejected {
-            true => BoxVerdict::Rejected,
-            false => BoxVerdict::Inconclusive,
+        report.verdict = match BoxVerdict::of(&report.checks) {
+            BoxVerdict::Rejected => BoxVerdict::Rejected,
+            _ => BoxVerdict::Inconclusive,
         };
         report.exit_code = report.verdict.exit_code();
         report.took_s = self.before_s + self.run.begun.elapsed().as_secs_f64();
-        write::keep(report, self.folder.path(), args.forms.identify)
+        write::keep(report, &self.folder.path, args.forms.identify)
     }
 
     /// The files of the monitors of this run: each process of it has one, numbered from 1.
@@ -327,15 +323,8 @@ impl Session<'_> {
 
     /// Ends the monitor and takes what all of the run's saw. What ran unwatched is done, and stays unwatched.
     pub(super) fn unwatch(&mut self) {
-        let lost = match self.monitor.take() {
-            None => None,
-            Some(Err(why)) => Some(why),
-            Some(Ok(mut monitor)) => {
-                let lost = monitor.lost();
-                monitor.end();
-                lost
-            }
-        };
+        let monitor = self.monitor.take();
+        let lost = monitor.and_then(|monitor| monitor.map_or_else(Some, Monitor::end));
         let lines = self.watches().into_iter().flat_map(|file| read(&file));
         self.findings.monitor = lines.collect();
         let unwatched = self.done.iter().find(|done| !done.is_watched);

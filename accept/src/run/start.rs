@@ -6,11 +6,11 @@ use boxfile::BoxFile;
 use program::show::Show;
 use program::{Stop, provenance, result_folder, say, signal_name};
 use record::{Simulated, exit};
-use runner::Interrupt;
+use runner::{Interrupt, Signal};
 
 use super::folder::{Folder, JOURNAL};
 use super::steps::GRAPHS_FROM;
-use super::{matching, scene, write};
+use super::{scene, write};
 use crate::baseline::Baseline;
 use crate::checks::KINDS;
 use crate::cli::{Level, RunArgs};
@@ -156,20 +156,20 @@ impl Run<'_> {
         let (on, backend) = (&self.args.on, Some(self.backend()));
         let looked = scene::look(on, backend, &folder, limit, self.interrupt);
         let matched = looked.and_then(|scene| {
-            matching::check(&self.loaded.profile.name, self.matches, &scene.links)?;
+            scene::check(&self.loaded.profile.name, self.matches, &scene.links)?;
             Ok(scene)
         });
         let is_new = !folder.join(JOURNAL).exists();
         match matched {
             Ok(scene) => self.on(&scene, &folder),
             Err(Stop::Refused(why)) if is_new => {
-                let (status, code) = (RunStatus::Failed { reason: why.detail }, exit::INCONCLUSIVE);
-                self.without_devices(&folder, status, ReasonCode::Unreadable, code)
+                let status = RunStatus::Failed { reason: why.detail };
+                self.without_devices(&folder, status, ReasonCode::Unreadable)
             }
             Err(Stop::Interrupted(signal)) if is_new => {
-                let name = signal_name(signal).to_owned();
-                let (status, code) = (RunStatus::Interrupted { signal: name }, signal.exit_code());
-                self.without_devices(&folder, status, ReasonCode::NotMeasured, code)
+                let signal = signal_name(signal).to_owned();
+                let status = RunStatus::Interrupted { signal };
+                self.without_devices(&folder, status, ReasonCode::NotMeasured)
             }
             Err(stop) => {
                 folder.forget();
@@ -184,7 +184,6 @@ impl Run<'_> {
         folder: &Folder,
         status: RunStatus,
         why: ReasonCode,
-        exit_code: u8,
     ) -> Result<u8, Stop> {
         let missing = Came::open(why).saying("no device was looked at");
         let groups = KINDS.iter().map(|kind| (kind.group, missing.clone()));
@@ -203,11 +202,12 @@ impl Run<'_> {
         });
         let args = self.args;
         report.checks = judge(&self.loaded.profile, args.level, &findings, &args.exclude);
-        report.exit_code = exit_code;
+        let signal = self.interrupt.signal();
+        report.exit_code = signal.map_or(exit::INCONCLUSIVE, Signal::exit_code);
         report.took_s = self.begun.elapsed().as_secs_f64();
         report.status = status;
-        let written = write::finish(&report, folder.path(), &args.forms, self.show)?;
-        Ok(exit::fold([exit_code, written]))
+        let written = write::finish(&report, &folder.path, &args.forms, self.show)?;
+        Ok(exit::fold([report.exit_code, written]))
     }
 
     /// A report of a run that has not ended.

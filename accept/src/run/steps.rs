@@ -165,13 +165,10 @@ pub(crate) fn left_out(bench: &Bench<'_>, group: Group) -> Option<ReasonCode> {
 pub(crate) fn steps(bench: &Bench<'_>) -> Vec<Step> {
     use Group::{Collectives, Concurrent, HostLinks, Numa, PeerLinks, Serving};
     let groups = [HostLinks, PeerLinks, Concurrent, Numa, Collectives, Serving];
-    let is_done = |group: &Group| left_out(bench, *group).is_none();
+    let is_planned = |group: &Group| left_out(bench, *group).is_none();
     let step = |group: Group| bench.step(group, group.word().to_owned(), None);
-    groups
-        .into_iter()
-        .filter(is_done)
-        .filter_map(step)
-        .collect()
+    let groups = groups.into_iter().filter(is_planned);
+    groups.filter_map(step).collect()
 }
 
 impl Bench<'_> {

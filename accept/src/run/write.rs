@@ -63,9 +63,8 @@ pub(super) fn finish(
     let shown = folder.display();
     say!("result: {shown}, page: {shown}/{PAGE}");
     if report.verdict == BoxVerdict::Rejected {
-        say!(
-            "for the vendor, with serials: tplens accept report {shown} --identify --html vendor.html"
-        );
+        let command = format!("tplens accept report {shown} --identify --html vendor.html");
+        say!("for the vendor, with serials: {command}");
     }
     Ok(written)
 }
@@ -85,10 +84,9 @@ pub(crate) fn told(path: &Path) -> Result<Report, String> {
         let sums = report.journal_sha256.clone().zip(journal_sum(folder));
         report.status == RunStatus::Complete && sums.is_some_and(|(then, now)| then != now)
     };
-    match folder.filter(is_other) {
-        Some(folder) => Err(format!(
-            "{} is refused: it is not of the journal beside it",
-            folder.display()
+    match folder.filter(is_other).map(Path::display) {
+        Some(run) => Err(format!(
+            "{run} is refused: it is not of the journal beside it"
         )),
         None => Ok(report),
     }

@@ -1,7 +1,7 @@
 //! Runs that are broken off: by signals, by a kill at any moment, by a start of the machine. `cargo xtask test --full` kills 50 times.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use boxfile::Fault;
@@ -14,6 +14,13 @@ use crate::run::planted::Dice;
 
 /// What these runs leave out unless many are killed: it takes as long as all else.
 const QUICK: &[&str] = &["--exclude", "allreduce"];
+
+/// A run that has begun.
+fn begun(scratch: &Scratch, words: &[&str]) -> Child {
+    let mut program = scratch.program(words);
+    let program = program.stdout(Stdio::null()).stderr(Stdio::null());
+    program.spawn().unwrap()
+}
 
 /// How a journal's line on a step that was done begins.
 const STEP: &str = "{\"step\":";
@@ -41,12 +48,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         .enumerate()
     {
         let out = format!("killed-{number}");
-        let mut child = scratch
-            .program(&arguments(TWO, ["--out", &out], QUICK))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = begun(&scratch, &arguments(TWO, ["--out", &out], QUICK));
         wait_for(&scratch.join(&out).join("journal.jsonl"), begins);
         wait_for(&scratch.join(&out).join("report.json"), "{");
         child.kill().unwrap();
@@ -86,12 +88,7 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         other.expect(2);
         scratch.run(&arguments(TWO, ["--resume", &out], QUICK));
     }
-    let mut child = scratch
-        .program(&arguments(TWO, ["--out", "told"], QUICK))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = begun(&scratch, &arguments(TWO, ["--out", "told"], QUICK));
     wait_for(&scratch.join("told/journal.jsonl"), r#"{"before""#);
     // Nobody else goes on with a run that is under way.
     let second = scratch.run(&arguments(TWO, ["--resume", "told"], QUICK));
@@ -105,14 +102,6 @@ fn a_signal_ends_in_a_valid_report_and_a_kill_at_any_moment_is_gone_on_with_to_t
         (&report["verdict"], &report["exit_code"]),
         (&"inconclusive".into(), &143.into())
     );
-    let other = scratch.run(
-        &[
-            &arguments(TWO, ["--resume", "told"], QUICK)[..],
-            &["--gpus", "0"],
-        ]
-        .concat(),
-    );
-    other.expect(2);
     scratch
         .run(&arguments(TWO, ["--resume", "told"], QUICK))
         .expect(0);
@@ -180,12 +169,10 @@ fn a_run_that_is_killed_at_a_random_moment_comes_to_the_verdict_of_one_that_is_n
         let step = dice.below(steps[of].len() + 1);
         let long = steps[of].get(step).copied().unwrap_or(1.0);
         let moment = Duration::from_secs_f64(long * dice.below(1000) as f64 / 1000.0);
-        let mut child = scratch
-            .program(&arguments((TWO.0, boxes[of]), ["--out", &out], more))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = begun(
+            &scratch,
+            &arguments((TWO.0, boxes[of]), ["--out", &out], more),
+        );
         wait_until("it is in that step", || {
             let text = std::fs::read_to_string(scratch.join(&out).join("journal.jsonl"));
             text.map_or(0, |text| text.matches(STEP).count()) >= step

@@ -79,15 +79,10 @@ fn a_part_that_one_device_lacks_is_told_for_that_device() {
         });
     }
     let checks = judged("l40x4", &findings);
-    let own: Vec<_> = of(&checks, "h2d_pinned")
-        .into_iter()
-        .filter(|check| check.verdict != Verdict::Pass && check.verdict != Verdict::Warn)
-        .collect();
-    assert_eq!(own.len(), 1);
-    assert_eq!(
-        (own[0].about[0].as_str(), own[0].reason.code),
-        ("GPU2", R::NotMeasured)
-    );
+    let mut own = of(&checks, "h2d_pinned");
+    own.retain(|check| check.is_open());
+    assert_eq!((own.len(), own[0].reason.code), (1, R::NotMeasured));
+    assert_eq!(own[0].about, ["GPU2"]);
     assert_eq!(verdict(&checks), BoxVerdict::Inconclusive);
 }
 
@@ -132,15 +127,10 @@ fn memory_that_lost_data_before_the_run_is_warned_of() {
         }
     }
     let checks = judged("l40x4", &before);
-    let warned: Vec<_> = of(&checks, "counters")
-        .into_iter()
-        .filter(|check| check.verdict != Verdict::Pass)
-        .collect();
-    assert_eq!(warned.len(), 1, "{warned:?}");
-    assert_eq!(
-        (warned[0].verdict, &warned[0].about[..]),
-        (Verdict::Warn, &["GPU1".to_owned()][..])
-    );
+    let mut warned = of(&checks, "counters");
+    warned.retain(|check| check.verdict != Verdict::Pass);
+    assert_eq!((warned.len(), warned[0].verdict), (1, Verdict::Warn));
+    assert_eq!(warned[0].about, ["GPU1"]);
 }
 
 #[test]

@@ -36,85 +36,78 @@ pub(crate) enum Plant {
 pub(crate) struct Plants(pub(crate) Vec<Plant>);
 
 impl Plants {
+    /// What the faults that this knows say.
+    fn told<T>(&self, known: impl Fn(Plant) -> Option<T>) -> impl Iterator<Item = T> {
+        self.0.iter().filter_map(move |plant| known(*plant))
+    }
+
     /// The link that the slot of a device gives, where it is not the box's own.
-    pub(crate) fn slot(&self, device: usize) -> Option<PcieLink> {
-        self.0.iter().find_map(|plant| match plant {
-            Plant::Slot { device: at, link } if *at == device => Some(*link),
+    pub(crate) fn slot(&self, of: usize) -> Option<PcieLink> {
+        let mut told = self.told(|plant| match plant {
+            Plant::Slot { device, link } if device == of => Some(link),
             _ => None,
-        })
+        });
+        told.next()
     }
 
     /// The part of its rate that a copy of a device with the host has.
-    pub(crate) fn host_part(&self, device: usize) -> f64 {
-        let part = |plant: &Plant| match plant {
-            Plant::SlowDevice { device: at, part } if *at == device => *part,
-            _ => 1.0,
-        };
-        self.0.iter().map(part).product()
+    pub(crate) fn host_part(&self, of: usize) -> f64 {
+        let told = self.told(|plant| match plant {
+            Plant::SlowDevice { device, part } if device == of => Some(part),
+            _ => None,
+        });
+        told.product()
     }
 
     /// The part of its rate that a copy between two devices has.
-    pub(crate) fn pair_part(&self, from: usize, to: usize) -> f64 {
-        let part = |plant: &Plant| match plant {
-            Plant::SlowPair { pair, part } if *pair == (from, to) || *pair == (to, from) => *part,
-            Plant::SlowWay {
-                from: a,
-                to: b,
-                part,
-            } if (*a, *b) == (from, to) => *part,
-            Plant::SlowDevice { device, part } if [from, to].contains(device) => *part,
-            _ => 1.0,
-        };
-        self.0.iter().map(part).product()
+    pub(crate) fn pair_part(&self, a: usize, b: usize) -> f64 {
+        let told = self.told(|plant| match plant {
+            Plant::SlowPair { pair, part } if pair == (a, b) || pair == (b, a) => Some(part),
+            Plant::SlowWay { from, to, part } if (from, to) == (a, b) => Some(part),
+            Plant::SlowDevice { device, part } if [a, b].contains(&device) => Some(part),
+            _ => None,
+        });
+        told.product()
     }
 
     /// How many times as long collectives take.
     pub(crate) fn collectives(&self) -> f64 {
-        let times = |plant: &Plant| match plant {
-            Plant::SlowCollectives { times } => *times,
-            _ => 1.0,
-        };
-        self.0.iter().map(times).product()
+        let told = self.told(|plant| match plant {
+            Plant::SlowCollectives { times } => Some(times),
+            _ => None,
+        });
+        told.product()
     }
 
-    pub(crate) fn is_lost(&self, device: usize) -> bool {
-        self.0.contains(&Plant::Lost { device })
-    }
-
-    pub(crate) fn is_hot(&self, device: usize) -> bool {
-        self.0.contains(&Plant::Hot { device })
-    }
-
-    pub(crate) fn drops(&self, from: usize, to: usize) -> bool {
-        self.0.contains(&Plant::DropsData { from, to })
-    }
-
-    pub(crate) fn hangs(&self, from: usize, to: usize) -> bool {
-        self.0.contains(&Plant::Hangs { from, to })
+    /// Whether a fault is planted.
+    pub(crate) fn has(&self, plant: Plant) -> bool {
+        self.0.contains(&plant)
     }
 
     /// The node that the kernel says of a device, where it is not the box's own.
-    pub(crate) fn node(&self, device: usize) -> Option<u32> {
-        self.0.iter().find_map(|plant| match plant {
-            Plant::OnNode { device: at, node } if *at == device => Some(*node),
+    pub(crate) fn node(&self, of: usize) -> Option<u32> {
+        let mut told = self.told(|plant| match plant {
+            Plant::OnNode { device, node } if device == of => Some(node),
             _ => None,
-        })
+        });
+        told.next()
     }
 
     /// The node on which memory lies that is wanted near a device, where it is another one.
-    pub(crate) fn memory(&self, device: usize) -> Option<u32> {
-        self.0.iter().find_map(|plant| match plant {
-            Plant::MemoryOn { device: at, node } if *at == device => Some(*node),
+    pub(crate) fn memory(&self, of: usize) -> Option<u32> {
+        let mut told = self.told(|plant| match plant {
+            Plant::MemoryOn { device, node } if device == of => Some(node),
             _ => None,
-        })
+        });
+        told.next()
     }
 
     /// Errors that the bridge above a device counts.
-    pub(crate) fn aer(&self, device: usize) -> u64 {
-        let events = |plant: &Plant| match plant {
-            Plant::Aer { device: at, events } if *at == device => *events,
-            _ => 0,
-        };
-        self.0.iter().map(events).sum()
+    pub(crate) fn aer(&self, of: usize) -> u64 {
+        let told = self.told(|plant| match plant {
+            Plant::Aer { device, events } if device == of => Some(events),
+            _ => None,
+        });
+        told.sum()
     }
 }

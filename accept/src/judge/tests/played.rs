@@ -29,11 +29,8 @@ impl Played {
     pub(crate) fn new(name: &str, seed: u64, plants: &[Plant]) -> Self {
         let described = BoxFile::builtin(name).unwrap();
         let mut dice = Dice::new(seed);
-        let factors = described
-            .device
-            .iter()
-            .map(|_| 1.0 + 0.003 * dice.normal())
-            .collect();
+        let factors = described.device.iter();
+        let factors = factors.map(|_| 1.0 + 0.003 * dice.normal()).collect();
         Self {
             described,
             plants: Plants(plants.to_vec()),
@@ -105,11 +102,8 @@ impl Played {
     }
 
     pub(super) fn label(&self, device: usize) -> String {
-        let kind = if self.described.device[device].mig.is_empty() {
-            "GPU"
-        } else {
-            "MIG"
-        };
+        let is_gpu = self.described.device[device].mig.is_empty();
+        let kind = if is_gpu { "GPU" } else { "MIG" };
         format!("{kind}{device}")
     }
 
@@ -121,11 +115,8 @@ impl Played {
             .and_then(|link| PcieLink::new(link.generation, link.width).ok());
         let slot = self.slot(number);
         // A card with a switch of its own says what its inner link has; others say what the slot has.
-        let device = if self.described.vendor == Vendor::AMD {
-            own
-        } else {
-            slot
-        };
+        let is_own = self.described.vendor == Vendor::AMD;
+        let device = if is_own { own } else { slot };
         let loaded = LinkReading {
             device,
             slot,
@@ -138,6 +129,7 @@ impl Played {
                 .then(|| "the kernel gives no link state".to_owned()),
         };
         let busy = described.busy.as_ref();
+        let processes = busy.into_iter().flat_map(|busy| &busy.processes);
         LinkDevice {
             label: self.label(number),
             ordinal: number,
@@ -158,15 +150,23 @@ impl Played {
             max_payload_bytes: Some(256),
             busy: (self.backend() == "cuda").then(|| Busy {
                 used_bytes: busy.map_or(0, |busy| busy.memory_mib << 20),
-                processes: busy.map_or_else(Vec::new, |busy| {
-                    busy.processes
-                        .iter()
-                        .map(|process| process.name.clone())
-                        .collect()
-                }),
+                processes: processes.map(|process| process.name.clone()).collect(),
                 utilisation_percent: None,
             }),
         }
+    }
+
+    pub(super) fn devices(&self) -> Vec<LinkDevice> {
+        (0..self.count())
+            .map(|number| self.device(number))
+            .collect()
+    }
+
+    /// The devices without readings under load.
+    pub(super) fn unloaded(&self) -> Vec<LinkDevice> {
+        let mut devices = self.devices();
+        devices.iter_mut().for_each(|device| device.loaded = None);
+        devices
     }
 
     pub(super) fn machine(&self) -> Machine {
@@ -228,18 +228,12 @@ impl Played {
             it,
             source: format!("{source}/{round}"),
         };
-        findings.links.push(found(
-            self.record("p2p-bw", round, Payload::Links(Box::new(links))),
-            "links",
-        ));
+        let links = self.record("p2p-bw", round, Payload::Links(Box::new(links)));
+        findings.links.push(found(links, "links"));
         let collectives = Payload::Collectives(Box::new(collectives));
-        findings.collectives.push(found(
-            self.record("allreduce-bench", round, collectives),
-            "collectives",
-        ));
-        findings.numa.push(found(
-            self.record(NUMA_PROGRAM, round, Payload::Numa(Box::new(numa))),
-            "numa",
-        ));
+        let collectives = self.record("allreduce-bench", round, collectives);
+        findings.collectives.push(found(collectives, "collectives"));
+        let numa = self.record(NUMA_PROGRAM, round, Payload::Numa(Box::new(numa)));
+        findings.numa.push(found(numa, "numa"));
     }
 }

@@ -8,6 +8,7 @@ use record::{
 };
 use topology::PathType;
 
+use super::plant::Plant;
 use super::played::{BYTES, Played};
 
 impl Played {
@@ -16,7 +17,7 @@ impl Played {
         let mut links = Links {
             machine: Some(self.machine()),
             backend: Some(self.facts()),
-            devices: (0..count).map(|device| self.device(device)).collect(),
+            devices: self.devices(),
             ..Links::default()
         };
         for a in 0..count {
@@ -37,25 +38,18 @@ impl Played {
     pub(super) fn host_points(&mut self, links: &mut Links, device: usize, n: usize) {
         let described = &self.described.device[device];
         let part = self.factors[device] * self.plants.host_part(device);
+        let through = |rate: f64| self.through(device, rate * part);
         let rates = [
-            (
-                "h2d_pinned_ce",
-                self.through(device, described.h2d_pinned.value * part),
-            ),
-            (
-                "d2h_pinned_ce",
-                self.through(device, described.d2h_pinned.value * part),
-            ),
+            ("h2d_pinned_ce", through(described.h2d_pinned.value)),
+            ("d2h_pinned_ce", through(described.d2h_pinned.value)),
             ("h2d_pageable_ce", described.h2d_pageable.value * part),
             ("d2h_pageable_ce", described.d2h_pageable.value * part),
         ];
+        let basis = self.slot(device);
+        let basis = basis.map(|link| format!("{link}, payload 256 B"));
         let link = LinkUse {
             ceiling_gb_per_s: self.carries(device),
-            basis: self
-                .slot(device)
-                .map_or("the link is unreadable".to_owned(), |link| {
-                    format!("{link}, payload 256 B")
-                }),
+            basis: basis.unwrap_or_else(|| "the link is unreadable".to_owned()),
             ..LinkUse::default()
         };
         let near = self.node(device);
@@ -65,24 +59,16 @@ impl Played {
             basis: "every page asked about".to_owned(),
         };
         let better = rates[0].1.max(rates[1].1);
-        for (place, (case, rate)) in rates
-            .into_iter()
-            .chain([("host_bidir_pinned_ce", better * 1.7)])
-            .enumerate()
-        {
-            let to_device = case.starts_with('h');
-            let (from, to) = if to_device {
-                (Endpoint::Host, Endpoint::Device(device))
-            } else {
-                (Endpoint::Device(device), Endpoint::Host)
-            };
-            let name = if case.contains("bidir") {
-                "total"
-            } else {
-                "bandwidth"
-            };
+        let both = [("host_bidir_pinned_ce", better * 1.7)];
+        for (place, (case, rate)) in rates.into_iter().chain(both).enumerate() {
+            let own = Endpoint::Device(device);
+            let is_in = case.starts_with('h');
+            let from = if is_in { Endpoint::Host } else { own };
+            let to = if is_in { own } else { Endpoint::Host };
+            let is_both = case.contains("bidir");
+            let name = if is_both { "total" } else { "bandwidth" };
             // A device that is lost in the middle of its second case answers no more.
-            let outcome = if self.plants.is_lost(device) && place >= 1 {
+            let outcome = if self.plants.has(Plant::Lost { device }) && place >= 1 {
                 lost()
             } else {
                 Outcome::Measured {
@@ -98,12 +84,13 @@ impl Played {
 
     pub(super) fn pair(&mut self, links: &mut Links, from: usize, to: usize, n: usize) {
         let path = self.described.peer_path(from, to);
-        let is_lost = self.plants.is_lost(from) || self.plants.is_lost(to);
+        let is_lost = [from, to].map(|device| self.plants.has(Plant::Lost { device }));
+        let is_lost = is_lost.contains(&true);
         let verdict = match path.access {
             _ if is_lost => PeerVerdict::Failed,
             false => PeerVerdict::Denied,
-            true if self.plants.drops(from, to) => PeerVerdict::WrongData,
-            true if self.plants.hangs(from, to) => PeerVerdict::Hang,
+            true if self.plants.has(Plant::DropsData { from, to }) => PeerVerdict::WrongData,
+            true if self.plants.has(Plant::Hangs { from, to }) => PeerVerdict::Hang,
             true => PeerVerdict::Direct,
         };
         let rests_on = match verdict {
@@ -127,10 +114,9 @@ impl Played {
             verdict,
             rests_on: rests_on.to_owned(),
             steps,
-            kernels: if verdict == PeerVerdict::Direct {
-                KernelAccess::Usable
-            } else {
-                KernelAccess::default()
+            kernels: match verdict {
+                PeerVerdict::Direct => KernelAccess::Usable,
+                _ => KernelAccess::default(),
             },
             surroundings: None,
         });
@@ -147,10 +133,7 @@ impl Played {
                 _ if is_lost => lost(),
                 Some(rate) if is_direct => self.pair_outcome(from, to, rate, n),
                 _ => Outcome::NotApplicable {
-                    reason: format!(
-                        "peer access is {verdict}; what that rests on stands with its probe"
-                    )
-                    .into(),
+                    reason: format!("peer access is {verdict}").into(),
                 },
             };
             links.points.push(point(case, ends.0, ends.1, outcome));
@@ -176,17 +159,11 @@ impl Played {
         let path = self.path(from, to);
         // What crosses sockets or another link than PCIe has no ceiling in a record.
         let is_known = path == PathType::Node && !self.is_fabric();
-        let ceiling = self
-            .carries(from)
-            .zip(self.carries(to))
-            .map(|(a, b)| a.min(b))
-            .filter(|_| is_known);
+        let both = self.carries(from).zip(self.carries(to));
+        let ceiling = both.map(|(a, b)| a.min(b)).filter(|_| is_known);
+        let rates = quantity("bandwidth", self.dice.rates(rate, n), Unit::GbPerS);
         Outcome::Measured {
-            quantities: vec![quantity(
-                "bandwidth",
-                self.dice.rates(rate, n),
-                Unit::GbPerS,
-            )],
+            quantities: vec![rates],
             verification: Verification::Passed,
             link: LinkUse {
                 path: Some(path),

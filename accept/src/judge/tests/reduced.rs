@@ -4,7 +4,7 @@ use boxfile::CollectiveKind as BoxKind;
 use record::quantity::Unit;
 use record::{
     BufferCache, BufferPlacement, CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint,
-    Collectives, ElementType, LinkDevice, LinkUse, Numa, NumaPoint, Outcome, Verification,
+    Collectives, ElementType, LinkUse, Numa, NumaPoint, Outcome, Verification,
 };
 
 use super::played::{BYTES, Played};
@@ -16,12 +16,7 @@ impl Played {
         let mut all = Collectives {
             machine: Some(self.machine()),
             backend: Some(self.facts()),
-            devices: (0..self.count())
-                .map(|device| LinkDevice {
-                    loaded: None,
-                    ..self.device(device)
-                })
-                .collect(),
+            devices: self.unloaded(),
             ..Collectives::default()
         };
         let Some(library) = self.described.collective_library() else {
@@ -58,12 +53,7 @@ impl Played {
         let mut numa = Numa {
             machine: Some(self.machine()),
             backend: Some(self.facts()),
-            devices: (0..self.count())
-                .map(|device| LinkDevice {
-                    loaded: None,
-                    ..self.device(device)
-                })
-                .collect(),
+            devices: self.unloaded(),
             copy_bytes: Some(BYTES),
             ..Numa::default()
         };

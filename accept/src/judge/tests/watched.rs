@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use record::{
-    BackendFacts, MONITOR_SCHEMA, MonitorDevice, MonitorHeader, MonitorLine, MonitorSample,
-    MonitorValues,
+    BackendFacts, MONITOR_SCHEMA, MonitorHeader, MonitorLine, MonitorSample, MonitorValues,
 };
-use topology::PcieLink;
+use serde_json::json;
 
+use super::plant::Plant;
 use super::played::Played;
 use crate::findings::{Counter, Counters};
 
@@ -20,57 +20,27 @@ const READINGS: u64 = 50;
 /// Lines of the monitor: every device ten times a second for five seconds.
 pub(crate) fn monitor(played: &Played) -> Vec<MonitorLine> {
     let devices = &played.described.device;
-    let label = |number: usize| {
-        let kind = if devices[number].mig.is_empty() {
-            "GPU"
-        } else {
-            "MIG"
-        };
-        format!("{kind}{number}")
-    };
-    let header = MonitorHeader {
-        schema: MONITOR_SCHEMA,
-        program: "p2p-bw monitor".to_owned(),
-        version: "0".to_owned(),
-        started: "2026-11-22T10:00:00Z".to_owned(),
-        started_unix_ns: None,
-        boot_id: None,
-        hz: 10.0,
-        duration_s: None,
-        soft_box: Some(played.described.name.clone()),
-        backend: BackendFacts::default(),
-        devices: (0..devices.len())
-            .map(|number| MonitorDevice {
-                label: label(number),
-                name: devices[number].name.clone(),
-                uuid: None,
-                address: None,
-                node: None,
-                mig: None,
-            })
-            .collect(),
-        processes: vec![],
-        unavailable: vec![],
-    };
+    let of = |number: usize| json!({"label": played.label(number), "name": devices[number].name, "uuid": null, "address": null, "node": null, "mig": null});
+    let header = json!({
+        "schema": MONITOR_SCHEMA, "program": "p2p-bw monitor", "version": "0", "started": "2026-11-22T10:00:00Z",
+        "started_unix_ns": null, "boot_id": null, "hz": 10.0, "duration_s": null, "soft_box": played.described.name,
+        "backend": BackendFacts::default(), "devices": (0..devices.len()).map(of).collect::<Vec<_>>(),
+        "processes": [], "unavailable": [],
+    });
+    let header: MonitorHeader = serde_json::from_value(header).unwrap();
     let mut lines = vec![MonitorLine::Header(Box::new(header))];
     for reading in 0..READINGS {
         for number in 0..devices.len() {
-            let own = played.described.slot_link(number);
-            let own = own.and_then(|link| PcieLink::new(link.generation, link.width).ok());
-            let is_hot = played.plants.is_hot(number) && reading > READINGS / 2;
-            let throttle = if is_hot {
-                vec!["hardware thermal slowdown".to_owned()]
-            } else {
-                vec!["idle".to_owned()]
-            };
+            let is_hot = played.plants.has(Plant::Hot { device: number }) && reading > READINGS / 2;
+            let throttle = ["idle", "hardware thermal slowdown"][usize::from(is_hot)];
             lines.push(MonitorLine::Sample(Box::new(MonitorSample {
                 device: number,
                 asked_ns: reading * PERIOD,
                 answered_ns: reading * PERIOD + 1_000_000,
                 values: MonitorValues {
-                    slot_link: played.plants.slot(number).or(own),
+                    slot_link: played.slot(number),
                     temperature_c: Some(if is_hot { 91 } else { 50 }),
-                    throttle: Some(throttle),
+                    throttle: Some(vec![throttle.to_owned()]),
                     ..MonitorValues::default()
                 },
                 missing: BTreeMap::new(),
@@ -82,18 +52,11 @@ pub(crate) fn monitor(played: &Played) -> Vec<MonitorLine> {
 
 /// Counters over a run of 200 s.
 pub(crate) fn counters(played: &Played) -> Counters {
-    let kind = |number: usize| {
-        if played.described.device[number].mig.is_empty() {
-            "GPU"
-        } else {
-            "MIG"
-        }
-    };
     let rows = (0..played.described.device.len()).flat_map(|number| {
         // Errors that memory could not mend stood nowhere before: those would be worth a warning.
         let stood = |key: &str| if key == "ecc_uncorrectable" { 0 } else { 3 };
         let row = move |key: &str, rise: u64| Counter {
-            devices: vec![format!("{}{number}", kind(number))],
+            devices: vec![played.label(number)],
             place: format!("0000:2{number}:00.0"),
             key: key.to_owned(),
             before: Some(stood(key)),
