@@ -123,6 +123,27 @@ impl Finding {
             blame: None,
         }
     }
+
+    /// A crash or a loss.
+    pub(crate) fn crashed(why: String) -> Self {
+        let reason = why.clone().into();
+        Self {
+            blame: Some(Blame {
+                why,
+                at_once: false,
+            }),
+            ..Self::without_numbers(Outcome::Failed { reason })
+        }
+    }
+
+    /// A hang, after which the devices are given up `at_once` where its process cannot be ended.
+    pub(crate) fn hang(doing: String, at_once: bool) -> Self {
+        let why = doing.clone();
+        Self {
+            blame: Some(Blame { why, at_once }),
+            ..Self::without_numbers(Outcome::Hang { doing })
+        }
+    }
 }
 
 /// A step of a probe.

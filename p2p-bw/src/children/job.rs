@@ -9,7 +9,6 @@ use numa::NumaError;
 use record::caveat::{Caveat, Condition};
 use record::clock::Monotonic;
 use record::plan::Sampling;
-use record::quantity::Timing;
 use record::{Endpoint, Verification};
 
 use super::bench::{Bench, End};
@@ -112,7 +111,7 @@ impl<B: Backend> Run<'_, B> {
             self.bench,
             &mut lanes,
             (self.case.measures, names.collect()),
-            (self.job.bytes, copies),
+            (self.job.bytes, copies, self.job.plan.warmups + 1),
             |series| sampling.stop(series),
         )?;
         // Of one stream it is all of the time.
@@ -127,16 +126,10 @@ impl<B: Backend> Run<'_, B> {
         let (placement, unproven) = placed::memory(&answers, is_soft);
         self.caveats.extend(unproven);
         self.take_access_back()?;
-        let timing = Timing {
-            source: self.bench.backend.time_source(),
-            gate: sampled.gate,
-            copies_per_sample: copies,
-            warmup_copies: self.job.plan.warmups + 1,
-        };
         Ok(Finding {
             outcome: series::measured(
                 sampled.series,
-                (timing, sampled.stopped),
+                (sampled.timing, sampled.stopped),
                 verification,
                 placement,
             ),

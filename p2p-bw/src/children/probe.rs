@@ -13,7 +13,7 @@ use device::{Backend, Device, DeviceError, Stream};
 use kernels::Kernels;
 use record::StepOutcome;
 use record::plan::StopReason;
-use record::quantity::{Gate, Quantity, Timing, Unit};
+use record::quantity::{Gate, Quantity, Unit};
 
 use super::bench::{Bench, End};
 use super::gates::Gates;
@@ -225,21 +225,16 @@ impl<B: Backend> Probe<'_, B> {
             is_over.then_some(StopReason::MaxSamples)
         };
         let measures = (Measures::SmallCopies, Vec::new());
-        let copies = (SMALL_BYTES as u64, SMALL_COPIES);
+        let copies = (SMALL_BYTES as u64, SMALL_COPIES, SMALL_COPIES);
         let mut sampled = series::sampled(self.bench, &mut lanes, measures, copies, stop)?;
         // A driver that waited for a held stream once would do so again.
-        self.may_spin &= sampled.gate == Gate::SpinKernel;
+        self.may_spin &= sampled.timing.gate == Gate::SpinKernel;
         let pace = sampled
             .series
             .pop()
             .map_or_else(Vec::new, |pace| pace.samples);
-        let timing = Timing {
-            source: self.bench.backend.time_source(),
-            gate: sampled.gate,
-            copies_per_sample: SMALL_COPIES,
-            warmup_copies: SMALL_COPIES,
-        };
-        let quantity = Quantity::from_samples(pace, Unit::Microseconds, timing, sampled.stopped);
+        let (timing, stopped) = (sampled.timing, sampled.stopped);
+        let quantity = Quantity::from_samples(pace, Unit::Microseconds, timing, stopped);
         let outcome = match quantity.map(Box::new) {
             Some(quantity) => StepOutcome::Timed { quantity },
             None => StepOutcome::Skipped {

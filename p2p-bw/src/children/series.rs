@@ -27,34 +27,40 @@ pub(super) struct Sampled {
     pub(super) series: Vec<Series>,
     /// The part of the longest lane's time in which the shortest ran, of each sample.
     pub(super) overlaps: Vec<f64>,
-    pub(super) gate: Gate,
+    pub(super) timing: Timing,
     pub(super) stopped: StopReason,
 }
 
-/// Takes samples of so many copies of `bytes` a lane, or steps, until `stop` says that there are enough in each series; where a gate
-/// gave up, what it held before is not mixed with what nothing holds.
+/// Takes samples of so many copies of `bytes` a lane, or steps, after so many to warm up, until `stop` says that there are enough in each
+/// series; where a gate gave up, what it held before is not mixed with what nothing holds.
 pub(super) fn sampled<B: Backend>(
     bench: &mut Bench<B>,
     lanes: &mut Lanes<B::Device>,
     (measures, names): (Measures, Vec<String>),
-    (bytes, copies): (u64, u32),
+    (bytes, copies, warmup_copies): (u64, u32, u32),
     stop: impl Fn(&[&[f64]]) -> Option<StopReason>,
 ) -> Result<Sampled> {
-    let mut series = empty(measures, names, bench.backend.time_source());
-    let (mut overlaps, mut held) = (Vec::new(), None);
+    let mut timing = Timing {
+        source: bench.backend.time_source(),
+        gate: Gate::None,
+        copies_per_sample: copies,
+        warmup_copies,
+    };
+    let (mut series, mut overlaps) = (empty(measures, names, timing.source), Vec::new());
     loop {
         if !bench.is_quiet {
             let samples = overlaps.len();
             bench.tell(&WorkerReply::Timing { samples });
         }
         let sample = lanes.run(copies)?;
-        let gate = sample.gate;
-        if held.replace(gate).is_some_and(|before| before != gate) {
+        if timing.gate != sample.gate {
+            timing.gate = sample.gate;
             overlaps.clear();
             series.iter_mut().for_each(|one| one.samples.clear());
         }
-        let shortest = sample.lanes.iter().copied().fold(f64::INFINITY, f64::min);
-        overlaps.push(shortest / sample.lanes.iter().copied().fold(0.0, f64::max));
+        let lanes = || sample.lanes.iter().copied();
+        let shortest = lanes().fold(f64::INFINITY, f64::min);
+        overlaps.push(shortest / lanes().fold(0.0, f64::max));
         for (one, value) in series
             .iter_mut()
             .zip(values(measures, bytes, &sample, copies))
@@ -66,7 +72,7 @@ pub(super) fn sampled<B: Backend>(
             return Ok(Sampled {
                 series,
                 overlaps,
-                gate,
+                timing,
                 stopped,
             });
         }

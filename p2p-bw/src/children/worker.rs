@@ -10,7 +10,7 @@ use runner::child::Line;
 use super::bench::Bench;
 use super::{job, load, probe};
 use crate::cases::Case;
-use crate::messages::{Blame, Finding, WorkerReply, WorkerRequest};
+use crate::messages::{Finding, WorkerReply, WorkerRequest};
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.request()? {
@@ -78,22 +78,20 @@ fn serve<B: Backend>(mut bench: Bench<B>) -> anyhow::Result<()> {
 /// not let it lock so much; everything else that a backend has must work.
 fn not_measured<B: Backend>(error: &DeviceError) -> Finding {
     let reason = error.failure();
-    let lost = error.is_lost().then(|| reason.detail.clone());
     let is_skipped = match error {
         DeviceError::Unsupported { .. } => true,
         DeviceError::HostMemory(NumaError::Lock { .. }) => B::NAME == Host::NAME,
         _ => false,
     };
-    let outcome = match is_skipped {
-        true => Outcome::Skipped { reason },
-        false => Outcome::Failed { reason },
-    };
+    if is_skipped {
+        return Finding::without_numbers(Outcome::Skipped { reason });
+    }
+    let lost = error
+        .is_lost()
+        .then(|| Finding::crashed(reason.detail.clone()));
     Finding {
-        blame: lost.map(|why| Blame {
-            why,
-            at_once: false,
-        }),
-        ..Finding::without_numbers(outcome)
+        blame: lost.and_then(|lost| lost.blame),
+        ..Finding::without_numbers(Outcome::Failed { reason })
     }
 }
 

@@ -1,10 +1,13 @@
 //! What the end of a job means: for its point, for how often its devices are tried again, and for the exit code.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
 use record::caveat::Caveat;
 use record::quantity::{Gate, Unit};
 use record::{
-    Failure, KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe, PeerVerdict,
-    Verification, exit, judged,
+    Failure, FailureKind, KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe,
+    PeerVerdict, Verification, exit, judged,
 };
 use runner::Signal;
 
@@ -21,7 +24,7 @@ impl Finding {
         link: impl Fn(&[NamedQuantity]) -> LinkUse,
     ) -> Result<Self, Signal> {
         let one = Self::all(end, link)?.pop();
-        Ok(one.unwrap_or_else(|| Self::failed("it answered out of turn".into())))
+        Ok(one.unwrap_or_else(|| Self::crashed("it answered out of turn".to_owned())))
     }
 
     /// Of a job with several outcomes: one for each, or one for all where it did not end well.
@@ -32,33 +35,8 @@ impl Finding {
         end: JobEnd,
         link: impl Fn(&[NamedQuantity]) -> LinkUse,
     ) -> Result<Vec<Self>, Signal> {
-        let (why, at_once, mut one) = match end {
-            JobEnd::Interrupted { signal, .. } => return Err(signal),
-            JobEnd::Done(found) => {
-                let judged = |found: Self| found.judged(&link);
-                return Ok(found.into_iter().map(judged).collect());
-            }
-            // The machine's own doing: nothing speaks against the device.
-            JobEnd::Hang {
-                doing,
-                silence,
-                unkillable: false,
-            } if !silence.is_hang() => return Ok(vec![Self::failed(silence.kind().of(doing))]),
-            JobEnd::Hang {
-                doing, unkillable, ..
-            } => {
-                let hang = Outcome::Hang {
-                    doing: doing.clone(),
-                };
-                (doing, unkillable, Self::without_numbers(hang))
-            }
-            JobEnd::Crashed { reason } => {
-                let failed = Self::failed(reason.clone().into());
-                (reason, false, failed)
-            }
-        };
-        one.blame = Some(Blame { why, at_once });
-        Ok(vec![one])
+        let found = end.found?.into_iter();
+        Ok(found.map(|found| found.judged(&link)).collect())
     }
 
     /// With the link, and what is to be said of the numbers.
@@ -74,9 +52,54 @@ impl Finding {
         }
         self
     }
+}
 
-    fn failed(reason: Failure) -> Self {
-        Self::without_numbers(Outcome::Failed { reason })
+/// Failures after which something is left alone.
+const LIMIT: u32 = 2;
+
+/// What a hang, a crash or a loss speaks against. Which end of a pair is to blame is not known, nor which device of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Suspect {
+    Device(usize),
+    /// An ordered pair.
+    Pair(usize, usize),
+    /// A case over several devices, by its key.
+    Group(&'static str),
+}
+
+/// Failures so far, and the last reason.
+#[derive(Debug, Default)]
+pub(crate) struct Health(BTreeMap<Suspect, (u32, String)>);
+
+impl Health {
+    /// The first that is left alone, and why it failed last.
+    pub(crate) fn left_alone(&self, suspects: &[Suspect]) -> Option<(Suspect, &str)> {
+        suspects.iter().find_map(|suspect| {
+            let (count, why) = self.0.get(suspect)?;
+            (*count >= LIMIT).then_some((*suspect, why.as_str()))
+        })
+    }
+
+    /// Why something that failed so often is not tried.
+    pub(crate) fn refusal(name: impl Display, why: &str) -> Failure {
+        FailureKind::Dependency.of(format!(
+            "{name} failed {LIMIT} times and is not tried again; last: {why}"
+        ))
+    }
+
+    /// Counts a failure against the last suspect; what cannot be ended counts against all at once.
+    pub(crate) fn failed(&mut self, suspects: &[Suspect], blame: &Blame) {
+        let count = suspects.len();
+        let others = if blame.at_once {
+            0
+        } else {
+            count.saturating_sub(1)
+        };
+        for suspect in &suspects[others..] {
+            let entry = self.0.entry(*suspect).or_default();
+            let failures = if blame.at_once { LIMIT } else { entry.0 + 1 };
+            *entry = (failures, blame.why.clone());
+        }
     }
 }
 
@@ -98,14 +121,15 @@ fn reservations(quantities: &[NamedQuantity], link: &LinkUse) -> Vec<Caveat> {
 
 /// The exit code that the findings of a run call for.
 pub(crate) fn exit_code(links: &Links) -> u8 {
-    let of_probe = |probe: &PeerProbe| match (probe.verdict, &probe.kernels) {
-        (PeerVerdict::WrongData, _) => exit::WRONG_DATA,
-        (PeerVerdict::Denied, _) => exit::DONE,
-        // Copies are fine, and kernels are not.
-        (PeerVerdict::Direct | PeerVerdict::Staged, KernelAccess::Unusable { .. }) => {
-            exit::INCONCLUSIVE
+    let of_probe = |probe: &PeerProbe| match probe.verdict {
+        PeerVerdict::WrongData => exit::WRONG_DATA,
+        PeerVerdict::Denied => exit::DONE,
+        // Where copies are fine, kernels may not be.
+        PeerVerdict::Direct | PeerVerdict::Staged
+            if !matches!(probe.kernels, KernelAccess::Unusable { .. }) =>
+        {
+            exit::DONE
         }
-        (PeerVerdict::Direct | PeerVerdict::Staged, _) => exit::DONE,
         // What was not looked at is not a pass.
         _ => exit::INCONCLUSIVE,
     };
@@ -130,40 +154,50 @@ pub(crate) fn of_outcome(outcome: &Outcome) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use runner::Silence;
+    use record::unit::ByteCount;
 
     use super::*;
+    use crate::cases;
+    use crate::parent::plan::plan;
 
-    fn blame(end: JobEnd) -> Option<bool> {
-        let found = Finding::of(end, |_| LinkUse::default()).unwrap();
-        found.blame.map(|blame| blame.at_once)
+    fn suspects(key: &str, at: usize) -> Vec<Suspect> {
+        plan(&cases::matching(key).unwrap(), 2, &[ByteCount(1)])[at].suspects()
+    }
+
+    fn refused(health: &Health, key: &str, at: usize) -> bool {
+        health.left_alone(&suspects(key, at)).is_some()
+    }
+
+    fn fail(health: &mut Health, key: &str, at: usize, at_once: bool) {
+        let why = "lost".to_owned();
+        health.failed(&suspects(key, at), &Blame { why, at_once });
     }
 
     #[test]
-    fn hangs_crashes_and_losses_speak_against_a_device_and_refusals_do_not() {
-        let hang = |is_starved, is_stopped, unkillable| JobEnd::Hang {
-            doing: "copying".to_owned(),
-            silence: Silence {
-                waited: Duration::from_secs(20),
-                for_cpu: Duration::ZERO,
-                is_starved,
-                is_stopped,
-            },
-            unkillable,
-        };
-        assert_eq!(blame(hang(false, false, false)), Some(false));
-        assert_eq!(blame(hang(false, false, true)), Some(true));
-        // The machine's own doing.
-        assert_eq!(blame(hang(true, false, false)), None);
-        assert_eq!(blame(hang(false, true, false)), None);
-        let reason = || "why".to_owned();
-        assert_eq!(blame(JobEnd::Crashed { reason: reason() }), Some(false));
-        let skipped = Outcome::Skipped {
-            reason: reason().into(),
-        };
-        let done = JobEnd::Done(vec![Finding::without_numbers(skipped)]);
-        assert_eq!(blame(done), None);
+    fn a_device_is_left_alone_after_two_failures() {
+        let mut health = Health::default();
+        fail(&mut health, "local_ce", 1, false);
+        assert!(!refused(&health, "local_ce", 1));
+        fail(&mut health, "local_ce", 1, false);
+        assert!(refused(&health, "local_ce", 1));
+        // The pair 0 to 1 uses the device, too; device 0 alone does not.
+        assert!(refused(&health, "d2d_write_ce", 0));
+        assert!(!refused(&health, "local_ce", 0));
+    }
+
+    #[test]
+    fn a_pair_or_a_group_that_hangs_does_not_take_its_devices_along() {
+        for key in ["d2d_write_ce", "ring_ce"] {
+            let mut health = Health::default();
+            fail(&mut health, key, 0, false);
+            fail(&mut health, key, 0, false);
+            assert!(refused(&health, key, 0), "{key}");
+            for other in ["all_pairs_ce", "local_ce"] {
+                assert!(!refused(&health, other, 0), "{key} {other}");
+            }
+        }
+        let mut health = Health::default();
+        fail(&mut health, "d2d_write_ce", 0, true);
+        assert!(refused(&health, "local_ce", 0) && refused(&health, "local_ce", 1));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use inventory::Built;
 use program::Stop;
 use record::Outcome;
-use runner::{Ending, Interrupt, Ladder, Signal, Silence, Unanswered, Worker};
+use runner::{Ending, Interrupt, Ladder, Signal, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
@@ -21,30 +21,19 @@ const LADDER: Ladder = Ladder {
     kill: Duration::from_secs(10),
 };
 
-/// How a job ended, seen from outside.
-pub(crate) enum JobEnd {
-    /// The worker answered, of a load with memory and arithmetic, of a probe with nothing.
-    Done(Vec<Finding>),
-    /// It made no progress and was ended.
-    Hang {
-        /// What it was doing, and for how long.
-        doing: String,
-        silence: Silence,
-        /// Its process did not end.
-        unkillable: bool,
-    },
-    /// It died, or the driver does not open.
-    Crashed { reason: String },
-    /// A signal came; it was ended.
-    Interrupted { signal: Signal, unkillable: bool },
+/// How a job ended.
+pub(crate) struct JobEnd {
+    /// What came of it: of a load memory and arithmetic, of a probe nothing but why it broke off; or the signal that ended it.
+    pub(super) found: Result<Vec<Finding>, Signal>,
+    /// Whether its process could not be ended.
+    pub(super) unkillable: bool,
 }
 
 impl JobEnd {
-    /// Whether a process is left that cannot be ended.
-    pub(super) fn is_unkillable(&self) -> bool {
-        match self {
-            Self::Hang { unkillable, .. } | Self::Interrupted { unkillable, .. } => *unkillable,
-            Self::Done(_) | Self::Crashed { .. } => false,
+    fn of(found: Vec<Finding>) -> Self {
+        Self {
+            found: Ok(found),
+            unkillable: false,
         }
     }
 }
@@ -113,7 +102,7 @@ impl<'a> Measurer<'a> {
             let backend = self.backend;
             let open = WorkerRequest::Open { backend };
             let opened = self.answer("opening the driver", &open, self.deadline, on_reply);
-            if !matches!(opened, JobEnd::Done(_)) {
+            if !opened.found.as_ref().is_ok_and(Vec::is_empty) {
                 return Ok(opened);
             }
         }
@@ -135,8 +124,8 @@ impl<'a> Measurer<'a> {
         on_reply: OnReply<'_>,
     ) -> JobEnd {
         let Some(worker) = &mut self.worker else {
-            let reason = "it is gone".to_owned();
-            return JobEnd::Crashed { reason };
+            let found = vec![Finding::crashed("it is gone".to_owned())];
+            return JobEnd::of(found);
         };
         let mut doing = doing.to_owned();
         let mut take = |reply| {
@@ -174,27 +163,32 @@ impl<'a> Measurer<'a> {
                 if found.iter().any(has_failed) {
                     self.end_worker();
                 }
-                JobEnd::Done(found)
+                JobEnd::of(found)
             }
             Ok(Err(reason)) | Err(Unanswered::Gone(reason)) => {
                 self.end_worker();
-                let reason = format!("{doing}: {reason}");
-                JobEnd::Crashed { reason }
+                JobEnd::of(vec![Finding::crashed(format!("{doing}: {reason}"))])
             }
             Err(Unanswered::Silent(silence)) => {
                 let unkillable = self.end_worker();
-                let end = match unkillable {
-                    true => "; its process cannot be ended",
-                    false => "",
+                doing = format!("{doing}: {silence}");
+                if unkillable {
+                    doing.push_str("; its process cannot be ended");
+                }
+                let found = match silence.is_hang() || unkillable {
+                    true => Finding::hang(doing, unkillable),
+                    // The machine's own doing: nothing speaks against the device.
+                    false => Finding::without_numbers(Outcome::Failed {
+                        reason: silence.kind().of(doing),
+                    }),
                 };
-                JobEnd::Hang {
-                    doing: format!("{doing}: {silence}{end}"),
-                    silence,
+                JobEnd {
+                    found: Ok(vec![found]),
                     unkillable,
                 }
             }
-            Err(Unanswered::Interrupted(signal)) => JobEnd::Interrupted {
-                signal,
+            Err(Unanswered::Interrupted(signal)) => JobEnd {
+                found: Err(signal),
                 unkillable: self.end_worker(),
             },
         }

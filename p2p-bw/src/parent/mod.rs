@@ -4,7 +4,6 @@ mod access;
 mod ceiling;
 pub(crate) mod fabric;
 mod finding;
-mod health;
 mod intent;
 mod link;
 mod measurer;
@@ -17,7 +16,6 @@ mod session;
 mod verdict;
 
 pub(crate) use crate::messages::Finding;
-pub(crate) use finding::{exit_code, of_outcome};
-pub(crate) use health::{Health, Suspect};
+pub(crate) use finding::{Health, Suspect, exit_code, of_outcome};
 pub(crate) use measurer::{JobEnd, Measurer};
 pub(crate) use run::{default_host_bytes, run};

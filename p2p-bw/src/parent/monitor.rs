@@ -26,9 +26,8 @@ pub(super) type Readings = BTreeMap<usize, LinkReading>;
 pub(super) struct Monitor<'a> {
     /// The child; `None` for host memory, which has no links, and once it is lost.
     watch: Option<Watch<'a>>,
-    /// Requests since the last [`Monitor::collect`], and the last of them.
-    asked_here: u32,
-    last_asked: Option<Instant>,
+    /// Requests since the last [`Monitor::collect`].
+    asked: Vec<Instant>,
     /// What came since then.
     readings: Readings,
     /// What happened to the child, where it was lost.
@@ -51,8 +50,7 @@ impl<'a> Monitor<'a> {
         };
         Ok(Self {
             watch,
-            asked_here: 0,
-            last_asked: None,
+            asked: Vec::new(),
             readings: Readings::new(),
             lost: None,
         })
@@ -63,22 +61,20 @@ impl<'a> Monitor<'a> {
     /// The first two of a span follow at once: one reading alone does not prove that a link got slower.
     pub(super) fn ask(&mut self, devices: impl IntoIterator<Item = usize>) {
         self.take(Duration::ZERO);
-        let soon = self.last_asked.is_some_and(|at| at.elapsed() < PERIOD) && self.asked_here >= 2;
+        let soon = matches!(self.asked[..], [_, .., last] if last.elapsed() < PERIOD);
         let watch = self.watch.as_mut();
         if let Some(watch) = watch.filter(|watch| !soon && !watch.is_waiting()) {
-            self.asked_here += 1;
-            self.last_asked = Some(Instant::now());
-            devices
-                .into_iter()
-                .for_each(|one| watch.ask(one, What::Link));
+            self.asked.push(Instant::now());
+            for device in devices {
+                watch.ask(device, What::Link);
+            }
         }
     }
 
     /// Waits for what is outstanding and gives the sum since the last call.
     pub(super) fn collect(&mut self) -> Readings {
         self.take(ANSWER);
-        self.last_asked = None;
-        self.asked_here = 0;
+        self.asked.clear();
         std::mem::take(&mut self.readings)
     }
 

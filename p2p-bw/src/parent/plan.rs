@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::Endpoint::{self, All, Device, Host};
 use record::unit::ByteCount;
 
-use super::health::Suspect;
+use super::finding::Suspect;
 use crate::cases::{Case, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.

@@ -65,7 +65,8 @@ impl Session<'_> {
                 let ordinals = (a.ordinal, b.ordinal);
                 let end = self.guarded(&[pair], || measurer.probe(ordinals, &mut on_reply))?;
                 let backend = self.begun.chosen.backend;
-                verdict::judge(backend, &steps, step, end).map_err(Break::Signal)?
+                let broken = end.found.map_err(Break::Signal)?.pop();
+                verdict::judge(backend, &steps, step, broken)
             }
         };
         if verdict == PeerVerdict::Denied && (a.mig.is_some() || b.mig.is_some()) {

@@ -10,7 +10,7 @@ use record::{Endpoint, FailureKind, LinkDevice, LinkReading, Links, LinksEvent, 
 use runner::Interrupt;
 
 use super::ceiling::BoxLinks;
-use super::health::{Health, Suspect};
+use super::finding::{Health, Suspect};
 use super::intent::{self, Intents};
 use super::measurer::{JobEnd, Measurer};
 use super::monitor::{Monitor, Readings};
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
             .map_err(Stop::Internal)?;
         let end = run();
         // A process that cannot be ended may yet take the machine down.
-        if !end.as_ref().is_ok_and(JobEnd::is_unkillable) {
+        if !end.as_ref().is_ok_and(|end| end.unkillable) {
             self.remembered
                 .append(intents, true)
                 .map_err(Stop::Internal)?;

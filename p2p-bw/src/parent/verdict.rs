@@ -6,10 +6,8 @@ use inventory::Built;
 use record::caveat::{Caveat, PeerAccess};
 use record::quantity::Quantity;
 use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, StepOutcome};
-use runner::Signal;
 
-use super::measurer::JobEnd;
-use crate::messages::ProbeStep;
+use crate::messages::{Finding, ProbeStep};
 
 /// A small copy that takes longer than this was seen to be staged: 0.4 to 0.5 us with access against 12 to 21 us
 /// without on PCIe boxes (p2pBandwidthLatencyTest on RTX PRO 6000, RTX 5090, RTX 4090, RTX 2080 Ti).
@@ -25,42 +23,47 @@ const KERNELS_STAGED_RATIO: f64 = 3.0;
 /// Copies by which kernels and copy engine are compared have so many bytes at least.
 const LEAST_BYTES: u64 = 1 << 20;
 
-/// The verdict of a probe from its steps, its last one, and how it ended; what it rests on, and whether kernels may use the path.
-///
-/// # Errors
-/// The signal that ended it.
+/// The verdict of a probe from its steps, its last one, and what broke it off there, if anything did; what the verdict rests on, and
+/// whether kernels may use the path.
 pub(super) fn judge(
     backend: Built,
     steps: &[PeerStep],
     step: ProbeStep,
-    end: JobEnd,
-) -> Result<(PeerVerdict, String, KernelAccess), Signal> {
+    broken: Option<Finding>,
+) -> (PeerVerdict, String, KernelAccess) {
     let kernels = kernel_access(steps);
-    let unusable = |reason: &String| KernelAccess::Unusable {
+    let Some(Finding {
+        outcome: why,
+        blame,
+        ..
+    }) = broken
+    else {
+        let (verdict, rests_on) = of_copies(backend, steps);
+        return (verdict, rests_on, kernels);
+    };
+    let is_of_kernels = step.is_of_kernels() && blame.is_some();
+    let (verdict, reason) = match why {
+        // Whatever took that step, nothing more is tried on the pair.
+        Outcome::Hang { doing } => (PeerVerdict::Hang, doing),
+        Outcome::Failed { reason } => (PeerVerdict::Failed, reason.detail),
+        _ => (PeerVerdict::Failed, String::new()),
+    };
+    if !is_of_kernels
+        || (verdict == PeerVerdict::Failed && outcome(steps, ProbeStep::Graph).is_none())
+    {
+        return (verdict, reason, kernels);
+    }
+    let unusable = KernelAccess::Unusable {
         reason: reason.clone(),
     };
-    Ok(match end {
-        JobEnd::Interrupted { signal, .. } => return Err(signal),
-        JobEnd::Done(_) => {
+    match verdict {
+        PeerVerdict::Hang => (verdict, reason, unusable),
+        // Copies had come through all of their steps: these stay allowed.
+        _ => {
             let (verdict, rests_on) = of_copies(backend, steps);
-            (verdict, rests_on, kernels)
+            (verdict, rests_on, unusable)
         }
-        // Whatever took that step, nothing more is tried on the pair.
-        JobEnd::Hang { doing, silence, .. } if silence.is_hang() => match step.is_of_kernels() {
-            true => (PeerVerdict::Hang, doing.clone(), unusable(&doing)),
-            false => (PeerVerdict::Hang, doing, kernels),
-        },
-        // Kernels took that step and copies had come through all of theirs: these stay allowed.
-        JobEnd::Crashed { reason }
-            if step.is_of_kernels() && outcome(steps, ProbeStep::Graph).is_some() =>
-        {
-            let (verdict, rests_on) = of_copies(backend, steps);
-            (verdict, rests_on, unusable(&reason))
-        }
-        JobEnd::Hang { doing: reason, .. } | JobEnd::Crashed { reason } => {
-            (PeerVerdict::Failed, reason, kernels)
-        }
-    })
+    }
 }
 
 fn of_copies(backend: Built, steps: &[PeerStep]) -> (PeerVerdict, String) {
@@ -227,9 +230,7 @@ mod tests {
     }
 
     fn verdict(backend: Built, steps: &[PeerStep]) -> PeerVerdict {
-        judge(backend, steps, ProbeStep::Disable, JobEnd::Done(Vec::new()))
-            .unwrap()
-            .0
+        judge(backend, steps, ProbeStep::Disable, None).0
     }
 
     #[test]
@@ -252,13 +253,7 @@ mod tests {
         let seen = "byte 0".to_owned();
         let wrong = step(ProbeStep::KernelGraph, StepOutcome::WrongData { seen });
         let steps = copies(0.4, 14.0, &[wrong]);
-        let (verdict, rests_on, kernels) = judge(
-            Built::Cuda,
-            &steps,
-            ProbeStep::KernelGraph,
-            JobEnd::Done(Vec::new()),
-        )
-        .unwrap();
+        let (verdict, rests_on, kernels) = judge(Built::Cuda, &steps, ProbeStep::KernelGraph, None);
         assert_eq!(verdict, PeerVerdict::WrongData);
         assert!(rests_on.starts_with("kernel_graph reported success"));
         assert!(matches!(kernels, KernelAccess::Unusable { .. }));
@@ -268,8 +263,8 @@ mod tests {
     fn a_kernel_that_fails_leaves_the_copies_and_one_that_is_not_there_is_no_failure() {
         let crashed = |at, steps: &[PeerStep]| {
             let reason = "lost".to_owned();
-            let end = JobEnd::Crashed { reason };
-            let (verdict, _, kernels) = judge(Built::Cuda, steps, at, end).unwrap();
+            let end = Some(Finding::crashed(reason));
+            let (verdict, _, kernels) = judge(Built::Cuda, steps, at, end);
             (verdict, matches!(kernels, KernelAccess::Unusable { .. }))
         };
         let steps = copies(0.4, 14.0, &[passed(ProbeStep::Graph)]);
@@ -290,13 +285,7 @@ mod tests {
         let reason = "no compiler".to_owned();
         let skipped = step(ProbeStep::LoadKernels, StepOutcome::Skipped { reason });
         let steps = copies(0.4, 14.0, &[skipped]);
-        let (verdict, _, kernels) = judge(
-            Built::Cuda,
-            &steps,
-            ProbeStep::Disable,
-            JobEnd::Done(Vec::new()),
-        )
-        .unwrap();
+        let (verdict, _, kernels) = judge(Built::Cuda, &steps, ProbeStep::Disable, None);
         assert_eq!(verdict, PeerVerdict::Direct);
         assert!(matches!(kernels, KernelAccess::Untested { reason } if reason == "no compiler"));
         let both = [ProbeStep::KernelWrite, ProbeStep::KernelRead].map(passed);
@@ -304,9 +293,8 @@ mod tests {
             Built::Cuda,
             &copies(0.4, 14.0, &both),
             ProbeStep::Disable,
-            JobEnd::Done(Vec::new()),
-        )
-        .unwrap();
+            None,
+        );
         assert_eq!(kernels, KernelAccess::Usable);
     }
 }

@@ -88,16 +88,6 @@ impl Asked<'_> {
         match case.rsplit_once('_').unwrap().0 {
             "d2d_bidir_write" | "d2d_bidir_read" => n * (n - 1) / 2,
             pairs if pairs.contains("d2d") => n * (n - 1),
-            one if one.starts_with("one_to")
-                || one.ends_with("to_one_write")
-                || one.ends_with("to_one_read") =>
-            {
-                if n < 2 {
-                    0
-                } else {
-                    n
-                }
-            }
             _ if is_group(case) => usize::from(n > 1),
             _ => n,
         }
@@ -136,9 +126,6 @@ impl Asked<'_> {
         let n = self.links.devices.len();
         let pairs: Vec<(usize, usize)> = match (point.from, point.to) {
             (Endpoint::Device(a), Endpoint::Device(b)) if a != b => vec![(a, b)],
-            (Endpoint::Device(one), Endpoint::All) | (Endpoint::All, Endpoint::Device(one)) => {
-                (0..n).filter(|j| *j != one).map(|j| (one, j)).collect()
-            }
             (Endpoint::All, Endpoint::All) if base == "ring" => {
                 (0..n).map(|j| (j, (j + 1) % n)).collect()
             }

@@ -1,7 +1,6 @@
 //! Boxes on which something goes wrong in the driver, in memory, or on a device: each ends in a valid record.
 
 use boxfile::{Direction, Fault, HangOp};
-use record::caveat::Caveat;
 use record::{FailureKind, Outcome, PeerVerdict, Status, Verification};
 
 use super::common::{HOST, Kept, Scratch, gpu, with};
@@ -161,31 +160,4 @@ fn a_copy_to_a_device_that_never_ends_is_a_hang_of_that_device_only() {
     ] {
         assert!(kept.is_measured(case, from, to), "{case}");
     }
-}
-
-#[test]
-fn a_link_that_retrains_is_read_under_load_and_said() {
-    // Without noise the first point of device 0 takes six samples of at most four copies: 24, and with the writing of the
-    // patterns, two warm-ups, the copy that sizes the samples and the reading back fewer than 40.
-    let kept = run(
-        Fault::Retrain {
-            device: 0,
-            after_copies: 40,
-            generation: 4,
-            width: 8,
-        },
-        &["--no-peer"],
-    );
-    assert_eq!(kept.ran.code, 0, "{}", kept.ran.stderr);
-    assert_eq!(kept.bad(), []);
-    let narrowed = Caveat::LinkNarrowed {
-        device: "GPU0".to_owned(),
-        from: "Gen4 x16".to_owned(),
-        to: "Gen4 x8".to_owned(),
-    };
-    assert!(
-        kept.links().caveats.contains(&narrowed),
-        "{:?}",
-        kept.links().caveats
-    );
 }

@@ -42,7 +42,8 @@ fn is_near(value: Option<f64>, expected: f64) -> bool {
 
 #[test]
 fn a_link_that_loses_speed_at_full_width_is_said() {
-    // Fewer than 40 copies are the first point's, see `faults`, and there are eleven more cases on device 0.
+    // Without noise the first point of device 0 takes six samples of at most four copies: 24, and with the writing of the
+    // patterns, two warm-ups, the copy that sizes the samples and the reading back fewer than 40.
     let kept = Scratch::new().soft(
         &with(Fault::Retrain {
             device: 0,

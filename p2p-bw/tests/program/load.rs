@@ -129,7 +129,7 @@ fn a_device_that_is_lost_or_hangs_ends_alone() {
                 op: boxfile::HangOp::D2h,
                 device: Some(0),
                 pair: None,
-                after_copies: 5,
+                after_copies: 3,
             },
             "2",
         ),
