@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::study::common::skipped;
+
 /// A folder and an engine for one test; both go with it.
 struct Scene {
     folder: PathBuf,
@@ -123,6 +125,10 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
         .collect();
 
     let output = scene.search().output().unwrap();
+    if scene.answer()["found"]["outcome"] == "client_limit" {
+        skipped("the load generator was the limit: this machine is too busy");
+        return;
+    }
     let said = ended(&output, 0);
     assert!(said.contains("resumes"), "{said}");
     for (record, bytes) in before {

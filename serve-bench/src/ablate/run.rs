@@ -18,7 +18,7 @@ use super::plan::{Launched, Plan};
 use crate::explain::boxes;
 use crate::json;
 use crate::planner::{Asker, Tries, words};
-use crate::study::subject::{LINKS, Subject};
+use crate::study::subject::{LINKS, Subject, check_program};
 
 /// The arms with what their launches measured.
 const FILE: &str = "ablation.json";
@@ -47,7 +47,7 @@ const LOOK_S: f64 = 5.0;
 pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     args.check().map_err(Stop::Usage)?;
     let subject = Subject::new(&args.subject, &[args.tp])?;
-    subject.check_program()?;
+    check_program(&args.subject.server)?;
     asker.in_folder(args.subject.out.as_deref(), "ablation", |folder| {
         let open = || asker.open(folder, ("an ablation", SETTINGS), &args.settings());
         // What a simulated machine refuses is refused before there is a folder.

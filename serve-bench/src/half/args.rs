@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tp_plan::Engine;
 
 use crate::study::load::LoadArgs;
@@ -22,8 +22,8 @@ pub(crate) struct HalfModelArgs {
     pub(super) tp: u32,
 
     /// Engine that serves.
-    #[arg(long, value_enum, default_value_t = EngineArg::Vllm)]
-    pub(super) engine: EngineArg,
+    #[arg(long, default_value = "vllm", value_parser = ["vllm", "sglang"])]
+    engine: String,
 
     /// Write the share's config.json into this folder; the command then names the folder. For a model whose configuration cannot
     /// be replaced by flags, such as the language part of Qwen2.5-VL, the only way.
@@ -52,18 +52,12 @@ pub(crate) struct HalfModelArgs {
     pub(super) server: Vec<String>,
 }
 
-/// An engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum EngineArg {
-    Vllm,
-    Sglang,
-}
-
-impl EngineArg {
-    pub(super) fn engine(self) -> Engine {
-        match self {
-            Self::Vllm => Engine::Vllm,
-            Self::Sglang => Engine::Sglang,
+impl HalfModelArgs {
+    /// Engine that serves.
+    pub(super) fn engine(&self) -> Engine {
+        match self.engine.as_str() {
+            "sglang" => Engine::Sglang,
+            _ => Engine::Vllm,
         }
     }
 }

@@ -17,7 +17,7 @@ use super::args::HalfModelArgs;
 use crate::json;
 use crate::planner::{Asker, shell, words};
 use crate::study::engines::embedded;
-use crate::study::subject::missing;
+use crate::study::subject::check_program;
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
@@ -34,7 +34,7 @@ const PROFILE: &str = "profile.json";
 /// # Errors
 /// The model has no share that can be run, a file cannot be written, the server does not come up, or a signal came.
 pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
+    let half = HalfModel::resolve(&args.model, args.tp, args.engine())
         .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
     asker.in_folder(Some(&args.out), "", |_| {
         let settings = json!({"model": args.model, "tp": args.tp, "sim": args.sim});
@@ -108,15 +108,13 @@ fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String
 }
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
-    let refused = |error: String| Stop::Usage(format!("--write {}: {error}", folder.display()));
     let file = folder.join("config.json");
-    if bounded::text(&file, bounded::SETTINGS).is_ok_and(|there| there == half.config_json()) {
-        return Ok(());
-    }
-    if file.exists() {
-        return Err(refused(
-            "there is another config.json already; name a folder that has none".to_owned(),
-        ));
+    let there = bounded::text(&file, bounded::SETTINGS);
+    if file.exists() && there.ok() != Some(half.config_json()) {
+        return Err(Stop::Usage(format!(
+            "--write {}: there is another config.json already; name a folder that has none",
+            folder.display()
+        )));
     }
     outputs::make_folder("--write", folder)?;
     write_whole(&file, half.config_json().as_bytes()).map_err(|error| Stop::Internal(error.into()))
@@ -143,7 +141,7 @@ fn command(
             format!(
                 "{}: no flag makes {} a half model: its keys stand where none reaches; write it with --write DIR",
                 args.model,
-                args.engine.engine().name()
+                args.engine().name()
             )
         })?,
     };
@@ -167,9 +165,7 @@ fn measured(
     mut command: Vec<String>,
     mut run: Run<'_>,
 ) -> Result<u8, Stop> {
-    if let Some(why) = missing(&command) {
-        return Err(Stop::Usage(why));
-    }
+    check_program(&command)?;
     if !command.iter().any(|word| word.contains(PORT)) {
         command.extend(["--port".to_owned(), PORT.to_owned()]);
     }
@@ -183,7 +179,7 @@ fn measured(
         ready: args.load.ready_timeout,
     });
     let about = format!("load on {} on one GPU", half.facts.name);
-    let step = (args.load).step((name, about), (half.vocab(), 1), server, None);
+    let step = (args.load).step((name, about), (half.vocab(), 1), server);
     run.expect(std::slice::from_ref(&step));
     let end = run.step(&step)?;
     run.end_server();
@@ -212,7 +208,7 @@ mod tests {
     fn half(line: &str, folder: Option<&str>) -> Result<String, String> {
         let line = Line::parse_from(["half-model"].into_iter().chain(line.split(' ')));
         let args = line.args;
-        let half = HalfModel::resolve(&args.model, args.tp, args.engine.engine())
+        let half = HalfModel::resolve(&args.model, args.tp, args.engine())
             .map_err(|error| error.to_string())?;
         Ok(command(&args, &half, folder)?.join(" "))
     }

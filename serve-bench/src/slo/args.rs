@@ -96,40 +96,12 @@ impl Search {
 /// Requests for each in flight, of a run at a concurrency.
 const ROUNDS: f64 = 4.0;
 
-/// Flags of `tplens serve run` that the search sets itself.
-const OWN: [&str; 14] = [
-    "--request-rate",
-    "--num-prompts",
-    "--requests",
-    "--duration",
-    "--ramp-up-strategy",
-    "--seed",
-    "--out",
-    "--json",
-    "--csv",
-    "--format",
-    "--no-stream",
-    "--save-result",
-    "--request-log",
-    "--goodput",
-];
-
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on.
     ///
     /// # Errors
-    /// In words: bounds or flags that do not go together.
+    /// In words: bounds that do not go together.
     pub(super) fn settings(&self, seed: u64) -> Result<Value, String> {
-        let is_own = |word: &&String| {
-            let flag = word.split('=').next().unwrap_or_default();
-            let limits = ["--max-concurrency", "--concurrency"].contains(&flag);
-            OWN.contains(&flag) || (limits && self.search == Search::Concurrency)
-        };
-        if let Some(word) = self.load.iter().find(is_own) {
-            return Err(format!(
-                "{word} after `--` is set by the search; leave it out"
-            ));
-        }
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
         Ok(json!({

@@ -1,6 +1,6 @@
 //! The answer of a search as data: every run with its verdict, and what was found. No words.
 
-use record::{Payload, Record, Serve, ServeRequest};
+use record::{Serve, ServeRequest};
 use serde::Serialize;
 
 use super::judge::{Judged, judge};
@@ -58,30 +58,30 @@ pub(super) struct Decision {
 }
 
 impl Decision {
-    /// The last of these records with what those of the same load say together.
+    /// The last of these runs with what those of the same load say together.
     pub(super) fn new(
         objectives: &[Objective],
         (at, folder): (f64, String),
         before: &[Self],
-        records: &[Record],
+        serves: &[Serve],
     ) -> Self {
         let loads = before.iter().map(|made| made.at).chain([at]);
-        let same = loads.zip(records).filter(|(load, _)| *load == at);
-        let same: Vec<&Serve> = same.filter_map(|(_, record)| serve(record)).collect();
+        let same = loads.zip(serves).filter(|(load, _)| *load == at);
+        let same: Vec<&Serve> = same.map(|(_, serve)| serve).collect();
         let judged = judge(objectives, &same);
-        let own = records.last().and_then(serve);
-        let summary = own.and_then(|own| own.summary.as_ref());
+        let own = &serves[before.len()];
+        let summary = own.summary.clone().unwrap_or_default();
         Self {
-            run: records.len(),
+            run: serves.len(),
             at,
             folder,
-            completed: summary.map_or(0, |summary| summary.completed),
-            failed: summary.map_or(0, |summary| summary.failed),
-            requests_per_s: summary.map_or(0.0, |summary| summary.requests_per_s),
-            output_tokens_per_s: summary.and_then(|summary| summary.output_tokens_per_s),
-            attained: own.and_then(|own| attained(objectives, &own.requests)),
-            prefix_cache: own.and_then(cached),
-            limit: own.and_then(|own| Limit::of(own, &judged)),
+            completed: summary.completed,
+            failed: summary.failed,
+            requests_per_s: summary.requests_per_s,
+            output_tokens_per_s: summary.output_tokens_per_s,
+            attained: attained(objectives, &own.requests),
+            prefix_cache: cached(own),
+            limit: Limit::of(own, &judged),
             judged,
         }
     }
@@ -94,12 +94,4 @@ fn attained(objectives: &[Objective], requests: &[ServeRequest]) -> Option<f64> 
         |one: &&ServeRequest| one.error.is_none() && objectives.iter().all(|of| of.is_kept_by(one));
     let kept = requests.iter().filter(keeps).count();
     (!requests.is_empty()).then(|| kept as f64 / requests.len() as f64)
-}
-
-/// What a record holds of a load.
-fn serve(record: &Record) -> Option<&Serve> {
-    match &record.payload {
-        Payload::Serve(serve) => Some(serve),
-        _ => None,
-    }
 }

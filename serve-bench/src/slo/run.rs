@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use program::{Stop, outputs};
-use record::{Record, exit};
+use record::{Payload, Serve, exit};
 use runner::run::{Run, Step, complete};
 
 use super::args::SloArgs;
@@ -61,7 +61,7 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
     let seed = args.seed(&folder.join(SETTINGS));
     let settings = args.settings(seed).map_err(Stop::Usage)?;
     let mut run = asker.open(folder, ("a search", SETTINGS), &settings)?;
-    let mut records: Vec<Record> = Vec::new();
+    let (mut serves, mut simulated) = (Vec::new(), None);
     let mut runs: Vec<Decision> = Vec::new();
     let found = loop {
         let trials = runs.iter().map(|made| Trial {
@@ -73,8 +73,10 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
             Next::Run(at) => at,
         };
         let step = step(args, runs.len(), at, seed);
-        records.push(made(&mut run, &step)?);
-        let decision = Decision::new(&args.objectives, (at, step.name), &runs, &records);
+        let (machine, serve) = made(&mut run, &step)?;
+        serves.push(serve);
+        simulated = simulated.or(machine);
+        let decision = Decision::new(&args.objectives, (at, step.name), &runs, &serves);
         (asker.say)(&format!(
             "  {}: {}",
             word(decision.judged.verdict),
@@ -83,10 +85,9 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
         runs.push(decision);
     };
     let [search, _, unit] = args.search.words();
-    let simulated = records.iter().find_map(|of| of.header.simulated.as_ref());
     Ok(Answer {
         schema: SCHEMA,
-        simulated: simulated.map(|machine| machine.box_name.clone()),
+        simulated,
         search,
         unit,
         slo: args.slo(),
@@ -95,11 +96,15 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
     })
 }
 
-/// Makes a run, where its folder does not hold it already.
-fn made(run: &mut Run<'_>, step: &Step) -> Result<Record, Stop> {
+/// Makes a run, where its folder does not hold it already, and gives the simulated machine behind it and what it measured.
+fn made(run: &mut Run<'_>, step: &Step) -> Result<(Option<String>, Serve), Stop> {
     let folder = run.step(step)?.folder;
-    let record = complete(&folder);
-    Ok(record.with_context(|| format!("{} is gone", folder.display()))?)
+    let record = complete(&folder).with_context(|| format!("{} is gone", folder.display()))?;
+    let simulated = record.header.simulated.map(|machine| machine.box_name);
+    match record.payload {
+        Payload::Serve(serve) => Ok((simulated, *serve)),
+        _ => Err(anyhow!("{} holds no load", folder.display()).into()),
+    }
 }
 
 /// The run after so many, with prompts of its own.

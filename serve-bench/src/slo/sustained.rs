@@ -29,7 +29,7 @@ const LONGEST: f64 = 0.5;
 const LOOKS: usize = 10;
 
 /// What a run says about its rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(crate) struct Sustained {
     /// Seconds that were looked at; `None` where arrivals ended before replies came steadily.
     pub(crate) window_s: Option<f64>,
@@ -47,22 +47,24 @@ pub(crate) struct Sustained {
 pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
     let arrival = |request: &ServeRequest| request.intended_ms.unwrap_or(request.sent_ms);
     let lasted = |request: &ServeRequest| request.ended_ms - arrival(request);
-    let all = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let (Some(first), Some(last)) = (
         requests.iter().map(arrival).min_by(f64::total_cmp),
         requests.iter().map(arrival).max_by(f64::total_cmp),
     ) else {
-        return nothing(0);
+        return Sustained::default();
     };
     let mut durations: Vec<f64> = requests.iter().map(lasted).collect();
     durations.sort_unstable_by(f64::total_cmp);
     let median = durations[durations.len() / 2];
     if median > LONGEST * (last - first) {
-        return nothing(all);
+        return Sustained {
+            offered: number(requests.len()),
+            ..Sustained::default()
+        };
     }
     let begin = first + median;
     let within = |instant: f64| begin < instant && instant <= last;
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let offered = number(requests.iter().filter(|one| within(arrival(one))).count());
     let ended = |failed: bool| {
         let ended = requests
@@ -104,16 +106,6 @@ pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
         completed,
         growth_per_s: Some(slope),
         held,
-    }
-}
-
-fn nothing(offered: u32) -> Sustained {
-    Sustained {
-        window_s: None,
-        offered,
-        completed: 0,
-        growth_per_s: None,
-        held: false,
     }
 }
 

@@ -81,8 +81,6 @@ pub(crate) struct ApartStudy<'a> {
     pub(crate) model: &'a str,
     pub(crate) load: &'a LoadArgs,
     pub(crate) folder: &'a Path,
-    /// Seconds of each load, about, where they are known.
-    pub(crate) seconds: Option<f64>,
 }
 
 /// What a load on one arrangement showed.
@@ -291,7 +289,7 @@ impl ApartStudy<'_> {
     ) -> Result<Step, String> {
         let model = ModelFacts::resolve(self.model).map_err(|error| format!("--model: {error}"))?;
         let named = (name.to_owned(), about.to_owned());
-        Ok(load.step(named, (model.vocab, gpus), needs, self.seconds))
+        Ok(load.step(named, (model.vocab, gpus), needs))
     }
 
     fn answer(&self, doubted: Vec<String>) -> Result<Apart, String> {

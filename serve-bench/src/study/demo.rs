@@ -91,19 +91,15 @@ pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
         if args.box_name == PAIR {
             return pair(args, folder, asker);
         }
-        let demo = Demo::new(&args.box_name, args.model.as_deref())?;
+        let (study, extras) = planned(&args.box_name, args.model.as_deref())?;
         (asker.say)(&format!(
             "{}: {} on {} GPUs, about {} s",
-            demo.described.name,
-            demo.study.subject.model,
-            demo.sizes(),
-            demo.expected()?
+            args.box_name,
+            study.subject.model,
+            study.sizes(),
+            expected(&study)?
         ));
-        let extras = Extras {
-            note: Some(NOTE.to_owned()),
-            off_by_us: demo.has_own,
-        };
-        Study::new(&demo.study, folder)?.run(&extras, asker)
+        Study::new(&study, folder)?.run(&extras, asker)
     })
 }
 
@@ -129,75 +125,58 @@ fn pair(args: &DemoArgs, folder: &Path, asker: &Asker<'_>) -> Result<u8, Stop> {
         model,
         load: &PAIR_LOAD,
         folder,
-        seconds: Some(f64::from(PAIR_S) / 4.0),
     }
     .run(asker)
 }
 
-/// A demonstration on one simulated machine, before it is run.
-struct Demo {
-    described: BoxFile,
-    study: StudyArgs,
-    /// Whether the engine would do all-reduces itself, which no simulated machine can time.
-    has_own: bool,
-}
-
-impl Demo {
-    fn new(named: &str, model: Option<&str>) -> Result<Self, Stop> {
-        let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("{named}: {error}"));
-        let described =
-            BoxFile::resolve(named).map_err(|error| Stop::Usage(format!("--box: {error}")))?;
-        let devices = u32::try_from(described.device.len()).unwrap_or(u32::MAX);
-        let sizes: Vec<u32> = SIZES.into_iter().filter(|tp| *tp <= devices).collect();
-        let one = surroundings(&described, 1).map_err(|error| usage(&error))?;
-        let subject = SubjectArgs {
-            model: chosen(one.memory_bytes, model).map_err(|error| usage(&error))?,
+/// The study on one simulated machine, whose engine would do all-reduces itself in some, which no simulated machine can time.
+fn planned(named: &str, model: Option<&str>) -> Result<(StudyArgs, Extras), Stop> {
+    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("{named}: {error}"));
+    let described =
+        BoxFile::resolve(named).map_err(|error| Stop::Usage(format!("--box: {error}")))?;
+    let around = |tp| surroundings(&described, tp);
+    let one = around(1).map_err(|error| usage(&error))?;
+    let model = chosen(one.memory_bytes, model).map_err(|error| usage(&error))?;
+    let sizes = SIZES.into_iter().filter(|tp| around(*tp).is_ok());
+    let sizes: Vec<u32> = sizes.collect();
+    let reduces_itself = |tp: &u32| {
+        let facts = around(*tp).map(|around| EngineFacts::vllm(*tp, &around));
+        facts.is_ok_and(|facts| facts.custom_all_reduce == CustomAllReduce::Active)
+    };
+    let off_by_us = sizes.iter().any(reduces_itself);
+    let mut server = Vec::new();
+    if off_by_us {
+        server = embedded(named, &model, TP)?;
+        server.push(NO_OWN_ALL_REDUCE.to_owned());
+    }
+    let study = StudyArgs {
+        subject: SubjectArgs {
+            model,
             gpus: None,
             backend: "auto".to_owned(),
             load: LOAD,
             budget: Some(BUDGET),
             sim: Some(named.to_owned()),
             out: None,
-            server: Vec::new(),
-        };
-        let mut demo = Self {
-            study: StudyArgs {
-                subject,
-                tp: sizes,
-                apart: ApartArgs::default(),
-            },
-            described,
-            has_own: false,
-        };
-        for tp in demo.study.tp.iter().copied().filter(|tp| *tp > 1) {
-            let around = surroundings(&demo.described, tp).map_err(|error| usage(&error))?;
-            let facts = EngineFacts::vllm(tp, &around);
-            demo.has_own |= facts.custom_all_reduce == CustomAllReduce::Active;
-        }
-        if demo.has_own {
-            let subject = &mut demo.study.subject;
-            subject.server = embedded(named, &subject.model, TP)?;
-            subject.server.push(NO_OWN_ALL_REDUCE.to_owned());
-        }
-        Ok(demo)
-    }
+            server,
+        },
+        tp: sizes,
+        apart: ApartArgs::default(),
+    };
+    let note = Some(NOTE.to_owned());
+    Ok((study, Extras { note, off_by_us }))
+}
 
-    fn sizes(&self) -> String {
-        let sizes: Vec<String> = self.study.tp.iter().map(u32::to_string).collect();
-        sizes.join(",")
-    }
-
-    /// The seconds that are expected, in whole fives.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "some minutes in seconds"
-    )]
-    fn expected(&self) -> Result<u32, Stop> {
-        let steps = Study::new(&self.study, Path::new(""))?.steps()?;
-        let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
-        Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
-    }
+/// The seconds that are expected, in whole fives.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "some minutes in seconds"
+)]
+fn expected(study: &StudyArgs) -> Result<u32, Stop> {
+    let steps = Study::new(study, Path::new(""))?.steps()?;
+    let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
+    Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
 }
 
 /// The model that was named, else the first that a GPU with so much memory holds with all requests.
@@ -217,13 +196,14 @@ fn chosen(memory: Option<u64>, named: Option<&str>) -> Result<String, String> {
 fn list() -> Result<Document, Stop> {
     let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
     for name in builtin_names() {
-        let demo = Demo::new(name, None)?;
+        let (study, _) = planned(name, None)?;
+        let gpus = BoxFile::builtin(name).map_or(0, |described| described.device.len());
         table.row([
-            demo.described.name.clone(),
-            demo.described.device.len().to_string(),
-            demo.study.subject.model.clone(),
-            demo.sizes(),
-            demo.expected()?.to_string(),
+            name.to_owned(),
+            gpus.to_string(),
+            study.subject.model.clone(),
+            study.sizes(),
+            expected(&study)?.to_string(),
         ]);
     }
     table.row([PAIR, "16", PAIR_MODEL, "8", &PAIR_S.to_string()].map(str::to_owned));
@@ -243,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_model_that_does_not_fit_is_refused_with_the_next_step() {
-        let Err(Stop::Usage(reason)) = Demo::new("r9700-x8", Some("qwen2.5-72b")) else {
+        let Err(Stop::Usage(reason)) = planned("r9700-x8", Some("qwen2.5-72b")) else {
             panic!("145 GB fit on 32 GiB");
         };
         assert!(reason.contains("--model"), "{reason}");

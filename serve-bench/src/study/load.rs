@@ -2,27 +2,21 @@
 
 use std::time::Duration;
 
-use boxfile::BoxFile;
 use clap::Args;
-use engine::{Curve, Profile, StepLoad, StepTime};
 use program::command_line::seconds;
 use record::redacted_arguments;
 use runner::run::{Needs, Step, URL};
 use serde_json::Value;
-use tp_plan::{EngineFacts, ModelFacts};
 
 use crate::planner;
 
 /// Seed of the prompts: the same prompts for every server, each being started afresh.
 const SEED: &str = "1";
 
-/// What a decode step and a server's start are assumed to take where nothing is known yet, ms and s: only the time that is printed
+/// What a decode step is assumed to take, s, and the part of its time to get ready that a server needs: only the time that is printed
 /// before the first load rests on it.
-const STEP_MS: f64 = 30.0;
-const START_S: f64 = 60.0;
-
-/// The start of the embedded engine and of the load generator, s, on two cores.
-const SIMULATED_START_S: f64 = 2.0;
+const STEP_S: f64 = 0.03;
+const START: f64 = 1.0 / 30.0;
 
 /// A closed loop of requests of equal length, on a server that is started for it.
 #[derive(Debug, Clone, Args)]
@@ -83,51 +77,21 @@ impl LoadArgs {
         ])
     }
 
-    /// The step that puts this load on the server that it `needs`; `seconds` where they are known.
+    /// The step that puts this load on the server that it `needs`.
     pub(crate) fn step(
         &self,
         named: (String, String),
         (vocab, tp): (u32, u32),
         needs: Needs,
-        seconds: Option<f64>,
     ) -> Step {
-        let seconds = seconds.unwrap_or_else(|| self.assumed_seconds());
-        planner::load(named, self.words(vocab, tp), Some(needs), seconds)
+        planner::load(named, self.words(vocab, tp), Some(needs), self.seconds())
     }
 
-    /// Seconds of a server's start and the load on it where nothing of them is known.
-    fn assumed_seconds(&self) -> f64 {
-        START_S + self.waves() * f64::from(self.output_tokens) * STEP_MS / 1e3
-    }
-
-    /// Seconds of the embedded engine's start and the load on it; `None` where the machine file does not say.
-    pub(crate) fn simulated_seconds(
-        &self,
-        described: &BoxFile,
-        model: &ModelFacts,
-        facts: EngineFacts,
-    ) -> Option<f64> {
-        let profile = Profile::of_box(described, model).ok()?;
-        let curve = Curve::of_box(described, facts.tp);
-        let step = StepTime::new(model.clone(), facts, profile, curve).ok()?;
-        let of = |tokens: u32, context: u32| {
-            let load = StepLoad {
-                sequences: self.concurrency,
-                tokens,
-                context_tokens: u64::from(self.concurrency) * u64::from(context),
-            };
-            Some(step.parts(load).ok()?.total_us() / 1e6)
-        };
-        let prompts = self.concurrency.saturating_mul(self.input_tokens);
-        let prompt = of(prompts, self.input_tokens)?;
-        let context = self.input_tokens.saturating_add(self.output_tokens / 2);
-        let decode = f64::from(self.output_tokens - 1) * of(self.concurrency, context)?;
-        Some(SIMULATED_START_S + self.waves() * (prompt + decode))
-    }
-
-    /// Times that all slots are filled; the warm-up has one more request for each in flight.
-    fn waves(&self) -> f64 {
-        f64::from(self.requests().div_ceil(self.concurrency) + 1)
+    /// Seconds of a server's start and the load on it, about; the warm-up has one more request for each in flight.
+    fn seconds(&self) -> f64 {
+        let waves = f64::from(self.requests().div_ceil(self.concurrency) + 1);
+        let start = self.ready_timeout.as_secs_f64() * START;
+        start + waves * f64::from(self.output_tokens) * STEP_S
     }
 }
 
@@ -142,9 +106,9 @@ mod tests {
             requests: None,
             input_tokens: 128,
             output_tokens: 128,
-            ready_timeout: Duration::from_secs(1),
+            ready_timeout: Duration::from_secs(1800),
         };
         // 64 requests of 16 in flight are four waves and one of warm-up of 128 steps of 30 ms: 19.2 s, and 60 s for the start.
-        assert!((load.assumed_seconds() - 79.2).abs() < 1e-9);
+        assert!((load.seconds() - 79.2).abs() < 1e-9);
     }
 }

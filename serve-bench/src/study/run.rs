@@ -9,7 +9,7 @@ use record::exit;
 use runner::run::{Step, check_servers};
 use serde_json::json;
 
-use super::subject::{LINKS, Subject, SubjectArgs, visible};
+use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
 use crate::explain::{self, OfSize, Sources};
 use crate::planner::{Asker, Tries};
 use crate::split::study::{ApartArgs, ApartStudy};
@@ -41,6 +41,14 @@ pub(crate) struct StudyArgs {
     pub(super) apart: ApartArgs,
 }
 
+impl StudyArgs {
+    /// The sizes, as the flag takes them.
+    pub(super) fn sizes(&self) -> String {
+        let sizes: Vec<String> = self.tp.iter().map(u32::to_string).collect();
+        sizes.join(",")
+    }
+}
+
 /// Runs a study, or resumes one, and gives the exit code.
 ///
 /// # Errors
@@ -56,7 +64,6 @@ pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             model: &subject.model,
             load: &subject.load,
             folder,
-            seconds: None,
         }
         .run(asker)
     })
@@ -104,7 +111,7 @@ impl<'a> Study<'a> {
     pub(super) fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps()?;
         check_servers(&steps, self.folder)?;
-        self.subject.check_program()?;
+        check_program(&self.subject.args.server)?;
         let settings = self.subject.args.settings(json!({"tp": self.sizes}));
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
         extras.note.iter().for_each(|note| (asker.say)(note));

@@ -189,15 +189,9 @@ impl<'a> Subject<'a> {
             log,
             ready: self.args.load.ready_timeout,
         });
-        let simulated = self.simulated.as_ref().and_then(|described| {
-            let around = engine::surroundings(described, tp).ok()?;
-            let facts = self.facts(tp, &around);
-            let load = &self.args.load;
-            load.simulated_seconds(described, &self.model, facts)
-        });
         let named = (name, format!("load on the server with {tp} GPU(s)"));
         let size = (self.model.vocab, tp);
-        self.args.load.step(named, size, needs, simulated)
+        self.args.load.step(named, size, needs)
     }
 
     /// The engine's rules at a size, as it is started.
@@ -218,14 +212,6 @@ impl<'a> Subject<'a> {
             ))
         })?;
         Ok(names.join(","))
-    }
-
-    /// Why the server's program cannot be started.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub(crate) fn check_program(&self) -> Result<(), Stop> {
-        missing(&self.args.server).map_or(Ok(()), |why| Err(Stop::Usage(why)))
     }
 }
 
@@ -263,19 +249,25 @@ fn within(devices: &str, variable: &str, seen: Option<&str>) -> Result<String, S
     Ok(names?.join(","))
 }
 
-/// Why a server's command cannot be started, told before anything else is done; `None` where its program is there.
-pub(crate) fn missing(command: &[String]) -> Option<String> {
-    let program = command.first()?;
+/// Whether the program of a server's command is there, told before anything else is done.
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check_program(command: &[String]) -> Result<(), Stop> {
+    let Some(program) = command.first() else {
+        return Ok(());
+    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = match program.contains('/') {
         true => Path::new(program).is_file(),
         false => std::env::split_paths(&path).any(|folder| folder.join(program).is_file()),
     };
-    (!is_there).then(|| {
-        format!(
+    match is_there {
+        true => Ok(()),
+        false => Err(Stop::Usage(format!(
             "{program}, which serves, is not installed here: activate its environment, or write its path after `--`"
-        )
-    })
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -162,26 +162,22 @@ impl Plan {
 
     /// Refuses what may be a secret: the plan is copied into the folder, and commands are shown.
     pub(super) fn check_secrets(&self) -> Result<(), String> {
-        let kept = "may be a secret, and a plan is kept beside its results";
-        for (name, words) in [
-            ("server.command", &self.server.command),
-            ("load.flags", &self.load.flags),
-        ] {
+        let has_secret = |words: &[String]| {
             let words = without_places(words);
-            if redacted_arguments(words.iter().map(|word| (*word).to_owned())) != words {
-                return Err(format!(
-                    "{name}: one of its values {kept}; give the load --api-key-env NAME or --api-key-file FILE, and the server what it \
-                     needs by a variable that you export before the sweep"
-                ));
-            }
-        }
-        let is_hidden = |(name, value): &(&String, &String)| is_secret(name) && !value.is_empty();
-        match self.server.env.iter().find(is_hidden) {
-            Some((name, _)) => Err(format!(
-                "server.env.{name} {kept}; leave it out and export {name} before the sweep, its servers inherit it"
-            )),
-            None => Ok(()),
-        }
+            redacted_arguments(words.iter().map(|word| (*word).to_owned())) != words
+        };
+        let variable = self.server.env.iter();
+        let mut variable = variable.filter(|(name, value)| is_secret(name) && !value.is_empty());
+        let place = match variable.next() {
+            Some((name, _)) => format!("server.env.{name}"),
+            None if has_secret(&self.server.command) => "server.command".to_owned(),
+            None if has_secret(&self.load.flags) => "load.flags".to_owned(),
+            None => return Ok(()),
+        };
+        Err(format!(
+            "{place} may hold a secret, and a plan is kept beside its results: give the load --api-key-env NAME or --api-key-file FILE, \
+             and export before the sweep what servers need, which inherit it"
+        ))
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use super::engines::routed;
 use crate::engine::served::Served;
+use crate::study::common::skipped;
 
 #[test]
 fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_has() {
@@ -28,6 +29,10 @@ fn slo_finds_the_rate_of_the_link_through_the_router_with_prompts_that_no_cache_
     let said = String::from_utf8_lossy(&ran.stderr);
     let answer = std::fs::read_to_string(folder.join("slo.json")).unwrap();
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    if answer["found"]["outcome"] == "client_limit" {
+        skipped("the load generator was the limit: this machine is too busy");
+        return;
+    }
     // 50 ms each, one after the other: 20 a second at most, of which 95% may be missing; at 10 a second half of the time is free.
     let met = answer["found"]["met"].as_f64().unwrap();
     assert!((8.0..=21.1).contains(&met), "{answer} {said}");
