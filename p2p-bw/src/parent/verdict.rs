@@ -246,20 +246,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_and_wrong_data_outrank_the_times() {
-        let reason = "no".to_owned();
-        let refused = step(ProbeStep::Access, StepOutcome::Refused { reason });
-        assert_eq!(verdict(Built::Cuda, &[refused]), PeerVerdict::Denied);
-        let seen = "byte 0".to_owned();
-        let wrong = step(ProbeStep::KernelGraph, StepOutcome::WrongData { seen });
-        let steps = copies(0.4, 14.0, &[wrong]);
-        let (verdict, rests_on, kernels) = judge(Built::Cuda, &steps, ProbeStep::KernelGraph, None);
-        assert_eq!(verdict, PeerVerdict::WrongData);
-        assert!(rests_on.starts_with("kernel_graph reported success"));
-        assert!(matches!(kernels, KernelAccess::Unusable { .. }));
-    }
-
-    #[test]
     fn a_kernel_that_fails_leaves_the_copies_and_one_that_is_not_there_is_no_failure() {
         let crashed = |at, steps: &[PeerStep]| {
             let reason = "lost".to_owned();
