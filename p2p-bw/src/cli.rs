@@ -125,36 +125,3 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use program::command_line::one_line;
-
-    fn refusal(arguments: &[&str]) -> String {
-        let line = Command::augment_subcommands(clap::Command::new("tplens"));
-        let parsed = line.try_get_matches_from(["tplens"].iter().chain(arguments));
-        one_line(&parsed.unwrap_err().render().to_string())
-    }
-
-    #[test]
-    fn a_refusal_is_one_line_that_names_the_value() {
-        for (arguments, says) in [
-            (&["p2p", "--budget", "-1"][..], "`-1` is not above 0"),
-            (&["p2p", "--sizes", "-1"], "`-1` is not a size"),
-            (&["monitor", "--pids", "abc"], "'abc'"),
-            (&["p2p", "compare", "a", "b", "--threshold", "-5%"], "`-5%`"),
-            (&["p2p", "--samples", "0"], "'0'"),
-            (&["p2p", "--backend", "metal"], "possible values: auto"),
-            (&["p2p", "--gpu", "0"], "'--gpus'"),
-        ] {
-            let line = refusal(arguments);
-            assert!(line.contains(says), "no `{says}` in {line}");
-            assert!(
-                line.starts_with("error: ") && line.ends_with("; see --help"),
-                "{line}"
-            );
-            assert!(!line.contains('\n') && !line.contains("Usage"), "{line}");
-        }
-    }
-}

@@ -208,8 +208,11 @@ fn side(file: &LinkFile, a: &LinkFile, b: &LinkFile) -> Side<LinkEnds> {
     }
 }
 
+/// What a device is called, by its number.
+type Label<'a> = &'a dyn Fn(usize) -> String;
+
 /// A number in words.
-fn words(number: &LinkEnds, label: &dyn Fn(usize) -> String) -> String {
+fn words(number: &LinkEnds, label: Label<'_>) -> String {
     let end = |end| match end {
         Endpoint::Host => "host".to_owned(),
         Endpoint::All => "all".to_owned(),
@@ -239,37 +242,39 @@ fn troubles(all: &[LinkTrouble]) -> Vec<String> {
     lines.into_iter().collect()
 }
 
-fn facts(file: &LinkFile, label: &dyn Fn(usize) -> String) -> Vec<Fact> {
-    let fact = |what, of: String, value: &dyn Display| Fact {
-        what,
-        of,
-        value: value.to_string(),
+fn facts(file: &LinkFile, label: Label<'_>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut fact = |what, of: &str, value: &dyn Display| {
+        facts.push(Fact {
+            what,
+            of: of.to_owned(),
+            value: value.to_string(),
+        });
     };
-    let mut facts = vec![fact("tool", String::new(), &file.made_by)];
+    fact("tool", "", &file.made_by);
     for (what, value) in [
         ("host", &file.host),
         ("backend", &file.backend),
         ("driver", &file.driver),
         ("interface", &file.interface),
     ] {
-        facts.extend(value.iter().map(|value| fact(what, String::new(), value)));
+        value.iter().for_each(|value| fact(what, "", value));
     }
     if !file.devices.is_empty() {
-        let count = file.devices.len();
-        facts.push(fact("number of devices", String::new(), &count));
+        fact("number of devices", "", &file.devices.len());
     }
     for device in &file.devices {
         let of = label(device.ordinal);
+        fact("device", &of, &device.name);
         let link = device.link.iter();
-        facts.push(fact("device", of.clone(), &device.name));
-        facts.extend(link.map(|link| fact("link under load", of.clone(), link)));
+        link.for_each(|link| fact("link under load", &of, link));
     }
-    let pair = |a, b, word: &str| format!("{} {word} {}", label(a), label(b));
     for ((a, b), path) in &file.paths {
-        facts.push(fact("path", pair(*a, *b, "and"), path));
+        fact("path", &format!("{} and {}", label(*a), label(*b)), path);
     }
     for ((from, to), state) in &file.peers {
-        facts.push(fact("peer access", pair(*from, *to, "to"), state));
+        let pair = format!("{} to {}", label(*from), label(*to));
+        fact("peer access", &pair, state);
     }
     facts
 }

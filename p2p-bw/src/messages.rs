@@ -14,18 +14,23 @@ use topology::PcieLink;
 
 use crate::cases::{Case, Stream};
 
-/// What the measuring worker is asked.
+/// What the measuring worker is asked. It opens the backend of the first request, and no other.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "ask", rename_all = "snake_case")]
-pub(crate) enum WorkerRequest {
-    /// Open a backend; first and once.
-    Open { backend: Built },
+pub(crate) struct WorkerRequest {
+    pub(crate) backend: Built,
+    pub(crate) ask: Ask,
+}
+
+/// What a worker does.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ask {
     /// Measure copies.
-    Job { job: Box<Job> },
+    Job(Box<Job>),
     /// Load a device until the time is over, or until it is asked to leave.
-    Load { load: LoadRequest },
+    Load(LoadRequest),
     /// Probe whether one device, by its ordinal, reaches the other's memory.
-    Probe { from: usize, to: usize },
+    Probe(usize, usize),
 }
 
 /// How a device is loaded.
@@ -76,21 +81,17 @@ pub(crate) struct Member {
 
 /// What the measuring worker answers.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum WorkerReply {
     /// Still at it: what is being done, also restarts the deadline.
-    Doing { doing: String },
-    /// A timed sample ended; the first says that copies run now.
-    Timing { samples: usize },
+    Doing(String),
+    /// As many timed samples ended; none says that copies run now.
+    Timing(usize),
     /// A step of a probe begins, or came to this.
-    Step {
-        step: ProbeStep,
-        outcome: Option<StepOutcome>,
-    },
-    /// It ended: one outcome of a job, of a load those of memory and arithmetic; none of what has no outcome of its own.
-    Done { found: Vec<Finding> },
-    /// The backend could not be opened, or a probe broke off.
-    Failed { reason: String },
+    Step(ProbeStep, Option<StepOutcome>),
+    /// It ended: one finding of a job, of a load those of memory and arithmetic, of a probe none. Else why the backend could not be
+    /// opened, or the probe broke off.
+    Ended(Result<Vec<Finding>, String>),
 }
 
 /// What a job, or one of its parts, came to.

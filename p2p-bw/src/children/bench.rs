@@ -79,8 +79,7 @@ impl<B: Backend> Bench<B> {
     /// Tells what begins now.
     pub(super) fn doing(&mut self, doing: &str) {
         if !self.is_quiet {
-            let doing = doing.to_owned();
-            self.tell(&WorkerReply::Doing { doing });
+            self.tell(&WorkerReply::Doing(doing.to_owned()));
         }
     }
 

@@ -40,10 +40,13 @@ const LEAST_OVERLAP: f64 = 0.95;
 /// The device or the system refuses something.
 pub(super) fn measured<B: Backend>(
     bench: &mut Bench<B>,
-    case: &Case,
     job: &Job,
     cpus_at_start: &[usize],
-) -> Result<Vec<Finding>> {
+) -> Result<Finding> {
+    let case = Case::of(&job.case).ok_or_else(|| DeviceError::Unsupported {
+        what: "a case",
+        why: format!("there is no `{}`", job.case),
+    })?;
     let run = Run {
         streams: job.streams(case),
         bytes: usize::try_from(job.bytes).unwrap_or(usize::MAX),
@@ -52,7 +55,7 @@ pub(super) fn measured<B: Backend>(
         job,
         caveats: Vec::new(),
     };
-    run.measured(cpus_at_start).map(|found| vec![found])
+    run.measured(cpus_at_start)
 }
 
 /// One job under way.

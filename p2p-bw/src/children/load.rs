@@ -96,14 +96,13 @@ pub(super) fn run<B: Backend>(
     stop: &AtomicBool,
 ) -> Result<Vec<Finding>> {
     let device = bench.device(request.ordinal)?;
-    let kernels = match bench.kernels(request.ordinal) {
-        Ok(kernels) => Ok(kernels),
-        Err(DeviceError::Unsupported { why, .. }) => Err(why),
+    let (kernels, mut arithmetic) = match bench.kernels(request.ordinal) {
+        Ok(kernels) => {
+            let arithmetic = Arithmetic::start(&device, &kernels)?;
+            (Ok(kernels), arithmetic)
+        }
+        Err(DeviceError::Unsupported { why, .. }) => (Err(why.clone()), Err(why)),
         Err(error) => return Err(error),
-    };
-    let mut arithmetic = match &kernels {
-        Ok(kernels) => Arithmetic::start(&device, kernels)?,
-        Err(why) => Err(why.clone()),
     };
     let without_kernels = kernels.as_ref().err().cloned();
     let memory = Memory::allocate(bench, device, request, kernels.ok())?;
@@ -140,46 +139,37 @@ pub(super) fn run<B: Backend>(
         copies_per_sample: pieces,
         warmup_copies: pieces,
     };
-    let samples = |name: &str, unit, samples| Series {
-        name: name.to_owned(),
-        unit,
-        source,
-        samples,
-    };
-    let measured = |mut all: Vec<Series>, work: &Work| {
-        all.retain(|series| !series.samples.is_empty());
+    let measured = |work: &Work, rates: Vec<(&str, Unit, Vec<f64>)>| {
+        let rates = rates.into_iter().filter(|(.., rates)| !rates.is_empty());
+        let series = rates.map(|(name, unit, samples)| Series {
+            name: name.to_owned(),
+            unit,
+            source,
+            samples,
+        });
         let timed = (timing, StopReason::Budget);
-        Finding::without_numbers(series::measured(
-            all,
-            timed,
-            work.verification(passes),
-            None,
-        ))
+        let verification = work.verification(passes);
+        let outcome = series::measured(series.collect(), timed, verification, None);
+        Finding::without_numbers(outcome)
     };
     // Bytes a nanosecond are GB/s; operations a nanosecond are thousandths of a TFLOP/s.
-    let of_memory = vec![
-        samples("write", Unit::GbPerS, written.rates(1.0)),
-        samples("check", Unit::GbPerS, checked.rates(1.0)),
+    let (writes, checks) = (written.rates(1.0), checked.rates(1.0));
+    let gb_per_s = vec![
+        ("write", Unit::GbPerS, writes),
+        ("check", Unit::GbPerS, checks),
     ];
-    let of_sums = vec![samples(
-        "multiply_add",
-        Unit::TflopPerS,
-        multiplied.rates(1e-3),
-    )];
+    let mut of_memory = measured(&written, gb_per_s);
     let by_copies = without_kernels.map(|why| Condition::LoadByCopies.with(why));
-    Ok(vec![
-        Finding {
-            caveats: by_copies.into_iter().collect(),
-            ..measured(of_memory, &written)
-        },
-        match arithmetic {
-            Ok(_) => measured(of_sums, &multiplied),
-            Err(why) => Finding::without_numbers(Outcome::Skipped {
-                reason: FailureKind::Unsupported
-                    .of(format!("multiplying by kernels is not supported: {why}")),
-            }),
-        },
-    ])
+    of_memory.caveats.extend(by_copies);
+    let sums = ("multiply_add", Unit::TflopPerS, multiplied.rates(1e-3));
+    let of_sums = match arithmetic {
+        Ok(_) => measured(&multiplied, vec![sums]),
+        Err(why) => Finding::without_numbers(Outcome::Skipped {
+            reason: FailureKind::Unsupported
+                .of(format!("multiplying by kernels is not supported: {why}")),
+        }),
+    };
+    Ok(vec![of_memory, of_sums])
 }
 
 /// Memory of a device that is written and compared in pieces.
@@ -251,18 +241,9 @@ impl<D: Device> Memory<D> {
 
     /// Writes all of the memory, with words of its own in each pass, and compares it.
     fn pass(&self, pass: u64) -> Result<Pass> {
-        match &self.kernels {
-            Some((kernels, answers)) => self.by_kernels(kernels, answers, pass),
-            None => self.by_copies(pass),
-        }
-    }
-
-    fn by_kernels(
-        &self,
-        kernels: &Kernels<D>,
-        answers: &D::DeviceBuffer,
-        pass: u64,
-    ) -> Result<Pass> {
+        let Some((kernels, answers)) = &self.kernels else {
+            return self.by_copies(pass);
+        };
         let (stream, bytes, length) = (&self.stream, self.bytes, self.host.len());
         self.host.with_bytes(|bytes| bytes.fill(0xff))?;
         stream.host_to_device((answers, 0), (&self.host, 0), length)?;
@@ -319,9 +300,8 @@ impl<D: Device> Memory<D> {
 fn first_wrong(answers: &HostBuffer) -> Result<Option<(usize, u64)>> {
     answers.with_bytes(|bytes| {
         let (answers, _) = bytes.as_chunks::<ANSWER>();
-        let mut answers = answers.iter().map(|answer| u64::from_le_bytes(*answer));
-        let mut numbered = answers.by_ref().enumerate();
-        numbered.find(|(_, word)| *word != u64::MAX)
+        let words = answers.iter().map(|answer| u64::from_le_bytes(*answer));
+        words.enumerate().find(|(_, word)| *word != u64::MAX)
     })
 }
 

@@ -35,18 +35,23 @@ const REPLAYS: u32 = 3;
 /// Probes one ordered pair; an error ends it, and with it the use of this process.
 pub(super) fn pair<B: Backend>(bench: &mut Bench<B>, from: usize, to: usize) -> Result<()> {
     bench.is_quiet = true;
-    let devices = (bench.device(from)?, bench.device(to)?);
+    bench.tell(&WorkerReply::Step(ProbeStep::Access, None));
+    let bytes = bench.effort().checked_bytes;
     let mut probe = Probe {
-        bytes: bench.effort().checked_bytes,
+        from: bench.device(from)?,
+        to: bench.device(to)?,
+        own: bench.device_end(from, bytes)?,
+        peer: bench.device_end(to, bytes)?,
         bench: &mut *bench,
-        from,
-        to,
+        kernels: None,
         may_spin: false,
     };
-    probe.steps(&devices)?;
-    probe.tell(ProbeStep::Disable, None);
-    devices.0.disable_peer(&devices.1)?;
-    devices.1.disable_peer(&devices.0)?;
+    probe.steps()?;
+    probe
+        .bench
+        .tell(&WorkerReply::Step(ProbeStep::Disable, None));
+    probe.from.disable_peer(&probe.to)?;
+    probe.to.disable_peer(&probe.from)?;
     bench.is_quiet = false;
     Ok(())
 }
@@ -54,116 +59,109 @@ pub(super) fn pair<B: Backend>(bench: &mut Bench<B>, from: usize, to: usize) -> 
 struct Probe<'a, B: Backend> {
     bench: &'a mut Bench<B>,
     /// The accessing device, and the owner of the memory.
-    from: usize,
-    to: usize,
-    /// Of a checked copy.
-    bytes: usize,
+    from: B::Device,
+    to: B::Device,
+    /// Memory of each.
+    own: Rc<End<B::Device>>,
+    peer: Rc<End<B::Device>>,
+    /// The kernels of the accessing device, once they are loaded.
+    kernels: Option<Rc<Kernels<B::Device>>>,
     /// Whether kernels may hold what is timed on this pair.
     may_spin: bool,
 }
 
-impl<B: Backend> Probe<'_, B> {
-    /// Tells what came of a step, or that it begins.
-    fn tell(&mut self, step: ProbeStep, outcome: Option<StepOutcome>) {
-        self.bench.tell(&WorkerReply::Step { step, outcome });
-    }
+/// Does a step; nothing is told of one that only makes ready.
+type Does<'a, B> = fn(&mut Probe<'a, B>, ProbeStep) -> Result<Option<StepOutcome>>;
 
-    fn steps(&mut self, (from, to): &(B::Device, B::Device)) -> Result<()> {
-        self.tell(ProbeStep::Access, None);
-        if !from.can_access_peer(to)? {
-            let reason = "the driver reports that it cannot reach the other's memory".to_owned();
-            self.tell(ProbeStep::Access, Some(StepOutcome::Refused { reason }));
-            return Ok(());
-        }
-        self.tell(ProbeStep::Access, passed("the driver reports access"));
-        let bytes = self.bytes;
-        let own = self.bench.device_end(self.from, bytes)?;
-        let peer = self.bench.device_end(self.to, bytes)?;
-        let ends = (&own, &peer);
-        self.small_copies(ProbeStep::SmallCopiesWithoutAccess, ends)?;
-        self.tell(ProbeStep::Enable, None);
-        match from.enable_peer(to) {
-            Ok(()) => self.tell(ProbeStep::Enable, passed("enabled")),
-            Err(error @ DeviceError::PeerRefused { .. }) => {
-                let reason = error.to_string();
-                self.tell(ProbeStep::Enable, Some(StepOutcome::Refused { reason }));
-                return Ok(());
+impl<'a, B: Backend> Probe<'a, B> {
+    /// Announces each step, does it, and tells what came of it; nothing more is tried after a refusal or wrong data.
+    fn steps(&mut self) -> Result<()> {
+        let steps: [(ProbeStep, Does<'a, B>); 11] = [
+            (ProbeStep::Access, Self::access),
+            (ProbeStep::SmallCopiesWithoutAccess, Self::small_copies),
+            (ProbeStep::Enable, Self::enable),
+            (ProbeStep::Write, Self::copied),
+            (ProbeStep::Read, Self::copied),
+            (ProbeStep::LoadKernels, Self::load),
+            (ProbeStep::SmallCopies, Self::small_copies),
+            (ProbeStep::Graph, Self::copied),
+            (ProbeStep::KernelWrite, Self::copied),
+            (ProbeStep::KernelRead, Self::copied),
+            (ProbeStep::KernelGraph, Self::copied),
+        ];
+        for (step, does) in steps {
+            if step == ProbeStep::KernelWrite && self.kernels.is_none() {
+                break;
             }
-            Err(error) => return Err(error.into()),
-        }
-        if !self.checked(&[ProbeStep::Write, ProbeStep::Read], ends, None)? {
-            return Ok(());
-        }
-        self.tell(ProbeStep::LoadKernels, None);
-        let kernels = self.kernels()?;
-        self.may_spin = kernels.is_ok();
-        if let Err(reason) = &kernels {
-            let reason = reason.clone();
-            self.tell(
-                ProbeStep::LoadKernels,
-                Some(StepOutcome::Skipped { reason }),
+            self.bench.tell(&WorkerReply::Step(step, None));
+            let outcome = does(self, step)?;
+            let is_over = matches!(
+                outcome,
+                Some(StepOutcome::Refused { .. } | StepOutcome::WrongData { .. })
             );
-        }
-        self.small_copies(ProbeStep::SmallCopies, ends)?;
-        if self.checked(&[ProbeStep::Graph], ends, None)?
-            && let Ok(kernels) = kernels
-        {
-            let steps = [
-                ProbeStep::KernelWrite,
-                ProbeStep::KernelRead,
-                ProbeStep::KernelGraph,
-            ];
-            self.checked(&steps, ends, Some(&kernels))?;
+            if outcome.is_some() {
+                self.bench.tell(&WorkerReply::Step(step, outcome));
+            }
+            if is_over {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// The kernels of the accessing device, one of which ran. That reaches no other device's memory, so its failure says
+    fn access(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+        Ok(match self.from.can_access_peer(&self.to)? {
+            true => passed("the driver reports access"),
+            false => refused("the driver reports that it cannot reach the other's memory"),
+        })
+    }
+
+    fn enable(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+        match self.from.enable_peer(&self.to) {
+            Ok(()) => Ok(passed("enabled")),
+            Err(error @ DeviceError::PeerRefused { .. }) => Ok(refused(error)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Loads the kernels of the accessing device and runs one. That reaches no other device's memory, so its failure says
     /// nothing of the pair; only a lost device ends the probe.
-    fn kernels(&mut self) -> device::Result<Result<Rc<Kernels<B::Device>>, String>> {
-        let kernels = self.bench.kernels(self.from).and_then(|kernels| {
-            Gates::of(self.bench, &[self.from], 1, 0)?;
+    fn load(&mut self, _: ProbeStep) -> Result<Option<StepOutcome>> {
+        let ordinal = self.from.ordinal();
+        let kernels = self.bench.kernels(ordinal).and_then(|kernels| {
+            Gates::of(self.bench, &[ordinal], 1, 0)?;
             Ok(kernels)
         });
         match kernels {
-            Err(error) if error.is_lost() => Err(error),
-            other => Ok(other.map_err(|error| error.to_string())),
+            Ok(kernels) => {
+                self.kernels = Some(kernels);
+                self.may_spin = true;
+                Ok(None)
+            }
+            Err(error) if error.is_lost() => Err(error.into()),
+            Err(error) => Ok(skipped(error)),
         }
     }
 
-    /// Steps whose data is compared; false where it was wrong, after which nothing more is tried.
-    fn checked(
-        &mut self,
-        steps: &[ProbeStep],
-        ends: (&Rc<End<B::Device>>, &Rc<End<B::Device>>),
-        kernels: Option<&Rc<Kernels<B::Device>>>,
-    ) -> Result<bool> {
-        for step in steps {
-            self.tell(*step, None);
-            let (from, to) = match step {
-                ProbeStep::Read | ProbeStep::KernelRead => (ends.1, ends.0),
-                _ => ends,
-            };
-            let transfer = Transfer {
-                issuer: self.from,
-                from: Rc::clone(from),
-                to: Rc::clone(to),
-                work: kernels.map_or(Work::Copies, |all| Work::KernelCopies(Rc::clone(all))),
-            };
-            let is_graph = matches!(step, ProbeStep::Graph | ProbeStep::KernelGraph);
-            let outcome = self.copied(&transfer, is_graph)?;
-            let is_wrong = matches!(outcome, StepOutcome::WrongData { .. });
-            self.tell(*step, Some(outcome));
-            if is_wrong {
-                return Ok(false);
-            }
+    /// What moves data by the copy engine or a kernel of the accessing device.
+    fn transfer(&self, step: ProbeStep) -> Transfer<B::Device> {
+        let (from, to) = match step {
+            ProbeStep::Read | ProbeStep::KernelRead => (&self.peer, &self.own),
+            _ => (&self.own, &self.peer),
+        };
+        let kernels = self.kernels.clone().filter(|_| step.is_of_kernels());
+        Transfer {
+            issuer: self.from.ordinal(),
+            from: Rc::clone(from),
+            to: Rc::clone(to),
+            work: kernels.map_or(Work::Copies, Work::KernelCopies),
         }
-        Ok(true)
     }
 
     /// A checked copy; as a graph it is captured once and launched several times.
-    fn copied(&mut self, transfer: &Transfer<B::Device>, is_graph: bool) -> Result<StepOutcome> {
-        let (bytes, pattern) = (self.bytes, transfer.pattern());
+    fn copied(&mut self, step: ProbeStep) -> Result<Option<StepOutcome>> {
+        let transfer = self.transfer(step);
+        let (bytes, pattern) = (transfer.from.bytes(), transfer.pattern());
         self.bench
             .write(&transfer.from, |bytes| pattern.fill(bytes))?;
         // Not the peer's fault.
@@ -173,20 +171,19 @@ impl<B: Backend> Probe<'_, B> {
                 "the copy from the host to device {owner} and back is wrong, with no peer in it: {difference}"
             );
         }
-        let stream = self.bench.device(self.from)?.stream()?;
+        let stream = self.from.stream()?;
         let queue = || transfer.issue(&stream, bytes, 1, 1);
-        let skipped = |reason: String| Ok(StepOutcome::Skipped { reason });
         let mut graph = None;
-        if is_graph {
+        if matches!(step, ProbeStep::Graph | ProbeStep::KernelGraph) {
             graph = match stream.capture(&mut || queue()) {
                 Ok(Some(graph)) => Some(graph),
-                Ok(None) => return skipped("the backend has no graphs".to_owned()),
+                Ok(None) => return Ok(skipped("the backend has no graphs")),
                 Err(error) if error.is_lost() => return Err(error.into()),
                 // Nothing was done yet, so this says nothing of the path.
-                Err(error) => return skipped(format!("not captured: {error}")),
+                Err(error) => return Ok(skipped(format!("not captured: {error}"))),
             };
         }
-        for _ in 0..if is_graph { REPLAYS } else { 1 } {
+        for _ in 0..graph.as_ref().map_or(1, |_| REPLAYS) {
             let poison = pattern.poison();
             self.bench.write(&transfer.to, |bytes| poison.fill(bytes))?;
             match &graph {
@@ -196,29 +193,20 @@ impl<B: Backend> Probe<'_, B> {
             stream.synchronize()?;
             if let Some(difference) = self.bench.check(&transfer.to, pattern)? {
                 let seen = difference.to_string();
-                return Ok(StepOutcome::WrongData { seen });
+                return Ok(Some(StepOutcome::WrongData { seen }));
             }
         }
-        let times = if is_graph { " each time" } else { "" };
-        let seen = format!("{bytes} bytes arrived, compared by their owner{times}");
-        Ok(StepOutcome::Passed { seen })
+        let times = graph.map_or("", |_| " each time");
+        Ok(passed(format!(
+            "{bytes} bytes arrived, compared by their owner{times}"
+        )))
     }
 
     /// The mean time of a 16-byte copy, back to back, over ten samples of a hundred. Without access the driver stages: it may wait for
     /// the stream that a kernel holds.
-    fn small_copies(
-        &mut self,
-        step: ProbeStep,
-        (own, peer): (&Rc<End<B::Device>>, &Rc<End<B::Device>>),
-    ) -> Result<()> {
-        self.tell(step, None);
-        let transfer = Transfer {
-            issuer: self.from,
-            from: Rc::clone(own),
-            to: Rc::clone(peer),
-            work: Work::Copies,
-        };
-        let mut lanes = Lanes::new(self.bench, vec![transfer], SMALL_BYTES, self.may_spin)?;
+    fn small_copies(&mut self, step: ProbeStep) -> Result<Option<StepOutcome>> {
+        let transfers = vec![self.transfer(step)];
+        let mut lanes = Lanes::new(self.bench, transfers, SMALL_BYTES, self.may_spin)?;
         lanes.warm_up(SMALL_COPIES)?;
         let stop = |series: &[&[f64]]| {
             let is_over = series.iter().all(|one| one.len() == SMALL_SAMPLES);
@@ -227,26 +215,32 @@ impl<B: Backend> Probe<'_, B> {
         let measures = (Measures::SmallCopies, Vec::new());
         let copies = (SMALL_BYTES as u64, SMALL_COPIES, SMALL_COPIES);
         let mut sampled = series::sampled(self.bench, &mut lanes, measures, copies, stop)?;
+        let (timing, stopped) = (sampled.timing, sampled.stopped);
         // A driver that waited for a held stream once would do so again.
-        self.may_spin &= sampled.timing.gate == Gate::SpinKernel;
+        self.may_spin &= timing.gate == Gate::SpinKernel;
         let pace = sampled
             .series
             .pop()
             .map_or_else(Vec::new, |pace| pace.samples);
-        let (timing, stopped) = (sampled.timing, sampled.stopped);
         let quantity = Quantity::from_samples(pace, Unit::Microseconds, timing, stopped);
-        let outcome = match quantity.map(Box::new) {
-            Some(quantity) => StepOutcome::Timed { quantity },
-            None => StepOutcome::Skipped {
-                reason: "a time was not a number".to_owned(),
-            },
-        };
-        self.tell(step, Some(outcome));
-        Ok(())
+        Ok(match quantity.map(Box::new) {
+            Some(quantity) => Some(StepOutcome::Timed { quantity }),
+            None => skipped("a time was not a number"),
+        })
     }
 }
 
-fn passed(seen: &str) -> Option<StepOutcome> {
-    let seen = seen.to_owned();
+fn passed(seen: impl ToString) -> Option<StepOutcome> {
+    let seen = seen.to_string();
     Some(StepOutcome::Passed { seen })
+}
+
+fn refused(reason: impl ToString) -> Option<StepOutcome> {
+    let reason = reason.to_string();
+    Some(StepOutcome::Refused { reason })
+}
+
+fn skipped(reason: impl ToString) -> Option<StepOutcome> {
+    let reason = reason.to_string();
+    Some(StepOutcome::Skipped { reason })
 }

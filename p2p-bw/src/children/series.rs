@@ -49,8 +49,7 @@ pub(super) fn sampled<B: Backend>(
     let (mut series, mut overlaps) = (empty(measures, names, timing.source), Vec::new());
     loop {
         if !bench.is_quiet {
-            let samples = overlaps.len();
-            bench.tell(&WorkerReply::Timing { samples });
+            bench.tell(&WorkerReply::Timing(overlaps.len()));
         }
         let sample = lanes.run(copies)?;
         if timing.gate != sample.gate {

@@ -1,6 +1,5 @@
 //! The measuring child: opens a backend once and does one job after another: copies, a load, or the probe of a pair.
 
-use anyhow::bail;
 use device::host::Host;
 use device::{Backend, DeviceError, Visit};
 use numa::NumaError;
@@ -9,69 +8,50 @@ use runner::child::Line;
 
 use super::bench::Bench;
 use super::{job, load, probe};
-use crate::cases::Case;
-use crate::messages::{Finding, WorkerReply, WorkerRequest};
+use crate::messages::{Ask, Finding, WorkerReply, WorkerRequest};
 
 pub(super) fn run(mut line: Line<WorkerRequest>) -> anyhow::Result<()> {
     match line.request()? {
-        Some(WorkerRequest::Open { backend }) => backend.visit(Serve(line)),
-        Some(_) => bail!("a job came before a backend was opened"),
+        Some(first) => first.backend.visit(Serve(line, first.ask)),
         None => Ok(()),
     }
 }
 
-/// The line that jobs come by.
-struct Serve(Line<WorkerRequest>);
+/// The line that jobs come by, and the first of them.
+struct Serve(Line<WorkerRequest>, Ask);
 
 impl Visit for Serve {
     type Output = anyhow::Result<()>;
 
     fn visit<B: Backend>(mut self) -> anyhow::Result<()> {
-        let backend = match B::open() {
-            Ok(backend) => backend,
-            Err(error) => {
-                let reason = error.to_string();
-                return self.0.send(&WorkerReply::Failed { reason });
-            }
-        };
-        serve(Bench::new(backend, self.0))
+        match B::open() {
+            Ok(backend) => serve(Bench::new(backend, self.0), self.1),
+            Err(error) => self.0.send(&WorkerReply::Ended(Err(error.to_string()))),
+        }
     }
 }
 
-fn serve<B: Backend>(mut bench: Bench<B>) -> anyhow::Result<()> {
-    let mut reply = WorkerReply::Done { found: Vec::new() };
+fn serve<B: Backend>(mut bench: Bench<B>, first: Ask) -> anyhow::Result<()> {
     // Empty where the kernel does not say; then nothing is restored.
     let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
     let stop = bench.line.abort_flag();
-    loop {
+    let mut next = Some(first);
+    while let Some(ask) = next {
         // An error of the device becomes the job's outcome; an error of the pipe ends the worker.
-        bench.line.send(&reply)?;
-        let Some(request) = bench.line.request()? else {
-            return Ok(());
+        let found = match ask {
+            Ask::Probe(from, to) => probe::pair(&mut bench, from, to).map(|()| Vec::new()),
+            Ask::Load(load) => Ok(load::run(&mut bench, &load, &stop)
+                .unwrap_or_else(|error| vec![not_measured::<B>(&error)])),
+            Ask::Job(job) => Ok(vec![
+                job::measured(&mut bench, &job, &cpus_at_start)
+                    .unwrap_or_else(|error| not_measured::<B>(&error)),
+            ]),
         };
-        let found = match request {
-            WorkerRequest::Open { .. } => bail!("a backend was opened twice"),
-            WorkerRequest::Probe { from, to } => {
-                reply = match probe::pair(&mut bench, from, to) {
-                    Ok(()) => WorkerReply::Done { found: Vec::new() },
-                    Err(error) => WorkerReply::Failed {
-                        reason: error.to_string(),
-                    },
-                };
-                continue;
-            }
-            WorkerRequest::Load { load } => load::run(&mut bench, &load, &stop),
-            WorkerRequest::Job { job: asked } => match Case::of(&asked.case) {
-                Some(case) => job::measured(&mut bench, case, &asked, &cpus_at_start),
-                None => Err(DeviceError::Unsupported {
-                    what: "a case",
-                    why: format!("there is no `{}`", asked.case),
-                }),
-            },
-        };
-        let found = found.unwrap_or_else(|error| vec![not_measured::<B>(&error)]);
-        reply = WorkerReply::Done { found };
+        let ended = found.map_err(|error| error.to_string());
+        bench.line.send(&WorkerReply::Ended(ended))?;
+        next = bench.line.request()?.map(|request| request.ask);
     }
+    Ok(())
 }
 
 /// What the backend does not have is skipped, and so is host memory's own case of locked memory where the system does

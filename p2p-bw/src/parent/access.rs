@@ -115,16 +115,4 @@ mod tests {
         assert!(of(Built::Hip, true, wrong).contains("false name"));
         assert_eq!(of(Built::Cuda, true, wrong), "");
     }
-
-    #[test]
-    fn a_staged_path_is_measured_by_copies_and_not_touched_by_kernels() {
-        let of = |key, verdict| said(key, Built::Cuda, false, [verdict; 2]);
-        assert_eq!(of("d2d_write_ce", PeerVerdict::Staged), "");
-        for key in ["d2d_write_sm", "d2d_chase_sm"] {
-            assert!(of(key, PeerVerdict::Staged).contains("staged"), "{key}");
-        }
-        assert!(of("d2d_write_ce", PeerVerdict::Hang).contains("hang"));
-        assert!(of("d2d_staged_ce", PeerVerdict::Direct).contains("--no-peer"));
-        assert_eq!(of("d2d_staged_ce", PeerVerdict::Hang), "");
-    }
 }

@@ -174,18 +174,6 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_left_alone_after_two_failures() {
-        let mut health = Health::default();
-        fail(&mut health, "local_ce", 1, false);
-        assert!(!refused(&health, "local_ce", 1));
-        fail(&mut health, "local_ce", 1, false);
-        assert!(refused(&health, "local_ce", 1));
-        // The pair 0 to 1 uses the device, too; device 0 alone does not.
-        assert!(refused(&health, "d2d_write_ce", 0));
-        assert!(!refused(&health, "local_ce", 0));
-    }
-
-    #[test]
     fn a_pair_or_a_group_that_hangs_does_not_take_its_devices_along() {
         for key in ["d2d_write_ce", "ring_ce"] {
             let mut health = Health::default();

@@ -9,7 +9,7 @@ use runner::{Ending, Interrupt, Ladder, Signal, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
-use crate::messages::{Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
+use crate::messages::{Ask, Finding, Job, LoadRequest, WorkerReply, WorkerRequest};
 
 /// The slowest that memory is filled, compared or copied, in bytes a second: one step takes so long without a word.
 const SLOWEST_BYTES_PER_S: u64 = 500_000_000;
@@ -48,9 +48,6 @@ pub(crate) struct Measurer<'a> {
     ends_early: bool,
 }
 
-/// Takes what a worker says meanwhile.
-type OnReply<'r> = &'r mut dyn FnMut(&WorkerReply);
-
 impl<'a> Measurer<'a> {
     pub(crate) fn new(backend: Built, deadline: Duration, interrupt: &'a Interrupt) -> Self {
         Self {
@@ -66,8 +63,8 @@ impl<'a> Measurer<'a> {
     pub(crate) fn run(&mut self, job: &Job, on_sample: &mut dyn FnMut()) -> Result<JobEnd, Stop> {
         let limit = limit(self.deadline, job);
         let job = Box::new(job.clone());
-        self.ask(&WorkerRequest::Job { job }, limit, &mut |reply| {
-            if matches!(reply, WorkerReply::Timing { .. }) {
+        self.ask(Ask::Job(job), limit, &mut |reply| {
+            if matches!(reply, WorkerReply::Timing(_)) {
                 on_sample();
             }
         })
@@ -76,37 +73,18 @@ impl<'a> Measurer<'a> {
     /// Loads a device; a signal ends that early.
     pub(crate) fn load(mut self, load: LoadRequest) -> Result<JobEnd, Stop> {
         self.ends_early = true;
-        let end = self.ask(&WorkerRequest::Load { load }, self.deadline, &mut |_| {});
+        let end = self.ask(Ask::Load(load), self.deadline, &mut |_| {});
         self.finish();
         end
     }
 
-    /// Probes a pair of devices by their ordinals.
+    /// Probes a pair of devices by their ordinals; `on_reply` hears of each step.
     pub(super) fn probe(
         &mut self,
         (from, to): (usize, usize),
-        on_reply: OnReply<'_>,
+        on_reply: &mut dyn FnMut(&WorkerReply),
     ) -> Result<JobEnd, Stop> {
-        let request = WorkerRequest::Probe { from, to };
-        self.ask(&request, self.deadline, on_reply)
-    }
-
-    fn ask(
-        &mut self,
-        request: &WorkerRequest,
-        limit: Duration,
-        on_reply: OnReply<'_>,
-    ) -> Result<JobEnd, Stop> {
-        if self.worker.is_none() {
-            self.worker = Some(Child::Worker.start()?);
-            let backend = self.backend;
-            let open = WorkerRequest::Open { backend };
-            let opened = self.answer("opening the driver", &open, self.deadline, on_reply);
-            if !opened.found.as_ref().is_ok_and(Vec::is_empty) {
-                return Ok(opened);
-            }
-        }
-        Ok(self.answer("a measurement", request, limit, on_reply))
+        self.ask(Ask::Probe(from, to), self.deadline, on_reply)
     }
 
     /// Ends the worker in good order.
@@ -116,47 +94,44 @@ impl<'a> Measurer<'a> {
         }
     }
 
-    fn answer(
+    fn ask(
         &mut self,
-        doing: &str,
-        request: &WorkerRequest,
+        ask: Ask,
         limit: Duration,
-        on_reply: OnReply<'_>,
-    ) -> JobEnd {
-        let Some(worker) = &mut self.worker else {
-            let found = vec![Finding::crashed("it is gone".to_owned())];
-            return JobEnd::of(found);
+        on_reply: &mut dyn FnMut(&WorkerReply),
+    ) -> Result<JobEnd, Stop> {
+        let (worker, doing) = match &mut self.worker {
+            Some(worker) => (worker, "a measurement"),
+            None => {
+                let worker = self.worker.insert(Child::Worker.start()?);
+                (worker, "opening the driver")
+            }
         };
+        let backend = self.backend;
+        let sent = worker.send(&WorkerRequest { backend, ask });
         let mut doing = doing.to_owned();
         let mut take = |reply| {
             on_reply(&reply);
             match reply {
-                WorkerReply::Done { found } => return Some(Ok(found)),
-                WorkerReply::Failed { reason } => return Some(Err(reason)),
-                WorkerReply::Doing { doing: now } => doing = now,
-                WorkerReply::Timing { samples } => {
+                WorkerReply::Ended(found) => return Some(found),
+                WorkerReply::Doing(now) => doing = now,
+                WorkerReply::Timing(samples) => {
                     doing = format!("timed copies, {samples} samples so far");
                 }
-                WorkerReply::Step {
-                    step,
-                    outcome: None,
-                } => doing = format!("step `{}`", step.name()),
-                WorkerReply::Step { .. } => {}
+                WorkerReply::Step(step, None) => doing = format!("step `{}`", step.name()),
+                WorkerReply::Step(..) => {}
             }
             None
         };
-        let mut answer = match worker.send(request) {
+        let mut answer = match sent {
             Ok(()) => worker.answer(limit, self.interrupt, &mut take),
             Err(error) => Err(Unanswered::Gone(error.to_string())),
         };
         if self.ends_early && matches!(answer, Err(Unanswered::Interrupted(_))) {
-            // Before it is open there is nothing to end.
-            if !matches!(request, WorkerRequest::Open { .. }) {
-                worker.abort();
-            }
+            worker.abort();
             answer = worker.answer(limit, &Interrupt::none(), &mut take);
         }
-        match answer {
+        Ok(match answer {
             Ok(Ok(found)) => {
                 // Whatever failed may have left the driver in this process in any state.
                 let has_failed = |found: &Finding| matches!(found.outcome, Outcome::Failed { .. });
@@ -191,7 +166,7 @@ impl<'a> Measurer<'a> {
                 found: Err(signal),
                 unkillable: self.end_worker(),
             },
-        }
+        })
     }
 
     /// Ends the worker, and says whether it cannot be ended.

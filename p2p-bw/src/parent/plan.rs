@@ -122,21 +122,6 @@ mod tests {
     }
 
     #[test]
-    fn every_end_gets_every_size() {
-        // 4 devices x 2 sizes; 4 * 3 ordered pairs x 2; 4 * 3 / 2 pairs x 2; a group x 2.
-        assert_eq!(of("h2d_pinned_ce", 4).len(), 8);
-        assert_eq!(of("d2d_write_ce", 4).len(), 24);
-        assert_eq!(of("d2d_bidir_read_ce", 4).len(), 12);
-        assert_eq!(of("host_to_all_ce", 4).len(), 2);
-        // Nothing with one device alone.
-        for key in ["d2d_write_ce", "host_to_all_ce", "ring_ce"] {
-            assert_eq!(of(key, 1).len(), 0, "{key}");
-        }
-        let ring = of("ring_ce", 2)[0];
-        assert_eq!((ring.devices(), ring.pair()), (vec![0, 1], None));
-    }
-
-    #[test]
     fn the_buffers_in_host_memory_are_counted() {
         let bytes = |key, device_is_host| of(key, 4)[0].host_bytes(device_is_host);
         // One to compare, and: one pinned; two of the device's own; 2 pinned and 2 of the device.

@@ -52,14 +52,11 @@ impl Session<'_> {
             None => {
                 self.recorder.add(LinksEvent::Intent { from, to })?;
                 let mut on_reply = |reply: &WorkerReply| match reply {
-                    WorkerReply::Step {
-                        step: of,
-                        outcome: Some(outcome),
-                    } => steps.push(PeerStep {
+                    WorkerReply::Step(of, None) => step = *of,
+                    WorkerReply::Step(of, Some(outcome)) => steps.push(PeerStep {
                         name: of.name().to_owned(),
                         outcome: outcome.clone(),
                     }),
-                    WorkerReply::Step { step: of, .. } => step = *of,
                     _ => {}
                 };
                 let ordinals = (a.ordinal, b.ordinal);

@@ -11,10 +11,10 @@ use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use view::csv;
 
+use super::finding;
 use super::intent::Intents;
 use super::plan::{Planned, plan};
 use super::session::{self, Session};
-use super::{fabric, finding, nvlink};
 use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case, Engine, Pattern};
 use crate::cli::RunArgs;
@@ -142,18 +142,7 @@ fn listed(
 ) -> Result<Record, Stop> {
     let found = begun.select(&args.on)?;
     let devices = begun.describe(&found);
-    let (paths, unknown) = fabric::paths((&devices, &found), begun, interrupt);
-    let mut caveats = session::caveats(begun, &found, &devices, &[]);
-    caveats.extend(unknown);
-    let links = Links {
-        machine: Some(begun.machine.clone()),
-        backend: Some(inventory::backend(&begun.chosen)),
-        nvlinks: nvlink::readings(&found, &devices),
-        devices,
-        paths,
-        caveats,
-        ..Links::default()
-    };
+    let links = session::described(begun, &found, devices, &[], interrupt);
     Ok(Record {
         header: begun.header(program),
         status: Status::Complete,

@@ -32,18 +32,19 @@ pub(super) struct Session<'a> {
     pub(super) remembered: Intents,
 }
 
-/// Caveats that hold whatever is measured; devices in use come first.
-pub(super) fn caveats(
+/// What is known before anything is measured; of the caveats those of devices in use come first.
+pub(super) fn described(
     begun: &Begun,
     found: &[Found],
-    devices: &[LinkDevice],
+    devices: Vec<LinkDevice>,
     planned: &[Planned],
-) -> Vec<Caveat> {
+    interrupt: &Interrupt,
+) -> Links {
     let chosen = &begun.chosen;
-    let mut caveats: Vec<Caveat> = known::busy(devices).collect();
-    caveats.extend(nvlink::caveats(found, devices));
+    let mut caveats: Vec<Caveat> = known::busy(&devices).collect();
+    caveats.extend(nvlink::caveats(found, &devices));
     caveats.extend(known::said(chosen));
-    caveats.extend(known::shared_cpus(found, devices));
+    caveats.extend(known::shared_cpus(found, &devices));
     if chosen.inventory.soft_box.is_none() {
         let caches = found.iter().filter_map(|device| device.cache_bytes);
         let cache_bytes = caches
@@ -59,13 +60,23 @@ pub(super) fn caveats(
         caveats.extend(
             cached.map(|(bytes, cache_bytes)| Caveat::CacheResident { bytes, cache_bytes }),
         );
-        caveats.extend(link::assumed_payload(devices));
+        caveats.extend(link::assumed_payload(&devices));
         let by_kernel = chosen.backend.copies_by_kernel();
         caveats.extend(by_kernel.map(|detail| Condition::CopiesByKernel.with(detail)));
     }
     caveats.extend(known::hidden_mig(chosen));
     caveats.extend(known::unmanaged(chosen));
-    caveats
+    let (paths, unknown) = fabric::paths((&devices, found), begun, interrupt);
+    caveats.extend(unknown);
+    Links {
+        machine: Some(begun.machine.clone()),
+        backend: Some(inventory::backend(chosen)),
+        nvlinks: nvlink::readings(found, &devices),
+        devices,
+        paths,
+        caveats,
+        ..Links::default()
+    }
 }
 
 impl<'a> Session<'a> {
@@ -81,25 +92,22 @@ impl<'a> Session<'a> {
         for (position, reading) in monitor.collect() {
             devices[position].idle = Some(reading);
         }
-        let mut caveats = caveats(self.begun, self.found, &devices, planned);
-        for caveat in &caveats {
+        let known = described(self.begun, self.found, devices, planned, self.interrupt);
+        for caveat in &known.caveats {
             if matches!(caveat, Caveat::DeviceBusy { .. }) {
                 say(&view::caveat(caveat).text);
             }
         }
-        let (paths, unknown) = fabric::paths((&devices, self.found), self.begun, self.interrupt);
-        caveats.extend(unknown);
-        let nvlinks = nvlink::readings(self.found, &devices);
         self.recorder.add(LinksEvent::Found {
             machine: Box::new(self.begun.machine.clone()),
             backend: inventory::backend(&self.begun.chosen),
-            devices,
-            paths,
+            devices: known.devices,
+            paths: known.paths,
         })?;
-        for reading in nvlinks {
+        for reading in known.nvlinks {
             self.recorder.add(LinksEvent::Nvlink { reading })?;
         }
-        self.say_all(caveats)?;
+        self.say_all(known.caveats)?;
         if planned
             .iter()
             .any(|point| point.case.pattern.joins_devices())

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use inventory::Built;
 use record::caveat::{Caveat, PeerAccess};
-use record::quantity::Quantity;
 use record::{Endpoint, KernelAccess, Links, Outcome, PeerStep, PeerVerdict, StepOutcome};
 
 use crate::messages::{Finding, ProbeStep};
@@ -32,37 +31,28 @@ pub(super) fn judge(
     broken: Option<Finding>,
 ) -> (PeerVerdict, String, KernelAccess) {
     let kernels = kernel_access(steps);
-    let Some(Finding {
-        outcome: why,
-        blame,
-        ..
-    }) = broken
-    else {
-        let (verdict, rests_on) = of_copies(backend, steps);
+    let (verdict, rests_on) = of_copies(backend, steps);
+    let Some(broken) = broken else {
         return (verdict, rests_on, kernels);
     };
-    let is_of_kernels = step.is_of_kernels() && blame.is_some();
-    let (verdict, reason) = match why {
-        // Whatever took that step, nothing more is tried on the pair.
-        Outcome::Hang { doing } => (PeerVerdict::Hang, doing),
-        Outcome::Failed { reason } => (PeerVerdict::Failed, reason.detail),
-        _ => (PeerVerdict::Failed, String::new()),
-    };
-    if !is_of_kernels
-        || (verdict == PeerVerdict::Failed && outcome(steps, ProbeStep::Graph).is_none())
-    {
-        return (verdict, reason, kernels);
-    }
-    let unusable = KernelAccess::Unusable {
+    let is_of_kernels = step.is_of_kernels() && broken.blame.is_some();
+    let unusable = |reason: &String| KernelAccess::Unusable {
         reason: reason.clone(),
     };
-    match verdict {
-        PeerVerdict::Hang => (verdict, reason, unusable),
+    match broken.outcome {
+        // Whatever took that step, nothing more is tried on the pair.
+        Outcome::Hang { doing } => match is_of_kernels {
+            true => (PeerVerdict::Hang, doing.clone(), unusable(&doing)),
+            false => (PeerVerdict::Hang, doing, kernels),
+        },
         // Copies had come through all of their steps: these stay allowed.
-        _ => {
-            let (verdict, rests_on) = of_copies(backend, steps);
-            (verdict, rests_on, unusable)
+        Outcome::Failed { reason }
+            if is_of_kernels && outcome(steps, ProbeStep::Graph).is_some() =>
+        {
+            (verdict, rests_on, unusable(&reason.detail))
         }
+        Outcome::Failed { reason } => (PeerVerdict::Failed, reason.detail, kernels),
+        _ => (PeerVerdict::Failed, String::new(), kernels),
     }
 }
 
@@ -72,31 +62,26 @@ fn of_copies(backend: Built, steps: &[PeerStep]) -> (PeerVerdict, String) {
             StepOutcome::Refused { reason } => {
                 return (PeerVerdict::Denied, format!("{}: {reason}", step.name));
             }
-            StepOutcome::WrongData { .. } => return (PeerVerdict::WrongData, wrong(step)),
+            StepOutcome::WrongData { seen } => {
+                return (PeerVerdict::WrongData, wrong(&step.name, seen));
+            }
             _ => {}
         }
     }
-    let small = quantity(steps, ProbeStep::SmallCopies);
-    let Some((with, without)) = small.zip(quantity(steps, ProbeStep::SmallCopiesWithoutAccess))
-    else {
-        return (
-            PeerVerdict::Failed,
-            "small copies could not be timed".to_owned(),
-        );
+    let (Some(on), Some(off)) = (
+        microseconds(steps, ProbeStep::SmallCopies),
+        microseconds(steps, ProbeStep::SmallCopiesWithoutAccess),
+    ) else {
+        let why = "small copies could not be timed".to_owned();
+        return (PeerVerdict::Failed, why);
     };
-    let (on, off) = (with.value, without.value);
     let seen = format!("16 B take {on:.2} us with access, {off:.2} us without");
     // Where the runtime copies as the hardware can, whatever was enabled, small copies tell nothing of staging.
-    if !backend.copies_obey_access() {
-        return (PeerVerdict::Direct, seen);
+    let tells = backend.copies_obey_access();
+    match tells && on > STAGED_ABOVE_US && on > STAGED_RATIO * off {
+        true => (PeerVerdict::Staged, seen),
+        false => (PeerVerdict::Direct, seen),
     }
-    let staged = on > STAGED_ABOVE_US && on > STAGED_RATIO * off;
-    let verdict = if staged {
-        PeerVerdict::Staged
-    } else {
-        PeerVerdict::Direct
-    };
-    (verdict, seen)
 }
 
 fn kernel_access(steps: &[PeerStep]) -> KernelAccess {
@@ -105,8 +90,8 @@ fn kernel_access(steps: &[PeerStep]) -> KernelAccess {
     };
     for step in steps.iter().filter(|step| step.name.contains("kernel")) {
         match &step.outcome {
-            StepOutcome::WrongData { .. } => {
-                let reason = wrong(step);
+            StepOutcome::WrongData { seen } => {
+                let reason = wrong(&step.name, seen);
                 return KernelAccess::Unusable { reason };
             }
             StepOutcome::Skipped { reason } if step.name != ProbeStep::KernelGraph.name() => {
@@ -121,12 +106,8 @@ fn kernel_access(steps: &[PeerStep]) -> KernelAccess {
     }
 }
 
-fn wrong(step: &PeerStep) -> String {
-    let seen = match &step.outcome {
-        StepOutcome::WrongData { seen } => seen.as_str(),
-        _ => "",
-    };
-    format!("{} reported success, its owner found: {seen}", step.name)
+fn wrong(step: &str, seen: &str) -> String {
+    format!("{step} reported success, its owner found: {seen}")
 }
 
 fn outcome(steps: &[PeerStep], step: ProbeStep) -> Option<&StepOutcome> {
@@ -134,9 +115,9 @@ fn outcome(steps: &[PeerStep], step: ProbeStep) -> Option<&StepOutcome> {
     steps.iter().find(is_it).map(|step| &step.outcome)
 }
 
-fn quantity(steps: &[PeerStep], step: ProbeStep) -> Option<&Quantity> {
+fn microseconds(steps: &[PeerStep], step: ProbeStep) -> Option<f64> {
     match outcome(steps, step)? {
-        StepOutcome::Timed { quantity } => Some(quantity),
+        StepOutcome::Timed { quantity } => Some(quantity.value),
         _ => None,
     }
 }
@@ -191,7 +172,7 @@ pub(super) fn staged_kernels(links: &Links) -> Vec<Caveat> {
 #[cfg(test)]
 mod tests {
     use record::plan::StopReason;
-    use record::quantity::{Gate, TimeSource, Timing, Unit};
+    use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 
     use super::*;
 
@@ -243,20 +224,6 @@ mod tests {
         assert_eq!(verdict(Built::Cuda, 4.0, 4.0), PeerVerdict::Direct);
         // AMD's runtime does not heed access.
         assert_eq!(verdict(Built::Hip, 21.07, 21.04), PeerVerdict::Direct);
-    }
-
-    #[test]
-    fn a_refusal_and_wrong_data_outrank_the_times() {
-        let reason = "no".to_owned();
-        let refused = step(ProbeStep::Access, StepOutcome::Refused { reason });
-        assert_eq!(verdict(Built::Cuda, &[refused]), PeerVerdict::Denied);
-        let seen = "byte 0".to_owned();
-        let wrong = step(ProbeStep::KernelGraph, StepOutcome::WrongData { seen });
-        let steps = copies(0.4, 14.0, &[wrong]);
-        let (verdict, rests_on, kernels) = judge(Built::Cuda, &steps, ProbeStep::KernelGraph, None);
-        assert_eq!(verdict, PeerVerdict::WrongData);
-        assert!(rests_on.starts_with("kernel_graph reported success"));
-        assert!(matches!(kernels, KernelAccess::Unusable { .. }));
     }
 
     #[test]
