@@ -163,10 +163,7 @@ impl Shared {
                 "object": "model",
                 "created": self.started,
                 "owned_by": "tplens",
-                "root": self.model,
-                "parent": null,
                 "max_model_len": self.limits.max_model_len,
-                "permission": [],
             }],
         })
         .to_string()
