@@ -74,11 +74,12 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
     exit::fold([shown, page(args.html.as_deref(), &document), whole])
 }
 
-/// Whether a file in a folder is no serving result: a log, a page, or what another command wrote.
+/// Whether a file in a folder is no serving result: a log, a page, a lock, or what another command wrote.
 fn is_other(error: &ImportError, path: &Path) -> bool {
+    let is_empty = || path.metadata().is_ok_and(|file| file.len() == 0);
     match error {
         ImportError::Unknown { .. } | ImportError::Missing { .. } | ImportError::Record(_) => true,
-        _ => record::load(path).is_ok(),
+        _ => is_empty() || record::load(path).is_ok(),
     }
 }
 

@@ -183,6 +183,11 @@ fn a_run_whose_client_was_the_limit_is_marked_and_of_a_low_grade() {
 fn a_sweeps_folder_is_shown_and_compared_cell_by_cell() {
     let folder = written("sweep/one.json", &detailed(0.02).to_string());
     written("sweep/two.json", &detailed(0.03).to_string());
+    // What is no result does not count against those that are there.
+    let others = [("sweep/a.log", "started\n"), ("sweep/run.lock", "")];
+    for (name, text) in others {
+        written(name, text);
+    }
     let path = folder.parent().unwrap().display().to_string();
     let (code, csv, stderr) = ran(&["show", &path, "--csv"]);
     assert_eq!(code, 0, "{stderr}");

@@ -103,17 +103,10 @@ pub(super) fn compare(
     let is_refused = differences.iter().any(Difference::refuses);
     let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
     for (metric, unit, values, interval) in numbers(a, b) {
-        let (a, b) = match values {
-            [Some(a), Some(b)] => (a, b),
-            [Some(_), None] => {
-                only_a.push(metric);
-                continue;
-            }
-            [None, Some(_)] => {
-                only_b.push(metric);
-                continue;
-            }
-            [None, None] => continue,
+        let [Some(a), Some(b)] = values else {
+            only_a.extend(values[0].map(|_| metric.clone()));
+            only_b.extend(values[1].map(|_| metric));
+            continue;
         };
         let is_rate = unit != MS;
         rows.push(Row {

@@ -172,11 +172,9 @@ pub(super) fn of_several(cells: &Cells) -> Document {
 fn band(cells: &Cells, metric: &str) -> Option<String> {
     let own = cells.bands.iter().filter(|band| band.metric == metric);
     let own: Vec<&Band> = own.collect();
-    let ratios = || {
-        own.iter()
-            .map(|band| band.beyond_machine.unwrap_or(band.ratio))
-    };
-    let (low, high) = (ratios().reduce(f64::min)?, ratios().reduce(f64::max)?);
+    let ratio = |band: &&Band| band.beyond_machine.unwrap_or(band.ratio);
+    let low = own.iter().map(ratio).reduce(f64::min)?;
+    let high = own.iter().map(ratio).reduce(f64::max)?;
     let floor = own.iter().filter_map(|band| band.floor).reduce(f64::max);
     let floor = match floor {
         Some(floor) => format!("the control differs by {:.1}% at most", floor * 100.0),
@@ -253,14 +251,12 @@ fn loads(cells: &Cells) -> Table {
 
 /// A file in a line.
 fn side(name: &str, side: &Side) -> String {
-    let told = |value: Option<String>| value.unwrap_or_else(|| "—".to_owned());
     format!(
-        "{name}: {}: model {}, TP {}, {} completed, {} failed, {} in flight, {} prompt and {} output tokens each",
+        "{name}: {}: {}, {}, {} completed, {} in flight, {} prompt and {} output tokens each",
         side.file,
-        told(side.model.clone()),
-        told(side.tp.map(|tp| tp.to_string())),
+        side.model.as_deref().unwrap_or("a model"),
+        side.load,
         side.completed,
-        told(side.failed.map(|failed| failed.to_string())),
         maybe(side.in_flight),
         maybe(side.input_tokens_each),
         maybe(side.output_tokens_each),
@@ -270,10 +266,9 @@ fn side(name: &str, side: &Side) -> String {
 /// The line of a difference.
 fn item(difference: &Difference) -> Item {
     use Difference as D;
-    let tone = if difference.refuses() {
-        Tone::Bad
-    } else {
-        Tone::Warning
+    let tone = match difference.refuses() {
+        true => Tone::Bad,
+        false => Tone::Warning,
     };
     let text = match difference {
         D::ClientLimited { of_a } => {
@@ -282,11 +277,8 @@ fn item(difference: &Difference) -> Item {
         }
         D::ModelDiffers { a, b } => format!("Other models: A {a}, B {b}"),
         D::FailuresDiffer { a, b } => {
-            format!(
-                "Failed requests: {:.1}% of A, {:.1}% of B",
-                a * 100.0,
-                b * 100.0
-            )
+            let [a, b] = [a, b].map(|part| part * 100.0);
+            format!("Failed requests: {a:.1}% of A, {b:.1}% of B")
         }
         D::BatchDiffers { a, b } => format!("Requests in flight: {a:.1} in A, {b:.1} in B"),
         D::StreamingDiffers => "Only one of them was streamed".to_owned(),

@@ -41,10 +41,11 @@ pub(crate) fn spec(
         name.is_some_and(|name| !name.is_empty() && !name.starts_with('-') && !name.contains('/'))
     };
     let variables = words.iter().take_while(is_variable);
-    let environment: Vec<(OsString, OsString)> = variables
-        .filter_map(|word| word.split_once('='))
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
+    let environment = variables.filter_map(|word| {
+        let (name, value) = word.split_once('=')?;
+        Some((name.into(), value.into()))
+    });
+    let environment: Vec<(OsString, OsString)> = environment.collect();
     let words = words[environment.len()..].to_vec();
     let port = crate::flags::value(&words, &["--port"]).and_then(|port| port.parse().ok());
     let is_told = words.iter().any(|word| word.contains(PORT));
@@ -83,10 +84,8 @@ pub(super) fn started(args: &Args) -> Result<(Args, Vec<Server>), String> {
             let spec = spec(text, role, log, READY).map_err(|why| format!("--{role}: {why}"))?;
             let words = |error: runner::server::ServerError| format!("--{role}: {error}");
             let port = spec.port().map_err(words)?;
-            say!(
-                "starting {}",
-                redacted_arguments(spec.words_with(port)).join(" ")
-            );
+            let command = redacted_arguments(spec.words_with(port)).join(" ");
+            say!("starting {command}");
             // A signal ends this process, and engines end with it.
             let server = Server::start(&spec, port, &Interrupt::none()).map_err(words)?;
             addresses.push(server.url().to_owned());

@@ -60,6 +60,10 @@ pub(crate) struct Args {
     /// Tokens in each chunk of a stream after the first, which has one.
     #[arg(long, visible_alias = "stream-interval", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) tokens_per_chunk: u32,
+    /// Something that goes wrong with each request: stall=TOKENS and cut=TOKENS end a stream after so many, status=CODE refuses, slow=MS
+    /// begins to answer so much later.
+    #[arg(long, value_name = "KIND=N", value_parser = fault)]
+    pub(super) fault: Option<Fault>,
 
     /// Serve one half of requests only, behind `tplens serve route`: prefill holds keys and values until a decode engine fetches
     /// them. The bootstrap server is at the engine's own port.
@@ -78,6 +82,34 @@ pub(super) enum Role {
     Prefill,
     /// Replies.
     Decode,
+}
+
+/// Something that goes wrong on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// After so many tokens of a stream nothing more comes, and the connection stays open.
+    Stall(u32),
+    /// After so many tokens of a stream the connection is closed.
+    Cut(u32),
+    /// This status instead of a reply.
+    Status(u16),
+    /// The reply begins so many milliseconds later.
+    Slow(u32),
+}
+
+fn fault(text: &str) -> Result<Fault, String> {
+    let wrong = || "must be stall=TOKENS, cut=TOKENS, status=400 to 599, or slow=MS".to_owned();
+    let (kind, number) = text.split_once('=').ok_or_else(wrong)?;
+    let number: u32 = number.parse().map_err(|_| wrong())?;
+    match (kind, number) {
+        ("stall", tokens) => Ok(Fault::Stall(tokens)),
+        ("cut", tokens) => Ok(Fault::Cut(tokens)),
+        ("slow", ms) => Ok(Fault::Slow(ms)),
+        ("status", 400..=599) => u16::try_from(number)
+            .map(Fault::Status)
+            .map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
 }
 
 fn speed(text: &str) -> Result<f64, String> {

@@ -55,6 +55,14 @@ impl ApiError {
         }
     }
 
+    /// A fault on purpose.
+    pub(super) fn planted(code: u16) -> Self {
+        Self {
+            status: StatusCode::from_u16(code).unwrap_or_default(),
+            ..Self::internal("a fault that --fault asked for")
+        }
+    }
+
     /// The body, its keys in vLLM's order.
     pub(super) fn json(&self) -> String {
         let param = self.param.map_or_else(|| "null".to_owned(), quoted);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use engine::Limits;
@@ -12,6 +12,7 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::json;
 
+use super::args::Fault;
 use super::counters::Counters;
 use super::dialect::Dialect;
 use super::error::ApiError;
@@ -44,6 +45,7 @@ pub(super) struct Shared {
     speed: f64,
     dialect: Dialect,
     tokens_per_chunk: u32,
+    fault: Option<Fault>,
     /// Whether prompts are looked up in the prefix cache.
     prefix_caching: bool,
     /// Its part in serving with others.
@@ -72,6 +74,7 @@ impl Shared {
             counters,
             dialect: setup.dialect,
             tokens_per_chunk: setup.tokens_per_chunk,
+            fault: setup.fault,
             prefix_caching: setup.prefix_caching,
             limits,
             model: setup.model,
@@ -160,10 +163,7 @@ impl Shared {
                 "object": "model",
                 "created": self.started,
                 "owned_by": "tplens",
-                "root": self.model,
-                "parent": null,
                 "max_model_len": self.limits.max_model_len,
-                "permission": [],
             }],
         })
         .to_string()
@@ -174,6 +174,11 @@ impl Shared {
         endpoint: Endpoint,
         request: Request<Incoming>,
     ) -> Result<Response<Reply>, ApiError> {
+        match self.fault {
+            Some(Fault::Status(code)) => return Err(ApiError::planted(code)),
+            Some(Fault::Slow(ms)) => tokio::time::sleep(Duration::from_millis(ms.into())).await,
+            Some(Fault::Stall(_) | Fault::Cut(_)) | None => {}
+        }
         let id = request.headers().get("x-request-id");
         let id = id.and_then(|id| id.to_str().ok()).map(str::to_owned);
         let body = Limited::new(request.into_body(), LARGEST_BODY).collect();
@@ -242,6 +247,7 @@ impl Shared {
             prompt_tokens,
             counts,
             tokens_per_chunk: self.tokens_per_chunk,
+            fault: self.fault,
             progress: Progress::default(),
         };
         let mut response = Response::new(stream.boxed_unsync());

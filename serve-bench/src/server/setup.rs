@@ -6,7 +6,7 @@ use disagg::KvShape;
 use engine::{Curve, Engine, Limits, Profile, StepTime, surroundings};
 use tp_plan::{EngineFacts, ModelFacts};
 
-use super::Args;
+use super::args::{Args, Fault};
 use super::dialect::Dialect;
 use super::remote::Settings;
 
@@ -27,6 +27,8 @@ pub(super) struct Setup {
     pub(super) tokens_per_chunk: u32,
     /// Whether the engine has a prefix cache, and tells how much of a prompt it had.
     pub(super) prefix_caching: bool,
+    /// What goes wrong with each request.
+    pub(super) fault: Option<Fault>,
     /// Its part in serving with others.
     pub(super) remote: Option<Settings>,
 }
@@ -84,6 +86,7 @@ impl Setup {
             speed: args.speed,
             dialect: args.dialect,
             tokens_per_chunk: args.tokens_per_chunk,
+            fault: args.fault,
             prefix_caching: args.enable_prefix_caching,
             remote,
         })

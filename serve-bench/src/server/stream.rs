@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 
+use super::args::Fault;
 use super::dialect::{Chunks, DONE};
 use super::error::ApiError;
 use super::pacer::{Token, Tokens};
@@ -21,6 +22,8 @@ pub(super) struct Progress {
     held: u32,
     /// Whether the reply is whole.
     is_ended: bool,
+    /// Whether it is about to be cut.
+    is_cut: bool,
 }
 
 impl Progress {
@@ -49,6 +52,7 @@ pub(super) struct Stream {
     pub(super) counts: bool,
     /// Tokens in an event; the first one comes alone, as with vLLM's `--stream-interval`.
     pub(super) tokens_per_chunk: u32,
+    pub(super) fault: Option<Fault>,
     pub(super) progress: Progress,
 }
 
@@ -91,6 +95,18 @@ impl Body for Stream {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if self.progress.is_ended {
             return Poll::Ready(None);
+        }
+        match self.fault {
+            Some(Fault::Stall(tokens)) if self.progress.given >= tokens => return Poll::Pending,
+            Some(Fault::Cut(tokens)) if self.progress.given >= tokens => {
+                if std::mem::replace(&mut self.progress.is_cut, true) {
+                    return Poll::Ready(Some(Err(io::ErrorKind::ConnectionAborted.into())));
+                }
+                // What was given leaves first.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            _ => {}
         }
         let events = ready!(self.poll_events(context));
         Poll::Ready(Some(Ok(Frame::data(Bytes::from(events)))))

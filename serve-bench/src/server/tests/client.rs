@@ -82,6 +82,13 @@ impl Connection {
         }
     }
 
+    /// Whether the server ends the connection, or says nothing for a while.
+    pub(super) fn is_closed(&mut self) -> bool {
+        let soon = Some(Duration::from_millis(200));
+        self.0.get_mut().set_read_timeout(soon).unwrap();
+        self.0.read(&mut [0; 1]).is_ok_and(|read| read == 0)
+    }
+
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.0.read_line(&mut line).unwrap();

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::client::{Connection, ask, metric};
-use super::running::Running;
+use super::running::{Running, setup};
+use crate::server::args::Fault;
 
 /// What nothing here takes, also on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -86,4 +87,26 @@ fn many_streams_at_once_all_get_their_tokens() {
     // 200 x 3 and 200 x 8.
     assert!((metric(server.address, "vllm:prompt_tokens_total") - 600.0).abs() < 0.5);
     assert!((metric(server.address, "vllm:generation_tokens_total") - 1600.0).abs() < 0.5);
+}
+
+#[test]
+fn planted_faults_stall_cut_and_refuse() {
+    let with = |fault| {
+        let mut setup = setup(100.0);
+        setup.fault = Some(fault);
+        let server = Running::of(setup);
+        let mut connection = Connection::open(server.address);
+        let body = r#"{"prompt":"a b","max_tokens":8,"stream":true}"#;
+        connection.send("POST", "/v1/completions", body);
+        (server, connection)
+    };
+    let (_server, mut refused) = with(Fault::Status(503));
+    assert_eq!(refused.head().status, 503);
+    for fault in [Fault::Stall(2), Fault::Cut(2)] {
+        let (_server, mut connection) = with(fault);
+        assert_eq!(connection.head().status, 200);
+        let tokens = connection.chunk() + &connection.chunk();
+        assert_eq!(tokens.matches("\"text\":").count(), 2);
+        assert_eq!(connection.is_closed(), fault == Fault::Cut(2));
+    }
 }

@@ -104,6 +104,7 @@ pub(super) fn setup(step_us: f64) -> Setup {
         dialect: Dialect::Vllm,
         tokens_per_chunk: 1,
         prefix_caching: false,
+        fault: None,
         remote: None,
     }
 }
