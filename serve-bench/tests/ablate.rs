@@ -10,12 +10,8 @@ use explain::{Ablation, Arm, Change};
 
 use crate::study::common::{Ran, Scratch, can_study, own};
 
-fn words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
-}
-
 fn run(scratch: &Scratch, line: &str) -> Ran {
-    scratch.run(&words(line))
+    scratch.line(line, &[])
 }
 
 fn ablation(scratch: &Scratch) -> Ablation {
@@ -55,7 +51,7 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     let line = "ablate --sim l40x4 --model llama-3.1-8b --concurrency 4 --requests 16 --input-tokens 16 --output-tokens 32 \
         --arms p2p-off,delay --delays 200 --launches 2 --seed 5 --budget 1 --out a";
     let mut killed = scratch
-        .program(&words(line))
+        .program(&line.split_whitespace().collect::<Vec<_>>())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -200,10 +196,7 @@ fn a_half_width_model_runs_on_its_server() {
         "exec {} serve engine --box l40x4 --model $0 --port $1",
         own()
     );
-    let run = |line: &str| {
-        let server = ["--", "sh", "-c", &engine, "{model}", "{port}"];
-        scratch.run(&[&words(line)[..], &server].concat())
-    };
+    let run = |line: &str| scratch.line(line, &["--", "sh", "-c", &engine, "{model}", "{port}"]);
     let output = run(line);
     let out = &output.expect(0).stdout;
     assert!(out.contains("--half h/half-tp2"), "{out}");

@@ -85,55 +85,38 @@ pub(super) struct Names {
     pub(super) collectives: &'static str,
     /// The devices that a process sees.
     pub(super) visible: &'static str,
-    /// The file that vLLM loads as the collective library.
-    vllm_library: Option<&'static str>,
-    /// The file that SGLang loads as it.
-    sglang_library: Option<&'static str>,
-    /// By which variable vLLM is told to leave torch's symmetric memory.
-    pub(super) no_symmetric: Option<&'static str>,
 }
-
-/// Sources: NCCL's user guide, environment variables; RCCL takes the same names (its environment variables page); MetaX's guide
-/// to MCCL's environment variables, 2.1.12, 2.1.13, 2.2.11, 2.2.21 and 2.5.2. The library's file: vLLM 0.13.0 `vllm/envs.py`,
-/// SGLang 0.5.6 `pynccl_wrapper.py`. Delays stand before NCCL and RCCL, so MCCL's file is never named.
-const NAMES: [Names; 3] = [
-    Names {
-        vendor: Vendor::Nvidia,
-        collectives: "NCCL",
-        visible: "CUDA_VISIBLE_DEVICES",
-        vllm_library: Some("VLLM_NCCL_SO_PATH"),
-        sglang_library: Some("SGLANG_NCCL_SO_PATH"),
-        no_symmetric: Some("VLLM_ALLREDUCE_USE_SYMM_MEM"),
-    },
-    Names {
-        vendor: Vendor::Amd,
-        collectives: "NCCL",
-        visible: "HIP_VISIBLE_DEVICES",
-        vllm_library: Some("VLLM_NCCL_SO_PATH"),
-        sglang_library: Some("SGLANG_NCCL_SO_PATH"),
-        no_symmetric: None,
-    },
-    Names {
-        vendor: Vendor::Metax,
-        collectives: "MCCL",
-        visible: "MACA_VISIBLE_DEVICES",
-        vllm_library: None,
-        sglang_library: None,
-        no_symmetric: None,
-    },
-];
 
 impl Names {
     /// Those of a vendor; `None` for host memory and for GPUs whose software is not known.
+    ///
+    /// Sources: NCCL's user guide, environment variables; RCCL takes the same names (its environment variables page); MetaX's guide to
+    /// MCCL's environment variables, 2.1.12, 2.1.13, 2.2.11, 2.2.21 and 2.5.2.
     pub(super) fn of(vendor: Vendor) -> Option<Self> {
-        NAMES.into_iter().find(|row| row.vendor == vendor)
+        let (collectives, visible) = match vendor {
+            Vendor::Nvidia => ("NCCL", "CUDA_VISIBLE_DEVICES"),
+            Vendor::Amd => ("NCCL", "HIP_VISIBLE_DEVICES"),
+            Vendor::Metax => ("MCCL", "MACA_VISIBLE_DEVICES"),
+            _ => return None,
+        };
+        Some(Self {
+            vendor,
+            collectives,
+            visible,
+        })
     }
 
-    /// The variable by which an engine is given another file of the library.
+    /// The variable by which an engine is given another file of the library, in the place of NCCL or RCCL: vLLM 0.13.0 `vllm/envs.py`,
+    /// SGLang 0.5.6 `pynccl_wrapper.py`.
     pub(super) fn library(&self, is_sglang: bool) -> Option<&'static str> {
-        match is_sglang {
-            true => self.sglang_library,
-            false => self.vllm_library,
-        }
+        (self.vendor != Vendor::Metax).then_some(match is_sglang {
+            true => "SGLANG_NCCL_SO_PATH",
+            false => "VLLM_NCCL_SO_PATH",
+        })
+    }
+
+    /// The variable by which vLLM is told to leave torch's symmetric memory.
+    pub(super) fn no_symmetric(&self) -> Option<&'static str> {
+        (self.vendor == Vendor::Nvidia).then_some("VLLM_ALLREDUCE_USE_SYMM_MEM")
     }
 }

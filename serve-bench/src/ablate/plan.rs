@@ -218,7 +218,7 @@ impl<'a> Plan<'a> {
             all.push((names.visible.to_owned(), shown));
         }
         let is_sglang = self.subject.command.flags().engine == Some(Engine::Sglang);
-        if let Some(variable) = names.no_symmetric.filter(|_| !is_sglang) {
+        if let Some(variable) = names.no_symmetric().filter(|_| !is_sglang) {
             all.push((variable.to_owned(), "0".to_owned()));
         }
         let Some((us, shim)) = arm.delay_us.zip(self.args.shim.as_ref()) else {

@@ -14,7 +14,7 @@ use tp_plan::Surroundings;
 use super::args::AblateArgs;
 use super::collect;
 use super::document::{self, launched};
-use super::plan::{Launched, Plan};
+use super::plan::{Launched, Plan, SHIM_LOG};
 use crate::explain::boxes;
 use crate::json;
 use crate::planner::{Asker, Tries, words};
@@ -105,6 +105,10 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let mut missing: Vec<(&str, String)> = Vec::new();
     for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
         plan.write_boxes(order, launch, folder)?;
+        if steps[1].done(folder).is_none() {
+            // Of a server that was broken off.
+            let _ = std::fs::remove_file(folder.join(&launch.name).join(SHIM_LOG));
+        }
         let mut lost = None;
         for step in steps {
             lost = lost.or(tries.step(&mut run, step)?.err());

@@ -3,7 +3,6 @@
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use super::judge::Reason;
 use super::limit::Limit;
 use super::objective::Seen;
 use super::report::{Answer, Decision};
@@ -148,32 +147,6 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What decided a run.
-pub(super) fn why(reason: &Reason) -> String {
-    match reason {
-        Reason::AllKept => "every objective kept".to_owned(),
-        Reason::NotKept { objective } => format!("{objective} not kept"),
-        Reason::RequestsFailed { failed, of } => format!("{failed} of {of} requests failed"),
-        Reason::Burst => "requests last too long for --window".to_owned(),
-        Reason::Growing {
-            completed,
-            growth_per_s,
-        } => {
-            let completed = completed * 100.0;
-            format!("{completed:.0}% completed, {growth_per_s:+.2}/s in flight")
-        }
-        Reason::LimitInInterval { objective } => {
-            format!("limit inside the interval of {objective}")
-        }
-        Reason::TooFewRequests {
-            objective,
-            requests,
-        } => format!("{requests} requests are too few for {objective}"),
-        Reason::RunsDisagree => "one run sustained, one not".to_owned(),
-        Reason::ClientLimit { limit } => format!("load generator: {limit}"),
-    }
-}
-
 fn runs(answer: &Answer) -> Table {
     // A limit stands in the title.
     let names = answer.slo.iter();
@@ -195,7 +168,7 @@ fn runs(answer: &Answer) -> Table {
             significant(run.requests_per_s),
             run.failed.to_string(),
             word(run.judged.verdict).to_owned(),
-            why(&run.judged.reason),
+            run.judged.reason.detail.clone(),
         ]);
         row
     };

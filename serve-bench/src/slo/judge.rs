@@ -24,44 +24,12 @@ pub(super) struct Judged {
 }
 
 /// What decided a load.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub(super) enum Reason {
-    /// Every objective is kept.
-    AllKept,
-    /// An objective is not kept.
-    NotKept { objective: String },
-    /// More requests failed than latencies can speak for.
-    RequestsFailed { failed: usize, of: usize },
-    /// Requests last so long beside the arrivals that nothing shows what is sustained.
-    Burst,
-    /// The server completed less than was offered, or the requests in flight grew.
-    Growing { completed: f64, growth_per_s: f64 },
-    /// The interval of a statistic holds its limit.
-    LimitInInterval { objective: String },
-    /// Too few requests for a statistic.
-    TooFewRequests { objective: String, requests: usize },
-    /// One run was sustained and one was not.
-    RunsDisagree,
-    /// The load generator was the limit.
-    ClientLimit { limit: String },
-}
-
-impl Reason {
-    /// What it makes of the load.
-    fn verdict(&self) -> Verdict {
-        match self {
-            Self::AllKept => Verdict::Met,
-            Self::NotKept { .. } => Verdict::Missed,
-            Self::RequestsFailed { .. } | Self::Burst | Self::Growing { .. } => {
-                Verdict::NotSustained
-            }
-            Self::LimitInInterval { .. } | Self::TooFewRequests { .. } | Self::RunsDisagree => {
-                Verdict::Undecided
-            }
-            Self::ClientLimit { .. } => Verdict::NotKnown,
-        }
-    }
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Reason {
+    /// What it is.
+    pub(super) code: &'static str,
+    /// Of what, in words.
+    pub(super) detail: String,
 }
 
 /// Judges a load by its runs, of which those that the client limited say nothing.
@@ -82,60 +50,74 @@ pub(super) fn judge(objectives: &[Objective], runs: &[&Serve]) -> Judged {
         succeeded[begun..].sort_by(|one, other| one.sent_ms.total_cmp(&other.sent_ms));
     }
     let seen: Vec<Seen> = objectives.iter().map(|of| of.seen(&succeeded)).collect();
-    let client = runs.last().and_then(|serve| of_client(serve));
     let of = runs.iter().map(|serve| serve.requests.len()).sum();
-    let reason = match client {
-        Some(code) => Reason::ClientLimit {
-            limit: code.to_owned(),
-        },
-        None => reason(&seen, &by_run, succeeded.len(), of),
+    let (verdict, code, detail) = match runs.last().and_then(|serve| of_client(serve)) {
+        Some(limit) => {
+            let detail = format!("load generator: {limit}");
+            (Verdict::NotKnown, "client-limit", detail)
+        }
+        None => decided(&seen, &by_run, succeeded.len(), of),
     };
     Judged {
-        verdict: reason.verdict(),
-        reason,
+        verdict,
+        reason: Reason { code, detail },
         seen,
         sustained: by_run,
     }
 }
 
-fn reason(seen: &[Seen], by_run: &[Sustained], succeeded: usize, of: usize) -> Reason {
+fn decided(
+    seen: &[Seen],
+    by_run: &[Sustained],
+    succeeded: usize,
+    of: usize,
+) -> (Verdict, &'static str, String) {
     if let Some(missed) = seen.iter().find(|seen| seen.kept == Some(false)) {
-        let objective = missed.objective.clone();
-        return Reason::NotKept { objective };
+        let detail = format!("{} not kept", missed.objective);
+        return (Verdict::Missed, "not-kept", detail);
     }
     #[expect(clippy::cast_precision_loss, reason = "counts of requests")]
     let has_failures = (succeeded as f64) < SUCCEEDED * of as f64 || succeeded == 0;
     if has_failures {
-        let failed = of - succeeded;
-        return Reason::RequestsFailed { failed, of };
+        let detail = format!("{} of {of} requests failed", of - succeeded);
+        return (Verdict::NotSustained, "requests-failed", detail);
     }
     // Of several runs most must have held; a tie says that it is not known.
     let held = by_run.iter().filter(|run| run.held).count();
     if let Some(worst) = by_run.iter().find(|run| !run.held)
         && 2 * held < by_run.len()
     {
-        return match worst.window_s {
-            None => Reason::Burst,
-            Some(_) => Reason::Growing {
-                completed: f64::from(worst.completed) / f64::from(worst.offered.max(1)),
-                growth_per_s: worst.growth_per_s.unwrap_or(0.0),
-            },
+        let growth = worst.growth_per_s.unwrap_or(0.0);
+        let part = f64::from(worst.completed) / f64::from(worst.offered.max(1));
+        let (code, detail) = match worst.window_s {
+            None => ("burst", "requests last too long for --window".to_owned()),
+            Some(_) => {
+                let part = part * 100.0;
+                let detail = format!("{part:.0}% completed, {growth:+.2}/s in flight");
+                ("growing", detail)
+            }
         };
+        return (Verdict::NotSustained, code, detail);
     }
     if let Some(open) = seen.iter().find(|seen| seen.kept.is_none()) {
-        let (objective, requests) = (open.objective.clone(), open.requests);
-        return match open.interval_ms {
-            Some(_) => Reason::LimitInInterval { objective },
-            None => Reason::TooFewRequests {
-                objective,
-                requests,
-            },
+        let (objective, requests) = (&open.objective, open.requests);
+        let (code, detail) = match open.interval_ms {
+            Some(_) => {
+                let detail = format!("limit inside the interval of {objective}");
+                ("limit-in-interval", detail)
+            }
+            None => {
+                let detail = format!("{requests} requests are too few for {objective}");
+                ("too-few-requests", detail)
+            }
         };
+        return (Verdict::Undecided, code, detail);
     }
-    match 2 * held == by_run.len() && !by_run.is_empty() {
-        true => Reason::RunsDisagree,
-        false => Reason::AllKept,
+    if 2 * held == by_run.len() && !by_run.is_empty() {
+        let detail = "one run sustained, one not".to_owned();
+        return (Verdict::Undecided, "runs-disagree", detail);
     }
+    (Verdict::Met, "all-kept", "every objective kept".to_owned())
 }
 
 /// What failed requests say where this machine, and not the server, had no more files or ports.
@@ -195,8 +177,7 @@ mod tests {
         // (601 - 100) / 10 = 50.1 ms.
         let found = judged(&serve(100.0, 601.0));
         assert_eq!(found.verdict, Verdict::Missed);
-        let objective = "mean_tpot <= 50 ms".to_owned();
-        assert_eq!(found.reason, Reason::NotKept { objective });
+        assert_eq!(found.reason.code, "not-kept");
     }
 
     #[test]
@@ -205,7 +186,7 @@ mod tests {
         let objectives = ["p99_ttft<=45s"].map(|text| text.parse().unwrap());
         let found = judge(&objectives, &[&serve(39_900.0, 40_000.0)]);
         assert_eq!(found.verdict, Verdict::NotSustained);
-        assert_eq!(found.reason, Reason::Burst);
+        assert_eq!(found.reason.code, "burst");
     }
 
     #[test]
@@ -217,8 +198,7 @@ mod tests {
         });
         let found = judged(&lagging);
         assert_eq!(found.verdict, Verdict::NotKnown);
-        let limit = "client-busy".to_owned();
-        assert_eq!(found.reason, Reason::ClientLimit { limit });
+        assert_eq!(found.reason.code, "client-limit");
         // Another run of the same load that is the server's decides.
         let objectives = ["p99_ttft<=500ms"].map(|text| text.parse().unwrap());
         let found = judge(&objectives, &[&lagging, &serve(100.0, 600.0)]);
@@ -243,7 +223,6 @@ mod tests {
         }
         let found = judged(&failing);
         assert_eq!(found.verdict, Verdict::NotSustained);
-        let (failed, of) = (60, 600);
-        assert_eq!(found.reason, Reason::RequestsFailed { failed, of });
+        assert_eq!(found.reason.code, "requests-failed");
     }
 }

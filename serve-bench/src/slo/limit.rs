@@ -99,8 +99,9 @@ mod tests {
     fn judged(latency: &'static str) -> Judged {
         Judged {
             verdict: Verdict::Missed,
-            reason: Reason::NotKept {
-                objective: String::new(),
+            reason: Reason {
+                code: "not-kept",
+                detail: String::new(),
             },
             seen: vec![Seen {
                 objective: String::new(),

@@ -9,7 +9,7 @@ use super::objective::Objective;
 use super::search::Found;
 
 /// The version of the answer and of the settings.
-pub(super) const SCHEMA: u32 = 1;
+pub(super) const SCHEMA: u32 = 2;
 
 /// The answer as data.
 #[derive(Debug, Clone, PartialEq, Serialize)]

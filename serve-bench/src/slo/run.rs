@@ -11,7 +11,7 @@ use record::{Payload, Serve, exit};
 use runner::run::{Run, Step, complete};
 
 use super::args::SloArgs;
-use super::document::{document, why, word};
+use super::document::{document, word};
 use super::report::{Answer, Decision, SCHEMA};
 use super::search::{Next, Outcome, Trial};
 use crate::json;
@@ -80,7 +80,7 @@ fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, 
         (asker.say)(&format!(
             "  {}: {}",
             word(decision.judged.verdict),
-            why(&decision.judged.reason)
+            decision.judged.reason.detail
         ));
         runs.push(decision);
     };

@@ -12,28 +12,14 @@ use crate::flags;
 pub(crate) const TP: &str = "{tp}";
 const PORT: &str = "{port}";
 
-/// An engine whose flags are known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known {
-    /// What the name of its program, module or script begins with.
-    word: &'static str,
-    /// The flag of the tensor parallel size, first the one that is added.
-    tp_flags: &'static [&'static str],
-}
+/// An engine whose flags are known: what the name of its program, module or script begins with, and the flags of the tensor parallel
+/// size, first the one that is added.
+type Known = (&'static str, &'static [&'static str]);
 
 const KNOWN: [Known; 3] = [
-    Known {
-        word: "tplens",
-        tp_flags: &["--tensor-parallel-size", "--tp"],
-    },
-    Known {
-        word: "vllm",
-        tp_flags: &["--tensor-parallel-size", "-tp"],
-    },
-    Known {
-        word: "sglang",
-        tp_flags: &["--tp-size", "--tensor-parallel-size", "--tp"],
-    },
+    ("tplens", &["--tensor-parallel-size", "--tp"]),
+    ("vllm", &["--tensor-parallel-size", "-tp"]),
+    ("sglang", &["--tp-size", "--tensor-parallel-size", "--tp"]),
 ];
 
 /// A server command as the user gave it.
@@ -52,9 +38,10 @@ impl ServerCommand {
         let Some(program) = words.first() else {
             return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
         };
-        let is_known = |known: &Known| words.iter().take(3).any(|word| is_named(word, known.word));
+        let is_known =
+            |(begins, _): &Known| words.iter().take(3).any(|word| is_named(word, begins));
         let known = KNOWN.into_iter().find(is_known);
-        let mut flags = known.iter().flat_map(|known| known.tp_flags);
+        let mut flags = known.iter().flat_map(|(_, tp_flags)| *tp_flags);
         let says = |flag: &&&str| {
             let value = flags::value(&words, &[**flag]);
             value.is_some_and(|value| !value.contains(TP))
@@ -84,9 +71,9 @@ impl ServerCommand {
         let words = self.words.iter();
         let mut words: Vec<String> = words.map(|word| word.replace(TP, &tp)).collect();
         let has = |place| self.words.iter().any(|word| word.contains(place));
-        if let Some(known) = self.known {
+        if let Some((_, tp_flags)) = self.known {
             if !has(TP) {
-                words.extend([known.tp_flags[0].to_owned(), tp]);
+                words.extend([tp_flags[0].to_owned(), tp]);
             }
             if !has(PORT) && self.port().is_none() {
                 words.extend(["--port", PORT].map(str::to_owned));
@@ -102,7 +89,7 @@ impl ServerCommand {
 
     /// Whether it is this engine.
     fn is(&self, word: &str) -> bool {
-        self.known.is_some_and(|known| known.word == word)
+        self.known.is_some_and(|(known, _)| known == word)
     }
 
     /// Whether it is an engine whose log is read.

@@ -1,4 +1,4 @@
-//! The documents of a sweep: what was done and left, with the figures of each cell and the knee of each curve, and what would be run.
+//! The document of a sweep that ended: what was done and left, with the figures of each cell and the knee of each curve.
 
 use std::path::Path;
 
@@ -101,20 +101,4 @@ fn at_knee(curve: &[&Measured]) -> Option<String> {
         mean(Latency::Ttft),
         mean(Latency::Tpot)
     ))
-}
-
-/// The document of a sweep that is listed: each server with its command, and whether a cell is done.
-pub(super) fn planned(servers: Vec<(String, String, Vec<String>)>) -> Document {
-    let cells: usize = servers.iter().map(|(.., cells)| cells.len()).sum();
-    let answer = format!("{} servers, {cells} cells; nothing was run.", servers.len());
-    let sections = servers.into_iter().map(|(name, command, cells)| {
-        let blocks = vec![Block::Code(vec![command]), Block::list(cells)];
-        Section::new(&name, blocks)
-    });
-    Document {
-        title: "Plan of a sweep".to_owned(),
-        answer: vec![answer],
-        sections: sections.collect(),
-        ..Document::default()
-    }
 }

@@ -9,11 +9,11 @@ use program::command_line::quoted;
 use record::{exit, write_whole};
 use runner::run::{Needs, Step, URL, check_servers, set_aside};
 use runner::server::ServerSpec;
-use view::Document;
+use view::{Block, Document, Section};
 
 use super::args::SweepArgs;
 use super::cells::{Cell, Group, expand, groups, narrowed};
-use super::document::{PAGE, Swept, planned, swept};
+use super::document::{PAGE, Swept, swept};
 use super::plan::Plan;
 use crate::planner::{Asker, Tries, load, shell, words};
 
@@ -200,10 +200,10 @@ impl Sweep<'_> {
         })
     }
 
-    /// The cells and commands of each server.
+    /// What would be run: each server with its command, and whether a cell is done.
     fn listed(&self, cells: &[Cell], steps: &[Step]) -> Document {
-        let server = |group: Group| {
-            let command = match self.server(&group) {
+        let server = |group: &Group| {
+            let command = match self.server(group) {
                 Needs::Started(spec) => {
                     let variables = spec.environment.iter().map(|(name, value)| {
                         format!("{}={} ", name.to_string_lossy(), quoted(value))
@@ -212,14 +212,27 @@ impl Sweep<'_> {
                 }
                 Needs::Running { url, .. } => url,
             };
-            let of_group = cells.iter().zip(steps);
-            let of_group = of_group.filter(|(cell, _)| cell.group == group);
+            let of_group = cells
+                .iter()
+                .zip(steps)
+                .filter(|(cell, _)| cell.group == *group);
             let of_group = of_group.map(|(cell, step)| match step.done(self.folder) {
                 Some(_) => format!("{}: done", cell.name),
                 None => format!("{}: to do", cell.name),
             });
-            (group.name(), command, of_group.collect())
+            let blocks = vec![Block::Code(vec![command]), Block::list(of_group)];
+            Section::new(group.name(), blocks)
         };
-        planned(groups(cells).into_iter().map(server).collect())
+        let servers = groups(cells);
+        Document {
+            title: "Plan of a sweep".to_owned(),
+            answer: vec![format!(
+                "{} servers, {} cells; nothing was run.",
+                servers.len(),
+                cells.len()
+            )],
+            sections: servers.iter().map(server).collect(),
+            ..Document::default()
+        }
     }
 }

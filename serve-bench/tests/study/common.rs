@@ -73,6 +73,12 @@ impl Scratch {
         }
     }
 
+    /// Runs the program with the words of a line and more of them.
+    pub(crate) fn line(&self, line: &str, more: &[&str]) -> Ran {
+        let words = line.split_whitespace().chain(more.iter().copied());
+        self.run(&words.collect::<Vec<_>>())
+    }
+
     /// A JSON file below the folder.
     #[track_caller]
     pub(crate) fn json(&self, name: &str) -> Value {

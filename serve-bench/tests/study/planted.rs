@@ -23,33 +23,12 @@ fn was_starved(ran: &crate::study::common::Ran) -> bool {
 /// A study of both sizes with few and short requests; `profile` is what the engine plays.
 fn study(scratch: &Scratch, box_file: &str, profile: &str) -> crate::study::common::Ran {
     let profile = scratch.write("profile.json", profile);
-    scratch.run(&[
-        "study",
-        "--sim",
-        box_file,
-        "--model",
-        "qwen2.5-72b-fp8",
-        "--concurrency",
-        "16",
-        "--requests",
-        "32",
-        "--input-tokens",
-        "89",
-        "--output-tokens",
-        "24",
-        "--out",
-        "study",
-        "--",
-        &own(),
-        "serve",
-        "engine",
-        "--box",
-        box_file,
-        "--model",
-        "qwen2.5-72b-fp8",
-        "--profile",
-        &profile,
-    ])
+    let line = format!(
+        "study --sim {box_file} --model qwen2.5-72b-fp8 --concurrency 16 --requests 32 --input-tokens 89 --output-tokens 24 --out study -- \
+         {} serve engine --box {box_file} --model qwen2.5-72b-fp8 --profile",
+        own()
+    );
+    scratch.line(&line, &[&profile])
 }
 
 #[test]

@@ -20,30 +20,21 @@ fn a_study_of_llama_cpp_measures_and_says_what_one_size_cannot_explain() {
     }
     let scratch = Scratch::new();
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/llama");
-    let ran = scratch.run(&[
-        "study",
-        "--backend",
-        "host",
-        "--model",
-        here.join("config.json").to_str().unwrap(),
-        "--tp",
-        "1",
-        "--concurrency",
-        "4",
-        "--requests",
-        "12",
-        "--input-tokens",
-        "32",
-        "--output-tokens",
-        "32",
-        "--out",
-        "study",
-        "--",
-        python.to_str().unwrap(),
-        here.join("serve.py").to_str().unwrap(),
-        "{port}",
-        scratch.join("").to_str().unwrap(),
-    ]);
+    let line = "study --backend host --tp 1 --concurrency 4 --requests 12 --input-tokens 32 --output-tokens 32 --out study --model";
+    let (model, server, folder) = (
+        here.join("config.json"),
+        here.join("serve.py"),
+        scratch.join(""),
+    );
+    let words = [
+        model.to_str(),
+        Some("--"),
+        python.to_str(),
+        server.to_str(),
+        Some("{port}"),
+        folder.to_str(),
+    ];
+    let ran = scratch.line(line, &words.map(Option::unwrap));
     ran.expect(3);
     let serve = &scratch.json("study/serve-tp1/record.json");
     assert!(serve["header"]["simulated"].is_null(), "{}", ran.stdout);

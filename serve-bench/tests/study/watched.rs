@@ -56,24 +56,10 @@ fn no_server_survives_a_study() {
             "setsid sleep 1000 & setsid {} serve engine --box rtxpro6000-mig --model qwen2.5-72b-fp8 --port {{port}} & wait",
             own()
         );
+        let line = "study --sim rtxpro6000-mig --model qwen2.5-72b-fp8 --tp 1 --output-tokens 4096 --out study";
+        let line: Vec<&str> = line.split(' ').collect();
         let mut study = scratch
-            .program(&[
-                "study",
-                "--sim",
-                "rtxpro6000-mig",
-                "--model",
-                "qwen2.5-72b-fp8",
-                "--tp",
-                "1",
-                "--output-tokens",
-                "4096",
-                "--out",
-                "study",
-                "--",
-                "sh",
-                "-c",
-                &script,
-            ])
+            .program(&[&line[..], &["--", "sh", "-c", &script]].concat())
             .env(MARK, &mark)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
