@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::unit::ByteCount;
 use view::{Block, Section, Table};
 
-use super::words::{ABSENT, Quantity, compared_with, covered, cut, main_evidence};
+use super::words::{ABSENT, Quantity, compared_with, covered, cut, kind_of_devices, main_evidence};
 use crate::checks::{self, Group, KINDS, title};
 use crate::report::{Check, Evidence, Measured, ReasonCode, Report, Verdict};
 
@@ -31,7 +31,8 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
 /// A row for each group: its worst verdict, how many checks of how many devices, and the span of each kind's figures with the worst of them,
 /// or what else it came to.
 fn groups(report: &Report) -> Table {
-    let mut table = Table::under(["", "verdict", "checks", "GPUs", "found"]);
+    let devices = format!("{}s", kind_of_devices(report));
+    let mut table = Table::under(["", "verdict", "checks", &devices, "found"]);
     for (heading, checks) in grouped(report) {
         let Some(worst) = checks.iter().max_by_key(|check| check.verdict.severity()) else {
             continue;

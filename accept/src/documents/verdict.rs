@@ -6,7 +6,7 @@ use std::fmt;
 use view::{Document, Item, Next, Tone};
 
 use super::tables::sections;
-use super::words::{CameTo, Quantity, covered, cut, devices, main_evidence};
+use super::words::{CameTo, Quantity, covered, cut, devices, kind_of_devices, main_evidence};
 use crate::checks::{plural, title};
 use crate::profile::{Profile, shipped};
 use crate::report::{BoxVerdict, Check, Evidence, ReasonCode, Report, RunStatus, Side, Verdict};
@@ -233,7 +233,8 @@ impl fmt::Display for Cause<'_> {
         let worst = checks.filter_map(|check| Some((beyond(check)?, check)));
         match worst.max_by(|one, other| one.0.total_cmp(&other.0)) {
             Some((_, worst)) if self.checks.len() > 1 => {
-                let of = plural(covered(self.report, &self.checks), "GPU");
+                let count = covered(self.report, &self.checks);
+                let of = plural(count, kind_of_devices(self.report));
                 let about = worst.about.join(" ");
                 write!(f, ", {of}: worst {about}: {}", CameTo(worst))
             }

@@ -170,6 +170,12 @@ pub(super) fn devices(check: &Check) -> impl Iterator<Item = &str> {
     about.flat_map(|about| about.split("->").flat_map(|end| end.split([' ', ','])))
 }
 
+/// What the devices of a report are: GPUs, or memory of the host.
+pub(super) fn kind_of_devices(report: &Report) -> &'static str {
+    let is_host = report.node.fingerprint.backend == "host";
+    if is_host { "device" } else { "GPU" }
+}
+
 /// How many devices of a report these checks are about; those of no device are about all.
 pub(super) fn covered(report: &Report, checks: &[&Check]) -> usize {
     let named: BTreeSet<&str> = checks.iter().flat_map(|check| devices(check)).collect();
