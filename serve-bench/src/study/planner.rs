@@ -16,7 +16,7 @@ use super::engines::ServerCommand;
 use super::room::Sizes;
 use super::shell::missing;
 use super::steps::{LINKS, allreduce, serve, server_log};
-use crate::explain::{self, EngineFlags, OfSize, Sources};
+use crate::explain::{self, CaseArgs, EngineFlags, OfSize, Sources};
 use crate::split::study::ApartStudy;
 
 /// The settings of a study, in its folder.
@@ -173,12 +173,15 @@ impl<'a> Study<'a> {
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
                     model: self.args.model.clone(),
-                    collectives: (tp > 1)
-                        .then(|| self.folder.join(allreduce(tp)))
-                        .into_iter()
-                        .collect(),
-                    links: Some(self.folder.join(LINKS)),
-                    engine: self.engine_flags(),
+                    case: CaseArgs {
+                        allreduce: (tp > 1)
+                            .then(|| self.folder.join(allreduce(tp)))
+                            .into_iter()
+                            .collect(),
+                        links: Some(self.folder.join(LINKS)),
+                        engine: self.engine_flags(),
+                        ..CaseArgs::default()
+                    },
                     note: note.clone(),
                     sim: self.args.sim.clone(),
                     off_by_us: extras.off_by_us,
