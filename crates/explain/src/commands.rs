@@ -62,26 +62,33 @@ pub(crate) fn printed(commands: impl IntoIterator<Item = Command>) -> Vec<String
 }
 
 /// Commands of a case.
-#[derive(Clone, Copy)]
 pub(crate) struct Commands<'a> {
     inputs: &'a Inputs,
+    /// The simulated machine that the figures are of, as it was given, with its embedded engine.
+    soft: Option<String>,
+    is_sglang: bool,
 }
 
 impl<'a> Commands<'a> {
     pub(crate) fn new(inputs: &'a Inputs) -> Self {
-        Self { inputs }
+        let given = || inputs.seen.soft_given.clone();
+        let engine = inputs.engine(inputs.tp);
+        Self {
+            inputs,
+            soft: inputs.simulated().map(|name| given().unwrap_or(name)),
+            is_sglang: engine.is_some_and(|engine| engine.engine == Engine::Sglang),
+        }
     }
 
-    /// Whether these commands run on a simulated machine, with the embedded engine.
+    /// Whether these commands run on a simulated machine.
     pub(crate) fn is_soft(&self) -> bool {
-        self.inputs.simulated().is_some()
+        self.soft.is_some()
     }
 
     /// With the simulated machine, where the figures are of one.
     fn on_the_box(&self, command: Command) -> Command {
-        let given = &self.inputs.seen.soft_given;
-        match self.inputs.simulated() {
-            Some(name) => command.with("--sim", given.as_ref().unwrap_or(&name)),
+        match &self.soft {
+            Some(name) => command.with("--sim", name),
             None => command,
         }
     }
@@ -106,11 +113,6 @@ impl<'a> Commands<'a> {
             .or(self.inputs.seen.model_given.as_deref())
             .unwrap_or(name);
         path.strip_suffix("/config.json").unwrap_or(path)
-    }
-
-    fn is_sglang(&self) -> bool {
-        let engine = self.inputs.engine(self.inputs.tp);
-        engine.is_some_and(|engine| engine.engine == Engine::Sglang)
     }
 
     /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
@@ -154,14 +156,14 @@ impl<'a> Commands<'a> {
 
     /// A real engine with a model; vLLM's with the length that the load needs: a model's own may leave no room for its cache.
     fn engine(&self, model: &str, concurrency: u32, is_eager: bool) -> Command {
-        let begin = match self.is_sglang() {
+        let begin = match self.is_sglang {
             true => Command::of("python3 -m sglang.launch_server").with("--model-path", model),
             false => Command::of("vllm serve").all(Command(vec![model.to_owned()])),
         };
         let engine = begin.all(self.flags(concurrency, is_eager));
         let run = self.inputs.runs(self.inputs.tp).next().map(RunShape::new);
         let tokens = run.and_then(|run| Some(run.input()? + run.output()?));
-        match tokens.filter(|_| !self.is_sglang()) {
+        match tokens.filter(|_| !self.is_sglang) {
             Some(tokens) => {
                 let needed = whole((tokens + TEMPLATE).ceil());
                 engine.with("--max-model-len", needed.next_power_of_two())
@@ -170,35 +172,21 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// A server of a size, and a load on it with so many in flight.
-    pub(crate) fn served_with(&self, tp: u32, concurrency: u32) -> [Command; 2] {
-        self.serve(tp, concurrency, true)
-    }
-
-    /// The same with graphs.
-    pub(crate) fn served_with_graphs(&self, tp: u32, concurrency: u32) -> [Command; 2] {
-        self.serve(tp, concurrency, false)
-    }
-
-    fn serve(&self, tp: u32, concurrency: u32, is_eager: bool) -> [Command; 2] {
-        let (server, size) = match (self.is_soft(), self.is_sglang()) {
-            (true, is_sglang) => {
-                let (name, given) = (self.inputs.simulated(), &self.inputs.seen.soft_given);
-                let name = given.clone().or(name).unwrap_or_default();
+    /// A server of a size, without graphs only where the runs' had none and `is_eager`, and a load on it with so many in flight.
+    pub(crate) fn served_with(&self, tp: u32, concurrency: u32, is_eager: bool) -> [Command; 2] {
+        let size = match self.is_sglang && !self.is_soft() {
+            true => "--tp-size",
+            false => "--tensor-parallel-size",
+        };
+        let server = match &self.soft {
+            None => self.engine(self.served(), concurrency, is_eager),
+            Some(name) => {
                 let server = self.ours("tplens serve engine").with("--box", name);
-                let server = match is_sglang {
+                match self.is_sglang {
                     true => server,
                     false => server.all(self.flags(concurrency, is_eager)),
-                };
-                (server, "--tensor-parallel-size")
+                }
             }
-            (false, is_sglang) => (
-                self.engine(self.served(), concurrency, is_eager),
-                match is_sglang {
-                    true => "--tp-size",
-                    false => "--tensor-parallel-size",
-                },
-            ),
         };
         // As studies do: special tokens stand at the end of most vocabularies.
         let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
@@ -213,10 +201,10 @@ impl<'a> Commands<'a> {
 
     /// The engine's flag against reuse of prompts; nothing for the embedded engine, which has none.
     pub(crate) fn no_prefix_cache(&self) -> &'static str {
-        match (self.is_soft(), self.is_sglang()) {
-            (true, _) => "",
-            (false, true) => "--disable-radix-cache",
-            (false, false) => "--no-enable-prefix-caching",
+        match (&self.soft, self.is_sglang) {
+            (Some(_), _) => "",
+            (None, true) => "--disable-radix-cache",
+            (None, false) => "--no-enable-prefix-caching",
         }
     }
 
@@ -257,7 +245,7 @@ impl<'a> Commands<'a> {
     /// It cannot be run as a model of its own.
     pub(crate) fn half_model(&self, batch: u32) -> Result<Command, HalfError> {
         let (model, tp) = (&self.inputs.model, self.inputs.tp);
-        let engine = match self.is_sglang() {
+        let engine = match self.is_sglang {
             true => Engine::Sglang,
             false => Engine::Vllm,
         };
@@ -271,7 +259,7 @@ impl<'a> Commands<'a> {
         if is_written {
             command = command.and("--write half-width");
         }
-        if self.is_sglang() {
+        if self.is_sglang {
             command = command.and("--engine sglang");
         }
         if !self.flags(batch, true).0.is_empty() {
@@ -284,7 +272,7 @@ impl<'a> Commands<'a> {
     pub(crate) fn collectives(&self, batch: u32) -> Command {
         let command = self.ours("tplens allreduce").with("--tp", self.inputs.tp);
         let mut command = command.with("--batches", batch);
-        if self.is_sglang() {
+        if self.is_sglang {
             command = command.and("--engine sglang");
         }
         let engine = self.inputs.engine(self.inputs.tp);
@@ -296,23 +284,19 @@ impl<'a> Commands<'a> {
 
     /// The links of the GPUs that ran, by tplens p2p.
     pub(crate) fn links(&self) -> Command {
-        self.on_the_box(Command::of("tplens p2p").with("--gpus", self.gpus()))
-    }
-
-    /// What is wrong with the machine.
-    pub(crate) fn doctor(&self) -> Command {
-        self.on_the_box(Command::of("tplens doctor"))
-    }
-
-    /// The ordinals of the GPUs that ran, as a command line lists them; the first ones where nobody measured links.
-    pub(crate) fn gpus(&self) -> String {
+        // The first ones where nobody measured links.
         let tp = self.inputs.tp;
         let used = self.inputs.seen.used(tp);
         let ordinals: Vec<String> = match used.is_empty() {
             true => (0..tp).map(|gpu| gpu.to_string()).collect(),
             false => used.iter().map(|gpu| gpu.ordinal.to_string()).collect(),
         };
-        ordinals.join(",")
+        self.on_the_box(Command::of("tplens p2p").with("--gpus", ordinals.join(",")))
+    }
+
+    /// What is wrong with the machine.
+    pub(crate) fn doctor(&self) -> Command {
+        self.on_the_box(Command::of("tplens doctor"))
     }
 }
 

@@ -7,6 +7,7 @@ use record::PeerVerdict;
 use serde::{Deserialize, Serialize};
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
 
+use crate::finding::Finding;
 use crate::priors::{Prior, Priors};
 use crate::run_shape::RunShape;
 use crate::seen::{Seen, Variable};
@@ -124,6 +125,11 @@ impl Inputs {
             .map(|(_, run)| run)
     }
 
+    /// The same where another size is explained.
+    pub(crate) fn at(&self, tp: u32) -> Self {
+        Self { tp, ..self.clone() }
+    }
+
     /// The size that the explained one is compared with: the smallest of the runs, and one GPU where there is no other.
     #[must_use]
     pub fn from(&self) -> u32 {
@@ -140,6 +146,15 @@ impl Inputs {
     /// The engine at a tensor parallel size.
     pub(crate) fn engine(&self, tp: u32) -> Option<&EngineFacts> {
         self.engines.iter().find(|engine| engine.tp == tp)
+    }
+
+    /// Facts of the engine of a size and of the model that nobody read.
+    pub(crate) fn assumed(&self, tp: u32) -> impl Iterator<Item = Finding> {
+        let engine = self.engine(tp).into_iter();
+        let all = engine.flat_map(|of| &of.assumed).chain(&self.model.assumed);
+        all.map(|detail| Finding::Assumed {
+            detail: detail.clone(),
+        })
     }
 
     /// What the log of the server of a size says.
@@ -182,7 +197,7 @@ impl Inputs {
         let weights = self.model.weights.name();
         let engine = self.engines.first().map_or("", |of| of.engine.name());
         self.priors
-            .get_for(name, self.known.gpu.as_deref(), weights, engine)
+            .get(name, self.known.gpu.as_deref(), weights, engine)
     }
 
     /// What one start of a server may differ by from another, of a side that was started so often: on CPUs starts differ by more, and

@@ -79,7 +79,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let by_share = |of| settled(of).map(|(width, _)| width);
     let both = || {
         let of_size = |tp| {
-            let [server, load] = commands.served_with(tp, batch);
+            let [server, load] = commands.served_with(tp, batch, true);
             [server.and(commands.no_prefix_cache()), load]
         };
         printed([inputs.tp, 1].into_iter().flat_map(of_size))

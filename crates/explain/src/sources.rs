@@ -1,6 +1,6 @@
 //! What was read, and what of it was taken.
 
-use import::ServeRun;
+use import::CurvePoint;
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::StepFrom;
@@ -53,42 +53,28 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
             sources.push(source);
         }
     };
-    let run = |tp: Option<u32>, run: &ServeRun| {
-        let found = inputs
-            .evidence
-            .found
-            .iter()
-            .filter(|(of, _)| *of == run.origin);
-        Taken::Run {
+    let served = inputs.serve.iter().map(|(tp, run)| (Some(*tp), run));
+    let halves = inputs.evidence.half.iter().map(|run| (None, run));
+    for (tp, run) in served.chain(halves) {
+        let found = inputs.evidence.found.iter();
+        let found = found.filter(|(of, _)| *of == run.origin);
+        let taken = Taken::Run {
             tp,
             from: StepFrom::common(&[run]),
             requests: run.completed,
             found: found.map(|(_, words)| words.clone()).collect(),
-        }
-    };
-    for (tp, of) in &inputs.serve {
-        add(&of.origin, run(Some(*tp), of));
-    }
-    for of in &inputs.evidence.half {
-        add(&of.origin, run(None, of));
+        };
+        add(&run.origin, taken);
     }
     let usable = inputs.usable_curve();
-    for origin in inputs.curve.iter().map(|point| point.origin.as_str()) {
-        let points = inputs
-            .curve
-            .iter()
-            .filter(|point| point.origin == origin)
-            .count();
-        let used = usable
-            .iter()
-            .filter(|point| point.origin == origin && point.ranks == inputs.tp);
-        add(
-            origin,
-            Taken::Collectives {
-                points,
-                used: used.count(),
-            },
-        );
+    for origin in inputs.curve.iter().map(|point| &point.origin) {
+        let of = |point: &&CurvePoint| point.origin == *origin;
+        let used = usable.iter().filter(of);
+        let taken = Taken::Collectives {
+            points: inputs.curve.iter().filter(of).count(),
+            used: used.filter(|point| point.ranks == inputs.tp).count(),
+        };
+        add(origin, taken);
     }
     for log in &inputs.evidence.logs {
         add(

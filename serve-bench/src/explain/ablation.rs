@@ -4,12 +4,13 @@ use std::path::Path;
 
 use ::explain::{Ablation, Inputs, Slope, SlopeVerdict, slope};
 use program::Stop;
+use program::show::Show;
 use record::exit;
 use tp_plan::ModelFacts;
 use view::Document;
 
 use super::args::ExplainArgs;
-use super::deliver::{Wanted, deliver};
+use super::deliver::deliver;
 use super::documents;
 
 /// What an ablation is kept in.
@@ -64,7 +65,7 @@ fn code(slope: &Slope) -> u8 {
 }
 
 /// The slope test by itself.
-pub(super) fn alone(args: &ExplainArgs, file: &Path, wanted: &Wanted) -> Result<u8, Stop> {
+pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
     let slope = read(file)?;
     if let Some(given) = &args.model {
         let asked =
@@ -72,7 +73,8 @@ pub(super) fn alone(args: &ExplainArgs, file: &Path, wanted: &Wanted) -> Result<
         of_model(&slope, &asked).map_err(Stop::Usage)?;
     }
     deliver(
-        wanted,
+        args,
+        show,
         SLOPE,
         &slope,
         &documents::slope(&slope),

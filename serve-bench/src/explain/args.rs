@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use ::explain::Priors;
-use clap::{Args, ValueEnum};
+use boxfile::BoxFile;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use import::serve::accepted_keys;
-use tp_plan::{Engine, ModelFacts};
+use tp_plan::{Engine, EngineFacts, ModelFacts, Surroundings};
 
-use super::engine_flags::EngineFlags;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 
@@ -46,12 +47,6 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) ablation: Option<PathBuf>,
 
-    /// Collective times of this box: of tplens allreduce, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
-    /// mode, which says how calls were timed and decides how good the evidence is: graph (in a captured graph), interleaved (with work
-    /// between the calls), back_to_back or host_synced. May be given several times.
-    #[arg(long, value_name = "FILE")]
-    allreduce: Vec<PathBuf>,
-
     /// Result of the model at a rank's width on one GPU, at the same batch and lengths; may be given several times, once a launch.
     #[arg(long, value_name = "FILE")]
     half: Vec<PathBuf>,
@@ -61,30 +56,13 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Links of this box, of tplens p2p.
-    #[arg(long, value_name = "FILE")]
-    links: Option<PathBuf>,
-
-    /// What the box is, where no links were measured: a built-in box or a box file.
-    #[arg(long = "box", value_name = "BOX")]
-    box_name: Option<String>,
-
-    /// The GPUs' name, such as "H100", where nothing else says what the machine is.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["box_name", "links"])]
-    gpu: Option<String>,
-
     /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
     /// given once for each size; the log says which.
     #[arg(long, value_name = "FILE")]
     engine_log: Vec<PathBuf>,
 
     #[command(flatten)]
-    engine: EngineArgs,
-
-    /// Replaces something that is assumed, such as gemm_speedup=1.8..1.9; may be given several times. --help lists the
-    /// names.
-    #[arg(long, value_name = "NAME=LOW..HIGH")]
-    pub(super) prior: Vec<String>,
+    pub(super) case: CaseArgs,
 
     /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
     /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
@@ -95,78 +73,133 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
 
-    /// Write the explanation to this file as JSON; `-` for standard output instead of the text.
-    #[arg(long, value_name = "FILE")]
-    pub(super) json: Option<PathBuf>,
-
     /// Write the page to this file; `-` for standard output instead of the text.
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 }
 
-/// How an engine was started, or is to be.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct EngineArgs {
+/// The machine and its engine, what is assumed of them, and where the answer goes: alike in `explain` and `predict`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CaseArgs {
+    /// Collective times of this box: of tplens allreduce, nccl-tests (text or JSON), or CSV with the columns op,ranks,bytes,us and
+    /// mode, which says how calls were timed and decides how good the evidence is: graph (in a captured graph), interleaved (with work
+    /// between the calls), back_to_back or host_synced. May be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allreduce: Vec<PathBuf>,
+
+    /// Links of this box, of tplens p2p.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) links: Option<PathBuf>,
+
+    /// What the box is, where no links were measured: a built-in box or a box file.
+    #[arg(long = "box", value_name = "BOX")]
+    pub(crate) box_name: Option<String>,
+
+    /// The GPUs' name, such as "H100", where nothing else says what the machine is: over NVLink where their board has it.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["box_name", "links"])]
+    pub(crate) gpu: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) engine: EngineFlags,
+
+    /// Replaces something that is assumed, such as gemm_speedup=1.8..1.9; may be given several times. The long help of explain lists
+    /// the names.
+    #[arg(long, value_name = "NAME=LOW..HIGH")]
+    pub(crate) prior: Vec<String>,
+
+    /// Write the answer to this file as JSON; `-` for standard output instead of the text.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+impl CaseArgs {
+    /// What is assumed, with what was given in its place.
+    ///
+    /// # Errors
+    /// There is no such prior, or its range has no sense; in words.
+    pub(crate) fn priors(&self) -> Result<Priors, String> {
+        let usage = |error: ::explain::PriorError| format!("--prior: {error}");
+        let mut known = Priors::builtin().map_err(usage)?;
+        for text in &self.prior {
+            known.set(text.parse().map_err(usage)?).map_err(usage)?;
+        }
+        Ok(known)
+    }
+
+    /// The box file that was named.
+    ///
+    /// # Errors
+    /// There is none of that name, or it cannot be read; in words.
+    pub(crate) fn described(&self) -> Result<Option<BoxFile>, String> {
+        let described = self.box_name.as_deref().map(BoxFile::resolve);
+        described
+            .transpose()
+            .map_err(|error| format!("--box: {error}"))
+    }
+}
+
+/// The flag by which an engine leaves all-reduces to the library: of vLLM 0.13.0 (`engine/arg_utils.py`), of SGLang 0.5.6
+/// (`srt/server_args.py`), and of the embedded engine.
+pub(crate) const NO_OWN_ALL_REDUCE: &str = "--disable-custom-all-reduce";
+
+/// How an engine was started, or is to be, as far as its flags say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub(crate) struct EngineFlags {
     /// Engine [default: what a log of it says, else vllm].
-    #[arg(long, value_enum)]
-    engine: Option<EngineArg>,
+    #[arg(long, value_parser = engines())]
+    pub(crate) engine: Option<Engine>,
+
+    /// Whether a server's command says it.
+    #[arg(skip)]
+    pub(crate) stated: bool,
 
     /// The engine runs without graphs.
     #[arg(long)]
-    eager: bool,
+    pub(crate) eager: bool,
 
     /// The engine is told to leave every all-reduce to the vendor's library, by this flag of its own.
-    #[arg(long)]
-    disable_custom_all_reduce: bool,
+    #[arg(long = "disable-custom-all-reduce")]
+    pub(crate) library_only: bool,
 
     /// The engine's limit of sequences, where it is set.
     #[arg(long, value_name = "N")]
-    max_num_seqs: Option<u32>,
+    pub(crate) max_num_seqs: Option<u32>,
 
     /// The engine's limit of tokens a step, where it is set.
-    #[arg(long, value_name = "N")]
-    max_num_batched_tokens: Option<u32>,
+    #[arg(long = "max-num-batched-tokens", value_name = "N")]
+    pub(crate) max_batched_tokens: Option<u32>,
 
     /// How the engine stores its cache of keys and values, where it is set [default: as the model says].
-    #[arg(long, value_name = "TYPE", value_parser = cache_bytes)]
-    kv_cache_dtype: Option<u32>,
+    #[arg(long = "kv-cache-dtype", value_name = "TYPE", value_parser = cache_bytes)]
+    pub(crate) kv_cache_bytes: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum EngineArg {
-    Vllm,
-    Sglang,
-    Trtllm,
+fn engines() -> impl TypedValueParser<Value = Engine> {
+    PossibleValuesParser::new(["vllm", "sglang", "trtllm"]).map(|name| match name.as_str() {
+        "sglang" => Engine::Sglang,
+        "trtllm" => Engine::Trtllm,
+        _ => Engine::Vllm,
+    })
 }
 
-impl EngineArg {
-    fn engine(self) -> Engine {
-        match self {
-            Self::Vllm => Engine::Vllm,
-            Self::Sglang => Engine::Sglang,
-            Self::Trtllm => Engine::Trtllm,
+impl EngineFlags {
+    /// What they make of the engine's rules at a size.
+    pub(crate) fn facts(self, tp: u32, around: &Surroundings) -> EngineFacts {
+        let engine = self.engine.unwrap_or(Engine::Vllm);
+        let mut facts = EngineFacts::of(engine, tp, around);
+        if let Some(tokens) = self.max_batched_tokens {
+            facts = facts.with_max_batched_tokens(tokens);
         }
-    }
-}
-
-impl EngineArgs {
-    pub(crate) fn flags(&self) -> EngineFlags {
-        EngineFlags {
-            engine: self.engine.map(EngineArg::engine),
-            stated: self.engine.is_some(),
-            eager: self.eager,
-            max_num_seqs: self.max_num_seqs,
-            max_batched_tokens: self.max_num_batched_tokens,
-            library_only: self.disable_custom_all_reduce,
-            kv_cache_bytes: self.kv_cache_dtype.filter(|bytes| *bytes > 0),
+        if let Some(sequences) = self.max_num_seqs {
+            facts = facts.with_max_num_seqs(sequences);
         }
-    }
-
-    /// The logs, each of the engine that was named, where one was.
-    fn logs(&self, files: &[PathBuf]) -> Result<Vec<EngineLogFile>, String> {
-        let asked = self.engine.map(EngineArg::engine);
-        let read = files.iter().map(|file| EngineLogFile::read(file, asked));
-        read.collect()
+        if self.eager {
+            facts = facts.with_eager();
+        }
+        if self.library_only {
+            facts = facts.with_library_only(NO_OWN_ALL_REDUCE);
+        }
+        facts
     }
 }
 
@@ -261,18 +294,17 @@ impl ExplainArgs {
         };
         let model = self.model.clone().or_else(named);
         let model = model.ok_or("name with --model what was served")?;
+        let asked = self.case.engine.engine;
+        let logs = self.engine_log.iter();
+        let logs = logs.map(|file| EngineLogFile::read(file, asked));
         Ok(Sources {
             model,
             serving,
-            collectives: self.allreduce.clone(),
-            links: self.links.clone(),
+            case: self.case.clone(),
             half: self.half.clone(),
             trace: self.trace.clone(),
-            box_name: self.box_name.clone(),
-            gpu: self.gpu.clone(),
-            engine: self.engine.flags(),
             what_if: self.what_if.clone(),
-            engine_logs: self.engine.logs(&self.engine_log)?,
+            engine_logs: logs.collect::<Result<_, _>>()?,
             ..Sources::default()
         })
     }

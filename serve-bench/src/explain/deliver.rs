@@ -1,6 +1,6 @@
 //! Where an explanation goes: the screen, JSON and a page.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::explain::{Explanation, Outcome};
 use program::show::Show;
@@ -9,6 +9,7 @@ use record::{exit, write_whole};
 use serde::Serialize;
 use view::Document;
 
+use super::args::ExplainArgs;
 use crate::json;
 
 /// The page's file name in a folder.
@@ -20,33 +21,23 @@ pub(super) const EXPLANATION: &str = "explanation.json";
 /// Seed of the draws, so that the same files give the same explanation.
 pub(super) const SEED: u64 = 0x0074_706c_656e_7331;
 
-/// What an explanation is written to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
-    /// JSON, beside the screen; `-` in place of it.
-    pub(super) json: Option<PathBuf>,
-    /// Folder of both.
-    pub(super) out: Option<PathBuf>,
-    pub(super) html: Option<PathBuf>,
-    pub(super) show: Show,
-}
-
 /// Writes JSON and pages, and prints what was wanted.
 pub(super) fn deliver<T: Serialize>(
-    wanted: &Wanted,
+    args: &ExplainArgs,
+    show: Show,
     name: &str,
     found: &T,
     document: &Document,
     code: u8,
 ) -> Result<u8, Stop> {
-    if let Some(folder) = &wanted.out {
+    if let Some(folder) = &args.out {
         outputs::make_folder("--out", folder)?;
         json::write(&folder.join(name), found)?;
         write(&folder.join(PAGE), &document.html())?;
     }
     Ok(exit::fold([
-        outputs::with_json(wanted.show, document, found, wanted.json.as_deref()),
-        crate::show::page(wanted.html.as_deref(), document),
+        outputs::with_json(show, document, found, args.case.json.as_deref()),
+        crate::show::page(args.html.as_deref(), document),
         code,
     ]))
 }

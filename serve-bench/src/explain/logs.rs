@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::explain::ServerLog;
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, OffCause, Surroundings};
 
-use super::engine_flags::EngineFlags;
+use super::args::EngineFlags;
 use crate::engine_log;
 
 /// A server's log.

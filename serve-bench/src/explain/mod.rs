@@ -3,13 +3,9 @@
 mod ablation;
 mod args;
 pub(crate) mod boxes;
-mod curves;
 mod deliver;
 mod documents;
-mod engine_flags;
-mod explained;
 mod logs;
-mod seen;
 pub(crate) mod sources;
 mod study;
 mod what_if;
@@ -17,14 +13,14 @@ mod what_if;
 use program::show::Show;
 use program::{Stop, outputs};
 
-use self::deliver::{EXPLANATION, code, deliver};
-use self::explained::explained;
+use ::explain::{DRAWS, Explanation, Inputs, Slope};
+
+use self::deliver::{EXPLANATION, SEED, code, deliver};
 
 pub(crate) use self::ablation::slope_of;
-pub(crate) use self::args::{EngineArgs, ExplainArgs};
-pub(crate) use self::deliver::{PAGE, Wanted};
+pub(crate) use self::args::{CaseArgs, EngineFlags, ExplainArgs, NO_OWN_ALL_REDUCE};
+pub(crate) use self::deliver::PAGE;
 pub(crate) use self::documents::{prediction, range};
-pub(crate) use self::engine_flags::{EngineFlags, NO_OWN_ALL_REDUCE};
 pub(crate) use self::sources::Sources;
 pub(crate) use self::study::{OfSize, of_study};
 
@@ -34,29 +30,37 @@ pub(crate) use self::study::{OfSize, of_study};
 /// Files or names that cannot be used, or a file that cannot be written.
 pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
     args.check_used().map_err(Stop::Usage)?;
-    for (flag, file) in [("--json", &args.json), ("--html", &args.html)] {
+    for (flag, file) in [("--json", &args.case.json), ("--html", &args.html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
         }
     }
-    let wanted = Wanted {
-        json: args.json.clone(),
-        out: args.out.clone(),
-        html: args.html.clone(),
-        show,
-    };
     let slope = match &args.ablation {
-        Some(file) if !args.has_results() => return ablation::alone(args, file, &wanted),
+        Some(file) if !args.has_results() => return ablation::alone(args, file, show),
         file => file.as_deref().map(ablation::read).transpose()?,
     };
     let sources = args.sources().map_err(Stop::Usage)?;
-    let (inputs, explanation) = explained(&sources, slope.as_ref(), &args.prior)?;
+    let (inputs, explanation) = explained(&sources, slope.as_ref())?;
     let document = documents::explanation(&inputs, &explanation);
     deliver(
-        &wanted,
+        args,
+        show,
         EXPLANATION,
         &explanation,
         &document,
         code(&explanation),
     )
+}
+
+/// What the files hold, and what comes of it.
+fn explained(sources: &Sources, slope: Option<&Slope>) -> Result<(Inputs, Explanation), Stop> {
+    let inputs = sources.read().map_err(Stop::Usage)?;
+    let asked = what_if::asked(&sources.what_if).map_err(Stop::Usage)?;
+    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
+    if let Some(slope) = slope {
+        ablation::check(slope, &inputs).map_err(Stop::Usage)?;
+        explanation = explanation.with_slope(slope.clone());
+    }
+    explanation.notes.extend(sources.note.clone());
+    Ok((inputs, explanation))
 }

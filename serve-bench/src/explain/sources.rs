@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use super::args::CaseArgs;
 use super::boxes::{measured, of_file, of_gpu};
-use super::engine_flags::EngineFlags;
 use super::logs::{self, EngineLogFile};
-use ::explain::{Evidence, Inputs, KnownBox, Priors, Seen};
-use boxfile::BoxFile;
+use ::explain::{Evidence, Inputs, KnownBox, Seen, Variable};
 use import::collectives::CallFile;
 use import::serve::Throttle;
 use import::{ServeRun, collectives, serve, trace};
 use program::say;
-use record::{Payload, load};
+use record::{Payload, Record, load};
 use topology::PcieLink;
 use tp_plan::{ModelFacts, Surroundings, Vendor};
 
@@ -22,21 +21,12 @@ pub(crate) struct Sources {
     pub(crate) model: String,
     /// Serving results with their tensor parallel size.
     pub(crate) serving: Vec<(u32, PathBuf)>,
-    /// Collective times.
-    pub(crate) collectives: Vec<PathBuf>,
-    /// A record of tplens p2p.
-    pub(crate) links: Option<PathBuf>,
-    /// What takes the place of priors.
+    /// The machine, its engine, and what is assumed of them.
+    pub(crate) case: CaseArgs,
     /// Results of shard runs.
     pub(crate) half: Vec<PathBuf>,
     /// Kernel sums of traced steps.
     pub(crate) trace: Option<PathBuf>,
-    /// A box file, or a built-in box, that says what the box is.
-    pub(crate) box_name: Option<String>,
-    /// The GPUs' name, where nothing else says what the machine is.
-    pub(crate) gpu: Option<String>,
-    /// How the engine ran.
-    pub(crate) engine: EngineFlags,
     /// What is asked to be put in the place of the collectives.
     pub(crate) what_if: Vec<String>,
     /// Logs of the servers, each of another size.
@@ -54,11 +44,11 @@ impl Sources {
     ///
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
-    pub(crate) fn read(&self, priors: Priors) -> Result<Inputs, String> {
+    pub(crate) fn read(&self) -> Result<Inputs, String> {
         let mut model =
             ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
         let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
-        let cache_bytes = self.engine.kv_cache_bytes;
+        let cache_bytes = self.case.engine.kv_cache_bytes.filter(|bytes| *bytes > 0);
         if let Some(bytes) = cache_bytes.or_else(|| by_logs.find_map(|bytes| bytes)) {
             model.kv_cache_bytes = bytes;
         }
@@ -74,7 +64,7 @@ impl Sources {
             runs.push((*tp, run));
         }
         let (mut curve, mut troubles) = (Vec::new(), Vec::new());
-        for file in &self.collectives {
+        for file in &self.case.allreduce {
             let told = collectives::troubles(file).map_err(|error| error.to_string())?;
             match collectives::read(file) {
                 Ok(points) => curve.extend(points),
@@ -93,7 +83,7 @@ impl Sources {
             transport: transport(&timed, tp),
             curve_gpus: curve_gpus(&timed),
             logs,
-            engine_stated: self.engine.stated,
+            engine_stated: self.case.engine.stated || self.case.engine.engine.is_some(),
             ..self.evidence(beside)?
         };
         let served = self.serving.iter().map(|(_, file)| file);
@@ -102,7 +92,7 @@ impl Sources {
         once_each(served.chain(halves))?;
         let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
-        let engines = logs::engines(&self.engine_logs, self.engine, &sizes, &around)?;
+        let engines = logs::engines(&self.engine_logs, self.case.engine, &sizes, &around)?;
         Ok(Inputs {
             model,
             tp,
@@ -114,11 +104,10 @@ impl Sources {
             known,
             evidence,
             seen,
-            priors,
+            priors: self.case.priors()?,
         })
     }
 
-    /// What the records tell besides, and the link that a box file describes.
     /// What the files that take the place of something assumed hold; `beside` is of the other runs.
     fn evidence(&self, mut beside: Beside) -> Result<Evidence, String> {
         let halves = self
@@ -138,12 +127,13 @@ impl Sources {
 
     /// The files of collectives as they are.
     fn timed(&self) -> Vec<CallFile> {
-        let files = self.collectives.iter();
+        let files = self.case.allreduce.iter();
         files
             .filter_map(|file| collectives::read_file(file).ok())
             .collect()
     }
 
+    /// What the records tell besides, and the link that a box file describes.
     fn seen(&self, tp: u32) -> Result<Seen, String> {
         let mut seen = Seen {
             model_given: Some(self.model.clone()),
@@ -152,13 +142,12 @@ impl Sources {
             ..Seen::default()
         };
         for (tp, file) in &self.serving {
-            super::seen::add_file(&mut seen, file, Some(*tp));
+            add_file(&mut seen, file, Some(*tp));
         }
-        for file in self.collectives.iter().chain(&self.links) {
-            super::seen::add_file(&mut seen, file, None);
+        for file in self.case.allreduce.iter().chain(&self.case.links) {
+            add_file(&mut seen, file, None);
         }
-        if let Some(name) = &self.box_name {
-            let described = BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?;
+        if let Some(described) = self.case.described()? {
             let used = described.device.iter().take(tp as usize);
             let links = used.filter_map(|device| {
                 PcieLink::new(device.link?.generation, device.link?.width).ok()
@@ -170,11 +159,8 @@ impl Sources {
 
     /// The box: as it was measured, else as it is described, else unknown.
     pub(crate) fn the_box(&self, tp: u32) -> Result<(Surroundings, KnownBox), String> {
-        let described = match &self.box_name {
-            None => None,
-            Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
-        };
-        if let Some(file) = &self.links {
+        let described = self.case.described()?;
+        if let Some(file) = &self.case.links {
             let record = load(file).map_err(|error| error.to_string())?;
             let Payload::Links(links) = &record.payload else {
                 return Err(format!(
@@ -189,7 +175,7 @@ impl Sources {
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
             return measured(links, tp, name, of, file.display().to_string());
         }
-        Ok(match (described, &self.gpu) {
+        Ok(match (described, &self.case.gpu) {
             (Some(described), _) => of_file(&described, tp)?,
             (None, Some(gpu)) => of_gpu(gpu)?,
             (None, None) => {
@@ -296,4 +282,36 @@ fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
     let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport.clone()).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
+}
+
+/// What a record tells; a run's tensor parallel size goes with what its monitor saw.
+fn add(seen: &mut Seen, record: &Record, tp: Option<u32>, origin: &str) {
+    let environment = &record.header.provenance.environment;
+    match &record.payload {
+        Payload::Links(links) => seen.links = Some(links.as_ref().clone()),
+        Payload::Serve(serve) => {
+            let machine = serve
+                .server
+                .as_ref()
+                .and_then(|server| server.machine.clone());
+            seen.machines.extend(tp.zip(machine));
+            // The environment of a load generator is not the server's.
+            return;
+        }
+        _ => {}
+    }
+    let variables = environment.iter().map(|(name, value)| Variable {
+        name: name.clone(),
+        value: value.clone(),
+        origin: origin.to_owned(),
+    });
+    seen.variables.extend(variables);
+}
+
+/// The same of a file or folder, where it is a record of ours.
+fn add_file(seen: &mut Seen, file: &Path, tp: Option<u32>) {
+    // What is no record of ours was read, or refused, as what it is.
+    if let Ok(record) = load(file) {
+        add(seen, &record, tp, &file.display().to_string());
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{Explanation, Inputs, Priors};
+use ::explain::{Explanation, Inputs};
 use program::Stop;
 use program::show::Show;
 use record::exit;
@@ -12,7 +12,7 @@ use view::{Document, Section};
 
 use super::deliver::{PAGE, code, write};
 use super::documents;
-use super::explained::explained;
+use super::explained;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 use crate::json;
@@ -55,7 +55,7 @@ pub(crate) fn of_study(
         .iter()
         .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == 1));
     for size in sizes.iter().filter(|_| has_one || sizes.len() == 1) {
-        let (inputs, explanation) = explained(&size.sources, None, &[])?;
+        let (inputs, explanation) = explained(&size.sources, None)?;
         let document = documents::explanation(&inputs, &explanation);
         keep(
             folder,
@@ -94,10 +94,7 @@ fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
         return size;
     }
     // The flags of the server's command are in the log as the engine took them.
-    let Ok(priors) = Priors::builtin() else {
-        return size;
-    };
-    if let Err(reason) = size.sources.read(priors) {
+    if let Err(reason) = size.sources.read() {
         told.push(format!(
             "the logs of the servers are left out of the explanation of TP{}: {reason}",
             size.tp
@@ -119,19 +116,16 @@ fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, Explanation), Stop>
         .filter(|(tp, _)| [less.tp, more.tp].contains(tp))
         .cloned()
         .collect();
-    sources.collectives = before
-        .collectives
-        .iter()
-        .chain(&more.sources.collectives)
-        .cloned()
-        .collect();
+    let curves = before.case.allreduce.iter();
+    let curves = curves.chain(&more.sources.case.allreduce);
+    sources.case.allreduce = curves.cloned().collect();
     // Each size has its own server's log and that of one GPU, which is not compared here.
     let logs = before.engine_logs.iter().chain(&more.sources.engine_logs);
     sources.engine_logs = logs
         .filter(|log| [less.tp, more.tp].contains(&log.tp()))
         .cloned()
         .collect();
-    explained(&sources, None, &[])
+    explained(&sources, None)
 }
 
 fn keep<T: serde::Serialize>(

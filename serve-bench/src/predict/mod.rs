@@ -23,11 +23,11 @@ const SEED: u64 = 0x0074_706c_656e_7332;
 /// # Errors
 /// Files or names that cannot be used or contradict each other, or a file that cannot be written.
 pub(crate) fn run(args: &PredictArgs, show: Show) -> Result<u8, Stop> {
-    if let Some(file) = &args.json {
+    if let Some(file) = &args.case.json {
         outputs::check_file("--json", file).map_err(Stop::Usage)?;
     }
     let inputs = sources::read(args).map_err(Stop::Usage)?;
-    let file = args.json.as_deref();
+    let file = args.case.json.as_deref();
     let shown = match args.paper.split {
         Some(_) if args.tp.len() > 2 => {
             let why =

@@ -1,7 +1,6 @@
 //! From files to what the prediction starts from.
 
-use ::explain::{PredictInputs, Priors};
-use boxfile::BoxFile;
+use ::explain::PredictInputs;
 use import::ServeRun;
 
 use super::args::PredictArgs;
@@ -21,34 +20,35 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     sizes.dedup();
     let largest = sizes.last().copied().unwrap_or(1);
     let sources = sources(args);
-    let usage = |error: ::explain::PriorError| format!("--prior: {error}");
-    let mut priors = Priors::builtin().map_err(usage)?;
-    for text in &args.prior {
-        priors.set(text.parse().map_err(usage)?).map_err(usage)?;
+    let case = &args.case;
+    let is_named = [
+        case.box_name.is_some(),
+        case.links.is_some(),
+        case.gpu.is_some(),
+    ];
+    if !is_named.contains(&true) && args.tp1.is_none() {
+        return Err("which machine is not said: give --box, --gpu, --links or --tp1".to_owned());
     }
-    let mut base = sources.read(priors)?;
+    let mut base = sources.read()?;
     let (around, known) = sources.the_box(largest)?;
     // That of one GPU is compared with a result of one, whatever is asked about.
     let others = sizes.iter().copied().filter(|tp| *tp != 1);
     base.engines = [1]
         .into_iter()
         .chain(others)
-        .map(|tp| sources.engine.facts(tp, &around))
+        .map(|tp| case.engine.facts(tp, &around))
         .collect();
     (base.around, base.known) = (around, known);
-    let described = match &args.box_name {
-        Some(name) => Some(BoxFile::resolve(name).map_err(|error| format!("--box: {error}"))?),
-        None => None,
-    };
+    let described = case.described()?;
     let ranks = largest as usize;
-    let link = match (&args.links, &described) {
+    let link = match (&case.links, &described) {
         (Some(file), _) => measured_link(file, ranks)?,
         (None, Some(described)) => described_link(described, ranks),
         (None, None) => None,
     };
     // A described box stands beside nothing that was measured: a figure of it says nothing about another one.
     let measured = !base.curve.is_empty() || !base.serve.is_empty();
-    if let (Some(described), None, false) = (&described, &args.links, measured) {
+    if let (Some(described), None, false) = (&described, &case.links, measured) {
         base.curve = curve_of(described);
     }
 
@@ -82,11 +82,7 @@ fn sources(args: &PredictArgs) -> Sources {
     Sources {
         model: args.model.clone(),
         serving: args.tp1.iter().map(|file| (1, file.clone())).collect(),
-        collectives: args.allreduce.clone(),
-        links: args.links.clone(),
-        box_name: args.box_name.clone(),
-        gpu: args.gpu.clone(),
-        engine: args.engine.flags(),
+        case: args.case.clone(),
         ..Sources::default()
     }
 }

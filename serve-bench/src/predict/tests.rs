@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::explain::{Cause, Explanation, Outcome, Prediction, Priors, Range, explain, predict};
+use ::explain::{Cause, Explanation, Outcome, Prediction, Range, explain, predict};
 use clap::Parser;
 use sha2::{Digest, Sha256};
 
 use super::args::PredictArgs;
 use super::{SEED, sources};
-use crate::explain::{EngineFlags, Sources};
+use crate::explain::{CaseArgs, EngineFlags, Sources};
 
 const PAIRS: &str = include_str!("../../data/tp_pairs.csv");
 const PAGE: &str = include_str!("../../../docs/validation.md");
@@ -202,11 +202,14 @@ impl Load {
                 (1, self.file(folder, &name(1), one)),
                 (tp, self.file(folder, &name(tp), tpot)),
             ],
-            gpu: Some(self.gpu.clone()),
-            engine: flags,
+            case: CaseArgs {
+                gpu: Some(self.gpu.clone()),
+                engine: flags,
+                ..CaseArgs::default()
+            },
             ..Sources::default()
         };
-        let inputs = sources.read(Priors::builtin().unwrap()).unwrap();
+        let inputs = sources.read().unwrap();
         let Explanation { outcome, .. } = explain(&inputs, SEED, DRAWS);
         let of_excess = sent / 1e3 / (tpot - one / f64::from(tp));
         match outcome {
@@ -234,7 +237,7 @@ fn prediction_flags(engine: &str) -> EngineFlags {
     let line = Line::try_parse_from([
         "predict", "--gpu", "H100", "--model", "x", "--engine", engine,
     ]);
-    line.unwrap().args.engine.flags()
+    line.unwrap().args.case.engine
 }
 
 #[test]

@@ -10,7 +10,7 @@ use runner::run::{Step, check_servers};
 use serde_json::json;
 
 use super::subject::{LINKS, Subject, SubjectArgs, check_program, visible};
-use crate::explain::{self, OfSize, Sources};
+use crate::explain::{self, CaseArgs, OfSize, Sources};
 use crate::planner::{Asker, Tries};
 use crate::split::study::{ApartArgs, ApartStudy};
 
@@ -156,9 +156,12 @@ impl<'a> Study<'a> {
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
                     model: self.subject.args.model.clone(),
-                    collectives: path(allreduce(tp)).into_iter().collect(),
-                    links: path(LINKS.to_owned()),
-                    engine: flags,
+                    case: CaseArgs {
+                        allreduce: path(allreduce(tp)).into_iter().collect(),
+                        links: path(LINKS.to_owned()),
+                        engine: flags,
+                        ..CaseArgs::default()
+                    },
                     note: note.clone(),
                     sim: self.subject.args.sim.clone(),
                     off_by_us: extras.off_by_us,

@@ -1,11 +1,9 @@
 //! What to do about it: rules over what was found, each with the effect that arithmetic gives and what it rests on.
 
 mod advice;
-mod engine;
+mod communication;
 mod found;
-mod links;
 mod load;
-mod peers;
 mod rules;
 
 pub use advice::{Advice, Effect, Rule};

@@ -2,8 +2,9 @@
 
 use super::advice::{Advice, Rule};
 use super::found::Found;
-use super::{engine, links, load, peers};
+use super::{communication, load};
 use crate::attribute::{Attribution, Cause, Claim};
+use crate::commands::Commands;
 use crate::inputs::Inputs;
 
 /// What advice acts on.
@@ -19,20 +20,21 @@ enum ActsOn {
     Load,
 }
 
-type Judge = fn(&Found) -> Vec<Advice>;
+type Judge = fn(&Found) -> Option<Advice>;
 
 /// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
 /// stands first.
-const RULES: [(ActsOn, Judge); 12] = [
-    (ActsOn::Communication, peers::mig),
-    (ActsOn::Communication, peers::through_host),
-    (ActsOn::Communication, peers::told_off),
-    (ActsOn::Communication, engine::gated),
+const RULES: [(ActsOn, Judge); 13] = [
+    (ActsOn::Communication, communication::mig),
+    (ActsOn::Communication, communication::replicas_of_mig),
+    (ActsOn::Communication, communication::through_host),
+    (ActsOn::Communication, communication::told_off),
+    (ActsOn::Communication, communication::gated),
     (ActsOn::Kernels, load::kernels),
-    (ActsOn::Communication, links::trained_down),
-    (ActsOn::Communication, links::other_pair),
-    (ActsOn::Communication, engine::by_flag),
-    (ActsOn::Host, engine::eager),
+    (ActsOn::Communication, communication::trained_down),
+    (ActsOn::Communication, communication::other_pair),
+    (ActsOn::Communication, communication::by_flag),
+    (ActsOn::Host, load::eager),
     (ActsOn::Host, load::threads_elsewhere),
     (ActsOn::Load, load::nothing_to_gain),
     (ActsOn::Load, load::replicas),
@@ -45,16 +47,15 @@ pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
     let found = Found {
         inputs,
         attribution,
+        commands: Commands::new(inputs),
     };
-    let all = RULES.iter().flat_map(|(acts_on, judge)| {
-        let ms = acts_on.ms(attribution);
-        judge(&found).into_iter().map(move |advice| (ms, advice))
-    });
     let is_settled =
         |advice: &Advice| !(attribution.is_half_contradicted() && advice.rule.is_by_half());
-    let mut all: Vec<(f64, Advice)> = all
-        .filter(|(_, advice)| is_no_loss(advice) && is_settled(advice))
-        .collect();
+    let all = RULES.iter().filter_map(|(acts_on, judge)| {
+        let advice = judge(&found).filter(|advice| is_no_loss(advice) && is_settled(advice))?;
+        Some((acts_on.ms(attribution), advice))
+    });
+    let mut all: Vec<(f64, Advice)> = all.collect();
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     all.into_iter().map(|(_, advice)| advice).collect()
 }

@@ -3,13 +3,14 @@
 mod choose;
 
 use record::{CollectiveKind, CollectivePath, PlannedCollective};
+use tp_plan::plan;
 
-use super::deck::Knob;
+use super::deck::{Deck, Hand, Knob};
 use super::result::{CollectiveCost, TimeSource};
-pub(crate) use super::term::Term;
-use crate::curve::{Curve, all_reduce_as_large};
+use crate::curve::{Beyond, Curve, all_reduce_as_large};
 use crate::finding::Finding;
 use crate::grade::Grade;
+use crate::inputs::Inputs;
 
 /// From this size on the time of a message grows about as its size does.
 const BANDWIDTH_BOUND: u64 = 256 << 10;
@@ -41,16 +42,38 @@ pub(crate) struct Curves {
     pub(crate) caveats: Vec<Finding>,
 }
 
-impl Curves {
-    /// Says of curves that were worked out from a link's rate what they are: no evidence but prior knowledge.
-    pub(crate) fn calculated(&mut self, source: TimeSource) {
-        self.source = source.clone();
-        self.custom_source = source;
-        self.fits = false;
-        self.custom_is_own = false;
-        self.caveats.clear();
-    }
+/// The collectives of one step by the best curve there is.
+pub(crate) struct Sent {
+    pub(crate) curves: Curves,
+    pub(crate) terms: Vec<Term>,
+    /// Sizes that were read between others, or beyond the end.
+    pub(crate) read: Vec<Finding>,
+}
 
+impl Sent {
+    /// The priors of the curve are put into the deck; the error says why there is none.
+    pub(crate) fn of(
+        inputs: &Inputs,
+        eager: bool,
+        planned: &[PlannedCollective],
+        deck: &mut Deck,
+    ) -> Result<Self, Finding> {
+        let curves = Curves::choose(inputs, eager, planned, deck);
+        let curves = curves.ok_or(Finding::NoCurve { ranks: inputs.tp })?;
+        if let Some(far) = curves.too_far(planned) {
+            return Err(far);
+        }
+        let all = planned.iter().map(|of| curves.term(of));
+        let (terms, read): (Vec<Term>, Vec<Option<Finding>>) = all.unzip();
+        Ok(Self {
+            curves,
+            terms,
+            read: read.into_iter().flatten().collect(),
+        })
+    }
+}
+
+impl Curves {
     /// Whether the largest size shows the bandwidth that messages of `bytes` get.
     pub(crate) fn show_bandwidth(&self, bytes: u64) -> bool {
         let largest = self.all_reduce.largest();
@@ -76,11 +99,6 @@ impl Curves {
             ranks,
             bytes: sizes,
         })
-    }
-
-    /// Whether all-gathers are read off the curve of all-reduces.
-    pub(crate) fn gathers_as_reduce(&self) -> bool {
-        self.all_gather.is_none()
     }
 
     /// The curve that a collective is read from, and at how many bytes.
@@ -162,4 +180,142 @@ impl Curves {
         let read = (!reading.is_exact).then_some(Finding::CurveSizeRead { kind, bytes });
         (term, read)
     }
+}
+
+/// A collective of the plan with its time.
+#[derive(Debug, Clone)]
+pub(crate) struct Term {
+    pub(crate) cost: CollectiveCost,
+    pub(super) spread: f64,
+    /// Whether more spread has to be assumed.
+    pub(crate) is_unstated: bool,
+    /// How it goes on beyond the curve's end; `None` within the curve.
+    pub(super) beyond: Option<Beyond>,
+    pub(crate) factors: Vec<Knob>,
+}
+
+impl Term {
+    /// A collective as a tracer timed it; `spread` is the relative standard error of its mean, where that is known.
+    pub(super) fn traced(
+        planned: &PlannedCollective,
+        us: f64,
+        spread: Option<f64>,
+        grade: Grade,
+        source: TimeSource,
+    ) -> Self {
+        Self {
+            cost: CollectiveCost {
+                kind: planned.kind,
+                role: planned.role.clone(),
+                count: planned.count,
+                bytes_per_rank: planned.bytes_per_rank,
+                path: planned.path,
+                us,
+                grade,
+                source,
+            },
+            spread: spread.unwrap_or(0.0),
+            is_unstated: spread.is_none(),
+            beyond: None,
+            factors: vec![Knob::InTrace],
+        }
+    }
+
+    /// The same where other work may hide a part of it.
+    pub(super) fn may_hide(mut self) -> Self {
+        self.factors.push(Knob::Exposed);
+        self
+    }
+
+    /// Microseconds of all its calls in a step.
+    pub(crate) fn us(&self, hand: &Hand) -> f64 {
+        let factor: f64 = self.factors.iter().map(|knob| hand.get(*knob)).product();
+        let assumed = match self.is_unstated {
+            true => hand.get(Knob::UnstatedCurveSpread),
+            false => 0.0,
+        };
+        let error = (hand.get(Knob::CurveError) * self.spread.hypot(assumed)).exp();
+        let beyond = self
+            .beyond
+            .map_or(1.0, |beyond| beyond.factor(hand.get(Knob::Beyond)));
+        self.base_us() * factor * error * beyond
+    }
+
+    /// Microseconds of all its calls in a step as the curve has it.
+    pub(crate) fn base_us(&self) -> f64 {
+        f64::from(self.cost.count) * self.cost.us
+    }
+}
+
+/// Leaves in the deck what these use: see [`Deck::settle`].
+pub(crate) fn settle<'a>(
+    deck: &mut Deck,
+    inputs: &Inputs,
+    terms: impl Iterator<Item = &'a Term> + Clone,
+) -> Option<()> {
+    let is_unstated = terms.clone().any(|term| term.is_unstated);
+    let factors: Vec<Knob> = terms.flat_map(|term| term.factors.clone()).collect();
+    deck.settle(inputs, &factors, is_unstated)
+}
+
+/// Collectives of `tokens` prompt tokens, none of which a cache holds; none where no curve tells them. `curves` are those of the step.
+pub(super) fn prompts(
+    inputs: &Inputs,
+    curves: Option<&Curves>,
+    tokens: f64,
+    deck: &mut Deck,
+    caveats: &mut Vec<Finding>,
+) -> Option<Vec<Term>> {
+    let (model, tp) = (&inputs.model, inputs.tp);
+    let engine = inputs.engine(tp)?;
+    let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "tokens of a wave, held below a billion"
+    )]
+    let largest = (tokens.clamp(0.0, 1e9) as u64)
+        .min(u64::from(engine.max_batched_tokens))
+        .saturating_mul(row);
+    if let Some(curves) = curves.filter(|curves| curves.show_bandwidth(largest)) {
+        return Some(prefill(inputs, curves, tokens));
+    }
+    caveats.push(Finding::PromptCollectivesAssumed {
+        largest_bytes: largest,
+    });
+    let published = Curves::of_prefill(inputs, deck);
+    let curves = published.as_ref().or(curves)?;
+    Some(prefill(inputs, curves, tokens))
+}
+
+/// Collectives of one wave's prefill with their times.
+pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
+    let all = planned(inputs, tokens).into_iter();
+    all.map(|collective| curves.term(&collective).0).collect()
+}
+
+/// Whole chunks as the engine cuts them, and the rest.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tokens of a wave, held below a billion"
+)]
+fn planned(inputs: &Inputs, tokens: f64) -> Vec<PlannedCollective> {
+    let tokens = tokens.round().clamp(0.0, 1e9) as u32;
+    let Some(engine) = inputs.engine(inputs.tp) else {
+        return Vec::new();
+    };
+    let chunk = engine.max_batched_tokens.max(1);
+    let chunks = [(chunk, tokens / chunk), (tokens % chunk, 1)];
+    let chunks = chunks
+        .into_iter()
+        .filter(|(tokens, times)| *tokens > 0 && *times > 0);
+    let all = chunks.flat_map(|(tokens, times)| {
+        let planned = plan(&inputs.model, engine, 0, Some(tokens)).collectives;
+        planned.into_iter().map(move |of| PlannedCollective {
+            count: of.count.saturating_mul(times),
+            ..of
+        })
+    });
+    all.collect()
 }

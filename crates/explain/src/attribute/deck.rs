@@ -152,10 +152,20 @@ impl Deck {
         knobs
     }
 
-    /// Drops the factors between curve and engine that nothing uses.
-    pub(crate) fn drop_unused(&mut self, used: &[Knob]) {
+    /// Drops the factors between curve and engine that none of all collectives uses, and adds the spread of times without an interval.
+    pub(crate) fn settle(
+        &mut self,
+        inputs: &Inputs,
+        factors: &[Knob],
+        is_unstated: bool,
+    ) -> Option<()> {
         self.priors
-            .retain(|(knob, _)| !BETWEEN.contains(knob) || used.contains(knob));
+            .retain(|(knob, _)| !BETWEEN.contains(knob) || factors.contains(knob));
+        if is_unstated {
+            let assumed = inputs.prior("unstated_curve_spread")?;
+            self.add(Knob::UnstatedCurveSpread, assumed);
+        }
+        Some(())
     }
 
     pub(crate) fn prior(&self, knob: Knob) -> Option<&Prior> {
@@ -174,17 +184,8 @@ impl Deck {
         priors
     }
 
-    /// The same hand with the factors between curve and engine at their lowest.
-    pub(super) fn lowest(&self, hand: &Hand) -> Hand {
-        self.between(hand, |prior| prior.low)
-    }
-
-    /// The same hand with the factors between curve and engine at their highest.
-    pub(super) fn highest(&self, hand: &Hand) -> Hand {
-        self.between(hand, |prior| prior.high)
-    }
-
-    fn between(&self, hand: &Hand, end: fn(&Prior) -> f64) -> Hand {
+    /// The same hand with the factors between curve and engine at an end of their ranges.
+    pub(super) fn between(&self, hand: &Hand, end: fn(&Prior) -> f64) -> Hand {
         let factors = self.priors.iter();
         let factors = factors.filter(|(knob, _)| BETWEEN.contains(knob));
         factors.fold(*hand, |hand, (knob, prior)| hand.with(*knob, end(prior)))

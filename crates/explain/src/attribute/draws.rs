@@ -5,8 +5,7 @@ use tp_plan::{Costs, Narrowing, Parts, StepModel};
 
 use super::cost::Term;
 use super::deck::{Hand, Knob};
-use super::step::StepTime;
-use super::unseen::Unseen;
+use super::step::{StepTime, Unseen};
 use crate::range::Range;
 
 /// The constants behind every draw.

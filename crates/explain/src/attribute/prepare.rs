@@ -4,14 +4,12 @@ use import::ServeRun;
 use record::PlannedStep;
 use tp_plan::{StepModel, plan};
 
-use super::cost::{Curves, Term};
+use super::cost::{Sent, Term, prompts, settle};
 use super::deck::{Deck, Knob};
 use super::draws::Workload;
-use super::prompts::prompts;
 use super::result::StepFrom;
-use super::step::{Side, StepTime};
+use super::step::{Side, StepTime, Unseen};
 use super::traced::traced;
-use super::unseen::Unseen;
 use crate::checks::without_rules;
 use crate::finding::Finding;
 use crate::grade::Grade;
@@ -34,7 +32,7 @@ pub(super) struct Prepared<'a> {
 }
 
 /// `None` where a run shows no time of a step.
-pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
+pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let (model, tp) = (&inputs.model, inputs.tp);
     let engine = inputs.engine(tp)?;
     let batch = inputs.batch()?;
@@ -49,8 +47,8 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     let used = inputs.runs(from).chain(inputs.runs(tp)).chain(halves);
     let used: Vec<&ServeRun> = used.collect();
     let step_from = StepFrom::common(&used)?;
-    let one = StepTime::new(inputs.runs(from), step_from, Side::Few(from), batch, active)?;
-    let several = StepTime::new(inputs.runs(tp), step_from, Side::Several(tp), batch, active)?;
+    let one = StepTime::new(inputs.runs(from), step_from, Side::few(from), batch, active)?;
+    let several = StepTime::new(inputs.runs(tp), step_from, Side::several(tp), batch, active)?;
     let half = match halves.as_slice() {
         [] => None,
         runs => {
@@ -60,7 +58,7 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
             Some(StepTime::new(
                 runs.iter(),
                 step_from,
-                Side::Half(tp),
+                Side::half(tp),
                 batch,
                 active,
             )?)
@@ -115,73 +113,53 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     }
 
     let step = plan(model, engine, batch, None);
-    let curves = Curves::choose(inputs, eager, &step.collectives, &mut deck);
+    let is_traced = inputs.evidence.trace.is_some();
     let mut terms = None;
-    let mut short = None;
-    let curves = curves.filter(|curves| {
-        let too_far = curves.too_far(&step.collectives);
-        short = too_far.is_some().then(|| curves.clone());
-        caveats.extend(too_far);
-        short.is_none()
-    });
-    if let Some(curves) = &curves {
-        // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
-        let may_hide = curves.is_own && half.is_none();
-        let mut decode = Vec::new();
-        for collective in &step.collectives {
-            let (term, caveat) = curves.term(collective);
-            caveats.extend(caveat.filter(|_| inputs.evidence.trace.is_none()));
-            decode.push(if may_hide { term.may_hide() } else { term });
-        }
-        if may_hide {
-            let exposed = inputs.prior("exposed")?;
-            if inputs.evidence.trace.is_none() && exposed.low < exposed.high {
-                caveats.push(Finding::OverlapPossible {
-                    hidden: 1.0 - exposed.low,
-                });
+    let curves = match Sent::of(inputs, eager, &step.collectives, &mut deck) {
+        Ok(sent) => {
+            // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
+            let may_hide = sent.curves.is_own && half.is_none();
+            let mut decode = sent.terms;
+            let mut said = sent.read;
+            if may_hide {
+                decode = decode.into_iter().map(Term::may_hide).collect();
+                let exposed = inputs.prior("exposed")?;
+                said.extend(
+                    (exposed.low < exposed.high).then_some(Finding::OverlapPossible {
+                        hidden: 1.0 - exposed.low,
+                    }),
+                );
+                deck.add(Knob::Exposed, exposed);
             }
-            deck.add(Knob::Exposed, exposed);
+            said.extend(sent.curves.caveats.iter().cloned());
+            caveats.extend(said.into_iter().filter(|_| !is_traced));
+            terms = Some(decode);
+            Some(sent.curves)
         }
-        if inputs.evidence.trace.is_none() {
-            caveats.extend(curves.caveats.iter().cloned());
+        Err(Finding::NoCurve { .. }) => None,
+        Err(too_far) => {
+            caveats.push(too_far);
+            None
         }
-        terms = Some(decode);
+    };
+    for knob in fewer.terms.iter().flat_map(|term| &term.factors) {
+        if let (None, Some(prior)) = (deck.prior(*knob), fewer.deck.as_ref()?.prior(*knob)) {
+            deck.add(*knob, prior.clone());
+        }
     }
-    let few_terms = of_fewer(inputs, eager, batch, &mut deck)?;
-    let prompts = several.wave_tokens().and_then(|tokens| {
-        let curves = curves.as_ref().or(short.as_ref());
-        prompts(inputs, curves, tokens, &mut deck, &mut caveats)
-    });
+    let few_terms = fewer.terms;
+    let prompts = several
+        .wave_tokens()
+        .and_then(|tokens| prompts(inputs, curves.as_ref(), tokens, &mut deck, &mut caveats));
     let prompts = prompts.unwrap_or_default();
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);
     caveats.extend(said);
     let mut costs = terms.iter().flatten().map(|term| &term.cost);
     let by_own = of_own_curve || costs.any(|cost| cost.grade == Grade::A);
-    let used: Vec<Knob> = terms
-        .iter()
-        .flatten()
-        .chain(&prompts)
-        .chain(&few_terms)
-        .flat_map(|term| term.factors.clone())
-        .collect();
-    deck.drop_unused(&used);
-    if terms
-        .iter()
-        .flatten()
-        .chain(&prompts)
-        .chain(&few_terms)
-        .any(|term| term.is_unstated)
-    {
-        deck.add(
-            Knob::UnstatedCurveSpread,
-            inputs.prior("unstated_curve_spread")?,
-        );
-    }
-    let assumed = engine.assumed.iter().chain(&model.assumed);
-    caveats.extend(assumed.map(|detail| Finding::Assumed {
-        detail: detail.clone(),
-    }));
+    let all = terms.iter().flatten().chain(&prompts).chain(&few_terms);
+    settle(&mut deck, inputs, all)?;
+    caveats.extend(inputs.assumed(tp));
     caveats.dedup();
 
     let run = inputs.runs(tp).next().map(RunShape::new);
@@ -215,26 +193,27 @@ pub(super) fn prepare(inputs: &Inputs) -> Option<Prepared<'_>> {
     })
 }
 
-/// Collectives of the size that is compared with, with their times; none of one GPU. Factors that both sizes have are drawn once.
-fn of_fewer(inputs: &Inputs, eager: bool, batch: u32, deck: &mut Deck) -> Option<Vec<Term>> {
-    let from = inputs.from();
-    if from == 1 {
-        return Some(Vec::new());
+/// Collectives of the size that is compared with, with what their times are drawn from; none of one GPU.
+#[derive(Default)]
+pub(super) struct OfFewer {
+    terms: Vec<Term>,
+    deck: Option<Deck>,
+}
+
+/// Factors that both sizes have are drawn once; the error says why nothing tells their times.
+pub(super) fn of_fewer(inputs: &Inputs) -> Result<OfFewer, Finding> {
+    let few = inputs.at(inputs.from());
+    if few.tp == 1 {
+        return Ok(OfFewer::default());
     }
-    let of_few = Inputs {
-        tp: from,
-        ..inputs.clone()
-    };
-    let planned = plan(&inputs.model, inputs.engine(from)?, batch, None).collectives;
-    let mut own = Deck::new(inputs, eager)?;
-    let curves = Curves::choose(&of_few, eager, &planned, &mut own)?;
-    let terms: Vec<Term> = planned.iter().map(|of| curves.term(of).0).collect();
-    for knob in terms.iter().flat_map(|term| &term.factors) {
-        if let (None, Some(prior)) = (deck.prior(*knob), own.prior(*knob)) {
-            deck.add(*knob, prior.clone());
-        }
-    }
-    Some(terms)
+    let engine = few.engine(few.tp).ok_or(Finding::NoStepTime)?;
+    let batch = inputs.batch().ok_or(Finding::NoStepTime)?;
+    let eager = inputs.is_eager(batch);
+    let planned = plan(&few.model, engine, batch, None).collectives;
+    let mut deck = Deck::new(inputs, eager).ok_or(Finding::NoStepTime)?;
+    let terms = Sent::of(&few, eager, &planned, &mut deck)?.terms;
+    let deck = Some(deck);
+    Ok(OfFewer { terms, deck })
 }
 
 /// What reading the weights takes at least on one GPU, ms: at the whole bandwidth of its memory; 0 where that is not known.

@@ -3,7 +3,7 @@
 use record::{CallMode, CollectiveKind, CollectivePath};
 use serde::{Deserialize, Serialize};
 
-use super::share::{PriorShare, VarianceShare};
+use super::sensitivity::{PriorShare, VarianceShare};
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::priors::Prior;
@@ -277,6 +277,17 @@ pub struct CollectiveCost {
     pub grade: Grade,
     /// Where it was read.
     pub source: TimeSource,
+}
+
+impl Bar {
+    pub(crate) const fn new(cause: Cause, ms: Range, grade: Option<Grade>, basis: Basis) -> Self {
+        Self {
+            cause,
+            ms,
+            grade,
+            basis,
+        }
+    }
 }
 
 fn one_gpu() -> u32 {

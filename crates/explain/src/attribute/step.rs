@@ -18,27 +18,50 @@ const LEAST: u64 = 6;
 #[derive(Debug, Clone)]
 pub(crate) struct StepTime {
     runs: Vec<Timed>,
-    knobs: Knobs,
-    /// GPUs that its prefill ran on.
-    gpus: u32,
+    side: Side,
 }
 
-/// Whose step it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// So many GPUs that the others are compared with.
-    Few(u32),
-    Several(u32),
-    /// The model at the width of one of so many ranks, on one GPU.
-    Half(u32),
-}
-
-/// The knobs of one side of the comparison.
+/// Whose step it is: its knobs, the GPUs that its prefill ran on, and the ranks that the model's width is shared out to.
 #[derive(Debug, Clone, Copy)]
-struct Knobs {
+pub(crate) struct Side {
     error: Knob,
     start: Knob,
     repeat: Knob,
+    gpus: u32,
+    width: u32,
+}
+
+impl Side {
+    /// So many GPUs that the others are compared with.
+    pub(crate) const fn few(gpus: u32) -> Self {
+        Self {
+            error: Knob::ErrorOfOne,
+            start: Knob::StartOfOne,
+            repeat: Knob::RepeatOfOne,
+            gpus,
+            width: 1,
+        }
+    }
+
+    pub(crate) const fn several(gpus: u32) -> Self {
+        Self {
+            error: Knob::ErrorOfSeveral,
+            start: Knob::StartOfSeveral,
+            repeat: Knob::RepeatOfSeveral,
+            ..Self::few(gpus)
+        }
+    }
+
+    /// The model at the width of one of so many ranks, on one GPU.
+    pub(crate) const fn half(width: u32) -> Self {
+        Self {
+            error: Knob::ErrorOfHalf,
+            start: Knob::StartOfHalf,
+            repeat: Knob::RepeatOfHalf,
+            gpus: 1,
+            width,
+        }
+    }
 }
 
 impl StepFrom {
@@ -110,39 +133,10 @@ impl StepTime {
         batch: u32,
         active_parameters: f64,
     ) -> Option<Self> {
-        let active = match side {
-            Side::Half(ranks) => active_parameters / f64::from(ranks),
-            Side::Few(_) | Side::Several(_) => active_parameters,
-        };
+        let active = active_parameters / f64::from(side.width);
         let runs: Option<Vec<Timed>> = runs.map(|run| timed(run, metric, batch, active)).collect();
-        let knobs = |error, start, repeat| Knobs {
-            error,
-            start,
-            repeat,
-        };
-        let (knobs, gpus) = match side {
-            Side::Few(ranks) => (
-                knobs(Knob::ErrorOfOne, Knob::StartOfOne, Knob::RepeatOfOne),
-                ranks,
-            ),
-            Side::Several(ranks) => (
-                knobs(
-                    Knob::ErrorOfSeveral,
-                    Knob::StartOfSeveral,
-                    Knob::RepeatOfSeveral,
-                ),
-                ranks,
-            ),
-            Side::Half(_) => (
-                knobs(Knob::ErrorOfHalf, Knob::StartOfHalf, Knob::RepeatOfHalf),
-                1,
-            ),
-        };
-        Some(Self {
-            runs: runs.filter(|runs| !runs.is_empty())?,
-            knobs,
-            gpus,
-        })
+        let runs = runs.filter(|runs| !runs.is_empty())?;
+        Some(Self { runs, side })
     }
 
     /// The same with whatever prompts may be in it, as it was measured: for who takes them out himself. What median gaps leave out
@@ -178,25 +172,25 @@ impl StepTime {
                 let cached = hand.get(Knob::PrefixCache);
                 let fresh = if latency.unique { 1.0 } else { 1.0 - cached };
                 let flops = latency.wave_tokens * fresh * latency.flops_per_token;
-                let rate = f64::from(self.gpus) * hand.get(Knob::PrefillRate) * 1e12;
+                let rate = f64::from(self.side.gpus) * hand.get(Knob::PrefillRate) * 1e12;
                 let prefill = flops / rate * 1e3 + fresh * prefill_comm_ms;
                 // The first token takes a whole step, however short the prompts.
                 let shared = mean / latency.output;
                 shared.min((mean - prefill) / (latency.output - 1.0))
             }
         };
-        step * (1.0 + hand.get(self.knobs.start))
+        step * (1.0 + hand.get(self.side.start))
     }
 
     /// The metric as a client saw it, ms: of a time per token with the prompts of others that are in it.
     pub(crate) fn seen(&self, hand: &Hand) -> f64 {
         let run = self.run(hand);
-        self.mean(hand, &run) * (1.0 + hand.get(self.knobs.start))
+        self.mean(hand, &run) * (1.0 + hand.get(self.side.start))
     }
 
     fn mean(&self, hand: &Hand, run: &Timed) -> f64 {
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
-        run.mean_ms * (1.0 + hand.get(self.knobs.error) * spread)
+        run.mean_ms * (1.0 + hand.get(self.side.error) * spread)
     }
 
     #[expect(
@@ -206,7 +200,7 @@ impl StepTime {
         reason = "a handful of runs, and a number in 0..1"
     )]
     fn run(&self, hand: &Hand) -> Timed {
-        let index = (hand.get(self.knobs.repeat) * self.runs.len() as f64) as usize;
+        let index = (hand.get(self.side.repeat) * self.runs.len() as f64) as usize;
         self.runs[index.min(self.runs.len() - 1)]
     }
 
@@ -326,4 +320,54 @@ pub(super) fn relative_spread(of: &Spread) -> Option<f64> {
         _ => return None,
     };
     (of.mean > 0.0 && width >= 0.0).then(|| width / of.mean)
+}
+
+/// A part of the time above the ideal from which on communication is a rough estimate.
+const DOUBTFUL: f64 = 0.1;
+
+/// So many requests in flight are one alone.
+const LONE: f64 = 1.05;
+
+/// What prompts may take of the step on several GPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Unseen {
+    /// At most, ms; `None` where nothing bounds it.
+    pub(super) most_ms: Option<f64>,
+    /// Whether it may be a tenth of the time above the ideal or more.
+    pub(super) is_doubtful: bool,
+}
+
+impl Unseen {
+    /// `None` where gaps between tokens show the prompts, or none can be in the step.
+    pub(super) fn new(
+        times: f64,
+        one: &StepTime,
+        several: &StepTime,
+        runs: &[&ServeRun],
+    ) -> Option<Self> {
+        let hides =
+            |run: &&ServeRun| !matches!(RunShape::new(run).mixed_in(), Some(MixedIn::ByGaps(_)));
+        if !runs.iter().any(hides) {
+            return None;
+        }
+        if runs.iter().any(|run| is_unbounded(run)) {
+            return Some(Self {
+                most_ms: None,
+                is_doubtful: true,
+            });
+        }
+        let (most_ms, _) = several.unseen_prompts()?;
+        let excess = several.rough_ms() - one.rough_ms() / times;
+        let is_doubtful = excess <= 0.0 || most_ms > DOUBTFUL * excess;
+        Some(Self {
+            most_ms: Some(most_ms),
+            is_doubtful,
+        })
+    }
+}
+
+fn is_unbounded(run: &ServeRun) -> bool {
+    let shape = RunShape::new(run);
+    let flight = run.in_flight_wanted().or_else(|| shape.in_flight());
+    shape.mixed_in().is_none() && flight.is_none_or(|flight| flight > LONE)
 }

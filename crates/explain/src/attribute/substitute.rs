@@ -7,12 +7,11 @@ use record::PlannedCollective;
 use serde::{Deserialize, Serialize};
 use tp_plan::plan;
 
-use super::cost::Curves;
+use super::cost::{Curves, Sent, Term, settle};
 use super::deck::{Deck, Knob};
 use super::draws::Draw;
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, of_fewer, prepare};
 use super::result::{Attribution, Claim};
-use super::terms::Collectives;
 use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
@@ -23,28 +22,13 @@ const APART: u64 = 0x7768_6174_2069_6621;
 
 /// The draws of an attribution, ready for substitutes.
 pub(crate) struct Bench<'a> {
-    inputs: &'a Inputs,
+    pub(crate) inputs: &'a Inputs,
     prepared: Prepared<'a>,
     eager: bool,
     seed: u64,
     /// What communication is in a draw.
-    taken_out: CommunicationFrom,
+    pub(crate) taken_out: CommunicationFrom,
     draws: Vec<Draw>,
-}
-
-/// What takes the place of the collectives.
-pub(crate) enum Swap {
-    /// Links of another rate: the bytes' part of each time is divided by `ratio` and multiplied by what is drawn from `prior`.
-    Link {
-        /// New rate over old.
-        ratio: f64,
-        prior: Prior,
-    },
-    /// Other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
-    Curves {
-        inputs: Box<Inputs>,
-        elsewhere: Option<Prior>,
-    },
 }
 
 /// What was taken out of the step before the substitute was put in.
@@ -86,12 +70,10 @@ pub(crate) struct Step {
     pub(crate) after: f64,
 }
 
-type New<'a> = Box<dyn Fn(&Draw, f64, &mut Random) -> f64 + 'a>;
-
 impl<'a> Bench<'a> {
     /// `None` where the attribution is not one of these inputs.
     pub(crate) fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
-        let prepared = prepare(inputs)?;
+        let prepared = prepare(inputs, of_fewer(inputs).ok()?)?;
         let mut draws = prepared.draws(attribution.seed, attribution.draws.max(1));
         draws.retain(|draw| prepared.fits(draw));
         let is_estimated = attribution.claim == Claim::Estimated;
@@ -121,49 +103,62 @@ impl<'a> Bench<'a> {
         })
     }
 
-    pub(crate) fn taken_out(&self) -> CommunicationFrom {
-        self.taken_out
+    /// The step of every draw on links of another rate: the bytes' part of each time is divided by `ratio`, new over old, and
+    /// multiplied by what is drawn from `prior`.
+    pub(crate) fn on_link(&self, ratio: f64, prior: &Prior) -> Vec<Step> {
+        let wire = self.wire();
+        self.steps(|draw, now, random| {
+            let (part, factor) = (random.uniform(), prior.at(random.uniform()));
+            let beyond = random.uniform();
+            self.linked(draw, now, &wire, (part, beyond), factor / ratio)
+        })
     }
 
-    pub(crate) fn inputs(&self) -> &Inputs {
-        self.inputs
-    }
-
-    /// The step of every draw with the substitute.
+    /// The same with other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
     ///
     /// # Errors
-    /// It cannot be put in.
-    pub(crate) fn with(&self, swap: &Swap) -> Result<Vec<Step>, NoSubstitute> {
-        let new: New<'_> = match swap {
-            Swap::Link { ratio, prior } => {
-                let wire = self.wire();
-                Box::new(move |draw, now, random| {
-                    let (part, factor) = (random.uniform(), prior.at(random.uniform()));
-                    let beyond = random.uniform();
-                    self.linked(draw, now, &wire, (part, beyond), factor / ratio)
-                })
-            }
-            Swap::Curves { inputs, elsewhere } => {
-                let engine = inputs.engine(inputs.tp).ok_or(NoSubstitute::NoCurve)?;
-                let batch = self.prepared.workload.model.batch;
-                let planned = plan(&inputs.model, engine, batch, None).collectives;
-                let sent = Collectives::of(inputs, self.eager, &planned);
-                let sent = sent.map_err(|why| match why {
-                    Finding::CurveTooFar { .. } => NoSubstitute::CurveTooFar,
-                    _ => NoSubstitute::NoCurve,
-                })?;
-                Box::new(move |draw, _, random| {
-                    let factor = elsewhere.as_ref().map(|prior| prior.at(random.uniform()));
-                    let ms = sent.draw_beside(&draw.hand, &self.prepared.deck, random);
-                    // What may be hidden behind other work is so with any curve.
-                    let hidden = match sent.is_own {
-                        true => draw.hand.get(Knob::Exposed),
-                        false => 1.0,
-                    };
-                    ms * hidden * factor.unwrap_or(1.0)
-                })
-            }
-        };
+    /// There is no such curve, or it ends too far from the model's sizes.
+    pub(crate) fn with_curves(
+        &self,
+        inputs: &Inputs,
+        elsewhere: Option<&Prior>,
+    ) -> Result<Vec<Step>, NoSubstitute> {
+        let none = NoSubstitute::NoCurve;
+        let engine = inputs.engine(inputs.tp).ok_or(none)?;
+        let batch = self.prepared.workload.model.batch;
+        let planned = plan(&inputs.model, engine, batch, None).collectives;
+        let mut deck = Deck::new(inputs, self.eager).ok_or(none)?;
+        let sent = Sent::of(inputs, self.eager, &planned, &mut deck).map_err(|why| match why {
+            Finding::CurveTooFar { .. } => NoSubstitute::CurveTooFar,
+            _ => none,
+        })?;
+        settle(&mut deck, inputs, sent.terms.iter()).ok_or(none)?;
+        let own_deck = &self.prepared.deck;
+        Ok(self.steps(|draw, _, random| {
+            let factor = elsewhere.map(|prior| prior.at(random.uniform()));
+            let own = deck.draw(random);
+            // Factors of the same prior have the attribution's value.
+            let get = |knob: &Knob| match own_deck.prior(*knob) == deck.prior(*knob) {
+                true => draw.hand.get(*knob),
+                false => own.get(*knob),
+            };
+            let us = |term: &Term| {
+                let without: f64 = term.factors.iter().map(|knob| own.get(*knob)).product();
+                let factor: f64 = term.factors.iter().map(get).product();
+                term.us(&own) / without * factor
+            };
+            let ms = sent.terms.iter().map(us).sum::<f64>() / 1e3;
+            // What may be hidden behind other work is so with any curve.
+            let hidden = match sent.curves.is_own {
+                true => draw.hand.get(Knob::Exposed),
+                false => 1.0,
+            };
+            ms * hidden * factor.unwrap_or(1.0)
+        }))
+    }
+
+    /// The step of every draw with what `new` gives in the place of communication, ms.
+    fn steps(&self, new: impl Fn(&Draw, f64, &mut Random) -> f64) -> Vec<Step> {
         let mut random = Random::new(self.seed);
         let step = |draw: &Draw| {
             let now = match self.taken_out {
@@ -177,7 +172,7 @@ impl<'a> Bench<'a> {
                 after: draw.several - now + new(draw, now, &mut random),
             }
         };
-        Ok(self.draws.iter().map(step).collect())
+        self.draws.iter().map(step).collect()
     }
 
     /// The least and most share of each planned collective's time that its bytes take, by its curve.

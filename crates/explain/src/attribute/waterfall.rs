@@ -19,7 +19,7 @@ pub(super) struct Shown<'a> {
     draws: &'a [Draw],
     claim: &'a Claim,
     /// What the half-width model measured, compared with this box's curve or a trace; `None` where it was not run.
-    half: Option<HalfModel>,
+    pub(super) half: Option<HalfModel>,
     /// Whether the draws are those alone whose causes fit into what was measured, since the factors on the curve are wide.
     dropped: bool,
     /// Whether the collectives' bars are a curve's or a trace's, and what is left over is unexplained.
@@ -83,67 +83,41 @@ impl<'a> Shown<'a> {
 
     /// All but collectives.
     fn besides(&self) -> Option<Vec<Bar>> {
-        let bar = |cause, ms, grade, basis| Bar {
-            cause,
-            ms,
-            grade,
-            basis,
-        };
         let gemm_ms = self.range(|draw| draw.gemm_loss)?;
         let (gemm_grade, gemm_basis) = match &self.half {
             Some(_) => {
                 let parted =
                     self.range(|draw| draw.unsharded + draw.host - draw.hand.get(Knob::Executor))?;
-                (
-                    self.measured(&gemm_ms, parted.high - parted.low),
-                    Basis::Shard,
-                )
+                let grade = self.measured(&gemm_ms, parted.high - parted.low);
+                (grade, Basis::Shard)
             }
             None => (Grade::D, self.priors(&[Knob::GemmSpeedup])),
         };
+        let ideal = self.range(|draw| draw.ideal)?;
+        let unsharded = self.range(|draw| draw.unsharded)?;
         let fixed = self.priors(&[Knob::Attention, Knob::Elementwise]);
         let host = self.priors(&[Knob::Host, Knob::Executor]);
+        let host_ms = self.range(|draw| draw.host)?;
         Some(vec![
-            bar(
-                Cause::Ideal,
-                self.range(|draw| draw.ideal)?,
-                None,
-                Basis::Steps,
-            ),
-            bar(Cause::NarrowGemm, gemm_ms, Some(gemm_grade), gemm_basis),
-            bar(
-                Cause::Unsharded,
-                self.range(|draw| draw.unsharded)?,
-                Some(Grade::D),
-                fixed,
-            ),
-            bar(
-                Cause::Host,
-                self.range(|draw| draw.host)?,
-                Some(Grade::D),
-                host,
-            ),
+            Bar::new(Cause::Ideal, ideal, None, Basis::Steps),
+            Bar::new(Cause::NarrowGemm, gemm_ms, Some(gemm_grade), gemm_basis),
+            Bar::new(Cause::Unsharded, unsharded, Some(Grade::D), fixed),
+            Bar::new(Cause::Host, host_ms, Some(Grade::D), host),
         ])
     }
 
     fn all_reduce(&self) -> Option<Bar> {
-        let terms = self.terms(CollectiveKind::AllReduce);
+        let cause = Cause::AllReduce;
         if self.by_half() && !self.by_curve {
             // What a curve says of the all-gather is small; all else is measured.
             let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
             let gathers = self.range(|draw| draw.all_gather)?;
             let assumed = self.executor_width() + gathers.high - gathers.low;
             let grade = self.measured(&ms, assumed);
-            return Some(Bar {
-                cause: Cause::AllReduce,
-                ms,
-                grade: Some(grade),
-                basis: Basis::Difference,
-            });
+            return Some(Bar::new(cause, ms, Some(grade), Basis::Difference));
         }
         let of = |draw: &Draw| draw.communication.unwrap_or(0.0) - draw.all_gather;
-        let mut bar =
-            (!terms.is_empty()).then(|| self.of_terms(Cause::AllReduce, &terms, of))??;
+        let mut bar = self.of_kind(cause, CollectiveKind::AllReduce, of)?;
         if self.dropped {
             let most = self.range(|draw| self.most(draw) - draw.all_gather)?;
             bar.ms.high = bar.ms.high.max(most.high);
@@ -155,24 +129,28 @@ impl<'a> Shown<'a> {
     ///
     /// Draws that fit into what was measured, all weighed alike, hardly reach it, and yet all that is left may be communication.
     fn most(&self, draw: &Draw) -> f64 {
-        let most = self.workload.communication(&self.deck.highest(&draw.hand));
+        let most = self
+            .workload
+            .communication(&self.deck.between(&draw.hand, |prior| prior.high));
         let drawn = draw.communication.unwrap_or(0.0);
         draw.remainder().min(most).max(drawn)
     }
 
     fn all_gather(&self) -> Option<Bar> {
-        let terms = self.terms(CollectiveKind::AllGather);
-        (!terms.is_empty())
-            .then(|| self.of_terms(Cause::AllGather, &terms, |draw| draw.all_gather))?
+        let kind = CollectiveKind::AllGather;
+        self.of_kind(Cause::AllGather, kind, |draw| draw.all_gather)
     }
 
-    fn of_terms(&self, cause: Cause, terms: &[Term], of: fn(&Draw) -> f64) -> Option<Bar> {
-        Some(Bar {
-            cause,
-            ms: self.range(of)?,
-            grade: Some(grade(terms)),
-            basis: collectives(terms),
-        })
+    /// Collectives of a kind by their times; `None` where there are none.
+    fn of_kind(&self, cause: Cause, kind: CollectiveKind, of: fn(&Draw) -> f64) -> Option<Bar> {
+        let terms = self.workload.terms.iter().flatten();
+        let terms = terms.filter(|term| term.cost.kind == kind);
+        let terms: Vec<Term> = terms.cloned().collect();
+        if terms.is_empty() {
+            return None;
+        }
+        let (grade, basis) = (grade(&terms), collectives(&terms));
+        Some(Bar::new(cause, self.range(of)?, Some(grade), basis))
     }
 
     /// The grade of a bar that the half-width model measured but for what is assumed in it; and a word on it.
@@ -191,14 +169,6 @@ impl<'a> Shown<'a> {
         bar
     }
 
-    fn terms(&self, kind: CollectiveKind) -> Vec<Term> {
-        let terms = self.workload.terms.iter().flatten();
-        terms
-            .filter(|term| term.cost.kind == kind)
-            .cloned()
-            .collect()
-    }
-
     fn unexplained(&self) -> Option<Bar> {
         let is_estimated = *self.claim == Claim::Estimated;
         let of: fn(&Draw) -> f64 = match (is_estimated, self.by_half()) {
@@ -211,15 +181,11 @@ impl<'a> Shown<'a> {
             let least = self.range(|draw| draw.remainder() - self.most(draw))?;
             ms.low = ms.low.min(least.low);
         }
-        Some(Bar {
-            cause: Cause::Unexplained,
-            ms,
-            grade: None,
-            basis: match is_estimated {
-                true => Basis::Rest,
-                false => Basis::RestWithCommunication,
-            },
-        })
+        let basis = match is_estimated {
+            true => Basis::Rest,
+            false => Basis::RestWithCommunication,
+        };
+        Some(Bar::new(Cause::Unexplained, ms, None, basis))
     }
 
     /// Whether the half-width model's difference is communication: not where this box's own curve or a trace gives another figure.
@@ -249,22 +215,14 @@ impl<'a> Shown<'a> {
             true => (self.measured(&ms, self.executor_width()), Basis::Difference),
             false => (grade(terms), collectives(terms)),
         };
-        Some(self.capped(Bar {
-            cause: Cause::Communication,
-            ms,
-            grade: Some(grade),
-            basis,
-        }))
+        let bar = Bar::new(Cause::Communication, ms, Some(grade), basis);
+        Some(self.capped(bar))
     }
 
     /// How wide the range of what several processes add is, ms.
     fn executor_width(&self) -> f64 {
         let prior = self.deck.prior(Knob::Executor);
         prior.map_or(0.0, |prior| prior.high - prior.low)
-    }
-
-    pub(super) fn half(&self) -> Option<HalfModel> {
-        self.half.clone()
     }
 
     fn held_against_curve(&self) -> Option<HalfModel> {

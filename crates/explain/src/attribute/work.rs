@@ -1,17 +1,14 @@
 //! The attribution itself: gates, draws, and what they sum up to.
 
 use record::CollectiveKind;
-use tp_plan::plan;
 
 use super::draws::{Draw, range, total_ms};
-use super::launches::{launches_differ, of_launches};
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, of_fewer, prepare};
 use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
 use super::sensitivity::Shares;
-use super::terms::Collectives;
-use super::unused::unused;
+use super::step::StepTime;
 use super::waterfall::{Shown, grade};
-use crate::checks::{LEAST_SHARE, findings};
+use crate::checks::{LEAST_SHARE, findings, unused};
 use crate::finding::{Finding, Refusal, capped, refusing};
 use crate::grade::Grade;
 use crate::inputs::Inputs;
@@ -26,6 +23,9 @@ const OFTEN: f64 = 0.2;
 
 /// Where at least this share of the draws leaves nothing, nothing is claimed of communication: a claim is false that often at most.
 const FALSE: f64 = 0.025;
+
+/// Launches of one size that differ by more than this part are not of one state of the box.
+const APART: f64 = 0.05;
 
 /// Fewer draws than these have no quantiles.
 const FEWEST: usize = 20;
@@ -47,17 +47,9 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
     if from > 1 && is_by_latency {
         return Err(refused(vec![Finding::NotStreamed]));
     }
-    if let (2.., Some(engine), Some(batch)) = (from, inputs.engine(from), inputs.batch()) {
-        let few = Inputs {
-            tp: from,
-            ..inputs.clone()
-        };
-        let planned = plan(&inputs.model, engine, batch, None).collectives;
-        Collectives::of(&few, inputs.is_eager(batch), &planned)
-            .map_err(|why| refused(vec![why]))?;
-    }
     let no_step = || refused(vec![Finding::NoStepTime]);
-    let prepared = prepare(inputs).ok_or_else(no_step)?;
+    let fewer = of_fewer(inputs).map_err(|why| refused(vec![why]))?;
+    let prepared = prepare(inputs, fewer).ok_or_else(no_step)?;
     let all = prepared.draws(seed, draws.max(1));
     let fits = |draw: &&Draw| prepared.fits(draw);
     let free: Vec<Draw> = all.iter().filter(fits).copied().collect();
@@ -114,7 +106,9 @@ impl Prepared<'_> {
             .collect();
         // The share that fits at all depends on how wide the factors on the curve are, so it is the lowest that is judged.
         let lowest = |draw: &&Draw| {
-            let least = self.workload.communication(&self.deck.lowest(&draw.hand));
+            let least = self
+                .workload
+                .communication(&self.deck.between(&draw.hand, |prior| prior.low));
             draw.remainder() - least >= -self.tolerance
         };
         let could_fit = share(free.iter().filter(lowest).count(), all.len());
@@ -134,7 +128,7 @@ impl Prepared<'_> {
         let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
         let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
-        let half = waterfall.half();
+        let half = waterfall.half.clone();
         self.caveats.extend(unused(inputs));
         if let Some(Misfit { by_curve, left }) = misfit {
             let (by_curve_ms, left_ms) = (by_curve.mid, left.mid);
@@ -296,4 +290,35 @@ fn throughput(inputs: &Inputs, tp: u32) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
+}
+
+/// The step of a size as it was measured: of one launch as its draws have it, of several their mean, with the interval of `draws`,
+/// each of which is of one launch. Which draws fit the causes weighs the launches and would shift the middle.
+#[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
+fn of_launches(
+    step: &StepTime,
+    draws: &[Draw],
+    of: fn(&Draw) -> f64,
+    prefill_comm_ms: impl Fn(&Draw) -> f64,
+) -> Option<Range> {
+    let all = range(draws, of)?;
+    if step.repeats() == 1 {
+        return Some(all);
+    }
+    let means = draws
+        .iter()
+        .map(|draw| step.mean_of_runs(&draw.hand, prefill_comm_ms(draw)));
+    Some(all.with_middle(means.sum::<f64>() / draws.len() as f64))
+}
+
+/// Where launches of a size are further apart than runs of one state of a server.
+fn launches_differ(tp: u32, step: &StepTime) -> Option<Finding> {
+    let (least_ms, most_ms) = step.least_and_most_ms();
+    let launches = step.repeats();
+    (most_ms > least_ms * (1.0 + APART)).then_some(Finding::LaunchesDiffer {
+        tp,
+        least_ms,
+        most_ms,
+        launches,
+    })
 }

@@ -11,86 +11,67 @@ use crate::peaks::Peak;
 /// Names that hold several formats of weights.
 const CONTAINERS: [&str; 4] = ["compressed-tensors", "modelopt", "quark", "auto-round"];
 
-struct Row {
-    what: Condition,
-    values: fn(&Conditions) -> Vec<String>,
-    differ: fn(&Conditions, &Conditions) -> bool,
-}
+const CONDITIONS: [Condition; 8] = [
+    Condition::Engine,
+    Condition::Host,
+    Condition::Gpus,
+    Condition::Quantisation,
+    Condition::Version,
+    Condition::Data,
+    Condition::Seed,
+    Condition::Flags,
+];
 
-const ROWS: [Row; 8] = [
-    Row {
-        what: Condition::Engine,
+/// What a file says of a condition.
+fn values(what: Condition, of: &Conditions) -> Vec<String> {
+    let one = |value: Option<String>| value.into_iter().collect();
+    match what {
         // What a client only asks like says nothing of the server.
-        values: |of| {
-            of.engine
-                .iter()
-                .filter(|_| !of.engine_by_client)
-                .cloned()
-                .collect()
-        },
-        differ: |a, b| a.engine != b.engine,
-    },
-    Row {
-        what: Condition::Host,
-        values: |of| of.host.iter().map(|host| host.name.clone()).collect(),
-        differ: |a, b| {
-            let both = a.host.as_ref().zip(b.host.as_ref());
-            both.is_some_and(|(a, b)| a.is_another(b) == Some(true))
-        },
-    },
-    Row {
-        what: Condition::Gpus,
-        values: |of| of.gpus.clone(),
-        differ: |a, b| {
-            let other = |gpu: &String| b.gpus.iter().any(|of| Peak::differ(gpu, of));
-            a.gpus.iter().any(other)
-        },
-    },
-    Row {
-        what: Condition::Quantisation,
-        values: |of| of.quantisation.iter().cloned().collect(),
-        differ: |a, b| {
-            let both = a.quantisation.as_deref().zip(b.quantisation.as_deref());
-            both.is_some_and(|(a, b)| stored_otherwise(a, b))
-        },
-    },
-    Row {
-        what: Condition::Version,
-        values: |of| of.version.iter().cloned().collect(),
-        differ: |a, b| a.version != b.version,
-    },
-    Row {
-        what: Condition::Data,
-        values: |of| data_set(of).into_iter().collect(),
-        differ: |a, b| data_set(a) != data_set(b),
-    },
-    Row {
-        what: Condition::Seed,
-        values: |of| {
-            of.seed
-                .iter()
-                .filter(|_| of.is_seeded)
-                .map(u64::to_string)
-                .collect()
-        },
-        differ: |a, b| a.seed != b.seed,
-    },
-    Row {
-        what: Condition::Flags,
-        values: |of| {
-            of.flags
-                .iter()
+        Condition::Engine => one(of.engine.clone().filter(|_| !of.engine_by_client)),
+        Condition::Host => one(of.host.as_ref().map(|host| host.name.clone())),
+        Condition::Gpus => of.gpus.clone(),
+        Condition::Quantisation => one(of.quantisation.clone()),
+        Condition::Version => one(of.version.clone()),
+        Condition::Data => one(data_set(of)),
+        Condition::Seed => one(of
+            .seed
+            .filter(|_| of.is_seeded)
+            .map(|seed| seed.to_string())),
+        Condition::Flags => {
+            let flags = of.flags.iter();
+            flags
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect()
-        },
-        differ: |a, b| !unlike(a, b).is_empty(),
-    },
-];
+        }
+        Condition::Machine => Vec::new(),
+    }
+}
+
+/// Whether two files that both say it say different things.
+fn differ(what: Condition, a: &Conditions, b: &Conditions) -> bool {
+    match what {
+        Condition::Host => {
+            let both = a.host.as_ref().zip(b.host.as_ref());
+            both.is_some_and(|(a, b)| a.is_another(b) == Some(true))
+        }
+        Condition::Gpus => {
+            let other = |gpu: &String| b.gpus.iter().any(|of| Peak::differ(gpu, of));
+            a.gpus.iter().any(other)
+        }
+        Condition::Quantisation => {
+            let both = a.quantisation.as_deref().zip(b.quantisation.as_deref());
+            both.is_some_and(|(a, b)| stored_otherwise(a, b))
+        }
+        Condition::Flags => !unlike(a, b).is_empty(),
+        _ => values(what, a) != values(what, b),
+    }
+}
 
 /// What the runs differ in.
 pub(super) fn differing(inputs: &Inputs) -> Vec<Finding> {
     let runs: Vec<&ServeRun> = compared(inputs).collect();
-    let mut found: Vec<Finding> = ROWS.iter().filter_map(|row| row.of(&runs)).collect();
+    let of = |what: &Condition| differing_in(*what, &runs);
+    let mut found: Vec<Finding> = CONDITIONS.iter().filter_map(of).collect();
     let known = inputs.known.gpu.as_deref();
     let served = runs.iter().flat_map(|run| &run.conditions.gpus);
     let gpus = served.chain(&inputs.evidence.curve_gpus);
@@ -105,37 +86,24 @@ pub(super) fn differing(inputs: &Inputs) -> Vec<Finding> {
     found
 }
 
-impl Row {
-    fn of(&self, runs: &[&ServeRun]) -> Option<Finding> {
-        let said = |run: &&&ServeRun| !(self.values)(&run.conditions).is_empty();
-        let told: Vec<&&ServeRun> = runs.iter().filter(said).collect();
-        // Repeats have seeds of their own.
-        if self.what == Condition::Seed && told.len() > 2 {
-            return None;
-        }
-        let mut pairs = told
-            .iter()
-            .enumerate()
-            .flat_map(|(index, one)| told.iter().skip(index + 1).map(move |other| (one, other)));
-        let (a, b) = pairs.find(|(a, b)| (self.differ)(&a.conditions, &b.conditions))?;
-        let values = |of: &Conditions, other: &Conditions| match self.what {
-            Condition::Flags => {
-                let names = unlike(of, other);
-                let shown = names
-                    .iter()
-                    .map(|name| format!("{name}={}", of.flags[*name]));
-                shown.collect::<Vec<_>>().join(" ")
-            }
-            _ => (self.values)(of).join(", "),
-        };
-        Some(Finding::ConditionsDiffer {
-            what: self.what,
-            values: vec![
-                values(&a.conditions, &b.conditions),
-                values(&b.conditions, &a.conditions),
-            ],
-        })
+fn differing_in(what: Condition, runs: &[&ServeRun]) -> Option<Finding> {
+    let all = runs.iter().map(|run| &run.conditions);
+    let told: Vec<&Conditions> = all.filter(|of| !values(what, of).is_empty()).collect();
+    // Repeats have seeds of their own.
+    if what == Condition::Seed && told.len() > 2 {
+        return None;
     }
+    let index = told.iter().enumerate();
+    let mut pairs = index.flat_map(|(at, a)| told.iter().skip(at + 1).map(move |b| (*a, *b)));
+    let (a, b) = pairs.find(|(a, b)| differ(what, a, b))?;
+    let shown = |of: &Conditions, other: &Conditions| match what {
+        Condition::Flags => unlike(of, other).join(" "),
+        _ => values(what, of).join(", "),
+    };
+    Some(Finding::ConditionsDiffer {
+        what,
+        values: vec![shown(a, b), shown(b, a)],
+    })
 }
 
 fn stored_otherwise(a: &str, b: &str) -> bool {
@@ -149,10 +117,11 @@ fn data_set(of: &Conditions) -> Option<String> {
     name.rsplit(['/', '\\']).next().map(str::to_owned)
 }
 
-fn unlike<'a>(a: &'a Conditions, b: &Conditions) -> Vec<&'a str> {
-    let differs = |(name, value): (&'a String, &'a String)| {
-        let other = b.flags.get(name)?;
-        (other != value).then_some(name.as_str())
+/// Flags of one that the other has with another value.
+fn unlike(a: &Conditions, b: &Conditions) -> Vec<String> {
+    let differs = |(name, value): (&String, &String)| {
+        let is_other = b.flags.get(name).is_some_and(|other| other != value);
+        is_other.then(|| format!("{name}={value}"))
     };
     a.flags.iter().filter_map(differs).collect()
 }

@@ -140,3 +140,14 @@ pub(super) fn engine_differs(inputs: &Inputs) -> Option<Finding> {
         is_stated: by_client || inputs.evidence.engine_stated,
     })
 }
+
+/// Times of the curves that were given which count for nothing here.
+pub(crate) fn unused(inputs: &Inputs) -> Option<Finding> {
+    let (of, points) = (inputs.curve.len(), inputs.usable_curve());
+    let used = match points.iter().any(|point| point.ranks == inputs.tp) {
+        true => points.len(),
+        false => 0,
+    };
+    let points = of - used;
+    (points > 0).then_some(Finding::CurveLeftOut { points, of })
+}

@@ -10,7 +10,7 @@ mod run;
 use crate::finding::Finding;
 use crate::inputs::Inputs;
 
-pub(crate) use evidence::{LEAST_SHARE, without_rules};
+pub(crate) use evidence::{LEAST_SHARE, unused, without_rules};
 pub(crate) use files::model_asked;
 pub(crate) use run::TOLERANCE;
 use run::of_run;

@@ -41,36 +41,19 @@ pub(super) struct Point {
 }
 
 impl Curve {
-    /// The library's points of that operation, number of ranks and mode; `None` where there are none.
+    /// The library's points of that operation, number of ranks and mode, or those of what an engine's own code did: they never mix;
+    /// `None` where there are none.
     pub(crate) fn of_points(
         points: &[CurvePoint],
         kind: CollectiveKind,
         ranks: u32,
         mode: Option<CallMode>,
-    ) -> Option<Self> {
-        let library = points.iter().filter(|point| point.engine.is_none());
-        Self::of(library, kind, ranks, mode)
-    }
-
-    /// The same of what an engine's own code did, which is never mixed with the library's.
-    pub(crate) fn of_engine(
-        points: &[CurvePoint],
-        kind: CollectiveKind,
-        ranks: u32,
-        mode: Option<CallMode>,
-    ) -> Option<Self> {
-        let engine = points.iter().filter(|point| point.engine.is_some());
-        Self::of(engine, kind, ranks, mode)
-    }
-
-    fn of<'a>(
-        points: impl Iterator<Item = &'a CurvePoint>,
-        kind: CollectiveKind,
-        ranks: u32,
-        mode: Option<CallMode>,
+        by_engine: bool,
     ) -> Option<Self> {
         let mut of: Vec<Point> = points
+            .iter()
             .filter(|p| p.kind == kind && p.ranks == ranks && p.mode == mode)
+            .filter(|p| p.engine.is_some() == by_engine)
             .filter(|p| p.is_above_zero() && p.bytes_per_rank > 0)
             .map(|p| {
                 let stated = p.low.zip(p.high).filter(|(low, high)| high >= low);
@@ -198,7 +181,7 @@ pub(super) mod tests {
 
     pub(in crate::curve) fn curve(points: &[CurvePoint]) -> Curve {
         let mode = Some(CallMode::Graph);
-        Curve::of_points(points, CollectiveKind::AllReduce, 2, mode).unwrap()
+        Curve::of_points(points, CollectiveKind::AllReduce, 2, mode, false).unwrap()
     }
 
     #[test]
@@ -242,9 +225,9 @@ pub(super) mod tests {
         let points = [point(1024, 4.0), own];
         assert_eq!(curve(&points).at(1024).us, 4.0);
         let (kind, mode) = (CollectiveKind::AllReduce, Some(CallMode::Graph));
-        let engine = Curve::of_engine(&points, kind, 2, mode).unwrap();
+        let engine = Curve::of_points(&points, kind, 2, mode, true).unwrap();
         assert_eq!(engine.at(1024).us, 2.0);
-        assert_eq!(Curve::of_engine(&points[..1], kind, 2, mode), None);
+        assert_eq!(Curve::of_points(&points[..1], kind, 2, mode, true), None);
     }
 
     #[test]
@@ -267,7 +250,10 @@ pub(super) mod tests {
         let mut hidden = point(1024, 139.0);
         (hidden.low, hidden.high) = (Some(-500.0), Some(778.0));
         let (kind, mode) = (CollectiveKind::AllReduce, Some(CallMode::Graph));
-        assert_eq!(Curve::of_points(&[hidden.clone()], kind, 2, mode), None);
+        assert_eq!(
+            Curve::of_points(&[hidden.clone()], kind, 2, mode, false),
+            None
+        );
         // What is left is read beyond its end: of one point the exponent is 0 to 1, in the middle 9 * (1/4)^(1/2).
         let got = curve(&[hidden, point(4096, 9.0)]).at(1024);
         assert!(!got.is_exact);

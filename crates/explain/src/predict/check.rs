@@ -4,22 +4,14 @@
 
 use import::ServeRun;
 
-use super::inputs::PredictInputs;
+use super::link::PredictInputs;
 use super::result::PredictError;
 use crate::checks::{TOLERANCE, findings, model_asked};
 use crate::finding::Finding;
-use crate::inputs::Inputs;
 use crate::run_shape::RunShape;
 
 pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError> {
-    let of_one = Inputs {
-        tp: 1,
-        ..inputs.base.clone()
-    };
-    let file = of_one
-        .runs(1)
-        .next()
-        .map_or_else(String::new, |run| run.origin.clone());
+    let of_one = inputs.base.at(1);
     let mut found = findings(&of_one);
     found.retain(|of| {
         !matches!(
@@ -31,8 +23,9 @@ pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError
         )
     });
     if let Some(finding) = found.iter().find(|of| of.refuses()) {
+        let run = of_one.runs(1).next();
         return Err(PredictError::Refused {
-            file,
+            file: run.map_or_else(String::new, |run| run.origin.clone()),
             finding: Box::new(finding.clone()),
         });
     }

@@ -3,7 +3,6 @@
 //! Every term is a distribution. What is not given is drawn from priors and said to be assumed.
 
 mod check;
-mod inputs;
 mod link;
 mod parts;
 mod prepare;
@@ -12,7 +11,7 @@ mod result;
 mod room;
 mod work;
 
-pub use inputs::{DESCRIBED, Link, PredictInputs};
+pub use link::{DESCRIBED, Link, PredictInputs};
 pub use result::{
     Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving,
 };

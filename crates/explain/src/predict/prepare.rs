@@ -3,16 +3,15 @@
 use import::{CurvePoint, ServeRun};
 use tp_plan::{StepModel, plan};
 
-use super::inputs::{DESCRIBED, PredictInputs};
-use super::link;
+use super::link::{DESCRIBED, PredictInputs};
 use super::parts::Size;
 use super::result::{Level, PredictError};
 use super::room;
-use crate::attribute::cost::{Curves, Term};
+use crate::attribute::StepFrom;
+use crate::attribute::cost::{Sent, prefill, settle};
 use crate::attribute::deck::{Deck, Knob};
-use crate::attribute::prompts::prefill;
 use crate::attribute::step::{Side, StepTime};
-use crate::attribute::{CollectiveCost, StepFrom, unused};
+use crate::checks::unused;
 use crate::finding::Finding;
 use crate::grade::Grade;
 use crate::inputs::Inputs;
@@ -23,8 +22,6 @@ use crate::priors::{Basis, Prior};
 pub(super) struct Prepared<'a> {
     pub(super) size: Size<'a>,
     pub(super) deck: Deck,
-    pub(super) level: Level,
-    pub(super) costs: Vec<CollectiveCost>,
     /// Sequences whose cache goes into the GPUs.
     pub(super) cache_holds: Option<u32>,
     pub(super) priors: Vec<Prior>,
@@ -35,11 +32,10 @@ pub(super) struct Prepared<'a> {
 pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, PredictError> {
     let model = &inputs.base.model;
     model.check_tp(tp)?;
-    let of_tp = Inputs {
-        tp,
-        ..inputs.base.clone()
-    };
-    room::weights(inputs, tp)?;
+    let of_tp = inputs.base.at(tp);
+    if let Some(why) = room::weights(inputs, tp) {
+        return Err(PredictError::NoRoom(why));
+    }
     let engine = of_tp
         .engine(tp)
         .ok_or_else(|| lacks(&format!("the engine's facts for TP{tp}")))?;
@@ -56,7 +52,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let runs: Vec<&ServeRun> = of_tp.runs(1).collect();
     let steps = |from: StepFrom| {
         let (runs, active) = (runs.iter().copied(), model.active_parameters());
-        StepTime::new(runs, from, Side::Few(1), inputs.batch, active)
+        StepTime::new(runs, from, Side::few(1), inputs.batch, active)
     };
     let step_from = StepFrom::common(&runs);
     let one = match runs.is_empty() {
@@ -71,26 +67,18 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     };
     let is_streamed = step_from.is_some_and(|from| from != StepFrom::Latency);
     let tpot_of_one = is_streamed.then(|| steps(StepFrom::Tpot)).flatten();
-    let level = match one {
-        Some(_) => Level::MeasuredOne,
-        None => Level::Roofline,
-    };
     let peak = of_tp.known.gpu.as_deref().and_then(Peak::of);
     if peak.is_none() && one.is_none() {
-        return Err(PredictError::NoPeak {
-            gpu: of_tp
-                .known
-                .gpu
-                .clone()
-                .unwrap_or_else(|| "a GPU without a name".to_owned()),
-        });
+        let gpu = of_tp.known.gpu.clone();
+        let gpu = gpu.unwrap_or_else(|| "a GPU without a name".to_owned());
+        return Err(PredictError::NoPeak { gpu });
     }
     let cache_holds = room::cache_holds(inputs, tp);
-    if let Err(why) = room::cache(inputs, tp) {
+    if let Some(why) = room::cache(inputs, tp) {
         // What was served was served, if only by letting requests wait.
         let was_served = tp == 1 && one.is_some();
         if !was_served && room::is_whole_cache(inputs) {
-            return Err(why);
+            return Err(PredictError::NoRoom(why));
         }
         let holds = cache_holds.unwrap_or(0);
         caveats.push(Finding::CacheTight {
@@ -159,8 +147,6 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             chunk,
         },
         deck,
-        level,
-        costs: Vec::new(),
         cache_holds,
         priors: Vec::new(),
         caveats,
@@ -168,7 +154,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     if tp > 1 {
         prepared.communicate(inputs, of_tp, eager)?;
     }
-    prepared.caveats.extend(engine_caveats(inputs, tp));
+    prepared.caveats.extend(inputs.base.assumed(tp));
     prepared.priors = prepared.used_priors();
     Ok(prepared)
 }
@@ -183,17 +169,15 @@ fn is_described(point: &CurvePoint) -> bool {
     by.is_some_and(|by| by == DESCRIBED)
 }
 
-fn engine_caveats(inputs: &PredictInputs, tp: u32) -> Vec<Finding> {
-    let engine = inputs.base.engine(tp);
-    let of_engine = engine.map_or(&[][..], |engine| &engine.assumed);
-    let all = of_engine.iter().chain(&inputs.base.model.assumed);
-    all.map(|detail| Finding::Assumed {
-        detail: detail.clone(),
-    })
-    .collect()
-}
-
 impl Prepared<'_> {
+    /// What it rests on.
+    pub(super) fn level(&self) -> Level {
+        match self.size.one {
+            Some(_) => Level::MeasuredOne,
+            None => Level::Roofline,
+        }
+    }
+
     /// Puts in the collectives of a step and of a prompt by the best curve: this box's, else one published for its GPU, else
     /// what NCCL's own model makes of its links.
     fn communicate(
@@ -207,64 +191,52 @@ impl Prepared<'_> {
             .engine(tp)
             .ok_or_else(|| lacks("the engine's facts"))?;
         let planned = plan(&of_tp.model, engine, inputs.batch, None).collectives;
-        let mut deck = self.deck.clone();
         let unused = unused(&of_tp);
-        let mut chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
-        if let Some(far) = chosen.as_ref().and_then(|curves| curves.too_far(&planned)) {
-            self.caveats.push(far);
-            chosen = None;
+        let mut deck = self.deck.clone();
+        let mut sent = Sent::of(&of_tp, eager, &planned, &mut deck);
+        if let Err(far @ Finding::CurveTooFar { .. }) = &sent {
+            self.caveats.push(far.clone());
         }
-        let mut formula = None;
-        if chosen.is_none()
-            && let Some(link) = &inputs.link
-        {
+        let link = inputs.link.as_ref().filter(|_| sent.is_err());
+        if let Some(link) = link {
             deck = self.deck.clone();
-            of_tp.curve = link::curve(link, tp, eager);
-            chosen = Curves::choose(&of_tp, eager, &planned, &mut deck);
+            of_tp.curve = link.curve(tp, eager);
+            sent = Sent::of(&of_tp, eager, &planned, &mut deck);
             // The factor from a measured loop to an engine holds the waiting for the last rank, a formula's does not.
             deck.drop(Knob::Transfer);
-            let factor = of_tp
-                .prior("curve_from_link")
-                .ok_or_else(|| lacks("the prior curve_from_link"))?;
+            let factor = of_tp.prior("curve_from_link");
+            let factor = factor.ok_or_else(|| lacks("the prior curve_from_link"))?;
             deck.add(Knob::Mode, factor);
             self.caveats.push(Finding::CurveByFormula {
                 gb_per_s: link.gbps,
             });
-            formula = Some(link::source(link));
         }
-        let mut curves = chosen.ok_or(PredictError::NoCurve { tp })?;
-        if let Some(formula) = formula {
-            curves.calculated(formula);
-        }
-        // A box file states times as somebody assumed or published them, which is no curve of this box.
-        let is_described = curves.is_own && of_tp.curve.iter().all(is_described);
-        let mut terms: Vec<Term> = Vec::new();
-        for collective in &planned {
-            let (mut term, caveat) = curves.term(collective);
-            if is_described {
-                term.cost.grade = Grade::D;
+        let Ok(mut sent) = sent else {
+            return Err(PredictError::NoCurve { tp });
+        };
+        // A box file states times as somebody assumed or published them, which is no curve of this box; nor is a formula's.
+        let is_described = sent.curves.is_own && of_tp.curve.iter().all(is_described);
+        for cost in sent.terms.iter_mut().map(|term| &mut term.cost) {
+            if let Some(link) = link {
+                cost.source = link.formula();
             }
-            self.caveats.extend(caveat);
-            terms.push(term);
+            if link.is_some() || is_described {
+                cost.grade = Grade::D;
+            }
         }
-        self.caveats.extend(curves.caveats.iter().cloned());
+        self.caveats.extend(sent.read);
+        if link.is_none() {
+            self.caveats.extend(sent.curves.caveats.iter().cloned());
+        }
         self.caveats.extend(unused);
-        let prompt = prefill(&of_tp, &curves, inputs.input_tokens);
-        let all = || terms.iter().chain(&prompt);
-        let used: Vec<Knob> = all().flat_map(|term| term.factors.clone()).collect();
-        deck.drop_unused(&used);
-        if all().any(|term| term.is_unstated) {
-            let prior = of_tp.prior("unstated_curve_spread");
-            deck.add(
-                Knob::UnstatedCurveSpread,
-                prior.ok_or_else(|| lacks("a prior"))?,
-            );
-        }
+        let prompt = prefill(&of_tp, &sent.curves, inputs.input_tokens);
+        let terms = sent.terms;
+        let all = terms.iter().chain(&prompt);
+        settle(&mut deck, &of_tp, all).ok_or_else(|| lacks("a prior"))?;
         // A factor from a loop to an engine holds the waiting already.
         let transfer = deck.prior(Knob::Transfer);
         self.size.waits = !transfer.is_some_and(|prior| prior.name.starts_with("in_situ"));
         self.deck = deck;
-        self.costs = terms.iter().map(|term| term.cost.clone()).collect();
         self.size.terms = terms;
         self.size.prefill_terms = prompt;
         Ok(())

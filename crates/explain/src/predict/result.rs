@@ -64,6 +64,17 @@ pub struct NotPredicted {
     pub holds: Option<u32>,
 }
 
+impl NotPredicted {
+    fn room(&self) -> String {
+        match (self.weights_of_memory, self.holds) {
+            (Some((weights, memory)), _) => {
+                format!("{memory:.1} GB of memory do not hold {weights:.1} GB of weights")
+            }
+            (None, holds) => format!("there is room for {} of the sequences", holds.unwrap_or(0)),
+        }
+    }
+}
+
 /// What one tensor parallel size will take.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Predicted {
@@ -129,35 +140,9 @@ pub enum PredictError {
         /// Number of ranks.
         tp: u32,
     },
-    /// The model does not go into the GPUs.
-    #[error(
-        "TP{tp} does not fit: {tp} x {memory:.1} GB of memory do not hold {weights:.1} GB of weights; ask for more GPUs"
-    )]
-    NoRoom {
-        /// Number of GPUs.
-        tp: u32,
-        /// Memory of one, GB.
-        memory: f64,
-        /// Weights, GB.
-        weights: f64,
-    },
-    /// The cache beside the weights does not hold the load.
-    #[error(
-        "TP{tp} does not fit: 90% of the memory, less the weights, has room for {holds} of {batch} sequences of {tokens:.0} tokens; ask for fewer, shorter sequences or more GPUs"
-    )]
-    NoCache {
-        /// Number of GPUs.
-        tp: u32,
-        /// Sequences that it holds.
-        holds: u32,
-        /// Sequences that are asked about.
-        batch: u32,
-        /// Prompt and output tokens of one.
-        tokens: f64,
-    },
-    /// No size that was asked about holds the load.
-    #[error("{0}")]
-    NoneFits(String),
+    /// The load does not go into the GPUs; where all sizes are of that kind, the first of them.
+    #[error("TP{} does not fit: {}; ask for more GPUs, or for fewer and shorter sequences", .0.tp, .0.room())]
+    NoRoom(NotPredicted),
     /// An engine, a prior or a step is missing from the inputs.
     #[error("the inputs lack {0}")]
     Lacks(String),

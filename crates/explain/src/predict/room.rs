@@ -6,8 +6,8 @@
 
 use tp_plan::ModelFacts;
 
-use super::inputs::PredictInputs;
-use super::result::PredictError;
+use super::link::PredictInputs;
+use super::result::NotPredicted;
 
 /// The share of a GPU's memory that engines fill by default (vLLM's `gpu_memory_utilization`).
 const FILLED: f64 = 0.9;
@@ -72,42 +72,38 @@ impl Room {
     }
 }
 
-/// Fails where the weights do not go into `tp` GPUs, as far as their memory is known.
-pub(super) fn weights(inputs: &PredictInputs, tp: u32) -> Result<(), PredictError> {
-    let base = &inputs.base;
-    let memory = base
-        .around
-        .memory_bytes
-        .filter(|_| base.weights_fit(tp) == Some(false));
-    let Some(memory) = memory else {
-        return Ok(());
-    };
-    #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
-    Err(PredictError::NoRoom {
-        tp,
-        memory: memory as f64 / 1e9,
-        weights: base.model.weight_bytes as f64 / 1e9,
-    })
-}
-
 /// Sequences of full length whose cache fits beside the weights; `None` where the memory is not known.
 pub(super) fn cache_holds(inputs: &PredictInputs, tp: u32) -> Option<u32> {
     let base = &inputs.base;
-    let memory = base.around.memory_bytes;
-    Room::new(&base.model, tp, tokens(inputs), memory, None).sequences()
+    let tokens = inputs.input_tokens + inputs.output_tokens;
+    Room::new(&base.model, tp, tokens, base.around.memory_bytes, None).sequences()
 }
 
-/// Fails where the cache beside the weights does not hold the sequences that are to decode at once.
-pub(super) fn cache(inputs: &PredictInputs, tp: u32) -> Result<(), PredictError> {
-    match cache_holds(inputs, tp) {
-        Some(holds) if holds < inputs.batch => Err(PredictError::NoCache {
-            tp,
-            holds,
-            batch: inputs.batch,
-            tokens: tokens(inputs),
-        }),
-        _ => Ok(()),
-    }
+/// Why the weights do not go into `tp` GPUs; `None` where they do, as far as their memory is known.
+pub(super) fn weights(inputs: &PredictInputs, tp: u32) -> Option<NotPredicted> {
+    let base = &inputs.base;
+    let memory = base.around.memory_bytes?;
+    let gb = |bytes: u64| {
+        #[expect(clippy::cast_precision_loss, reason = "shown with one digit")]
+        let bytes = bytes as f64;
+        bytes / 1e9
+    };
+    let of = (gb(base.model.weight_bytes), gb(memory) * f64::from(tp));
+    (base.weights_fit(tp) == Some(false)).then_some(NotPredicted {
+        tp,
+        weights_of_memory: Some(of),
+        holds: None,
+    })
+}
+
+/// Why the cache beside the weights does not hold the sequences that are to decode at once.
+pub(super) fn cache(inputs: &PredictInputs, tp: u32) -> Option<NotPredicted> {
+    let holds = cache_holds(inputs, tp);
+    (holds? < inputs.batch).then_some(NotPredicted {
+        tp,
+        weights_of_memory: None,
+        holds,
+    })
 }
 
 /// Whether what the cache is said to take is what it takes. Layers with sliding windows keep less, so that more sequences fit.
@@ -115,19 +111,11 @@ pub(super) fn is_whole_cache(inputs: &PredictInputs) -> bool {
     inputs.base.model.keeps_every_token()
 }
 
-/// Why the model cannot be served on one GPU at this batch and length; `None` where it can, was, or nobody knows.
-pub(super) fn why_not_on_one(inputs: &PredictInputs) -> Option<PredictError> {
+/// Whether the model can be served on one GPU at this batch and length, was, or nobody knows.
+pub(super) fn fits_one(inputs: &PredictInputs) -> bool {
     let was_served = inputs.base.runs(1).next().is_some();
-    let all = weights(inputs, 1).and_then(|()| match was_served || !is_whole_cache(inputs) {
-        true => Ok(()),
-        false => cache(inputs, 1),
-    });
-    all.err()
-}
-
-/// Tokens of a sequence at its end.
-fn tokens(inputs: &PredictInputs) -> f64 {
-    inputs.input_tokens + inputs.output_tokens
+    let is_sure = !was_served && is_whole_cache(inputs);
+    weights(inputs, 1).is_none() && !(is_sure && cache(inputs, 1).is_some())
 }
 
 #[cfg(test)]

@@ -3,17 +3,16 @@
 use record::CollectiveKind;
 
 use super::check::check;
-use super::inputs::PredictInputs;
+use super::link::PredictInputs;
 use super::parts::Drawn;
 use super::prepare::{Prepared, prepare};
-use super::result::{
-    Level, NotPredicted, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving,
-};
+use super::result::{Level, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving};
 use super::room;
 use crate::attribute::cost::Term;
 use crate::attribute::{Bar, Basis, Cause, collectives, grade};
 use crate::finding::Finding;
 use crate::grade::Grade;
+use crate::priors::Prior;
 use crate::random::Random;
 use crate::range::Range;
 use crate::sources::{InputSource, Taken, sources};
@@ -27,56 +26,35 @@ const APART: u64 = 0x5851_f42d_4c95_7f2d;
 /// # Errors
 /// Inputs contradict each other, a result does not pass the gates, or nothing tells a rate that is needed.
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
+    let mut caveats: Vec<Finding> = Vec::new();
     let doubts = check(inputs)?;
-    let (mut priors, mut caveats) = (Vec::new(), Vec::<Finding>::new());
-    for doubt in doubts {
-        if !caveats.contains(&doubt) {
-            caveats.push(doubt);
-        }
-    }
     let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
-    let mut not_fitting: Option<String> = None;
     for tp in &inputs.sizes {
-        let (weights_of_memory, holds, error) = match prepare(inputs, *tp) {
-            Ok(prepared) => {
-                fitting.push(prepared);
-                continue;
-            }
-            Err(error) => match error {
-                PredictError::NoRoom {
-                    memory, weights, ..
-                } => (Some((weights, memory * f64::from(*tp))), None, error),
-                PredictError::NoCache { holds, .. } => (None, Some(holds), error),
-                error => return Err(error),
-            },
-        };
-        not_fitting = not_fitting.or(Some(error.to_string()));
-        not_predicted.push(NotPredicted {
-            tp: *tp,
-            weights_of_memory,
-            holds,
-        });
-    }
-    if fitting.is_empty() {
-        return Err(PredictError::NoneFits(not_fitting.unwrap_or_default()));
-    }
-    for prepared in &fitting {
-        for prior in &prepared.priors {
-            if !priors.contains(prior) {
-                priors.push(prior.clone());
-            }
+        match prepare(inputs, *tp) {
+            Ok(prepared) => fitting.push(prepared),
+            Err(PredictError::NoRoom(why)) => not_predicted.push(why),
+            Err(error) => return Err(error),
         }
-        for caveat in &prepared.caveats {
-            if !caveats.contains(caveat) {
-                caveats.push(caveat.clone());
-            }
+    }
+    if let (true, Some(first)) = (fitting.is_empty(), not_predicted.first()) {
+        return Err(PredictError::NoRoom(*first));
+    }
+    let all = fitting.iter().flat_map(|of| &of.caveats);
+    for caveat in doubts.iter().chain(all) {
+        if !caveats.contains(caveat) {
+            caveats.push(caveat.clone());
+        }
+    }
+    let mut priors: Vec<Prior> = Vec::new();
+    for prior in fitting.iter().flat_map(|of| &of.priors) {
+        if !priors.contains(prior) {
+            priors.push(prior.clone());
         }
     }
     let nothing = |tp: u32| PredictError::Lacks(format!("anything finite to draw TP{tp} from"));
-    let why_not_one = room::why_not_on_one(inputs);
-    let over = match why_not_one {
-        None => 1,
-        Some(_) => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
+    let over = match room::fits_one(inputs) {
+        true => 1,
+        false => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
     };
     let drawn: Vec<Vec<Drawn>> = fitting
         .iter()
@@ -92,7 +70,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         let of_over: Option<Vec<f64>> = match (over, smallest) {
             (over, _) if over == tp => None,
             (1, _) => Some(all.iter().map(|drawn| drawn.tpot_of_one).collect()),
-            (_, Some((of, smallest))) if of.level == prepared.level => {
+            (_, Some((of, smallest))) if of.level() == prepared.level() => {
                 Some(smallest.iter().map(|drawn| drawn.tpot).collect())
             }
             _ => None,
@@ -169,7 +147,7 @@ impl Prepared<'_> {
         };
         Some(Predicted {
             tp,
-            level: self.level,
+            level: self.level(),
             parts: self.parts(&range)?,
             step: range(&Drawn::step)?,
             serving: Serving {
@@ -179,13 +157,13 @@ impl Prepared<'_> {
                 speed_up,
             },
             cache_holds: self.cache_holds,
-            collectives: self.costs.clone(),
+            collectives: self.size.terms.iter().map(|of| of.cost.clone()).collect(),
         })
     }
 
     fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Bar>> {
         let size = &self.size;
-        let gemm: &[&str] = match (self.level, size.speedup_known) {
+        let gemm: &[&str] = match (self.level(), size.speedup_known) {
             (Level::Roofline, _) => &["memory_efficiency"],
             (_, true) => &["gemm_speedup"],
             (_, false) => &["gemm_start_us"],
@@ -239,12 +217,7 @@ impl Prepared<'_> {
                     (Grade::D, Basis::Priors { names })
                 }
             };
-            Some(Bar {
-                cause,
-                ms: range(of)?,
-                grade: Some(grade),
-                basis,
-            })
+            Some(Bar::new(cause, range(of)?, Some(grade), basis))
         };
         there.map(bar).collect()
     }
@@ -253,10 +226,8 @@ impl Prepared<'_> {
     fn read(&self, kind: CollectiveKind) -> (Grade, Basis) {
         let terms = self.size.terms.iter().filter(|of| of.cost.kind == kind);
         let terms: Vec<Term> = terms.cloned().collect();
-        match terms.is_empty() {
-            true => (Grade::D, collectives(&terms)),
-            false => (grade(&terms), collectives(&terms)),
-        }
+        let of_none = terms.is_empty().then_some(Grade::D);
+        (of_none.unwrap_or(grade(&terms)), collectives(&terms))
     }
 }
 

@@ -1,16 +1,86 @@
-//! Priors as they are looked up: by name, for a GPU and a weight format, with what was given by hand first.
+//! Priors as their files have them, where an unknown key is an error, and as they are looked up: by name, for a GPU, a weight format
+//! and an engine, with what was given by hand first.
 
-use super::error::PriorError;
-use super::file::{Candidate, curves, parse};
-use super::prior::{Basis, Override, Prior, PublishedCurve};
+use serde::Deserialize;
+
+use super::prior::{Basis, Override, Prior, PriorError, PublishedCurve, Shape};
 
 const FILE: &str = include_str!("../../priors.toml");
 const CURVES: &str = include_str!("../../curves.csv");
 
+/// The version of the format that this crate reads.
+const SCHEMA: u32 = 1;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: u32,
+    prior: Vec<Entry>,
+}
+
+/// An entry with what it applies to.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    gpu: Option<String>,
+    #[serde(default)]
+    weights: Vec<String>,
+    engine: Option<String>,
+    low: f64,
+    high: f64,
+    unit: String,
+    #[serde(default)]
+    shape: Shape,
+    published: Option<String>,
+    assumed: Option<String>,
+}
+
+impl Entry {
+    fn prior(&self) -> Prior {
+        let basis = match self.published {
+            Some(_) => Basis::Published,
+            None => Basis::Assumed,
+        };
+        let source = self.published.as_ref().or(self.assumed.as_ref());
+        Prior {
+            name: self.name.clone(),
+            low: self.low,
+            high: self.high,
+            unit: self.unit.clone(),
+            shape: self.shape,
+            basis,
+            source: source.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Fails where the range has no sense, or the entry has no source or two.
+    fn check(&self) -> Result<(), PriorError> {
+        if self.published.is_some() == self.assumed.is_some() {
+            return Err(PriorError::File(format!(
+                "{}: either published or assumed says where it comes from",
+                self.name
+            )));
+        }
+        self.prior().check()
+    }
+}
+
+/// Entries of the text.
+fn parse(text: &str) -> Result<Vec<Entry>, PriorError> {
+    let file: File = toml::from_str(text).map_err(|error| PriorError::File(error.to_string()))?;
+    if file.schema != SCHEMA {
+        let why = format!("schema {} where {SCHEMA} is read", file.schema);
+        return Err(PriorError::File(why));
+    }
+    file.prior.iter().try_for_each(Entry::check)?;
+    Ok(file.prior)
+}
+
 /// All priors and published curves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Priors {
-    candidates: Vec<Candidate>,
+    entries: Vec<Entry>,
     curves: Vec<PublishedCurve>,
     /// Every name in it is one of a candidate, and every range was checked.
     overrides: Vec<Override>,
@@ -23,7 +93,7 @@ impl Priors {
     /// The file of this crate does not read, which its tests exclude.
     pub fn builtin() -> Result<Self, PriorError> {
         Ok(Self {
-            candidates: parse(FILE)?,
+            entries: parse(FILE)?,
             curves: curves(CURVES)?,
             overrides: Vec::new(),
         })
@@ -33,9 +103,9 @@ impl Priors {
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
-        for candidate in &self.candidates {
-            if !names.contains(&candidate.prior.name.as_str()) {
-                names.push(&candidate.prior.name);
+        for entry in &self.entries {
+            if !names.contains(&entry.name.as_str()) {
+                names.push(&entry.name);
             }
         }
         names
@@ -46,58 +116,39 @@ impl Priors {
     /// # Errors
     /// There is no prior of that name, or the range has no sense.
     pub fn set(&mut self, given: Override) -> Result<(), PriorError> {
-        Prior {
-            low: given.low,
-            high: given.high,
-            ..self.named(&given.name)?.clone()
-        }
-        .check()?;
-        self.overrides.retain(|o| o.name != given.name);
+        // All entries of a name have one unit.
+        let named = self.entries.iter().find(|entry| entry.name == given.name);
+        let named = named.ok_or_else(|| PriorError::Unknown(given.name.clone()))?;
+        given.of(named.prior()).check()?;
+        self.overrides.retain(|other| other.name != given.name);
         self.overrides.push(given);
         Ok(())
     }
 
-    /// The first entry of that name, whose unit all have.
-    fn named(&self, name: &str) -> Result<&Prior, PriorError> {
-        let mut all = self.candidates.iter().map(|candidate| &candidate.prior);
-        all.find(|prior| prior.name == name)
-            .ok_or_else(|| PriorError::Unknown(name.to_owned()))
-    }
-
-    /// The prior of that name for a GPU and a weight format, whatever the engine; `None` where none applies.
+    /// The prior of that name for a GPU, a weight format and an engine, named as its authors write it; `None` where none applies.
     #[must_use]
-    pub fn get(&self, name: &str, gpu: Option<&str>, weights: &str) -> Option<Prior> {
-        self.get_for(name, gpu, weights, "")
-    }
-
-    /// The same for an engine, named as its authors write it.
-    #[must_use]
-    pub fn get_for(
-        &self,
-        name: &str,
-        gpu: Option<&str>,
-        weights: &str,
-        engine: &str,
-    ) -> Option<Prior> {
+    pub fn get(&self, name: &str, gpu: Option<&str>, weights: &str, engine: &str) -> Option<Prior> {
         let best = self
-            .candidates
+            .entries
             .iter()
-            .filter(|c| c.prior.name == name)
-            .filter(|c| c.gpu.as_deref().is_none_or(|key| is_part(key, gpu)))
-            .filter(|c| c.weights.is_empty() || c.weights.iter().any(|w| w == weights))
-            .filter(|c| c.engine.as_deref().is_none_or(|of| of == engine))
-            .max_by_key(|c| {
-                let named = [c.gpu.is_some(), !c.weights.is_empty(), c.engine.is_some()];
+            .filter(|of| of.name == name)
+            .filter(|of| of.gpu.as_deref().is_none_or(|key| is_part(key, gpu)))
+            .filter(|of| of.weights.is_empty() || of.weights.iter().any(|w| w == weights))
+            .filter(|of| of.engine.as_deref().is_none_or(|of| of == engine))
+            .max_by_key(|of| {
+                let named = [
+                    of.gpu.is_some(),
+                    !of.weights.is_empty(),
+                    of.engine.is_some(),
+                ];
                 named.into_iter().filter(|named| *named).count()
-            })?;
-        let mut prior = best.prior.clone();
-        if let Some(given) = self.overrides.iter().find(|o| o.name == name) {
-            prior.low = given.low;
-            prior.high = given.high;
-            prior.basis = Basis::Given;
-            "given by the user".clone_into(&mut prior.source);
-        }
-        Some(prior)
+            })?
+            .prior();
+        let mut given = self.overrides.iter();
+        Some(match given.find(|given| given.name == name) {
+            Some(given) => given.of(best),
+            None => best,
+        })
     }
 
     /// Published curves of that GPU, named as its driver does, at that number of ranks.
@@ -110,9 +161,59 @@ impl Priors {
     }
 }
 
+/// Columns before those of sizes.
+const BEFORE: usize = 5;
+
+/// Published curves of the rows; a line that begins with `#` is a comment.
+///
+/// # Errors
+/// A row lacks a column, or times are not above zero.
+fn curves(text: &str) -> Result<Vec<PublishedCurve>, PriorError> {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let header: Vec<&str> = lines.next().unwrap_or_default().split(',').collect();
+    let sizes: Vec<u64> = header.iter().filter_map(|size| size.parse().ok()).collect();
+    lines.map(|line| curve(line, &sizes)).collect()
+}
+
+fn curve(line: &str, sizes: &[u64]) -> Result<PublishedCurve, PriorError> {
+    let wrong = || PriorError::File(format!("a row of curves.csv: {line}"));
+    let cells: Vec<&str> = line.splitn(BEFORE + sizes.len() + 1, ',').collect();
+    let [gpu, kernel, version, path, ranks, times @ .., source] = cells.as_slice() else {
+        return Err(wrong());
+    };
+    let timed = sizes.iter().zip(times).filter(|(_, us)| !us.is_empty());
+    let points = timed.map(|(bytes, us)| Some((*bytes, us.parse().ok().filter(|us| *us > 0.0)?)));
+    let points: Vec<(u64, f64)> = points.collect::<Option<_>>().ok_or_else(wrong)?;
+    if points.len() < 2 {
+        return Err(wrong());
+    }
+    Ok(PublishedCurve {
+        gpu: (*gpu).to_owned(),
+        path: path.parse().map_err(|_| wrong())?,
+        kernel: (*kernel).to_owned(),
+        version: (*version).to_owned(),
+        ranks: ranks.parse().map_err(|_| wrong())?,
+        source: source.trim_matches('"').to_owned(),
+        points,
+    })
+}
+
 fn is_part(key: &str, gpu: Option<&str>) -> bool {
     let name = gpu.unwrap_or_default().to_ascii_lowercase();
     key.split('|').any(|part| name.contains(part))
+}
+
+impl Override {
+    /// The prior with this range.
+    fn of(&self, prior: Prior) -> Prior {
+        Prior {
+            low: self.low,
+            high: self.high,
+            basis: Basis::Given,
+            source: "given by the user".to_owned(),
+            ..prior
+        }
+    }
 }
 
 impl std::str::FromStr for Override {
@@ -144,7 +245,7 @@ mod tests {
     fn the_entry_that_names_more_wins_and_the_default_is_last() {
         let priors = Priors::builtin().unwrap();
         let range = |gpu, weights| {
-            let prior = priors.get("gemm_speedup", gpu, weights).unwrap();
+            let prior = priors.get("gemm_speedup", gpu, weights, "").unwrap();
             (prior.low, prior.high)
         };
         assert_eq!(range(Some(RTX), "fp8"), (1.72, 1.95));
@@ -152,15 +253,14 @@ mod tests {
         assert_eq!(range(Some(RTX), "int4"), (1.6, 2.0));
         assert_eq!(range(Some("NVIDIA L40"), "fp8"), (1.6, 2.0));
         assert_eq!(range(None, "fp8"), (1.6, 2.0));
-        assert_eq!(priors.get("nonsense", None, "fp8"), None);
+        assert_eq!(priors.get("nonsense", None, "fp8", ""), None);
     }
 
     #[test]
     fn every_name_has_a_default() {
         let priors = Priors::builtin().unwrap();
-        for candidate in &priors.candidates {
-            let name = &candidate.prior.name;
-            assert!(priors.get(name, None, "none").is_some(), "{name}");
+        for name in priors.names() {
+            assert!(priors.get(name, None, "none", "").is_some(), "{name}");
         }
     }
 
@@ -170,7 +270,7 @@ mod tests {
         priors
             .set("gemm_speedup=1.9..2.0".parse().unwrap())
             .unwrap();
-        let prior = priors.get("gemm_speedup", Some(RTX), "fp8").unwrap();
+        let prior = priors.get("gemm_speedup", Some(RTX), "fp8", "").unwrap();
         assert_eq!(
             (prior.low, prior.high, prior.basis),
             (1.9, 2.0, Basis::Given)

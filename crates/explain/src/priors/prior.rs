@@ -2,7 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::PriorError;
+/// A prior cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PriorError {
+    /// The text has no name and no range.
+    #[error("`{0}` is no prior; write NAME=LOW..HIGH, such as gemm_speedup=1.9..2.0")]
+    NotAPrior(String),
+    /// There is no prior of that name.
+    #[error("there is no prior `{0}`; --help lists all")]
+    Unknown(String),
+    /// The ends are not finite, the lower one lies above the upper one, or one lies outside what has sense.
+    #[error(
+        "prior {name} cannot be {low}..{high}; write {name}=LOW..HIGH in {unit}, LOW first, from {least} to {most}"
+    )]
+    BadRange {
+        /// Its name.
+        name: String,
+        /// The range that was given.
+        low: f64,
+        /// Its other end.
+        high: f64,
+        /// Unit of both ends.
+        unit: String,
+        /// The least that has sense.
+        least: f64,
+        /// The most.
+        most: f64,
+    },
+    /// The file of priors does not read.
+    #[error("priors do not read: {0}")]
+    File(String),
+}
 
 /// A factor is between these.
 const LEAST: f64 = 1e-6;
@@ -127,8 +157,8 @@ pub struct PublishedCurve {
 }
 
 /// What a published curve went over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum PublishedPath {
     /// The library, with peer access.
     Peer,
@@ -146,7 +176,7 @@ mod tests {
     fn ranges_are_drawn_by_their_shape() {
         let mut prior = super::super::Priors::builtin()
             .unwrap()
-            .get("transfer_staged", None, "fp8")
+            .get("transfer_staged", None, "fp8", "")
             .unwrap();
         // sqrt(0.8 * 2.5) = 1.414 in the middle of the logarithm.
         assert!((prior.at(0.5) - 1.414).abs() < 0.001);

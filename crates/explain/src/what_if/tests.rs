@@ -55,7 +55,7 @@ fn score(ranks: u32, same_kind: bool) -> Score {
             } else {
                 "link_scaling_other_kind"
             };
-            let prior = priors.get(name, None, "fp8").unwrap();
+            let prior = priors.get(name, None, "fp8", "").unwrap();
             let times = |factor: f64| factor * old.gb_per_s() / new.gb_per_s();
             for path in [PublishedPath::Peer, PublishedPath::Custom] {
                 let Some((before, after)) = curve(from, path).zip(curve(to, path)) else {

@@ -5,9 +5,8 @@ use record::{CollectiveKind, PeerVerdict};
 use serde::{Deserialize, Serialize};
 use tp_plan::{CustomAllReduce, OffCause};
 
-use super::asked::{By, Substitution};
-use super::rate::LinkRate;
-use crate::attribute::{Attribution, Bench, Claim, CommunicationFrom, NoSubstitute, Step, Swap};
+use super::asked::{By, LinkRate, Substitution};
+use crate::attribute::{Attribution, Bench, Claim, CommunicationFrom, NoSubstitute, Step};
 use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::range::Range;
 
@@ -60,51 +59,47 @@ pub fn what_if(inputs: &Inputs, attribution: &Attribution, asked: &[Substitution
 }
 
 fn answered(bench: &Bench, by: &By) -> Result<Substituted, NoSubstitute> {
-    let steps = bench.with(&swap(bench.inputs(), by)?)?;
+    let steps = match by {
+        By::Link { old, new } => linked(bench, *old, *new)?,
+        By::PeerAccess => with_peers(bench)?,
+        By::Curve { points } => {
+            let curve = points.clone();
+            let inputs = Inputs {
+                curve,
+                ..bench.inputs.clone()
+            };
+            let elsewhere = inputs.prior("transfer_peer");
+            let is_own = |point: &CurvePoint| {
+                let its = (point.kind, point.ranks, point.engine.is_none());
+                its == (CollectiveKind::AllReduce, inputs.tp, true)
+            };
+            // What was published is no curve that was given.
+            if !inputs.usable_curve().iter().any(is_own) {
+                return Err(NoSubstitute::NoCurve);
+            }
+            bench.with_curves(&inputs, elsewhere.as_ref())?
+        }
+    };
     let range = |of: fn(&Step) -> f64| {
         let values: Vec<f64> = steps.iter().map(of).collect();
         Range::of(&values).ok_or(NoSubstitute::CommunicationUnknown)
     };
-    let points: &[CurvePoint] = match by {
-        By::Curve { points } => points,
-        _ => &[],
+    let simulated = match by {
+        By::Curve { points } => points.iter().find_map(|point| point.simulated.clone()),
+        By::Link { .. } | By::PeerAccess => None,
     };
     Ok(Substituted {
-        taken_out: bench.taken_out(),
+        taken_out: bench.taken_out,
         step_ms: range(|step| step.after)?,
         change_ms: range(|step| step.after - step.before)?,
         speed_up: range(|step| step.one / step.after)?,
-        simulated: points.iter().find_map(|point| point.simulated.clone()),
-    })
-}
-
-fn swap(inputs: &Inputs, by: &By) -> Result<Swap, NoSubstitute> {
-    match by {
-        By::Link { old, new } => link(inputs, *old, *new),
-        By::PeerAccess => peers(inputs),
-        By::Curve { points } => curves(inputs, points),
-    }
-}
-
-/// These inputs with the curves of another box.
-fn curves(inputs: &Inputs, points: &[CurvePoint]) -> Result<Swap, NoSubstitute> {
-    let mut other = inputs.clone();
-    other.curve = points.to_vec();
-    let fits = |point: &CurvePoint| {
-        let its = (point.kind, point.ranks, point.engine.is_none());
-        its == (CollectiveKind::AllReduce, inputs.tp, true)
-    };
-    if !other.usable_curve().iter().any(fits) {
-        return Err(NoSubstitute::NoCurve);
-    }
-    Ok(Swap::Curves {
-        inputs: Box::new(other),
-        elsewhere: inputs.prior("transfer_peer"),
+        simulated,
     })
 }
 
 /// Another link, in the place of the one that was named or read under load.
-fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Swap, NoSubstitute> {
+fn linked(bench: &Bench, old: Option<LinkRate>, new: LinkRate) -> Result<Vec<Step>, NoSubstitute> {
+    let inputs = bench.inputs;
     let seen = inputs.seen.link(inputs.tp).map(LinkRate::Pcie);
     let seen = seen.filter(|_| !inputs.around.full_nvlink);
     let old = old.or(seen).ok_or(NoSubstitute::LinkUnknown)?;
@@ -116,16 +111,13 @@ fn link(inputs: &Inputs, old: Option<LinkRate>, new: LinkRate) -> Result<Swap, N
         true => "link_scaling",
         false => "link_scaling_other_kind",
     };
-    Ok(Swap::Link {
-        ratio,
-        prior: inputs
-            .prior(name)
-            .ok_or(NoSubstitute::CommunicationUnknown)?,
-    })
+    let prior = inputs.prior(name);
+    Ok(bench.on_link(ratio, &prior.ok_or(NoSubstitute::CommunicationUnknown)?))
 }
 
 /// Peer access where there is none: published curves of these GPUs with it, and the engine's own all-reduce where peers kept it off.
-fn peers(inputs: &Inputs) -> Result<Swap, NoSubstitute> {
+fn with_peers(bench: &Bench) -> Result<Vec<Step>, NoSubstitute> {
+    let inputs = bench.inputs;
     if inputs.peer_state() == PeerState::Direct && library_told_off(inputs).is_none() {
         return Err(NoSubstitute::Same);
     }
@@ -140,8 +132,5 @@ fn peers(inputs: &Inputs) -> Result<Swap, NoSubstitute> {
             engine.custom_all_reduce = CustomAllReduce::Active;
         }
     }
-    Ok(Swap::Curves {
-        inputs: Box::new(other),
-        elsewhere: None,
-    })
+    bench.with_curves(&other, None)
 }

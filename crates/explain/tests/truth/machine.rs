@@ -280,7 +280,7 @@ impl Off<'_> {
 
     /// A prior's range, moved by a third of its half-width where that is broken.
     fn range(&self, chance: &mut Chance, name: &str) -> Option<(f64, f64)> {
-        let prior = self.priors.get(name, Some(self.gpu), self.weights)?;
+        let prior = self.priors.get(name, Some(self.gpu), self.weights, "")?;
         let third = (prior.high - prior.low) / 2.0 / 3.0;
         let by = match self.broken {
             Some(Assumption::PriorsShifted) => chance.one_of(&[-third, third]),

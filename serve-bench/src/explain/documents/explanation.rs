@@ -13,7 +13,6 @@ use super::bars::{
 };
 use super::finding::{grouped, refused, remedy};
 use super::slope;
-use crate::explain::curves::{curves, marks};
 
 /// The document of an explanation.
 pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
@@ -45,11 +44,11 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             let parts = parts(bars, of_several.1.mid);
             let of_sections = [
                 detail("What the bars rest on", vec![parts, speed_ups(attribution)]),
-                detail("Collectives of a step", of_collectives(of, attribution)),
+                detail("Collectives of a step", of_collectives(attribution)),
                 attribution
                     .half
                     .as_ref()
-                    .and_then(|half| shard(half, attribution)),
+                    .and_then(|half| shard(half, attribution.tp)),
                 explanation.slope.as_ref().map(slope::section),
                 notes,
                 priors(&attribution.priors),
@@ -61,11 +60,10 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
             let notes = refused(&mut document, "No answer", refusal, &explanation.findings);
             let first = refusal.reasons.iter().take(1);
             document.next = first.map(|of| Next::plain(remedy(of))).collect();
-            let drawn = detail("Collectives", curves(of, None).into_iter().collect());
             let of_slope = explanation.slope.as_ref().map(slope::section);
             document
                 .sections
-                .extend([drawn, of_slope, notes].into_iter().flatten());
+                .extend([of_slope, notes].into_iter().flatten());
         }
     }
     document
@@ -76,18 +74,11 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
     document
 }
 
-fn ms(attribution: &Attribution, cause: Cause) -> f64 {
-    attribution.bar(cause).map_or(0.0, |bar| bar.ms.mid)
-}
-
 fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
-    let (tp, gain, steps) = (
-        attribution.tp,
-        attribution.throughput_gain,
-        attribution.speed_up.mid,
-    );
-    let from = attribution.from;
-    let lost = attribution.step_of_several.mid - ms(attribution, Cause::Ideal);
+    let Attribution { tp, from, .. } = *attribution;
+    let (gain, steps) = (attribution.throughput_gain, attribution.speed_up.mid);
+    let ideal = attribution.bar(Cause::Ideal).map_or(0.0, |bar| bar.ms.mid);
+    let lost = attribution.step_of_several.mid - ideal;
     let digits = decimals(attribution.step_of_several.mid);
     let decoding = match (gain / steps - 1.0).abs() > 0.05 {
         true => format!(" ({steps:.2}x while decoding)"),
@@ -186,53 +177,38 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
         PeerState::Staged => "Peer copies are staged: all-reduce goes through host memory.",
         PeerState::Direct | PeerState::Unprobed => "",
     };
-    let verdict = match (is_bound, unexplained.low > 0.0) {
-        (true, _) if attribution.timed_alone_ms().is_some() => {
-            "Its times fit into the step within their intervals.".to_owned()
+    let is_here = !path.is_empty();
+    let verdict = match (is_bound, unexplained.low > 0.0, attribution.is_measured()) {
+        (true, ..) if attribution.timed_alone_ms().is_some() => {
+            "Its times fit into the step within their intervals."
         }
-        (true, _) => {
-            "Whether that is normal cannot be said without the all-reduce's times.".to_owned()
+        (true, ..) => "Whether that is normal cannot be said without the all-reduce's times.",
+        (false, true, _) => {
+            let left = range(&unexplained, digits);
+            let verdict = format!("Not all explained: {left} ms have no known cause. {path}");
+            return Some(verdict.trim_end().to_owned());
         }
-        (false, true) => format!(
-            "Not all explained: {} ms have no known cause.",
-            range(&unexplained, digits)
-        ),
-        (false, false) => match attribution.is_measured() {
-            true => "Normal: the parts add up to the step within their intervals.".to_owned(),
-            false => "Normal by published times, grade D: the parts add up to the step.".to_owned(),
-        },
+        (false, false, true) if is_here => "Normal here.",
+        (false, false, true) => "Normal: the parts add up to the step within their intervals.",
+        (false, false, false) if is_here => "Normal by published times, grade D.",
+        (false, false, false) => {
+            "Normal by published times, grade D: the parts add up to the step."
+        }
     };
-    let is_normal = !is_bound && unexplained.low <= 0.0;
-    Some(match (is_normal, path.is_empty()) {
-        (true, false) => match attribution.is_measured() {
-            true => format!("Normal here. {path}"),
-            false => format!("Normal by published times, grade D. {path}"),
-        },
-        (_, true) => verdict,
-        (false, false) => format!("{verdict} {path}"),
-    })
+    Some(format!("{verdict} {path}").trim_end().to_owned())
 }
 
 /// The one prior that most of the interval comes from.
 fn main_uncertainty(attribution: &Attribution) -> Option<String> {
     let of = |share: &PriorShare| share.of_communication.unwrap_or(share.of_remainder);
-    let most = attribution
-        .prior_shares
-        .iter()
-        .max_by(|a, b| of(a).total_cmp(&of(b)))?;
-    let what = if most.of_communication.is_some() {
-        "communication"
-    } else {
-        "the unexplained part"
+    let shares = attribution.prior_shares.iter();
+    let most = shares.max_by(|a, b| of(a).total_cmp(&of(b)))?;
+    let what = match most.of_communication {
+        Some(_) => "communication",
+        None => "the unexplained part",
     };
-    let share = of(most);
-    (share >= 0.5).then(|| {
-        format!(
-            "Main uncertainty of {what}: {} ({:.0}%).",
-            named(&most.name),
-            share * 100.0
-        )
-    })
+    let (name, percent) = (named(&most.name), of(most) * 100.0);
+    (percent >= 50.0).then(|| format!("Main uncertainty of {what}: {name} ({percent:.0}%)."))
 }
 
 fn named(prior: &str) -> String {
@@ -249,58 +225,46 @@ fn named(prior: &str) -> String {
     }
 }
 
-fn speed_ups(attribution: &Attribution) -> Block {
-    let row = |what: &str, of: &::explain::Range| [what.to_owned(), range(of, 2)];
-    let mut rows = vec![
-        row("a decode step", &attribution.speed_up),
-        row("if links were free", &attribution.free_links),
-        row("if narrow GEMMs lost nothing", &attribution.halved_gemms),
+fn speed_ups(of: &Attribution) -> Block {
+    let rows = [
+        ("a decode step", Some(&of.speed_up)),
+        ("if links were free", Some(&of.free_links)),
+        ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
+        ("both: possible at this batch", of.possible.as_ref()),
     ];
-    rows.extend(
-        attribution
-            .possible
-            .iter()
-            .map(|of| row("both: possible at this batch", of)),
-    );
-    let over = format!("speed-up over TP{}", attribution.from);
-    table([&over, "times, median (5% to 95%)"], rows)
+    let rows = rows.into_iter();
+    let rows = rows.filter_map(|(what, of)| Some([what.to_owned(), range(of?, 2)]));
+    let over = format!("speed-up over TP{}", of.from);
+    table([&over, "times, median (5% to 95%)"], rows.collect())
 }
 
-fn of_collectives(inputs: &Inputs, attribution: &Attribution) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if let Some(of) = &attribution.implied {
-        let size = ByteCount(of.bytes_per_rank);
-        let us = range(&of.us, 1);
-        blocks.push(Block::Paragraph(format!(
+fn of_collectives(attribution: &Attribution) -> Vec<Block> {
+    let implied = attribution.implied.as_ref().map(|of| {
+        let (size, us) = (ByteCount(of.bytes_per_rank), range(&of.us, 1));
+        Block::Paragraph(format!(
             "Were all that is left communication, each of {} all-reduces of {size} took {us} us.",
             of.count
-        )));
-    }
-    blocks.extend(curves(inputs, Some(marks(attribution))));
-    blocks.push(collectives(&attribution.collectives));
-    blocks
+        ))
+    });
+    let table = collectives(&attribution.collectives);
+    implied.into_iter().chain([table]).collect()
 }
 
-fn shard(half: &HalfModel, attribution: &Attribution) -> Option<Section> {
-    let tp = attribution.tp;
-    let row = |what: String, of: &::explain::Range| [what, range(of, 2)];
-    let mut rows = vec![
-        row("step of the shard".to_owned(), &half.step),
-        row(
-            format!("above 1/{tp} of TP1: GEMMs, replicated work, host"),
-            &half.loss,
-        ),
-        row(
-            format!("below TP{tp}: communication and executor"),
-            &half.difference,
-        ),
+fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
+    let above = format!("above 1/{tp} of TP1: GEMMs, replicated work, host");
+    let below = format!("below TP{tp}: communication and executor");
+    let rows = [
+        ("step of the shard", Some(&half.step)),
+        (&above, Some(&half.loss)),
+        (&below, Some(&half.difference)),
+        ("the same by curve or trace", half.by_curve.as_ref()),
     ];
-    rows.extend(
-        half.by_curve
-            .iter()
-            .map(|of| row("the same by curve or trace".to_owned(), of)),
-    );
-    detail("Shard run on one GPU", vec![table(["what", "ms"], rows)])
+    let rows = rows.into_iter();
+    let rows = rows.filter_map(|(what, of)| Some([what.to_owned(), range(of?, 2)]));
+    detail(
+        "Shard run on one GPU",
+        vec![table(["what", "ms"], rows.collect())],
+    )
 }
 
 fn asked(of: &WhatIf) -> String {

@@ -6,6 +6,9 @@ use view::{Block, Document, Item, Section, Tone};
 
 use super::bars::detail;
 
+/// Steps with prompts beyond this part make the times.
+const MOSTLY: f64 = 0.5;
+
 /// Findings for the screen at most; the others stand behind `-v`.
 const SHOWN: usize = 6;
 
@@ -68,6 +71,12 @@ pub(super) fn refused(
     refusal: &Refusal,
     findings: &[Finding],
 ) -> Option<Section> {
+    // What one run says by itself stands first, whatever it could be compared with.
+    let prompts = findings
+        .iter()
+        .find(|of| matches!(of, Finding::PrefillInSteps { share, .. } if *share > MOSTLY));
+    let told = prompts.map(|of| format!("Prompts set these times, not a link: {}", words(of)));
+    document.answer.extend(told);
     let first = refusal.reasons.first().map_or_else(String::new, words);
     document.answer.push(format!("{why}: {first}"));
     let others = refusal.reasons.iter().skip(1);
@@ -99,17 +108,12 @@ fn run(finding: &Finding) -> Option<&str> {
     }
 }
 
-fn numbers(values: &[f64]) -> String {
-    let texts: Vec<String> = values.iter().map(|value| format!("{value:.1}")).collect();
-    texts.join(", ")
+fn listed<T>(values: &[T], text: impl Fn(&T) -> String) -> String {
+    values.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn sizes(bytes: &[u64]) -> String {
-    let texts: Vec<String> = bytes
-        .iter()
-        .map(|size| ByteCount(*size).to_string())
-        .collect();
-    texts.join(", ")
+fn numbers(values: &[f64]) -> String {
+    listed(values, |value| format!("{value:.1}"))
 }
 
 fn percent(share: f64) -> String {
@@ -243,7 +247,7 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::CurveTooFar { ranks, bytes } => {
             format!(
                 "the curve of {ranks} GPUs ends too far from {}.",
-                sizes(bytes)
+                listed(bytes, |size| ByteCount(*size).to_string())
             )
         }
         Finding::CurveSizeRead { kind, bytes } => {
@@ -255,11 +259,8 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::CurveMode { timed, wanted } => {
             let timed =
                 timed.map_or_else(|| "an unstated mode".to_owned(), |mode| mode.to_string());
-            let wanted: Vec<String> = wanted.iter().map(ToString::to_string).collect();
-            format!(
-                "collectives timed in {timed}, the engine runs {}.",
-                wanted.join(" or ")
-            )
+            let wanted = listed(wanted, ToString::to_string);
+            format!("collectives timed in {timed}, the engine runs {wanted}.")
         }
         Finding::CurvePublished => {
             "all-reduce not measured here: published times of this GPU stand in.".to_owned()

@@ -173,26 +173,12 @@ fn picture(of: &Slope) -> Option<Plot> {
             label: Some(arm.name.clone()),
         })
     };
-    let arms = |name: &str, fitted: bool| PlotSeries {
-        name: name.to_owned(),
-        shape: Shape::Dots,
-        points: of
-            .arms
-            .iter()
-            .filter(|arm| arm.fitted == fitted)
-            .filter_map(point)
-            .collect(),
-    };
-    let mut series = vec![arms("arms of the fit", true), arms("other arms", false)];
-    series.retain(|series| !series.points.is_empty());
-    let all = || series.iter().flat_map(|series| &series.points);
-    let least = all().map(|point| point.x).fold(f64::INFINITY, f64::min);
-    let most = all().map(|point| point.x).fold(0.0, f64::max);
+    let arms: Vec<PlotPoint> = of.arms.iter().filter_map(point).collect();
+    let least = arms.iter().map(|point| point.x).reduce(f64::min)?;
+    let most = arms.iter().map(|point| point.x).fold(least, f64::max);
     // Both lines go through the fitted one at the arm whose communication is known; its milliseconds are over microseconds.
-    let (x, y) = (
-        fit.collective_us.mid,
-        fit.intercept_ms.mid + fit.communication_ms.mid,
-    );
+    let x = fit.collective_us.mid;
+    let y = fit.intercept_ms.mid + fit.communication_ms.mid;
     let line = |name: String, slope: f64| PlotSeries {
         name,
         shape: Shape::Line,
@@ -204,28 +190,26 @@ fn picture(of: &Slope) -> Option<Plot> {
             })
             .to_vec(),
     };
-    let lines = [
-        line(
-            format!("fitted: {} all-reduces", range(&fit.slope, 0)),
-            fit.slope.mid,
-        ),
-        line(
-            format!("planned: {} all-reduces", of.planned),
-            f64::from(of.planned),
-        ),
-    ];
-    let has_points = !series.is_empty();
-    series.extend(lines);
+    let fitted = format!("fitted: {} all-reduces", range(&fit.slope, 0));
+    let planned = format!("planned: {} all-reduces", of.planned);
     let axis = |label: &str| Axis {
         label: label.to_owned(),
         ..Axis::default()
     };
-    has_points.then(|| Plot {
+    Some(Plot {
         title: "step over collective time, an arm each; bars are 5% and 95% of its launches' mean"
             .to_owned(),
         across: axis("us an all-reduce"),
         up: axis("ms a step"),
-        series,
+        series: vec![
+            PlotSeries {
+                name: "arms".to_owned(),
+                shape: Shape::Dots,
+                points: arms,
+            },
+            line(fitted, fit.slope.mid),
+            line(planned, f64::from(of.planned)),
+        ],
         ..Plot::default()
     })
 }

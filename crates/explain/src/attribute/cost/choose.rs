@@ -68,7 +68,7 @@ impl Curves {
         let modes = fitting.iter().copied().map(Some).chain(others);
         let fits = |mode: Option<CallMode>| mode.is_some_and(|mode| fitting.contains(&mode));
         let points = inputs.usable_curve();
-        let of = |kind, mode| Curve::of_points(&points, kind, inputs.tp, mode);
+        let of = |kind, mode| Curve::of_points(&points, kind, inputs.tp, mode, false);
         // The best mode that tells the sizes asked for, else the best that tells any.
         let known: Vec<(Option<CallMode>, Curve)> = modes
             .clone()
@@ -111,7 +111,8 @@ impl Curves {
         // What the engine's own code did here, in a mode that is the engine's; the factors of other modes are the library's.
         let engine = modes.filter(|mode| fits(*mode)).find_map(|mode| {
             let kind = CollectiveKind::AllReduce;
-            Some((mode?, Curve::of_engine(&points, kind, inputs.tp, mode)?))
+            let own = Curve::of_points(&points, kind, inputs.tp, mode, true)?;
+            Some((mode?, own))
         });
         let custom_transfer = match &engine {
             Some((own, _)) if in_situ(Some(*own)) != in_situ(mode) => {

@@ -1,0 +1,192 @@
+//! What makes collectives slower than they need be: no peer access, a link below what it can do, another pair, the engine's own
+//! all-reduce switched off.
+
+use record::{Endpoint, LinkDevice, Links, Outcome, Point};
+use topology::{IommuMode, PcieLink, PeerSurroundings};
+use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Vendor};
+
+use super::advice::{Advice, Rule};
+use super::found::{Found, advice};
+use super::load::compare_replicas;
+use crate::inputs::{Inputs, PeerState, library_told_off};
+use crate::what_if::{By, LinkRate};
+
+/// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
+const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_read_sm"];
+
+/// A pair is faster if it is so by more than this.
+const FASTER: f64 = 1.1;
+
+fn is_mig_without_peers(found: &Found) -> bool {
+    found.inputs.is_mig() && found.inputs.peer_state() != PeerState::Direct
+}
+
+pub(super) fn mig(found: &Found) -> Option<Advice> {
+    if !is_mig_without_peers(found) {
+        return None;
+    }
+    // Another simulated machine is not named here.
+    let shown = [found.commands.links(), found.time_collectives()];
+    let shown = shown.into_iter().filter(|_| !found.commands.is_soft());
+    advice(Rule::MigWithoutPeers, found.by(By::PeerAccess), shown)
+}
+
+/// MIG instances cannot reach each other: one-GPU replicas need not.
+pub(super) fn replicas_of_mig(found: &Found) -> Option<Advice> {
+    is_mig_without_peers(found).then(|| compare_replicas(found))?
+}
+
+/// Everything goes through host memory: access is denied, or reported and not used.
+pub(super) fn through_host(found: &Found) -> Option<Advice> {
+    if found.inputs.is_mig() || !found.is_through_host() {
+        return None;
+    }
+    let (redirects, translates) = on_the_way(found.inputs);
+    let rule = Rule::ThroughHost {
+        guest: found.inputs.known.guest == Some(true),
+        redirects,
+        translates,
+    };
+    let commands = &found.commands;
+    let shown = [
+        commands.doctor(),
+        commands.links(),
+        found.time_collectives(),
+    ];
+    advice(rule, found.by(By::PeerAccess), shown)
+}
+
+/// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
+fn on_the_way(inputs: &Inputs) -> (bool, bool) {
+    let used = inputs.tp as usize;
+    let probes = inputs.seen.links.iter().flat_map(|links| &links.probes);
+    let ways: Vec<&PeerSurroundings> = probes
+        .filter(|probe| probe.from < used && probe.to < used)
+        .filter_map(|probe| probe.surroundings.as_ref())
+        .collect();
+    let translates = |way: &&PeerSurroundings| {
+        let mut modes = way.iommu.iter();
+        modes.any(|mode| mode.known() == Some(&IommuMode::Translated))
+    };
+    let redirects = ways.iter().any(|way| way.redirecting().next().is_some());
+    (redirects, ways.iter().any(translates))
+}
+
+/// A variable keeps the library from peer access.
+pub(super) fn told_off(found: &Found) -> Option<Advice> {
+    let variable = library_told_off(found.inputs).filter(|_| found.is_claimed())?;
+    let rule = Rule::LibraryToldOff {
+        variable: variable.name.clone(),
+        value: variable.value.clone(),
+    };
+    advice(rule, found.by(By::PeerAccess), [found.time_collectives()])
+}
+
+/// The engine, where its own all-reduce is off and peer access may be had.
+fn off<'a>(found: &'a Found) -> Option<&'a EngineFacts> {
+    let engine = found.inputs.engine(found.attribution.tp)?;
+    let is_off = engine.custom_all_reduce != CustomAllReduce::Active;
+    (is_off && !found.is_through_host() && !found.inputs.is_mig()).then_some(engine)
+}
+
+/// Off for more than two GPUs on PCIe.
+pub(super) fn gated(found: &Found) -> Option<Advice> {
+    let tp = found.attribution.tp;
+    if off(found)?.vendor != Vendor::Nvidia || tp <= 2 || found.inputs.around.full_nvlink {
+        return None;
+    }
+    let batch = (found.attribution.batch * 2 / tp).max(1);
+    let rule = Rule::CustomAllReduceGated { replicas: tp / 2 };
+    advice(rule, None, found.commands.served_with(2, batch, true))
+}
+
+/// Off because somebody said so.
+pub(super) fn by_flag(found: &Found) -> Option<Advice> {
+    let tp = found.attribution.tp;
+    let is_by_flag = off(found)?.custom_all_reduce.is_off_by(OffCause::Flag);
+    // Who switched it off for a demonstration knows that, and why.
+    let can = (tp == 2 || found.inputs.around.full_nvlink) && !found.inputs.seen.off_by_us;
+    if !is_by_flag || !can || !found.is_claimed() {
+        return None;
+    }
+    let shown = found
+        .commands
+        .served_with(tp, found.attribution.batch, true);
+    advice(Rule::CustomAllReduceByFlag, found.bound(), shown)
+}
+
+/// A card that runs below what it and its slot can do under load.
+pub(super) fn trained_down(found: &Found) -> Option<Advice> {
+    let inputs = found.inputs;
+    // A guest is not shown the links of its host, and NVLinks carry what they connect.
+    if inputs.known.guest == Some(true) || inputs.around.full_nvlink || !found.is_claimed() {
+        return None;
+    }
+    let slow = |device: &LinkDevice| -> Option<(String, PcieLink, PcieLink)> {
+        let reading = device.loaded.as_ref()?;
+        let (now, most) = (reading.limiting()?, reading.slot_maximum?);
+        let is_below = now.raw_gb_per_s() < most.raw_gb_per_s();
+        is_below.then(|| (device.label.clone(), now, most))
+    };
+    let used = inputs.seen.used(found.attribution.tp);
+    let slow = used.iter().filter_map(slow);
+    let slowest = slow.min_by(|(_, a, _), (_, b, _)| a.raw_gb_per_s().total_cmp(&b.raw_gb_per_s()));
+    let (device, now, most) = slowest?;
+    let effect = found.by(By::Link {
+        old: Some(LinkRate::Pcie(now)),
+        new: LinkRate::Pcie(most),
+    });
+    let rule = Rule::LinkTrainedDown {
+        device,
+        now: now.to_string(),
+        most: most.to_string(),
+    };
+    let shown = [found.commands.links(), found.time_collectives()];
+    advice(rule, effect, shown)
+}
+
+/// A pair of the box that reaches each other's memory faster than the one that was used, by measured bandwidth.
+pub(super) fn other_pair(found: &Found) -> Option<Advice> {
+    let links = found.inputs.seen.links.as_ref()?;
+    if found.attribution.tp != 2 || found.inputs.is_mig() || !found.is_claimed() {
+        return None;
+    }
+    let cases = CASES.into_iter();
+    let mut timed = cases.filter_map(|case| Some((case, gb_per_s(links, case, (0, 1))?)));
+    let (case, now) = timed.next()?;
+    let devices = links.devices.len();
+    let pairs = (0..devices).flat_map(|a| (a + 1..devices).map(move |b| (a, b)));
+    let ((a, b), best) = pairs
+        .filter_map(|pair| Some((pair, gb_per_s(links, case, pair)?)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    if (a, b) == (0, 1) || best / now < FASTER {
+        return None;
+    }
+    let (a, b) = (&links.devices[a], &links.devices[b]);
+    let gpus = format!("--gpus {},{}", a.ordinal, b.ordinal);
+    let rule = Rule::OtherPair {
+        a: a.label.clone(),
+        b: b.label.clone(),
+    };
+    let ablate = found.commands.ablate(found.attribution.batch, &gpus);
+    advice(rule, found.bound(), [ablate])
+}
+
+/// The slower direction of a pair at its fastest size.
+fn gb_per_s(links: &Links, case: &str, (a, b): (usize, usize)) -> Option<f64> {
+    let direction = |from: usize, to: usize| {
+        let ends = (Endpoint::Device(from), Endpoint::Device(to));
+        let of = |point: &&Point| point.case == case && (point.from, point.to) == ends;
+        let rates = links.points.iter().filter(of).filter_map(bandwidth);
+        rates.reduce(f64::max)
+    };
+    Some(direction(a, b)?.min(direction(b, a)?))
+}
+
+fn bandwidth(point: &Point) -> Option<f64> {
+    let Outcome::Measured { quantities, .. } = &point.outcome else {
+        return None;
+    };
+    let named = quantities.iter().find(|named| named.name == "bandwidth")?;
+    Some(named.quantity.value).filter(|value| *value > 0.0)
+}
