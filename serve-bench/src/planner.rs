@@ -1,7 +1,7 @@
 //! What planners (study, ablate, sweep, slo, half) share: a folder with a run that resumes, loads as its steps, each tried for itself, and
 //! what is printed and kept at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -89,6 +89,8 @@ pub(crate) struct Lost {
 pub(crate) struct Tries {
     /// Why a server of this name could not be had; it is not tried again.
     down: BTreeMap<String, String>,
+    /// Servers that were there before: what fails once may pass.
+    good: BTreeSet<String>,
 }
 
 impl Tries {
@@ -111,12 +113,17 @@ impl Tries {
                 let reason = error.to_string();
                 let is_server =
                     !matches!(error, RunError::NoResult { .. } | RunError::Stalled { .. });
-                if let Some(name) = server.filter(|_| is_server) {
+                let is_new = |name: &&str| !self.good.contains(*name);
+                if let Some(name) = server.filter(is_new).filter(|_| is_server) {
                     self.down.insert(name.to_owned(), reason.clone());
                 }
                 lost(reason, is_server)
             }
-            end => Ok(Ok(end?)),
+            end => {
+                let end = end?;
+                self.good.extend(server.map(str::to_owned));
+                Ok(Ok(end))
+            }
         }
     }
 }

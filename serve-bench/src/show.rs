@@ -8,7 +8,7 @@ use import::serve::{Latency, ServeFormat, ServeResult, read_all};
 use program::outputs::{self, check_file};
 use program::say;
 use program::show::Show;
-use record::{ResultFolder, exit};
+use record::{Payload, Record, ResultFolder, exit};
 use view::{Document, csv, serve};
 
 use crate::sweep::{Plan, expand};
@@ -77,9 +77,12 @@ pub(crate) fn run(args: &ShowArgs, show: Show) -> u8 {
 /// Whether a file in a folder is no serving result: a log, a page, a lock, or what another command wrote.
 fn is_other(error: &ImportError, path: &Path) -> bool {
     let is_empty = || path.metadata().is_ok_and(|file| file.len() == 0);
+    let is_serve = |record: Record| matches!(record.payload, Payload::Serve(_));
     match error {
-        ImportError::Unknown { .. } | ImportError::Missing { .. } | ImportError::Record(_) => true,
-        _ => is_empty() || record::load(path).is_ok(),
+        ImportError::Unknown { .. } | ImportError::Missing { .. } => true,
+        // A record that is cut or corrupt may be of a run.
+        ImportError::Record(_) => !path.is_dir() && !path.ends_with("record.json"),
+        _ => is_empty() || record::load(path).is_ok_and(|record| !is_serve(record)),
     }
 }
 

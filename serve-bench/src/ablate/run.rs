@@ -8,13 +8,13 @@ use std::path::Path;
 use explain::{Ablation, Arm as Kept, Change, LEAST_LAUNCHES, Launch};
 use program::Stop;
 use record::{Payload, exit};
-use runner::run::{Run, complete};
+use runner::run::{Run, complete, set_aside};
 use tp_plan::Surroundings;
 
 use super::args::AblateArgs;
 use super::collect;
 use super::document::{self, launched};
-use super::plan::{Launched, Plan, SHIM_LOG};
+use super::plan::{Launched, Plan};
 use crate::explain::boxes;
 use crate::json;
 use crate::planner::{Asker, Tries, words};
@@ -104,11 +104,12 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let mut done: Vec<(&Launched, Launch)> = Vec::new();
     let mut missing: Vec<(&str, String)> = Vec::new();
     for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
-        plan.write_boxes(order, launch, folder)?;
-        if steps[1].done(folder).is_none() {
-            // Of a server that was broken off.
-            let _ = std::fs::remove_file(folder.join(&launch.name).join(SHIM_LOG));
+        let is_done = steps.iter().all(|step| step.done(folder).is_some());
+        if !is_done || collect::launch(plan, order, launch, folder).is_err() {
+            // What was broken off, or says nothing, is done again as a whole: its two steps belong together.
+            set_aside(&folder.join(&launch.name))?;
         }
+        plan.write_boxes(order, launch, folder)?;
         let mut lost = None;
         for step in steps {
             lost = lost.or(tries.step(&mut run, step)?.err());

@@ -169,12 +169,15 @@ async fn served(
     };
     let mut fault = Fault::of("prefill", Failure::Refused, Kv::None);
     for prefill in prefills {
-        match asked.through(ticket, &prefill, &decodes).await {
-            Err(found) if found.is_passing => fault = found,
-            outcome => return outcome,
-        }
+        fault = match asked.through(ticket, &prefill, &decodes).await {
+            Ok(begun) => return Ok(begun),
+            Err(fault) => fault,
+        };
         // An engine that was started again has another name.
         prefill.set_engine_id(None);
+        if !fault.is_passing {
+            break;
+        }
     }
     Err(fault)
 }

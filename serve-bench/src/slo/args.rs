@@ -96,12 +96,25 @@ impl Search {
 /// Requests for each in flight, of a run at a concurrency.
 const ROUNDS: f64 = 4.0;
 
+/// Flags of `tplens serve run` of which a search knows no answer. What it sets itself is refused there as given twice.
+const OTHER_LOADS: [&str; 3] = ["--duration", "--ramp-up-strategy", "--no-stream"];
+
 impl SloArgs {
     /// What was searched, for its folder, where only the same search goes on.
     ///
     /// # Errors
     /// In words: bounds that do not go together.
     pub(super) fn settings(&self, seed: u64) -> Result<Value, String> {
+        let other = self.load.iter().find(|word| {
+            let flag = word.split('=').next().unwrap_or_default();
+            OTHER_LOADS.contains(&flag)
+                || (flag == "--request-rate" && self.search == Search::Concurrency)
+        });
+        if let Some(word) = other {
+            return Err(format!(
+                "{word} after `--` is another load than the search's; leave it out"
+            ));
+        }
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
         Ok(json!({

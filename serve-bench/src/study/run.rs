@@ -111,7 +111,10 @@ impl<'a> Study<'a> {
     pub(super) fn run(&self, extras: &Extras, asker: &Asker<'_>) -> Result<u8, Stop> {
         let steps = self.steps()?;
         check_servers(&steps, self.folder)?;
-        check_program(&self.subject.args.server)?;
+        let is_served = |step: &Step| step.needs.is_none() || step.done(self.folder).is_some();
+        if !steps.iter().all(is_served) {
+            check_program(&self.subject.args.server)?;
+        }
         let settings = self.subject.args.settings(json!({"tp": self.sizes}));
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
         extras.note.iter().for_each(|note| (asker.say)(note));
