@@ -311,11 +311,11 @@ impl ExplainArgs {
 }
 
 /// Bytes of an element of the cache by the engine's name of its type; 0 for the model's own.
-fn cache_bytes(text: &str) -> Result<u32, String> {
+pub(super) fn cache_bytes(text: &str) -> Result<u32, String> {
     match text {
         "auto" => Ok(0),
-        "fp8" | "fp8_e4m3" | "fp8_e5m2" => Ok(1),
-        "bf16" | "bfloat16" => Ok(2),
-        _ => Err("the types are auto, bf16, bfloat16, fp8, fp8_e4m3, fp8_e5m2".to_owned()),
+        text if text.starts_with("fp8") => Ok(1),
+        "bf16" | "bfloat16" | "float16" => Ok(2),
+        _ => Err("the types are auto, bf16, bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2".to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::explain::ServerLog;
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, OffCause, Surroundings};
 
-use super::args::EngineFlags;
+use super::args::{EngineFlags, cache_bytes};
 use crate::engine_log;
 
 /// A server's log.
@@ -15,7 +15,7 @@ pub(crate) struct EngineLogFile {
     /// The engine that it is of.
     engine: Engine,
     /// The tensor parallel size that it is of.
-    tp: u32,
+    pub(super) tp: u32,
     log: EngineLog,
 }
 
@@ -56,18 +56,11 @@ impl EngineLogFile {
         })
     }
 
-    /// The tensor parallel size that it is of.
-    pub(super) fn tp(&self) -> u32 {
-        self.tp
-    }
-
     /// Bytes of an element of the cache; `None` where the log does not say, or leaves it to the model.
     pub(super) fn cache_bytes(&self) -> Option<u32> {
-        match self.log.kv_cache_dtype.as_ref()?.value.as_str() {
-            word if word.starts_with("fp8") => Some(1),
-            "bfloat16" | "float16" => Some(2),
-            _ => None,
-        }
+        cache_bytes(&self.log.kv_cache_dtype.as_ref()?.value)
+            .ok()
+            .filter(|bytes| *bytes > 0)
     }
 
     /// What it says beside what decides the plan.

@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ::explain::{Explanation, Inputs};
 use program::Stop;
 use program::show::Show;
 use record::exit;
@@ -48,32 +47,32 @@ pub(crate) fn of_study(
     told.sort();
     told.dedup();
     told.iter().for_each(|line| say(line));
-    let mut shown: Vec<(String, Document)> = Vec::new();
-    let mut codes = Vec::new();
     // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
     let has_one = sizes
         .iter()
         .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == 1));
-    for size in sizes.iter().filter(|_| has_one || sizes.len() == 1) {
-        let (inputs, explanation) = explained(&size.sources, None)?;
-        let document = documents::explanation(&inputs, &explanation);
-        keep(
-            folder,
-            &format!("explanation-tp{}", size.tp),
-            &explanation,
-            &document,
-        )?;
-        codes.push(code(&explanation));
-        shown.push((format!("TP{}", size.tp), document));
-    }
-    for pair in sizes.windows(2) {
+    let own = sizes.iter().filter(|_| has_one || sizes.len() == 1);
+    let own = own.map(|size| {
+        let tp = size.tp;
+        let (name, heading) = (format!("tp{tp}"), format!("TP{tp}"));
+        (name, heading, size.sources.clone())
+    });
+    let pairs = sizes.windows(2).map(|pair| {
         let (from, to) = (pair[0].tp, pair[1].tp);
-        let (inputs, explanation) = compared(&pair[0], &pair[1])?;
+        let heading = format!("TP{to} against TP{from}");
+        let sources = compared(&pair[0], &pair[1]);
+        (format!("tp{from}-tp{to}"), heading, sources)
+    });
+    let mut shown: Vec<(String, Document)> = Vec::new();
+    let mut codes = Vec::new();
+    for (name, heading, sources) in own.chain(pairs) {
+        let (inputs, explanation) = explained(&sources, None)?;
         let document = documents::explanation(&inputs, &explanation);
-        let name = format!("explanation-tp{from}-tp{to}");
-        keep(folder, &name, &explanation, &document)?;
+        let file = |kind: &str| folder.join(format!("explanation-{name}.{kind}"));
+        json::write(&file("json"), &explanation)?;
+        write(&file("html"), &document.html())?;
         codes.push(code(&explanation));
-        shown.push((format!("TP{to} against TP{from}"), document));
+        shown.push((heading, document));
     }
     let whole = whole(shown);
     write(&folder.join(PAGE), &whole.html())?;
@@ -87,7 +86,10 @@ fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
     for file in &size.logs {
         match EngineLogFile::read(file, None) {
             Ok(log) => size.sources.engine_logs.push(log),
-            Err(reason) => told.push(format!("{}: {reason}", left_out(file))),
+            Err(reason) => told.push(format!(
+                "{} is left out of the explanation: {reason}",
+                file.display()
+            )),
         }
     }
     if size.sources.engine_logs.is_empty() {
@@ -104,38 +106,19 @@ fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
     size
 }
 
-fn left_out(file: &Path) -> String {
-    format!("{} is left out of the explanation", file.display())
-}
-
 /// A size against the one before it, without the run on one GPU.
-fn compared(less: &OfSize, more: &OfSize) -> Result<(Inputs, Explanation), Stop> {
-    let (before, mut sources) = (&less.sources, more.sources.clone());
-    let runs = before.serving.iter().chain(&more.sources.serving);
-    sources.serving = runs
-        .filter(|(tp, _)| [less.tp, more.tp].contains(tp))
-        .cloned()
-        .collect();
-    let curves = before.case.allreduce.iter();
-    let curves = curves.chain(&more.sources.case.allreduce);
-    sources.case.allreduce = curves.cloned().collect();
+fn compared(less: &OfSize, more: &OfSize) -> Sources {
+    let both = [&less.sources, &more.sources];
+    let is_one = |tp: u32| [less.tp, more.tp].contains(&tp);
+    let mut sources = more.sources.clone();
+    let serving = both.iter().flat_map(|of| of.serving.clone());
+    sources.serving = serving.filter(|(tp, _)| is_one(*tp)).collect();
+    let curves = both.iter().flat_map(|of| of.case.allreduce.clone());
+    sources.case.allreduce = curves.collect();
     // Each size has its own server's log and that of one GPU, which is not compared here.
-    let logs = before.engine_logs.iter().chain(&more.sources.engine_logs);
-    sources.engine_logs = logs
-        .filter(|log| [less.tp, more.tp].contains(&log.tp()))
-        .cloned()
-        .collect();
-    explained(&sources, None)
-}
-
-fn keep<T: serde::Serialize>(
-    folder: &Path,
-    name: &str,
-    found: &T,
-    document: &Document,
-) -> Result<(), Stop> {
-    json::write(&folder.join(format!("{name}.json")), found)?;
-    write(&folder.join(format!("{name}.html")), &document.html())
+    let logs = both.iter().flat_map(|of| of.engine_logs.clone());
+    sources.engine_logs = logs.filter(|log| is_one(log.tp)).collect();
+    sources
 }
 
 /// All of them as one document: answers in the order of the sizes, what to do by the first that says so.

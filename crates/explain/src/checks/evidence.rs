@@ -33,19 +33,15 @@ pub(super) fn clocks_differ(inputs: &Inputs) -> Option<Finding> {
     let all: Option<Vec<&Throttle>> = compared(inputs).map(of_run).collect();
     let all = all.filter(|all| all.iter().any(|of| share(of) > FEW))?;
     let clocks: Option<Vec<f64>> = all.iter().map(|of| of.clock_mhz).collect();
-    let differ = match &clocks {
-        Some(clocks) => apart(clocks) > 1.0 + TOLERANCE,
-        None => {
-            let shares = all.iter().map(|of| share(of));
-            let (least, most) = shares.fold((1.0, 0.0), |(least, most): (f64, f64), of| {
-                (least.min(of), most.max(of))
-            });
-            most - least > UNLIKE
-        }
+    let mhz = clocks.unwrap_or_default();
+    let shares: Vec<f64> = all.iter().map(|of| share(of)).collect();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let least = shares.into_iter().fold(1.0, f64::min);
+    let differ = match mhz.is_empty() {
+        false => apart(&mhz) > 1.0 + TOLERANCE,
+        true => most - least > UNLIKE,
     };
-    differ.then_some(Finding::ClocksDiffer {
-        mhz: clocks.unwrap_or_default(),
-    })
+    differ.then_some(Finding::ClocksDiffer { mhz })
 }
 
 pub(super) fn transport(inputs: &Inputs) -> Option<Finding> {
@@ -56,40 +52,32 @@ pub(super) fn transport(inputs: &Inputs) -> Option<Finding> {
     if by_log.is_none() && by_bench.is_none() && !reduces_itself {
         return Some(Finding::TransportUnknown);
     }
-    // As NCCL writes it, `P2P/CUMEM`; the name of an arm may hold the word too.
-    let is_direct = |via: &str| ways(via).any(|way| way == "P2P");
-    let direct = reduces_itself || [by_bench, by_log].into_iter().flatten().any(is_direct);
+    let (of_log, of_bench) = (ways(by_log), ways(by_bench));
+    let direct = reduces_itself || of_bench.contains(&"P2P") || of_log.contains(&"P2P");
     let impossible = direct && inputs.peer_state() == PeerState::Denied;
-    let of_both = by_bench.zip(by_log).is_some_and(|(bench, log)| {
-        ways(bench).next().is_some()
-            && ways(log).next().is_some()
-            && ways(bench).all(|way| ways(log).all(|other| other != way))
-    });
-    (impossible || of_both).then(|| Finding::TransportDisagrees {
+    let is_apart = !of_log.is_empty()
+        && !of_bench.is_empty()
+        && of_bench.iter().all(|way| !of_log.contains(way));
+    (impossible || is_apart).then(|| Finding::TransportDisagrees {
         bench: by_bench.map(str::to_owned),
         log: by_log.map(str::to_owned),
     })
 }
 
-fn ways(via: &str) -> impl Iterator<Item = &str> {
-    let words = via.split([' ', ',']);
-    words.filter_map(|word| {
-        let (first, _) = word.split_once('/').unwrap_or((word, ""));
-        WAYS.contains(&first).then_some(first)
-    })
+/// As NCCL writes them, `P2P/CUMEM`; the name of an arm may hold the word too.
+fn ways(via: Option<&str>) -> Vec<&str> {
+    let words = via.unwrap_or_default().split([' ', ',']);
+    let ways = words.map(|word| word.split('/').next().unwrap_or(word));
+    ways.filter(|way| WAYS.contains(way)).collect()
 }
 
 pub(super) fn shard(inputs: &Inputs) -> Option<Finding> {
-    let steps = |runs: &mut dyn Iterator<Item = &ServeRun>| -> Vec<f64> {
-        runs.filter_map(|run| RunShape::new(run).rough_step_ms())
-            .collect()
-    };
-    let least = |steps: Vec<f64>| steps.into_iter().reduce(f64::min);
-    let most = |steps: Vec<f64>| steps.into_iter().reduce(f64::max);
-    let shard = least(steps(&mut inputs.evidence.half.iter()));
-    let one = least(steps(&mut inputs.runs(1)));
-    let several = most(steps(&mut inputs.runs(inputs.tp)));
-    let ((shard_ms, one), several_ms) = shard.zip(one).zip(several)?;
+    let step = |run: &ServeRun| RunShape::new(run).rough_step_ms();
+    let shard_ms = inputs.evidence.half.iter().filter_map(step);
+    let shard_ms = shard_ms.reduce(f64::min)?;
+    let one = inputs.runs(1).filter_map(step).reduce(f64::min)?;
+    let several = inputs.runs(inputs.tp).filter_map(step);
+    let several_ms = several.reduce(f64::max)?;
     let part_ms = one / f64::from(inputs.tp);
     let holds = shard_ms >= part_ms * LEAST_SHARE && shard_ms <= several_ms * (1.0 + NOISE);
     (!holds).then_some(Finding::ShardOutOfBounds {
@@ -100,13 +88,12 @@ pub(super) fn shard(inputs: &Inputs) -> Option<Finding> {
 }
 
 fn has_rules(served: &str) -> bool {
-    [Engine::Vllm, Engine::Sglang, Engine::Trtllm]
-        .iter()
-        .any(|one| lower(*one) == served)
+    let all = [Engine::Vllm, Engine::Sglang, Engine::Trtllm];
+    all.into_iter().any(|one| is_named(one, served))
 }
 
-fn lower(engine: Engine) -> String {
-    engine.name().to_lowercase()
+fn is_named(engine: Engine, served: &str) -> bool {
+    engine.name().to_lowercase() == served
 }
 
 /// The one engine that the files name, and whether only a client's way of asking says so.
@@ -133,7 +120,7 @@ pub(crate) fn without_rules(inputs: &Inputs) -> Option<&str> {
 pub(super) fn engine_differs(inputs: &Inputs) -> Option<Finding> {
     let used = inputs.engines.first()?.engine;
     let (served, by_client) = served(inputs)?;
-    (lower(used) != *served).then(|| Finding::EngineDiffers {
+    (!is_named(used, served)).then(|| Finding::EngineDiffers {
         used: used.name().to_owned(),
         served: served.clone(),
         has_rules: has_rules(served),

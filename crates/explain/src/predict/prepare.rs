@@ -93,36 +93,31 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
     let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
-    let mut add = |knob: Knob, name: &str| -> Result<(), PredictError> {
+    let (has_experts, has_peak) = (model.experts.is_some(), peak.is_some());
+    let is_unstated = measured.iter().any(|step| step.has_unstated_spread());
+    let drawn = [
+        (true, Knob::GemmStart, "gemm_start_us"),
+        (true, Knob::HostFloor, "host_floor_ms"),
+        (true, Knob::HostPerSequence, "host_us_per_sequence"),
+        (has_experts, Knob::ExpertStart, "expert_start_us"),
+        (true, Knob::MemoryRate, "memory_efficiency"),
+        (true, Knob::ExpertRate, "expert_memory_efficiency"),
+        (true, Knob::MathRate, "math_efficiency"),
+        (true, Knob::PrefillRate, "prefill_tflops"),
+        (true, Knob::Jitter, "segment_jitter_us"),
+        (has_peak, Knob::AttentionStart, "attention_start_us"),
+        (has_peak, Knob::CacheOverPeak, "cache_over_peak"),
+        (true, Knob::LeftOut, "left_out"),
+        (true, Knob::PromptsSeen, "prompts_seen"),
+        (true, Knob::Launches, "launch_us_per_layer"),
+        (true, Knob::PromptAttention, "prompt_attention_efficiency"),
+        (from_latency, Knob::PrefixCache, "prefix_cache_share"),
+        (is_unstated, Knob::UnstatedSpread, "unstated_spread"),
+    ];
+    for (_, knob, name) in drawn.into_iter().filter(|(is_drawn, ..)| *is_drawn) {
         deck.add(knob, prior(name)?);
-        Ok(())
-    };
-    add(Knob::GemmStart, "gemm_start_us")?;
-    add(Knob::HostFloor, "host_floor_ms")?;
-    add(Knob::HostPerSequence, "host_us_per_sequence")?;
-    if model.experts.is_some() {
-        add(Knob::ExpertStart, "expert_start_us")?;
     }
-    add(Knob::MemoryRate, "memory_efficiency")?;
-    add(Knob::ExpertRate, "expert_memory_efficiency")?;
-    add(Knob::MathRate, "math_efficiency")?;
-    add(Knob::PrefillRate, "prefill_tflops")?;
-    add(Knob::Jitter, "segment_jitter_us")?;
-    if peak.is_some() {
-        add(Knob::AttentionStart, "attention_start_us")?;
-        add(Knob::CacheOverPeak, "cache_over_peak")?;
-    }
-    add(Knob::LeftOut, "left_out")?;
-    add(Knob::PromptsSeen, "prompts_seen")?;
-    add(Knob::Launches, "launch_us_per_layer")?;
-    add(Knob::PromptAttention, "prompt_attention_efficiency")?;
-    if from_latency {
-        add(Knob::PrefixCache, "prefix_cache_share")?;
-        caveats.push(Finding::NotStreamed);
-    }
-    if measured.iter().any(|step| step.has_unstated_spread()) {
-        add(Knob::UnstatedSpread, "unstated_spread")?;
-    }
+    caveats.extend(from_latency.then_some(Finding::NotStreamed));
 
     let mut prepared = Prepared {
         size: Size {
