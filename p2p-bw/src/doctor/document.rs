@@ -1,9 +1,36 @@
 //! The findings of `doctor` as a document: what is wrong first, each with what to do.
 
 use doctor::{Finding, RULES, Verdict, Version};
+use serde::Serialize;
 use view::{Block, Document, Item, Next, Section, Table, Tone, codes};
 
-use super::run::Shown;
+/// The findings and where they come from, as they are printed.
+#[derive(Debug, Serialize)]
+pub(super) struct Shown {
+    /// 1.
+    pub(super) schema: u32,
+    /// `this machine`, `simulated machine l40x4`, or a folder.
+    pub(super) source: String,
+    /// Whether it is a simulated machine.
+    pub(super) simulated: bool,
+    /// What drivers and libraries say of themselves.
+    pub(super) versions: Vec<Version>,
+    /// How many findings there are of each verdict.
+    pub(super) counts: Counts,
+    /// The findings, the worst first.
+    pub(super) findings: Vec<Finding>,
+    /// Rules that found nothing to look at.
+    pub(super) not_applicable: Vec<&'static str>,
+}
+
+/// How many findings there are of each verdict.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Counts {
+    pub(super) bad: usize,
+    pub(super) warn: usize,
+    pub(super) cannot_tell: usize,
+    pub(super) ok: usize,
+}
 
 /// Things to do that a screen lists.
 const MOST: usize = 4;

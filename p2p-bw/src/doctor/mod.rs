@@ -5,4 +5,5 @@ mod gather;
 mod run;
 mod software;
 
-pub(crate) use run::{DoctorArgs, run};
+pub(crate) use gather::DoctorArgs;
+pub(crate) use run::run;

@@ -1,95 +1,14 @@
 //! `doctor` from its command line to its exit code: 1 where something is bad, 3 where nothing could be told or the backend that
 //! was asked for does not answer, else 0.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use clap::Args;
-use doctor::{Facts, Finding, RULES, Verdict, Version, judge};
-use inventory::BackendArg;
-use program::command_line::seconds;
+use doctor::{Facts, RULES, Verdict, judge};
 use program::show::Show;
 use program::{Stop, outputs, say, sim};
 use record::exit;
 use runner::Interrupt;
-use serde::Serialize;
 
-use super::document;
-use super::gather::{self, Gathered};
-
-/// What to look at and how to show it.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct DoctorArgs {
-    /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
-    #[arg(long, value_name = "NAME", conflicts_with = "root")]
-    pub(crate) sim: Option<String>,
-
-    /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) root: Option<PathBuf>,
-
-    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        conflicts_with = "root",
-        allow_negative_numbers = true
-    )]
-    pub(crate) gpus: String,
-
-    /// Whose driver to ask. `auto` asks each, in the order of this list, until one answers; `host` asks none.
-    #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
-    pub(crate) backend: BackendArg,
-
-    /// Only these rules, by id, separated by commas; see --list.
-    #[arg(long, value_name = "ID,..", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-
-    /// Show what is ok, too, instead of a count of it.
-    #[arg(long)]
-    pub(crate) all: bool,
-
-    /// List the rules with what each reads, and look at nothing.
-    #[arg(long)]
-    pub(crate) list: bool,
-
-    /// Print JSON instead of text.
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Seconds after which a driver or library that does not answer counts as hung and its process is ended.
-    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) deadline: Duration,
-}
-
-/// The findings and where they come from, as they are printed.
-#[derive(Debug, Serialize)]
-pub(super) struct Shown {
-    /// 1.
-    schema: u32,
-    /// `this machine`, `simulated machine l40x4`, or a folder.
-    pub(super) source: String,
-    /// Whether it is a simulated machine.
-    pub(super) simulated: bool,
-    /// What drivers and libraries say of themselves.
-    pub(super) versions: Vec<Version>,
-    /// How many findings there are of each verdict.
-    pub(super) counts: Counts,
-    /// The findings, the worst first.
-    pub(super) findings: Vec<Finding>,
-    /// Rules that found nothing to look at.
-    pub(super) not_applicable: Vec<&'static str>,
-}
-
-/// How many findings there are of each verdict.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Counts {
-    pub(super) bad: usize,
-    pub(super) warn: usize,
-    pub(super) cannot_tell: usize,
-    pub(super) ok: usize,
-}
+use super::document::{self, Counts, Shown};
+use super::gather::{self, DoctorArgs, Gathered};
 
 /// Prints to standard output; gives the exit code.
 ///

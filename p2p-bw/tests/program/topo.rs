@@ -6,7 +6,7 @@ use boxfile::BoxFile;
 use serde_json::Value;
 use topology::Matrix;
 
-use super::common::{Ran, Scratch};
+use super::common::{Ran, Scratch, gen4};
 
 /// The matrix that the owner of four L40 printed: GPU0 and GPU1 on node 0, the rest on node 1.
 const L40: &str = "\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID
@@ -98,6 +98,27 @@ fn four_l40_are_the_same_matrix_in_their_captured_text_and_in_the_soft_boxes_sys
         if text.cpus.is_some() {
             assert_eq!((&text.cpus, text.node), (&soft.cpus, soft.node));
         }
+    }
+}
+
+#[test]
+fn a_card_that_can_do_more_than_its_slot_is_named_as_doctor_names_it() {
+    let scratch = Scratch::new();
+    let mut described = BoxFile::builtin("l40x4").unwrap();
+    let above = described.device[0].parent.clone();
+    let port = described.port.iter_mut().find(|port| port.address == above);
+    port.unwrap().maximum = Some(gen4(8));
+    let file = scratch.write_box(&described);
+    for command in ["topo", "doctor"] {
+        let ran = scratch.run(&[command, "--sim", &file]);
+        let named = ran
+            .stdout
+            .lines()
+            .filter(|line| line.contains("[slot-below-card]"));
+        let named: Vec<&str> = named.collect();
+        assert_eq!(named.len(), 1, "{}", ran.stdout);
+        let says = ["GPU0", "Gen4 x16", "Gen4 x8"];
+        assert!(says.iter().all(|says| named[0].contains(says)), "{named:?}");
     }
 }
 
