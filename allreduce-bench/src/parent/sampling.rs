@@ -12,7 +12,7 @@ use record::plan::{Plan, Sampling, StopReason};
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use record::{CallMode, CollectiveOutcome, Verification};
 
-use super::group::{Group, Opened, Trouble};
+use super::group::{Group, Trouble};
 use crate::messages::{Job, RankReply, RankRequest};
 use series::{Round, Series, Taken};
 
@@ -31,13 +31,13 @@ const FOR_P99: usize = 200;
 /// Measures a call that is prepared here first, in one mode. `gap_us` is how long the work between two interleaved calls is to take.
 pub(super) fn measure(
     group: &mut Group<'_>,
-    opened: &Opened,
     job: Job,
     ranks: u32,
     mode: CallMode,
     plan: Plan,
     gap_us: f64,
 ) -> Result<CollectiveOutcome, Trouble> {
+    let events = group.opened.events;
     let series = Series {
         job,
         ranks,
@@ -58,7 +58,7 @@ pub(super) fn measure(
     }
     let first = match mode {
         CallMode::HostSynced => 1,
-        _ => Effort::timed_by(opened.events).calls.0,
+        _ => Effort::timed_by(events).calls.0,
     };
     let once = match series.round(group, first, 1)? {
         Round::Timed(taken) => taken.slowest[0],
@@ -70,7 +70,7 @@ pub(super) fn measure(
     };
     let calls = match mode {
         CallMode::HostSynced => 1,
-        _ => calls_of(once, mode, opened.events),
+        _ => calls_of(once, mode, events),
     };
     let mut warmup_copies = first + 1;
     if calls != first {
@@ -108,7 +108,7 @@ pub(super) fn measure(
     let timing = Timing {
         source: match mode {
             CallMode::HostSynced => TimeSource::HostMonotonic,
-            _ => opened.events,
+            _ => events,
         },
         gate: taken.gate.unwrap_or(Gate::None),
         copies_per_sample: calls,

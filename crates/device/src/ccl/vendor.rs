@@ -2,20 +2,16 @@
 
 use std::marker::PhantomData;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::carrier::{BufferOf, Carrier, StreamOf};
-use super::communicator::{RawCommunicator, alone};
+use super::communicator::{CclCommunicator, alone};
 use super::library::Library;
 use super::places::Places;
 use super::table::Vendor;
 use super::version::version_text;
 use crate::backend::Backend;
-use crate::collectives::{
-    Collectives, CollectivesFacts, Communicator, Element, Lengths, Operation, UniqueId,
-    check_aliasing, check_membership,
-};
+use crate::collectives::{Collectives, CollectivesFacts, UniqueId, check_membership};
 use crate::error::Result;
+use crate::runtime::Device;
 
 /// A vendor's library that was loaded.
 pub(crate) struct Ccl<V> {
@@ -26,7 +22,7 @@ pub(crate) struct Ccl<V> {
 
 impl<V: Vendor> Collectives for Ccl<V> {
     type Backend = V::Backend;
-    type Communicator = CclCommunicator<V::Backend>;
+    type Communicator = CclCommunicator;
 
     /// Without a path: what the vendor's variable `TPLENS_*CCL` names and nothing else, or else the library's names in the
     /// loader's path, the folders of the vendor's installation, and those of the Python environment `VIRTUAL_ENV`. A path is
@@ -66,56 +62,13 @@ impl<V: Vendor> Collectives for Ccl<V> {
 
     fn join(
         &self,
-        device: &<V::Backend as Backend>::Device,
+        device: &Device,
         id: &UniqueId,
         ranks: u32,
         rank: u32,
-    ) -> Result<Self::Communicator> {
+    ) -> Result<CclCommunicator> {
         check_membership(ranks, rank)?;
         let id = id.bytes(V::TABLE.name)?;
-        let context = V::Backend::context(device);
-        let raw = RawCommunicator::join(self.library, context, id, ranks, rank)?;
-        Ok(CclCommunicator { raw: Arc::new(raw) })
-    }
-}
-
-/// One rank of a communicator.
-///
-/// The library is called by one thread at a time. A rank that ended is noticed by the library's own means, if at all: a stream
-/// that waits for it may wait for ever.
-pub(crate) struct CclCommunicator<B: Carrier> {
-    raw: Arc<RawCommunicator<B>>,
-}
-
-impl<B: Carrier> Communicator for CclCommunicator<B> {
-    type Stream = StreamOf<B>;
-    type DeviceBuffer = BufferOf<B>;
-
-    fn queue(
-        &self,
-        operation: Operation,
-        to: (&BufferOf<B>, usize),
-        from: (&BufferOf<B>, usize),
-        elements: usize,
-        element: Element,
-        stream: &StreamOf<B>,
-    ) -> Result<()> {
-        let (ranks, rank) = self.raw.membership();
-        let lengths = Lengths::of(operation, elements, element, ranks, [to.1, from.1])?;
-        let (target, source) = (B::memory(to.0), B::memory(from.0));
-        if Arc::ptr_eq(target, source) {
-            check_aliasing(operation, lengths, rank, to.1, from.1)?;
-        }
-        let (to, from) = ((target, to.1, lengths.to), (source, from.1, lengths.from));
-        self.raw
-            .queue(operation, to, from, elements, element, stream)
-    }
-
-    fn async_error(&self) -> Result<()> {
-        self.raw.async_error()
-    }
-
-    fn abort(self) {
-        self.raw.abort();
+        CclCommunicator::join(self.library, device.context(), id, ranks, rank)
     }
 }

@@ -30,56 +30,6 @@ impl Nvml {
         })
     }
 
-    /// The driver package's version, such as `570.133.07`.
-    ///
-    /// # Errors
-    /// The library's words.
-    pub fn driver_version(&self) -> Answer<String> {
-        self.0
-            .sys_driver_version()
-            .map_err(|error| error.to_string())
-    }
-
-    /// All physical devices; one that cannot be asked is left out with its reason.
-    ///
-    /// # Errors
-    /// The library cannot count its devices.
-    pub fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
-        let count = self.0.device_count().map_err(|error| error.to_string())?;
-        let describe = |index| {
-            self.0
-                .device_by_index(index)
-                .map(|device| describe(&device))
-        };
-        Ok((0..count)
-            .map(|index| describe(index).map_err(|error| error.to_string()))
-            .collect())
-    }
-
-    /// The link of the physical device at a PCI address.
-    ///
-    /// # Errors
-    /// No such device, or the library does not answer for it.
-    pub fn link(&self, pci: &str) -> Answer<ManagedLink> {
-        let device = self.at(pci)?;
-        let link = |generation: std::result::Result<u32, NvmlError>,
-                    width: std::result::Result<u32, NvmlError>| {
-            let (generation, width) = (generation.ok()?, width.ok()?);
-            PcieLink::new(generation.try_into().ok()?, width.try_into().ok()?).ok()
-        };
-        let current = match (
-            device.current_pcie_link_gen(),
-            device.current_pcie_link_width(),
-        ) {
-            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
-            (generation, width) => link(generation, width),
-        };
-        Ok(ManagedLink {
-            current,
-            maximum: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
-        })
-    }
-
     /// Whether the device at a PCI address fell off the bus; `None` where the library does not say.
     pub(crate) fn is_lost(&self, pci: &str) -> Option<bool> {
         let answer = self.0.device_by_pci_bus_id(pci);
@@ -100,15 +50,41 @@ impl Nvml {
 
 impl Management for Nvml {
     fn driver_version(&self) -> Answer<String> {
-        self.driver_version()
+        self.0
+            .sys_driver_version()
+            .map_err(|error| error.to_string())
     }
 
     fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
-        self.devices()
+        let count = self.0.device_count().map_err(|error| error.to_string())?;
+        let describe = |index| {
+            self.0
+                .device_by_index(index)
+                .map(|device| describe(&device))
+        };
+        Ok((0..count)
+            .map(|index| describe(index).map_err(|error| error.to_string()))
+            .collect())
     }
 
     fn link(&self, pci: &str) -> Answer<ManagedLink> {
-        self.link(pci)
+        let device = self.at(pci)?;
+        let link = |generation: std::result::Result<u32, NvmlError>,
+                    width: std::result::Result<u32, NvmlError>| {
+            let (generation, width) = (generation.ok()?, width.ok()?);
+            PcieLink::new(generation.try_into().ok()?, width.try_into().ok()?).ok()
+        };
+        let current = match (
+            device.current_pcie_link_gen(),
+            device.current_pcie_link_width(),
+        ) {
+            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+            (generation, width) => link(generation, width),
+        };
+        Ok(ManagedLink {
+            current,
+            maximum: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
+        })
     }
 
     fn sample(&self, pci: &str) -> Sample {

@@ -6,13 +6,13 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::super::carrier::{Carrier, StreamOf};
 use super::super::library::Library;
 use super::super::symbols::{Code, Comm, Id, OfComm};
-use crate::collectives::{Element, Operation};
+use crate::collectives::{Communicator, Element, Lengths, Operation, check_aliasing};
 use crate::error::{DeviceError, Result};
 use crate::library::Function;
 use crate::memory::{Access, Held, InFlight};
+use crate::runtime::{Context, DeviceBuffer, Stream};
 
 /// `ncclRedOp_t`: the sum.
 const SUM: u32 = 0;
@@ -25,16 +25,13 @@ fn data_type(element: Element) -> u32 {
     }
 }
 
-/// A part of device memory: the memory, where the part begins, and its bytes.
-pub(in crate::ccl) type Part<'a, M> = (&'a Arc<M>, usize, usize);
-
 /// A communicator handle.
 ///
 /// Invariant: `handle` is `None` once it was aborted; queued work and graphs keep this value alive, so that it is not
 /// destroyed while they need it.
-pub(in crate::ccl) struct RawCommunicator<B: Carrier> {
+struct RawCommunicator {
     library: &'static Library,
-    context: Arc<B::Context>,
+    context: Arc<Context>,
     ranks: u32,
     rank: u32,
     /// Locked for each call: a communicator is not to be used by two threads at once.
@@ -49,7 +46,7 @@ struct Handle(Comm);
 // SAFETY: a communicator may be used by any thread, by one at a time, which the mutex around it sees to.
 unsafe impl Send for Handle {}
 
-impl<B: Carrier> Held for RawCommunicator<B> {
+impl Held for RawCommunicator {
     fn access(&self) -> &Access {
         &self.access
     }
@@ -118,39 +115,103 @@ pub(in crate::ccl) fn alone(library: &Library) -> Result<()> {
     library.check(function.name, code)
 }
 
-impl<B: Carrier> RawCommunicator<B> {
+/// One rank of a communicator.
+///
+/// The library is called by one thread at a time. A rank that ended is noticed by the library's own means, if at all: a stream
+/// that waits for it may wait for ever.
+pub(crate) struct CclCommunicator(Arc<RawCommunicator>);
+
+impl CclCommunicator {
     /// Joins, and waits until all ranks have.
     pub(in crate::ccl) fn join(
         library: &'static Library,
-        context: &Arc<B::Context>,
+        context: &Arc<Context>,
         id: [u8; 128],
         ranks: u32,
         rank: u32,
     ) -> Result<Self> {
-        B::bind(context)?;
+        context.bind()?;
         let comm = init(library, id, ranks, rank)?;
-        Ok(Self {
+        Ok(Self(Arc::new(RawCommunicator {
             library,
             context: Arc::clone(context),
             ranks,
             rank,
             handle: Mutex::new(Some(Handle(comm))),
             access: Access::default(),
+        })))
+    }
+}
+
+impl Communicator for CclCommunicator {
+    type Stream = Stream;
+    type DeviceBuffer = DeviceBuffer;
+
+    fn queue(
+        &self,
+        operation: Operation,
+        to: (&DeviceBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        elements: usize,
+        element: Element,
+        stream: &Stream,
+    ) -> Result<()> {
+        let raw = &self.0;
+        let lengths = Lengths::of(operation, elements, element, raw.ranks, [to.1, from.1])?;
+        let (target, source) = (&to.0.0, &from.0.0);
+        if Arc::ptr_eq(target, source) {
+            check_aliasing(operation, lengths, raw.rank, to.1, from.1)?;
+        }
+        raw.same_device(stream.context(), "the stream")?;
+        for memory in [target, source] {
+            raw.same_device(memory.context(), "the buffer")?;
+        }
+        let held = [
+            InFlight::begin(target)?,
+            InFlight::begin(source)?,
+            InFlight::begin(raw)?,
+        ];
+        let target = target.range(to.1, lengths.to)? as *mut c_void;
+        let source = source.range(from.1, lengths.from)? as *const c_void;
+        if elements == 0 {
+            return Ok(());
+        }
+        let handle = raw.handle();
+        let call = Call {
+            library: raw.library,
+            source,
+            target,
+            elements,
+            data_type: data_type(element),
+            comm: alive(&handle)?,
+            stream: stream.raw(),
+        };
+        stream.queue(held, || match operation {
+            Operation::AllReduce => call.all_reduce(),
+            Operation::AllGather => call.all_gather(),
+            Operation::ReduceScatter => call.reduce_scatter(),
         })
     }
 
-    /// How many ranks there are, and which this one is.
-    pub(in crate::ccl) fn membership(&self) -> (u32, u32) {
-        (self.ranks, self.rank)
+    fn async_error(&self) -> Result<()> {
+        self.0.async_error()
     }
 
+    fn abort(self) {
+        if let Some(handle) = self.0.handle().take() {
+            self.0.end(&self.0.library.functions.abort, handle);
+        }
+    }
+}
+
+impl RawCommunicator {
     fn handle(&self) -> MutexGuard<'_, Option<Handle>> {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks that something is on this rank's device.
-    fn same_device(&self, other: &B::Context, what: &'static str) -> Result<()> {
-        if B::is_same(&self.context, other) {
+    fn same_device(&self, other: &Context, what: &'static str) -> Result<()> {
+        if self.context.is(other) {
             return Ok(());
         }
         Err(DeviceError::Argument {
@@ -159,49 +220,8 @@ impl<B: Carrier> RawCommunicator<B> {
         })
     }
 
-    /// Queues an operation.
-    pub(in crate::ccl) fn queue(
-        self: &Arc<Self>,
-        operation: Operation,
-        to: Part<'_, B::Memory>,
-        from: Part<'_, B::Memory>,
-        elements: usize,
-        element: Element,
-        stream: &StreamOf<B>,
-    ) -> Result<()> {
-        self.same_device(B::of_stream(stream), "the stream")?;
-        for memory in [to.0, from.0] {
-            self.same_device(B::of_memory(memory), "the buffer")?;
-        }
-        let target = B::address(to.0, to.1, to.2)? as *mut c_void;
-        let source = B::address(from.0, from.1, from.2)? as *const c_void;
-        let held = [
-            InFlight::begin(to.0)?,
-            InFlight::begin(from.0)?,
-            InFlight::begin(self)?,
-        ];
-        if elements == 0 {
-            return Ok(());
-        }
-        let handle = self.handle();
-        let call = Call {
-            library: self.library,
-            source,
-            target,
-            elements,
-            data_type: data_type(element),
-            comm: alive(&handle)?,
-            stream: B::handle(stream),
-        };
-        B::queue(stream, held, || match operation {
-            Operation::AllReduce => call.all_reduce(),
-            Operation::AllGather => call.all_gather(),
-            Operation::ReduceScatter => call.reduce_scatter(),
-        })
-    }
-
     /// What went wrong after it was queued.
-    pub(in crate::ccl) fn async_error(&self) -> Result<()> {
+    fn async_error(&self) -> Result<()> {
         let function = &self.library.functions.async_error;
         let call = self.library.need(function)?;
         let handle = self.handle();
@@ -213,16 +233,9 @@ impl<B: Carrier> RawCommunicator<B> {
         self.library.check("the communicator's work", found)
     }
 
-    /// Ends it whatever is under way.
-    pub(in crate::ccl) fn abort(&self) {
-        if let Some(handle) = self.handle().take() {
-            self.end(&self.library.functions.abort, handle);
-        }
-    }
-
     /// Ends a handle by a function that may be missing, and then leaves it to the end of the process.
     fn end(&self, function: &Function<OfComm>, handle: Handle) {
-        if let (Some(call), Ok(())) = (function.call, B::bind(&self.context)) {
+        if let (Some(call), Ok(())) = (function.call, self.context.bind()) {
             // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)` or `ncclCommAbort(ncclComm_t)`; from ncclCommInitRank in `join`,
             // taken out of `self.handle`, so that nothing uses it again.
             // What it returns changes nothing: there is nothing left to do.
@@ -231,7 +244,7 @@ impl<B: Carrier> RawCommunicator<B> {
     }
 }
 
-impl<B: Carrier> Drop for RawCommunicator<B> {
+impl Drop for RawCommunicator {
     fn drop(&mut self) {
         // To destroy one that failed may wait for ever for ranks that are gone.
         let functions = &self.library.functions;
