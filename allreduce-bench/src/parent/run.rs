@@ -15,11 +15,11 @@ use super::group::{Group, Setup, Trouble};
 use super::judge::exit_code;
 use super::library::check_library;
 use super::session::Session;
-use super::surroundings::surroundings;
 use super::wanted::{Steps, Wanted, by_hand, check_whole};
 use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::launch::{Leader, Place};
+use crate::peers::surroundings;
 use crate::rank::LARGEST;
 
 /// What a run came to.
@@ -184,15 +184,15 @@ fn run_in(
     };
     let opened = group.opened.clone();
     if chosen.backend != Built::Host && opened.soft_box != *soft {
-        let kind = |soft: &Option<String>| match soft {
+        let of = |soft: &Option<String>| match soft {
             None => "a real one".to_owned(),
             Some(name) => format!("that of simulated machine {name}"),
         };
-        return Err(Stop::Refused(format!(
-            "the driver is {} and the collective library {}: both must be real, or of one simulated machine; see --ccl",
-            kind(soft),
-            kind(&opened.soft_box),
-        ).into()));
+        let (driver, library) = (of(soft), of(&opened.soft_box));
+        let why = format!(
+            "the driver is {driver} and the collective library {library}: both must be real, or of one simulated machine; see --ccl"
+        );
+        return Err(Stop::Refused(why.into()));
     }
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = match leader {

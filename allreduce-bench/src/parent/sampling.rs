@@ -14,7 +14,7 @@ use record::{CallMode, CollectiveOutcome, Verification};
 
 use super::group::{Group, Trouble};
 use crate::messages::{Job, RankReply, RankRequest};
-use series::{Round, Series, Taken};
+use series::{Series, Taken};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
 const WINDOW_US: f64 = 200.0;
@@ -61,12 +61,8 @@ pub(super) fn measure(
         _ => Effort::timed_by(events).calls.0,
     };
     let once = match series.round(group, first, 1)? {
-        Round::Timed(taken) => taken.slowest[0],
-        Round::NotThere(reason) => {
-            return Ok(CollectiveOutcome::NotApplicable {
-                reason: reason.into(),
-            });
-        }
+        Ok(taken) => taken.slowest[0],
+        Err(reason) => return Ok(CollectiveOutcome::NotApplicable { reason }),
     };
     let calls = match mode {
         CallMode::HostSynced => 1,
@@ -75,7 +71,9 @@ pub(super) fn measure(
     let mut warmup_copies = first + 1;
     if calls != first {
         // A graph of another length is captured here, outside the samples.
-        series.round(group, calls, 1)?;
+        if let Err(reason) = series.round(group, calls, 1)? {
+            return Ok(CollectiveOutcome::Failed { reason });
+        }
         warmup_copies += calls;
     }
     let clock = Monotonic::start();
@@ -84,12 +82,8 @@ pub(super) fn measure(
     let stopped = loop {
         let next = next_round(taken.slowest.len(), &plan);
         match series.round(group, calls, next)? {
-            Round::Timed(more) => taken.append(more),
-            Round::NotThere(reason) => {
-                return Ok(CollectiveOutcome::Failed {
-                    reason: reason.into(),
-                });
-            }
+            Ok(more) => taken.append(more),
+            Err(reason) => return Ok(CollectiveOutcome::Failed { reason }),
         }
         let times = taken.times();
         match sampling.stop(&[&times]) {

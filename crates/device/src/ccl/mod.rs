@@ -10,7 +10,6 @@ mod places;
 mod symbols;
 mod table;
 mod vendor;
-mod version;
 
 pub(crate) use symbols::{CclNames, ccl_names};
 pub(crate) use table::{Beside, Proof, Table, Vendor};

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use super::communicator::{CclCommunicator, alone};
 use super::library::Library;
-use super::places::Places;
 use super::table::Vendor;
-use super::version::version_text;
 use crate::backend::Backend;
 use crate::collectives::{Collectives, CollectivesFacts, UniqueId, check_membership};
 use crate::error::Result;
@@ -28,7 +26,7 @@ impl<V: Vendor> Collectives for Ccl<V> {
     /// loader's path, the folders of the vendor's installation, and those of the Python environment `VIRTUAL_ENV`. A path is
     /// the file, or a folder that has it: a Python environment or an installation.
     fn open(file: Option<&Path>) -> Result<Self> {
-        let library = Library::load(V::TABLE, &Places::of(V::TABLE, file))?;
+        let library = Library::load(V::TABLE, file)?;
         let facts = CollectivesFacts {
             name: V::TABLE.name.to_owned(),
             version: Some(version_text(library.version()?)),
@@ -70,5 +68,31 @@ impl<V: Vendor> Collectives for Ccl<V> {
         check_membership(ranks, rank)?;
         let id = id.bytes(V::TABLE.name)?;
         CclCommunicator::join(self.library, device.context(), id, ranks, rank)
+    }
+}
+
+/// The version in words: two digits for the minor one from 2.9 on, one before (nccl.h, `NCCL_VERSION`). RCCL says the version of
+/// the NCCL that it follows; that MCCL codes its version so too is assumed.
+fn version_text(code: u32) -> String {
+    let major = if code < 10_000 { 1000 } else { 10_000 };
+    let (major, rest) = (code / major, code % major);
+    format!("{major}.{}.{}", rest / 100, rest % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_in_both_codings() {
+        // nccl.h of 2.8.4, of 2.9.6, and the codes that nccl-tests printed for 2.27.3 and NCCL itself for 2.32.3.
+        for (code, text) in [
+            (2804, "2.8.4"),
+            (20906, "2.9.6"),
+            (22703, "2.27.3"),
+            (23203, "2.32.3"),
+        ] {
+            assert_eq!(version_text(code), text);
+        }
     }
 }

@@ -177,19 +177,10 @@ impl Communicator for CclCommunicator {
             return Ok(());
         }
         let handle = raw.handle();
-        let call = Call {
-            library: raw.library,
-            source,
-            target,
-            elements,
-            data_type: data_type(element),
-            comm: alive(&handle)?,
-            stream: stream.raw(),
-        };
-        stream.queue(held, || match operation {
-            Operation::AllReduce => call.all_reduce(),
-            Operation::AllGather => call.all_gather(),
-            Operation::ReduceScatter => call.reduce_scatter(),
+        let comm = alive(&handle)?;
+        let (part, stream_of) = ((elements, data_type(element)), stream.raw());
+        stream.queue(held, || {
+            raw.call(operation, target, source, part, (comm, stream_of))
         })
     }
 
@@ -218,6 +209,45 @@ impl RawCommunicator {
             what,
             why: "it is of another device than the communicator's rank".to_owned(),
         })
+    }
+
+    /// Makes the call that queues an operation on so many elements of a type.
+    ///
+    /// Both ranges lie inside buffers of the communicator's device that the stream keeps until it was waited for, as it keeps the
+    /// communicator, which is alive; the target has room for what the operation writes. Every call below relies on it.
+    fn call(
+        &self,
+        operation: Operation,
+        target: *mut c_void,
+        source: *const c_void,
+        (elements, data_type): (usize, u32),
+        (comm, stream): (Comm, *mut c_void),
+    ) -> Result<()> {
+        let (library, functions) = (self.library, &self.library.functions);
+        let (name, code) = match operation {
+            Operation::AllReduce => {
+                let call = library.need(&functions.all_reduce)?;
+                // SAFETY: nccl.h: `ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                // cudaStream_t)`; see above. A cudaStream_t is a CUstream.
+                let code = unsafe { call(source, target, elements, data_type, SUM, comm, stream) };
+                (functions.all_reduce.name, code)
+            }
+            Operation::AllGather => {
+                let call = library.need(&functions.all_gather)?;
+                // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see
+                // above.
+                let code = unsafe { call(source, target, elements, data_type, comm, stream) };
+                (functions.all_gather.name, code)
+            }
+            Operation::ReduceScatter => {
+                let call = library.need(&functions.reduce_scatter)?;
+                // SAFETY: nccl.h: `ncclReduceScatter(const void *, void *, size_t recvcount, ncclDataType_t, ncclRedOp_t,
+                // ncclComm_t, cudaStream_t)`; see above.
+                let code = unsafe { call(source, target, elements, data_type, SUM, comm, stream) };
+                (functions.reduce_scatter.name, code)
+            }
+        };
+        settle(library, comm, name, code)
     }
 
     /// What went wrong after it was queued.
@@ -255,71 +285,5 @@ impl Drop for RawCommunicator {
         if let Some(handle) = self.handle().take() {
             self.end(function, handle);
         }
-    }
-}
-
-/// A call as the library takes it.
-///
-/// Invariant, on which every call below relies: both ranges lie inside buffers of the communicator's device that the stream keeps
-/// until it was waited for, as it keeps the communicator, which is alive; the target has room for what the operation writes.
-struct Call<'a> {
-    library: &'a Library,
-    source: *const c_void,
-    target: *mut c_void,
-    elements: usize,
-    data_type: u32,
-    comm: Comm,
-    stream: *mut c_void,
-}
-
-impl Call<'_> {
-    fn all_reduce(&self) -> Result<()> {
-        let function = &self.library.functions.all_reduce;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
-        // cudaStream_t)`; see the invariant. A cudaStream_t is a CUstream.
-        let code = unsafe {
-            call(
-                source,
-                target,
-                self.elements,
-                self.data_type,
-                SUM,
-                comm,
-                stream,
-            )
-        };
-        settle(self.library, self.comm, function.name, code)
-    }
-
-    fn all_gather(&self) -> Result<()> {
-        let function = &self.library.functions.all_gather;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see the
-        // invariant.
-        let code = unsafe { call(source, target, self.elements, self.data_type, comm, stream) };
-        settle(self.library, self.comm, function.name, code)
-    }
-
-    fn reduce_scatter(&self) -> Result<()> {
-        let function = &self.library.functions.reduce_scatter;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclReduceScatter(const void *, void *, size_t recvcount, ncclDataType_t, ncclRedOp_t, ncclComm_t,
-        // cudaStream_t)`; see the invariant.
-        let code = unsafe {
-            call(
-                source,
-                target,
-                self.elements,
-                self.data_type,
-                SUM,
-                comm,
-                stream,
-            )
-        };
-        settle(self.library, self.comm, function.name, code)
     }
 }
