@@ -1,7 +1,6 @@
 //! The command line.
 
-pub(crate) mod named;
-mod sizes;
+pub(crate) mod values;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,8 +11,7 @@ use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 use record::{CallMode, ElementType};
 
-pub(crate) use named::{EngineArg, Kinds};
-pub(crate) use sizes::message_sizes;
+pub(crate) use values::{EngineArg, Kinds, message_sizes};
 
 use crate::compare::CompareArgs;
 use crate::launch::LaunchArgs;
@@ -93,7 +91,7 @@ pub(crate) struct RunArgs {
     pub(crate) list: bool,
 
     /// Operations, separated by commas: all_reduce, all_gather, reduce_scatter, or `all`.
-    #[arg(long, value_name = "LIST", value_parser = named::kinds, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
+    #[arg(long, value_name = "LIST", value_parser = values::kinds, value_delimiter = ',', default_value = "all_reduce", conflicts_with = "model")]
     pub(crate) ops: Vec<Kinds>,
 
     /// Bytes of a rank's message, K, M and G being powers of 1024: sizes such as 64K, lists such as 4K,1M, ranges such as
@@ -135,14 +133,14 @@ pub(crate) struct RunArgs {
     pub(crate) engine_python: Option<PathBuf>,
 
     /// Types of the elements, separated by commas: bf16, f16, f32.
-    #[arg(long, value_name = "LIST", value_parser = named::element, value_delimiter = ',', default_value = "bf16")]
+    #[arg(long, value_name = "LIST", value_parser = values::element, value_delimiter = ',', default_value = "bf16")]
     pub(crate) dtype: Vec<ElementType>,
 
     /// How calls follow each other, separated by commas; times of different modes are different numbers. host-synced: barrier, one
     /// call, wait, by the host's clock. back-to-back: calls queued one after another. graph: calls in a captured graph, without
     /// their launch. interleaved: calls with the device's own work between them, less the time of that work. Default: all that
     /// the backend has; on the host backend without interleaved.
-    #[arg(long, value_name = "LIST", value_parser = named::mode, value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_parser = values::mode, value_delimiter = ',')]
     pub(crate) modes: Vec<CallMode>,
 
     /// Microseconds of the device's own work between two calls of mode interleaved.

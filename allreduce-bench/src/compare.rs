@@ -14,7 +14,7 @@ use record::CollectiveKind;
 use record::calls::Series;
 use record::quantity::{TimeSource, Unit};
 
-use crate::cli::named::one_of;
+use crate::cli::values::one_of;
 
 /// What is said of a path where there is nothing.
 pub(crate) const NO_FILE: &str = "there is no such file or folder; give a result folder, record.json or journal.jsonl of tplens \

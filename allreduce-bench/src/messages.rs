@@ -108,14 +108,3 @@ pub(crate) struct Described {
     /// What it said of how it does them.
     pub(crate) notes: Vec<String>,
 }
-
-/// Asks whether devices reach each other's memory.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct PeersRequest {
-    pub(crate) backend: Built,
-    /// The backend's indexes.
-    pub(crate) ordinals: Vec<usize>,
-}
-
-/// Whether every device reaches every other, as the driver says; or why it does not say.
-pub(crate) type PeersReply = Result<bool, String>;

@@ -3,26 +3,25 @@
 //! It prints no result. It leaves when the leader says so, when a signal comes, and when the connection ends.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{choose, played};
 use program::{Stop, passing_folder, provenance, sim};
-use record::{allowed_environment, exit};
+use record::exit;
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
-use super::leader::addresses;
 use super::link::{Heard, heard};
-use super::owner;
 use super::place::Place;
 use super::seat::Seat;
-use super::wire::Wire;
-use super::words::{Order, Report};
+use super::wire::{Order, Report, Wire};
 use crate::cli::RunArgs;
+use crate::messages::RankRequest;
 use crate::rank;
 
 /// Between two attempts to reach rank 0, and the longest that one takes.
@@ -54,10 +53,8 @@ pub(crate) fn follow(
     sim::forget();
     let (code, reason) = match outcome {
         Ok(()) => return exit::DONE,
-        Err(Stop::Usage(reason)) => (exit::USAGE, reason),
-        Err(Stop::Refused(reason)) => (exit::INCONCLUSIVE, reason.detail),
-        Err(Stop::Internal(error)) => (exit::INTERNAL, format!("{error:#}")),
         Err(Stop::Interrupted(signal)) => return signal.exit_code(),
+        Err(stop) => in_words(&stop),
     };
     for line in reason.lines() {
         say(&format!("rank {}: {line}", place.rank));
@@ -65,30 +62,41 @@ pub(crate) fn follow(
     code
 }
 
+/// The exit code and the words of what stopped this copy.
+fn in_words(stop: &Stop) -> (u8, String) {
+    match stop {
+        Stop::Usage(reason) => (exit::USAGE, reason.clone()),
+        Stop::Refused(reason) => (exit::INCONCLUSIVE, reason.detail.clone()),
+        Stop::Internal(error) => (exit::INTERNAL, format!("{error:#}")),
+        Stop::Interrupted(signal) => (signal.exit_code(), String::new()),
+    }
+}
+
 fn follow_in(args: &RunArgs, place: &Place, interrupt: &Interrupt) -> Result<(), Stop> {
     let seat = seat(args, place, interrupt);
-    let (job, rank) = (place.job.clone(), place.rank);
-    let refused = |code, reason: &str| Report::Refused {
+    if let Err(Stop::Interrupted(signal)) = &seat {
+        return Err(Stop::Interrupted(*signal));
+    }
+    let host = provenance::host().unwrap_or_default();
+    let hello = Report::Here {
         job: place.job.clone(),
-        rank,
-        host: provenance::host().unwrap_or_default(),
-        code,
-        reason: reason.to_owned(),
-    };
-    let hello = match &seat {
-        Ok(seat) => Report::Here {
-            job,
-            rank,
-            seat: Box::new(seat.clone()),
+        rank: place.rank,
+        seat: match &seat {
+            Ok(seat) => Ok(Box::new(seat.clone())),
+            Err(stop) => {
+                let (code, reason) = in_words(stop);
+                Err((code, format!("on {host}: {reason}")))
+            }
         },
-        Err(Stop::Usage(reason)) => refused(exit::USAGE, reason),
-        Err(Stop::Refused(reason)) => refused(exit::INCONCLUSIVE, &reason.detail),
-        Err(Stop::Internal(error)) => refused(exit::INTERNAL, &format!("{error:#}")),
-        Err(Stop::Interrupted(_)) => return seat.map(drop),
     };
     let wire = reached(args, place, &hello, seat.is_ok(), interrupt)?;
     seat?;
-    Desk { wire, charge: None }.work(interrupt)
+    let mut desk = Desk {
+        wire,
+        library: args.ccl.clone(),
+        worker: None,
+    };
+    desk.work(interrupt)
 }
 
 /// What this copy brings along.
@@ -112,58 +120,54 @@ fn reached(
 ) -> Result<Wire, Stop> {
     let wait = args.launch.rendezvous_wait;
     let address = place.address(args.launch.rendezvous.as_deref());
-    let address = address.map_err(Stop::Usage)?;
+    let (host, port) = address.map_err(Stop::Usage)?;
     let began = Instant::now();
+    let mut greeted: Option<Wire> = None;
     while began.elapsed() <= wait {
-        let mut found = addresses(&address).into_iter();
-        let stream = found.find_map(|at| {
-            let stream = TcpStream::connect_timeout(&at, ATTEMPT).ok()?;
-            owner::listens_for_this_user(at).then_some(stream)
-        });
-        let wire = stream.and_then(|stream| Wire::over(stream).ok());
-        if let Some(wire) = wire.filter(|wire| wire.put(hello).is_ok()) {
-            if !is_welcome {
-                return Ok(wire);
-            }
-            // A leader of another job closes the connection.
-            while began.elapsed() <= wait {
-                match wire.take::<Order>(IDLE) {
-                    Ok(Some(Order::Welcome)) => return Ok(wire),
-                    Ok(Some(_)) => {
-                        return Err(Stop::Refused("rank 0 ended before it measured".into()));
-                    }
-                    Ok(None) => {}
-                    Err(_) => break,
-                }
-                if let Some(signal) = interrupt.signal() {
-                    return Err(Stop::Interrupted(signal));
-                }
-            }
-        }
         if let Some(signal) = interrupt.signal() {
             return Err(Stop::Interrupted(signal));
         }
-        std::thread::sleep(RETRY);
+        let Some(wire) = &greeted else {
+            let found = (host.as_str(), port).to_socket_addrs();
+            let mut found = found.into_iter().flatten();
+            let stream = found.find_map(|at| TcpStream::connect_timeout(&at, ATTEMPT).ok());
+            let wire = stream.and_then(|stream| Wire::over(stream).ok());
+            greeted = wire.filter(|wire| wire.put(hello).is_ok());
+            match greeted {
+                Some(wire) if !is_welcome => return Ok(wire),
+                Some(_) => {}
+                None => std::thread::sleep(RETRY),
+            }
+            continue;
+        };
+        match wire.take(IDLE) {
+            Ok(Some(Order::Welcome)) => break,
+            Ok(Some(_)) => return Err(Stop::Refused("rank 0 ended before it measured".into())),
+            Ok(None) => {}
+            // A leader of another job closes the connection.
+            Err(_) => {
+                greeted = None;
+                std::thread::sleep(RETRY);
+            }
+        }
     }
-    let ((host, port), waited) = (address, wait.as_secs_f64());
-    Err(Stop::Refused(
-        format!(
-            "rank 0 did not answer at {host}:{port} within {waited:.0} s; was it started? its host is named with --rendezvous"
+    let waited = wait.as_secs_f64();
+    greeted.filter(|_| began.elapsed() <= wait).ok_or_else(|| {
+        Stop::Refused(
+            format!(
+                "rank 0 did not answer at {host}:{port} within {waited:.0} s; was it started? its host is named with --rendezvous"
+            )
+            .into(),
         )
-        .into(),
-    ))
+    })
 }
 
 /// This copy's end of the connection, and the process of its rank.
 struct Desk {
     wire: Wire,
-    charge: Option<Charge>,
-}
-
-/// The process of this copy's rank in one group.
-struct Charge {
-    group: u64,
-    worker: Worker,
+    /// The library's file as this copy was told it: no file to load is taken from a connection.
+    library: Option<PathBuf>,
+    worker: Option<Worker>,
 }
 
 impl Desk {
@@ -177,7 +181,7 @@ impl Desk {
                 drop(self.wire.put(&Report::Signalled { code }));
                 return Err(Stop::Interrupted(signal));
             }
-            let idle = if self.charge.is_some() { TURN } else { IDLE };
+            let idle = if self.worker.is_some() { TURN } else { IDLE };
             let done = match self.wire.take::<Order>(idle) {
                 Ok(Some(Order::Leave)) => {
                     self.end(SHORT_LADDER);
@@ -198,66 +202,52 @@ impl Desk {
 
     /// Ends the process, where there is one; whether it cannot be ended.
     fn end(&mut self, ladder: Ladder) -> bool {
-        let charge = self.charge.take();
-        charge.is_some_and(|mut charge| charge.worker.end(ladder) == Ending::HangUnkillable)
+        let worker = self.worker.take();
+        worker.is_some_and(|mut worker| worker.end(ladder) == Ending::HangUnkillable)
     }
 
     fn act(&mut self, order: Order) -> io::Result<()> {
         match order {
             Order::Welcome | Order::Leave => Ok(()),
-            Order::Start {
-                group,
-                environment,
-                log,
-            } => {
+            Order::Start { log } => {
                 // One process at a time: what is left of the last group is killed.
-                self.charge = None;
-                match self.start(group, environment, log) {
-                    Ok(worker) => self.charge = Some(Charge { group, worker }),
-                    Err(reason) => self.wire.put(&Report::Lost { group, reason })?,
+                self.worker = None;
+                match self.start(log) {
+                    Ok(worker) => self.worker = Some(worker),
+                    Err(reason) => self.wire.put(&Report::Lost(reason))?,
                 }
                 Ok(())
             }
-            Order::Ask { group, request } => {
-                // That one of an earlier group was lost has been said.
-                let Some(charge) = self.of(group) else {
+            Order::Ask(mut request) => {
+                if let RankRequest::Open { library, .. } = &mut request {
+                    library.clone_from(&self.library);
+                }
+                // That one was lost has been said.
+                let Some(worker) = &mut self.worker else {
                     return Ok(());
                 };
-                let sent = charge.worker.send(&request);
-                let Err(error) = sent else { return Ok(()) };
-                let reason = format!("{error}: {}", last_line(&charge.worker.tail()));
-                self.wire.put(&Report::Lost { group, reason })
+                let Err(error) = worker.send(&request) else {
+                    return Ok(());
+                };
+                let reason = format!("{error}: {}", last_line(&worker.tail()));
+                self.wire.put(&Report::Lost(reason))
             }
-            Order::End { group } => {
-                let is_hung = self.of(group).is_some() && self.end(LADDER);
-                self.wire.put(&Report::Ended { group, is_hung })
+            Order::End => {
+                let is_hung = self.end(LADDER);
+                self.wire.put(&Report::Ended { is_hung })
             }
         }
     }
 
-    fn of(&mut self, group: u64) -> Option<&mut Charge> {
-        self.charge.as_mut().filter(|charge| charge.group == group)
-    }
-
-    fn start(
-        &self,
-        group: u64,
-        environment: Vec<(String, String)>,
-        log: bool,
-    ) -> Result<Worker, String> {
+    fn start(&self, log: bool) -> Result<Worker, String> {
         let spec = WorkerSpec::this_program("the rank", [rank::CHILD]);
         let mut spec = spec.map_err(|error| error.to_string())?;
-        // The leader sends what it sets; nothing else is taken from a connection.
-        let environment = allowed_environment(environment).into_iter();
-        spec.environment = environment
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
+        spec.environment = rank::environment(log);
         if log {
             let writer = self.wire.writer();
             let sink: LineSink = Arc::new(move |line: &str| {
-                let line = line.to_owned();
                 // A connection that is lost ends this copy.
-                drop(writer.put(&Report::Line { group, line }));
+                drop(writer.put(&Report::Line(line.to_owned())));
             });
             spec.noise = Some(sink);
         }
@@ -266,16 +256,14 @@ impl Desk {
 
     /// Passes on what the rank says.
     fn pass_on(&mut self, interrupt: &Interrupt) -> io::Result<()> {
-        let Some(charge) = &mut self.charge else {
+        let Some(worker) = &mut self.worker else {
             return Ok(());
         };
-        let group = charge.group;
-        match heard(&mut charge.worker, TURN, interrupt) {
-            Heard::Reply(reply) => self.wire.put(&Report::Reply { group, reply }),
+        match heard(worker, TURN, interrupt) {
+            Heard::Reply(reply) => self.wire.put(&Report::Reply(reply)),
             Heard::Lost(reason) => {
-                self.charge = None;
-                let reason = reason.detail;
-                self.wire.put(&Report::Lost { group, reason })
+                self.worker = None;
+                self.wire.put(&Report::Lost(reason.detail))
             }
             Heard::Silent | Heard::Interrupted(_) => Ok(()),
         }

@@ -1,21 +1,18 @@
 //! Rank 0 of a launch: it listens until all ranks are there, tells them what to do, and lets them go.
 
-use std::cell::{Cell, RefCell};
-use std::net::{Ipv4Addr, TcpListener, ToSocketAddrs};
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
 use inventory::{Chosen, Found};
 use program::Stop;
-use record::{LauncherFacts, LinkDevice, PairPath};
+use record::{LauncherFacts, LinkDevice, PairPath, exit};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 
-use super::args::LaunchArgs;
-use super::owner;
-use super::place::Place;
+use super::place::{LaunchArgs, Place};
 use super::seat::{self, Seat};
-use super::wire::Wire;
-use super::words::{Order, Report};
+use super::wire::{Order, Report, Wire};
 use crate::cli::RunArgs;
 
 /// How long followers have to leave in good order.
@@ -35,16 +32,9 @@ pub(crate) struct Leader {
     listener: TcpListener,
     /// Those that came and did not say yet who they are.
     strangers: Vec<Wire>,
-    followers: Vec<Option<Follower>>,
+    /// From rank 1 on.
+    followers: Vec<Option<(Wire, Seat)>>,
     own: Option<Seat>,
-    groups: Cell<u64>,
-}
-
-struct Follower {
-    wire: Wire,
-    seat: Seat,
-    /// Why nothing more comes from it.
-    gone: RefCell<Option<String>>,
 }
 
 impl Leader {
@@ -76,7 +66,6 @@ impl Leader {
             strangers: Vec::new(),
             followers: (1..place.size).map(|_| None).collect(),
             own: None,
-            groups: Cell::new(0),
             place,
         })
     }
@@ -107,29 +96,26 @@ impl Leader {
                 return Err(Stop::Interrupted(signal));
             }
             if began.elapsed() > self.wait {
-                let (host, port) = &self.address;
+                let (rank, (host, port)) = (missing + 1, &self.address);
                 let waited = self.wait.as_secs_f64();
-                return Err(Stop::Refused(
-                    format!(
-                        "rank {} did not come to {host}:{port} within {waited:.0} s; was it started, and does it reach this host?",
-                        missing + 1
-                    )
-                    .into(),
-                ));
+                let why = format!(
+                    "rank {rank} did not come to {host}:{port} within {waited:.0} s; was it started, and does it reach this host?"
+                );
+                return Err(Stop::Refused(why.into()));
             }
             self.accept();
             self.hear_strangers()?;
             std::thread::sleep(LOOK);
         }
-        let seats = self.seats();
+        let seats: Vec<&Seat> = self.seats().collect();
         seat::check_agreement(&seats)?;
         Ok(seats.iter().map(|seat| seat.found.clone()).collect())
     }
 
     /// Takes who knocked; one that cannot be talked to may come again.
     fn accept(&mut self) {
-        while let Ok((stream, from)) = self.listener.accept() {
-            if owner::is_this_users(from) && self.strangers.len() < STRANGERS {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if self.strangers.len() < STRANGERS {
                 self.strangers.extend(Wire::over(stream));
             }
         }
@@ -140,30 +126,20 @@ impl Leader {
             match wire.take(Duration::ZERO) {
                 Ok(None) => self.strangers.push(wire),
                 Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => {
+                    let seat = seat.map_err(|(code, reason)| {
+                        let words = format!("rank {rank} {reason}");
+                        match code {
+                            exit::USAGE => Stop::Usage(words),
+                            _ => Stop::Refused(words.into()),
+                        }
+                    })?;
                     let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
                     let slot = slot.and_then(|at| self.followers.get_mut(at));
                     if let Some(slot) = slot.filter(|slot| slot.is_none())
                         && wire.put(&Order::Welcome).is_ok()
                     {
-                        *slot = Some(Follower {
-                            wire,
-                            seat: *seat,
-                            gone: RefCell::new(None),
-                        });
+                        *slot = Some((wire, *seat));
                     }
-                }
-                Ok(Some(Report::Refused {
-                    job,
-                    rank,
-                    host,
-                    code,
-                    reason,
-                })) if job == self.place.job => {
-                    let words = format!("rank {rank} on {host}: {reason}");
-                    return Err(match code {
-                        record::exit::USAGE => Stop::Usage(words),
-                        _ => Stop::Refused(words.into()),
-                    });
                 }
                 // A rank of another job, or no copy of this program.
                 Ok(Some(_)) | Err(_) => {}
@@ -172,32 +148,30 @@ impl Leader {
         Ok(())
     }
 
-    fn seats(&self) -> Vec<Seat> {
-        let followers = self.followers.iter().flatten();
-        let others = followers.map(|follower| &follower.seat);
-        self.own.iter().chain(others).cloned().collect()
+    /// In rank order.
+    fn seats(&self) -> impl Iterator<Item = &Seat> {
+        let others = self.followers.iter().flatten().map(|(_, seat)| seat);
+        self.own.iter().chain(others)
     }
 
     /// The ranks' devices.
     pub(crate) fn devices(&self) -> Vec<LinkDevice> {
-        self.seats().into_iter().map(|seat| seat.device).collect()
+        self.seats().map(|seat| seat.device.clone()).collect()
     }
 
     /// The paths between devices of one host.
     pub(crate) fn paths(&self) -> Vec<PairPath> {
-        seat::paths(&self.seats())
+        seat::paths(&self.seats().collect::<Vec<_>>())
     }
 
     /// Why no process sees the devices of all ranks; `None` where one does.
     pub(crate) fn not_one_driver(&self) -> Option<&'static str> {
-        let seats = self.seats();
-        let first = seats.first()?;
-        if seats.iter().any(|seat| seat.host != first.host) {
+        let hosts: BTreeSet<&str> = self.seats().map(|seat| seat.host.as_str()).collect();
+        if hosts.len() > 1 {
             return Some("the ranks are on several hosts");
         }
-        let ordinals: std::collections::BTreeSet<usize> =
-            seats.iter().map(|seat| seat.found.ordinal).collect();
-        let hidden = ordinals.len() < seats.len();
+        let ordinals: BTreeSet<usize> = self.seats().map(|seat| seat.found.ordinal).collect();
+        let hidden = ordinals.len() < self.seats().count();
         hidden.then_some("the launcher shows each rank its own device only")
     }
 
@@ -205,59 +179,41 @@ impl Leader {
     pub(crate) fn facts(&self) -> LauncherFacts {
         LauncherFacts {
             name: self.place.launcher.to_owned(),
-            hosts: self.seats().into_iter().map(|seat| seat.host).collect(),
+            hosts: self.seats().map(|seat| seat.host.clone()).collect(),
         }
     }
 
-    pub(super) fn next_group(&self) -> u64 {
-        self.groups.set(self.groups.get() + 1);
-        self.groups.get()
+    fn follower(&self, rank: usize) -> Result<&(Wire, Seat), String> {
+        let follower = rank
+            .checked_sub(1)
+            .and_then(|at| self.followers.get(at)?.as_ref());
+        follower.ok_or_else(|| format!("rank {rank} is not there"))
     }
 
-    fn follower(&self, rank: u32) -> Result<&Follower, String> {
-        let at = usize::try_from(rank).unwrap_or(0).checked_sub(1);
-        let follower = at.and_then(|at| self.followers.get(at)?.as_ref());
-        let follower = follower.ok_or_else(|| format!("rank {rank} is not there"))?;
-        match &*follower.gone.borrow() {
-            Some(gone) => Err(gone.clone()),
-            None => Ok(follower),
-        }
-    }
-
-    pub(super) fn put(&self, rank: u32, order: &Order) -> Result<(), String> {
-        let follower = self.follower(rank)?;
-        follower.wire.put(order).map_err(|_| follower.lose())
+    pub(super) fn put(&self, rank: usize, order: &Order) -> Result<(), String> {
+        let (wire, seat) = self.follower(rank)?;
+        wire.put(order).map_err(|_| lost(seat))
     }
 
     /// What a rank says next, within `limit`.
-    pub(super) fn take(&self, rank: u32, limit: Duration) -> Result<Option<Report>, String> {
-        let follower = self.follower(rank)?;
-        let report = follower.wire.take(limit).map_err(|_| follower.lose())?;
-        if let Some(Report::Signalled { .. }) = report {
-            *follower.gone.borrow_mut() = Some("a signal ended it".to_owned());
-        }
-        Ok(report)
+    pub(super) fn take(&self, rank: usize, limit: Duration) -> Result<Option<Report>, String> {
+        let (wire, seat) = self.follower(rank)?;
+        wire.take(limit).map_err(|_| lost(seat))
     }
 }
 
-impl Follower {
-    fn lose(&self) -> String {
-        let host = &self.seat.host;
-        let reason = format!("the connection to its copy of this program on {host} is lost");
-        *self.gone.borrow_mut() = Some(reason.clone());
-        reason
-    }
+fn lost(seat: &Seat) -> String {
+    let host = &seat.host;
+    format!("the connection to its copy of this program on {host} is lost")
 }
 
 impl Drop for Leader {
     /// Lets all ranks go, and waits a little for those that do.
     fn drop(&mut self) {
         self.accept();
-        let followers = self.followers.iter().flatten();
-        let wires = followers.map(|follower| &follower.wire);
-        let wires: Vec<&Wire> = wires.chain(&self.strangers).collect();
+        let wires = self.followers.iter().flatten().map(|(wire, _)| wire);
+        let wires = wires.chain(&self.strangers);
         let mut told: Vec<&Wire> = wires
-            .into_iter()
             .filter(|wire| wire.put(&Order::Leave).is_ok())
             .collect();
         let began = Instant::now();
@@ -266,10 +222,4 @@ impl Drop for Leader {
             told.retain(|wire| wire.take::<Report>(LOOK).is_ok());
         }
     }
-}
-
-/// Where a follower finds rank 0.
-pub(super) fn addresses((host, port): &(String, u16)) -> Vec<std::net::SocketAddr> {
-    let found = (host.as_str(), *port).to_socket_addrs();
-    found.map(Iterator::collect).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
 //! The process of a rank, wherever it is: this process's own child, or a follower's.
 
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use record::Failure;
@@ -8,7 +7,7 @@ use runner::child::last_line;
 use runner::{Ending, Event, Interrupt, Ladder, LineSink, Signal, Worker, WorkerSpec};
 
 use super::leader::Leader;
-use super::words::{Order, Report};
+use super::wire::{Order, Report};
 use crate::messages::{RankReply, RankRequest};
 
 /// A follower's ladder takes at most 14 s.
@@ -29,12 +28,12 @@ pub(crate) enum Heard {
     Interrupted(Signal),
 }
 
-/// One rank in one group.
+/// The process of one rank.
 pub(crate) enum Link<'a> {
     /// A child of this process.
     Near(Worker),
-    /// A child of another copy of this program.
-    Far(Far<'a>),
+    /// A child of another copy of this program, and what takes the lines of its log.
+    Far(&'a Leader, usize, Option<LineSink>),
 }
 
 impl<'a> Link<'a> {
@@ -45,38 +44,57 @@ impl<'a> Link<'a> {
     pub(crate) fn start(
         spec: WorkerSpec,
         leader: Option<&'a Leader>,
-        rank: u32,
+        rank: usize,
     ) -> Result<Self, String> {
-        match leader.filter(|_| rank > 0) {
-            Some(leader) => Far::start(leader, rank, &spec.environment, spec.noise).map(Self::Far),
-            None => Worker::spawn(spec)
-                .map(Self::Near)
-                .map_err(|error| error.to_string()),
-        }
+        let Some(leader) = leader.filter(|_| rank > 0) else {
+            let worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
+            return Ok(Self::Near(worker));
+        };
+        let log = spec.noise.is_some();
+        leader.put(rank, &Order::Start { log })?;
+        Ok(Self::Far(leader, rank, spec.noise))
     }
 
     /// Asks the rank something.
     ///
     /// # Errors
     /// It cannot be asked, in words.
-    pub(crate) fn send(&mut self, request: &RankRequest) -> Result<(), String> {
+    pub(crate) fn send(&mut self, request: RankRequest) -> Result<(), String> {
         match self {
             Self::Near(worker) => {
-                let sent = worker.send(request);
+                let sent = worker.send(&request);
                 sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())))
             }
-            Self::Far(far) => far.put(Order::Ask {
-                group: far.group,
-                request: request.clone(),
-            }),
+            Self::Far(leader, rank, _) => leader.put(*rank, &Order::Ask(request)),
         }
     }
 
     /// Waits for what comes next, at most so long.
     pub(crate) fn next(&mut self, limit: Duration, interrupt: &Interrupt) -> Heard {
-        match self {
-            Self::Near(worker) => heard(worker, limit, interrupt),
-            Self::Far(far) => far.next(limit, interrupt),
+        let (leader, rank, log) = match self {
+            Self::Near(worker) => return heard(worker, limit, interrupt),
+            Self::Far(leader, rank, log) => (leader, *rank, log),
+        };
+        let began = Instant::now();
+        loop {
+            if let Some(signal) = interrupt.signal() {
+                return Heard::Interrupted(signal);
+            }
+            return match leader.take(rank, limit.saturating_sub(began.elapsed())) {
+                Ok(Some(Report::Line(line))) => {
+                    log.iter().for_each(|log| log(&line));
+                    continue;
+                }
+                Ok(Some(Report::Reply(reply))) => Heard::Reply(reply),
+                Ok(Some(Report::Lost(reason))) | Err(reason) => Heard::Lost(reason.into()),
+                Ok(Some(Report::Signalled { code })) => {
+                    let mut signals = SIGNALS.into_iter();
+                    let signal = signals.find(|signal| signal.exit_code() == code);
+                    Heard::Interrupted(signal.unwrap_or(Signal::Terminate))
+                }
+                Ok(Some(Report::Here { .. } | Report::Ended { .. })) => continue,
+                Ok(None) => Heard::Silent,
+            };
         }
     }
 
@@ -84,7 +102,7 @@ impl<'a> Link<'a> {
     pub(crate) fn process(&self) -> Option<u32> {
         match self {
             Self::Near(worker) => Some(worker.id()),
-            Self::Far(_) => None,
+            Self::Far(..) => None,
         }
     }
 
@@ -92,7 +110,7 @@ impl<'a> Link<'a> {
     pub(crate) fn was_resumed(&mut self) -> bool {
         match self {
             Self::Near(worker) => worker.was_resumed(),
-            Self::Far(_) => false,
+            Self::Far(..) => false,
         }
     }
 
@@ -101,111 +119,23 @@ impl<'a> Link<'a> {
         match self {
             Self::Near(worker) => worker.abort(),
             // Where nobody is there to be asked, there is nothing to leave.
-            Self::Far(far) => drop(far.put(Order::End { group: far.group })),
+            Self::Far(leader, rank, _) => drop(leader.put(*rank, &Order::End)),
         }
     }
 
-    /// Ends one that was asked to leave; whether it cannot be ended.
+    /// Ends one that was asked to leave; whether it cannot be ended. Of a follower that does not answer nothing is known.
     pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
-        match self {
-            Self::Near(worker) => worker.end(ladder) == Ending::HangUnkillable,
-            Self::Far(far) => far.ended(),
-        }
-    }
-}
-
-/// The process of one rank of one group on another copy of this program.
-pub(crate) struct Far<'a> {
-    leader: &'a Leader,
-    rank: u32,
-    group: u64,
-    log: Option<LineSink>,
-}
-
-impl<'a> Far<'a> {
-    /// Has the follower start the process.
-    fn start(
-        leader: &'a Leader,
-        rank: u32,
-        environment: &[(OsString, OsString)],
-        log: Option<LineSink>,
-    ) -> Result<Self, String> {
-        let text = |text: &OsString| {
-            let text = text.clone().into_string();
-            text.map_err(|text| format!("{} is no text", text.display()))
+        let (leader, rank) = match self {
+            Self::Near(worker) => return worker.end(ladder) == Ending::HangUnkillable,
+            Self::Far(leader, rank, _) => (leader, *rank),
         };
-        let environment = environment.iter();
-        let environment = environment.map(|(name, value)| Ok((text(name)?, text(value)?)));
-        let far = Self {
-            leader,
-            rank,
-            group: leader.next_group(),
-            log,
-        };
-        far.put(Order::Start {
-            group: far.group,
-            environment: environment.collect::<Result<_, String>>()?,
-            log: far.log.is_some(),
-        })?;
-        Ok(far)
-    }
-
-    fn put(&self, order: Order) -> Result<(), String> {
-        self.leader.put(self.rank, &order)
-    }
-
-    /// What comes next, within `limit`.
-    fn next(&self, limit: Duration, interrupt: &Interrupt) -> Heard {
         let began = Instant::now();
         loop {
-            if let Some(signal) = interrupt.signal() {
-                return Heard::Interrupted(signal);
-            }
-            let left = limit.saturating_sub(began.elapsed());
-            match self.leader.take(self.rank, left) {
-                Ok(Some(report)) => {
-                    if let Some(heard) = self.heard(report) {
-                        return heard;
-                    }
-                }
-                Ok(None) => return Heard::Silent,
-                Err(reason) => return Heard::Lost(reason.into()),
-            }
-        }
-    }
-
-    /// Waits until its follower has ended it; whether it cannot be ended. Of a follower that does not answer nothing is known.
-    fn ended(&self) -> bool {
-        let began = Instant::now();
-        loop {
-            let left = ENDS_WITHIN.saturating_sub(began.elapsed());
-            match self.leader.take(self.rank, left) {
-                Ok(Some(Report::Ended { group, is_hung })) if group == self.group => {
-                    return is_hung;
-                }
+            match leader.take(rank, ENDS_WITHIN.saturating_sub(began.elapsed())) {
+                Ok(Some(Report::Ended { is_hung })) => return is_hung,
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return false,
             }
-        }
-    }
-
-    /// What a report says of this group; `None` where it is of another one, or a line of the log.
-    fn heard(&self, report: Report) -> Option<Heard> {
-        match report {
-            Report::Reply { group, reply } if group == self.group => Some(Heard::Reply(reply)),
-            Report::Lost { group, reason } if group == self.group => {
-                Some(Heard::Lost(reason.into()))
-            }
-            Report::Line { group, line } if group == self.group => {
-                self.log.iter().for_each(|log| log(&line));
-                None
-            }
-            Report::Signalled { code } => {
-                let mut signals = SIGNALS.into_iter();
-                let signal = signals.find(|signal| signal.exit_code() == code);
-                Some(Heard::Interrupted(signal.unwrap_or(Signal::Terminate)))
-            }
-            _ => None,
         }
     }
 }

@@ -1,19 +1,17 @@
-//! Ranks that a launcher started: `mpirun`, `srun` and `torchrun` run a copy of this program for each. Copy 0 leads, the others
-//! follow: each starts the process of its rank and passes on what is asked and answered. No MPI library is used; the copies
-//! talk over one TCP connection each, to rank 0.
+//! Ranks that a launcher started: `mpirun`, `srun` or `torchrun` starts this program once a rank.
+//!
+//! The copy of rank 0 leads: it measures as it would alone, and the others do what it says over one TCP connection each. A
+//! copy takes from its connection when to start and what to measure; which library is loaded, and with which variables, each
+//! copy knows from its own command line and environment.
 
-mod args;
 mod follower;
 mod leader;
 mod link;
-mod owner;
 mod place;
 mod seat;
 mod wire;
-mod words;
 
-pub(crate) use args::LaunchArgs;
 pub(crate) use follower::follow;
 pub(crate) use leader::Leader;
 pub(crate) use link::{Heard, Link};
-pub(crate) use place::Place;
+pub(crate) use place::{LaunchArgs, Place};

@@ -19,8 +19,6 @@ pub(super) struct Seat {
     pub(super) backend: Built,
     /// The simulated machine, where the driver is a simulated one.
     pub(super) soft_box: Option<String>,
-    /// The driver's version.
-    pub(super) driver: Option<String>,
     pub(super) found: Found,
     pub(super) device: LinkDevice,
     /// The host as its kernel describes it.
@@ -61,7 +59,6 @@ impl Seat {
             host: provenance::host().unwrap_or_else(|| "a host without a name".to_owned()),
             backend,
             soft_box: inventory.soft_box.clone(),
-            driver: inventory.driver.clone(),
             found: found.clone(),
             device: inventory::describe(found, backend, sysfs, machine),
             machine: machine.clone(),
@@ -82,7 +79,7 @@ impl Seat {
 }
 
 /// Refuses ranks that cannot measure together.
-pub(super) fn check_agreement(seats: &[Seat]) -> Result<(), Stop> {
+pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
     let Some((first, others)) = seats.split_first() else {
         return Ok(());
     };
@@ -92,21 +89,19 @@ pub(super) fn check_agreement(seats: &[Seat]) -> Result<(), Stop> {
     };
     for (index, seat) in others.iter().enumerate() {
         let rank = index + 1;
-        let differ = |what: &str, own: String, others: String| {
-            (own != others).then(|| {
-                format!(
-                    "{what} is {own} on rank 0 ({}) and {others} on rank {rank} ({}); all ranks must have the same",
-                    first.host, seat.host
-                )
-            })
+        let facts = |seat: &Seat| {
+            [
+                ("the program's version", seat.version.clone()),
+                ("the backend", seat.backend.name().to_owned()),
+                ("the driver", of_box(seat)),
+            ]
         };
-        let program = |seat: &Seat| seat.version.clone();
-        let backend = |seat: &Seat| seat.backend.name().to_owned();
-        let told = differ("the program's version", program(first), program(seat))
-            .or_else(|| differ("the backend", backend(first), backend(seat)))
-            .or_else(|| differ("the driver", of_box(first), of_box(seat)));
-        if let Some(told) = told {
-            return Err(Stop::Usage(told));
+        let mut pairs = facts(first).into_iter().zip(facts(seat));
+        if let Some(((what, own), (_, other))) = pairs.find(|(own, other)| own != other) {
+            return Err(Stop::Usage(format!(
+                "{what} is {own} on rank 0 ({}) and {other} on rank {rank} ({}); all ranks must have the same",
+                first.host, seat.host
+            )));
         }
     }
     for (rank, seat) in seats.iter().enumerate() {
@@ -121,24 +116,19 @@ pub(super) fn check_agreement(seats: &[Seat]) -> Result<(), Stop> {
 }
 
 /// The paths between the devices of each host; between hosts there is a network, of which no kernel tells.
-pub(super) fn paths(seats: &[Seat]) -> Vec<PairPath> {
+pub(super) fn paths(seats: &[&Seat]) -> Vec<PairPath> {
     let devices: Vec<LinkDevice> = seats.iter().map(|seat| seat.device.clone()).collect();
     let hosts: BTreeSet<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
-    let of_host = |host: &str| {
-        let machine = seats.iter().find(|seat| seat.host == host);
-        machine.map_or_else(Vec::new, |seat| inventory::paths(&devices, &seat.machine))
-    };
-    let mut paths: Vec<PairPath> = hosts
-        .into_iter()
-        .flat_map(|host| {
-            let is_within =
-                |pair: &PairPath| [pair.a, pair.b].iter().all(|end| seats[*end].host == host);
-            of_host(host)
-                .into_iter()
-                .filter(is_within)
-                .collect::<Vec<_>>()
-        })
-        .collect();
+    let mut paths = Vec::new();
+    for host in hosts {
+        let Some(first) = seats.iter().find(|seat| seat.host == host) else {
+            continue;
+        };
+        let is_within =
+            |pair: &PairPath| [pair.a, pair.b].iter().all(|end| seats[*end].host == host);
+        let all = inventory::paths(&devices, &first.machine);
+        paths.extend(all.into_iter().filter(is_within));
+    }
     paths.sort_by_key(|pair| (pair.a, pair.b));
     paths
 }

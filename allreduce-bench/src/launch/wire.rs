@@ -1,4 +1,5 @@
-//! A TCP connection between two copies of this program: one JSON message a line, and an empty line as a sign of life.
+//! A TCP connection between two copies of this program, and what they say over it: one JSON message a line, and an empty line
+//! as a sign of life.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -7,8 +8,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::seat::Seat;
+use crate::messages::{RankReply, RankRequest};
+
+/// An order to a follower.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Order {
+    /// It was understood who it is.
+    Welcome,
+    /// Start the process of the rank; whether the library's log is wanted.
+    Start { log: bool },
+    /// Pass on a request.
+    Ask(RankRequest),
+    /// Ask it to leave, and end it where it does not; answered by [`Report::Ended`], and by nothing of this process after it.
+    End,
+    /// The run is over.
+    Leave,
+}
+
+/// What a follower says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// Of which job and rank it is, and with what it can work, or why it cannot, with its exit code.
+    Here {
+        job: String,
+        rank: u32,
+        seat: Result<Box<Seat>, (u8, String)>,
+    },
+    /// The rank answered.
+    Reply(RankReply),
+    /// A line that the rank wrote on standard error.
+    Line(String),
+    /// The rank's process is gone, in words; or what it said was not understood.
+    Lost(String),
+    /// The rank's process is gone, or cannot be ended.
+    Ended { is_hung: bool },
+    /// A signal came to the follower, by the exit code that it stands for.
+    Signalled { code: u8 },
+}
 
 /// Time between signs of life.
 const BEAT: Duration = Duration::from_secs(2);
@@ -38,18 +80,17 @@ impl Wire {
         stream.set_write_timeout(Some(SILENCE))?;
         let lines = BufReader::new(stream.try_clone()?);
         let (sender, inbox) = channel();
-        let name = |name: &str| thread::Builder::new().name(name.to_owned());
-        name("lines").spawn(move || read(lines, &sender))?;
+        thread::spawn(move || read(lines, &sender));
         let writer = Writer(Arc::new(Mutex::new(stream)));
         let weak = Arc::downgrade(&writer.0);
-        name("beat").spawn(move || {
+        thread::spawn(move || {
             while weak
                 .upgrade()
                 .is_some_and(|stream| Writer(stream).line(b"\n").is_ok())
             {
                 thread::sleep(BEAT);
             }
-        })?;
+        });
         Ok(Self { writer, inbox })
     }
 
@@ -106,30 +147,5 @@ fn read(mut lines: impl BufRead, inbox: &Sender<Vec<u8>>) {
         if !line.is_empty() && inbox.send(line).is_err() {
             return;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::net::TcpListener;
-
-    #[test]
-    fn messages_arrive_in_order_and_an_end_is_seen() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let there = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let there = Wire::over(there).unwrap();
-        let here = Wire::over(listener.accept().unwrap().0).unwrap();
-        for number in 0..3 {
-            there.put(&number).unwrap();
-        }
-        let limit = Duration::from_secs(5);
-        for number in 0..3 {
-            assert_eq!(here.take::<u32>(limit).unwrap(), Some(number));
-        }
-        // Signs of life are no messages.
-        assert_eq!(here.take::<u32>(Duration::ZERO).unwrap(), None);
-        drop(there);
-        assert!(here.take::<u32>(limit).is_err());
     }
 }

@@ -3,16 +3,15 @@
 //! A rank that hangs, dies or fails takes the others along, since they wait for it inside the library.
 
 use std::ffi::OsString;
+use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use device::collectives::UniqueId;
 use inventory::Built;
 use program::Stop;
-use record::caveat::{Caveat, Condition};
 use record::quantity::TimeSource;
 use record::{Failure, FailureKind, LibraryFacts};
-use runner::{Interrupt, Ladder, LineSink, ProgressDeadline, RESUMED, Signal, Silence, WorkerSpec};
+use runner::{Interrupt, Ladder, LineSink, ProgressDeadline, RESUMED, Silence, WorkerSpec};
 
 use crate::engine_probe::Probe;
 use crate::launch::{Heard, Leader, Link};
@@ -70,51 +69,16 @@ impl Setup<'_> {
 /// Lets several ranks of a communicator be on one GPU.
 const MULTI_RANK: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
 
-/// What one group of processes begins with, besides what all have.
-pub(super) struct Start {
-    /// Variables that every rank has besides those of this process.
-    pub(super) environment: Vec<(OsString, OsString)>,
-    /// Takes what ranks and libraries write on standard error.
-    pub(super) log: Option<LineSink>,
-    /// The serving engine whose ranks these are; `None` for this program's own.
-    pub(super) engine: Option<Probe>,
-}
-
-impl Start {
-    /// Keeps libraries from writing while they are timed where this program's own environment asks for it: warnings are enough.
-    pub(super) fn quiet(engine: Option<Probe>) -> Self {
-        Self {
-            environment: asked_to_log()
-                .map(|name| (name.into(), "WARN".into()))
-                .collect(),
-            log: None,
-            engine,
-        }
-    }
-}
-
-/// Variables by which libraries write of what they do, where they are set.
-fn asked_to_log() -> impl Iterator<Item = &'static str> {
-    let all = ["NCCL_DEBUG", "MCCL_DEBUG"].into_iter();
-    all.filter(|name| std::env::var_os(name).is_some())
-}
-
-/// What to say of a log that the user asked for.
-pub(super) fn not_logged() -> Option<Caveat> {
-    let asked: Vec<&str> = asked_to_log().collect();
-    (!asked.is_empty()).then(|| Condition::TransportNotLogged.with(asked.join(" and ")))
-}
-
 /// Why a group is of no more use; its processes were ended.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A rank said so, or died.
-    Failed { reason: Failure },
-    /// A rank made no progress.
-    Hang { doing: String, unkillable: bool },
-    /// A signal came.
-    Interrupted(Signal),
-    /// A process could not be started.
+    /// A rank said so, died, or made no progress, which is a failure of kind [`FailureKind::Hang`].
+    Lost {
+        reason: Failure,
+        /// Whether a process cannot be ended.
+        unkillable: bool,
+    },
+    /// A signal came, or a process could not be started.
     Stop(Stop),
 }
 
@@ -130,6 +94,7 @@ pub(super) struct Opened {
 pub(super) struct Group<'a> {
     setup: &'a Setup<'a>,
     ranks: Vec<Link<'a>>,
+    pub(super) opened: Opened,
     /// Added to the deadline until the ranks are joined.
     start: Duration,
     /// Added to the deadline of the first call.
@@ -137,29 +102,34 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Starts the processes; each opens its device and the library.
-    pub(super) fn open(setup: &'a Setup<'a>, begin: &Start) -> Result<(Self, Opened), Trouble> {
+    /// Starts the processes, of this program or of a serving engine; each opens its device and the library. `log` takes what ranks
+    /// and libraries write.
+    pub(super) fn open(
+        setup: &'a Setup<'a>,
+        engine: Option<&Probe>,
+        log: Option<&LineSink>,
+    ) -> Result<Self, Trouble> {
         let mut group = Self {
             setup,
             ranks: Vec::new(),
-            start: match begin.engine {
-                Some(_) => ENGINE_START,
-                None => START,
+            opened: Opened {
+                library: LibraryFacts::default(),
+                soft_box: None,
+                events: TimeSource::HostMonotonic,
             },
+            start: engine.map_or(START, |_| ENGINE_START),
             connect: START,
         };
         for (rank, ordinal) in setup.ordinals.iter().enumerate() {
-            let spec = match &begin.engine {
+            let spec = match engine {
                 Some(probe) => Ok(probe.rank(rank, *ordinal)),
                 None => WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]),
             };
             let mut spec = spec.map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
             spec.environment.extend(setup.seat(rank).1);
-            spec.environment.extend_from_slice(&begin.environment);
-            spec.noise.clone_from(&begin.log);
-            let number = u32::try_from(rank).unwrap_or(u32::MAX);
-            let link = Link::start(spec, setup.leader, number);
-            match link {
+            spec.environment.extend(rank::environment(log.is_some()));
+            spec.noise = log.cloned();
+            match Link::start(spec, setup.leader, rank) {
                 Ok(link) => group.ranks.push(link),
                 Err(reason) => {
                     return Err(group.failed(rank, format!("starting it: {reason}").into()));
@@ -171,9 +141,7 @@ impl<'a> Group<'a> {
             ordinal: setup.seat(rank).0,
             library: setup.library.clone(),
         };
-        let replies = group.all("opening device and library", group.start, request)?;
-        let mut opened = None;
-        for reply in replies {
+        for reply in group.all("opening device and library", group.start, request)? {
             let RankReply::Opened {
                 library,
                 soft_box,
@@ -186,22 +154,33 @@ impl<'a> Group<'a> {
                 // A simulated library connects where it joins.
                 group.connect = Duration::ZERO;
             }
-            opened = Some(Opened {
+            group.opened = Opened {
                 library,
                 soft_box,
                 events,
-            });
+            };
         }
-        opened
-            .map(|opened| (group, opened))
-            .ok_or_else(|| Trouble::Failed {
-                reason: "there are no ranks".into(),
-            })
+        Ok(group)
+    }
+
+    /// Starts them as [`Group::open`] does, and makes them one communicator.
+    pub(super) fn joined(
+        setup: &'a Setup<'a>,
+        engine: Option<&Probe>,
+        log: Option<&LineSink>,
+    ) -> Result<Self, Trouble> {
+        let mut group = Self::open(setup, engine, log)?;
+        group.join().map(|()| group)
     }
 
     /// Makes the ranks one communicator.
     pub(super) fn join(&mut self) -> Result<(), Trouble> {
-        let id = self.make_id()?;
+        let make_id = |_| RankRequest::MakeId;
+        let made = self.some(1, "making the id of the communicator", self.start, make_id)?;
+        let id = match &made[..] {
+            [RankReply::Id { id }] => id.clone(),
+            other => return Err(self.out_of_turn(other)),
+        };
         let ranks = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
         let request = |rank: usize| RankRequest::Join {
             id: id.clone(),
@@ -226,17 +205,6 @@ impl<'a> Group<'a> {
         let connect = std::mem::take(&mut self.connect);
         let longer = longer.saturating_add(connect);
         self.all(doing, longer, |_| RankRequest::Prepare { job })
-    }
-
-    fn make_id(&mut self) -> Result<UniqueId, Trouble> {
-        let replies = self.some(1, "making the id of the communicator", self.start, |_| {
-            RankRequest::MakeId
-        })?;
-        match replies.into_iter().next() {
-            Some(RankReply::Id { id }) => Ok(id),
-            Some(other) => Err(self.out_of_turn(&other)),
-            None => Err(self.failed(0, "it gave no id".into())),
-        }
     }
 
     /// Asks a serving engine's ranks who did the calls that were timed last; what rank 0 says, with the notes of all.
@@ -276,7 +244,7 @@ impl<'a> Group<'a> {
         request: impl Fn(usize) -> RankRequest,
     ) -> Result<Vec<RankReply>, Trouble> {
         for rank in 0..count {
-            if let Err(reason) = self.ranks[rank].send(&request(rank)) {
+            if let Err(reason) = self.ranks[rank].send(request(rank)) {
                 let why = self.ending(rank).unwrap_or_else(|| reason.into());
                 return Err(self.failed(rank, why.within(doing)));
             }
@@ -308,7 +276,7 @@ impl<'a> Group<'a> {
                     Heard::Silent => {}
                     Heard::Interrupted(signal) => {
                         self.end();
-                        return Err(Trouble::Interrupted(signal));
+                        return Err(Trouble::Stop(Stop::Interrupted(signal)));
                     }
                 }
             }
@@ -361,25 +329,31 @@ impl<'a> Group<'a> {
         if unkillable {
             doing.push_str("; a process cannot be ended");
         }
-        if !silence.is_hang() && !unkillable {
-            let reason = silence.kind().of(doing);
-            return Trouble::Failed { reason };
+        let kind = match silence.is_hang() || unkillable {
+            true => FailureKind::Hang,
+            false => silence.kind(),
+        };
+        Trouble::Lost {
+            reason: kind.of(doing),
+            unkillable,
         }
-        Trouble::Hang { doing, unkillable }
     }
 
     fn failed(&mut self, rank: usize, reason: Failure) -> Trouble {
-        self.end();
         let number = u32::try_from(rank).unwrap_or(u32::MAX);
-        let reason = reason.within(format_args!("rank {rank}")).of_rank(number);
-        Trouble::Failed { reason }
+        self.lost(reason.within(format_args!("rank {rank}")).of_rank(number))
     }
 
     /// A rank answered something else than was asked.
-    pub(super) fn out_of_turn(&mut self, reply: &RankReply) -> Trouble {
+    pub(super) fn out_of_turn(&mut self, reply: &(impl Debug + ?Sized)) -> Trouble {
+        self.lost(format!("a rank answered out of turn: {reply:?}").into())
+    }
+
+    fn lost(&mut self, reason: Failure) -> Trouble {
         self.end();
-        Trouble::Failed {
-            reason: format!("a rank answered out of turn: {reply:?}").into(),
+        Trouble::Lost {
+            reason,
+            unkillable: false,
         }
     }
 

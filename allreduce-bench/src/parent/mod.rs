@@ -8,7 +8,6 @@ mod modes;
 mod run;
 mod sampling;
 mod session;
-mod surroundings;
 mod transport;
 mod wanted;
 

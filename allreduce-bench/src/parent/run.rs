@@ -6,22 +6,20 @@ use anyhow::Context;
 use inventory::{Built, Chosen, Found, choose, played};
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
 use record::unit::ByteCount;
-use record::{
-    Collectives, Failure, FailureKind, Header, LinkDevice, Payload, Record, Status, exit,
-};
+use record::{Collectives, Failure, Header, LinkDevice, Payload, Record, Status, exit};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
 use tp_plan::{ModelFacts, Surroundings, Vendor};
 
-use super::group::{Group, Setup, Start, Trouble};
+use super::group::{Group, Setup, Trouble};
 use super::judge::exit_code;
 use super::library::check_library;
 use super::session::Session;
-use super::surroundings::surroundings;
 use super::wanted::{Steps, Wanted, by_hand, check_whole};
 use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::launch::{Leader, Place};
+use crate::peers::surroundings;
 use crate::rank::LARGEST;
 
 /// What a run came to.
@@ -133,9 +131,14 @@ fn run_in(
         }
         check_library(path)?;
     }
-    if !(2..=LARGEST).contains(&ranks) {
+    if ranks < 2 {
+        return Err(Stop::Usage(
+            "a collective needs 2 ranks or more; name as many devices with --gpus".to_owned(),
+        ));
+    }
+    if ranks > LARGEST && !args.no_verify {
         return Err(Stop::Usage(format!(
-            "a collective needs 2 to {LARGEST} ranks, not {ranks}; name as many devices with --gpus"
+            "the sums of more than {LARGEST} ranks are not exact in bf16: {ranks} ranks need --no-verify"
         )));
     }
     let probe = match (&args.engine_python, leader) {
@@ -174,25 +177,22 @@ fn run_in(
         interrupt,
         leader,
     };
-    let (group, opened) = match Group::open(&setup, &Start::quiet(None)) {
-        Ok(opened) => opened,
-        Err(Trouble::Failed { reason }) => return refused(reason, soft.clone()),
-        Err(Trouble::Hang { doing, .. }) => {
-            return refused(FailureKind::Hang.of(doing), soft.clone());
-        }
-        Err(Trouble::Interrupted(signal)) => return Err(Stop::Interrupted(signal)),
+    let group = match Group::open(&setup, None, None) {
+        Ok(group) => group,
+        Err(Trouble::Lost { reason, .. }) => return refused(reason, soft.clone()),
         Err(Trouble::Stop(stop)) => return Err(stop),
     };
+    let opened = group.opened.clone();
     if chosen.backend != Built::Host && opened.soft_box != *soft {
-        let kind = |soft: &Option<String>| match soft {
+        let of = |soft: &Option<String>| match soft {
             None => "a real one".to_owned(),
             Some(name) => format!("that of simulated machine {name}"),
         };
-        return Err(Stop::Refused(format!(
-            "the driver is {} and the collective library {}: both must be real, or of one simulated machine; see --ccl",
-            kind(soft),
-            kind(&opened.soft_box),
-        ).into()));
+        let (driver, library) = (of(soft), of(&opened.soft_box));
+        let why = format!(
+            "the driver is {driver} and the collective library {library}: both must be real, or of one simulated machine; see --ccl"
+        );
+        return Err(Stop::Refused(why.into()));
     }
     let describe = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
     let devices: Vec<LinkDevice> = match leader {

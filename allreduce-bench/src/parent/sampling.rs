@@ -12,9 +12,9 @@ use record::plan::{Plan, Sampling, StopReason};
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use record::{CallMode, CollectiveOutcome, Verification};
 
-use super::group::{Group, Opened, Trouble};
+use super::group::{Group, Trouble};
 use crate::messages::{Job, RankReply, RankRequest};
-use series::{Round, Series, Taken};
+use series::{Series, Taken};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
 const WINDOW_US: f64 = 200.0;
@@ -31,13 +31,13 @@ const FOR_P99: usize = 200;
 /// Measures a call that is prepared here first, in one mode. `gap_us` is how long the work between two interleaved calls is to take.
 pub(super) fn measure(
     group: &mut Group<'_>,
-    opened: &Opened,
     job: Job,
     ranks: u32,
     mode: CallMode,
     plan: Plan,
     gap_us: f64,
 ) -> Result<CollectiveOutcome, Trouble> {
+    let events = group.opened.events;
     let series = Series {
         job,
         ranks,
@@ -58,24 +58,22 @@ pub(super) fn measure(
     }
     let first = match mode {
         CallMode::HostSynced => 1,
-        _ => Effort::timed_by(opened.events).calls.0,
+        _ => Effort::timed_by(events).calls.0,
     };
     let once = match series.round(group, first, 1)? {
-        Round::Timed(taken) => taken.slowest[0],
-        Round::NotThere(reason) => {
-            return Ok(CollectiveOutcome::NotApplicable {
-                reason: reason.into(),
-            });
-        }
+        Ok(taken) => taken.slowest[0],
+        Err(reason) => return Ok(CollectiveOutcome::NotApplicable { reason }),
     };
     let calls = match mode {
         CallMode::HostSynced => 1,
-        _ => calls_of(once, mode, opened.events),
+        _ => calls_of(once, mode, events),
     };
     let mut warmup_copies = first + 1;
     if calls != first {
         // A graph of another length is captured here, outside the samples.
-        series.round(group, calls, 1)?;
+        if let Err(reason) = series.round(group, calls, 1)? {
+            return Ok(CollectiveOutcome::Failed { reason });
+        }
         warmup_copies += calls;
     }
     let clock = Monotonic::start();
@@ -84,12 +82,8 @@ pub(super) fn measure(
     let stopped = loop {
         let next = next_round(taken.slowest.len(), &plan);
         match series.round(group, calls, next)? {
-            Round::Timed(more) => taken.append(more),
-            Round::NotThere(reason) => {
-                return Ok(CollectiveOutcome::Failed {
-                    reason: reason.into(),
-                });
-            }
+            Ok(more) => taken.append(more),
+            Err(reason) => return Ok(CollectiveOutcome::Failed { reason }),
         }
         let times = taken.times();
         match sampling.stop(&[&times]) {
@@ -108,7 +102,7 @@ pub(super) fn measure(
     let timing = Timing {
         source: match mode {
             CallMode::HostSynced => TimeSource::HostMonotonic,
-            _ => opened.events,
+            _ => events,
         },
         gate: taken.gate.unwrap_or(Gate::None),
         copies_per_sample: calls,

@@ -1,30 +1,25 @@
 //! The measuring part of a run: one point after another, each kept before the next begins, with fresh ranks after trouble.
 
-mod engine;
-mod point;
-mod side;
-
-use std::time::Instant;
+mod points;
 
 use inventory::{Built, Chosen, Found, caveats};
 use program::{Break, Budget, Progress, Recorder, reservations};
 use record::caveat::{Caveat, Condition};
-use record::unit::ByteCount;
 use record::{
     BufferCache, BufferPlacement, CallMode, CollectiveOutcome, CollectivePoint, Collectives,
-    CollectivesEvent, EngineRunFacts, FailureKind, LinkDevice,
+    CollectivesEvent, EngineRunFacts, LinkDevice,
 };
 use topology::{Machine, Sysfs};
 
-use self::side::{Pace, Ranks, Side};
-use super::course::Course;
-use super::group::{Group, Opened, Setup, Start, not_logged};
-use super::modes::{modes, not_here};
-use super::transport::{Around, logged_run};
+use self::points::{Pace, Side};
+use super::group::{Group, Opened, Setup};
+use super::modes::modes;
+use super::transport::{Known, logged_run, most_on_a_host, pairs, variables};
 use super::wanted::{Steps, Wanted};
 use crate::cli::RunArgs;
 use crate::engine_probe::Probe;
 use crate::messages::Job;
+use crate::rank;
 
 /// One run under way.
 pub(super) struct Session<'a> {
@@ -49,7 +44,11 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Measures all points, or as many as it can; `group` has opened device and library.
-    pub(super) fn measure(&mut self, group: Group<'a>, say: &dyn Fn(&str)) -> Result<(), Break> {
+    pub(super) fn measure(
+        &mut self,
+        mut group: Group<'a>,
+        say: &dyn Fn(&str),
+    ) -> Result<(), Break> {
         self.found()?;
         let modes = modes(
             &self.args.modes,
@@ -65,10 +64,7 @@ impl<'a> Session<'a> {
         let s = if total == 1 { "" } else { "s" };
         say(&format!("{total} point{s} to measure"));
         let mut library = Side::of(None);
-        library.ranks = match library.join(group) {
-            Ok(group) => Ranks::Ready(group, self.opened.clone()),
-            Err(trouble) => Ranks::Lost(trouble),
-        };
+        library.begin(group.join().map(|()| group));
         self.points(&mut library, (self.wanted, &modes), &mut pace)?;
         self.transport(&library)?;
         self.engine(&of_engine, &modes, &mut pace)
@@ -96,14 +92,23 @@ impl<'a> Session<'a> {
         told.extend(caveats::shared_cpus(self.found, &self.devices));
         told.extend(caveats::hidden_mig(self.chosen));
         told.extend(caveats::unmanaged(self.chosen));
-        told.extend(self.host_memory());
+        told.extend(
+            (self.chosen.backend == Built::Host).then(|| Condition::HostMemoryRanks.with("")),
+        );
         // Where the engine's own all-reduce is timed beside it, nothing is missing.
         let own_kernels = self.steps.own_kernels().filter(|_| self.probe.is_none());
         told.extend(own_kernels.map(|largest| {
             Condition::EngineKernelNotTimed.with(format!("all-reduces of up to {largest}"))
         }));
-        told.extend(not_logged());
-        told.extend(self.without_interleaved());
+        let logged: Vec<&str> = rank::asked_to_log().collect();
+        let logged = Some(logged.join(" and ")).filter(|names| !names.is_empty());
+        told.extend(logged.map(|names| Condition::TransportNotLogged.with(names)));
+        let is_asked =
+            self.args.modes.is_empty() || self.args.modes.contains(&CallMode::Interleaved);
+        // The mode that predicts serving; on the host backend it predicts nothing.
+        let is_host = self.chosen.backend == Built::Host;
+        let lacks = !is_asked && !is_host;
+        told.extend(lacks.then(|| Condition::InterleavedMissing.with("")));
         let assumed = self.steps.assumed.iter();
         told.extend(assumed.map(|detail| Condition::PlanAssumed.with(detail)));
         for caveat in told {
@@ -112,67 +117,14 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// That the mode that predicts serving was left out; on the host backend it predicts nothing.
-    fn without_interleaved(&self) -> Option<Caveat> {
-        let is_there =
-            self.args.modes.is_empty() || self.args.modes.contains(&CallMode::Interleaved);
-        let is_missing = !is_there && self.chosen.backend != Built::Host;
-        is_missing.then(|| Condition::InterleavedMissing.with(""))
-    }
-
-    /// That the ranks are processes of the host.
-    fn host_memory(&self) -> Option<Caveat> {
-        let is_host = self.chosen.backend == Built::Host;
-        is_host.then(|| Condition::HostMemoryRanks.with(""))
-    }
-
-    /// All points of these calls in these modes, operation after operation.
-    fn points(
-        &mut self,
-        side: &mut Side<'a>,
-        (calls, modes): (&[Wanted], &[CallMode]),
-        pace: &mut Pace<'_>,
-    ) -> Result<(), Break> {
-        let is_one = |a: &Wanted, b: &Wanted| (a.kind, a.element) == (b.kind, b.element);
-        for calls in calls.chunk_by(is_one) {
-            let mut course = Course::of(calls, modes);
-            while let Some((wanted, mode, left_out)) = course.next() {
-                if let Some(signal) = self.setup.interrupt.signal() {
-                    return Err(Break::Signal(signal));
-                }
-                let what = format!("{} {mode}", ByteCount(wanted.bytes_per_rank));
-                pace.progress
-                    .begin(&format!("{}{side}", wanted.kind), &what);
-                let began = Instant::now();
-                let is_simulated = self.opened.soft_box.is_some();
-                let not_here = not_here(mode, self.chosen.backend, is_simulated);
-                let outcome = if let Some(reason) = not_here.filter(|_| side.engine.is_none()) {
-                    let reason = FailureKind::Unsupported.of(reason);
-                    CollectiveOutcome::NotApplicable { reason }
-                } else if let Some(reason) = side.over.clone().or(left_out) {
-                    CollectiveOutcome::Skipped { reason }
-                } else {
-                    self.tried(side, &mut course, (&wanted, mode), pace)?
-                };
-                self.keep(side, &wanted, mode, outcome)?;
-                pace.budget.spend(began.elapsed());
-                pace.progress.end();
-            }
-        }
-        if let Ranks::Ready(group, _) = std::mem::replace(&mut side.ranks, Ranks::None) {
-            group.finish();
-        }
-        Ok(())
-    }
-
+    /// Keeps what came of a point that this engine did, or the library.
     fn keep(
         &mut self,
-        side: &mut Side<'_>,
+        engine: Option<String>,
         wanted: &Wanted,
         mode: CallMode,
         outcome: CollectiveOutcome,
     ) -> Result<(), Break> {
-        let engine = self.engine_of(side)?;
         let mut caveats = Vec::new();
         if let CollectiveOutcome::Measured { time, .. } = &outcome {
             caveats.extend(reservations(time));
@@ -217,17 +169,23 @@ impl<'a> Session<'a> {
         }
         let leader = self.setup.leader;
         let hosts = leader.map_or_else(Vec::new, |leader| leader.facts().hosts);
-        let around = Around {
+        let library = &self.opened.library;
+        let version = library
+            .version
+            .iter()
+            .flat_map(|text| text.split(['.', '-', '+']));
+        let known = Known {
+            library: library.name.clone(),
+            version: version.map_while(|part| part.parse().ok()).collect(),
             is_soft: self.opened.soft_box.is_some(),
-            machine: self.machine,
-            sysfs: self.sysfs,
-            devices: &self.devices,
-            hosts: &hosts,
+            cpu: self.machine.cpus.clone(),
+            devices: most_on_a_host(self.devices.len(), &hosts),
             mig: self.found.iter().any(|device| device.mig.is_some()),
             peer_access: self.peer_access,
+            variables: variables(),
+            pairs: pairs(&self.devices, &hosts, self.machine, self.sysfs),
         };
-        let facts = logged_run(self.setup, Start::quiet(None), &jobs, &around);
-        let facts = Box::new(facts.map_err(Break::Signal)?);
+        let facts = Box::new(logged_run(self.setup, &jobs, &known)?);
         self.recorder.add(CollectivesEvent::Transport { facts })?;
         Ok(())
     }

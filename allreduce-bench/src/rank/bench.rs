@@ -6,15 +6,39 @@ use std::cell::Cell;
 use std::path::Path;
 
 use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
-use device::{Backend, Device, DeviceError, Result, Stream};
+use device::{Backend, Device, DeviceBuffer, DeviceError, HostBuffer, HostKind, Result, Stream};
 use program::Effort;
 use record::{CollectiveKind, ElementType, LibraryFacts, Verification};
 
-use super::buffers::Buffers;
 use super::gap::{Gap, pool_bytes};
-use super::kinds::{Captured, DeviceOf, EventOf, Say, Series, StreamOf};
 use super::sums::Sums;
 use crate::messages::{Job, RankReply};
+
+pub(super) type DeviceOf<C> = <<C as Collectives>::Backend as Backend>::Device;
+pub(super) type StreamOf<C> = <DeviceOf<C> as Device>::Stream;
+pub(super) type BufferOf<C> = <DeviceOf<C> as Device>::DeviceBuffer;
+pub(super) type GraphOf<C> = <StreamOf<C> as Stream>::Graph;
+pub(super) type EventOf<C> = <DeviceOf<C> as Device>::Event;
+
+/// Takes what begins now; each call restarts the parent's deadline.
+pub(super) type Say<'a> = &'a mut dyn FnMut(&str);
+
+/// What follows each other between two marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Series {
+    Calls,
+    /// The work between calls alone.
+    Gaps,
+    /// A gap before each call.
+    GapsAndCalls,
+}
+
+/// A series that was captured.
+pub(super) struct Captured<C: Collectives> {
+    pub(super) series: Series,
+    pub(super) calls: u32,
+    pub(super) graph: GraphOf<C>,
+}
 
 /// An open device and library, and what they work on. Fields are dropped in this order: what others hold comes last.
 pub(super) struct Bench<C: Collectives> {
@@ -241,5 +265,67 @@ fn operation(kind: CollectiveKind) -> Option<Operation> {
         CollectiveKind::AllGather => Some(Operation::AllGather),
         CollectiveKind::ReduceScatter => Some(Operation::ReduceScatter),
         CollectiveKind::Broadcast | CollectiveKind::SendRecv => None,
+    }
+}
+
+/// The memory of a job's calls on one rank, out of place, as engines call.
+pub(super) struct Buffers<C: Collectives> {
+    rank: u32,
+    pub(super) to: BufferOf<C>,
+    pub(super) from: BufferOf<C>,
+    /// Either as the host writes and reads it.
+    image: HostBuffer,
+}
+
+impl<C: Collectives> Buffers<C> {
+    /// Allocates for parts of so many bytes.
+    ///
+    /// # Errors
+    /// What allocating says.
+    pub(super) fn of(
+        device: &DeviceOf<C>,
+        (operation, part): (Operation, usize),
+        (ranks, rank): (u32, u32),
+    ) -> Result<Self> {
+        let (read, written) = operation.parts(ranks);
+        let (read, written) = (part.saturating_mul(read), part.saturating_mul(written));
+        Ok(Self {
+            rank,
+            to: device.alloc(written)?,
+            from: device.alloc(read)?,
+            image: device.alloc_host(HostKind::Pageable, read.max(written), None)?,
+        })
+    }
+
+    /// Writes what the rank contributes, and what no result is to where results go.
+    pub(super) fn lay(&self, stream: &StreamOf<C>, sums: &Sums) -> Result<()> {
+        let read = self.from.len();
+        self.image
+            .with_bytes(|image| sums.fill(&mut image[..read], self.rank))?;
+        stream.host_to_device((&self.from, 0), (&self.image, 0), read)?;
+        stream.synchronize()?;
+        self.spoil(stream)
+    }
+
+    /// Writes what no result is to where results go: a later comparison sees a later call's result.
+    pub(super) fn spoil(&self, stream: &StreamOf<C>) -> Result<()> {
+        self.image.with_bytes(Sums::spoil)?;
+        stream.host_to_device((&self.to, 0), (&self.image, 0), self.to.len())?;
+        stream.synchronize()
+    }
+
+    /// The first element of the last call's result that is not the exact one, in words.
+    pub(super) fn first_difference(
+        &self,
+        stream: &StreamOf<C>,
+        sums: &Sums,
+    ) -> Result<Option<String>> {
+        // What the read-back does not deliver must not look right by what lay there before.
+        self.image.with_bytes(Sums::spoil)?;
+        let written = self.to.len();
+        stream.device_to_host((&self.image, 0), (&self.to, 0), written)?;
+        stream.synchronize()?;
+        self.image
+            .with_bytes(|image| sums.first_difference(&image[..written], self.rank))
     }
 }

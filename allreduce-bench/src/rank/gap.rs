@@ -8,8 +8,6 @@ use std::cell::Cell;
 use device::{Device, DeviceBuffer, Result, Stream};
 use kernels::{Kernels, Place};
 
-use super::kinds::Say;
-
 /// Bytes that no cache holds where the driver names none.
 const POOL: u64 = 256 << 20;
 
@@ -70,7 +68,7 @@ impl<D: Device> Gap<D> {
         device: &D,
         asked_us: f64,
         (pool, most): (u64, Option<usize>),
-        say: Say<'_>,
+        say: &mut dyn FnMut(&str),
         time: impl Fn(&Self) -> Result<f64>,
     ) -> Result<Self> {
         say("loading the kernel between calls");

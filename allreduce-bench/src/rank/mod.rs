@@ -1,14 +1,13 @@
 //! The child that is one rank: opens its device and the collective library, joins, and does what the parent asks.
 
 mod bench;
-mod buffers;
 mod gap;
-mod kinds;
 mod sums;
 #[cfg(test)]
 mod tests;
 mod timing;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -22,6 +21,37 @@ pub(crate) use sums::LARGEST;
 
 /// The hidden subcommand.
 pub(crate) const CHILD: &str = "__rank";
+
+/// Variables by which libraries write of what they do. A named file is written line by line, where standard output would be kept
+/// back until the process ends (NCCL's src/debug.cc).
+const LOGS: [[(&str, &str); 3]; 2] = [
+    [
+        ("NCCL_DEBUG", "INFO"),
+        ("NCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,TUNING"),
+        ("NCCL_DEBUG_FILE", "/dev/stderr"),
+    ],
+    [
+        ("MCCL_DEBUG", "INFO"),
+        ("MCCL_DEBUG_SUBSYS", "INIT,ENV,P2P,SHM,NET,TUNING"),
+        ("MCCL_DEBUG_FILE", "/dev/stderr"),
+    ],
+];
+
+/// The variables of [`LOGS`] by which this process's environment asks for a log.
+pub(crate) fn asked_to_log() -> impl Iterator<Item = &'static str> {
+    let names = LOGS.iter().map(|[(name, _), ..]| *name);
+    names.filter(|name| std::env::var_os(name).is_some())
+}
+
+/// What a rank's process sees besides this process's variables: those that ask for the library's log, or else keep it from writing
+/// while it is timed, where warnings are enough.
+pub(crate) fn environment(log: bool) -> Vec<(OsString, OsString)> {
+    let pair = |(name, value): (&str, &str)| (name.into(), value.into());
+    if log {
+        return LOGS.into_iter().flatten().map(pair).collect();
+    }
+    asked_to_log().map(|name| pair((name, "WARN"))).collect()
+}
 
 /// Does what the parent asks until it has no more to ask.
 ///

@@ -13,9 +13,8 @@ use device::{Event, Latch, Result, Stream};
 use record::CallMode;
 use record::quantity::Gate;
 
-use super::bench::{Bench, out_of_turn};
+use super::bench::{Bench, Captured, Say, Series, out_of_turn};
 use super::gap::Gap;
-use super::kinds::{Captured, Say, Series};
 use crate::messages::RankReply;
 
 /// For so long nothing is said while samples are taken: the parent wakes up to hear it, on CPUs that the ranks may need.

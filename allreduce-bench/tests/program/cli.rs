@@ -15,7 +15,7 @@ fn what_cannot_be_measured_is_refused_in_words() {
             &["--gpus", "0", "--tp", "2"],
             "--tp 2 and --gpus with 1 device(s)",
         ),
-        (&["--gpus", "0"], "2 to 256 ranks"),
+        (&["--gpus", "0"], "2 ranks or more"),
         (&["--gpus", "0,999"], "999"),
         (&["--tp", "64"], "one rank a device"),
         (&["--sizes", "3"], "3 B are not a whole number of bf16"),

@@ -46,24 +46,18 @@ impl Pattern {
     /// The first byte that differs from the pattern: its offset, what is there, and what should be.
     #[must_use]
     pub fn first_difference(self, bytes: &[u8]) -> Option<Difference> {
-        let mut chunks = bytes.chunks_exact(8);
-        let wrong = (0u64..)
-            .zip(&mut chunks)
-            .find(|(index, chunk)| **chunk != self.word(*index).to_le_bytes());
-        let (index, chunk) = match wrong {
-            Some(found) => found,
-            None => ((bytes.len() / 8) as u64, chunks.remainder()),
-        };
-        let expected = self.word(index).to_le_bytes();
-        let at = chunk
-            .iter()
-            .zip(expected)
-            .position(|(found, expected)| *found != expected)?;
-        let offset = usize::try_from(index).ok()? * 8 + at;
-        Some(Difference {
-            offset,
-            found: chunk[at],
-            expected: expected[at],
+        bytes.chunks(8).zip(0u64..).find_map(|(chunk, index)| {
+            let sent = self.word(index).to_le_bytes();
+            if *chunk == sent {
+                return None;
+            }
+            let mut both = chunk.iter().zip(sent);
+            let at = both.position(|(found, expected)| *found != expected)?;
+            Some(Difference {
+                offset: usize::try_from(index).ok()? * 8 + at,
+                found: chunk[at],
+                expected: sent[at],
+            })
         })
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use record::CallMode;
 use record::quantity::Gate;
+use record::{CallMode, Failure};
 
 use super::super::group::{Group, Trouble};
 use crate::messages::{Job, RankReply, RankRequest};
@@ -46,21 +46,14 @@ impl Taken {
     }
 }
 
-/// What came of a round.
-pub(super) enum Round {
-    Timed(Taken),
-    /// The backend does not have the mode.
-    NotThere(String),
-}
-
 impl Series {
-    /// One round: all ranks take so many samples of so many calls.
+    /// One round: all ranks take so many samples of so many calls; or why the backend does not have the mode.
     pub(super) fn round(
         &self,
         group: &mut Group<'_>,
         calls: u32,
         samples: u32,
-    ) -> Result<Round, Trouble> {
+    ) -> Result<Result<Taken, Failure>, Trouble> {
         let mode = self.mode;
         let request = |_| RankRequest::Time {
             mode,
@@ -85,11 +78,11 @@ impl Series {
                     gaps.push(gap_microseconds);
                     held = Some(gate);
                 }
-                RankReply::NotThere { reason } => return Ok(Round::NotThere(reason.detail)),
+                RankReply::NotThere { reason } => return Ok(Err(reason)),
                 other => return Err(group.out_of_turn(&other)),
             }
         }
-        Ok(Round::Timed(Taken {
+        Ok(Ok(Taken {
             slowest: slowest(&ranks),
             gaps: slowest(&gaps),
             gate: held,

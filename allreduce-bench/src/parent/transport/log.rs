@@ -28,8 +28,6 @@ pub(super) struct Log {
     pub(super) choices: Vec<Choice>,
     /// Lines that say why something is off, without the place that wrote them; each once.
     pub(super) remarks: Vec<String>,
-    /// Remarks beyond those that are kept.
-    pub(super) more_remarks: u64,
 }
 
 impl Log {
@@ -47,13 +45,10 @@ impl Log {
                 None => self.choices.push(choice),
             }
         } else if let Some(remark) = remark(line)
+            && self.remarks.len() < REMARKS
             && !self.remarks.iter().any(|known| known == remark)
         {
-            if self.remarks.len() < REMARKS {
-                self.remarks.push(remark.to_owned());
-            } else {
-                self.more_remarks += 1;
-            }
+            self.remarks.push(remark.to_owned());
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Rules as in NCCL 2.30 (src/transport/p2p.cc `p2pCanConnect`, and those of [`doctor::p2p`]), which RCCL and MetaX's library descend
 //! from. A rule explains; whether a path works is measured elsewhere.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use doctor::p2p;
@@ -11,30 +12,30 @@ use topology::{Cpus, Fact, PathType, PeerSurroundings};
 
 /// What is known of one pair of ranks on one host.
 #[derive(Debug, Clone)]
-pub(super) struct Pair {
-    pub(super) ranks: [u32; 2],
-    pub(super) path: PathType,
-    pub(super) around: PeerSurroundings,
+pub(in crate::parent) struct Pair {
+    pub(in crate::parent) ranks: [u32; 2],
+    pub(in crate::parent) path: PathType,
+    pub(in crate::parent) around: PeerSurroundings,
 }
 
 /// What is known of the box and the run.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(in crate::parent) struct Known {
     /// As the records call it, such as `nccl`.
-    pub(super) library: String,
+    pub(in crate::parent) library: String,
     /// Its version as numbers; empty where it is not known.
-    pub(super) version: Vec<u32>,
+    pub(in crate::parent) version: Vec<u32>,
     /// Whether it plays a box and so obeys no level.
-    pub(super) is_soft: bool,
-    pub(super) cpu: Cpus,
+    pub(in crate::parent) is_soft: bool,
+    pub(in crate::parent) cpu: Cpus,
     /// Devices of the communicator on this host.
-    pub(super) devices: usize,
-    pub(super) mig: bool,
+    pub(in crate::parent) devices: usize,
+    pub(in crate::parent) mig: bool,
     /// Whether the driver allows every device to reach every other; `None` where it did not say.
-    pub(super) peer_access: Option<bool>,
+    pub(in crate::parent) peer_access: Option<bool>,
     /// Variables of the library that the ranks had, by name.
-    pub(super) variables: Vec<(String, String)>,
-    pub(super) pairs: Vec<Pair>,
+    pub(in crate::parent) variables: BTreeMap<String, String>,
+    pub(in crate::parent) pairs: Vec<Pair>,
 }
 
 /// The rules that explain the transport of these channels.
@@ -50,9 +51,10 @@ pub(super) fn explain(known: &Known, channels: &[Channel]) -> Vec<TransportReaso
     }
     let (is_shared, is_direct) = (by("SHM"), by("P2P"));
     if is_shared {
-        if let Some((name, value)) = known.set("P2P_DISABLE").filter(|(_, value)| *value == "1") {
+        let name = known.variable("P2P_DISABLE");
+        if known.variables.get(&name).is_some_and(|value| value == "1") {
             // The library then looks at nothing else, whatever level is set.
-            let variable = format!("{name}={value}");
+            let variable = format!("{name}=1");
             return vec![P2pDisabled { variable }];
         }
         if known.mig {
@@ -76,22 +78,13 @@ pub(super) fn explain(known: &Known, channels: &[Channel]) -> Vec<TransportReaso
 
 impl Known {
     /// The variable of the library whose name ends so.
-    fn set(&self, ending: &str) -> Option<(&str, &str)> {
-        let name = self.variable(ending);
-        let found = self.variables.iter().find(|(known, _)| *known == name);
-        found.map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     fn variable(&self, ending: &str) -> String {
         p2p::variable(&self.library, ending)
     }
 
     /// How far direct access goes, and what says so; `None` where the rule is not known.
     fn level(&self) -> Option<(PathType, String)> {
-        let set = |name: &str| {
-            let found = self.variables.iter().find(|(known, _)| known == name);
-            found.map(|(_, value)| value.as_str())
-        };
+        let set = |name: &str| self.variables.get(name).map(String::as_str);
         let library = p2p::Library {
             name: &self.library,
             version: (!self.version.is_empty()).then_some(self.version.as_slice()),
@@ -161,7 +154,7 @@ mod tests {
             devices,
             mig: false,
             peer_access: Some(true),
-            variables: Vec::new(),
+            variables: BTreeMap::new(),
             pairs: vec![Pair {
                 ranks: [0, 1],
                 path,
@@ -220,11 +213,11 @@ mod tests {
     fn what_the_user_set_outranks_the_default() {
         let mut known = known(PathType::Sys, 4, "AMD EPYC 9334");
         // Where direct access is forbidden the level is not looked at.
-        known.variables = vec![("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())];
+        known.variables = BTreeMap::from([("NCCL_P2P_DISABLE".to_owned(), "1".to_owned())]);
         let why = explain(&known, &via("SHM/direct"));
         let variable = "NCCL_P2P_DISABLE=1".to_owned();
         assert_eq!(why, [TransportReason::P2pDisabled { variable }]);
-        known.variables = vec![("NCCL_P2P_LEVEL".to_owned(), "NVL".to_owned())];
+        known.variables = BTreeMap::from([("NCCL_P2P_LEVEL".to_owned(), "NVL".to_owned())]);
         let why = explain(&known, &via("SHM/direct"));
         assert_eq!(beyond(&why).map(|(level, ..)| level), Some("NVL"));
     }

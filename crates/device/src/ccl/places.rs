@@ -6,73 +6,41 @@ use std::path::{Path, PathBuf};
 use super::table::Table;
 use crate::places::{beginning_with, files_of, installations};
 
-/// What is tried, and where that was looked for.
-pub(super) struct Places {
-    /// Files to try, in this order. A name without a folder is the loader's to find.
-    pub(super) candidates: Vec<PathBuf>,
-    /// Where a folder that was named was searched in vain, in words; empty otherwise.
-    searched: String,
-}
-
-impl Places {
-    /// Of a path that was named, or that the vendor's variable names, and of nothing else; else the usual ones.
-    pub(super) fn of(table: &Table, path: Option<&Path>) -> Self {
-        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-        let named = path
-            .map(Path::to_owned)
-            .or_else(|| set(table.variable).map(PathBuf::from));
-        match named {
-            Some(folder) if folder.is_dir() => Self::inside(table, &folder),
-            // A name without a folder would be the loader's to find, and another file than the one that stands here.
-            Some(file) if file.is_file() => {
-                Self::only(vec![std::path::absolute(&file).unwrap_or(file)])
-            }
-            Some(file) => Self::only(vec![file]),
-            None => Self::only(usual(
-                table,
-                table.beside.variable.and_then(set).map(PathBuf::from),
-                set("VIRTUAL_ENV").map(PathBuf::from),
-                Path::new("/"),
-            )),
-        }
+/// Files to try, in this order: of a path that was named, or that the vendor's variable names, and of nothing else; else the usual
+/// ones. A name without a folder is the loader's to find.
+///
+/// # Errors
+/// The folder that was named has none, in words.
+pub(super) fn candidates(table: &Table, path: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let variable = || set(table.variable).map(PathBuf::from);
+    let Some(named) = path.map(Path::to_owned).or_else(variable) else {
+        return Ok(usual(
+            table,
+            table.beside.variable.and_then(set).map(PathBuf::from),
+            set("VIRTUAL_ENV").map(PathBuf::from),
+            Path::new("/"),
+        ));
+    };
+    if !named.is_dir() {
+        // A name without a folder would be the loader's to find, and another file than the one that stands here.
+        let absolute = named.is_file().then(|| std::path::absolute(&named).ok());
+        return Ok(vec![absolute.flatten().unwrap_or(named)]);
     }
-
-    fn only(candidates: Vec<PathBuf>) -> Self {
-        Self {
-            candidates,
-            searched: String::new(),
-        }
+    let found = in_folder(table, &named);
+    if found.is_empty() {
+        let packages = table
+            .packages
+            .iter()
+            .map(|package| format!(", nor {package} in the site-packages of a Python there"));
+        return Err(format!(
+            "{} has no {}* itself, nor in its lib or lib64{}",
+            named.display(),
+            table.prefix,
+            packages.collect::<String>()
+        ));
     }
-
-    fn inside(table: &Table, folder: &Path) -> Self {
-        let candidates = in_folder(table, folder);
-        let mut searched = String::new();
-        if candidates.is_empty() {
-            let packages: Vec<String> = table
-                .packages
-                .iter()
-                .map(|package| format!(", nor {package} in the site-packages of a Python there"))
-                .collect();
-            searched = format!(
-                "{} has no {}* itself, nor in its lib or lib64{}",
-                folder.display(),
-                table.prefix,
-                packages.concat()
-            );
-        }
-        Self {
-            candidates,
-            searched,
-        }
-    }
-
-    /// Where it was looked for, after what the loader said of each file.
-    pub(super) fn missing(&self, said: &[String]) -> String {
-        if self.candidates.is_empty() {
-            return self.searched.clone();
-        }
-        said.join("; ")
-    }
+    Ok(found)
 }
 
 /// The loader's names, the folders of installations, and those of a Python environment.
@@ -190,8 +158,8 @@ mod tests {
             ("cuda", "cuda/lib64/libnccl.so.2"),
             ("own", "own/libnccl.so"),
         ] {
-            let places = Places::of(Nccl::TABLE, Some(&tree.0.join(folder)));
-            assert_eq!(places.candidates, [tree.0.join(file)], "{folder}");
+            let found = candidates(Nccl::TABLE, Some(&tree.0.join(folder)));
+            assert_eq!(found.unwrap(), [tree.0.join(file)], "{folder}");
         }
     }
 
@@ -206,8 +174,8 @@ mod tests {
         ];
         let tree = Tree::of("rccl", &files.each_ref().map(String::as_str));
         let [torch, rocm, plain, full] = files.map(|file| tree.0.join(file));
-        let environment = Places::of(Rccl::TABLE, Some(&tree.0));
-        assert_eq!(environment.candidates, [torch, rocm]);
+        let environment = candidates(Rccl::TABLE, Some(&tree.0));
+        assert_eq!(environment.unwrap(), [torch, rocm]);
         let installed = usual(Rccl::TABLE, None, None, &tree.0);
         let names = ["librccl.so.1", "librccl.so"].map(PathBuf::from);
         assert_eq!(installed, [&names[..], &[plain, full]].concat());

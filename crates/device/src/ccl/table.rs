@@ -1,12 +1,13 @@
 //! What differs between libraries that have NCCL's interface: a table for each. The tables stand in `vendors`.
 
-use super::Carrier;
 use super::symbols::CclNames;
+use crate::backend::Backend;
+use crate::runtime::Device;
 
 /// A vendor's library of collectives.
 pub(crate) trait Vendor: 'static {
     /// The backend whose memory and streams it works on.
-    type Backend: Carrier;
+    type Backend: Backend<Device = Device>;
 
     /// What is its own.
     const TABLE: &'static Table;

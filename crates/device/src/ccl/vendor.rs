@@ -2,20 +2,14 @@
 
 use std::marker::PhantomData;
 use std::path::Path;
-use std::sync::Arc;
 
-use super::carrier::{BufferOf, Carrier, StreamOf};
-use super::communicator::{RawCommunicator, alone};
+use super::communicator::{CclCommunicator, alone};
 use super::library::Library;
-use super::places::Places;
 use super::table::Vendor;
-use super::version::version_text;
 use crate::backend::Backend;
-use crate::collectives::{
-    Collectives, CollectivesFacts, Communicator, Element, Lengths, Operation, UniqueId,
-    check_aliasing, check_membership,
-};
+use crate::collectives::{Collectives, CollectivesFacts, UniqueId, check_membership};
 use crate::error::Result;
+use crate::runtime::Device;
 
 /// A vendor's library that was loaded.
 pub(crate) struct Ccl<V> {
@@ -26,13 +20,13 @@ pub(crate) struct Ccl<V> {
 
 impl<V: Vendor> Collectives for Ccl<V> {
     type Backend = V::Backend;
-    type Communicator = CclCommunicator<V::Backend>;
+    type Communicator = CclCommunicator;
 
     /// Without a path: what the vendor's variable `TPLENS_*CCL` names and nothing else, or else the library's names in the
     /// loader's path, the folders of the vendor's installation, and those of the Python environment `VIRTUAL_ENV`. A path is
     /// the file, or a folder that has it: a Python environment or an installation.
     fn open(file: Option<&Path>) -> Result<Self> {
-        let library = Library::load(V::TABLE, &Places::of(V::TABLE, file))?;
+        let library = Library::load(V::TABLE, file)?;
         let facts = CollectivesFacts {
             name: V::TABLE.name.to_owned(),
             version: Some(version_text(library.version()?)),
@@ -66,56 +60,39 @@ impl<V: Vendor> Collectives for Ccl<V> {
 
     fn join(
         &self,
-        device: &<V::Backend as Backend>::Device,
+        device: &Device,
         id: &UniqueId,
         ranks: u32,
         rank: u32,
-    ) -> Result<Self::Communicator> {
+    ) -> Result<CclCommunicator> {
         check_membership(ranks, rank)?;
         let id = id.bytes(V::TABLE.name)?;
-        let context = V::Backend::context(device);
-        let raw = RawCommunicator::join(self.library, context, id, ranks, rank)?;
-        Ok(CclCommunicator { raw: Arc::new(raw) })
+        CclCommunicator::join(self.library, device.context(), id, ranks, rank)
     }
 }
 
-/// One rank of a communicator.
-///
-/// The library is called by one thread at a time. A rank that ended is noticed by the library's own means, if at all: a stream
-/// that waits for it may wait for ever.
-pub(crate) struct CclCommunicator<B: Carrier> {
-    raw: Arc<RawCommunicator<B>>,
+/// The version in words: two digits for the minor one from 2.9 on, one before (nccl.h, `NCCL_VERSION`). RCCL says the version of
+/// the NCCL that it follows; that MCCL codes its version so too is assumed.
+fn version_text(code: u32) -> String {
+    let major = if code < 10_000 { 1000 } else { 10_000 };
+    let (major, rest) = (code / major, code % major);
+    format!("{major}.{}.{}", rest / 100, rest % 100)
 }
 
-impl<B: Carrier> Communicator for CclCommunicator<B> {
-    type Stream = StreamOf<B>;
-    type DeviceBuffer = BufferOf<B>;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn queue(
-        &self,
-        operation: Operation,
-        to: (&BufferOf<B>, usize),
-        from: (&BufferOf<B>, usize),
-        elements: usize,
-        element: Element,
-        stream: &StreamOf<B>,
-    ) -> Result<()> {
-        let (ranks, rank) = self.raw.membership();
-        let lengths = Lengths::of(operation, elements, element, ranks, [to.1, from.1])?;
-        let (target, source) = (B::memory(to.0), B::memory(from.0));
-        if Arc::ptr_eq(target, source) {
-            check_aliasing(operation, lengths, rank, to.1, from.1)?;
+    #[test]
+    fn versions_are_read_in_both_codings() {
+        // nccl.h of 2.8.4, of 2.9.6, and the codes that nccl-tests printed for 2.27.3 and NCCL itself for 2.32.3.
+        for (code, text) in [
+            (2804, "2.8.4"),
+            (20906, "2.9.6"),
+            (22703, "2.27.3"),
+            (23203, "2.32.3"),
+        ] {
+            assert_eq!(version_text(code), text);
         }
-        let (to, from) = ((target, to.1, lengths.to), (source, from.1, lengths.from));
-        self.raw
-            .queue(operation, to, from, elements, element, stream)
-    }
-
-    fn async_error(&self) -> Result<()> {
-        self.raw.async_error()
-    }
-
-    fn abort(self) {
-        self.raw.abort();
     }
 }

@@ -5,8 +5,8 @@
 
 mod amd;
 mod asked;
+mod ffi;
 mod managed;
-mod margin;
 mod nvlink;
 mod nvml;
 mod sample;

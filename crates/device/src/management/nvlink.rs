@@ -1,12 +1,12 @@
 //! NVLinks of a device by NVIDIA's management library.
 
-mod ffi;
-
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::nv_link::ErrorCounter;
 use nvml_wrapper::enums::device::SampleValue;
 use nvml_wrapper::structs::device::FieldId;
 use topology::{FabricState, NvLink, NvLinkEnd, NvLinks, PciAddress};
+
+use super::ffi;
 
 /// Links at most (`NVML_NVLINK_MAX_LINKS`).
 const MOST_LINKS: u32 = 18;

@@ -7,7 +7,7 @@ use nvml_wrapper::error::NvmlError;
 use topology::{PcieLink, Repairs};
 
 use super::nvlink::nvlinks;
-use super::sample::{nvml_sample, repairs};
+use super::sample::{nvml_sample, repairs, told};
 use super::{Answer, ManagedDevice, ManagedLink, Management, MigInstance, Sample};
 use crate::error::{DeviceError, Result};
 
@@ -30,37 +30,35 @@ impl Nvml {
         })
     }
 
-    /// The driver package's version, such as `570.133.07`.
-    ///
-    /// # Errors
-    /// The library's words.
-    pub fn driver_version(&self) -> Answer<String> {
-        self.0
-            .sys_driver_version()
-            .map_err(|error| error.to_string())
+    /// Whether the device at a PCI address fell off the bus; `None` where the library does not say.
+    pub(crate) fn is_lost(&self, pci: &str) -> Option<bool> {
+        let answer = self.0.device_by_pci_bus_id(pci);
+        match answer.and_then(|device| device.uuid()) {
+            Ok(_) => Some(false),
+            Err(NvmlError::GpuLost) => Some(true),
+            Err(_) => None,
+        }
     }
 
-    /// All physical devices; one that cannot be asked is left out with its reason.
-    ///
-    /// # Errors
-    /// The library cannot count its devices.
-    pub fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
-        let count = self.0.device_count().map_err(|error| error.to_string())?;
-        let describe = |index| {
-            self.0
-                .device_by_index(index)
-                .map(|device| describe(&device))
-        };
-        Ok((0..count)
-            .map(|index| describe(index).map_err(|error| error.to_string()))
-            .collect())
+    /// The physical device at a PCI address.
+    pub(super) fn at(&self, pci: &str) -> Answer<nvml_wrapper::Device<'_>> {
+        told(self.0.device_by_pci_bus_id(pci))
+    }
+}
+
+impl Management for Nvml {
+    fn driver_version(&self) -> Answer<String> {
+        told(self.0.sys_driver_version())
     }
 
-    /// The link of the physical device at a PCI address.
-    ///
-    /// # Errors
-    /// No such device, or the library does not answer for it.
-    pub fn link(&self, pci: &str) -> Answer<ManagedLink> {
+    fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
+        let count = told(self.0.device_count())?;
+        let device = |index| told(self.0.device_by_index(index));
+        let described = |index| device(index).map(|device| describe(&device));
+        Ok((0..count).map(described).collect())
+    }
+
+    fn link(&self, pci: &str) -> Answer<ManagedLink> {
         let device = self.at(pci)?;
         let link = |generation: std::result::Result<u32, NvmlError>,
                     width: std::result::Result<u32, NvmlError>| {
@@ -80,37 +78,6 @@ impl Nvml {
         })
     }
 
-    /// Whether the device at a PCI address fell off the bus; `None` where the library does not say.
-    pub(crate) fn is_lost(&self, pci: &str) -> Option<bool> {
-        let answer = self.0.device_by_pci_bus_id(pci);
-        match answer.and_then(|device| device.uuid()) {
-            Ok(_) => Some(false),
-            Err(NvmlError::GpuLost) => Some(true),
-            Err(_) => None,
-        }
-    }
-
-    /// The physical device at a PCI address.
-    pub(super) fn at(&self, pci: &str) -> Answer<nvml_wrapper::Device<'_>> {
-        self.0
-            .device_by_pci_bus_id(pci)
-            .map_err(|error| error.to_string())
-    }
-}
-
-impl Management for Nvml {
-    fn driver_version(&self) -> Answer<String> {
-        self.driver_version()
-    }
-
-    fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>> {
-        self.devices()
-    }
-
-    fn link(&self, pci: &str) -> Answer<ManagedLink> {
-        self.link(pci)
-    }
-
     fn sample(&self, pci: &str) -> Sample {
         match self.at(pci) {
             Ok(device) => nvml_sample(&device, || self.link(pci)),
@@ -125,10 +92,7 @@ fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
     ManagedDevice {
         uuid: device.uuid().ok(),
         pci: device.pci_info().ok().map(|info| info.bus_id),
-        used_bytes: device
-            .memory_info()
-            .map(|memory| memory.used)
-            .map_err(|error| error.to_string()),
+        used_bytes: told(device.memory_info()).map(|memory| memory.used),
         processes: processes(device),
         repairs: Repairs::told(rows, pages),
         nvlinks: Some(nvlinks(device)),
@@ -148,9 +112,7 @@ fn processes(device: &nvml_wrapper::Device<'_>) -> Answer<Vec<(u32, Option<u64>)
         UsedGpuMemory::Used(bytes) => Some(*bytes),
         UsedGpuMemory::Unavailable => None,
     };
-    let running = device
-        .running_compute_processes()
-        .map_err(|error| error.to_string())?;
+    let running = told(device.running_compute_processes())?;
     Ok(running
         .iter()
         .map(|process| (process.pid, bytes(&process.used_gpu_memory)))
@@ -160,19 +122,15 @@ fn processes(device: &nvml_wrapper::Device<'_>) -> Answer<Vec<(u32, Option<u64>)
 /// The count is a maximum; instances that do not exist answer `NotFound` and are passed over.
 fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
     let maximum = device.mig_device_count().unwrap_or(0);
-    (0..maximum)
-        .filter_map(|index| device.mig_device_by_index(index).ok())
-        .filter_map(|instance| {
-            let profile = instance
-                .name()
-                .ok()
-                .and_then(|name| profile_of(&name).map(str::to_owned));
-            instance
-                .uuid()
-                .ok()
-                .map(|uuid| MigInstance { uuid, profile })
+    let instances = (0..maximum).filter_map(|index| device.mig_device_by_index(index).ok());
+    let described = instances.filter_map(|instance| {
+        let name = instance.name().ok();
+        Some(MigInstance {
+            uuid: instance.uuid().ok()?,
+            profile: name.and_then(|name| profile_of(&name).map(str::to_owned)),
         })
-        .collect()
+    });
+    described.collect()
 }
 
 /// The profile in a name such as `NVIDIA A100-SXM4-40GB MIG 1g.5gb`.

@@ -4,19 +4,17 @@ use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::buffer::{DeviceBuffer, Event};
 use super::codes;
 use super::context::Context;
 use super::kernel::{self, Kernel};
 use super::library::Library;
-use super::memory::{self, DeviceMemory, HostWish};
-use super::queue::{RawEvent, Stream};
+use super::memory::{self, DeviceBuffer, DeviceMemory, HostWish};
+use super::queue::{Event, Stream};
 use super::table::Vendor;
 use crate::backend::{self, Backend, DeviceDescription, DriverFacts, TimeSource};
 use crate::error::{DeviceError, Result};
 use crate::kernel::{FLAG_BYTES, HostFlag, KernelCode};
-use crate::memory::HostBuffer;
-use crate::memory::HostKind;
+use crate::memory::{HostBuffer, HostKind};
 
 /// A vendor's runtime that has devices.
 pub struct Runtime<V: Vendor> {
@@ -27,7 +25,7 @@ pub struct Runtime<V: Vendor> {
 }
 
 impl<V: Vendor> Backend for Runtime<V> {
-    type Device = Device<V>;
+    type Device = Device;
 
     const NAME: &'static str = V::TABLE.backend;
 
@@ -74,7 +72,7 @@ impl<V: Vendor> Backend for Runtime<V> {
         }
     }
 
-    fn device(&self, ordinal: usize) -> Result<Device<V>> {
+    fn device(&self, ordinal: usize) -> Result<Device> {
         let missing = || DeviceError::NoSuchDevice {
             backend: Self::NAME,
             ordinal,
@@ -87,7 +85,6 @@ impl<V: Vendor> Backend for Runtime<V> {
             ordinal,
             multiprocessors: self.devices[ordinal].multiprocessors,
             context: Arc::clone(context),
-            vendor: PhantomData,
         })
     }
 }
@@ -140,44 +137,33 @@ pub(crate) fn grouped_uuid(name: &str, bytes: [u8; 16]) -> Option<String> {
 }
 
 /// An opened device.
-pub struct Device<V: Vendor> {
+#[derive(Clone)]
+pub struct Device {
     ordinal: usize,
     multiprocessors: Option<u32>,
     context: Arc<Context>,
-    vendor: PhantomData<V>,
 }
 
-impl<V: Vendor> Clone for Device<V> {
-    fn clone(&self) -> Self {
-        Self {
-            ordinal: self.ordinal,
-            multiprocessors: self.multiprocessors,
-            context: Arc::clone(&self.context),
-            vendor: PhantomData,
-        }
-    }
-}
-
-impl<V: Vendor> Device<V> {
+impl Device {
     /// The device as the library knows it.
-    pub(in crate::runtime) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 }
 
-impl<V: Vendor> backend::Device for Device<V> {
-    type Stream = Stream<V>;
-    type Kernel = Kernel<V>;
-    type Event = Event<V>;
-    type DeviceBuffer = DeviceBuffer<V>;
+impl backend::Device for Device {
+    type Stream = Stream;
+    type Kernel = Kernel;
+    type Event = Event;
+    type DeviceBuffer = DeviceBuffer;
 
     fn ordinal(&self) -> usize {
         self.ordinal
     }
 
-    fn alloc(&self, bytes: usize) -> Result<DeviceBuffer<V>> {
+    fn alloc(&self, bytes: usize) -> Result<DeviceBuffer> {
         let memory = DeviceMemory::allocate(&self.context, bytes)?;
-        Ok(DeviceBuffer(Arc::new(memory), PhantomData))
+        Ok(DeviceBuffer(Arc::new(memory)))
     }
 
     fn alloc_host(&self, kind: HostKind, bytes: usize, node: Option<u32>) -> Result<HostBuffer> {
@@ -198,12 +184,12 @@ impl<V: Vendor> backend::Device for Device<V> {
         self.context.library.nodes.run_on(node)
     }
 
-    fn stream(&self) -> Result<Stream<V>> {
+    fn stream(&self) -> Result<Stream> {
         Stream::create(&self.context)
     }
 
-    fn event(&self) -> Result<Event<V>> {
-        RawEvent::create(&self.context).map(|raw| Event(raw, PhantomData))
+    fn event(&self) -> Result<Event> {
+        Event::create(&self.context)
     }
 
     fn can_access_peer(&self, peer: &Self) -> Result<bool> {
@@ -226,12 +212,12 @@ impl<V: Vendor> backend::Device for Device<V> {
         self.multiprocessors
     }
 
-    fn load(&self, code: &KernelCode) -> Result<Kernel<V>> {
+    fn load(&self, code: &KernelCode) -> Result<Kernel> {
         kernel::load(&self.context, code)
     }
 
     fn flag(&self) -> Result<HostFlag> {
-        V::TABLE.takes()?;
+        self.context.library.table.takes()?;
         memory::host(&self.context, HostWish::Shared, FLAG_BYTES, false).map(HostFlag::new)
     }
 

@@ -4,9 +4,7 @@
 //! may be missing and is then named in an error; what cannot be done without is asked for when the library is loaded. There
 //! is no inter-process memory here.
 
-mod buffer;
 mod codes;
-mod collectives;
 mod context;
 mod device;
 mod graph;
@@ -16,15 +14,18 @@ mod memory;
 mod opened;
 mod places;
 mod queue;
+mod stream;
 mod symbols;
 mod table;
 
-pub use buffer::{DeviceBuffer, Event};
+pub(crate) use context::Context;
 pub use device::{Device, Runtime};
 pub(crate) use device::{grouped_uuid, plain_uuid};
+pub use graph::Graph;
 pub use kernel::Kernel;
+pub use memory::DeviceBuffer;
 pub(crate) use opened::any_is_gone;
-pub use queue::{Graph, Stream};
+pub use queue::{Event, Stream};
 pub(crate) use symbols::{CompilerNames, DriverNames, Names, compiler_names, driver_names, names};
 pub(crate) use table::{Attributes, Compiler, HostFlags, Kernels, Version};
 pub use table::{Table, Vendor};

@@ -6,13 +6,13 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::super::carrier::{Carrier, StreamOf};
 use super::super::library::Library;
 use super::super::symbols::{Code, Comm, Id, OfComm};
-use crate::collectives::{Element, Operation};
+use crate::collectives::{Communicator, Element, Lengths, Operation, check_aliasing};
 use crate::error::{DeviceError, Result};
 use crate::library::Function;
 use crate::memory::{Access, Held, InFlight};
+use crate::runtime::{Context, DeviceBuffer, Stream};
 
 /// `ncclRedOp_t`: the sum.
 const SUM: u32 = 0;
@@ -25,16 +25,13 @@ fn data_type(element: Element) -> u32 {
     }
 }
 
-/// A part of device memory: the memory, where the part begins, and its bytes.
-pub(in crate::ccl) type Part<'a, M> = (&'a Arc<M>, usize, usize);
-
 /// A communicator handle.
 ///
 /// Invariant: `handle` is `None` once it was aborted; queued work and graphs keep this value alive, so that it is not
 /// destroyed while they need it.
-pub(in crate::ccl) struct RawCommunicator<B: Carrier> {
+struct RawCommunicator {
     library: &'static Library,
-    context: Arc<B::Context>,
+    context: Arc<Context>,
     ranks: u32,
     rank: u32,
     /// Locked for each call: a communicator is not to be used by two threads at once.
@@ -49,7 +46,7 @@ struct Handle(Comm);
 // SAFETY: a communicator may be used by any thread, by one at a time, which the mutex around it sees to.
 unsafe impl Send for Handle {}
 
-impl<B: Carrier> Held for RawCommunicator<B> {
+impl Held for RawCommunicator {
     fn access(&self) -> &Access {
         &self.access
     }
@@ -118,39 +115,94 @@ pub(in crate::ccl) fn alone(library: &Library) -> Result<()> {
     library.check(function.name, code)
 }
 
-impl<B: Carrier> RawCommunicator<B> {
+/// One rank of a communicator.
+///
+/// The library is called by one thread at a time. A rank that ended is noticed by the library's own means, if at all: a stream
+/// that waits for it may wait for ever.
+pub(crate) struct CclCommunicator(Arc<RawCommunicator>);
+
+impl CclCommunicator {
     /// Joins, and waits until all ranks have.
     pub(in crate::ccl) fn join(
         library: &'static Library,
-        context: &Arc<B::Context>,
+        context: &Arc<Context>,
         id: [u8; 128],
         ranks: u32,
         rank: u32,
     ) -> Result<Self> {
-        B::bind(context)?;
+        context.bind()?;
         let comm = init(library, id, ranks, rank)?;
-        Ok(Self {
+        Ok(Self(Arc::new(RawCommunicator {
             library,
             context: Arc::clone(context),
             ranks,
             rank,
             handle: Mutex::new(Some(Handle(comm))),
             access: Access::default(),
+        })))
+    }
+}
+
+impl Communicator for CclCommunicator {
+    type Stream = Stream;
+    type DeviceBuffer = DeviceBuffer;
+
+    fn queue(
+        &self,
+        operation: Operation,
+        to: (&DeviceBuffer, usize),
+        from: (&DeviceBuffer, usize),
+        elements: usize,
+        element: Element,
+        stream: &Stream,
+    ) -> Result<()> {
+        let raw = &self.0;
+        let lengths = Lengths::of(operation, elements, element, raw.ranks, [to.1, from.1])?;
+        let (target, source) = (&to.0.0, &from.0.0);
+        if Arc::ptr_eq(target, source) {
+            check_aliasing(operation, lengths, raw.rank, to.1, from.1)?;
+        }
+        raw.same_device(stream.context(), "the stream")?;
+        for memory in [target, source] {
+            raw.same_device(memory.context(), "the buffer")?;
+        }
+        let held = [
+            InFlight::begin(target)?,
+            InFlight::begin(source)?,
+            InFlight::begin(raw)?,
+        ];
+        let target = target.range(to.1, lengths.to)? as *mut c_void;
+        let source = source.range(from.1, lengths.from)? as *const c_void;
+        if elements == 0 {
+            return Ok(());
+        }
+        let handle = raw.handle();
+        let comm = alive(&handle)?;
+        let (part, stream_of) = ((elements, data_type(element)), stream.raw());
+        stream.queue(held, || {
+            raw.call(operation, target, source, part, (comm, stream_of))
         })
     }
 
-    /// How many ranks there are, and which this one is.
-    pub(in crate::ccl) fn membership(&self) -> (u32, u32) {
-        (self.ranks, self.rank)
+    fn async_error(&self) -> Result<()> {
+        self.0.async_error()
     }
 
+    fn abort(self) {
+        if let Some(handle) = self.0.handle().take() {
+            self.0.end(&self.0.library.functions.abort, handle);
+        }
+    }
+}
+
+impl RawCommunicator {
     fn handle(&self) -> MutexGuard<'_, Option<Handle>> {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Checks that something is on this rank's device.
-    fn same_device(&self, other: &B::Context, what: &'static str) -> Result<()> {
-        if B::is_same(&self.context, other) {
+    fn same_device(&self, other: &Context, what: &'static str) -> Result<()> {
+        if self.context.is(other) {
             return Ok(());
         }
         Err(DeviceError::Argument {
@@ -159,49 +211,47 @@ impl<B: Carrier> RawCommunicator<B> {
         })
     }
 
-    /// Queues an operation.
-    pub(in crate::ccl) fn queue(
-        self: &Arc<Self>,
+    /// Makes the call that queues an operation on so many elements of a type.
+    ///
+    /// Both ranges lie inside buffers of the communicator's device that the stream keeps until it was waited for, as it keeps the
+    /// communicator, which is alive; the target has room for what the operation writes. Every call below relies on it.
+    fn call(
+        &self,
         operation: Operation,
-        to: Part<'_, B::Memory>,
-        from: Part<'_, B::Memory>,
-        elements: usize,
-        element: Element,
-        stream: &StreamOf<B>,
+        target: *mut c_void,
+        source: *const c_void,
+        (elements, data_type): (usize, u32),
+        (comm, stream): (Comm, *mut c_void),
     ) -> Result<()> {
-        self.same_device(B::of_stream(stream), "the stream")?;
-        for memory in [to.0, from.0] {
-            self.same_device(B::of_memory(memory), "the buffer")?;
-        }
-        let target = B::address(to.0, to.1, to.2)? as *mut c_void;
-        let source = B::address(from.0, from.1, from.2)? as *const c_void;
-        let held = [
-            InFlight::begin(to.0)?,
-            InFlight::begin(from.0)?,
-            InFlight::begin(self)?,
-        ];
-        if elements == 0 {
-            return Ok(());
-        }
-        let handle = self.handle();
-        let call = Call {
-            library: self.library,
-            source,
-            target,
-            elements,
-            data_type: data_type(element),
-            comm: alive(&handle)?,
-            stream: B::handle(stream),
+        let (library, functions) = (self.library, &self.library.functions);
+        let (name, code) = match operation {
+            Operation::AllReduce => {
+                let call = library.need(&functions.all_reduce)?;
+                // SAFETY: nccl.h: `ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                // cudaStream_t)`; see above. A cudaStream_t is a CUstream.
+                let code = unsafe { call(source, target, elements, data_type, SUM, comm, stream) };
+                (functions.all_reduce.name, code)
+            }
+            Operation::AllGather => {
+                let call = library.need(&functions.all_gather)?;
+                // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see
+                // above.
+                let code = unsafe { call(source, target, elements, data_type, comm, stream) };
+                (functions.all_gather.name, code)
+            }
+            Operation::ReduceScatter => {
+                let call = library.need(&functions.reduce_scatter)?;
+                // SAFETY: nccl.h: `ncclReduceScatter(const void *, void *, size_t recvcount, ncclDataType_t, ncclRedOp_t,
+                // ncclComm_t, cudaStream_t)`; see above.
+                let code = unsafe { call(source, target, elements, data_type, SUM, comm, stream) };
+                (functions.reduce_scatter.name, code)
+            }
         };
-        B::queue(stream, held, || match operation {
-            Operation::AllReduce => call.all_reduce(),
-            Operation::AllGather => call.all_gather(),
-            Operation::ReduceScatter => call.reduce_scatter(),
-        })
+        settle(library, comm, name, code)
     }
 
     /// What went wrong after it was queued.
-    pub(in crate::ccl) fn async_error(&self) -> Result<()> {
+    fn async_error(&self) -> Result<()> {
         let function = &self.library.functions.async_error;
         let call = self.library.need(function)?;
         let handle = self.handle();
@@ -213,16 +263,9 @@ impl<B: Carrier> RawCommunicator<B> {
         self.library.check("the communicator's work", found)
     }
 
-    /// Ends it whatever is under way.
-    pub(in crate::ccl) fn abort(&self) {
-        if let Some(handle) = self.handle().take() {
-            self.end(&self.library.functions.abort, handle);
-        }
-    }
-
     /// Ends a handle by a function that may be missing, and then leaves it to the end of the process.
     fn end(&self, function: &Function<OfComm>, handle: Handle) {
-        if let (Some(call), Ok(())) = (function.call, B::bind(&self.context)) {
+        if let (Some(call), Ok(())) = (function.call, self.context.bind()) {
             // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)` or `ncclCommAbort(ncclComm_t)`; from ncclCommInitRank in `join`,
             // taken out of `self.handle`, so that nothing uses it again.
             // What it returns changes nothing: there is nothing left to do.
@@ -231,7 +274,7 @@ impl<B: Carrier> RawCommunicator<B> {
     }
 }
 
-impl<B: Carrier> Drop for RawCommunicator<B> {
+impl Drop for RawCommunicator {
     fn drop(&mut self) {
         // To destroy one that failed may wait for ever for ranks that are gone.
         let functions = &self.library.functions;
@@ -242,71 +285,5 @@ impl<B: Carrier> Drop for RawCommunicator<B> {
         if let Some(handle) = self.handle().take() {
             self.end(function, handle);
         }
-    }
-}
-
-/// A call as the library takes it.
-///
-/// Invariant, on which every call below relies: both ranges lie inside buffers of the communicator's device that the stream keeps
-/// until it was waited for, as it keeps the communicator, which is alive; the target has room for what the operation writes.
-struct Call<'a> {
-    library: &'a Library,
-    source: *const c_void,
-    target: *mut c_void,
-    elements: usize,
-    data_type: u32,
-    comm: Comm,
-    stream: *mut c_void,
-}
-
-impl Call<'_> {
-    fn all_reduce(&self) -> Result<()> {
-        let function = &self.library.functions.all_reduce;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclAllReduce(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
-        // cudaStream_t)`; see the invariant. A cudaStream_t is a CUstream.
-        let code = unsafe {
-            call(
-                source,
-                target,
-                self.elements,
-                self.data_type,
-                SUM,
-                comm,
-                stream,
-            )
-        };
-        settle(self.library, self.comm, function.name, code)
-    }
-
-    fn all_gather(&self) -> Result<()> {
-        let function = &self.library.functions.all_gather;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclAllGather(const void *, void *, size_t, ncclDataType_t, ncclComm_t, cudaStream_t)`; see the
-        // invariant.
-        let code = unsafe { call(source, target, self.elements, self.data_type, comm, stream) };
-        settle(self.library, self.comm, function.name, code)
-    }
-
-    fn reduce_scatter(&self) -> Result<()> {
-        let function = &self.library.functions.reduce_scatter;
-        let call = self.library.need(function)?;
-        let (source, target, comm, stream) = (self.source, self.target, self.comm, self.stream);
-        // SAFETY: nccl.h: `ncclReduceScatter(const void *, void *, size_t recvcount, ncclDataType_t, ncclRedOp_t, ncclComm_t,
-        // cudaStream_t)`; see the invariant.
-        let code = unsafe {
-            call(
-                source,
-                target,
-                self.elements,
-                self.data_type,
-                SUM,
-                comm,
-                stream,
-            )
-        };
-        settle(self.library, self.comm, function.name, code)
     }
 }

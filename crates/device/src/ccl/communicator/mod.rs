@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::{RawCommunicator, alone};
+pub(super) use ffi::{CclCommunicator, alone};

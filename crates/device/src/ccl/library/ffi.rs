@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
 
-use super::super::places::Places;
+use super::super::places::candidates;
 use super::super::symbols::{Code, Functions, Id};
 use super::super::table::{Proof, Table};
 use crate::error::{DeviceError, Result};
@@ -25,26 +25,28 @@ pub(in crate::ccl) struct Library {
 }
 
 impl Library {
-    /// Loads the first file of some places that is the vendor's.
-    pub(in crate::ccl) fn load(table: &'static Table, places: &Places) -> Result<&'static Self> {
+    /// Loads the first of the files to try that is the vendor's; see [`candidates`].
+    pub(in crate::ccl) fn load(
+        table: &'static Table,
+        path: Option<&Path>,
+    ) -> Result<&'static Self> {
+        let missing = |looked: String| DeviceError::LibraryMissing {
+            library: table.library,
+            looked,
+            next: table.install,
+        };
         let mut said = Vec::new();
-        for candidate in &places.candidates {
-            let loaded = first_of(slice::from_ref(candidate)).and_then(|library| {
-                let shown = candidate.display();
-                is_the_vendors(table, &library)
-                    .map(|()| library)
-                    .map_err(|why| vec![format!("{shown}: {why}")])
-            });
-            match loaded {
-                Ok(library) => return Ok(Self::of(table, library)),
-                Err(mut words) => said.append(&mut words),
+        for candidate in candidates(table, path).map_err(missing)? {
+            let shown = candidate.display().to_string();
+            match first_of(slice::from_ref(&candidate)) {
+                Ok(library) => match is_the_vendors(table, &library) {
+                    Ok(()) => return Ok(Self::of(table, library)),
+                    Err(why) => said.push(format!("{shown}: {why}")),
+                },
+                Err(words) => said.extend(words),
             }
         }
-        Err(DeviceError::LibraryMissing {
-            library: table.library,
-            looked: places.missing(&said),
-            next: table.install,
-        })
+        Err(missing(said.join("; ")))
     }
 
     fn of(table: &'static Table, library: libloading::Library) -> &'static Self {

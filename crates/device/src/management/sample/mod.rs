@@ -9,3 +9,4 @@ pub(super) use amd::sample as amd_sample;
 pub(super) use nvml::nvml_sample;
 pub(super) use repairs::repairs;
 pub use values::Sample;
+pub(super) use values::told;

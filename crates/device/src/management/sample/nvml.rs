@@ -6,7 +6,7 @@ use nvml_wrapper::enum_wrappers::device::{
 };
 use nvml_wrapper::error::{Bits, NvmlError};
 
-use super::super::margin::margin;
+use super::super::ffi::margin;
 use super::super::{Answer, ManagedLink};
 use super::repairs::{Thresholds, repairs};
 use super::values::{Sample, told};

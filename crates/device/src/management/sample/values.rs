@@ -83,6 +83,6 @@ impl Sample {
 }
 
 /// An answer of NVIDIA's library, with its words where there is none.
-pub(super) fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
+pub(in crate::management) fn told<T>(answer: Result<T, NvmlError>) -> Answer<T> {
     answer.map_err(|error| error.to_string())
 }

@@ -70,12 +70,12 @@ impl Context {
     }
 
     /// Whether both are the same device.
-    pub(in crate::runtime) fn is(&self, other: &Self) -> bool {
+    pub(crate) fn is(&self, other: &Self) -> bool {
         self.library.serial == other.library.serial && self.device == other.device
     }
 
     /// Makes it this thread's current device, unless it is.
-    pub(in crate::runtime) fn bind(&self) -> Result<()> {
+    pub(crate) fn bind(&self) -> Result<()> {
         let wanted = (self.library.serial, self.device);
         if CURRENT.get() == wanted {
             return Ok(());

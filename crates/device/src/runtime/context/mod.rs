@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::Context;
+pub(crate) use ffi::Context;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use super::super::context::Context;
 use super::super::library::Library;
-use super::super::queue::RawStream;
+use super::super::queue::Stream;
 use super::super::symbols::Handle;
 use crate::error::{DeviceError, Result};
 use crate::memory::Needs;
 
-/// An executable graph.
+/// Work of a device that was captured, as an executable graph.
 ///
 /// Invariant: `needs` keeps alive all that its work reaches; each launch counts it as held until its stream was waited for.
-pub(in crate::runtime) struct RawGraph {
+pub struct Graph {
     raw: Handle,
     context: Arc<Context>,
     needs: Needs,
@@ -34,10 +34,10 @@ fn has_graphs(library: &Library) -> bool {
         && all.graph_destroy.call.is_some()
 }
 
-impl RawGraph {
+impl Graph {
     /// Captures what `record` queues in a stream; `None`, and nothing is called, where the library has no graphs.
     pub(in crate::runtime) fn capture(
-        stream: &RawStream,
+        stream: &Stream,
         record: &mut dyn FnMut() -> Result<()>,
     ) -> Result<Option<Self>> {
         let library = stream.context().library;
@@ -73,7 +73,7 @@ impl RawGraph {
     }
 
     /// Queues its work in a stream of the same device.
-    pub(in crate::runtime) fn launch(&self, stream: &RawStream) -> Result<()> {
+    pub(in crate::runtime) fn launch(&self, stream: &Stream) -> Result<()> {
         if !self.context.is(stream.context()) {
             return Err(DeviceError::Argument {
                 what: "the graph",
@@ -92,7 +92,7 @@ impl RawGraph {
     }
 }
 
-impl Drop for RawGraph {
+impl Drop for Graph {
     fn drop(&mut self) {
         let destroy = self.context.library.functions.graph_exec_destroy.call;
         if let (Some(call), Ok(())) = (destroy, self.context.bind()) {
@@ -104,10 +104,10 @@ impl Drop for RawGraph {
 }
 
 /// A capture under way, which ends when it is dropped: also where `record` fails or panics.
-struct Capture<'a>(&'a RawStream);
+struct Capture<'a>(&'a Stream);
 
 impl<'a> Capture<'a> {
-    fn begin(stream: &'a RawStream) -> Result<Self> {
+    fn begin(stream: &'a Stream) -> Result<Self> {
         const THREAD_LOCAL: u32 = 1; // hipStreamCaptureModeThreadLocal
         let library = stream.context().library;
         let function = &library.functions.capture_begin;

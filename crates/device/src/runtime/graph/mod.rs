@@ -2,4 +2,4 @@
 
 mod ffi;
 
-pub(super) use ffi::RawGraph;
+pub use ffi::Graph;

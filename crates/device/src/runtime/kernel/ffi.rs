@@ -2,26 +2,23 @@
 #![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
 
 use std::ffi::{CStr, c_void};
-use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use super::super::buffer::DeviceBuffer;
 use super::super::context::Context;
-use super::super::memory::device_address;
+use super::super::memory::{DeviceBuffer, device_address};
 use super::super::queue::Stream;
 use super::super::symbols::Handle;
-use super::super::table::{Kernels, Vendor};
+use super::super::table::Kernels;
 use super::compiler::compile;
 use super::refusal;
 use crate::error::{DeviceError, Result};
 use crate::kernel::{ANSWER_AT, Argument, KernelCode, Launch};
 use crate::library::{Function, until_nul};
-use crate::memory::HostKind;
-use crate::memory::{Access, Held, InFlight};
+use crate::memory::{Access, Held, HostKind, InFlight};
 
 /// A kernel of a device.
-pub struct Kernel<V: Vendor>(Arc<Loaded>, PhantomData<V>);
+pub struct Kernel(Arc<Loaded>);
 
 /// A module and the one function of it that is used; queued launches and graphs keep it alive.
 struct Loaded {
@@ -45,10 +42,7 @@ impl Held for Loaded {
 
 /// Loads a kernel, compiled for the device where the vendor's library does not do that, and all of it: a first launch that had
 /// to load would wait for the device, and so for a kernel that holds another stream (CUDA C++ programming guide, lazy loading).
-pub(in crate::runtime) fn load<V: Vendor>(
-    context: &Arc<Context>,
-    code: &KernelCode,
-) -> Result<Kernel<V>> {
+pub(in crate::runtime) fn load(context: &Arc<Context>, code: &KernelCode) -> Result<Kernel> {
     let library = context.library;
     let no_form = || DeviceError::Unsupported {
         what: "a kernel",
@@ -80,7 +74,7 @@ pub(in crate::runtime) fn load<V: Vendor>(
         // SAFETY: cuda.h (12.4): `cuFuncLoad(CUfunction)` finishes loading; the handle was just given.
         library.check(name, unsafe { call(loaded.function) })?;
     }
-    Ok(Kernel(Arc::new(loaded), PhantomData))
+    Ok(Kernel(Arc::new(loaded)))
 }
 
 /// Loads and unloads a module, which must be PTX text.
@@ -185,19 +179,19 @@ fn is_architecture(name: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(is_part))
 }
 
-impl<V: Vendor> Launch for Stream<V> {
-    type Kernel = Kernel<V>;
-    type Memory = DeviceBuffer<V>;
+impl Launch for Stream {
+    type Kernel = Kernel;
+    type Memory = DeviceBuffer;
 
     unsafe fn launch_kernel(
         &self,
-        kernel: &Kernel<V>,
+        kernel: &Kernel,
         blocks: u32,
         threads: u32,
-        arguments: &[Argument<'_, DeviceBuffer<V>>],
+        arguments: &[Argument<'_, DeviceBuffer>],
     ) -> Result<()> {
-        let (stream, loaded) = (self.raw(), &kernel.0);
-        let context = stream.context();
+        let loaded = &kernel.0;
+        let context = self.context();
         if !context.is(&loaded.context) {
             return Err(DeviceError::Argument {
                 what: "the kernel",
@@ -216,7 +210,7 @@ impl<V: Vendor> Launch for Stream<V> {
             .iter_mut()
             .map(|value| ptr::from_mut(value).cast())
             .collect();
-        stream.queue(held, || {
+        self.queue(held, || {
             // SAFETY: hip_runtime_api.h: `hipModuleLaunchKernel(hipFunction_t, grid x y z, block x y z, shared bytes,
             // hipStream_t, void **params, void **extra)` reads as many parameters as the kernel has while it is called;
             // that they are the kernel's, and that it stays inside the buffers that `queue` keeps until the stream was
@@ -231,7 +225,7 @@ impl<V: Vendor> Launch for Stream<V> {
                     1,
                     1,
                     0,
-                    stream.raw(),
+                    self.raw(),
                     parameters.as_mut_ptr(),
                     ptr::null_mut(),
                 )
@@ -242,16 +236,16 @@ impl<V: Vendor> Launch for Stream<V> {
 }
 
 /// An argument's 8 bytes; what it names is held from here on.
-fn value<V: Vendor>(
+fn value(
     context: &Context,
-    argument: &Argument<'_, DeviceBuffer<V>>,
+    argument: &Argument<'_, DeviceBuffer>,
     held: &mut Vec<InFlight>,
 ) -> Result<u64> {
     let host = |memory, offset| device_address(context, memory, offset);
     let address = match argument {
         Argument::Long(number) => return Ok(*number),
         Argument::Device(buffer, offset) => {
-            let memory = buffer.raw();
+            let memory = &buffer.0;
             if !context.reaches(memory.context()) {
                 return Err(DeviceError::Argument {
                     what: "the memory",

@@ -9,6 +9,9 @@ use super::super::context::Context;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Access, Held, HostMemory, check_range};
 
+/// A buffer on a device.
+pub struct DeviceBuffer(pub(crate) Arc<DeviceMemory>);
+
 /// Memory on a device.
 pub(crate) struct DeviceMemory {
     address: usize,
@@ -44,12 +47,12 @@ impl DeviceMemory {
     }
 
     /// The device that it is on.
-    pub(in crate::runtime) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
     /// The address of `bytes` from `offset` on, which lie inside.
-    pub(in crate::runtime) fn range(&self, offset: usize, bytes: usize) -> Result<usize> {
+    pub(crate) fn range(&self, offset: usize, bytes: usize) -> Result<usize> {
         check_range(offset, bytes, self.len)?;
         Ok(self.address + offset)
     }

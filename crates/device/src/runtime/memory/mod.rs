@@ -2,4 +2,6 @@
 
 mod ffi;
 
-pub(super) use ffi::{DeviceMemory, HostWish, device_address, host};
+pub use ffi::DeviceBuffer;
+pub(crate) use ffi::DeviceMemory;
+pub(super) use ffi::{HostWish, device_address, host};

@@ -6,25 +6,21 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::super::context::Context;
-use super::super::memory::DeviceMemory;
-use super::super::symbols::Code;
-use super::super::symbols::Handle;
+use super::super::memory::DeviceBuffer;
+use super::super::symbols::{Code, Handle};
 use crate::error::{DeviceError, Result};
-use crate::memory::{Holding, HostMemory, InFlight, check_range};
-
-/// A part of a buffer: the buffer and the offset at which the part begins.
-type Part<'a, M> = (&'a Arc<M>, usize);
+use crate::memory::{Holding, InFlight};
 
 /// `hipMemcpyKind`, whose first four MACA is assumed to share with HIP and CUDA.
 #[derive(Clone, Copy)]
-enum Kind {
+pub(in crate::runtime) enum Kind {
     HostToDevice = 1,
     DeviceToHost = 2,
     DeviceToDevice = 3,
 }
 
-/// A stream handle, and what its work holds.
-pub(in crate::runtime) struct RawStream {
+/// A stream of a device: its handle, and what its work holds.
+pub struct Stream {
     raw: Handle,
     context: Arc<Context>,
     holding: Holding,
@@ -32,9 +28,9 @@ pub(in crate::runtime) struct RawStream {
 
 // SAFETY: a stream belongs to its device and not to a thread; calls on it may come from any thread in which the device is
 // current, which `bind` sees to.
-unsafe impl Send for RawStream {}
+unsafe impl Send for Stream {}
 
-impl RawStream {
+impl Stream {
     /// Makes a stream that does not synchronise with the default stream.
     pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
         const NON_BLOCKING: u32 = 1; // hipStreamNonBlocking
@@ -54,12 +50,12 @@ impl RawStream {
     }
 
     /// Its handle, alive as long as this value.
-    pub(in crate::runtime) fn raw(&self) -> Handle {
+    pub(crate) fn raw(&self) -> Handle {
         self.raw
     }
 
     /// The device that it was made on.
-    pub(in crate::runtime) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
@@ -68,48 +64,29 @@ impl RawStream {
         &self.holding
     }
 
-    /// Queues host to device.
-    pub(in crate::runtime) fn host_to_device(
+    /// The address of a part of device memory, which a device of the same library may be given.
+    pub(in crate::runtime) fn device_address(
         &self,
-        to: Part<'_, DeviceMemory>,
-        from: Part<'_, HostMemory>,
+        (buffer, offset): (&DeviceBuffer, usize),
         bytes: usize,
-    ) -> Result<()> {
-        let target = to.0.range(to.1, bytes)? as *mut c_void;
-        check_range(from.1, bytes, from.0.len())?;
-        let source = from.0.pointer().as_ptr().wrapping_add(from.1).cast();
-        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
-        self.copy(target, source, bytes, Kind::HostToDevice, held)
-    }
-
-    /// Queues device to host.
-    pub(in crate::runtime) fn device_to_host(
-        &self,
-        to: Part<'_, HostMemory>,
-        from: Part<'_, DeviceMemory>,
-        bytes: usize,
-    ) -> Result<()> {
-        check_range(to.1, bytes, to.0.len())?;
-        let target = to.0.pointer().as_ptr().wrapping_add(to.1).cast();
-        let source = from.0.range(from.1, bytes)? as *const c_void;
-        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
-        self.copy(target, source, bytes, Kind::DeviceToHost, held)
-    }
-
-    /// Queues device to device; between two devices by the call for peers.
-    pub(in crate::runtime) fn device_to_device(
-        &self,
-        to: Part<'_, DeviceMemory>,
-        from: Part<'_, DeviceMemory>,
-        bytes: usize,
-    ) -> Result<()> {
-        let target = to.0.range(to.1, bytes)? as *mut c_void;
-        let source = from.0.range(from.1, bytes)? as *const c_void;
-        let held = [InFlight::begin(to.0)?, InFlight::begin(from.0)?];
-        let (to, from) = (to.0.context(), from.0.context());
-        if to.is(from) {
-            return self.copy(target, source, bytes, Kind::DeviceToDevice, held);
+    ) -> Result<*mut c_void> {
+        if buffer.0.context().library.serial != self.context.library.serial {
+            return Err(DeviceError::Argument {
+                what: "the memory",
+                why: "it is of another library than the stream".to_owned(),
+            });
         }
+        Ok(buffer.0.range(offset, bytes)? as *mut c_void)
+    }
+
+    /// Queues a copy between two devices, whose parts lie inside the buffers that are held.
+    pub(in crate::runtime) fn copy_peer(
+        &self,
+        (target, to): (*mut c_void, &Context),
+        (source, from): (*const c_void, &Context),
+        bytes: usize,
+        held: [InFlight; 2],
+    ) -> Result<()> {
         let library = self.context.library;
         if let Some(driver) = &library.driver {
             let call = library.need(&driver.copy_peer)?;
@@ -132,7 +109,7 @@ impl RawStream {
     }
 
     /// Queues a copy of `bytes` that lie inside the buffers that are held.
-    fn copy(
+    pub(in crate::runtime) fn copy(
         &self,
         target: *mut c_void,
         source: *const c_void,
@@ -168,7 +145,7 @@ impl RawStream {
 
     /// Makes a call that queues any work, and keeps what it needs until the stream was waited for or, where it is captured,
     /// for the graph.
-    pub(in crate::runtime) fn queue(
+    pub(crate) fn queue(
         &self,
         held: impl IntoIterator<Item = InFlight>,
         queue: impl FnOnce() -> Result<()>,
@@ -181,7 +158,7 @@ impl RawStream {
     }
 
     /// Queues a mark.
-    pub(in crate::runtime) fn record(&self, event: &RawEvent) -> Result<()> {
+    pub(in crate::runtime) fn mark(&self, event: &Event) -> Result<()> {
         self.holding.refuse_in_capture("recording an event")?;
         let library = self.context.library;
         let function = &library.functions.event_record;
@@ -193,7 +170,7 @@ impl RawStream {
     }
 
     /// Queues a wait.
-    pub(in crate::runtime) fn wait(&self, event: &RawEvent) -> Result<()> {
+    pub(in crate::runtime) fn wait_for(&self, event: &Event) -> Result<()> {
         self.holding.refuse_in_capture("waiting for an event")?;
         let library = self.context.library;
         let function = &library.functions.stream_wait;
@@ -205,7 +182,7 @@ impl RawStream {
     }
 
     /// Waits for all queued work, and lets go of its buffers.
-    pub(in crate::runtime) fn synchronize(&self) -> Result<()> {
+    pub(in crate::runtime) fn finish(&self) -> Result<()> {
         let library = self.context.library;
         let function = &library.functions.stream_synchronize;
         let call = library.need(function)?;
@@ -218,9 +195,9 @@ impl RawStream {
     }
 }
 
-impl Drop for RawStream {
+impl Drop for Stream {
     fn drop(&mut self) {
-        if self.holding.is_busy() && self.synchronize().is_err() {
+        if self.holding.is_busy() && self.finish().is_err() {
             // The device may still use these; a leak in a process that lost its device is the lesser evil.
             self.holding.leak();
         }
@@ -233,16 +210,16 @@ impl Drop for RawStream {
     }
 }
 
-/// An event handle.
-pub(in crate::runtime) struct RawEvent {
+/// An event of a device.
+pub struct Event {
     raw: Handle,
     context: Arc<Context>,
 }
 
 // SAFETY: an event belongs to its device and not to a thread; calls on it may come from any thread.
-unsafe impl Send for RawEvent {}
+unsafe impl Send for Event {}
 
-impl RawEvent {
+impl Event {
     /// Makes an event that keeps a time.
     pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
         let function = &context.library.functions.event_create;
@@ -274,7 +251,7 @@ impl RawEvent {
     }
 }
 
-impl Drop for RawEvent {
+impl Drop for Event {
     fn drop(&mut self) {
         let destroy = self.context.library.functions.event_destroy.call;
         if let (Some(call), Ok(())) = (destroy, self.context.bind()) {

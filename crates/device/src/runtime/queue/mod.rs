@@ -1,7 +1,6 @@
-//! Streams of a runtime. What they hold and for how long is decided where the library is called.
+//! Streams and events of a runtime. What they hold and for how long is decided where the library is called.
 
 mod ffi;
-mod stream;
 
-pub(super) use ffi::{RawEvent, RawStream};
-pub use stream::{Graph, Stream};
+pub(super) use ffi::Kind;
+pub use ffi::{Event, Stream};

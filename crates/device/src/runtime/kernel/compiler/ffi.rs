@@ -1,7 +1,7 @@
 //! The calls of hiprtc (hiprtc.h), which ROCm 5 and 6 also have in the runtime's own library.
 #![expect(unsafe_code, reason = "C ABI of hiprtc")]
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -50,7 +50,7 @@ pub(in crate::runtime) fn compile(
     };
     program.check(&functions.create, code, "")?;
     program.compile(architecture)?;
-    program.code()
+    program.read(&functions.code_size, &functions.code)
 }
 
 /// The functions: in the runtime's library, or else in the compiler's own, beside the runtime's first.
@@ -100,50 +100,30 @@ impl Program<'_> {
         // SAFETY: hiprtc.h: `hiprtcCompileProgram(hiprtcProgram, int, const char **)` reads one option, which ends in NUL
         // and is alive.
         let code = unsafe { call(self.raw, 1, options.as_ptr()) };
-        let log = if code == Code::SUCCESS {
-            String::new()
-        } else {
-            self.log()
-        };
-        self.check(function, code, &log)
-    }
-
-    /// What the compiler says, as far as it can be had.
-    fn log(&self) -> String {
-        let (Some(size_of), Some(read)) = (self.functions.log_size.call, self.functions.log.call)
-        else {
-            return String::new();
-        };
-        let mut size = 0;
-        // SAFETY: hiprtc.h: `hiprtcGetProgramLogSize(hiprtcProgram, size_t *)` writes one size.
-        let code = unsafe { size_of(self.raw, &raw mut size) };
-        if code != Code::SUCCESS {
-            return String::new();
-        }
-        let mut log = vec![0u8; size];
-        // SAFETY: hiprtc.h: `hiprtcGetProgramLog(hiprtcProgram, char *)` writes as many bytes as it said.
-        let code = unsafe { read(self.raw, log.as_mut_ptr().cast()) };
-        let log = String::from_utf8_lossy(&log);
         if code == Code::SUCCESS {
-            log.trim_end_matches('\0').trim().to_owned()
-        } else {
-            String::new()
+            return Ok(());
         }
+        let log = self.read(&self.functions.log_size, &self.functions.log);
+        let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
+        self.check(function, code, log.trim_end_matches('\0').trim())
     }
 
-    /// The code object.
-    fn code(&self) -> Result<Vec<u8>> {
-        let (size_of, read) = (&self.functions.code_size, &self.functions.code);
+    /// The code object, or the compiler's log: as many bytes as the one function says, written by the other.
+    fn read(
+        &self,
+        size_of: &Function<unsafe extern "C" fn(Handle, *mut usize) -> Code>,
+        read: &Function<unsafe extern "C" fn(Handle, *mut c_char) -> Code>,
+    ) -> Result<Vec<u8>> {
         let call = need(size_of)?;
         let mut size = 0;
-        // SAFETY: hiprtc.h: `hiprtcGetCodeSize(hiprtcProgram, size_t *)` writes one size.
+        // SAFETY: hiprtc.h: `hiprtcGetCodeSize(hiprtcProgram, size_t *)` and `hiprtcGetProgramLogSize` write one size.
         self.check(size_of, unsafe { call(self.raw, &raw mut size) }, "")?;
         let call = need(read)?;
-        let mut image = vec![0u8; size];
-        // SAFETY: hiprtc.h: `hiprtcGetCode(hiprtcProgram, char *)` writes as many bytes as it said.
-        let code = unsafe { call(self.raw, image.as_mut_ptr().cast()) };
+        let mut bytes = vec![0u8; size];
+        // SAFETY: hiprtc.h: `hiprtcGetCode(hiprtcProgram, char *)` and `hiprtcGetProgramLog` write as many bytes as was said.
+        let code = unsafe { call(self.raw, bytes.as_mut_ptr().cast()) };
         self.check(read, code, "")?;
-        Ok(image)
+        Ok(bytes)
     }
 
     fn check<F>(&self, function: &Function<F>, code: Code, log: &str) -> Result<()> {
