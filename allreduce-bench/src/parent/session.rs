@@ -1,6 +1,7 @@
 //! The measuring part of a run: one point after another, each kept before the next begins, with fresh ranks after trouble.
 
 mod points;
+mod side;
 
 use inventory::{Built, Chosen, Found, caveats};
 use program::{Break, Budget, Progress, Recorder, reservations};
@@ -11,7 +12,7 @@ use record::{
 };
 use topology::{Machine, Sysfs};
 
-use self::points::{Pace, Side};
+use self::side::{Pace, Side};
 use super::group::{Group, Opened, Setup};
 use super::modes::modes;
 use super::transport::{Known, logged_run, most_on_a_host, pairs, variables};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::explain::ServerLog;
 use tp_plan::{CustomAllReduce, Engine, EngineFacts, EngineLog, OffCause, Surroundings};
 
-use super::args::{EngineFlags, cache_bytes};
+use super::case::{EngineFlags, cache_bytes};
 use crate::engine_log;
 
 /// A server's log.

@@ -3,8 +3,10 @@
 mod ablation;
 mod args;
 pub(crate) mod boxes;
+mod case;
 mod deliver;
 mod documents;
+mod explained;
 mod logs;
 pub(crate) mod sources;
 mod study;
@@ -13,12 +15,12 @@ mod what_if;
 use program::show::Show;
 use program::{Stop, outputs};
 
-use ::explain::{DRAWS, Explanation, Inputs, Slope};
-
-use self::deliver::{EXPLANATION, SEED, code, deliver};
+use self::deliver::{EXPLANATION, code, deliver};
+use self::explained::explained;
 
 pub(crate) use self::ablation::slope_of;
-pub(crate) use self::args::{CaseArgs, EngineFlags, ExplainArgs, NO_OWN_ALL_REDUCE};
+pub(crate) use self::args::ExplainArgs;
+pub(crate) use self::case::{CaseArgs, EngineFlags, NO_OWN_ALL_REDUCE};
 pub(crate) use self::deliver::PAGE;
 pub(crate) use self::documents::{prediction, range};
 pub(crate) use self::sources::Sources;
@@ -50,17 +52,4 @@ pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
         &document,
         code(&explanation),
     )
-}
-
-/// What the files hold, and what comes of it.
-fn explained(sources: &Sources, slope: Option<&Slope>) -> Result<(Inputs, Explanation), Stop> {
-    let inputs = sources.read().map_err(Stop::Usage)?;
-    let asked = what_if::asked(&sources.what_if).map_err(Stop::Usage)?;
-    let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
-    if let Some(slope) = slope {
-        ablation::check(slope, &inputs).map_err(Stop::Usage)?;
-        explanation = explanation.with_slope(slope.clone());
-    }
-    explanation.notes.extend(sources.note.clone());
-    Ok((inputs, explanation))
 }

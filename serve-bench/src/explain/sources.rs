@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::CaseArgs;
 use super::boxes::{measured, of_file, of_gpu};
+use super::case::CaseArgs;
 use super::logs::{self, EngineLogFile};
 use ::explain::{Evidence, Inputs, KnownBox, Seen, Variable};
 use import::collectives::CallFile;

@@ -11,7 +11,7 @@ use view::{Document, Section};
 
 use super::deliver::{PAGE, code, write};
 use super::documents;
-use super::explained;
+use super::explained::explained;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 use crate::json;

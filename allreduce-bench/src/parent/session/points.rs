@@ -1,10 +1,9 @@
 //! The points of a run, by ranks of the library or of a serving engine in its Python: one after another, with ranks that are
 //! there or are started for it, and what is told of it where they were lost.
 
-use std::fmt;
 use std::time::Instant;
 
-use program::{Break, Budget, Progress};
+use program::Break;
 use record::plan::Plan;
 use record::unit::ByteCount;
 use record::{
@@ -18,68 +17,7 @@ use super::super::modes::not_here;
 use super::super::sampling::{SYNCED_SAMPLES, measure};
 use super::super::wanted::Wanted;
 use super::Session;
-use crate::engine_probe::Probe;
-
-/// The ranks that are asked: those of the library, or of an engine.
-pub(super) struct Side<'a> {
-    /// Ranks that joined and wait for work, or why starting them went wrong, which the next point tells; none are started yet.
-    ranks: Option<Result<Group<'a>, Trouble>>,
-    /// Whether ranks of it became one communicator.
-    pub(super) joined: bool,
-    /// Why none are started any more.
-    over: Option<Failure>,
-    /// The serving engine whose ranks these are; `None` for the library's.
-    engine: Option<Engine>,
-}
-
-/// A serving engine.
-struct Engine {
-    probe: Probe,
-    /// Its name and version, as far as it told them.
-    name: String,
-}
-
-impl<'a> Side<'a> {
-    /// No ranks yet.
-    pub(super) fn of(engine: Option<Probe>) -> Self {
-        let engine = engine.map(|probe| Engine {
-            name: probe.name().to_owned(),
-            probe,
-        });
-        Self {
-            ranks: None,
-            joined: false,
-            over: None,
-            engine,
-        }
-    }
-
-    /// Takes ranks that were started.
-    pub(super) fn begin(&mut self, ranks: Result<Group<'a>, Trouble>) {
-        self.joined |= ranks.is_ok();
-        self.ranks = Some(ranks);
-    }
-
-    fn probe(&self) -> Option<&Probe> {
-        self.engine.as_ref().map(|engine| &engine.probe)
-    }
-}
-
-/// How it is called in progress.
-impl fmt::Display for Side<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.probe() {
-            Some(probe) => write!(f, ", {}", probe.name()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// How far the run is.
-pub(super) struct Pace<'a> {
-    pub(super) progress: Progress<'a>,
-    pub(super) budget: Budget,
-}
+use super::side::{Pace, Side};
 
 impl<'a> Session<'a> {
     /// All points of these calls in these modes, operation after operation.

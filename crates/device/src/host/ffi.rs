@@ -1,15 +1,13 @@
-//! The unsafe steps of the host backend: moving bytes of buffers that queued work holds. It launches no kernels.
+//! The unsafe steps of the host backend: moving bytes of buffers that queued work holds.
 #![expect(
     unsafe_code,
-    reason = "memcpy of memory that several threads can reach, and a launch of any backend"
+    reason = "memcpy of memory that several threads can reach"
 )]
 
 use std::ptr;
 use std::sync::Arc;
 
-use super::{DeviceBuffer, NoKernel, Stream};
 use crate::error::Result;
-use crate::kernel::{Argument, Launch};
 use crate::memory::{HostMemory, InFlight, check_range};
 
 /// A part of a buffer that queued work reads or writes.
@@ -73,20 +71,5 @@ impl Part {
         // SAFETY: memcpy(3) to a live range (the invariant) from as many bytes, which are the caller's and so lie elsewhere.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.start(), self.bytes) };
         Ok(())
-    }
-}
-
-impl Launch for Stream {
-    type Kernel = NoKernel;
-    type Memory = DeviceBuffer;
-
-    unsafe fn launch_kernel(
-        &self,
-        kernel: &NoKernel,
-        _blocks: u32,
-        _threads: u32,
-        _arguments: &[Argument<'_, DeviceBuffer>],
-    ) -> Result<()> {
-        match *kernel {}
     }
 }

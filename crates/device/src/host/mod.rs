@@ -5,6 +5,9 @@
 
 mod collectives;
 mod ffi;
+mod launch {
+    mod ffi;
+}
 mod queue;
 
 use std::ffi::CStr;

@@ -13,10 +13,9 @@ mod waterfall;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Misfit, StepFrom,
-    TimeSource,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Measurement, Misfit,
+    PriorShare, StepFrom, TimeSource, VarianceShare,
 };
-pub use sensitivity::{Measurement, PriorShare, VarianceShare};
 #[cfg(test)]
 pub(crate) use substitute::scaled;
 pub(crate) use substitute::{Bench, Step};
