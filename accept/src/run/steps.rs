@@ -254,7 +254,7 @@ impl Bench<'_> {
     /// Arguments of the monitor, which reads less often in a soak of hours: often enough to show that somebody watched all the time.
     pub(super) fn watching(&self) -> Vec<String> {
         let is_long = self.args.duration.is_some_and(|duration| duration > LONG);
-        let hz = words(if is_long { "--hz 2" } else { "--hz 10" }).collect();
+        let hz = words(if is_long { "--hz 4" } else { "--hz 10" }).collect();
         [self.on(&self.all()), hz].concat()
     }
 

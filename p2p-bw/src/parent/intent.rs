@@ -39,6 +39,8 @@ pub(super) struct Intents {
     boot_id: String,
     /// Pairs on which an earlier boot ended, with the time.
     lost: Vec<(String, String)>,
+    /// Why what earlier boots left cannot be read: nobody knows which pair is one.
+    pub(super) unread: Option<String>,
 }
 
 /// The folders to use where `--state-dir` does not say, best first: the user's, and one that outlives a boot, too, for a user
@@ -65,7 +67,11 @@ pub(super) fn open(asked: Option<&Path>, host: &str, boot_id: &str) -> (Intents,
             Err(error) => unknown = Some(format!("{error:#}")),
         }
         if file_of(&folder, host).exists() {
-            break;
+            let intents = Intents {
+                unread: unknown.clone(),
+                ..Intents::default()
+            };
+            return (intents, unknown);
         }
     }
     (Intents::default(), unknown)
@@ -113,6 +119,7 @@ impl Intents {
             file: Some(file),
             boot_id: boot_id.to_owned(),
             lost: earlier.map(|entry| (entry.pair, entry.at)).collect(),
+            unread: None,
         })
     }
 

@@ -50,7 +50,8 @@ pub(super) fn merged(before: Option<&LinkReading>, now: LinkReading) -> LinkRead
         return now;
     };
     let told = [before.narrowed_to, now.narrowed_to, fallen(before, &now)];
-    // Of one width the faster state, as it is under load.
+    let told = told.into_iter().flatten();
+    // One reading may have met an idle moment: of one width the faster state, as it is under load.
     let narrowest = |a: &PcieLink, b: &PcieLink| {
         let width = a.width().cmp(&b.width());
         width.then_with(|| b.cmp_rate(*a))
@@ -61,7 +62,10 @@ pub(super) fn merged(before: Option<&LinkReading>, now: LinkReading) -> LinkRead
         card: faster(before.card, now.card),
         slot_maximum: now.slot_maximum.or(before.slot_maximum),
         readings: before.readings + now.readings,
-        narrowed_to: told.into_iter().flatten().min_by(narrowest),
+        narrowed_to: match now.readings {
+            0 | 1 => told.min_by(narrowest),
+            _ => told.reduce(PcieLink::slower),
+        },
         unreadable: now.unreadable,
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use inventory::Built;
 use program::Stop;
-use record::Outcome;
-use runner::{Ending, Interrupt, Ladder, Signal, Unanswered, Worker};
+use record::{FailureKind, Outcome, Verification};
+use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Unanswered, Worker};
 
 use crate::cases::Case;
 use crate::children::Child;
@@ -107,6 +107,10 @@ impl<'a> Measurer<'a> {
                 (worker, "opening the driver")
             }
         };
+        // A stop before this is none of it; a load begins with its worker.
+        if !self.ends_early {
+            worker.was_resumed();
+        }
         let backend = self.backend;
         let sent = worker.send(&WorkerRequest { backend, ask });
         let mut doing = doing.to_owned();
@@ -132,13 +136,16 @@ impl<'a> Measurer<'a> {
             answer = worker.answer(limit, &Interrupt::none(), &mut take);
         }
         Ok(match answer {
-            Ok(Ok(found)) => {
+            Ok(Ok(mut found)) => {
+                if worker.was_resumed() {
+                    not_stopped(&mut found);
+                }
                 // Whatever failed may have left the driver in this process in any state.
                 let has_failed = |found: &Finding| matches!(found.outcome, Outcome::Failed { .. });
-                if found.iter().any(has_failed) {
-                    self.end_worker();
+                JobEnd {
+                    unkillable: found.iter().any(has_failed) && self.end_worker(),
+                    found: Ok(found),
                 }
-                JobEnd::of(found)
             }
             Ok(Err(reason)) | Err(Unanswered::Gone(reason)) => {
                 self.end_worker();
@@ -173,6 +180,25 @@ impl<'a> Measurer<'a> {
     fn end_worker(&mut self) -> bool {
         let worker = self.worker.take();
         worker.is_some_and(|mut worker| worker.end(LADDER) == Ending::HangUnkillable)
+    }
+}
+
+/// Figures of a worker that stood still meanwhile count for nothing, nor does a probe; what arrived wrong is wrong all the same.
+fn not_stopped(found: &mut Vec<Finding>) {
+    let stopped = || {
+        Finding::without_numbers(Outcome::Failed {
+            reason: FailureKind::Stopped.of(RESUMED),
+        })
+    };
+    for one in found.iter_mut() {
+        if let Outcome::Measured { verification, .. } = &one.outcome
+            && !matches!(verification, Verification::WrongData { .. })
+        {
+            *one = stopped();
+        }
+    }
+    if found.is_empty() {
+        found.push(stopped());
     }
 }
 

@@ -95,6 +95,9 @@ impl Session<'_> {
         if let Some(why) = self.remembered.lost(pair) {
             return Some((PeerVerdict::HostLost, why));
         }
+        if let Some(why) = &self.remembered.unread {
+            return Some((PeerVerdict::NotTried, format!("{why}; --risk tries it")));
+        }
         let known = |hang: &&HostHang| {
             let all = self.begun.chosen.inventory.devices.iter();
             let count = all.filter(|found| found.name.contains(hang.name)).count();

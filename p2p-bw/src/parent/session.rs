@@ -32,6 +32,9 @@ pub(super) struct Session<'a> {
     pub(super) remembered: Intents,
 }
 
+/// No last-level cache holds this much.
+const SURELY_UNCACHED_BYTES: u64 = 1 << 30;
+
 /// What is known before anything is measured; of the caveats those of devices in use come first.
 pub(super) fn described(
     begun: &Begun,
@@ -54,7 +57,12 @@ pub(super) fn described(
         let sized = planned
             .iter()
             .filter(|point| point.case.fixed_bytes().is_none());
-        let held = sized.map(|point| point.bytes.0);
+        let sizes = || sized.clone().map(|point| point.bytes.0);
+        let of_host = begun.machine.cpus.last_level_cache_bytes;
+        let is_unknown = chosen.backend == Built::Host && of_host.is_none();
+        let mut small = sizes().filter(|bytes| is_unknown && *bytes < SURELY_UNCACHED_BYTES);
+        caveats.extend(small.next().map(|_| Condition::CacheUnknown.with("")));
+        let held = sizes();
         let held = held.filter(|bytes| Some(*bytes) <= cache_bytes).max();
         let cached = held.zip(cache_bytes);
         caveats.extend(

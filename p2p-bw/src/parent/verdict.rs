@@ -51,6 +51,7 @@ pub(super) fn judge(
         {
             (verdict, rests_on, unusable(&reason.detail))
         }
+        Outcome::Failed { .. } if verdict == PeerVerdict::WrongData => (verdict, rests_on, kernels),
         Outcome::Failed { reason } => (PeerVerdict::Failed, reason.detail, kernels),
         _ => (PeerVerdict::Failed, String::new(), kernels),
     }

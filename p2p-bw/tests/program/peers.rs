@@ -167,10 +167,25 @@ fn a_pair_on_which_the_machine_went_down_is_tried_again_with_risk_only() {
 }
 
 #[test]
-fn a_memory_that_cannot_be_read_is_said() {
+fn a_memory_that_cannot_be_written_is_said_and_one_that_cannot_be_read_is_no_leave_to_try() {
     let scratch = Scratch::new();
+    let cases = ["--cases", "d2d_write_ce"];
+    // What is remembered of this host stands where nothing can be read.
+    scratch.soft(&two_gpus(), &cases);
+    let mut files = std::fs::read_dir(scratch.join("state")).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    std::fs::remove_dir_all(scratch.join("out")).unwrap();
+    let careful = scratch.soft(&two_gpus(), &cases);
+    let not_tried = [PeerVerdict::NotTried, PeerVerdict::NotTried];
+    assert_eq!(verdicts(&careful), not_tried);
+    assert!(careful.probe(0, 1).rests_on.contains("--risk"));
+
+    std::fs::remove_dir_all(scratch.join("out")).unwrap();
+    std::fs::remove_dir_all(scratch.join("state")).unwrap();
     std::fs::write(scratch.join("state"), "a file where a folder should be").unwrap();
-    let kept = scratch.soft(&two_gpus(), &["--cases", "d2d_write_ce"]);
+    let kept = scratch.soft(&two_gpus(), &cases);
     assert_eq!(verdicts(&kept), [PeerVerdict::Direct, PeerVerdict::Direct]);
     let mut caveats = kept.links().caveats.iter();
     assert!(caveats.any(|caveat| caveat.code() == "crash-not-remembered"));

@@ -162,12 +162,14 @@ impl ExplainArgs {
                 "no result to explain: give two results, or --tp1 FILE and --tp2 FILE (or --tp4, --tp8)".to_owned(),
             );
         }
-        let named = || {
-            let run = import::serve::read(&serving.first()?.1).ok()?;
-            run.model.filter(|name| ModelFacts::resolve(name).is_ok())
+        let model = match &self.model {
+            Some(model) => model.clone(),
+            None => {
+                let run = import::serve::read(&serving[0].1).map_err(|error| error.to_string())?;
+                let named = run.model.filter(|name| ModelFacts::resolve(name).is_ok());
+                named.ok_or("name with --model what was served")?
+            }
         };
-        let model = self.model.clone().or_else(named);
-        let model = model.ok_or("name with --model what was served")?;
         let asked = self.case.engine.engine;
         let logs = self.engine_log.iter();
         let logs = logs.map(|file| EngineLogFile::read(file, asked));
