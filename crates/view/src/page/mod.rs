@@ -14,6 +14,6 @@ mod waterfall;
 
 pub use axes::DISTINCT_SERIES;
 pub use junit::{Junit, JunitCase, JunitOutcome, JunitSuite};
-pub use plot::{Axis, Plot, PlotMark, PlotPoint, PlotSeries, Shape};
+pub use plot::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 pub(crate) use svg::escape;
 pub use waterfall::{Bar, BarKind, Waterfall};

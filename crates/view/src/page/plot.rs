@@ -21,8 +21,6 @@ pub struct Plot {
     pub up: Axis,
     /// What is drawn.
     pub series: Vec<PlotSeries>,
-    /// Values of the axis to the right that are marked.
-    pub marks: Vec<PlotMark>,
     /// Whether the numbers are those of a simulated machine, which the picture says then.
     pub simulated: bool,
 }
@@ -49,15 +47,6 @@ pub struct PlotSeries {
     pub shape: Shape,
     /// Its points in the order in which they are joined.
     pub points: Vec<PlotPoint>,
-}
-
-/// A value that is marked, such as a size that a model sends.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct PlotMark {
-    /// Its place to the right.
-    pub x: f64,
-    /// What it is, which stands beside a line at its place.
-    pub label: String,
 }
 
 /// How points are joined.
@@ -159,7 +148,7 @@ impl Plot {
         }
         let places = self.legend();
         let rows = places.last().map_or(0.0, |(_, row)| row + 1.0);
-        let top = 34.0 + ROW * (rows + count(self.marks.len()));
+        let top = 34.0 + ROW * rows;
         let bottom = top + PLOT;
         let ends = |point: &PlotPoint| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
@@ -169,7 +158,6 @@ impl Plot {
             let (low, high) = point.across.unwrap_or((point.x, point.x));
             [low, point.x, high]
         });
-        let wide = wide.chain(self.marks.iter().map(|mark| mark.x));
         let across = self.across.scale(wide, LEFT, RIGHT);
         let up = self.up.scale(points().flat_map(ends), bottom, top);
         let (Some(across), Some(up)) = (across, up) else {
@@ -195,16 +183,6 @@ impl Plot {
         if self.simulated {
             let above = (RIGHT, top - 8.0);
             drawing.text("simulated", above, Anchor::End, "SIMULATED");
-        }
-        let middle = f64::midpoint(LEFT, RIGHT);
-        for (index, mark) in self.marks.iter().enumerate() {
-            let (x, y) = (across.at(mark.x), row(rows + count(index)));
-            drawing.line("mark", (x, y - 4.0), (x, bottom));
-            let (beside, anchor) = match x > middle {
-                true => (x - 6.0, Anchor::End),
-                false => (x + 6.0, Anchor::Start),
-            };
-            drawing.text("legend", (beside, y), anchor, &cut(&mark.label, NAME / 2));
         }
         let dots = points().map(|point| (across.at(point.x), up.at(point.y)));
         let mut labels = Labels::beside(dots, (LEFT, RIGHT));
@@ -314,12 +292,11 @@ mod tests {
                 points,
             }],
             simulated: true,
-            ..Plot::default()
         }
     }
 
     #[test]
-    fn a_marked_size_has_a_line_and_a_point_bars_on_both_axes() {
+    fn a_point_has_bars_on_both_axes_and_sizes_are_powers_of_two() {
         let mut sizes = plot(
             vec![point(8192.0, 19.0), point(8e6, 567.0)],
             Shape::Dotted,
@@ -328,17 +305,9 @@ mod tests {
         sizes.across.bytes = true;
         sizes.series[0].points[0].across = Some((8000.0, 9000.0));
         sizes.series[0].points[0].interval = Some((18.0, 20.0));
-        sizes.marks = vec![PlotMark {
-            x: 262_144.0,
-            label: "256 KiB: 161 a step".to_owned(),
-        }];
         let svg = sizes.svg();
         assert_eq!(svg.matches("class=\"whisker\"").count(), 2);
-        assert_eq!(svg.matches("class=\"mark\"").count(), 1);
-        assert!(
-            svg.contains(">256 KiB: 161 a step<") && svg.contains(" KiB<"),
-            "{svg}"
-        );
+        assert!(svg.contains(" KiB<"), "{svg}");
     }
 
     #[test]

@@ -82,7 +82,6 @@ fn ecdf(name: &str, mut values: Vec<f64>, simulated: bool) -> Option<Plot> {
             points,
         }],
         simulated,
-        ..Plot::default()
     })
 }
 
@@ -118,7 +117,6 @@ pub(super) fn over_time(serve: &Serve, summary: &ServeSummary, simulated: bool) 
                 points,
             }],
             simulated,
-            ..Plot::default()
         })
     };
     let mut blocks = vec![plot(

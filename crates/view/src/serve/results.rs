@@ -317,7 +317,6 @@ fn plots(results: &[(Option<String>, ServeResult)], simulated: bool) -> Vec<Bloc
                     up,
                     series,
                     simulated,
-                    ..Plot::default()
                 })
             })
         };
