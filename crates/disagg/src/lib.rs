@@ -16,7 +16,7 @@ mod ratio;
 pub use body::{Body, BodyError};
 pub use check::{Claim, Finding, check, prompt_flops};
 pub use dialect::{
-    Ask, Bootstrap, DIALECTS, Dialect, Handover, Lease, Leg, Order, Release, Unsupported, by_name,
+    Ask, Bootstrap, DIALECTS, Dialect, Handover, Leg, Order, Release, Unsupported, by_name,
 };
 pub use kv::KvShape;
 pub use link::{LinkLaw, Transfer};

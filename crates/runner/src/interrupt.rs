@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{SigId, flag, low_level};
+use signal_hook::{flag, low_level};
 
 /// The signal that asked the program to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,6 @@ pub struct Interrupt {
     latest: Arc<AtomicUsize>,
     /// Readable from the first signal on; never read, so that every wait on it returns.
     wake: Option<Arc<PipeReader>>,
-    /// What ends the process at a second signal.
-    endings: Arc<[SigId]>,
 }
 
 impl Interrupt {
@@ -62,7 +60,6 @@ impl Interrupt {
     pub fn install() -> io::Result<Interrupt> {
         let latest = Arc::new(AtomicUsize::new(0));
         let (reader, writer) = pipe()?;
-        let mut endings = Vec::new();
         for (number, signal) in WATCHED {
             // Where the kernel says nothing of this process, nothing is ignored.
             let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -72,8 +69,7 @@ impl Interrupt {
             let code = i32::from(signal.exit_code());
             let seen = Arc::new(AtomicBool::new(false));
             // Actions run in the order of registration, so the first signal finds the flag unset and only sets it.
-            let ending = flag::register_conditional_shutdown(number, code, Arc::clone(&seen))?;
-            endings.push(ending);
+            flag::register_conditional_shutdown(number, code, Arc::clone(&seen))?;
             flag::register(number, seen)?;
             flag::register_usize(number, Arc::clone(&latest), number.unsigned_abs() as usize)?;
             low_level::pipe::register(number, writer.try_clone()?)?;
@@ -81,20 +77,7 @@ impl Interrupt {
         Ok(Interrupt {
             latest,
             wake: Some(Arc::new(reader)),
-            endings: endings.into(),
         })
-    }
-
-    /// From now on no signal ends the process by itself, for a program that passes each one on: see [`Interrupt::take`].
-    pub fn keep_running(&self) {
-        for ending in self.endings.iter() {
-            low_level::unregister(*ending);
-        }
-    }
-
-    /// Returns the latest signal that arrived since the last time, if any; waits stay woken.
-    pub fn take(&self) -> Option<Signal> {
-        watched(self.latest.swap(0, Ordering::SeqCst))
     }
 
     /// Makes an interrupt that never comes, for tests and for waits that must not be cut short.
@@ -102,7 +85,6 @@ impl Interrupt {
         Interrupt {
             latest: Arc::new(AtomicUsize::new(0)),
             wake: None,
-            endings: Arc::new([]),
         }
     }
 

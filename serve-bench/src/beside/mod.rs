@@ -4,7 +4,7 @@ mod counters;
 mod judge;
 mod listeners;
 mod monitor;
-mod names;
+pub(crate) mod names;
 
 use std::net::SocketAddr;
 use std::time::Instant;

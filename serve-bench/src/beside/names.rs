@@ -129,7 +129,7 @@ pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
 const MAX_VALUE: f64 = 1e15;
 
 /// Name and value of each sample that may be one of a serving engine.
-fn samples(text: &str) -> impl Iterator<Item = (&str, f64)> {
+pub(crate) fn samples(text: &str) -> impl Iterator<Item = (&str, f64)> {
     text.lines().filter_map(sample)
 }
 

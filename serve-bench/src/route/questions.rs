@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::legs::question;
 use super::peer::{Failure, Peer, Whole, kept};
 use super::router::Router;
+use crate::beside::names::samples;
 
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -121,14 +122,10 @@ pub(super) async fn write_counters(router: &Router, is_end: bool) {
 /// Sums and counts of the histograms that are kept, in the Prometheus text format.
 fn values(text: &str) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let name = line.split(['{', ' ']).next().unwrap_or_default();
+    for (name, value) in samples(text) {
         let sum = name.strip_suffix("_sum");
         let stem = sum.or_else(|| name.strip_suffix("_count"));
-        let value = line.rsplit(' ').next().map(str::parse::<f64>);
-        if stem.is_some_and(|stem| KEPT.contains(&stem))
-            && let Some(Ok(value)) = value
-        {
+        if stem.is_some_and(|stem| KEPT.contains(&stem)) {
             *values.entry(name.to_owned()).or_insert(0.0) += value;
         }
     }

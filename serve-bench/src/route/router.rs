@@ -109,7 +109,7 @@ impl Router {
     /// Counts and writes the line of a request that has ended.
     fn write(&self, mut row: Row) {
         if row.kv == Kv::Lease {
-            row.lease_s = self.dialect.get().map(|dialect| dialect.lease.seconds);
+            row.lease_s = self.dialect.get().map(|dialect| dialect.lease_s);
         }
         self.metrics.count(&row);
         self.journal.write(&row);

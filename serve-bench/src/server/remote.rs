@@ -148,7 +148,7 @@ impl Remote {
             (false, true) => "mooncake",
             (false, false) => "nixl",
         };
-        let lease = by_name(dialect).map_or(30, |dialect| dialect.lease.seconds);
+        let lease = by_name(dialect).map_or(30, |dialect| dialect.lease_s);
         let until = Instant::now() + Duration::from_secs(u64::from(lease));
         self.all().insert(key.to_owned(), (tokens, until));
         self.changed.notify_waiters();

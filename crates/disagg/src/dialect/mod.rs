@@ -4,5 +4,5 @@ mod asks;
 mod shape;
 mod table;
 
-pub use shape::{Ask, Bootstrap, Handover, Lease, Leg, Order, Release, Unsupported};
+pub use shape::{Ask, Bootstrap, Handover, Leg, Order, Release, Unsupported};
 pub use table::{DIALECTS, Dialect, by_name};

@@ -24,15 +24,6 @@ pub enum Release {
     Sidecar,
 }
 
-/// How long blocks are kept that nobody fetches, by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
-    /// Seconds.
-    pub seconds: u32,
-    /// The setting that says so.
-    pub setting: &'static str,
-}
-
 /// One request's names and the prefill engine that was chosen for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Leg<'a> {

@@ -8,20 +8,15 @@
 use serde_json::json;
 
 use super::asks::{handed, is_list, one_reply, one_token, prompt_only, prompts, pushed, replies};
-use super::shape::{Ask, Handover, Lease, Leg, Order, Release, Unsupported};
+use super::shape::{Ask, Handover, Leg, Order, Release, Unsupported};
 use crate::Body;
 
 /// How long a prefill engine keeps what nobody fetched (vllm-project/vllm#50425: also when the decode engine's client is gone).
-const MOONCAKE_LEASE: Lease = Lease {
-    seconds: 480,
-    setting: "VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT",
-};
+/// `VLLM_MOONCAKE_ABORT_REQUEST_TIMEOUT` sets it.
+const MOONCAKE_LEASE_S: u32 = 480;
 
-/// vLLM's of 0.33; before it `VLLM_NIXL_ABORT_REQUEST_TIMEOUT`, 480 s.
-const NIXL_LEASE: Lease = Lease {
-    seconds: 30,
-    setting: "kv_lease_duration",
-};
+/// vLLM's of 0.33, `kv_lease_duration`; before it `VLLM_NIXL_ABORT_REQUEST_TIMEOUT`, 480 s.
+const NIXL_LEASE_S: u32 = 30;
 
 /// What a prefill engine of the NIXL connector is told: keep the blocks, somebody will fetch them.
 const KEEP: &str = r#"{"do_remote_decode":true,"do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,"remote_port":null}"#;
@@ -51,7 +46,7 @@ pub struct Dialect {
     /// How a prefill engine's blocks are given back where no decode engine took them.
     pub release: Release,
     /// How long a prefill engine keeps blocks that nobody fetches.
-    pub lease: Lease,
+    pub lease_s: u32,
     kind: Kind,
 }
 
@@ -61,45 +56,43 @@ pub static DIALECTS: [Dialect; 6] = [
         name: "nixl",
         order: Order::PrefillFirst,
         release: Release::ThroughDecode,
-        lease: NIXL_LEASE,
+        lease_s: NIXL_LEASE_S,
         kind: Kind::Nixl { pushes: false },
     },
     Dialect {
         name: "push",
         order: Order::PrefillFirst,
         release: Release::ThroughDecode,
-        lease: NIXL_LEASE,
+        lease_s: NIXL_LEASE_S,
         kind: Kind::Nixl { pushes: true },
     },
     Dialect {
         name: "mooncake",
         order: Order::Both,
         release: Release::LeaseOnly,
-        lease: MOONCAKE_LEASE,
+        lease_s: MOONCAKE_LEASE_S,
         kind: Kind::Mooncake,
     },
     Dialect {
         name: "mooncake-0.13",
         order: Order::Both,
         release: Release::LeaseOnly,
-        lease: MOONCAKE_LEASE,
+        lease_s: MOONCAKE_LEASE_S,
         kind: Kind::Mooncake013,
     },
     Dialect {
         name: "sglang",
         order: Order::Both,
         release: Release::CloseBoth,
-        lease: Lease {
-            seconds: 300,
-            setting: "SGLANG_DISAGGREGATION_WAITING_TIMEOUT",
-        },
+        // SGLANG_DISAGGREGATION_WAITING_TIMEOUT.
+        lease_s: 300,
         kind: Kind::Sglang,
     },
     Dialect {
         name: "llm-d",
         order: Order::DecodeOnly,
         release: Release::Sidecar,
-        lease: NIXL_LEASE,
+        lease_s: NIXL_LEASE_S,
         kind: Kind::LlmD,
     },
 ];

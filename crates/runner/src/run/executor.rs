@@ -63,12 +63,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The run's folder.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Tells which steps there are in all, for the progress.
     pub fn expect(&mut self, steps: &[Step]) {
         let seconds = |step: &Step| match step.done(&self.folder) {
