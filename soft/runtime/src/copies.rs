@@ -77,8 +77,7 @@ pub(crate) fn between(
     stream: u64,
 ) -> Outcome<()> {
     let (target, source) = (ordinal(to_device)?, ordinal(from_device)?);
-    if driver.owner(to.device(), bytes)? != target
-        || driver.owner(from.device(), bytes)? != source
+    if driver.owner(to.device(), bytes)? != target || driver.owner(from.device(), bytes)? != source
     {
         return Err(Code::INVALID_VALUE.into());
     }
