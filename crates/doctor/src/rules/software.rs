@@ -73,6 +73,9 @@ pub(super) fn host_hang(facts: &Facts) -> Told {
     if facts.gpus.is_empty() {
         return Err(Silent::Elsewhere);
     }
+    if facts.machine.gpus.len() < facts.gpus.len() {
+        return Ok(Finding::unknown("the kernel does not show the GPUs"));
+    }
     let finding = match (HostHang::of(&facts.machine), facts.value(P2P_SWITCH)) {
         (None, _) => Finding::ok(),
         (Some(_), Some("1")) => Finding::ok().with(P2P_SWITCH, "1"),
