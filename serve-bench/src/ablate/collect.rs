@@ -99,14 +99,15 @@ pub(super) fn launch(
             "the server plays the simulated machine {name}, whose step is no measurement: give --sim {name} instead of its command"
         ));
     }
-    if run.failed != Some(0) {
-        let failed = run
-            .failed
-            .map_or("not known".to_owned(), |failed| failed.to_string());
-        return Err(format!(
-            "failed requests: {failed} beside {}, so the batch was another one",
-            run.completed
-        ));
+    match run.failed {
+        Some(0) => {}
+        Some(failed) => {
+            let all = failed + run.completed;
+            return Err(format!(
+                "{failed} of {all} requests failed, so the batch was another one"
+            ));
+        }
+        None => return Err("how many requests failed is not known".to_owned()),
     }
     let step = run.decode_gap_ms.as_ref().and_then(|gap| {
         let steps = gap.n.filter(|n| *n >= LEAST_GAPS)?;

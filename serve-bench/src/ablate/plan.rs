@@ -80,6 +80,7 @@ impl<'a> Plan<'a> {
                 "the engine may do all-reduces by code of its own, and how to tell this command to leave them to the library is not known: write {NO_OWN_ALL_REDUCE}, or what it calls that, into the command"
             )));
         }
+        let facts = facts.with_library_only(NO_OWN_ALL_REDUCE);
         let step = plan(&subject.model, &facts, args.subject.load.concurrency, None);
         if let Some(described) = &subject.simulated
             && collectives_us(described, &step).is_none()

@@ -30,15 +30,7 @@ const SETTINGS: &str = "settings.json";
 /// The version of its form.
 const SCHEMA: u32 = 1;
 
-/// A look, not a measurement: one small case, as few samples as make a number. Every pair is probed whatever the cases are.
-const LOOK: [(&str, &str); 4] = [
-    ("--cases", "local_ce"),
-    ("--sizes", "1M"),
-    ("--samples", "6"),
-    ("--budget", "1"),
-];
-
-/// Seconds that it takes, about.
+/// Seconds that a look at the machine takes, about.
 const LOOK_S: f64 = 5.0;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
@@ -77,11 +69,13 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     })
 }
 
-/// Looks at this machine's devices and who reaches whom, as a step of the run.
+/// Looks at this machine's devices and who reaches whom, as a step of the run: a look, not a measurement, with one small case and as few
+/// samples as make a number. Every pair is probed whatever the cases are.
 fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surroundings, Stop> {
-    let devices = ("--gpus", subject.devices(tp)?);
-    let look = LOOK.map(|(flag, value)| (flag, value.to_owned()));
-    let arguments = words([devices].into_iter().chain(look));
+    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1".split(' ');
+    let few = few.map(str::to_owned);
+    let arguments = words([("--gpus", subject.devices(tp)?)]);
+    let arguments = arguments.into_iter().chain(few).collect();
     let step = subject.measured(LINKS.to_owned(), "p2p", arguments, LOOK_S);
     let folder = run.step(&step)?.folder;
     let origin = folder.display().to_string();
