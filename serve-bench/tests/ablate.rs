@@ -49,7 +49,7 @@ fn an_ablation_that_was_killed_goes_on_and_loses_and_repeats_no_launch() {
     }
     let scratch = Scratch::new();
     let line = "ablate --sim l40x4 --model llama-3.1-8b --concurrency 4 --requests 16 --input-tokens 16 --output-tokens 32 \
-        --arms p2p-off,delay --delays 200 --launches 2 --seed 5 --budget 1 --out a";
+        --arms p2p-off,delay --delays 200 --launches 2 --budget 1 --out a";
     let mut killed = scratch
         .program(&line.split_whitespace().collect::<Vec<_>>())
         .stdout(Stdio::null())

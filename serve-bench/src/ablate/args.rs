@@ -36,10 +36,6 @@ pub(crate) struct AblateArgs {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) launches: u32,
 
-    /// Seed of the order.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) seed: u64,
-
     /// The collective library that is timed, as tplens allreduce takes it; it must be the one that the engine loads.
     #[arg(long, value_name = "PATH")]
     pub(super) ccl: Option<PathBuf>,
@@ -74,7 +70,6 @@ impl AblateArgs {
             "arms": self.arms,
             "delays": self.delays,
             "launches": self.launches,
-            "seed": self.seed,
             "ccl": self.ccl,
             "shim": self.shim,
         }))

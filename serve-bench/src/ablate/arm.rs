@@ -1,9 +1,11 @@
 //! What can be changed, a row each; one arm: a row with what the command line fills in; and the names of the variables that make it, a
 //! row a vendor.
 
-use boxfile::{Limits, Protocol, Transport};
+use boxfile::{BoxFile, Collective, CollectiveKind, CollectiveLibrary, Protocol, Transport};
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use engine::Curve;
 use explain::Change;
+use record::PlannedStep;
 use tp_plan::Vendor;
 
 /// Something that can be changed.
@@ -17,8 +19,8 @@ pub(super) struct Row {
     about: &'static str,
     /// A variable of the collective library, without the prefix that is the vendor's.
     pub(super) variable: Option<(&'static str, &'static str)>,
-    /// What it leaves of the times of a simulated machine.
-    pub(super) limits: fn() -> Limits,
+    /// Whether the library may still take a time of a simulated machine's.
+    keeps: fn(&Collective) -> bool,
 }
 
 /// All of them, the baseline first.
@@ -28,36 +30,65 @@ pub(super) static ROWS: [Row; 4] = [
         change: Change::Baseline,
         about: "the box as it is",
         variable: None,
-        limits: Limits::default,
+        keeps: |_| true,
     },
     Row {
         name: "p2p-off",
         change: Change::Link,
         about: "everything between GPUs goes through host memory",
         variable: Some(("P2P_DISABLE", "1")),
-        limits: || Limits {
-            transport: Some(Transport::Shm),
-            ..Limits::default()
-        },
+        keeps: |of| of.transport.is_none_or(|is| is == Transport::Shm),
     },
     Row {
         name: "proto-simple",
         change: Change::Link,
         about: "the library's protocol Simple alone",
         variable: Some(("PROTO", "Simple")),
-        limits: || Limits {
-            protocols: vec![Protocol::Simple],
-            ..Limits::default()
-        },
+        keeps: |of| of.protocol.is_none_or(|is| is == Protocol::Simple),
     },
     Row {
         name: "delay",
         change: Change::Delay,
         about: "each all-reduce takes --delays us longer: the positive control",
         variable: None,
-        limits: Limits::default,
+        keeps: |_| true,
     },
 ];
+
+impl Row {
+    /// A simulated machine with the times alone that it leaves the library.
+    pub(super) fn limited(&self, described: &BoxFile) -> BoxFile {
+        let mut described = described.clone();
+        let is_own = |table: &Collective| table.library == CollectiveLibrary::Custom;
+        (described.collective).retain(|table| is_own(table) || (self.keeps)(table));
+        described
+    }
+}
+
+/// A simulated machine with so much more time in each of the library's all-reduces, and other draws of its noise.
+pub(super) fn delayed(described: &BoxFile, delay_us: u32, launch: u32) -> BoxFile {
+    let mut described = described.clone();
+    for table in &mut described.collective {
+        if table.library != CollectiveLibrary::Custom && table.kind == CollectiveKind::AllReduce {
+            let points = table.points.iter_mut();
+            points.for_each(|(_, us)| *us += f64::from(delay_us));
+        }
+    }
+    if let Some(noise) = &mut described.noise {
+        noise.seed = noise.seed.wrapping_add(u64::from(launch));
+    }
+    described
+}
+
+/// Time of all collectives of a step on a simulated machine, us; `None` where its file does not say that of one of them.
+pub(super) fn collectives_us(described: &BoxFile, step: &PlannedStep) -> Option<f64> {
+    let curve = Curve::of_box(described, step.tp);
+    let times = step.collectives.iter().map(|of| {
+        let us = curve.us(of.kind, of.path, of.bytes_per_rank)?;
+        Some(f64::from(of.count) * us)
+    });
+    times.sum()
+}
 
 /// The names with what they mean, as `--arms` takes them.
 pub(super) fn names() -> PossibleValuesParser {
@@ -74,17 +105,22 @@ pub(super) struct Arm {
     pub(super) row: &'static Row,
     /// What the shim adds to each all-reduce, us.
     pub(super) delay_us: Option<u32>,
+    /// Its variables, which benchmark and server both get.
+    pub(super) variables: Vec<(String, String)>,
 }
 
-/// How one vendor's software is reported.
+/// What one vendor's software calls its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Names {
-    /// Whose GPUs.
-    vendor: Vendor,
-    /// What the collective library's variables begin with.
+    /// What the collective library's begin with.
     pub(super) collectives: &'static str,
     /// The devices that a process sees.
     pub(super) visible: &'static str,
+    /// By which vLLM and SGLang are given another file in the place of NCCL or RCCL: vLLM 0.13.0 `vllm/envs.py`, SGLang 0.5.6
+    /// `pynccl_wrapper.py`.
+    pub(super) library: Option<[&'static str; 2]>,
+    /// By which vLLM is told to leave torch's symmetric memory.
+    pub(super) symmetric: Option<&'static str>,
 }
 
 impl Names {
@@ -99,24 +135,35 @@ impl Names {
             Vendor::Metax => ("MCCL", "MACA_VISIBLE_DEVICES"),
             _ => return None,
         };
+        let is_nccl = collectives == "NCCL";
         Some(Self {
-            vendor,
             collectives,
             visible,
+            library: is_nccl.then_some(["VLLM_NCCL_SO_PATH", "SGLANG_NCCL_SO_PATH"]),
+            symmetric: (vendor == Vendor::Nvidia).then_some("VLLM_ALLREDUCE_USE_SYMM_MEM"),
         })
     }
+}
 
-    /// The variable by which an engine is given another file of the library, in the place of NCCL or RCCL: vLLM 0.13.0 `vllm/envs.py`,
-    /// SGLang 0.5.6 `pynccl_wrapper.py`.
-    pub(super) fn library(&self, is_sglang: bool) -> Option<&'static str> {
-        (self.vendor != Vendor::Metax).then_some(match is_sglang {
-            true => "SGLANG_NCCL_SO_PATH",
-            false => "VLLM_NCCL_SO_PATH",
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_reduce(described: &BoxFile) -> Option<f64> {
+        let kind = CollectiveKind::AllReduce;
+        described.collective_us(CollectiveLibrary::Nccl, kind, 2, 65_536)
     }
 
-    /// The variable by which vLLM is told to leave torch's symmetric memory.
-    pub(super) fn no_symmetric(&self) -> Option<&'static str> {
-        (self.vendor == Vendor::Nvidia).then_some("VLLM_ALLREDUCE_USE_SYMM_MEM")
+    #[test]
+    fn an_arm_of_a_box_takes_what_its_tables_say() {
+        let l40 = BoxFile::builtin("l40x4").unwrap();
+        // The box file's tables of two ranks: 12.6 us directly at 64 KiB, 13.8 us through host memory.
+        assert_eq!(all_reduce(&l40), Some(12.6));
+        let staged = ROWS[1].limited(&l40);
+        assert_eq!(all_reduce(&staged), Some(13.8));
+        assert!(staged.validate("test").is_ok());
+        // 12.6 + 20 at a size that is a point of the table.
+        let slow = all_reduce(&delayed(&l40, 20, 0)).unwrap();
+        assert!((slow - 32.6).abs() < 1e-9, "{slow}");
     }
 }

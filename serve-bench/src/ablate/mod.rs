@@ -7,10 +7,8 @@
 mod args;
 mod arm;
 mod collect;
-mod document;
 mod plan;
 mod run;
-mod soft;
 
 #[cfg(test)]
 mod tests;

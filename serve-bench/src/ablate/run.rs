@@ -7,15 +7,16 @@ use std::path::Path;
 
 use explain::{Ablation, Arm as Kept, Change, LEAST_LAUNCHES, Launch};
 use program::Stop;
+use program::command_line::quoted;
 use record::{Payload, exit};
 use runner::run::{Run, complete, set_aside};
 use tp_plan::Surroundings;
+use view::{Document, Item, Next, Tone};
 
 use super::args::AblateArgs;
 use super::collect;
-use super::document::{self, launched};
-use super::plan::{Launched, Plan};
-use crate::explain::boxes;
+use super::plan::{Launched, Plan, all_reduces};
+use crate::explain::{boxes, range, slope_of};
 use crate::json;
 use crate::planner::{Asker, Tries, words};
 use crate::study::subject::{LINKS, Subject, check_program};
@@ -29,15 +30,7 @@ const SETTINGS: &str = "settings.json";
 /// The version of its form.
 const SCHEMA: u32 = 1;
 
-/// A look, not a measurement: one small case, as few samples as make a number. Every pair is probed whatever the cases are.
-const LOOK: [(&str, &str); 4] = [
-    ("--cases", "local_ce"),
-    ("--sizes", "1M"),
-    ("--samples", "6"),
-    ("--budget", "1"),
-];
-
-/// Seconds that it takes, about.
+/// Seconds that a look at the machine takes, about.
 const LOOK_S: f64 = 5.0;
 
 /// Runs an ablation, or goes on with one, and gives the exit code.
@@ -55,12 +48,12 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             Some(described) => {
                 let around = engine::surroundings(described, args.tp)
                     .map_err(|error| Stop::Usage(format!("--sim: {error}")))?;
-                (Plan::new(args, subject, around)?, open()?)
+                (Plan::new(args, subject, &around)?, open()?)
             }
             None => {
                 let mut run = open()?;
                 let around = look(&subject, args.tp, &mut run)?;
-                (Plan::new(args, subject, around)?, run)
+                (Plan::new(args, subject, &around)?, run)
             }
         };
         for (name, reason) in &plan.refused {
@@ -76,11 +69,13 @@ pub(crate) fn run(args: &AblateArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     })
 }
 
-/// Looks at this machine's devices and who reaches whom, as a step of the run.
+/// Looks at this machine's devices and who reaches whom, as a step of the run: a look, not a measurement, with one small case and as few
+/// samples as make a number. Every pair is probed whatever the cases are.
 fn look(subject: &Subject<'_>, tp: u32, run: &mut Run<'_>) -> Result<Surroundings, Stop> {
-    let devices = ("--gpus", subject.devices(tp)?);
-    let look = LOOK.map(|(flag, value)| (flag, value.to_owned()));
-    let arguments = words([devices].into_iter().chain(look));
+    let few = "--cases local_ce --sizes 1M --samples 6 --budget 1".split(' ');
+    let few = few.map(str::to_owned);
+    let arguments = words([("--gpus", subject.devices(tp)?)]);
+    let arguments = arguments.into_iter().chain(few).collect();
     let step = subject.measured(LINKS.to_owned(), "p2p", arguments, LOOK_S);
     let folder = run.step(&step)?.folder;
     let origin = folder.display().to_string();
@@ -101,7 +96,8 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     let steps = steps.collect::<Result<Vec<_>, Stop>>()?;
     run.expect(&steps.concat());
     let mut tries = Tries::default();
-    let mut done: Vec<(&Launched, Launch)> = Vec::new();
+    let mut ablation = ablation(plan);
+    let file = folder.join(FILE);
     let mut missing: Vec<(&str, String)> = Vec::new();
     for ((order, launch), steps) in (0u32..).zip(&plan.launches).zip(&steps) {
         let is_done = steps.iter().all(|step| step.done(folder).is_some());
@@ -110,24 +106,20 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
             set_aside(&folder.join(&launch.name))?;
         }
         plan.write_boxes(order, launch, folder)?;
-        let mut lost = None;
+        let mut found = Ok(());
         for step in steps {
-            lost = lost.or(tries.step(&mut run, step)?.err());
-            if lost.is_some() {
-                break;
+            if found.is_ok() {
+                let end = tries.step(&mut run, step)?;
+                found = end.map(drop).map_err(|lost| lost.reason);
             }
         }
         // With it ends what the delay library writes.
         run.end_server();
-        let found = match lost {
-            Some(lost) => Err(lost.reason),
-            None => collect::launch(plan, order, launch, folder),
-        };
-        match found {
+        match found.and_then(|()| collect::launch(plan, order, launch, folder)) {
             Ok(found) => {
                 (asker.say)(&format!("  {}", launched(&found)));
-                done.push((launch, found));
-                json::write(&folder.join(FILE), &ablation(plan, &done))?;
+                add(&mut ablation, plan, launch, found);
+                json::write(&file, &ablation)?;
             }
             Err(reason) => {
                 (asker.say)(&format!("  this launch says nothing: {reason}"));
@@ -135,10 +127,9 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
             }
         }
     }
-    let ablation = ablation(plan, &done);
-    json::write(&folder.join(FILE), &ablation)?;
-    let (slope, decided) = crate::explain::slope_of(&ablation);
-    let document = document::result(&ablation, slope, &missing, &folder.join(FILE));
+    json::write(&file, &ablation)?;
+    let (slope, decided) = slope_of(&ablation);
+    let document = completed(slope, &ablation, &missing, &file);
     let whole = match missing.is_empty() {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
@@ -146,41 +137,94 @@ fn all(plan: &Plan<'_>, folder: &Path, mut run: Run<'_>, asker: &Asker<'_>) -> R
     Ok(exit::fold([asker.show.print(&document), whole, decided]))
 }
 
-/// What is known now.
-fn ablation(plan: &Plan<'_>, done: &[(&Launched, Launch)]) -> Ablation {
-    let mut arms: Vec<Kept> = Vec::new();
-    for (launch, found) in done {
-        let arm = &plan.arms[launch.arm];
-        match arms.iter_mut().find(|kept| kept.name == arm.name) {
-            Some(kept) => kept.launches.push(found.clone()),
-            None => arms.push(Kept {
-                name: arm.name.clone(),
-                change: arm.row.change,
-                how: plan.how(arm),
-                launches: vec![found.clone()],
-            }),
-        }
-    }
-    // What the slope test compares the others with comes first.
-    arms.sort_by_key(|arm| arm.change != Change::Baseline);
+/// An ablation of which nothing is known yet.
+fn ablation(plan: &Plan<'_>) -> Ablation {
     let subject = &plan.subject;
-    let described = subject
-        .simulated
-        .as_ref()
-        .map(|machine| machine.name.clone());
-    let engine = plan.facts().describe();
+    let simulated = subject.simulated.as_ref();
+    let engine = plan.facts.describe();
     Ablation {
         schema: SCHEMA,
         model: subject.model.name.clone(),
         tp: plan.args.tp,
         batch: subject.args.load.concurrency,
-        engine: match described.is_some() {
+        engine: match simulated.is_some() {
             true => Some(format!("{}{engine}", explain::EMBEDDED)),
             false => subject.command.is_known().then_some(engine),
         },
-        simulated: described,
-        planned: plan.count(),
+        simulated: simulated.map(|machine| machine.name.clone()),
+        planned: all_reduces(&plan.step),
         step_from: Some(explain::StepFrom::DecodeGap),
-        arms,
+        arms: Vec::new(),
     }
+}
+
+/// Adds what a launch measured to its arm.
+fn add(ablation: &mut Ablation, plan: &Plan<'_>, launch: &Launched, found: Launch) {
+    let (arm, arms) = (&plan.arms[launch.arm], &mut ablation.arms);
+    if let Some(kept) = arms.iter_mut().find(|kept| kept.name == arm.name) {
+        return kept.launches.push(found);
+    }
+    arms.push(Kept {
+        name: arm.name.clone(),
+        change: arm.row.change,
+        how: plan.how(arm),
+        launches: vec![found],
+    });
+    // What the slope test compares the others with comes first.
+    arms.sort_by_key(|arm| arm.change != Change::Baseline);
+}
+
+/// Makes of the document of the slope test that of an ablation: `missing` are the launches that say nothing, with their names and
+/// reasons.
+fn completed(
+    slope: Document,
+    ablation: &Ablation,
+    missing: &[(&str, String)],
+    file: &Path,
+) -> Document {
+    let launches: usize = ablation.arms.iter().map(|arm| arm.launches.len()).sum();
+    let mut document = Document {
+        title: format!("Ablation of {}", ablation.model),
+        simulated: ablation.simulated.clone(),
+        ..slope
+    };
+    document.answer.insert(0, format!(
+        "{} TP{}, {} in flight: {launches} launches of {} arms; a step is the mean gap while every slot decodes.",
+        ablation.model,
+        ablation.tp,
+        ablation.batch,
+        ablation.arms.len()
+    ));
+    document.next.push(Next::by(
+        "explain results of runs with it.",
+        format!("tplens explain ... --ablation {}", quoted(file.as_os_str())),
+    ));
+    if let Some((name, reason)) = missing.first() {
+        let text = format!(
+            "{} launches missing, the first {name}: {reason}",
+            missing.len()
+        );
+        let item = Item::of(Tone::Warning, text).coded("launch-missing");
+        document.findings.insert(0, item);
+        let again = "run the same command again: it tries what is missing.";
+        document.next.insert(0, Next::plain(again));
+        if document.tone == Tone::Good {
+            document.tone = Tone::Warning;
+        }
+    }
+    document
+}
+
+/// What an arm's launches took, for one line while it runs.
+fn launched(launch: &Launch) -> String {
+    let collective = launch.collective_us.map_or_else(String::new, |us| {
+        format!("all-reduce {} us, ", range(&us, 2))
+    });
+    let step = range(&launch.step_ms, 3);
+    let late = if launch.limited.is_some() || launch.is_late() {
+        "; left out: this machine was busy"
+    } else {
+        ""
+    };
+    format!("{collective}step {step} ms{late}")
 }

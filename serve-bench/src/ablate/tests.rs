@@ -8,7 +8,7 @@ use tp_plan::{Surroundings, Vendor};
 
 use super::args::AblateArgs;
 use super::arm::Arm;
-use super::plan::{Launched, Plan};
+use super::plan::{Launched, Plan, all_reduces};
 use crate::study::subject::Subject;
 
 #[derive(Debug, Parser)]
@@ -32,7 +32,7 @@ fn soft(args: &AblateArgs) -> Result<Plan<'_>, String> {
     let subject = subject(args);
     let described = subject.simulated.as_ref().unwrap();
     let around = engine::surroundings(described, args.tp).unwrap();
-    Plan::new(args, subject, around).map_err(|stop| format!("{stop:?}"))
+    Plan::new(args, subject, &around).map_err(|stop| format!("{stop:?}"))
 }
 
 /// The plan on a box of such GPUs.
@@ -43,7 +43,7 @@ fn real<'a>(
     peers: bool,
 ) -> Result<Plan<'a>, String> {
     let around = Surroundings::of_gpus(vendor, &[gpu], Some(48 << 30), false, Some(peers));
-    Plan::new(args, subject(args), around).map_err(|stop| format!("{stop:?}"))
+    Plan::new(args, subject(args), &around).map_err(|stop| format!("{stop:?}"))
 }
 
 fn names(plan: &Plan<'_>) -> Vec<String> {
@@ -64,12 +64,8 @@ fn arm<'a>(plan: &'a Plan<'_>, name: &str) -> &'a Arm {
 
 /// The variables of an arm as a shell writes them.
 fn variables(plan: &Plan<'_>, name: &str) -> Vec<String> {
-    let log = Path::new("L/shim.jsonl");
-    let all = plan.environment(arm(plan, name), log);
-    let all = all.unwrap_or_else(|stop| panic!("{stop:?}"));
-    all.iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
+    let all = arm(plan, name).variables.iter();
+    all.map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 #[test]
@@ -108,7 +104,7 @@ fn each_soft_box_runs_what_its_tables_tell_apart() {
             why(&plan, refused.0)
         );
         // One embedding and two in each of 32 layers, by the library in every arm.
-        assert_eq!(plan.count(), 65, "{sim}");
+        assert_eq!(all_reduces(&plan.step), 65, "{sim}");
     }
 }
 
@@ -132,7 +128,6 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
         variables(&plan, "delay-20")[2..],
         [
             "TPLENS_DELAY_US=20",
-            "TPLENS_DELAY_LOG=L/shim.jsonl",
             "TPLENS_DELAY_LIBRARY=/env/libnccl.so.2",
             "VLLM_NCCL_SO_PATH=s/libnccl.so.2",
         ]
@@ -147,6 +142,11 @@ fn nvidia_arms_have_the_variables_and_flags_of_the_engine() {
     };
     let says = "vllm serve m --tensor-parallel-size 2 --port {port} --disable-custom-all-reduce";
     assert_eq!(server.words.join(" "), says);
+    let log = (
+        "TPLENS_DELAY_LOG".into(),
+        "a/launches/003-delay-20/shim.jsonl".into(),
+    );
+    assert!(server.environment.contains(&log));
     assert_eq!(
         timed.arguments.join(" "),
         "--gpus 0,1 --model qwen2.5-72b --tp 2 --batches 16 --budget 10 --backend auto --modes graph --ccl s/libnccl.so.2"

@@ -30,17 +30,11 @@ pub(crate) fn judge(server: &ServeServer, serve: &Serve) -> Vec<ServeFinding> {
     };
     let counts = other_counts(change, summary, serve);
     // Means of other requests than ours would only repeat that.
-    let times = match counts {
-        None => [first_token(change, summary), gaps(change, summary)],
-        Some(_) => [None, None],
-    };
+    let times = || [first_token(change, summary), gaps(change, summary)];
+    let times = counts.is_none().then(times).into_iter().flatten();
     let preempted = change.preemptions.filter(|times| *times > 0.0);
     let preempted = preempted.map(|times| ServeFinding::Preempted { times });
-    let [first, gaps] = times;
-    [first, gaps, counts, preempted]
-        .into_iter()
-        .flatten()
-        .collect()
+    times.chain([counts, preempted]).flatten().collect()
 }
 
 /// Classes the steps anew where the server took in prompts of somebody else.
@@ -66,14 +60,11 @@ fn other_counts(
     serve: &Serve,
 ) -> Option<ServeFinding> {
     let completed = f64::from(summary.completed);
-    let (theirs, most, least, slack, requests) = match change.requests {
-        Some(theirs) => (
-            theirs,
-            count(serve.requests.len()),
-            completed,
-            (OTHER, 1.0),
-            true,
-        ),
+    let (theirs, least, most, (part, slack), requests) = match change.requests {
+        Some(theirs) => {
+            let sent = count(serve.requests.len());
+            (theirs, completed, sent, (OTHER, 1.0), true)
+        }
         None => {
             let ours = summary.output_tokens.filter(|_| summary.failed == 0)?;
             let ours = count(usize::try_from(ours).ok()?);
@@ -81,18 +72,16 @@ fn other_counts(
             (theirs, ours, ours, (OTHER_TOKENS, completed), false)
         }
     };
-    if theirs > most * (1.0 + slack.0) + slack.1 {
-        let ours = most;
+    if theirs > most * (1.0 + part) + slack {
         return Some(ServeFinding::ServerShared {
             theirs,
-            ours,
+            ours: most,
             requests,
         });
     }
-    let ours = least;
-    (theirs < least * (1.0 - slack.0) - slack.1).then_some(ServeFinding::SeveralServers {
+    (theirs < least * (1.0 - part) - slack).then_some(ServeFinding::SeveralServers {
         theirs,
-        ours,
+        ours: least,
         requests,
     })
 }

@@ -2,7 +2,6 @@
 
 mod counters;
 mod judge;
-mod listeners;
 mod monitor;
 pub(crate) mod names;
 
@@ -10,11 +9,11 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use clap::Args;
-use hyper::Uri;
-use hyper::header::{HOST, HeaderMap, HeaderValue};
-use record::{ServeServer, ServerMachine};
+use hyper::header::{HOST, HeaderMap};
+use record::ServeServer;
+use reqwest::Url;
 
-use self::counters::{Counters, Read};
+use self::counters::Counters;
 use self::monitor::Monitor;
 
 pub(crate) use self::judge::{judge, others_prompts};
@@ -40,57 +39,45 @@ pub(crate) struct BesideArgs {
     /// Run `tplens monitor` beside the load.
     ///
     /// It reads power, clocks, throttle reasons and PCIe bytes of this machine's GPUs twice a
-    /// second, and CPU use of the server's processes by NUMA node. What is missing for it is said and is no failure.
+    /// second, and CPU use by NUMA node of the processes that listen on the server's port, where it runs on this machine and they may be
+    /// seen. What is missing for it is said and is no failure.
     #[arg(long)]
     pub(crate) monitor: bool,
-
-    /// With --monitor: the server's processes, ids separated by commas; those below them are found. Default: who listens on the
-    /// server's port, where it runs on this machine and may be seen.
-    #[arg(long, hide_short_help = true, value_name = "PIDS", value_delimiter = ',', requires = "monitor", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) server_pid: Vec<u32>,
-}
-
-/// The server that is loaded.
-pub(crate) struct Server<'a> {
-    /// Its base URL, as it is recorded.
-    pub(crate) base_url: String,
-    /// The address that answered.
-    pub(crate) address: Option<SocketAddr>,
-    /// Headers of every request to it.
-    pub(crate) headers: &'a HeaderMap<HeaderValue>,
 }
 
 /// What is under way beside a load.
 #[derive(Default)]
 pub(crate) struct Beside {
     /// Where counters are to be read, with which headers.
-    address: Option<(String, HeaderMap<HeaderValue>)>,
+    address: Option<(Url, HeaderMap)>,
     /// What reads them, or why nothing does.
     counters: Option<Result<Counters, String>>,
-    /// How the server's processes were found, and what watches them or why nothing does.
-    monitor: Option<Result<(Monitor, String), String>>,
+    /// What watches the machine, or why nothing does.
+    monitor: Option<Result<Monitor, String>>,
 }
 
 impl Beside {
-    /// Starts what was asked for; it waits for [`Self::begin`].
+    /// Starts what was asked for beside a load on a server at a base URL, whose address it is that answered, with such headers of every
+    /// request; it waits for [`Self::begin`].
     ///
     /// # Errors
     /// In words: an address that is none.
-    pub(crate) fn start(args: &BesideArgs, server: &Server<'_>) -> Result<Self, String> {
+    pub(crate) fn start(
+        args: &BesideArgs,
+        base_url: &str,
+        address: Option<SocketAddr>,
+        headers: &HeaderMap,
+    ) -> Result<Self, String> {
         let mut beside = Self::default();
         if !args.no_metrics {
-            let url = match &args.metrics_url {
-                Some(url) => checked(url)?,
-                None => format!("{}/metrics", server.base_url),
-            };
-            let headers = headers_for(&url, server);
+            let own = || format!("{base_url}/metrics");
+            let url = checked(&args.metrics_url.clone().unwrap_or_else(own))?;
+            let headers = headers_for(&url, base_url, headers);
             beside.address = Some((url, headers));
         }
         if args.monitor {
-            let found = listeners::of_server(&args.server_pid, server.address);
-            let (pids, processes) =
-                found.unwrap_or_else(|why| (Vec::new(), format!("not watched, {why}")));
-            beside.monitor = Some(Monitor::start(&pids).map(|monitor| (monitor, processes)));
+            let started = Monitor::start(address);
+            beside.monitor = Some(started.map_err(|error| format!("it does not start: {error}")));
         }
         Ok(beside)
     }
@@ -98,70 +85,44 @@ impl Beside {
     /// Reads for the first time, and every second from now on: right before the measured part.
     /// It waits for a monitor no longer than until it is stopped.
     pub(crate) fn begin(&mut self, is_stopped: impl Fn() -> bool) {
-        if let Some(Ok((monitor, _))) = &mut self.monitor {
+        if let Some(Ok(monitor)) = &mut self.monitor {
             monitor.wait(is_stopped);
         }
-        let address = self.address.take();
-        self.counters = address.map(|(url, headers)| match url.starts_with("https:") {
-            true => Err(
-                "they are read over http only; name the server's plain port with --metrics-url"
-                    .to_owned(),
-            ),
-            false => Counters::begin(url, headers),
-        });
+        self.counters = self
+            .address
+            .take()
+            .map(|(url, headers)| match url.scheme() {
+                "https" => Err(
+                    "they are read over http only; name the server's plain port with --metrics-url"
+                        .to_owned(),
+                ),
+                _ => Counters::begin(url.into(), headers).map_err(|error| error.to_string()),
+            });
     }
 
     /// Reads for the last time and gives all on the clock of a run that began at `start`; `None` where nothing was asked for.
     pub(crate) fn end(self, start: Instant) -> Option<ServeServer> {
-        if self.counters.is_none() && self.monitor.is_none() {
+        let counters = self.counters.map(|begun| match begun {
+            Ok(counters) => counters.end(start),
+            Err(why) => (None, Some(why)),
+        });
+        let monitor = self.monitor;
+        let machine = monitor.map(|started| started.and_then(|monitor| monitor.end(start)));
+        if counters.is_none() && machine.is_none() {
             return None;
         }
-        let mut server = ServeServer::default();
-        match self.counters.map(|counters| counters.map(Counters::end)) {
-            None => {}
-            Some(Err(why)) => server.no_counters = Some(why),
-            Some(Ok((read, began))) => keep(&mut server, read, ms(began, start)),
-        }
-        let monitor = self.monitor.map(|started| {
-            let (monitor, processes) = started?;
-            let (header, began, lines) = monitor.end()?;
-            Ok(ServerMachine {
-                header,
-                began_ms: ms(began, start),
-                lines,
-                processes,
-            })
-        });
-        match monitor {
-            None => {}
-            Some(Ok(machine)) => server.machine = Some(machine),
-            Some(Err(why)) => server.no_machine = Some(why),
-        }
-        Some(server)
+        let (counters, no_counters) = counters.unwrap_or_default();
+        let machine = machine.transpose();
+        Some(ServeServer {
+            counters,
+            no_counters,
+            no_machine: machine.as_ref().err().cloned(),
+            machine: machine.ok().flatten(),
+        })
     }
 }
 
-/// What was read on a clock that began at `began_ms` of the run's, or why nothing was.
-fn keep(server: &mut ServeServer, read: Read, began_ms: f64) {
-    let Read {
-        mut counters,
-        ended,
-    } = read;
-    if counters.readings.is_empty() {
-        let silent = || format!("{} gave no answer in time", counters.url);
-        server.no_counters = Some(ended.unwrap_or_else(silent));
-        return;
-    }
-    for reading in &mut counters.readings {
-        reading.asked_ms += began_ms;
-        reading.answered_ms += began_ms;
-    }
-    counters.change = counters.changed();
-    server.counters = Some(counters);
-    server.no_counters = ended;
-}
-
-/// An instant on the run's clock, ms; negative before its start.
+/// An instant on a clock that began at `start`, ms; negative before it.
 fn ms(at: Instant, start: Instant) -> f64 {
     match at.checked_duration_since(start) {
         Some(since) => since.as_secs_f64() * 1e3,
@@ -170,48 +131,36 @@ fn ms(at: Instant, start: Instant) -> f64 {
 }
 
 /// A URL without what must not be recorded.
-fn checked(url: &str) -> Result<String, String> {
-    let uri: Uri = url.parse().map_err(|error| {
-        // The text is not repeated: it may hold a password.
-        format!("--metrics-url is not a URL ({error}); it looks like http://127.0.0.1:8000/metrics")
-    })?;
-    let authority = uri.authority().map(hyper::http::uri::Authority::as_str);
-    match (uri.scheme_str(), authority) {
-        (Some("http" | "https"), Some(host)) if !host.contains('@') && uri.query().is_none() => {
-            Ok(url.to_owned())
-        }
-        (Some("http" | "https"), Some(_)) => Err(
+fn checked(url: &str) -> Result<Url, String> {
+    let looks = "--metrics-url looks like http://127.0.0.1:8000/metrics";
+    // The text is not repeated: it may hold a password.
+    let url: Url = url.parse().map_err(|error| format!("{looks} ({error})"))?;
+    if !url.has_host() || !matches!(url.scheme(), "http" | "https") {
+        return Err(looks.to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() {
+        return Err(
             "--metrics-url holds credentials or a query, which would be recorded; leave them out"
                 .to_owned(),
-        ),
-        _ => Err("--metrics-url looks like http://127.0.0.1:8000/metrics".to_owned()),
+        );
     }
+    Ok(url)
 }
 
 /// Headers for an address of counters: those of the load where it is the same host and port and no less hidden on the way, else none,
 /// since they may hold keys.
-fn headers_for(url: &str, server: &Server<'_>) -> HeaderMap<HeaderValue> {
-    let place = |url: &str| {
-        let uri: Uri = url.parse().ok()?;
-        let usual = if uri.scheme_str() == Some("https") {
-            443
-        } else {
-            80
-        };
-        let port = uri.port_u16().unwrap_or(usual);
-        Some((uri.scheme_str()?.to_owned(), uri.host()?.to_owned(), port))
-    };
-    if place(url).is_none() || place(url) != place(&server.base_url) {
-        return HeaderMap::new();
+fn headers_for(url: &Url, base_url: &str, own: &HeaderMap) -> HeaderMap {
+    if Url::parse(base_url).is_ok_and(|base| base.origin() == url.origin()) {
+        let mut headers = own.clone();
+        headers.remove(HOST);
+        return headers;
     }
-    let mut headers = server.headers.clone();
-    headers.remove(HOST);
-    headers
+    HeaderMap::new()
 }
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::AUTHORIZATION;
+    use hyper::header::{AUTHORIZATION, HeaderValue};
 
     use super::*;
 
@@ -220,19 +169,16 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer canary"));
         headers.insert(HOST, HeaderValue::from_static("box:8000"));
-        let server = Server {
-            base_url: "http://box:8000".to_owned(),
-            address: None,
-            headers: &headers,
-        };
-        let own = headers_for("http://box:8000/metrics", &server);
+        let headers_for =
+            |url: &str| headers_for(&url.parse().unwrap(), "http://box:8000", &headers);
+        let own = headers_for("http://box:8000/metrics");
         assert!(own.contains_key(AUTHORIZATION) && !own.contains_key(HOST));
         for other in [
             "http://box:9090/metrics",
             "http://elsewhere:8000/metrics",
-            "not a url",
+            "https://box:8000/metrics",
         ] {
-            assert!(headers_for(other, &server).is_empty(), "{other}");
+            assert!(headers_for(other).is_empty(), "{other}");
         }
     }
 

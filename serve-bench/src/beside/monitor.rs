@@ -1,17 +1,21 @@
-//! `tplens monitor` as a child beside a load: its lines go to files, which are read when the load has ended.
+//! `tplens monitor` as a child beside a load, on the processes that serve.
 //!
 //! Vendor calls can block, so they are made in that program and not here. It dies with the thread that started it. Its clock's zero
-//! is when its header is there, late by [`LOOK`] at most.
+//! is when its header is there.
 
-use std::fs::File;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use record::{MonitorHeader, MonitorLine, private};
-use runner::child::{PARENT_VARIABLE, TIED, last_line, tplens};
-use rustix::process::{Pid, Signal, kill_process};
+use record::{MonitorHeader, MonitorLine, ServerMachine};
+use runner::child::{TIED, last_line, tplens};
+use runner::{Event, Interrupt, Ladder, Worker, WorkerSpec};
+use serde_json::Value;
+
+use super::ms;
 
 /// Readings a second.
 const HZ: &str = "2";
@@ -22,109 +26,192 @@ const FIRST: Duration = Duration::from_secs(15);
 /// How often it is looked whether the header is there.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long the child has to write its last line.
-const LAST: Duration = Duration::from_secs(3);
+/// How it is ended: it has some time to write its last line.
+const LADDER: Ladder = Ladder {
+    abort: Duration::ZERO,
+    term: Duration::from_secs(3),
+    kill: Duration::from_secs(1),
+};
 
 /// Lines that are kept at most: with eight GPUs some hours.
 const MAX_LINES: usize = 200_000;
 
+/// Processes that are watched at most.
+const MOST: usize = 64;
+
+/// A listening socket's state in /proc/net/tcp (include/net/tcp_states.h).
+const LISTEN: &str = "0A";
+
 /// A monitor under way.
 pub(super) struct Monitor {
-    child: Child,
-    /// What it measures, and what it says on standard error.
-    files: [PathBuf; 2],
-    began: Instant,
+    worker: Worker,
+    seen: Arc<Mutex<Seen>>,
+    /// How the server's processes were found, or why not.
+    processes: String,
+}
+
+/// What it wrote: its header with when that came, and the lines behind it.
+#[derive(Default)]
+struct Seen {
+    header: Option<(MonitorHeader, Instant)>,
+    lines: Vec<MonitorLine>,
 }
 
 impl Monitor {
-    /// Starts it on these processes.
+    /// Starts it on the processes that listen on the server's address.
     ///
     /// # Errors
-    /// It does not start; in words.
-    pub(super) fn start(pids: &[u32]) -> Result<Self, String> {
-        let start = || -> anyhow::Result<Self> {
-            let name = |end| format!("tplens-monitor-{}.{end}", std::process::id());
-            let files = ["jsonl", "log"].map(|end| std::env::temp_dir().join(name(end)));
-            let open = |file: &PathBuf| {
-                drop(std::fs::remove_file(file));
-                private::create(file)
-            };
-            let (out, said): (File, File) = (open(&files[0])?, open(&files[1])?);
-            let mut command = Command::new(std::env::current_exe()?);
-            command
-                .arg(TIED)
-                .arg(tplens()?)
-                .args(["monitor", "--hz", HZ])
-                .env(PARENT_VARIABLE, std::process::id().to_string())
-                .process_group(0)
-                .stdin(Stdio::null())
-                .stdout(out)
-                .stderr(said);
-            if !pids.is_empty() {
-                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
-                command.arg("--pids").arg(pids.join(","));
+    /// It does not start.
+    pub(super) fn start(address: Option<SocketAddr>) -> anyhow::Result<Self> {
+        let found = of_server(address);
+        let (pids, processes) =
+            found.unwrap_or_else(|why| (Vec::new(), format!("not watched, {why}")));
+        let mut words: Vec<OsString> = vec![TIED.into(), tplens()?.into()];
+        words.extend(["monitor", "--hz", HZ].map(OsString::from));
+        if !pids.is_empty() {
+            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+            words.extend(["--pids", &pids.join(",")].map(OsString::from));
+        }
+        let mut spec = WorkerSpec::this_program("monitor", words)?;
+        let seen = Arc::<Mutex<Seen>>::default();
+        let kept = Arc::clone(&seen);
+        spec.noise = Some(Arc::new(move |line: &str| {
+            let mut seen = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            match serde_json::from_str(line) {
+                Ok(MonitorLine::Header(header)) => seen.header = Some((*header, Instant::now())),
+                Ok(line) if seen.lines.len() < MAX_LINES => seen.lines.push(line),
+                // Its words on standard error come here, too.
+                _ => {}
             }
-            let child = command.spawn()?;
-            let began = Instant::now();
-            Ok(Self {
-                child,
-                files,
-                began,
-            })
-        };
-        start().map_err(|error| format!("it does not start: {error}"))
+        }));
+        Ok(Self {
+            worker: Worker::spawn(spec)?,
+            seen,
+            processes,
+        })
     }
 
     /// Waits until its header is there, it ends, or it takes too long.
     pub(super) fn wait(&mut self, is_stopped: impl Fn() -> bool) {
-        let begun = Instant::now();
-        let is_empty = |file: &PathBuf| file.metadata().is_ok_and(|file| file.len() == 0);
-        while begun.elapsed() < FIRST && !is_stopped() && is_empty(&self.files[0]) {
-            if !matches!(self.child.try_wait(), Ok(None)) {
+        let (begun, none) = (Instant::now(), Interrupt::none());
+        while begun.elapsed() < FIRST && !is_stopped() && self.seen().header.is_none() {
+            if let Event::Exited(_) = self.worker.next::<Value>(LOOK, &none) {
                 break;
             }
-            std::thread::sleep(LOOK);
         }
-        self.began = Instant::now();
     }
 
-    /// Ends it, and gives its header, when its clock began, and what it saw.
+    /// Ends it, and gives what it saw on the clock of a run that began at `start`.
     ///
     /// # Errors
     /// It wrote no header; in words.
-    pub(super) fn end(mut self) -> Result<(MonitorHeader, Instant, Vec<MonitorLine>), String> {
-        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // It may have ended by itself.
-            let _ = kill_process(id, Signal::TERM);
-        }
-        let asked = Instant::now();
-        while asked.elapsed() < LAST && matches!(self.child.try_wait(), Ok(None)) {
-            std::thread::sleep(LOOK);
-        }
-        let [out, said] = &self.files;
-        let [out, said] = [out, said].map(|file| bounded::text(file, bounded::RESULT));
-        let text = out.unwrap_or_default();
-        // The last line of one that was killed may be half.
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
-        let mut lines = lines.take(MAX_LINES + 1);
-        match lines.next() {
-            Some(MonitorLine::Header(header)) => Ok((*header, self.began, lines.collect())),
-            _ => Err(format!(
-                "tplens monitor says `{}`",
-                last_line(&said.unwrap_or_default())
-            )),
-        }
+    pub(super) fn end(mut self, start: Instant) -> Result<ServerMachine, String> {
+        self.worker.end(LADDER);
+        let Seen { header, lines } = std::mem::take(&mut *self.seen());
+        let said = || last_line(&self.worker.tail());
+        let (header, began) = header.ok_or_else(|| format!("tplens monitor says `{}`", said()))?;
+        Ok(ServerMachine {
+            header,
+            began_ms: ms(began, start),
+            lines,
+            processes: self.processes,
+        })
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Monitor {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        for file in &self.files {
-            drop(std::fs::remove_file(file));
-        }
+/// The server's processes, who listens on its port on this machine and all below, and how they were found. Of another user's processes
+/// the kernel does not tell which sockets they hold.
+///
+/// # Errors
+/// In words: why they are not known.
+fn of_server(address: Option<SocketAddr>) -> Result<(Vec<u32>, String), String> {
+    let address = address.ok_or("the server's address is not known")?;
+    let port = address.port();
+    if !address.ip().is_loopback() {
+        return Err(format!("{address} may be on another machine"));
+    }
+    let listening = of_port(port).into_iter();
+    let mut all: Vec<u32> = listening.flat_map(runner::processes::tree).collect();
+    if all.is_empty() {
+        return Err(format!(
+            "who listens on port {port} cannot be seen: another user's process, or one in a container"
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|pid| seen.insert(*pid));
+    all.truncate(MOST);
+    Ok((all, format!("who listens on port {port}, and all below")))
+}
+
+/// The processes that hold a listening socket on a port, ascending.
+fn of_port(port: u16) -> Vec<u32> {
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    let sockets: BTreeSet<String> = tables
+        .iter()
+        .flatten()
+        .flat_map(|table| listening(table, port))
+        .collect();
+    let holds = |pid: &u32| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter();
+        let mut files = files.flatten().flatten();
+        files.any(|file| {
+            let to = fs::read_link(file.path()).unwrap_or_default();
+            to.to_str().is_some_and(|to| sockets.contains(to))
+        })
+    };
+    let entries = fs::read_dir("/proc").into_iter();
+    let entries = entries.flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut found: Vec<u32> = pids.filter(holds).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The sockets that listen on a port, as links to them read (Documentation/networking/proc_net_tcp.rst).
+fn listening(table: &str, port: u16) -> Vec<String> {
+    let of = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (_, own_port) = fields.get(1)?.rsplit_once(':')?;
+        let is_it = u16::from_str_radix(own_port, 16).ok()? == port && *fields.get(3)? == LISTEN;
+        let inode: u64 = fields.get(9)?.parse().ok().filter(|_| is_it)?;
+        Some(format!("socket:[{inode}]"))
+    };
+    table.lines().skip(1).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+        0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0\n\
+        1: 0100007F:1F40 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 20 4 30 10 -1\n\
+        2: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0 100 0 0 10 0\n";
+
+    #[test]
+    fn only_listening_sockets_of_the_port_count() {
+        // 0x1F40 is 8000.
+        assert_eq!(listening(TABLE, 8000), ["socket:[4711]"]);
+        assert_eq!(listening(TABLE, 50_000), Vec::<String>::new());
+        assert_eq!(listening("", 8000), Vec::<String>::new());
+        assert_eq!(
+            listening("head\n0: garbage\n1: a:zz b 0A\n", 8000),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_listener_of_this_process_is_found() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (found, how) = of_server(Some(address)).unwrap();
+        assert!(found.contains(&std::process::id()), "{found:?}");
+        assert!(how.contains(&address.port().to_string()), "{how}");
     }
 }

@@ -5,84 +5,16 @@
 
 use std::collections::HashMap;
 
-use record::{ServerSum, ServerValues};
+use record::ServerValues;
+use serde_json::{Map, Value, json};
 
-/// Where a number of ours stands.
-type Number = fn(&mut ServerValues) -> &mut Option<f64>;
+/// A row for each name of an engine's: ours, theirs of a number or a sum of seconds, and theirs of the count of a sum. Of several rows
+/// for one of ours the first that is there counts. vLLM's names are those of 0.4 to 0.33, SGLang's those of 0.4 to 0.5, llama.cpp's those
+/// of its server since 2024, whose prompt tokens are without those of the cache.
+const NAMES: &str = include_str!("../../data/counters.csv");
 
-/// Where sum and count of times of ours stand.
-type Times = fn(&mut ServerValues) -> &mut Option<ServerSum>;
-
-/// Engines' names for a number; of those for one of ours the first that is there counts. Samples of one name, such as those of several
-/// engine processes, are added up. vLLM's names are those of 0.4 to 0.33, SGLang's those of 0.4 to 0.5, llama.cpp's those of its server
-/// since 2024, whose prompt tokens are without those of the cache.
-const NUMBERS: [(&str, Number); 20] = [
-    ("vllm:num_requests_running", |of| &mut of.running),
-    ("sglang:num_running_reqs", |of| &mut of.running),
-    ("llamacpp:requests_processing", |of| &mut of.running),
-    ("vllm:num_requests_waiting", |of| &mut of.waiting),
-    ("sglang:num_queue_reqs", |of| &mut of.waiting),
-    ("llamacpp:requests_deferred", |of| &mut of.waiting),
-    ("vllm:request_success_total", |of| &mut of.requests),
-    ("sglang:num_requests_total", |of| &mut of.requests),
-    ("vllm:prompt_tokens_total", |of| &mut of.prompt_tokens),
-    ("sglang:prompt_tokens_total", |of| &mut of.prompt_tokens),
-    ("llamacpp:prompt_tokens_total", |of| &mut of.prompt_tokens),
-    ("vllm:generation_tokens_total", |of| {
-        &mut of.generated_tokens
-    }),
-    ("sglang:generation_tokens_total", |of| {
-        &mut of.generated_tokens
-    }),
-    ("llamacpp:tokens_predicted_total", |of| {
-        &mut of.generated_tokens
-    }),
-    ("vllm:prompt_tokens_cached_total", |of| {
-        &mut of.cached_tokens
-    }),
-    ("vllm:prefix_cache_hits_total", |of| &mut of.cached_tokens),
-    ("vllm:gpu_prefix_cache_hits_total", |of| {
-        &mut of.cached_tokens
-    }),
-    ("sglang:cached_tokens_total", |of| &mut of.cached_tokens),
-    ("llamacpp:prompt_tokens_cached_total", |of| {
-        &mut of.cached_tokens
-    }),
-    ("vllm:num_preemptions_total", |of| &mut of.preemptions),
-];
-
-/// Of several engine processes the largest counts; vLLM's second name is that until 0.9.
-const KV_USED: [&str; 4] = [
-    "vllm:kv_cache_usage_perc",
-    "vllm:gpu_cache_usage_perc",
-    "sglang:token_usage",
-    "llamacpp:kv_cache_usage_ratio",
-];
-
-/// The same of times, without `_sum` and `_count`. `vllm:time_per_output_token_seconds` is the time between tokens until 0.10.
-const TIMES: [(&str, Times); 12] = [
-    ("vllm:time_to_first_token_seconds", |of| &mut of.ttft),
-    ("sglang:time_to_first_token_seconds", |of| &mut of.ttft),
-    ("vllm:inter_token_latency_seconds", |of| &mut of.itl),
-    ("vllm:time_per_output_token_seconds", |of| &mut of.itl),
-    ("sglang:inter_token_latency_seconds", |of| &mut of.itl),
-    ("sglang:time_per_output_token_seconds", |of| &mut of.itl),
-    ("vllm:request_time_per_output_token_seconds", |of| {
-        &mut of.tpot
-    }),
-    ("vllm:e2e_request_latency_seconds", |of| &mut of.e2el),
-    ("sglang:e2e_request_latency_seconds", |of| &mut of.e2el),
-    ("vllm:request_queue_time_seconds", |of| &mut of.queue),
-    ("sglang:queue_time_seconds", |of| &mut of.queue),
-    // Of the embedded engine alone.
-    ("tplens:step_lost_seconds", |of| &mut of.lost),
-];
-
-/// llama.cpp's sum and count of generating tokens have names of their own; it has no other times.
-const GENERATION: [&str; 2] = [
-    "llamacpp:tokens_predicted_seconds_total",
-    "llamacpp:tokens_predicted_total",
-];
+/// Of several engine processes the largest of it counts; of all else samples of one name are added up.
+const LARGEST: &str = "kv_used";
 
 /// Whose names begin like this.
 const ENGINES: [(&str, &str); 3] = [
@@ -100,31 +32,25 @@ pub(super) fn values(text: &str) -> Option<(ServerValues, &'static str)> {
         *sum += value;
         *largest = largest.max(value);
     }
-    let sum = |name: &str| found.get(name).map(|(sum, _)| *sum);
-    let largest = |name: &&str| found.get(name).map(|(_, largest)| *largest);
-    let both = |[sums, counts]: [&str; 2]| {
-        let (seconds, count) = sum(sums).zip(sum(counts))?;
-        Some(ServerSum { seconds, count })
-    };
-    let mut values = ServerValues::default();
-    for (name, of) in NUMBERS {
-        let place = of(&mut values);
-        *place = place.or(sum(name));
+    let (mut values, mut engine) = (Map::new(), None);
+    for row in NAMES.lines().skip(1) {
+        let mut cells = row.split(',');
+        let [ours, theirs, count] = [(); 3].map(|()| cells.next().unwrap_or_default());
+        let Some((sum, largest)) = found.get(theirs) else {
+            continue;
+        };
+        let value = match (ours, found.get(count)) {
+            (LARGEST, _) => json!(largest),
+            (_, Some((count, _))) => json!({"seconds": sum, "count": count}),
+            (_, None) if count.is_empty() => json!(sum),
+            (_, None) => continue,
+        };
+        let of = ENGINES.iter().find(|(begin, _)| theirs.starts_with(begin));
+        engine = engine.or(of.map(|(_, engine)| *engine));
+        values.entry(ours).or_insert(value);
     }
-    values.kv_used = KV_USED.iter().find_map(largest);
-    for (name, of) in TIMES {
-        let place = of(&mut values);
-        *place = place.or(both([&format!("{name}_sum"), &format!("{name}_count")]));
-    }
-    values.generation = both(GENERATION);
-    let numbers = NUMBERS.iter().map(|(name, _)| *name);
-    let first = numbers
-        .chain(KV_USED)
-        .find(|name| found.contains_key(name))?;
-    let engine = ENGINES.iter().find(|(prefix, _)| first.starts_with(prefix));
-    engine.map(|(_, engine)| (values, *engine))
+    Some((serde_json::from_value(Value::Object(values)).ok()?, engine?))
 }
-
 /// No counter of a serving engine is larger; sums and means of those that are not stay finite.
 const MAX_VALUE: f64 = 1e15;
 

@@ -1,14 +1,12 @@
 //! Two sides of several results each: which result of the one is compared with which of the other, and their ratios in a few bands of
 //! loads, beside what a control differs by: what a narrower link costs, at which load.
 
-use std::collections::BTreeMap;
-
 use import::serve::ServeResult;
 use serde::Serialize;
 use stats::{Threshold, Verdict, judge_by, median};
 
 use super::comparison::{Comparison, compare};
-use super::differences::Difference;
+use super::differences::{Difference, Grade};
 
 /// The last load of each band; a band begins after the one before it.
 const ENDS: [f64; 9] = [1.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, f64::INFINITY];
@@ -102,41 +100,37 @@ impl Cells {
         threshold: Threshold,
     ) -> Vec<Band> {
         let mut bands = Vec::new();
+        let ratios = |all: &[(f64, f64)]| all.iter().map(|one| one.1).collect::<Vec<f64>>();
         for metric in METRICS {
             let of = |cells: &Self| cells.ratios(metric);
-            let (control, machine) = (control.map(of), machine.map(of));
-            let mut by_band: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
-            for one in self.ratios(metric) {
-                by_band.entry(band(one.0)).or_default().push(one);
-            }
-            for (at, mut own) in by_band {
-                own.sort_by(|one, other| one.0.total_cmp(&other.0));
-                // Of the same band, or all where there are fewer than so many.
-                let beside = |all: &Vec<(f64, f64)>, fewest: usize| -> Vec<f64> {
-                    let within = all.iter().filter(|one| band(one.0) == at);
-                    let within: Vec<f64> = within.map(|one| one.1).collect();
-                    match within.len() < fewest {
-                        true => all.iter().map(|one| one.1).collect(),
-                        false => within,
-                    }
+            let (all, control, machine) = (of(self), control.map(of), machine.map(of));
+            for at in 0..ENDS.len() {
+                let within = |all: &[(f64, f64)]| -> Vec<(f64, f64)> {
+                    let own = all.iter().filter(|(load, _)| band(*load) == at);
+                    own.copied().collect()
                 };
-                let ratios: Vec<f64> = own.iter().map(|one| one.1).collect();
-                let (Some(ratio), [first, .., last] | [first @ last]) = (median(&ratios), &own[..])
-                else {
+                // Of the same band, or all where there are fewer than so many.
+                let beside = |all: &[(f64, f64)], fewest| match within(all) {
+                    own if own.len() < fewest => ratios(all),
+                    own => ratios(&own),
+                };
+                let mut own = within(&all);
+                own.sort_by(|one, other| one.0.total_cmp(&other.0));
+                let ends = own.first().zip(own.last());
+                let Some(((from, to), ratio)) = ends.zip(median(&ratios(&own))) else {
                     continue;
                 };
                 let floor = control.as_ref().and_then(|all| {
-                    let beside = beside(all, FLOOR_POINTS);
-                    let off = beside.iter().map(|ratio| (ratio - 1.0).abs());
-                    off.reduce(f64::max)
+                    let beside = beside(all, FLOOR_POINTS).into_iter();
+                    beside.map(|ratio| (ratio - 1.0).abs()).reduce(f64::max)
                 });
                 let machine = machine.as_ref().and_then(|all| median(&beside(all, 1)));
                 let beyond_machine = machine.map(|machine| ratio / machine);
                 let judged = beyond_machine.unwrap_or(ratio);
                 bands.push(Band {
                     metric,
-                    from: first.0,
-                    to: last.0,
+                    from: from.0,
+                    to: to.0,
                     loads: own.len(),
                     ratio,
                     floor,
@@ -166,7 +160,7 @@ fn is_same_load(a: &ServeResult, b: &ServeResult) -> bool {
         Difference::ClientLimited { .. } => false,
         // The same limit was asked for, whatever a short run made of it.
         Difference::BatchDiffers { .. } => limits.is_none(),
-        _ => one.is_other_load(),
+        _ => one.grade() == Some(Grade::C),
     };
     // All at once their number is the load.
     let at_once = |one: &ServeResult| {

@@ -5,7 +5,7 @@ use program::compare::both_simulated;
 use serde::Serialize;
 use stats::{Interval, Threshold, Verdict, blocks, judge_by, ratio_of_means};
 
-use super::differences::Difference;
+use super::differences::{Difference, Grade};
 
 /// The form of the JSON; it grows only when an older reader would misunderstand it.
 const SCHEMA: u32 = 3;
@@ -58,17 +58,6 @@ pub(super) struct Side {
     pub(super) findings: Vec<Finding>,
 }
 
-/// How much the ratios are worth.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) enum Grade {
-    /// One load, and intervals over the requests of both.
-    A,
-    /// One load, one run each without single requests, or lengths that differ.
-    B,
-    /// Another load, or one of the clients was the limit: the ratio is of both.
-    C,
-}
-
 /// A metric of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
@@ -100,7 +89,8 @@ pub(super) fn compare(
         (&b.run.origin, b.run.simulated.as_deref()),
     )?;
     let differences = Difference::all(a, b);
-    let is_refused = differences.iter().any(Difference::refuses);
+    let mut grades = differences.iter().map(Difference::grade);
+    let grade = grades.try_fold(Grade::A, |worst, one| Some(worst.max(one?)));
     let (mut rows, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
     for (metric, unit, values, interval) in numbers(a, b) {
         let [Some(a), Some(b)] = values else {
@@ -117,9 +107,9 @@ pub(super) fn compare(
             ratio: b / a,
             interval,
             times: if is_rate { b / a } else { a / b },
-            verdict: match is_refused {
-                true => Verdict::NotJudged,
-                false => judge_by(b / a, interval, is_rate, RUN_TO_RUN, threshold),
+            verdict: match grade {
+                None => Verdict::NotJudged,
+                Some(_) => judge_by(b / a, interval, is_rate, RUN_TO_RUN, threshold),
             },
         });
     }
@@ -129,18 +119,14 @@ pub(super) fn compare(
         let of_times = one.times.total_cmp(&other.times);
         one.verdict.cmp(&other.verdict).then(of_times)
     });
-    let has_load = differences.iter().any(Difference::is_other_load);
-    let has_length = differences.iter().any(Difference::is_other_length);
-    let grade = match headline.interval {
-        _ if has_load => Grade::C,
-        Some(_) if !has_length => Grade::A,
-        _ => Grade::B,
-    };
     Ok(Comparison {
         schema: SCHEMA,
         threshold,
         simulated,
-        grade: (!is_refused).then_some(grade),
+        grade: match headline.interval {
+            None => grade.map(|grade| grade.max(Grade::B)),
+            Some(_) => grade,
+        },
         headline,
         differences,
         a: Side::of(a),

@@ -12,6 +12,17 @@ const SAME_BATCH: f64 = 0.10;
 /// A larger part of failed requests leaves averages of survivors.
 const FEW_FAILURES: f64 = 0.01;
 
+/// How much the ratios are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) enum Grade {
+    /// One load, and intervals over the requests of both.
+    A,
+    /// One load, one run each without single requests, or lengths that differ.
+    B,
+    /// Another load, or one of the clients was the limit: the ratio is of both.
+    C,
+}
+
 /// A difference of what was asked, or of how it was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, strum::IntoStaticStr)]
 #[serde(tag = "code", rename_all = "kebab-case")]
@@ -41,22 +52,13 @@ pub(crate) enum Difference {
 }
 
 impl Difference {
-    /// Whether a ratio would be of something else.
-    pub(super) fn refuses(&self) -> bool {
-        matches!(
-            self,
-            Self::ModelDiffers { .. } | Self::FailuresDiffer { .. }
-        )
-    }
-
-    /// Whether a ratio is of the load and of who answered.
-    pub(super) fn is_other_load(&self) -> bool {
-        !self.refuses() && !self.is_other_length()
-    }
-
-    /// Whether replies are of other lengths, or something of the load is not in a file.
-    pub(super) fn is_other_length(&self) -> bool {
-        matches!(self, Self::OutputsDiffer { .. } | Self::NotTold { .. })
+    /// The best grade of a ratio with it; `None` where the ratio would be of something else.
+    pub(super) fn grade(&self) -> Option<Grade> {
+        match self {
+            Self::ModelDiffers { .. } | Self::FailuresDiffer { .. } => None,
+            Self::OutputsDiffer { .. } | Self::NotTold { .. } => Some(Grade::B),
+            _ => Some(Grade::C),
+        }
     }
 
     /// Its code.

@@ -6,8 +6,8 @@ use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
 use super::cells::{Band, Cells, METRICS};
-use super::comparison::{Comparison, Grade, Row, Side};
-use super::differences::Difference;
+use super::comparison::{Comparison, Row, Side};
+use super::differences::{Difference, Grade};
 
 /// What made the document.
 const MADE_BY: &str = concat!("tplens serve compare ", env!("CARGO_PKG_VERSION"));
@@ -44,8 +44,9 @@ pub(super) fn of_one(comparison: &Comparison, cells: &Cells) -> Document {
     let next = match (comparison.grade, comparison.headline.interval) {
         (None, _) => {
             document.tone = Tone::Bad;
-            let refusal = comparison.differences.iter().find(|one| one.refuses());
-            let refusal = refusal.map_or_else(String::new, |one| item(one).text);
+            let mut refusals = comparison.differences.iter().map(item);
+            let refusal = refusals.find(|one| one.tone == Tone::Bad);
+            let refusal = refusal.map_or_else(String::new, |one| one.text);
             answer.truncate(1);
             answer.insert(0, format!("Not comparable. {refusal}."));
             "measure both with the same model and load, without failed requests."
@@ -105,6 +106,7 @@ pub(super) fn of_several(cells: &Cells) -> Document {
     let count = |verdict| all().filter(|one| one.headline.verdict == verdict).count();
     let (faster, slower) = (count(Verdict::Faster), count(Verdict::Regression));
     let (head, tone) = match (faster, slower) {
+        _ if all().all(|one| one.grade.is_none()) => ("Not comparable", Tone::Bad),
         (0, 0) => ("No difference", Tone::Good),
         (_, 0) => ("B is faster", Tone::Good),
         (0, _) => ("B is slower", Tone::Bad),
@@ -113,11 +115,6 @@ pub(super) fn of_several(cells: &Cells) -> Document {
             Tone::Warning,
         ),
     };
-    let counted = format!(
-        "{faster} faster, {slower} slower, {} the same or within noise, {} not comparable.",
-        count(Verdict::Same) + count(Verdict::Unclear),
-        count(Verdict::NotJudged)
-    );
     let mut answer = match cells.bands.is_empty() {
         true => vec![format!(
             "{head}: {:.2}-{:.2}x in {}, median {:.2}x of {} loads.",
@@ -129,7 +126,12 @@ pub(super) fn of_several(cells: &Cells) -> Document {
         )],
         false => METRICS.iter().filter_map(|of| band(cells, of)).collect(),
     };
-    answer.push(counted);
+    answer.push(format!(
+        "{faster} faster, {slower} slower, {} the same or within noise, {} not comparable.",
+        count(Verdict::Same) + count(Verdict::Unclear),
+        count(Verdict::NotJudged)
+    ));
+    // Each once, with how many loads have it.
     let mut findings: Vec<(Item, usize)> = Vec::new();
     for item in all().flat_map(|one| &one.differences).map(item) {
         match findings.iter_mut().find(|(one, _)| one.code == item.code) {
@@ -137,23 +139,21 @@ pub(super) fn of_several(cells: &Cells) -> Document {
             None => findings.push((item, 0)),
         }
     }
-    let findings = findings.into_iter().map(|(mut item, more)| {
-        if more > 0 {
-            item.text += &format!(" (and {more} more loads)");
-        }
-        item
+    for (item, more) in findings.iter_mut().filter(|(_, more)| *more > 0) {
+        item.text += &format!(" (and {more} more loads)");
+    }
+    let findings = findings.into_iter().map(|(item, _)| item);
+    let is_banded = !cells.bands.is_empty();
+    let bands = is_banded.then(|| {
+        let heading = "B's time over A's, medians in bands of loads";
+        Section::new(heading, vec![Block::Table(of_bands(cells))])
     });
-    let heading = "Each load, how many times as fast B is";
-    let loads = vec![Block::Table(loads(cells))];
-    let sections = match cells.bands.is_empty() {
-        true => vec![Section::new(heading, loads)],
-        false => vec![
-            Section::new(
-                "B's time over A's, medians in bands of loads",
-                vec![Block::Table(of_bands(cells))],
-            ),
-            Section::detail(heading, loads),
-        ],
+    let loads = Section {
+        detail: is_banded,
+        ..Section::new(
+            "Each load, how many times as fast B is",
+            vec![Block::Table(loads(cells))],
+        )
     };
     let mut simulated = all().filter_map(|one| one.simulated.as_ref());
     Document {
@@ -163,7 +163,7 @@ pub(super) fn of_several(cells: &Cells) -> Document {
         answer,
         findings: findings.chain(left(cells)).collect(),
         next: Vec::new(),
-        sections,
+        sections: bands.into_iter().chain([loads]).collect(),
         made_by: MADE_BY.to_owned(),
     }
 }
@@ -266,9 +266,9 @@ fn side(name: &str, side: &Side) -> String {
 /// The line of a difference.
 fn item(difference: &Difference) -> Item {
     use Difference as D;
-    let tone = match difference.refuses() {
-        true => Tone::Bad,
-        false => Tone::Warning,
+    let tone = match difference.grade() {
+        None => Tone::Bad,
+        Some(_) => Tone::Warning,
     };
     let text = match difference {
         D::ClientLimited { of_a } => {

@@ -120,12 +120,17 @@ fn written(args: &CompareArgs, show: Show, cells: &Cells) -> u8 {
     exit::fold([printed, show::page(args.html.as_deref(), &document), code])
 }
 
-/// The results that a path names. Errors of the readers carry their sources' words already, so that they are not handed on as a
-/// chain.
+/// The results that a path names, as `FILE#2` the second of a file. Errors of the readers carry their sources' words already, so that
+/// they are not handed on as a chain.
 fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
-    let (file, number) = numbered(path);
+    let whole = path.to_str().filter(|_| !path.exists());
+    let split = whole.and_then(|text| text.rsplit_once('#'));
+    let (file, number) = match split.map(|(file, number)| (file, number.parse::<usize>())) {
+        Some((file, Ok(number))) => (Path::new(file), Some(number)),
+        _ => (path, None),
+    };
     let (mut results, mut refused) = (Vec::new(), Vec::new());
-    let paths = beginning_with(&file).unwrap_or_else(|| vec![file.clone()]);
+    let paths = beginning_with(file).unwrap_or_else(|| vec![file.to_owned()]);
     for (label, path) in paths.iter().flat_map(|path| show::cells(path)) {
         match read_all(&path) {
             Ok(read) => results.extend(read.into_iter().map(|one| (label.clone(), one))),
@@ -144,29 +149,16 @@ fn opened(path: &Path) -> anyhow::Result<Vec<Named>> {
     }
 }
 
-/// The files and folders whose names begin with what a path ends with; `None` where it is one itself.
+/// The files and folders whose names begin with what a path ends with; `None` where it is one itself, or none does.
 fn beginning_with(path: &Path) -> Option<Vec<PathBuf>> {
     let name = path.file_name()?.to_str().filter(|_| !path.exists())?;
     let folder = path.parent().filter(|one| !one.as_os_str().is_empty());
     let entries = folder.unwrap_or(Path::new(".")).read_dir().ok()?;
-    let begins = |path: &PathBuf| {
-        let own = path.file_name().and_then(|own| own.to_str());
-        own.is_some_and(|own| own.starts_with(name))
-    };
-    let entries = entries.flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = entries.filter(begins).collect();
+    let entries = entries.flatten().filter(|entry| {
+        let own = entry.file_name();
+        own.to_str().is_some_and(|own| own.starts_with(name))
+    });
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     found.sort();
     (!found.is_empty()).then_some(found)
-}
-
-/// `FILE#2` as a file and a number, where there is no file of that very name.
-fn numbered(path: &Path) -> (PathBuf, Option<usize>) {
-    let parts = path.to_str().filter(|_| !path.exists());
-    let number = parts
-        .and_then(|text| text.rsplit_once('#'))
-        .and_then(|(file, number)| Some((PathBuf::from(file), number.parse().ok()?)));
-    match number {
-        Some((file, number)) => (file, Some(number)),
-        None => (path.to_owned(), None),
-    }
 }

@@ -121,12 +121,9 @@ pub(super) fn run(
         return recorder.end(Err(error.into()), exit_code);
     }
     let output_tokens = bodies.output_tokens.clone();
-    let server = beside::Server {
-        base_url: base.to_string(),
-        address: answers.address,
-        headers: &headers,
-    };
-    let beside = Beside::start(&args.results.beside, &server).map_err(Stop::Usage)?;
+    let asked_beside = &args.results.beside;
+    let beside = Beside::start(asked_beside, &base.to_string(), answers.address, &headers);
+    let beside = beside.map_err(Stop::Usage)?;
     let work = Work {
         to: Destination {
             addresses: answers.address.into_iter().collect(),

@@ -1,10 +1,12 @@
 //! `tplens demo`: a study of a simulated machine with the embedded engine, with the time that it takes.
+//!
+//! It is the study of a command line that anybody can write, made here from the machine's name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use boxfile::{BoxFile, builtin_names};
-use clap::Args;
+use clap::{Args, Parser};
 use engine::surroundings;
 use explain::Room;
 use program::Stop;
@@ -12,24 +14,18 @@ use tp_plan::{CustomAllReduce, EngineFacts, ModelFacts};
 use view::{Block, Document, Section, Table};
 
 use super::engines::{TP, embedded};
-use super::load::LoadArgs;
-use super::run::{Extras, Study, StudyArgs};
-use super::subject::SubjectArgs;
+use super::run::{Study, StudyArgs, run};
 use crate::explain::NO_OWN_ALL_REDUCE;
 use crate::planner::{Asker, shell, words};
-use crate::split::study::{ApartArgs, ApartStudy};
 
-/// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine. Resumes where it was interrupted
-/// when started again with the same --box and --out.
+/// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine, with the first of qwen2.5-72b-fp8,
+/// qwen3-14b and llama-3.1-8b that one GPU of the machine holds. Resumes where it was interrupted when started again with the same --box
+/// and --out. Another model: tplens study --sim BOX --model MODEL.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoArgs {
     /// The simulated machine: a built-in name, or a machine file.
     #[arg(long = "box", value_name = "BOX", default_value = "rtxpro6000-mig")]
     box_name: String,
-
-    /// The model [default: the first of qwen2.5-72b-fp8, qwen3-14b and llama-3.1-8b that one GPU of the machine holds]
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
 
     /// Print the built-in machines with models, sizes and times; run nothing.
     #[arg(long)]
@@ -47,37 +43,28 @@ const SIZES: [u32; 3] = [1, 2, 4];
 const MODELS: [&str; 3] = ["qwen2.5-72b-fp8", "qwen3-14b", "llama-3.1-8b"];
 
 /// A load that was reported for a machine like the default one, with 32 requests of 64 tokens instead of 64 of 256.
-const LOAD: LoadArgs = LoadArgs {
-    concurrency: 16,
-    requests: Some(32),
-    input_tokens: 89,
-    output_tokens: 64,
-    ready_timeout: Duration::from_secs(60),
-};
-
-/// What the demonstration leaves out.
+const LOAD: &str = "--concurrency 16 --requests 32 --input-tokens 89 --output-tokens 64 --ready-timeout 60 --budget 10";
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
-/// Two nodes, one for prefill and one for decode, with the model and one of the lengths of prompts that were reported for them.
+/// Two nodes, one for prefill and one for decode, with the model and one of the lengths of prompts that were reported for them, and the
+/// seconds that it takes, about.
 const PAIR: &str = "h200x16-pd";
 const NODE: &str = "h200x8";
 const PAIR_MODEL: &str = "qwen3-30b-a3b";
-const PAIR_LOAD: LoadArgs = LoadArgs {
-    concurrency: 16,
-    requests: Some(128),
-    input_tokens: 4096,
-    output_tokens: 128,
-    ready_timeout: Duration::from_secs(60),
-};
-
-/// Seconds that it takes, about.
-const PAIR_S: u32 = 40;
-
-/// Seconds for the collectives of a size.
-const BUDGET: Duration = Duration::from_secs(10);
+const PAIR_LOAD: &str =
+    "--concurrency 16 --requests 128 --input-tokens 4096 --output-tokens 128 --ready-timeout 60";
+const PAIR_S: u64 = 40;
 
 /// Expected seconds are what the steps take times this, because machines are not idle.
 const ROOM: f64 = 1.25;
+
+/// A study's command line without its first word.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct Line {
+    #[command(flatten)]
+    study: StudyArgs,
+}
 
 /// Runs the demonstration, or lists them, and gives the exit code.
 ///
@@ -87,123 +74,97 @@ pub(crate) fn demo(args: &DemoArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     if args.list {
         return Ok(asker.show.print(&list()?));
     }
-    asker.in_folder(args.out.as_deref(), "demo", |folder| {
-        if args.box_name == PAIR {
-            return pair(args, folder, asker);
-        }
-        let (study, extras) = planned(&args.box_name, args.model.as_deref())?;
-        (asker.say)(&format!(
-            "{}: {} on {} GPUs, about {} s",
-            args.box_name,
-            study.subject.model,
-            study.sizes(),
-            expected(&study)?
-        ));
-        Study::new(&study, folder)?.run(&extras, asker)
-    })
+    let (mut study, seconds) = planned(&args.box_name)?;
+    study.subject.out.clone_from(&args.out);
+    (asker.say)(&format!(
+        "{}: {}, about {seconds} s",
+        args.box_name, study.subject.model
+    ));
+    run(&study, asker)
+}
+
+/// The study of a machine, with the seconds that it takes, about.
+fn planned(named: &str) -> Result<(StudyArgs, u64), Stop> {
+    let (mut study, seconds) = match named {
+        PAIR => (pair()?, PAIR_S),
+        _ => sizes(named)?,
+    };
+    study.demo.prefix = Some("demo");
+    Ok((study, seconds))
+}
+
+fn parsed(words: impl IntoIterator<Item = String>, load: &str) -> Result<StudyArgs, Stop> {
+    let load = load.split(' ').map(str::to_owned);
+    let line = Line::try_parse_from(load.chain(words));
+    line.map(|line| line.study)
+        .map_err(|error| Stop::Usage(error.to_string()))
 }
 
 /// Prefill on one simulated node and decode on another, behind the router, beside an aggregated engine.
-fn pair(args: &DemoArgs, folder: &Path, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let model = args.model.as_deref().unwrap_or(PAIR_MODEL);
+fn pair() -> Result<StudyArgs, Stop> {
     let engine = |role: Option<&str>| {
-        let mut command = embedded(NODE, model, "8")?;
+        let mut command = embedded(NODE, PAIR_MODEL, "8")?;
         command.extend(words(role.map(|role| ("--role", role.to_owned()))));
         Ok::<_, Stop>(shell(&command))
     };
-    let apart = ApartArgs {
-        prefill: vec![engine(Some("prefill"))?],
-        decode: vec![engine(Some("decode"))?],
-        aggregated: Some(engine(None)?),
-        ..ApartArgs::default()
-    };
-    (asker.say)(&format!(
-        "{PAIR}: two nodes of {NODE}, {model}, about {PAIR_S} s"
-    ));
-    ApartStudy {
-        args: &apart,
-        model,
-        load: &PAIR_LOAD,
-        folder,
-    }
-    .run(asker)
+    let engines = words([
+        ("--model", PAIR_MODEL.to_owned()),
+        ("--prefill", engine(Some("prefill"))?),
+        ("--decode", engine(Some("decode"))?),
+        ("--aggregated", engine(None)?),
+    ]);
+    parsed(engines, PAIR_LOAD)
 }
 
-/// The study on one simulated machine, whose engine would do all-reduces itself in some, which no simulated machine can time.
-fn planned(named: &str, model: Option<&str>) -> Result<(StudyArgs, Extras), Stop> {
-    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("{named}: {error}"));
-    let described =
-        BoxFile::resolve(named).map_err(|error| Stop::Usage(format!("--box: {error}")))?;
+/// The study of tensor parallel sizes on one simulated machine, whose engine would do all-reduces itself in some, which no simulated
+/// machine can time.
+fn sizes(named: &str) -> Result<(StudyArgs, u64), Stop> {
+    let usage = |error: &dyn std::fmt::Display| Stop::Usage(format!("--box {named}: {error}"));
+    let described = BoxFile::resolve(named).map_err(|error| usage(&error))?;
     let around = |tp| surroundings(&described, tp);
     let one = around(1).map_err(|error| usage(&error))?;
-    let model = chosen(one.memory_bytes, model).map_err(|error| usage(&error))?;
-    let sizes = SIZES.into_iter().filter(|tp| around(*tp).is_ok());
-    let sizes: Vec<u32> = sizes.collect();
+    let line = words([("--model", String::new()), ("--sim", named.to_owned())]);
+    let mut study = parsed(line, LOAD)?;
+    study.tp = SIZES.into_iter().filter(|tp| around(*tp).is_ok()).collect();
+    let subject = &mut study.subject;
+    let load = &subject.load;
+    let tokens = f64::from(load.input_tokens + load.output_tokens);
+    let holds = |name: &&str| {
+        let model = ModelFacts::resolve(name);
+        let room = model.map(|model| Room::new(&model, 1, tokens, one.memory_bytes, None));
+        room.is_ok_and(|room| room.holds(load.concurrency) != Some(false))
+    };
+    let none = "one GPU has no room for these models; name a smaller one: tplens study --sim BOX --model MODEL";
+    let model = MODELS.into_iter().find(holds).ok_or_else(|| usage(&none))?;
+    subject.model = model.to_owned();
     let reduces_itself = |tp: &u32| {
         let facts = around(*tp).map(|around| EngineFacts::vllm(*tp, &around));
         facts.is_ok_and(|facts| facts.custom_all_reduce == CustomAllReduce::Active)
     };
-    let off_by_us = sizes.iter().any(reduces_itself);
-    let mut server = Vec::new();
-    if off_by_us {
-        server = embedded(named, &model, TP)?;
-        server.push(NO_OWN_ALL_REDUCE.to_owned());
+    if study.tp.iter().any(reduces_itself) {
+        subject.server = embedded(named, &subject.model, TP)?;
+        subject.server.push(NO_OWN_ALL_REDUCE.to_owned());
+        study.demo.off_by_us = true;
     }
-    let study = StudyArgs {
-        subject: SubjectArgs {
-            model,
-            gpus: None,
-            backend: "auto".to_owned(),
-            load: LOAD,
-            budget: Some(BUDGET),
-            sim: Some(named.to_owned()),
-            out: None,
-            server,
-        },
-        tp: sizes,
-        apart: ApartArgs::default(),
-    };
-    let note = Some(NOTE.to_owned());
-    Ok((study, Extras { note, off_by_us }))
-}
-
-/// The seconds that are expected, in whole fives.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "some minutes in seconds"
-)]
-fn expected(study: &StudyArgs) -> Result<u32, Stop> {
-    let steps = Study::new(study, Path::new(""))?.steps()?;
+    study.demo.note = Some(NOTE.to_owned());
+    let steps = Study::new(&study, Path::new(""))?.steps()?;
     let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
-    Ok(5 * (seconds * ROOM / 5.0).ceil() as u32)
-}
-
-/// The model that was named, else the first that a GPU with so much memory holds with all requests.
-fn chosen(memory: Option<u64>, named: Option<&str>) -> Result<String, String> {
-    let tokens = f64::from(LOAD.input_tokens + LOAD.output_tokens);
-    for name in named.map_or(MODELS.to_vec(), |name| vec![name]) {
-        let model = ModelFacts::resolve(name).map_err(|error| format!("--model: {error}"))?;
-        let room = Room::new(&model, 1, tokens, memory, None);
-        if room.holds(LOAD.concurrency) != Some(false) {
-            return Ok(name.to_owned());
-        }
-    }
-    Err("one GPU has no room for the model; name a smaller one with --model".to_owned())
+    let fives = Duration::from_secs_f64(seconds * ROOM / 5.0).as_secs() + 1;
+    Ok((study, 5 * fives))
 }
 
 /// The built-in machines with what is run on each and how long it takes.
 fn list() -> Result<Document, Stop> {
     let mut table = Table::under(["machine", "GPUs", "model", "TP", "s"]);
     for name in builtin_names() {
-        let (study, _) = planned(name, None)?;
+        let (study, seconds) = sizes(name)?;
         let gpus = BoxFile::builtin(name).map_or(0, |described| described.device.len());
         table.row([
             name.to_owned(),
             gpus.to_string(),
             study.subject.model.clone(),
             study.sizes(),
-            expected(&study)?.to_string(),
+            seconds.to_string(),
         ]);
     }
     table.row([PAIR, "16", PAIR_MODEL, "8", &PAIR_S.to_string()].map(str::to_owned));
@@ -215,17 +176,4 @@ fn list() -> Result<Document, Stop> {
         sections: vec![Section::new("", vec![Block::Table(table)])],
         ..Document::default()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_model_that_does_not_fit_is_refused_with_the_next_step() {
-        let Err(Stop::Usage(reason)) = planned("r9700-x8", Some("qwen2.5-72b")) else {
-            panic!("145 GB fit on 32 GiB");
-        };
-        assert!(reason.contains("--model"), "{reason}");
-    }
 }

@@ -22,11 +22,12 @@ const KNOWN: [Known; 3] = [
     ("sglang", &["--tp-size", "--tensor-parallel-size", "--tp"]),
 ];
 
-/// A server command as the user gave it.
+/// A server command that can be started for any size, with `{tp}` and `{port}` where it does not say them itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerCommand {
     words: Vec<String>,
-    known: Option<Known>,
+    /// What its program is called by [`KNOWN`].
+    known: Option<&'static str>,
 }
 
 impl ServerCommand {
@@ -34,52 +35,53 @@ impl ServerCommand {
     ///
     /// # Errors
     /// It is empty, names its own tensor parallel size, or how it is given one or a port is not known.
-    pub(crate) fn new(words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
+    pub(crate) fn new(mut words: Vec<String>, sizes: &[u32]) -> Result<Self, String> {
         let Some(program) = words.first() else {
             return Err("no server command: write it after `--`, such as `-- vllm serve MODEL`, or simulate a machine with --sim BOX".to_owned());
         };
         let is_known =
             |(begins, _): &Known| words.iter().take(3).any(|word| is_named(word, begins));
         let known = KNOWN.into_iter().find(is_known);
-        let mut flags = known.iter().flat_map(|(_, tp_flags)| *tp_flags);
+        let has = |place| words.iter().any(|word| word.contains(place));
+        let (has_tp, has_port) = (has(TP), has(PORT) || port(&words).is_some());
+        let Some((name, tp_flags)) = known else {
+            if !has_tp && sizes != [1] {
+                return Err(format!(
+                    "how to tell `{program}` its tensor parallel size is not known: write {TP} where the number belongs, or study one GPU with --tp 1"
+                ));
+            }
+            if !has_port {
+                return Err(format!(
+                    "on which port `{program}` listens is not known: write --port N or {PORT} in its command"
+                ));
+            }
+            return Ok(Self { words, known: None });
+        };
         let says = |flag: &&&str| {
             let value = flags::value(&words, &[**flag]);
             value.is_some_and(|value| !value.contains(TP))
         };
-        if let Some(flag) = flags.find(says) {
+        if let Some(flag) = tp_flags.iter().find(says) {
             return Err(format!(
                 "the server command says {flag} itself: leave it out, the study adds it for each of --tp, or write {flag} {TP}"
             ));
         }
-        let has = |place| words.iter().any(|word| word.contains(place));
-        if known.is_none() && !has(TP) && sizes != [1] {
-            return Err(format!(
-                "how to tell `{program}` its tensor parallel size is not known: write {TP} where the number belongs, or study one GPU with --tp 1"
-            ));
+        if !has_tp {
+            words.extend([tp_flags[0], TP].map(str::to_owned));
         }
-        if known.is_none() && !has(PORT) && port(&words).is_none() {
-            return Err(format!(
-                "on which port `{program}` listens is not known: write --port N or {PORT} in its command"
-            ));
+        if !has_port {
+            words.extend(["--port", PORT].map(str::to_owned));
         }
+        let known = Some(name);
         Ok(Self { words, known })
     }
 
     /// The command for one size; `{port}` stands where a port is to be chosen.
     pub(crate) fn for_size(&self, tp: u32) -> Vec<String> {
-        let tp = tp.to_string();
         let words = self.words.iter();
-        let mut words: Vec<String> = words.map(|word| word.replace(TP, &tp)).collect();
-        let has = |place| self.words.iter().any(|word| word.contains(place));
-        if let Some((_, tp_flags)) = self.known {
-            if !has(TP) {
-                words.extend([tp_flags[0].to_owned(), tp]);
-            }
-            if !has(PORT) && self.port().is_none() {
-                words.extend(["--port", PORT].map(str::to_owned));
-            }
-        }
         words
+            .map(|word| word.replace(TP, &tp.to_string()))
+            .collect()
     }
 
     /// The port that the command itself says.
@@ -87,19 +89,21 @@ impl ServerCommand {
         port(&self.words)
     }
 
-    /// Whether it is this engine.
-    fn is(&self, word: &str) -> bool {
-        self.known.is_some_and(|(known, _)| known == word)
-    }
-
     /// Whether it is an engine whose log is read.
     pub(crate) fn logs_are_read(&self) -> bool {
-        self.is("vllm") || self.is("sglang")
+        matches!(self.known, Some("vllm" | "sglang"))
     }
 
     /// Whether its flags are known.
     pub(crate) fn is_known(&self) -> bool {
         self.known.is_some()
+    }
+
+    /// Adds a word, where it does not say it itself.
+    pub(crate) fn add(&mut self, flag: &str) {
+        if !self.says(flag) {
+            self.words.push(flag.to_owned());
+        }
     }
 
     /// Whether it says this word itself.
@@ -112,7 +116,7 @@ impl ServerCommand {
         let number = |names: &[&str]| flags::value(&self.words, names)?.parse().ok();
         EngineFlags {
             stated: true,
-            engine: self.is("sglang").then_some(Engine::Sglang),
+            engine: (self.known == Some("sglang")).then_some(Engine::Sglang),
             eager: flags::says(&self.words, &["--enforce-eager", "--disable-cuda-graph"]),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),
             max_batched_tokens: number(&["--max-num-batched-tokens", "--chunked-prefill-size"]),

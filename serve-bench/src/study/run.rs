@@ -39,6 +39,9 @@ pub(crate) struct StudyArgs {
 
     #[command(flatten)]
     pub(super) apart: ApartArgs,
+
+    #[arg(skip)]
+    pub(super) demo: Extras,
 }
 
 impl StudyArgs {
@@ -55,9 +58,10 @@ impl StudyArgs {
 /// What ended it; what was measured is in its folder.
 pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     let subject = &args.subject;
-    asker.in_folder(subject.out.as_deref(), "study", |folder| {
+    let prefix = args.demo.prefix.unwrap_or("study");
+    asker.in_folder(subject.out.as_deref(), prefix, |folder| {
         if args.apart.prefill.is_empty() {
-            return Study::new(args, folder)?.run(&Extras::default(), asker);
+            return Study::new(args, folder)?.run(&args.demo, asker);
         }
         ApartStudy {
             args: &args.apart,
@@ -72,6 +76,8 @@ pub(crate) fn run(args: &StudyArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 /// What a demonstration adds to a study.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Extras {
+    /// What the name of a new folder begins with.
+    pub(super) prefix: Option<&'static str>,
     /// What the reader must know of how the results were made.
     pub(super) note: Option<String>,
     /// Whether it switched the engine's own all-reduce off, because no simulated machine can time it.
@@ -119,11 +125,14 @@ impl<'a> Study<'a> {
         let mut run = asker.open(self.folder, ("a study", FILE), &settings)?;
         extras.note.iter().for_each(|note| (asker.say)(note));
         run.expect(&steps);
-        let (mut tries, mut codes) = (Tries::default(), Vec::new());
+        let (mut tries, mut codes, mut done) = (Tries::default(), Vec::new(), Vec::new());
         let mut notes: Vec<String> = extras.note.iter().cloned().collect();
         for step in &steps {
             match tries.step(&mut run, step)? {
-                Ok(end) => codes.push(end.code),
+                Ok(end) => {
+                    codes.push(end.code);
+                    done.push(&step.name);
+                }
                 Err(lost) => {
                     let note = format!("{} is left out: {}", step.name, lost.reason);
                     (asker.say)(&note);
@@ -133,21 +142,12 @@ impl<'a> Study<'a> {
             }
         }
         run.end_server();
-        let is_there = |name: &str| {
-            let mut steps = steps.iter();
-            steps.any(|step| step.name == name && step.done(self.folder).is_some())
-        };
-        let note = (!notes.is_empty()).then(|| notes.join(" "));
         let served = self.sizes.iter().copied();
-        let served: Vec<u32> = served.filter(|tp| is_there(&serve(*tp))).collect();
+        let served: Vec<u32> = served.filter(|tp| done.contains(&&serve(*tp))).collect();
         if served.is_empty() {
             return Err(Stop::Refused(notes.join("; ").into()));
         }
-        let path = |name: String| {
-            Some(name)
-                .filter(|name| is_there(name))
-                .map(|name| self.folder.join(name))
-        };
+        let path = |name: String| done.contains(&&name).then(|| self.folder.join(name));
         let flags = self.subject.command.flags();
         let logs_are_read = self.subject.command.logs_are_read();
         // Each size: its own runs beside that of one GPU, and its server's log.
@@ -165,7 +165,7 @@ impl<'a> Study<'a> {
                         engine: flags,
                         ..CaseArgs::default()
                     },
-                    note: note.clone(),
+                    note: (!notes.is_empty()).then(|| notes.join(" ")),
                     sim: self.subject.args.sim.clone(),
                     off_by_us: extras.off_by_us,
                     serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
@@ -176,16 +176,14 @@ impl<'a> Study<'a> {
         let explained = served.iter().copied();
         let explained = explained.filter(|tp| *tp > 1 || served.len() == 1);
         let explained: Vec<OfSize> = explained.map(of_size).collect();
+        let (folder, page) = (self.folder, self.folder.join(explain::PAGE));
         codes.push(explain::of_study(
-            &explained,
-            self.folder,
-            asker.show,
-            asker.say,
+            &explained, folder, asker.show, asker.say,
         )?);
         (asker.say)(&format!(
             "study: everything is in {}, the page is {}",
-            self.folder.display(),
-            self.folder.join(explain::PAGE).display()
+            folder.display(),
+            page.display()
         ));
         Ok(exit::fold(codes))
     }

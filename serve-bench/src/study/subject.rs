@@ -12,7 +12,7 @@ use program::command_line::seconds;
 use runner::run::{Leaves, Needs, Step};
 use runner::server::ServerSpec;
 use serde_json::Value;
-use tp_plan::{Engine, EngineFacts, ModelFacts, Surroundings};
+use tp_plan::{Engine, ModelFacts};
 
 use super::engines::{ServerCommand, TP, embedded};
 use super::load::LoadArgs;
@@ -192,11 +192,6 @@ impl<'a> Subject<'a> {
         let named = (name, format!("load on the server with {tp} GPU(s)"));
         let size = (self.model.vocab, tp);
         self.args.load.step(named, size, needs)
-    }
-
-    /// The engine's rules at a size, as it is started.
-    pub(crate) fn facts(&self, tp: u32, around: &Surroundings) -> EngineFacts {
-        self.command.flags().facts(tp, around)
     }
 
     /// Devices for a size: the first of `--gpus`, or of the machine.
