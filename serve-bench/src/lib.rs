@@ -66,9 +66,7 @@ fn serve(command: ServeCommand, show: Show) -> u8 {
         ServeCommand::Route(args) => route::run(&args),
         ServeCommand::Check(args) => split::check(&args, show),
         ServeCommand::Parts(args) => route::parts(&args, show),
-        ServeCommand::Selftest(args) => {
-            interruptible(|interrupt| selftest::run(&args, show, interrupt))
-        }
+        ServeCommand::Selftest(args) => planned(show, |asker| selftest::run(&args, asker)),
         ServeCommand::EngineLog(args) => ended(engine_log::run(&args, show)),
         ServeCommand::Slo(args) => planned(show, |asker| slo::run(&args, asker)),
         ServeCommand::Sweep(args) => planned(show, |asker| sweep::run(&args, asker)),

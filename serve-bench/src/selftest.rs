@@ -4,18 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use program::Stop;
 use program::outputs::{self, check_file};
-use program::show::Show;
-use program::{Stop, say, say_progress};
 use record::{Payload, Serve, exit};
-use runner::Interrupt;
-use runner::run::{Needs, Progress, Run, URL, complete};
+use runner::run::{Needs, URL, complete};
 use runner::server::ServerSpec;
 use serde::Serialize;
+use serde_json::json;
 use view::serve::{maybe, significant};
 use view::{Block, Document, Item, Next, Section, Table, Tone};
 
-use crate::planner::{self, words};
+use crate::planner::{self, Asker};
 
 /// Measure this client's own error on this machine.
 ///
@@ -44,6 +43,9 @@ const FEWEST: u32 = 20;
 
 /// Requests per second of the line in an open loop, its requests, and the streams that it counts as.
 const OPEN: (u32, u32, u32) = (20, 100, 64);
+
+/// The flag of the other lines.
+const CLOSED: &str = "--max-concurrency";
 
 /// Output tokens of each request.
 const TOKENS: &str = "64";
@@ -81,32 +83,30 @@ struct Line {
 ///
 /// # Errors
 /// The engine or a load could not be started, or a signal came.
-pub(crate) fn run(args: &Args, show: Show, interrupt: &Interrupt) -> Result<u8, Stop> {
+pub(crate) fn run(args: &Args, asker: &Asker<'_>) -> Result<u8, Stop> {
     if let Some(path) = &args.json {
         check_file("--json", path).map_err(Stop::Usage)?;
     }
     let folder = std::env::temp_dir().join(format!("tplens-selftest-{}", std::process::id()));
-    let lines = measured(args, &folder, interrupt)?;
+    let lines = measured(args, &folder, asker)?;
     // What is left of it is in nobody's way; a failure names it.
     drop(std::fs::remove_dir_all(&folder));
     let exit_code = match lines.iter().all(|line| line.beyond.is_empty()) {
         true => exit::DONE,
         false => exit::INCONCLUSIVE,
     };
-    let json = serde_json::json!({"schema": 3, "lines": lines, "exit_code": exit_code});
-    let printed = outputs::with_json(show, &document(&lines), &json, args.json.as_deref());
+    let json = json!({"schema": 3, "lines": lines, "exit_code": exit_code});
+    let printed = outputs::with_json(asker.show, &document(&lines), &json, args.json.as_deref());
     Ok(exit::fold([printed, exit_code]))
 }
 
-fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Line>, Stop> {
-    let tell = |progress: &Progress<'_>| say_progress(progress, &|line| say!("{line}"));
-    let of = ("a selftest", "settings.json");
-    let mut run = Run::open(folder, of, &serde_json::json!({}), interrupt, tell)?;
-    let mut command = vec![runner::child::tplens()?.display().to_string()];
-    command.extend(ENGINE.split(' ').map(str::to_owned));
+fn measured(args: &Args, folder: &Path, asker: &Asker<'_>) -> Result<Vec<Line>, Stop> {
+    let mut run = asker.open(folder, ("a selftest", "settings.json"), &json!({}))?;
+    let own = runner::child::tplens()?.display().to_string();
+    let words = ENGINE.split(' ').map(str::to_owned);
     let engine = ServerSpec {
         name: "engine".to_owned(),
-        words: command,
+        words: [own].into_iter().chain(words).collect(),
         environment: Vec::new(),
         port: None,
         log: folder.join("engine.log"),
@@ -114,8 +114,13 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
     };
     let closed = args.streams.iter().map(|streams| {
         let requests = streams * FEWEST.div_ceil(*streams);
-        let load = format!("{streams} streams");
-        (load, "--max-concurrency", *streams, requests, *streams)
+        (
+            format!("{streams} streams"),
+            CLOSED,
+            *streams,
+            requests,
+            *streams,
+        )
     });
     let (rate, requests, like) = OPEN;
     let open = (
@@ -127,27 +132,29 @@ fn measured(args: &Args, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Lin
     );
     let mut lines = Vec::new();
     for (load, flag, value, requests, streams) in closed.chain([open]) {
-        let arguments = words([
+        let arguments = planner::words([
             (flag, value.to_string()),
             ("--base-url", URL.to_owned()),
             ("--num-prompts", requests.to_string()),
             ("--random-input-len", "16".to_owned()),
             ("--random-output-len", TOKENS.to_owned()),
         ]);
-        let named = (
-            load.replace([' ', '/'], "-"),
-            format!("{requests} requests"),
+        let name = load.replace([' ', '/'], "-");
+        let server = Some(Needs::Started(engine.clone()));
+        let step = planner::load(
+            (name, format!("{requests} requests")),
+            arguments,
+            server,
+            0.0,
         );
-        let server = Needs::Started(engine.clone());
-        let end = run.step(&planner::load(named, arguments, Some(server), 0.0))?;
+        let end = run.step(&step)?;
         match complete(&end.folder).map(|record| record.payload) {
             Some(Payload::Serve(serve)) => lines.push(Line::of(load, streams, &serve)),
             // A line that is missing must not pass.
             _ => {
                 let folder = end.folder.display();
-                return Err(Stop::Refused(
-                    format!("{folder} has no whole run: the load broke off").into(),
-                ));
+                let reason = format!("{folder} has no whole run: the load broke off");
+                return Err(Stop::Refused(reason.into()));
             }
         }
     }
@@ -160,33 +167,28 @@ impl Line {
         let counters = serve.server.as_ref().and_then(|it| it.counters.as_ref());
         let change = counters.and_then(|counters| counters.change.as_ref());
         let summary = serve.summary.as_ref();
-        let ttft_true_ms = change.and_then(|it| it.ttft).map(|it| it.mean_ms);
-        let itl_true_ms = change.and_then(|it| it.itl).map(|it| it.mean_ms);
-        let ttft = summary.and_then(|it| it.ttft_ms.as_ref()).map(|it| it.mean);
+        let ttft_true_ms = change.and_then(|it| Some(it.ttft?.mean_ms));
+        let itl_true_ms = change.and_then(|it| Some(it.itl?.mean_ms));
+        let ttft = summary.and_then(|it| Some(it.ttft_ms.as_ref()?.mean));
         let itl = summary.and_then(record::ServeSummary::token_gap_ms);
         let ttft_off_ms = ttft.zip(ttft_true_ms).map(|(of, truth)| of - truth);
         let itl_off = itl.zip(itl_true_ms).map(|(of, truth)| of / truth - 1.0);
         let engine = change.and_then(|it| it.generated_tokens);
         let client = summary.and_then(|it| it.output_tokens);
-        let is_open = serve
-            .load
-            .as_ref()
-            .is_some_and(|load| load.arrivals.is_open_loop());
+        let arrivals = serve.load.as_ref().map(|load| &load.arrivals);
+        let is_open = arrivals.is_some_and(record::Arrivals::is_open_loop);
         let lags = serve.client.as_ref().and_then(|it| it.send_lag_ms.as_ref());
-        let send_lag_ms = lags.map(|lags| lags.p99.unwrap_or(lags.max));
+        let lag_ms = lags.map(|lags| lags.p99.unwrap_or(lags.max));
         let is_off = |of: Option<f64>, limit: f64| of.is_none_or(|of| of.abs() > limit);
         let bound = TTFT_MS.iter().find(|(most, _)| streams <= *most);
-        #[expect(clippy::cast_precision_loss, reason = "a count of tokens")]
         let is_counted = engine.is_some() && engine == client.map(|tokens| tokens as f64);
         let beyond = [
             ("tokens", !is_counted),
-            (
-                "ttft",
-                is_off(ttft_off_ms, bound.map_or(0.0, |(_, ms)| *ms)),
-            ),
+            ("ttft", is_off(ttft_off_ms, bound.map_or(0.0, |of| of.1))),
             ("itl", is_off(itl_off, ITL)),
-            ("send-lag", is_open && is_off(send_lag_ms, SEND_LAG_MS)),
+            ("send-lag", is_open && is_off(lag_ms, SEND_LAG_MS)),
         ];
+        let beyond = beyond.into_iter().filter(|(_, is)| *is);
         Self {
             load,
             requests: serve.requests.len(),
@@ -195,23 +197,26 @@ impl Line {
             ttft_off_ms,
             itl_off,
             tokens: (engine, client),
-            send_lag_ms: send_lag_ms.filter(|_| is_open),
-            beyond: beyond
-                .into_iter()
-                .filter_map(|(name, is)| is.then_some(name))
-                .collect(),
+            send_lag_ms: lag_ms.filter(|_| is_open),
+            beyond: beyond.map(|(name, _)| name).collect(),
         }
     }
 }
 
 fn document(lines: &[Line]) -> Document {
-    let beyond = lines.iter().filter(|line| !line.beyond.is_empty()).count();
     let all = lines.len();
-    let worst = |of: fn(&Line) -> Option<f64>| {
+    let percent = |line: &Line| line.itl_off.map(|off| off * 100.0);
+    let worst = |of: &dyn Fn(&Line) -> Option<f64>| {
         let values = lines.iter().filter_map(of).map(f64::abs);
         significant(values.fold(0.0, f64::max))
     };
-    let (tone, first) = match beyond {
+    let beyond = lines.iter().filter(|line| !line.beyond.is_empty());
+    let findings = beyond.map(|line| {
+        let text = format!("{}: {} beyond the bound", line.load, line.beyond.join(", "));
+        Item::of(Tone::Bad, text).coded("client-late")
+    });
+    let findings: Vec<Item> = findings.collect();
+    let (tone, first) = match findings.len() {
         0 => (
             Tone::Good,
             format!("This client's times are right: all {all} loads within their bounds."),
@@ -231,36 +236,28 @@ fn document(lines: &[Line]) -> Document {
             maybe(line.ttft_true_ms),
             maybe(line.ttft_off_ms),
             maybe(line.itl_true_ms),
-            maybe(line.itl_off.map(|off| off * 100.0)),
+            maybe(percent(line)),
             maybe(line.send_lag_ms),
             line.beyond.join(" "),
         ]);
     }
-    let finding = |line: &Line| {
-        let text = format!("{}: {} beyond the bound", line.load, line.beyond.join(", "));
-        (!line.beyond.is_empty()).then(|| Item::of(Tone::Bad, text).coded("client-late"))
-    };
     let next = Next::by(
         "stop what else runs on this machine, and repeat.",
         "tplens serve selftest",
     );
+    let errors = format!(
+        "Largest mean errors: TTFT {} ms, time between tokens {}%.",
+        worst(&|line| line.ttft_off_ms),
+        worst(&percent)
+    );
+    let title = "Client against the embedded engine's own counts";
     Document {
         title: "Selftest of the load generator".to_owned(),
         tone,
-        answer: vec![
-            first,
-            format!(
-                "Largest mean errors: TTFT {} ms, time between tokens {}%.",
-                worst(|line| line.ttft_off_ms),
-                worst(|line| line.itl_off.map(|off| off * 100.0))
-            ),
-        ],
-        findings: lines.iter().filter_map(finding).collect(),
-        next: (beyond > 0).then_some(next).into_iter().collect(),
-        sections: vec![Section::new(
-            "Client against the embedded engine's own counts",
-            vec![Block::Table(table)],
-        )],
+        answer: vec![first, errors],
+        next: (!findings.is_empty()).then_some(next).into_iter().collect(),
+        findings,
+        sections: vec![Section::new(title, vec![Block::Table(table)])],
         made_by: format!("tplens serve selftest {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }

@@ -1,90 +1,21 @@
 //! `tplens serve slo` on the embedded engine over HTTP: the knee that arithmetic gives, a search that was broken off, refusals.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use crate::engine::served::Served;
+use crate::study::common::{Scratch, skipped};
 
-use crate::study::common::skipped;
-
-/// A folder and an engine for one test; both go with it.
-struct Scene {
-    folder: PathBuf,
-    engine: Child,
-    url: String,
-}
-
-fn program() -> Command {
-    built::named("serve-bench")
-}
-
-impl Scene {
-    /// Llama 3.1 8B on one device, twice as fast as the box, at most 11 sequences in a step.
-    fn new(name: &str) -> Self {
-        let name = format!("serve-bench-slo-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        let arguments =
-            "engine --box rtxpro6000-mig --model llama-3.1-8b --port 0 --speed 2 --max-num-seqs 11";
-        let mut engine = program()
-            .args(arguments.split(' '))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut first = String::new();
-        BufReader::new(engine.stdout.take().unwrap())
-            .read_line(&mut first)
-            .unwrap();
-        let url = first.trim_end().strip_prefix("listening on ").unwrap();
-        Self {
-            folder,
-            engine,
-            url: url.to_owned(),
-        }
-    }
-
-    fn out(&self) -> PathBuf {
-        self.folder.join("search")
-    }
-
-    /// 11 in flight all go on at once, so each first token takes two steps at most, 13 ms together. The twelfth waits until a
-    /// place is free, 64 steps of 6.5 ms: 416 ms. A limit half way leaves 200 ms for a busy machine.
-    fn search(&self) -> Command {
-        let mut command = program();
-        command
-            .args(["slo", "--slo", "max_ttft<=210ms", "--search", "concurrency"])
-            .args(["--seed", "1", "--out"])
-            .arg(self.out())
-            .args(["--", "--base-url", &self.url])
-            .args(["--random-input-len", "8", "--random-output-len", "32"])
-            .args(["--num-warmups", "1"])
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn answer(&self) -> Value {
-        let text = std::fs::read_to_string(self.out().join("slo.json")).unwrap();
-        serde_json::from_str(&text).unwrap()
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        drop(self.engine.kill());
-        drop(self.engine.wait());
-        drop(std::fs::remove_dir_all(&self.folder));
-    }
-}
-
-#[track_caller]
-fn ended(output: &Output, code: i32) -> String {
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    said
+/// 11 in flight all go on at once, so each first token takes two steps at most, 13 ms together. The twelfth waits until a
+/// place is free, 64 steps of 6.5 ms: 416 ms. A limit half way leaves 200 ms for a busy machine.
+fn search(scratch: &Scratch, url: &str) -> Command {
+    let line = "slo --slo max_ttft<=210ms --search concurrency --seed 1 --out search -- \
+                --random-input-len 8 --random-output-len 32 --num-warmups 1 --base-url";
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    words.push(url);
+    scratch.program(&words)
 }
 
 /// Records of runs whose end the search saw.
@@ -102,38 +33,41 @@ fn runs(out: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_it_too() {
-    let scene = Scene::new("knee");
-    let mut broken = scene
-        .search()
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let scratch = Scratch::new();
+    // Llama 3.1 8B on one device, twice as fast as the box, at most 11 sequences in a step.
+    let engine = Served::start(2, &["--max-num-seqs", "11"]);
+    let out = scratch.join("search");
+    let mut broken = search(&scratch, &engine.url);
+    broken.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut broken = broken.spawn().unwrap();
     // Killed where it hurts: the third run is under way, and nobody can tidy up.
     let begun = Instant::now();
-    while runs(&scene.out()).len() < 2 {
+    while runs(&out).len() < 2 {
         assert!(begun.elapsed() < Duration::from_secs(120), "no second run");
         assert!(broken.try_wait().unwrap().is_none(), "it ended by itself");
         std::thread::sleep(Duration::from_millis(5));
     }
     broken.kill().unwrap();
     broken.wait().unwrap();
-    let before: Vec<(PathBuf, Vec<u8>)> = runs(&scene.out())
-        .into_iter()
-        .map(|record| (record.clone(), std::fs::read(record).unwrap()))
-        .collect();
+    // What it had found is there.
+    let open = scratch.json("search/slo.json");
+    assert_eq!(open["found"]["outcome"], "open", "{open}");
+    assert_eq!(open["runs"][0]["at"], 4.0, "{open}");
+    let read = |record: PathBuf| (record.clone(), std::fs::read(record).unwrap());
+    let before: Vec<(PathBuf, Vec<u8>)> = runs(&out).into_iter().map(read).collect();
 
-    let output = scene.search().output().unwrap();
-    if scene.answer()["found"]["outcome"] == "client_limit" {
+    let output = search(&scratch, &engine.url).output().unwrap();
+    let answer = scratch.json("search/slo.json");
+    if answer["found"]["outcome"] == "client_limit" {
         skipped("the load generator was the limit: this machine is too busy");
         return;
     }
-    let said = ended(&output, 0);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("resumes"), "{said}");
     for (record, bytes) in before {
         assert_eq!(std::fs::read(record).unwrap(), bytes, "done again");
     }
-    let answer = scene.answer();
     assert_eq!(answer["found"]["outcome"], "found", "{answer}");
     assert_eq!(answer["found"]["met"], 11.0, "{answer}");
     assert_eq!(answer["found"]["not_met"], 12.0, "{answer}");
@@ -146,34 +80,24 @@ fn the_largest_concurrency_is_the_number_of_sequences_and_a_killed_search_finds_
     let shown = String::from_utf8(output.stdout).unwrap();
     assert!(shown.contains("SIMULATED on rtxpro6000-mig"), "{shown}");
     assert!(
-        shown.contains("11 in flight") && shown.lines().count() <= 25,
+        shown.contains("11 in flight meets max TTFT 210 ms") && shown.lines().count() <= 25,
         "{shown}"
     );
-    assert!(scene.out().join("report.html").exists());
+    assert!(out.join("report.html").exists());
 
     // The same folder with another limit is another search.
-    let output = program()
-        .args(["slo", "--slo", "max_ttft<=1s", "--out"])
-        .arg(scene.out())
-        .output()
-        .unwrap();
-    ended(&output, 2);
+    let other = scratch.line("slo --slo max_ttft<=1s --out search", &[]);
+    other.expect(2);
 }
 
 #[test]
 fn a_server_that_is_not_there_ends_the_search_with_its_reason() {
-    let folder = std::env::temp_dir().join(format!("serve-bench-slo-none-{}", std::process::id()));
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let output = program()
-        .args(["slo", "--slo", "mean_ttft<=1s", "--out"])
-        .arg(&folder)
-        .args(["--", "--base-url", &url])
-        .output()
-        .unwrap();
-    let said = ended(&output, 3);
-    std::fs::remove_dir_all(&folder).unwrap();
+    let line = "slo --slo mean_ttft<=1s --out search -- --base-url";
+    let ran = Scratch::new().line(line, &[&url]);
+    let said = &ran.expect(3).stderr;
     assert!(said.contains("run-01-1 ended with exit code 3"), "{said}");
 }

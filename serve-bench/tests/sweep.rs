@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::engine::served::Served;
 use crate::study::common::{Scratch, own};
 
 /// How often the sweep is killed: 50 times by `cargo xtask test --full`.
@@ -283,36 +284,15 @@ fn a_cell_that_says_nothing_is_named_with_its_reason_and_measured_again_where_as
     assert_eq!(cells(&out).len(), 3);
 }
 
-fn free_port() -> String {
-    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    free.local_addr().unwrap().port().to_string()
-}
-
 #[test]
 fn a_matrix_of_flags_loads_one_server_and_resumes() {
     let scratch = Scratch::new();
-    let port = free_port();
-    let url = format!("http://127.0.0.1:{port}");
-    let line = format!(
-        "sweep --concurrency 1,2,4 --input-len 16,64 --output-len 4 --num-prompts 8 --base-url {url} --out out"
+    let engine = Served::start(1000, &[]);
+    let line = "sweep --concurrency 1,2,4 --input-len 16,64 --output-len 4 --num-prompts 8 --out out --base-url";
+    let (first, again) = (
+        scratch.line(line, &[&engine.url]),
+        scratch.line(line, &[&engine.url]),
     );
-    let sweep = || scratch.line(&line, &[]);
-    let said = sweep();
-    assert!(said.expect(3).stderr.contains(&url));
-    let mut engine = built::named("serve-bench");
-    engine.args(["engine", "--model", "llama-3.1-8b", "--speed", "1000"]);
-    let mut engine = engine
-        .args(["--box", "rtxpro6000-mig", "--port", &port])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    while std::net::TcpStream::connect(("127.0.0.1", port.parse::<u16>().unwrap())).is_err() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let (first, again) = (sweep(), sweep());
-    drop(engine.kill());
-    engine.wait().unwrap();
     // 3 where a busy machine made the client late.
     assert!(matches!(first.code, 0 | 3), "{}", first.stderr);
     let out = scratch.join("out");

@@ -1,4 +1,4 @@
-//! The command line of `tplens serve slo`.
+//! The command line of `tplens serve slo`, and what follows from it: settings, bounds and the step of each run.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,12 +7,16 @@ use clap::{Args, ValueEnum};
 use program::command_line::seconds;
 use program::seed_of_now;
 use record::redacted_arguments;
+use runner::run::Step;
 use serde_json::{Value, json};
 
 use super::objective::Objective;
-use super::report::SCHEMA;
 use super::search::Bounds;
 use crate::load::without_headers;
+use crate::planner::{load, words};
+
+/// The version of the answer and of the settings.
+pub(super) const SCHEMA: u32 = 3;
 
 /// The largest request rate, or concurrency, at which every objective is kept: doubling from --start, then halving the gap, each
 /// run a `tplens serve run` with the flags after `--`. Goes on where it was broken off when started again with the same flags
@@ -30,7 +34,7 @@ use crate::load::without_headers;
 pub(crate) struct SloArgs {
     /// What is to be kept, such as p99_ttft<=5s; mean, p50, p90, p95, p99 or max of ttft, tpot, itl or e2el, in ms, s or us. Several
     /// times for several.
-    #[arg(long = "slo", value_name = "OBJECTIVE", required = true, value_parser = objective)]
+    #[arg(long = "slo", value_name = "OBJECTIVE", required = true)]
     pub(super) objectives: Vec<Objective>,
 
     /// What to search the largest of.
@@ -87,7 +91,7 @@ impl Search {
     /// Its name, the flag that sets it, and its unit in words.
     pub(super) fn words(self) -> [&'static str; 3] {
         match self {
-            Self::Rate => ["rate", "--request-rate", "requests/s"],
+            Self::Rate => ["rate", "--request-rate", "req/s"],
             Self::Concurrency => ["concurrency", "--max-concurrency", "in flight"],
         }
     }
@@ -100,32 +104,25 @@ const ROUNDS: f64 = 4.0;
 const OTHER_LOADS: [&str; 3] = ["--duration", "--ramp-up-strategy", "--no-stream"];
 
 impl SloArgs {
-    /// What was searched, for its folder, where only the same search goes on.
-    ///
-    /// # Errors
-    /// In words: bounds that do not go together.
-    pub(super) fn settings(&self, seed: u64) -> Result<Value, String> {
-        let other = self.load.iter().find(|word| {
-            let flag = word.split('=').next().unwrap_or_default();
-            OTHER_LOADS.contains(&flag)
-                || (flag == "--request-rate" && self.search == Search::Concurrency)
-        });
-        if let Some(word) = other {
-            return Err(format!(
-                "{word} after `--` is another load than the search's; leave it out"
-            ));
-        }
+    /// What was searched, for its folder, where only the same search goes on; with the seed of the first run: of the command line, of
+    /// the settings that are kept, or another one.
+    pub(super) fn settings(&self, bounds: &Bounds, kept: &Path) -> (Value, u64) {
+        let kept = bounded::text(kept, bounded::SETTINGS).ok();
+        let kept =
+            kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seed"].as_u64());
+        let seed = self.seed.or(kept).unwrap_or_else(seed_of_now);
         let mut load = redacted_arguments(self.load.iter().cloned());
         without_headers(&mut load);
-        Ok(json!({
+        let settings = json!({
             "schema": SCHEMA,
             "search": self.search.words()[0],
             "slo": self.slo(),
-            "bounds": self.bounds()?,
+            "bounds": bounds,
             "window_s": self.window.as_secs_f64(),
             "seed": seed,
             "load": load,
-        }))
+        });
+        (settings, seed)
     }
 
     /// The objectives in words.
@@ -133,22 +130,25 @@ impl SloArgs {
         self.objectives.iter().map(ToString::to_string).collect()
     }
 
-    /// The seed of the first run: of the command line, of the search whose settings are kept, or another one.
-    pub(super) fn seed(&self, settings: &Path) -> u64 {
-        let kept = bounded::text(settings, bounded::SETTINGS).ok();
-        let kept =
-            kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()?["seed"].as_u64());
-        self.seed.or(kept).unwrap_or_else(seed_of_now)
-    }
-
     /// Where to search: from the rate at which the requests that the objectives need arrive within the window.
+    ///
+    /// # Errors
+    /// In words: what cannot be searched.
     pub(super) fn bounds(&self) -> Result<Bounds, String> {
         let whole = self.search == Search::Concurrency;
+        let other = self.load.iter().find(|word| {
+            let flag = word.split('=').next().unwrap_or_default();
+            OTHER_LOADS.contains(&flag) || (flag == "--request-rate" && whole)
+        });
+        if let Some(word) = other {
+            return Err(format!(
+                "{word} after `--` is another load than the search's; leave it out"
+            ));
+        }
         let needed = f64::from(self.least_requests()) / self.window.as_secs_f64();
-        let usual = if whole {
-            4.0
-        } else {
-            ((needed * 1e3).floor() / 1e3).max(1.0)
+        let usual = match whole {
+            true => 4.0,
+            false => ((needed * 1e3).floor() / 1e3).max(1.0),
         };
         let start = self.start.unwrap_or(usual);
         let (lowest, highest) = match whole {
@@ -174,24 +174,24 @@ impl SloArgs {
         least.max().unwrap_or(1)
     }
 
-    /// Requests of a run.
-    pub(super) fn requests(&self, at: f64) -> u64 {
+    /// The run after so many, at this load, with prompts of its own.
+    pub(super) fn step(&self, before: usize, at: f64, seed: u64) -> Step {
+        let [_, flag, unit] = self.search.words();
         let asked = match self.search {
             Search::Rate => at * self.window.as_secs_f64(),
             Search::Concurrency => at * ROUNDS,
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "above zero, and the load refuses what is too many"
-        )]
-        let asked = asked.ceil() as u64;
-        asked.max(u64::from(self.least_requests()))
+        let requests = asked.ceil().max(f64::from(self.least_requests()));
+        let mut arguments = self.load.clone();
+        arguments.extend(words([
+            (flag, at.to_string()),
+            ("--num-prompts", requests.to_string()),
+            ("--seed", seed.wrapping_add(before as u64).to_string()),
+        ]));
+        let name = format!("run-{:02}-{at}", before + 1);
+        let about = format!("{at} {unit}, {requests} requests");
+        load((name, about), arguments, None, 0.0)
     }
-}
-
-fn objective(text: &str) -> Result<Objective, String> {
-    text.parse()
 }
 
 /// A part in percent; below half a percent runs would differ by less than they repeat.

@@ -9,8 +9,7 @@ use std::str::FromStr;
 use record::ServeRequest;
 use record::metric::{e2el, itl, tpot, ttft};
 use serde::Serialize;
-use stats::distribution_pooled;
-use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use stats::{distribution_pooled, sorted};
 
 /// Blocks of successive requests that are resampled whole; fewer requests than twice these are blocks of one.
 const BLOCKS: usize = 25;
@@ -19,64 +18,40 @@ const BLOCKS: usize = 25;
 const Z: f64 = 1.959_964;
 
 /// A limit on a statistic of a latency.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Objective {
-    statistic: Statistic,
-    latency: Latency,
+    statistic: &'static Statistic,
+    latency: &'static Latency,
     /// At most this, ms.
     limit_ms: f64,
 }
 
-/// A statistic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "lowercase")]
-enum Statistic {
-    Mean,
-    P50,
-    P90,
-    P95,
-    P99,
-    /// The largest value seen; it has no interval.
-    Max,
-}
+/// A statistic's name, the part of the values that is no larger (none of a mean), and the requests that a run needs at least for it
+/// to be decided: a percentile needs two beyond it to have a value, and twice that for an upper end below the largest value. The
+/// largest value has no interval.
+type Statistic = (&'static str, Option<f64>, u32);
 
-/// A latency of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
-#[strum(serialize_all = "lowercase")]
-enum Latency {
-    Ttft,
-    Tpot,
-    Itl,
-    E2el,
-}
+const STATISTICS: [Statistic; 6] = [
+    ("mean", None, 20),
+    ("p50", Some(0.5), 20),
+    ("p90", Some(0.9), 40),
+    ("p95", Some(0.95), 80),
+    ("p99", Some(0.99), 400),
+    ("max", Some(1.0), 1),
+];
+
+/// A latency's name and its values of a request, ms.
+type Latency = (&'static str, fn(&ServeRequest) -> Vec<f64>);
+
+const LATENCIES: [Latency; 4] = [
+    ("ttft", |request| ttft::of(request).into_iter().collect()),
+    ("tpot", |request| tpot::of(request).into_iter().collect()),
+    ("itl", itl::of),
+    ("e2el", |request| vec![e2el::of(request)]),
+];
 
 /// Units and what they are in ms.
 const UNITS: [(&str, f64); 3] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
-
-impl Statistic {
-    /// The part of the values below it, of a percentile.
-    fn part(self) -> Option<f64> {
-        match self {
-            Self::P50 => Some(0.5),
-            Self::P90 => Some(0.9),
-            Self::P95 => Some(0.95),
-            Self::P99 => Some(0.99),
-            Self::Mean | Self::Max => None,
-        }
-    }
-}
-
-impl Latency {
-    /// Its values of a request, ms.
-    fn of(self, request: &ServeRequest) -> Vec<f64> {
-        match self {
-            Self::Ttft => ttft::of(request).into_iter().collect(),
-            Self::Tpot => tpot::of(request).into_iter().collect(),
-            Self::Itl => itl::of(request),
-            Self::E2el => vec![e2el::of(request)],
-        }
-    }
-}
 
 impl FromStr for Objective {
     type Err = String;
@@ -85,35 +60,32 @@ impl FromStr for Objective {
         let read = || {
             let (what, limit) = text.split_once("<=")?;
             let (statistic, latency) = what.trim().split_once('_')?;
-            let limit = limit.trim();
-            let mut units = UNITS.into_iter();
-            let (number, unit) =
-                units.find_map(|(unit, ms)| Some((limit.strip_suffix(unit)?, ms)))?;
-            let limit_ms = number.trim().parse::<f64>().ok()? * unit;
+            let number = |(unit, ms): &(&str, f64)| Some((limit.trim().strip_suffix(unit)?, *ms));
+            let (number, ms) = UNITS.iter().find_map(number)?;
+            let limit_ms = number.trim().parse::<f64>().ok()? * ms;
             Some(Self {
-                statistic: statistic.parse().ok()?,
-                latency: latency.parse().ok()?,
+                statistic: STATISTICS.iter().find(|one| one.0 == statistic)?,
+                latency: LATENCIES.iter().find(|one| one.0 == latency)?,
                 limit_ms: Some(limit_ms).filter(|ms| ms.is_finite() && *ms > 0.0)?,
             })
         };
         read().ok_or_else(|| {
             format!(
-                "`{text}` is no objective; write it as p99_ttft<=5s or mean_tpot<=50ms, of {} of {}, in ms, s or us",
-                Statistic::VARIANTS.join(", "),
-                Latency::VARIANTS.join(", ")
+                "`{text}` is no objective; write it as p99_ttft<=5s or mean_tpot<=50ms, of mean, p50, p90, p95, p99 or max of ttft, \
+                 tpot, itl or e2el, in ms, s or us"
             )
         })
     }
 }
 
+/// As it is said: `p99 TTFT 5 s`.
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            statistic,
-            latency,
-            limit_ms,
-        } = self;
-        write!(f, "{statistic}_{latency} <= {limit_ms} ms")
+        write!(f, "{} ", self.name())?;
+        match self.limit_ms {
+            ms if ms >= 1e3 => write!(f, "{} s", ms / 1e3),
+            ms => write!(f, "{ms} ms"),
+        }
     }
 }
 
@@ -135,66 +107,63 @@ pub(super) struct Seen {
 }
 
 impl Objective {
-    /// Whether every value of a request is within the limit.
-    pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
-        let values = self.latency.of(request);
-        values.into_iter().all(|ms| ms <= self.limit_ms)
+    /// What is limited: `p99 TTFT`.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.statistic.0, self.latency.0.to_uppercase())
     }
 
-    /// Requests that a run needs at least for this to be decided: a percentile needs two beyond it to have a value, and twice that for an
-    /// upper end below the largest value.
+    /// Whether every value of a request is within the limit.
+    pub(super) fn is_kept_by(&self, request: &ServeRequest) -> bool {
+        (self.latency.1)(request)
+            .iter()
+            .all(|ms| *ms <= self.limit_ms)
+    }
+
+    /// Requests that a run needs at least for this to be decided.
     pub(super) fn least_requests(&self) -> u32 {
-        match self.statistic {
-            Statistic::Mean | Statistic::P50 => 20,
-            Statistic::P90 => 40,
-            Statistic::P95 => 80,
-            Statistic::P99 => 400,
-            Statistic::Max => 1,
-        }
+        self.statistic.2
     }
 
     /// What these requests, all successful and in the order of their arrival, say.
     pub(super) fn seen(&self, requests: &[&ServeRequest]) -> Seen {
-        let groups = requests.iter().map(|request| self.latency.of(request));
+        let groups = requests.iter().map(|request| (self.latency.1)(request));
         let groups: Vec<Vec<f64>> = groups.filter(|values| !values.is_empty()).collect();
         let (value_ms, interval_ms) = self.of_groups(&groups).unzip();
         let interval_ms = interval_ms.flatten();
-        let kept = interval_ms.and_then(|(low, high)| match self.limit_ms {
-            limit if high <= limit => Some(true),
-            limit if low > limit => Some(false),
-            _ => None,
-        });
         Seen {
             objective: self.to_string(),
-            latency: self.latency.into(),
+            latency: self.latency.0,
             value_ms,
             interval_ms,
             requests: groups.len(),
-            kept,
+            kept: interval_ms.and_then(|(low, high)| match self.limit_ms {
+                limit if high <= limit => Some(true),
+                limit if low > limit => Some(false),
+                _ => None,
+            }),
         }
     }
 
     /// The statistic of values in groups, one for each request, and its interval.
     fn of_groups(&self, groups: &[Vec<f64>]) -> Option<(f64, Option<(f64, f64)>)> {
-        let mut values = groups.concat();
-        values.sort_unstable_by(f64::total_cmp);
-        if let Some(part) = self.statistic.part() {
-            // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
-            let beyond = count(groups.len()) * (1.0 - part);
-            (beyond >= 2.0 - 1e-9).then_some(())?;
-            let (low, high) = wilson(part, independent(groups));
-            let at = |part| value_at(&values, part);
-            return Some((at(part)?, at(low).zip(at(high))));
-        }
-        if self.statistic == Statistic::Max {
+        let Some(part) = self.statistic.1 else {
+            let size = (groups.len() / BLOCKS).max(1);
+            let blocks: Vec<Vec<f64>> = groups.chunks(size).map(<[_]>::concat).collect();
+            let found = distribution_pooled(&blocks)?;
+            let interval = found.mean_interval;
+            return Some((found.mean, interval.map(|of| (of.low, of.high))));
+        };
+        let values = sorted(&groups.concat());
+        if part == 1.0 {
             let largest = *values.last()?;
             return Some((largest, Some((largest, largest))));
         }
-        let size = (groups.len() / BLOCKS).max(1);
-        let blocks: Vec<Vec<f64>> = groups.chunks(size).map(<[_]>::concat).collect();
-        let found = distribution_pooled(&blocks)?;
-        let interval = found.mean_interval;
-        Some((found.mean, interval.map(|of| (of.low, of.high))))
+        // Fewer than two beyond it are no percentile; 1e-9 for products that end in ...999.
+        let beyond = count(groups.len()) * (1.0 - part);
+        (beyond >= 2.0 - 1e-9).then_some(())?;
+        let (low, high) = wilson(part, independent(groups));
+        let at = |part| value_at(&values, part);
+        Some((at(part)?, at(low).zip(at(high))))
     }
 }
 
@@ -204,8 +173,8 @@ fn independent(groups: &[Vec<f64>]) -> f64 {
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / count(values.len());
     let variance = |values: &[f64]| {
         let mean = mean_of(values);
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        squares / (count(values.len()) - 1.0)
+        let squares = values.iter().map(|value| (value - mean).powi(2));
+        squares.sum::<f64>() / (count(values.len()) - 1.0)
     };
     let size = groups.len() / BLOCKS;
     let n = count(groups.len());
@@ -219,12 +188,12 @@ fn independent(groups: &[Vec<f64>]) -> f64 {
 }
 
 /// The smallest value with at least this part of all at or below it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "0 <= part <= 1 of a count"
+)]
 fn value_at(ascending: &[f64], part: f64) -> Option<f64> {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "0 <= part <= 1 of a count"
-    )]
     let rank = (part * count(ascending.len()) - 1e-9).ceil().max(1.0) as usize;
     ascending.get(rank - 1).copied()
 }
@@ -265,9 +234,9 @@ mod tests {
     #[test]
     fn an_objective_is_a_statistic_a_latency_and_a_time() {
         let limit = |text: &str| text.parse::<Objective>().map(|read| read.to_string());
-        assert_eq!(limit("p99_ttft<=5s").unwrap(), "p99_ttft <= 5000 ms");
-        assert_eq!(limit("mean_tpot <= 50ms").unwrap(), "mean_tpot <= 50 ms");
-        assert_eq!(limit("max_itl<=250us").unwrap(), "max_itl <= 0.25 ms");
+        assert_eq!(limit("p99_ttft<=5s").unwrap(), "p99 TTFT 5 s");
+        assert_eq!(limit("mean_tpot <= 50ms").unwrap(), "mean TPOT 50 ms");
+        assert_eq!(limit("max_itl<=250us").unwrap(), "max ITL 0.25 ms");
         for text in [
             "p99_ttft<5s",
             "ttft<=5s",

@@ -1,26 +1,26 @@
 //! A search from its command line to its exit code: each run is a `tplens serve run` with a folder of its own.
 //!
 //! What the search knows is in the records of those folders. A search that was broken off reads them again, comes to the same
-//! decisions, and resumes the run that is missing.
+//! decisions, and resumes the run that is missing; until then its answer is the one so far.
 
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use program::{Stop, outputs};
-use record::{Payload, Serve, exit};
-use runner::run::{Run, Step, complete};
+use record::{Payload, exit};
+use runner::run::complete;
 
-use super::args::SloArgs;
-use super::document::{document, word};
-use super::report::{Answer, Decision, SCHEMA};
-use super::search::{Next, Outcome, Trial};
+use super::args::{SCHEMA, SloArgs};
+use super::document::{Answer, document};
+use super::search::{Outcome, Verdict};
+use super::verdict::Judged;
 use crate::json;
-use crate::planner::{Asker, load, words};
+use crate::planner::Asker;
 
 /// What was searched, in the folder.
 const SETTINGS: &str = "settings.json";
 
-/// The answer and every decision, as JSON.
+/// The answer and every decision so far, as JSON.
 const ANSWER: &str = "slo.json";
 
 /// The page.
@@ -36,9 +36,8 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
     }
     asker.in_folder(args.out.as_deref(), "slo", |folder| {
         let answer = searched(args, folder, asker)?;
-        json::write(&folder.join(ANSWER), &answer)?;
         let page = folder.join(PAGE);
-        let document = document(&answer);
+        let document = document(&answer, &args.objectives);
         (asker.say)(&format!(
             "result: {}, the page is {}",
             folder.display(),
@@ -49,7 +48,7 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             outputs::with_json(asker.show, &document, &answer, args.json.as_deref()),
             match answer.found.outcome {
                 Outcome::Found | Outcome::Never | Outcome::Always => exit::DONE,
-                Outcome::Wide | Outcome::ClientLimit => exit::INCONCLUSIVE,
+                Outcome::Wide | Outcome::ClientLimit | Outcome::Open => exit::INCONCLUSIVE,
             },
         ]))
     })
@@ -58,66 +57,34 @@ pub(crate) fn run(args: &SloArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
 /// Makes the runs that are missing, until the search is done.
 fn searched(args: &SloArgs, folder: &Path, asker: &Asker<'_>) -> Result<Answer, Stop> {
     let bounds = args.bounds().map_err(Stop::Usage)?;
-    let seed = args.seed(&folder.join(SETTINGS));
-    let settings = args.settings(seed).map_err(Stop::Usage)?;
+    let (settings, seed) = args.settings(&bounds, &folder.join(SETTINGS));
     let mut run = asker.open(folder, ("a search", SETTINGS), &settings)?;
-    let (mut serves, mut simulated) = (Vec::new(), None);
-    let mut runs: Vec<Decision> = Vec::new();
-    let found = loop {
-        let trials = runs.iter().map(|made| Trial {
-            at: made.at,
-            verdict: made.judged.verdict,
-        });
-        let at = match bounds.next(&trials.collect::<Vec<_>>()) {
-            Next::Done(found) => break found,
-            Next::Run(at) => at,
-        };
-        let step = step(args, runs.len(), at, seed);
-        let (machine, serve) = made(&mut run, &step)?;
-        serves.push(serve);
-        simulated = simulated.or(machine);
-        let decision = Decision::new(&args.objectives, (at, step.name), &runs, &serves);
-        (asker.say)(&format!(
-            "  {}: {}",
-            word(decision.judged.verdict),
-            decision.judged.reason.detail
-        ));
-        runs.push(decision);
-    };
     let [search, _, unit] = args.search.words();
-    Ok(Answer {
+    let mut answer = Answer {
         schema: SCHEMA,
-        simulated,
+        simulated: None,
         search,
         unit,
         slo: args.slo(),
-        found,
-        runs,
-    })
-}
-
-/// Makes a run, where its folder does not hold it already, and gives the simulated machine behind it and what it measured.
-fn made(run: &mut Run<'_>, step: &Step) -> Result<(Option<String>, Serve), Stop> {
-    let folder = run.step(step)?.folder;
-    let record = complete(&folder).with_context(|| format!("{} is gone", folder.display()))?;
-    let simulated = record.header.simulated.map(|machine| machine.box_name);
-    match record.payload {
-        Payload::Serve(serve) => Ok((simulated, *serve)),
-        _ => Err(anyhow!("{} holds no load", folder.display()).into()),
+        found: bounds.found(&[]),
+        runs: Vec::new(),
+    };
+    while let Some(at) = answer.found.next {
+        let step = args.step(answer.runs.len(), at, seed);
+        let made = run.step(&step)?.folder;
+        let record = complete(&made).with_context(|| format!("{} is gone", made.display()))?;
+        let Payload::Serve(serve) = record.payload else {
+            return Err(anyhow!("{} holds no load", made.display()).into());
+        };
+        let machine = record.header.simulated.map(|machine| machine.box_name);
+        answer.simulated = answer.simulated.or(machine);
+        let named = (at, step.name);
+        let judged = Judged::new(&args.objectives, named, &answer.runs, *serve);
+        (asker.say)(&format!("  {}: {}", judged.verdict.words(), judged.detail));
+        answer.runs.push(judged);
+        let tries = answer.runs.iter().map(|run| (run.at, run.verdict));
+        answer.found = bounds.found(&tries.collect::<Vec<(f64, Verdict)>>());
+        json::write(&folder.join(ANSWER), &answer)?;
     }
-}
-
-/// The run after so many, with prompts of its own.
-fn step(args: &SloArgs, before: usize, at: f64, seed: u64) -> Step {
-    let [_, flag, unit] = args.search.words();
-    let requests = args.requests(at);
-    let mut arguments = args.load.clone();
-    arguments.extend(words([
-        (flag, at.to_string()),
-        ("--num-prompts", requests.to_string()),
-        ("--seed", seed.wrapping_add(before as u64).to_string()),
-    ]));
-    let name = format!("run-{:02}-{at}", before + 1);
-    let about = format!("{at} {unit}, {requests} requests");
-    load((name, about), arguments, None, 0.0)
+    Ok(answer)
 }

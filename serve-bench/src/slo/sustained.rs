@@ -5,6 +5,7 @@
 
 use record::ServeRequest;
 use serde::Serialize;
+use stats::sorted;
 
 /// Part of what is offered that must be completed.
 const COMPLETED: f64 = 0.95;
@@ -26,7 +27,7 @@ const FEW: f64 = 2.0;
 const LONGEST: f64 = 0.5;
 
 /// Instants at which requests in flight are counted for the slope.
-const LOOKS: usize = 10;
+const LOOKS: u32 = 10;
 
 /// What a run says about its rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -45,91 +46,62 @@ pub(crate) struct Sustained {
 
 /// Looks at the requests of one open-loop run.
 pub(crate) fn sustained(requests: &[ServeRequest]) -> Sustained {
-    let arrival = |request: &ServeRequest| request.intended_ms.unwrap_or(request.sent_ms);
-    let lasted = |request: &ServeRequest| request.ended_ms - arrival(request);
-    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    let (Some(first), Some(last)) = (
-        requests.iter().map(arrival).min_by(f64::total_cmp),
-        requests.iter().map(arrival).max_by(f64::total_cmp),
-    ) else {
+    let arrival = |one: &ServeRequest| one.intended_ms.unwrap_or(one.sent_ms);
+    let number = |is: &dyn Fn(&ServeRequest) -> bool| -> u32 {
+        requests.iter().map(|one| u32::from(is(one))).sum()
+    };
+    let of_all =
+        |of: &dyn Fn(&ServeRequest) -> f64| sorted(&requests.iter().map(of).collect::<Vec<f64>>());
+    let arrivals = of_all(&arrival);
+    let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
         return Sustained::default();
     };
-    let mut durations: Vec<f64> = requests.iter().map(lasted).collect();
-    durations.sort_unstable_by(f64::total_cmp);
-    let median = durations[durations.len() / 2];
+    let median = of_all(&|one| one.ended_ms - arrival(one))[requests.len() / 2];
     if median > LONGEST * (last - first) {
         return Sustained {
-            offered: number(requests.len()),
+            offered: number(&|_| true),
             ..Sustained::default()
         };
     }
     let begin = first + median;
-    let within = |instant: f64| begin < instant && instant <= last;
-    let offered = number(requests.iter().filter(|one| within(arrival(one))).count());
-    let ended = |failed: bool| {
-        let ended = requests
-            .iter()
-            .filter(|one| one.error.is_some() == failed && within(one.ended_ms));
-        number(ended.count())
-    };
-    let (completed, failed) = (ended(false), ended(true));
-    let in_flight = |instant: f64| {
-        let open = requests
-            .iter()
-            .filter(|one| arrival(one) <= instant && instant < one.ended_ms);
-        f64::from(number(open.count()))
-    };
-    let looks: Vec<(f64, f64)> = (0..LOOKS)
-        .map(|look| {
-            let part = as_float(look) / as_float(LOOKS - 1);
-            let instant = begin + part * (last - begin);
-            (instant / 1e3, in_flight(instant))
-        })
-        .collect();
-    let (slope, error) = slope(&looks);
+    let within = |instant: f64| begin < instant && instant <= *last;
+    let offered = number(&|one| within(arrival(one)));
+    let completed = number(&|one| one.error.is_none() && within(one.ended_ms));
+    let failed = f64::from(number(&|one| one.error.is_some() && within(one.ended_ms)));
+    let looks = (0..LOOKS).map(|look| {
+        let instant = begin + f64::from(look) / f64::from(LOOKS - 1) * (last - begin);
+        let in_flight = number(&|one| arrival(one) <= instant && instant < one.ended_ms);
+        (instant / 1e3, f64::from(in_flight))
+    });
+    let (mean, slope, error) = line(&looks.collect::<Vec<_>>());
     let window_s = (last - begin) / 1e3;
-    let rate = f64::from(offered) / window_s;
-    let growth = slope / rate;
+    let of = f64::from(offered);
+    let growth = slope / (of / window_s);
     let (least, errors) = SIGNIFICANT;
-    let mean = looks.iter().map(|look| look.1).sum::<f64>() / as_float(looks.len());
     let by_chance = BY_CHANCE * (2.0 * mean.max(FEW)).sqrt();
     let is_growing = (growth > GROWTH && slope * window_s > by_chance)
         || (growth > least && slope > errors * error);
-    let share = f64::from(completed) / f64::from(offered.max(1));
-    let lacking = f64::from(offered) - f64::from(completed) - f64::from(failed);
-    let is_chance =
-        lacking <= by_chance && f64::from(failed) <= f64::from(offered) * (1.0 - COMPLETED);
-    let held = (share >= COMPLETED || is_chance) && !is_growing;
+    let lacking = of - f64::from(completed) - failed;
+    let is_chance = lacking <= by_chance && failed <= of * (1.0 - COMPLETED);
+    let is_completed = f64::from(completed) / of.max(1.0) >= COMPLETED;
     Sustained {
         window_s: Some(window_s),
         offered,
         completed,
         growth_per_s: Some(slope),
-        held,
+        held: (is_completed || is_chance) && !is_growing,
     }
 }
 
-/// The least-squares slope through points and its standard error.
-fn slope(points: &[(f64, f64)]) -> (f64, f64) {
-    let n = as_float(points.len());
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let square: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    let product: f64 = points
-        .iter()
-        .map(|point| (point.0 - x) * (point.1 - y))
-        .sum();
-    let slope = product / square;
-    let rest: f64 = points
-        .iter()
-        .map(|point| (point.1 - y - slope * (point.0 - x)).powi(2))
-        .sum();
-    (slope, (rest / (n - 2.0) / square).sqrt())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn as_float(number: usize) -> f64 {
-    number as f64
+/// The mean height of points, the least-squares slope through them and its standard error.
+fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>();
+    let n = sum(&|_| 1.0);
+    let (x, y) = (sum(&|point| point.0) / n, sum(&|point| point.1) / n);
+    let square = sum(&|point| (point.0 - x).powi(2));
+    let slope = sum(&|point| (point.0 - x) * (point.1 - y)) / square;
+    let rest = sum(&|point| (point.1 - y - slope * (point.0 - x)).powi(2));
+    (y, slope, (rest / (n - 2.0) / square).sqrt())
 }
 
 #[cfg(test)]

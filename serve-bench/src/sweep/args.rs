@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::plan::{LoadPlan, Matrix, Numbers, Plan, SCHEMA, ServerPlan, numbers};
+use super::plan::{LoadPlan, Matrix, Numbers, Plan, SCHEMA, ServerPlan};
 
 /// Runs every cell of a matrix of loads, each into a folder of its own: on a server that runs (--base-url), or on those that a
 /// plan starts. Started again with the same flags and folder it resumes: a cell whose record is complete is not done again, and
@@ -22,7 +22,7 @@ pub(crate) struct SweepArgs {
     pub(super) base_url: Option<String>,
 
     /// Requests in flight, such as 1,2,4 or 1..8 [default: 1,2,4,8,16,32 where there is no --request-rate].
-    #[arg(long, value_name = "LIST", value_parser = list)]
+    #[arg(long, value_name = "LIST")]
     pub(super) concurrency: Option<Numbers>,
 
     /// Requests per second, such as 0.5,1,2.
@@ -30,11 +30,11 @@ pub(crate) struct SweepArgs {
     pub(super) request_rate: Vec<f64>,
 
     /// Prompt tokens.
-    #[arg(long, value_name = "LIST", default_value = "1024", value_parser = list)]
+    #[arg(long, value_name = "LIST", default_value = "1024")]
     pub(super) input_len: Numbers,
 
     /// Output tokens.
-    #[arg(long, value_name = "LIST", default_value = "128", value_parser = list)]
+    #[arg(long, value_name = "LIST", default_value = "128")]
     pub(super) output_len: Numbers,
 
     /// Requests of each cell [default: 4 for each in flight, 30 s of a rate, 16 at least].
@@ -64,10 +64,6 @@ pub(crate) struct SweepArgs {
     pub(super) load: Vec<String>,
 }
 
-fn list(text: &str) -> Result<Numbers, String> {
-    numbers(text).map(Numbers)
-}
-
 /// A load: requests per second or in flight.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     text.trim()
@@ -76,11 +72,6 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
         .filter(|rate| (1e-6..=1e6).contains(rate))
         .ok_or_else(|| format!("`{text}` is not a number from 0.000001 to 1000000"))
 }
-
-/// Requests for each in flight, seconds of a rate, and the fewest requests of a cell.
-const ROUNDS: u32 = 4;
-const WINDOW_S: f64 = 30.0;
-const LEAST: u32 = 16;
 
 /// Requests in flight where no load is named.
 const IN_FLIGHT: [u32; 6] = [1, 2, 4, 8, 16, 32];
@@ -91,34 +82,22 @@ pub(super) const LABEL: &str = "server";
 impl SweepArgs {
     /// The plan of a matrix that stands on the command line.
     pub(super) fn matrix(&self) -> Plan {
-        let in_flight = match &self.concurrency {
-            Some(list) => list.0.clone(),
-            None if self.request_rate.is_empty() => IN_FLIGHT.to_vec(),
-            None => Vec::new(),
-        };
-        let closed = in_flight
-            .into_iter()
-            .map(|n| (Some(n), None, n.saturating_mul(ROUNDS)));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rate is at most a million"
-        )]
-        let open = self
-            .request_rate
-            .iter()
-            .map(|rate| (None, Some(*rate), (rate * WINDOW_S).ceil() as u32));
-        let matrix = |(concurrency, rate, requests): (Option<u32>, Option<f64>, u32)| Matrix {
+        let usual = || self.request_rate.is_empty().then(|| IN_FLIGHT.to_vec());
+        let closed = self.concurrency.clone().or_else(|| usual().map(Numbers));
+        let matrix = |concurrency: Option<Numbers>, rates: Vec<f64>| Matrix {
             configs: vec![LABEL.to_owned()],
             models: vec![LABEL.to_owned()],
             // Not known.
             tp: vec![0],
             inputs: self.input_len.0.clone(),
             outputs: self.output_len.0.clone(),
-            num_prompts: Numbers(vec![self.num_prompts.unwrap_or(requests.max(LEAST))]),
-            concurrency: concurrency.map(|number| Numbers(vec![number])),
-            rates: rate.into_iter().collect(),
+            num_prompts: self.num_prompts.map(|requests| Numbers(vec![requests])),
+            concurrency,
+            rates,
         };
+        let open = Some(self.request_rate.clone()).filter(|rates| !rates.is_empty());
+        let closed = closed.map(|numbers| matrix(Some(numbers), Vec::new()));
+        let open = open.map(|rates| matrix(None, rates));
         Plan {
             schema: SCHEMA,
             name: "in{input}_out{output}_c{concurrency}_r{rate}".to_owned(),
@@ -130,7 +109,7 @@ impl SweepArgs {
                 flags: self.load.clone(),
                 seed: None,
             },
-            matrix: closed.chain(open).map(matrix).collect(),
+            matrix: closed.into_iter().chain(open).collect(),
             ..Plan::default()
         }
     }

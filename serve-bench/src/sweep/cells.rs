@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use import::serve::ServeResult;
 use record::control::file_word;
 
-use super::plan::{Matrix, Plan, numbers};
+use super::plan::{Matrix, Numbers, Plan};
 
 /// The most bytes of a cell's name.
 const NAME: usize = 200;
@@ -13,55 +13,36 @@ const NAME: usize = 200;
 /// The most bytes of a configuration and of a model in a server's name.
 const PART: usize = 90;
 
-/// A server of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Group {
-    /// Label of the configuration.
-    pub(crate) config: String,
-    /// Name of the model.
-    pub(crate) model: String,
-    /// Tensor parallel size.
-    pub(crate) tp: u32,
-}
-
-impl Group {
-    /// Its name in files.
-    pub(super) fn name(&self) -> String {
-        let (config, model) = (file_word(&self.config, PART), file_word(&self.model, PART));
-        format!("{config}_{model}_TP{}", self.tp)
-    }
-}
-
-/// Servers in the order of their first cells.
-pub(super) fn groups(cells: &[Cell]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for cell in cells {
-        if !groups.contains(&cell.group) {
-            groups.push(cell.group.clone());
-        }
-    }
-    groups
-}
+/// Requests for each in flight, seconds of a rate, and the fewest requests of a cell whose number is not given.
+const ROUNDS: u32 = 4;
+const WINDOW_S: f64 = 30.0;
+const LEAST: u32 = 16;
 
 /// One load on one server.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Cell {
     /// Name of its folder.
     pub(crate) name: String,
     /// Number within the whole plan, from 0, whatever is narrowed.
     pub(super) number: u64,
-    /// Its server.
-    pub(crate) group: Group,
+    /// Label of the configuration.
+    pub(crate) config: String,
+    /// Name of the model.
+    pub(super) model: String,
+    /// Tensor parallel size.
+    pub(super) tp: u32,
+    /// The name of its server in files.
+    pub(super) server: String,
     /// Prompt tokens.
-    pub(crate) input: u32,
+    pub(super) input: u32,
     /// Output tokens.
-    pub(crate) output: u32,
+    pub(super) output: u32,
     /// Requests.
-    pub(crate) num_prompts: u32,
+    pub(super) num_prompts: u32,
     /// Requests in flight.
-    pub(crate) concurrency: Option<u32>,
+    pub(super) concurrency: Option<u32>,
     /// Requests per second.
-    pub(crate) rate: Option<f64>,
+    pub(super) rate: Option<f64>,
 }
 
 impl Cell {
@@ -71,9 +52,9 @@ impl Cell {
         let rate = self.rate.map(|rate| rate.to_string());
         let without = || "inf".to_owned();
         [
-            ("config", self.group.config.clone()),
-            ("model", self.group.model.clone()),
-            ("tp", self.group.tp.to_string()),
+            ("config", self.config.clone()),
+            ("model", self.model.clone()),
+            ("tp", self.tp.to_string()),
             ("input", self.input.to_string()),
             ("output", self.output.to_string()),
             ("n", self.num_prompts.to_string()),
@@ -82,10 +63,9 @@ impl Cell {
         ]
     }
 
-    /// Whether it differs from another cell by the load alone.
-    fn is_on_curve_of(&self, other: &Self) -> bool {
-        let curve = |cell: &Self| (cell.input, cell.output, cell.rate.is_some());
-        self.group == other.group && curve(self) == curve(other)
+    /// What cells of one curve share, which differ by the load alone.
+    fn curve(&self) -> (&str, u32, u32, bool) {
+        (&self.server, self.input, self.output, self.rate.is_some())
     }
 
     /// Requests in flight, or a second, or at once: what a curve is drawn over.
@@ -94,21 +74,40 @@ impl Cell {
             .or(self.concurrency.map(f64::from))
             .unwrap_or(f64::from(self.num_prompts))
     }
+
+    /// Requests where nobody says how many.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate is at most a million"
+    )]
+    fn usual_requests(&self) -> u32 {
+        let of_rate = self.rate.map(|rate| (rate * WINDOW_S).ceil() as u32);
+        let in_flight = self.concurrency.unwrap_or_default();
+        of_rate
+            .unwrap_or(in_flight.saturating_mul(ROUNDS))
+            .max(LEAST)
+    }
 }
 
 /// Every cell of a plan, cells of one server together, servers in the order of the plan.
 ///
 /// # Errors
-/// In words: a range that is none, or two cells of one name.
+/// In words: a rate that is none, or two cells of one name.
 pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
+    let mut rates = plan.matrix.iter().flat_map(|matrix| &matrix.rates);
+    if rates.any(|rate| !(1e-6..=1e6).contains(rate)) {
+        return Err("rates: each is a number from 0.000001 to 1000000".to_owned());
+    }
     let mut cells: Vec<Cell> = plan.matrix.iter().flat_map(of_matrix).collect();
-    let order = groups(&cells);
-    cells.sort_by_key(|cell| order.iter().position(|group| *group == cell.group));
+    for cell in &mut cells {
+        let (config, model) = (file_word(&cell.config, PART), file_word(&cell.model, PART));
+        cell.server = format!("{config}_{model}_TP{}", cell.tp);
+    }
+    let order: Vec<String> = cells.iter().map(|cell| cell.server.clone()).collect();
+    cells.sort_by_cached_key(|cell| order.iter().position(|name| *name == cell.server));
     let mut names = BTreeSet::new();
     for (number, cell) in (0u64..).zip(&mut cells) {
-        if cell.rate.is_some_and(|rate| !(1e-6..=1e6).contains(&rate)) {
-            return Err("rates: each is a number from 0.000001 to 1000000".to_owned());
-        }
         cell.number = number;
         cell.name = named(&plan.name, cell)?;
         if !names.insert(cell.name.clone()) {
@@ -125,43 +124,43 @@ pub(crate) fn expand(plan: &Plan) -> Result<Vec<Cell>, String> {
 }
 
 fn of_matrix(matrix: &Matrix) -> Vec<Cell> {
-    let limits: Vec<Option<u32>> = match &matrix.concurrency {
-        Some(numbers) => numbers.0.iter().copied().map(Some).collect(),
-        None => vec![None],
-    };
-    let rates = match &matrix.rates[..] {
-        [] => vec![None],
-        rates => rates.iter().copied().map(Some).collect(),
-    };
-    let mut cells = Vec::new();
-    for (config, model, tp) in triples(&matrix.configs, &matrix.models, &matrix.tp) {
-        let group = Group { config, model, tp };
-        for (input, output, rate) in triples(&matrix.inputs, &matrix.outputs, &rates) {
-            let loads = triples(&limits, &matrix.num_prompts.0, &[()]);
-            cells.extend(
-                loads
-                    .into_iter()
-                    .map(|(concurrency, num_prompts, ())| Cell {
-                        name: String::new(),
-                        number: 0,
-                        group: group.clone(),
-                        input,
-                        output,
-                        num_prompts,
-                        concurrency,
-                        rate,
-                    }),
-            );
-        }
-    }
-    cells
+    let listed = |numbers: &Option<Numbers>| or_none(numbers.iter().flat_map(|of| of.0.clone()));
+    let cells = vec![Cell::default()];
+    let cells = each(cells, &matrix.configs, |cell, config| cell.config = config);
+    let cells = each(cells, &matrix.models, |cell, model| cell.model = model);
+    let cells = each(cells, &matrix.tp, |cell, tp| cell.tp = tp);
+    let cells = each(cells, &matrix.inputs, |cell, input| cell.input = input);
+    let cells = each(cells, &matrix.outputs, |cell, output| cell.output = output);
+    let rates = or_none(matrix.rates.iter().copied());
+    let cells = each(cells, &rates, |cell, rate| cell.rate = rate);
+    let cells = each(cells, &listed(&matrix.concurrency), |cell, number| {
+        cell.concurrency = number;
+    });
+    each(cells, &listed(&matrix.num_prompts), |cell, number| {
+        cell.num_prompts = number.unwrap_or_else(|| cell.usual_requests());
+    })
 }
 
-/// Every combination of three values.
-fn triples<A: Clone, B: Clone, C: Clone>(a: &[A], b: &[B], c: &[C]) -> Vec<(A, B, C)> {
-    let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-    let all = pairs.flat_map(|(a, b)| c.iter().map(move |c| (a.clone(), b.clone(), c.clone())));
-    all.collect()
+/// Each cell with each of these values.
+fn each<T: Clone>(cells: Vec<Cell>, values: &[T], set: fn(&mut Cell, T)) -> Vec<Cell> {
+    let with = |cell: Cell| {
+        values.iter().map(move |value| {
+            let mut cell = cell.clone();
+            set(&mut cell, value.clone());
+            cell
+        })
+    };
+    cells.into_iter().flat_map(with).collect()
+}
+
+/// These values, or that there is none.
+fn or_none<T>(values: impl Iterator<Item = T>) -> Vec<Option<T>> {
+    let values: Vec<Option<T>> = values.map(Some).collect();
+    if values.is_empty() {
+        vec![None]
+    } else {
+        values
+    }
 }
 
 /// A cell's name by the template.
@@ -187,17 +186,18 @@ fn named(template: &str, cell: &Cell) -> Result<String, String> {
 pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<Cell>, String> {
     for filter in filters {
         let wrong = |what: &str| format!("--only {filter}: {what}");
-        let (key, values) = filter
-            .split_once('=')
-            .ok_or_else(|| wrong("write KEY=VALUES, such as model=8B"))?;
         let names = cells[0].values().map(|(name, _)| name);
-        if !names.contains(&key) {
-            return Err(wrong(&format!("`{key}` is not among {}", names.join(", "))));
-        }
+        let keyed = filter.split_once('=');
+        let (key, values) = keyed
+            .filter(|(key, _)| names.contains(key))
+            .ok_or_else(|| {
+                let names = names.join(", ");
+                wrong(&format!("write KEY=VALUES, such as model=8B, of {names}"))
+            })?;
         let values: Vec<String> = match values.contains("..") {
             true => {
-                let range = numbers(values).map_err(|error| wrong(&error))?;
-                range.iter().map(u32::to_string).collect()
+                let range: Numbers = values.parse().map_err(|error: String| wrong(&error))?;
+                range.0.iter().map(u32::to_string).collect()
             }
             false => values.split(',').map(|one| one.trim().to_owned()).collect(),
         };
@@ -213,30 +213,22 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
 }
 
 /// A cell with what it measured.
-pub(super) type Measured = (Cell, ServeResult);
+pub(super) type Measured<'a> = (&'a Cell, ServeResult);
 
 /// The cells of one curve, which differ by their load alone, by ascending load.
-pub(super) fn curves(cells: &[Measured]) -> Vec<Vec<&Measured>> {
-    let mut curves: Vec<Vec<&Measured>> = Vec::new();
-    for cell in cells {
-        let fits = |curve: &&mut Vec<&Measured>| curve[0].0.is_on_curve_of(&cell.0);
-        match curves.iter_mut().find(fits) {
-            Some(curve) => curve.push(cell),
-            None => curves.push(vec![cell]),
-        }
-    }
-    for curve in &mut curves {
-        curve.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
-    }
-    curves
+pub(super) fn curves<'a>(cells: &'a [Measured<'a>]) -> Vec<Vec<&'a Measured<'a>>> {
+    let mut all: Vec<&Measured<'_>> = cells.iter().collect();
+    all.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
+    all.sort_by_key(|one| one.0.curve());
+    let curves = all.chunk_by(|one, other| one.0.curve() == other.0.curve());
+    curves.map(<[_]>::to_vec).collect()
 }
 
 /// The index of the knee among results of ascending load: the most output tokens/s for their mean latency (Kleinrock 1979, "Power
 /// and deterministic rules of thumb"). `None` below three loads, or without a latency.
-pub(super) fn knee(curve: &[&Measured]) -> Option<usize> {
-    let power = |(_, one): &&Measured| Some(one.output_tokens_per_s()? / one.latency_ms()?);
-    let powers: Vec<f64> = curve.iter().map(power).collect::<Option<_>>()?;
-    knee_of(&powers)
+pub(super) fn knee(curve: &[&Measured<'_>]) -> Option<usize> {
+    let power = |(_, one): &&Measured<'_>| Some(one.output_tokens_per_s()? / one.latency_ms()?);
+    knee_of(&curve.iter().map(power).collect::<Option<Vec<f64>>>()?)
 }
 
 fn knee_of(powers: &[f64]) -> Option<usize> {
@@ -297,22 +289,22 @@ num_prompts = "1,4..6"
 
     #[test]
     fn a_plan_with_a_secret_is_refused_without_it() {
-        let plan = |server: &str, load: &str| {
-            PLAN.replace("manage = true", &format!("manage = true\n{server}"))
-                + &format!("[load]\nflags = [{load}]\n")
-        };
-        assert!(cells(&plan("env = { HIP_VISIBLE_DEVICES = \"0\" }", "")).is_ok());
+        let plan = |load: &str| format!("{PLAN}[load]\nflags = [{load}]\n");
+        let with =
+            |server: &str| PLAN.replace("manage = true", &format!("manage = true\n{server}"));
+        assert!(cells(&with("env = { HIP_VISIBLE_DEVICES = \"0\" }")).is_ok());
         let places = "\"--api-key-file\", \"/run/key\", \"--api-key-env=THE_KEY\"";
-        assert!(cells(&plan("", places)).is_ok());
+        assert!(cells(&plan(places)).is_ok());
         for (text, says) in [
             (
-                plan("env = { HF_TOKEN = \"canary\" }", ""),
-                "server.env.HF_TOKEN",
-            ),
-            (
-                plan("", "\"--header\", \"Authorization: Bearer canary\""),
+                plan("\"--header\", \"Authorization: Bearer canary\""),
                 "load.flags",
             ),
+            (
+                with("base_url = \"http://user:canary@h\""),
+                "server.base_url",
+            ),
+            (with("env = { HF_TOKEN = \"canary\" }"), "server.env"),
             (
                 PLAN.replace("command = [", "command = [\"--api-key\", \"canary\", "),
                 "server.command",

@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use import::serve::Latency;
+use record::exit;
 use view::comparison::listed;
 use view::serve::significant;
 use view::{Block, Document, Item, Next, Section, Tone};
 
 use super::args::LABEL;
-use super::cells::{Measured, curves, knee};
+use super::cells::{Cell, Measured, curves, knee};
+use crate::planner::Lost;
 
 /// The page with curves, in the sweep's folder.
 pub(super) const PAGE: &str = "sweep.html";
@@ -17,78 +19,77 @@ pub(super) const PAGE: &str = "sweep.html";
 const KNEES: usize = 3;
 const ROWS: usize = 16;
 
-/// What became of a sweep.
-#[derive(Default)]
-pub(super) struct Swept {
-    /// Cells that are done, and all that were asked for.
-    pub(super) done_of: (usize, usize),
-    /// Cells whose runs are not to be relied on.
-    pub(super) failed: Vec<String>,
-    /// Servers that could not be had, with the cells that are left and the reason.
-    pub(super) down: Vec<(String, usize, String)>,
-    /// What the cells that are done measured.
-    pub(super) results: Vec<Measured>,
-}
+/// A cell with the exit code of its load, or why it has none.
+pub(super) type Ended<'a> = (&'a Cell, Result<u8, Lost>);
 
-/// The document of a sweep that ended.
-pub(super) fn swept(swept: &Swept, folder: &Path) -> Document {
-    let (done, of) = swept.done_of;
-    let named = |(cell, one): &Measured| {
-        let config = Some(cell.group.config.clone()).filter(|label| label != LABEL);
-        (config, one.clone())
+/// The document of a sweep whose cells ended so and measured this.
+pub(super) fn swept(ended: &[Ended<'_>], results: &[Measured<'_>], folder: &Path) -> Document {
+    let down: Vec<(&Cell, &Lost)> = ended
+        .iter()
+        .filter_map(|(cell, end)| Some((*cell, end.as_ref().err()?)))
+        .filter(|(_, lost)| lost.is_server)
+        .collect();
+    let is_failed = |end: &Result<u8, Lost>| match end {
+        Ok(code) => *code != exit::DONE,
+        Err(lost) => !lost.is_server,
     };
-    let results: Vec<_> = swept.results.iter().map(named).collect();
-    let mut document = view::serve::results(&results, &[]);
-    let down = swept.down.iter().map(|(name, left, reason)| {
-        let text = format!("{name}: {left} cells left: {reason}");
+    let failed = ended.iter().filter(|(_, end)| is_failed(end));
+    let failed: Vec<String> = failed.map(|(cell, _)| cell.name.clone()).collect();
+    let labelled = results.iter().map(|(cell, one)| {
+        let config = Some(cell.config.clone()).filter(|label| label != LABEL);
+        (config, one.clone())
+    });
+    let mut document = view::serve::results(&labelled.collect::<Vec<_>>(), &[]);
+    let servers = down.chunk_by(|one, other| one.0.server == other.0.server);
+    let left = servers.map(|cells| {
+        let ((cell, lost), left) = (cells[0], cells.len());
+        let text = format!("{}: {left} cells left: {}", cell.server, lost.reason);
         Item::of(Tone::Bad, text).coded("server-not-started")
     });
-    let failed = (!swept.failed.is_empty()).then(|| {
-        let text = format!("Not to be relied on: {}", listed(&swept.failed, ", "));
+    let doubted = (!failed.is_empty()).then(|| {
+        let text = format!("Not to be relied on: {}", listed(&failed, ", "));
         Item::of(Tone::Warning, text).coded("cell-failed")
     });
-    let findings: Vec<Item> = down.chain(failed).collect();
-    document.findings.splice(0..0, findings);
+    document.findings.splice(0..0, left.chain(doubted));
     document.title = "Sweep".to_owned();
-    document.tone = match (document.findings.is_empty(), done == of) {
+    let done = ended.iter().filter(|(_, end)| end.is_ok()).count();
+    document.tone = match (document.findings.is_empty(), done == ended.len()) {
         (true, true) => Tone::Good,
         (_, true) => Tone::Warning,
         (_, false) => Tone::Bad,
     };
-    let folder = folder.display();
+    let (folder, of) = (folder.display(), ended.len());
     document.answer = vec![format!("{done} of {of} cells are done: {folder}")];
-    let knees = curves(&swept.results);
+    let knees = curves(results);
     let knees = knees.iter().filter_map(|curve| at_knee(curve));
     document.answer.extend(knees.take(KNEES));
     let mut further = Vec::new();
     if let Some(Block::Table(means)) = document.sections[0].blocks.first_mut() {
         let mut rest = means.clone();
-        means.rows.truncate(ROWS);
-        rest.rows.drain(..means.rows.len());
+        rest.rows = means.rows.split_off(ROWS.min(means.rows.len()));
         further.extend((!rest.rows.is_empty()).then_some(Block::Table(rest)));
     }
-    let plots = document.sections[0].blocks.drain(1..);
-    further.extend(plots);
+    further.extend(document.sections[0].blocks.drain(1..));
     let further = Section::detail("Curves and further cells", further);
     document.sections.insert(1, further);
-    document.next = vec![match (swept.failed.is_empty(), swept.down.is_empty()) {
+    document.next = vec![Next::plain(match (failed.is_empty(), down.is_empty()) {
         (false, _) => {
-            Next::plain("run the same command with --redo: it measures failed cells again.")
+            "run the same command with --redo: it measures failed cells again.".to_owned()
         }
-        (true, false) => Next::plain("run the same command again: it resumes with what is left."),
-        (true, true) => Next::plain(format!("the page with curves is {folder}/{PAGE}.")),
-    }];
+        (_, false) => "run the same command again: it resumes with what is left.".to_owned(),
+        _ => format!("the page with curves is {folder}/{PAGE}."),
+    })];
     document
 }
 
 /// Where the knee of a curve is.
-fn at_knee(curve: &[&Measured]) -> Option<String> {
+fn at_knee(curve: &[&Measured<'_>]) -> Option<String> {
     let at = knee(curve)?;
     let (cell, one) = curve[at];
-    let load = view::serve::arrivals(&one.run);
-    let of = match cell.group.config.as_str() {
+    let load = view::serve::arrivals(&one.run).replacen("up to ", "", 1);
+    let of = match cell.config.as_str() {
         LABEL => String::new(),
-        _ => format!("{}, ", cell.group.name()),
+        _ => format!("{}, ", cell.server),
     };
     if at + 1 == curve.len() {
         return Some(format!("{of}{} in: no knee up to {load}.", cell.input));

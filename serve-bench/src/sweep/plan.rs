@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::str::FromStr;
 
-use record::{is_secret, redacted_arguments};
+use record::redacted_arguments;
 use serde::{Deserialize, Serialize};
 
 /// The version that is read.
@@ -80,8 +81,8 @@ pub(super) struct Matrix {
     pub(super) inputs: Vec<u32>,
     /// Output tokens.
     pub(super) outputs: Vec<u32>,
-    /// Numbers of requests.
-    pub(super) num_prompts: Numbers,
+    /// Numbers of requests; without it 4 for each in flight, 30 s of a rate, 16 at least.
+    pub(super) num_prompts: Option<Numbers>,
     /// Requests in flight; without it and `rates` all are sent at once.
     pub(super) concurrency: Option<Numbers>,
     /// Requests per second.
@@ -89,7 +90,7 @@ pub(super) struct Matrix {
     pub(super) rates: Vec<f64>,
 }
 
-/// Numbers from 1 on: a text such as `1..200` or `1,2,4`, a list, or one.
+/// Numbers from 1 on: a text such as `1..200` or `1,2,4`, both ends in the range; in a plan also a list, or one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "toml::Value")]
 pub(super) struct Numbers(pub(super) Vec<u32>);
@@ -99,11 +100,28 @@ impl TryFrom<toml::Value> for Numbers {
 
     fn try_from(value: toml::Value) -> Result<Self, String> {
         match &value {
-            toml::Value::String(text) => numbers(text),
+            toml::Value::String(text) => text.parse(),
             // A list is written with brackets.
-            other => numbers(other.to_string().trim_matches(['[', ']'])),
+            other => other.to_string().trim_matches(['[', ']']).parse(),
         }
-        .map(Self)
+    }
+}
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let range = |part: &str| {
+            let (from, to) = part.split_once("..").unwrap_or((part, part));
+            let range: (u32, u32) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
+            (range.0 > 0 && range.0 <= range.1 && range.1 - range.0 <= 100_000)
+                .then_some(range.0..=range.1)
+        };
+        let wrong = |part| format!("`{part}` is no number from 1 on, or range such as 1..200");
+        let parts = text.split(',').map(str::trim);
+        let ranges = parts.map(|part| range(part).ok_or_else(|| wrong(part)));
+        let ranges = ranges.collect::<Result<Vec<_>, String>>()?;
+        Ok(Self(ranges.into_iter().flatten().collect()))
     }
 }
 
@@ -134,80 +152,61 @@ impl Plan {
             });
             format!("{line}{}", error.message().replace('\n', "; "))
         })?;
-        let server = &plan.server;
+        plan.checked()
+    }
+
+    /// The plan, where it can be swept and has nothing that may be a secret: it is copied into the folder, and commands are shown.
+    ///
+    /// # Errors
+    /// In words.
+    pub(super) fn checked(self) -> Result<Self, String> {
+        let server = &self.server;
         let has_port = server.command.iter().any(|word| word.contains("{port}"));
-        if plan.schema != SCHEMA {
-            return Err(format!(
+        let is_started = !server.command.is_empty() && (has_port || server.base_url.is_some());
+        let wrong = match server.manage {
+            _ if self.schema != SCHEMA => format!(
                 "schema {} is not known; this program reads {SCHEMA}",
-                plan.schema
-            ));
-        }
-        if server.manage && !has_port && server.base_url.is_none() {
-            return Err("server.command has no {port}: write the words that start the server, with {port} where the port belongs, or give server.base_url".to_owned());
-        }
-        if server.command.is_empty() && server.manage {
-            return Err(
-                "server.command is empty; write the words that start the server".to_owned(),
-            );
-        }
-        if !server.manage && server.base_url.is_none() {
-            return Err(
+                self.schema
+            ),
+            true if !is_started => "server.command: write the words that start the server, with {port} where the port belongs".to_owned(),
+            false if server.base_url.is_none() => {
                 "server.base_url is missing; say where the server answers, or set manage = true"
-                    .to_owned(),
-            );
+                    .to_owned()
+            }
+            _ => {
+                let url: Vec<String> = server.base_url.iter().cloned().collect();
+                let variables = server.env.iter().filter(|(_, value)| !value.is_empty());
+                let variables = variables.map(|(name, value)| format!("{name}={value}"));
+                let places = [
+                    ("server.base_url", &url),
+                    ("server.env", &variables.collect()),
+                    ("server.command", &server.command),
+                    ("load.flags", &self.load.flags),
+                ];
+                let Some((place, _)) = places.iter().find(|(_, words)| has_secret(words)) else {
+                    return Ok(self);
+                };
+                format!(
+                    "{place} may hold a secret, and a plan is kept beside its results: give the load --api-key-env NAME or --api-key-file \
+                     FILE, and export before the sweep what servers need, which inherit it"
+                )
+            }
+        };
+        Err(wrong)
+    }
+}
+
+/// Whether words of a command may hold a secret; flags that tell where a key is hold none.
+fn has_secret(words: &[String]) -> bool {
+    let mut kept: Vec<String> = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.split('=').next() {
+            // Its value is the next word.
+            Some("--api-key-env" | "--api-key-file") if !word.contains('=') => drop(words.next()),
+            Some("--api-key-env" | "--api-key-file") => {}
+            _ => kept.push(word.clone()),
         }
-        plan.check_secrets()?;
-        Ok(plan)
     }
-
-    /// Refuses what may be a secret: the plan is copied into the folder, and commands are shown.
-    pub(super) fn check_secrets(&self) -> Result<(), String> {
-        let has_secret = |words: &[String]| {
-            let words = without_places(words);
-            redacted_arguments(words.iter().map(|word| (*word).to_owned())) != words
-        };
-        let variable = self.server.env.iter();
-        let mut variable = variable.filter(|(name, value)| is_secret(name) && !value.is_empty());
-        let place = match variable.next() {
-            Some((name, _)) => format!("server.env.{name}"),
-            None if has_secret(&self.server.command) => "server.command".to_owned(),
-            None if has_secret(&self.load.flags) => "load.flags".to_owned(),
-            None => return Ok(()),
-        };
-        Err(format!(
-            "{place} may hold a secret, and a plan is kept beside its results: give the load --api-key-env NAME or --api-key-file FILE, \
-             and export before the sweep what servers need, which inherit it"
-        ))
-    }
-}
-
-/// A command line without the flags that tell where a key is, which are no secret.
-fn without_places(words: &[String]) -> Vec<&str> {
-    const PLACES: [&str; 2] = ["--api-key-env", "--api-key-file"];
-    let is_place = |word: &str| PLACES.contains(&word.split('=').next().unwrap_or(word));
-    let mut is_value = false;
-    let kept = words.iter().map(String::as_str).filter(|word| {
-        let drops = std::mem::take(&mut is_value) || is_place(word);
-        is_value = PLACES.contains(word);
-        !drops
-    });
-    kept.collect()
-}
-
-/// Reads numbers such as `1..3,8`, both ends in the range.
-///
-/// # Errors
-/// In words.
-pub(super) fn numbers(text: &str) -> Result<Vec<u32>, String> {
-    let mut all = Vec::new();
-    for part in text.split(',').map(str::trim) {
-        let (from, to) = part.split_once("..").unwrap_or((part, part));
-        let range = from.trim().parse().ok().zip(to.trim().parse().ok());
-        let is_range = |(from, to): &(u32, u32)| *from > 0 && from <= to && to - from <= 100_000;
-        let (from, to) = range
-            .filter(is_range)
-            .ok_or_else(|| format!("`{part}` is no number from 1 on, or range such as 1..200"))?;
-        all.extend(from..=to);
-    }
-    Ok(all)
+    redacted_arguments(kept.iter().cloned()) != kept
 }

@@ -1,47 +1,98 @@
-//! Prints, writes or runs a half model.
+//! `tplens half`: a rank's share of a model as a model of its own on one GPU, printed as a server's command, written
+//! as a configuration, or run under a load. What TP2 takes longer than it is communication.
 
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 
 use boxfile::BoxFile;
+use clap::Args;
 use engine::Profile;
 use program::command_line::quoted;
 use program::{Stop, outputs};
 use record::{exit, write_whole};
-use runner::run::{Needs, Run};
+use runner::run::Needs;
 use runner::server::ServerSpec;
 use serde_json::json;
-use tp_plan::{HalfModel, ModelFacts, hub_id};
+use tp_plan::{Engine, HalfModel, ModelFacts, hub_id};
 use view::{Block, Document, Section};
 
-use super::args::HalfModelArgs;
 use crate::json;
 use crate::planner::{Asker, shell, words};
 use crate::study::engines::embedded;
+use crate::study::load::LoadArgs;
 use crate::study::subject::check_program;
 
 /// Where the model's name or folder and the port stand in the user's words.
 const MODEL: &str = "{model}";
 const PORT: &str = "{port}";
 
-/// The settings of a run, in its folder.
-const SETTINGS: &str = "settings.json";
+/// Prints how a server runs a rank's share of a model on one GPU: the time of a step of TP2 less its time is communication.
+///
+/// The share has the rank's heads, key-value heads, widths and part of the vocabulary, and weights that are made up
+/// (`--load-format dummy`). Only its times mean something.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HalfModelArgs {
+    /// The model: a shipped name, a config.json, or a folder that holds one.
+    #[arg(long, value_name = "MODEL")]
+    model: String,
 
-/// The embedded engine's figures for the share, in the run's folder.
-const PROFILE: &str = "profile.json";
+    /// Tensor parallel size that the share is of one rank.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=64))]
+    tp: u32,
+
+    /// Engine that serves.
+    #[arg(long, default_value = "vllm", value_parser = ["vllm", "sglang"])]
+    engine: String,
+
+    /// Write the share's config.json into this folder; the command then names the folder. For a model whose configuration cannot
+    /// be replaced by flags, such as the language part of Qwen2.5-VL, the only way.
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
+
+    /// Start the server, put a closed-loop load on it and end it; the result is in --out.
+    #[arg(long)]
+    run: bool,
+
+    /// Run on a simulated machine with the embedded engine, with --run: a built-in name or a box file. Its matrix products run at the rates
+    /// that a rank has there. Its numbers are arithmetic, never measurements.
+    #[arg(long, value_name = "BOX", requires = "run", conflicts_with_all = ["engine", "server"])]
+    sim: Option<String>,
+
+    #[command(flatten, next_help_heading = "Load, with --run")]
+    load: LoadArgs,
+
+    /// Folder of the run, with --run: the server's log and the result.
+    #[arg(long, value_name = "DIR", default_value = "half-model")]
+    out: PathBuf,
+
+    /// The server's command up to what a half model adds, such as `vllm serve {model} --max-model-len 4096`; {model} becomes the
+    /// model or the written folder, {port} the port. Default: the engine's own.
+    #[arg(last = true, value_name = "SERVER WORDS")]
+    server: Vec<String>,
+}
+
+impl HalfModelArgs {
+    /// Engine that serves.
+    fn engine(&self) -> Engine {
+        match self.engine.as_str() {
+            "sglang" => Engine::Sglang,
+            _ => Engine::Vllm,
+        }
+    }
+}
 
 /// Does what the command line asks for, and gives the exit code.
 ///
 /// # Errors
 /// The model has no share that can be run, a file cannot be written, the server does not come up, or a signal came.
 pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
-    let half = HalfModel::resolve(&args.model, args.tp, args.engine())
-        .map_err(|error| Stop::Usage(format!("--model: {error}")))?;
+    let half = HalfModel::resolve(&args.model, args.tp, args.engine());
+    let half = half.map_err(|error| usage("--model", &error))?;
     asker.in_folder(Some(&args.out), "", |_| {
         let settings = json!({"model": args.model, "tp": args.tp, "sim": args.sim});
         let settings = args.load.settings(settings, &args.server);
-        let of = ("a shard run", SETTINGS);
-        let run = args.run.then(|| asker.open(&args.out, of, &settings));
-        let run = run.transpose()?;
+        let open = || asker.open(&args.out, ("a shard run", "settings.json"), &settings);
+        let run = args.run.then(open).transpose()?;
         // The embedded engine takes no flags in place of a configuration.
         let own = args.sim.as_ref().map(|_| args.out.join("config"));
         let folder = args.write.clone().or(own);
@@ -53,25 +104,46 @@ pub(crate) fn run(args: &HalfModelArgs, asker: &Asker<'_>) -> Result<u8, Stop> {
             (Some(sim), Some(folder)) => simulated(args, sim, folder)?,
             (_, written) => command(args, &half, written.as_deref()).map_err(Stop::Usage)?,
         };
-        match run {
-            Some(run) => measured(args, &half, command, run),
-            None => Ok(asker
-                .show
-                .print(&document(&half, &command, written.is_some()))),
-        }
+        let Some(mut run) = run else {
+            let document = document(&half, &command, written.is_some());
+            return Ok(asker.show.print(&document));
+        };
+        let step = (args.load).step(
+            (
+                format!("half-tp{}", args.tp),
+                format!("load on {} on one GPU", half.facts.name),
+            ),
+            (half.vocab(), 1),
+            server(args, command)?,
+        );
+        run.expect(std::slice::from_ref(&step));
+        let end = run.step(&step)?;
+        run.end_server();
+        let text = format!(
+            "The result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed. To have it explained: tplens explain ... --half {}\n",
+            half.facts.name,
+            end.folder.display(),
+            args.tp,
+            quoted(end.folder.as_os_str())
+        );
+        Ok(exit::fold([outputs::print(&text), end.code]))
     })
+}
+
+fn usage(flag: &str, why: &dyn Display) -> Stop {
+    Stop::Usage(format!("{flag}: {why}"))
 }
 
 /// What a person reads: the command, what the share is, and what to know of it.
 fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document {
-    let facts = &half.facts;
+    let name = &half.facts.name;
     let of_config = half.config_notes.iter().filter(|_| is_written);
     let notes = half.notes.iter().chain(of_config).cloned();
+    let (model, tp) = (&half.model, half.tp);
     Document {
-        title: facts.name.clone(),
+        title: name.clone(),
         answer: vec![format!(
-            "{} of {}: TPOT of TP{} less its TPOT is exposed communication.",
-            facts.name, half.model, half.tp
+            "{name} of {model}: TPOT of TP{tp} less its TPOT is exposed communication."
         )],
         sections: vec![
             Section::new("Command", vec![Block::Code(vec![shell(command)])]),
@@ -83,28 +155,22 @@ fn document(half: &HalfModel, command: &[String], is_written: bool) -> Document 
 
 /// The embedded engine with a written share on a simulated machine, its matrix products at the rates that a rank has there.
 fn simulated(args: &HalfModelArgs, sim: &str, folder: &str) -> Result<Vec<String>, Stop> {
-    let usage = |flag: &str, why: &dyn std::fmt::Display| Stop::Usage(format!("{flag}: {why}"));
     let described = BoxFile::resolve(sim).map_err(|error| usage("--sim", &error))?;
     let model = ModelFacts::resolve(&args.model).map_err(|error| usage("--model", &error))?;
     let profile = Profile::of_box(&described, &model).map_err(|error| usage("--model", &error))?;
     let share = profile.of_share(args.tp);
-    let file = args.out.join(PROFILE);
-    json::write(
-        &file,
-        &json!({
-            "weight_gb_per_s": share.weight_gb_per_s,
-            "compute_tflop_per_s": share.compute_tflop_per_s,
-        }),
-    )?;
-    let mut command = embedded(sim, folder, "1")?;
-    command.extend(words([
+    let file = args.out.join("profile.json");
+    let rates = json!({
+        "weight_gb_per_s": share.weight_gb_per_s,
+        "compute_tflop_per_s": share.compute_tflop_per_s,
+    });
+    json::write(&file, &rates)?;
+    let name = HalfModel::name_of(&model.name, args.tp);
+    let more = words([
         ("--profile", file.display().to_string()),
-        (
-            "--served-model-name",
-            HalfModel::name_of(&model.name, args.tp),
-        ),
-    ]));
-    Ok(command)
+        ("--served-model-name", name),
+    ]);
+    Ok([embedded(sim, folder, "1")?, more].concat())
 }
 
 fn write(folder: &Path, half: &HalfModel) -> Result<(), Stop> {
@@ -127,16 +193,13 @@ fn command(
     folder: Option<&str>,
 ) -> Result<Vec<String>, String> {
     // A tokenizer is at hand where the model is a folder with one.
-    let own = Path::new(&args.model);
-    let has_tokenizer = own.join("tokenizer_config.json").is_file();
+    let has_tokenizer = Path::new(&args.model).join("tokenizer_config.json");
+    let tokenizer = has_tokenizer.is_file().then_some(args.model.as_str());
     // An engine knows no short names, and of a configuration the folder that it lies in.
     let given = hub_id(&args.model).unwrap_or(&args.model);
     let given = given.strip_suffix("/config.json").unwrap_or(given);
-    let model = folder.unwrap_or(given);
     let whole = match folder {
-        Some(folder) => {
-            half.command_written(folder, has_tokenizer.then_some(args.model.as_str()))
-        }
+        Some(folder) => half.command_written(folder, tokenizer),
         None => half.command(given).ok_or_else(|| {
             format!(
                 "{}: no flag makes {} a half model: its keys stand where none reaches; write it with --write DIR",
@@ -153,44 +216,26 @@ fn command(
             "the server's words do not say where the model belongs: write {MODEL}, such as `-- vllm serve {MODEL}`"
         ));
     }
+    let model = folder.unwrap_or(given);
     let added = whole.iter().skip_while(|word| *word != model).skip(1);
     let given = args.server.iter().map(|word| word.replace(MODEL, model));
     Ok(given.chain(added.cloned()).collect())
 }
 
-/// Starts the server, puts the load on it, and ends it.
-fn measured(
-    args: &HalfModelArgs,
-    half: &HalfModel,
-    mut command: Vec<String>,
-    mut run: Run<'_>,
-) -> Result<u8, Stop> {
+/// The server that the load needs.
+fn server(args: &HalfModelArgs, mut command: Vec<String>) -> Result<Needs, Stop> {
     check_program(&command)?;
     if !command.iter().any(|word| word.contains(PORT)) {
-        command.extend(["--port".to_owned(), PORT.to_owned()]);
+        command.extend(["--port", PORT].map(str::to_owned));
     }
-    let name = format!("half-tp{}", args.tp);
-    let server = Needs::Started(ServerSpec {
+    Ok(Needs::Started(ServerSpec {
         name: "server".to_owned(),
         words: command,
         environment: Vec::new(),
         port: None,
-        log: args.out.join(format!("{name}-server.log")),
+        log: args.out.join(format!("half-tp{}-server.log", args.tp)),
         ready: args.load.ready_timeout,
-    });
-    let about = format!("load on {} on one GPU", half.facts.name);
-    let step = (args.load).step((name, about), (half.vocab(), 1), server);
-    run.expect(std::slice::from_ref(&step));
-    let end = run.step(&step)?;
-    run.end_server();
-    let text = format!(
-        "The result of {} on one GPU is in {}; TPOT of TP{} less its TPOT is communication, exposed. To have it explained: tplens explain ... --half {}\n",
-        half.facts.name,
-        end.folder.display(),
-        args.tp,
-        quoted(end.folder.as_os_str())
-    );
-    Ok(exit::fold([outputs::print(&text), end.code]))
+    }))
 }
 
 #[cfg(test)]

@@ -1,0 +1,390 @@
+//! The verdict on a load from all its runs so far, and what kept the server from more. Pure.
+
+use record::caveat::Caveat;
+use record::{Serve, ServeFinding, ServeRequest, ServerChange};
+use serde::Serialize;
+
+use super::objective::{Objective, Seen};
+use super::search::Verdict;
+use super::sustained::{Sustained, sustained};
+
+/// Part of the requests that must succeed for latencies to speak for the load.
+const SUCCEEDED: f64 = 0.95;
+
+/// A key-value cache that is fuller than this part is what new requests wait for.
+const CACHE_FULL: f64 = 0.9;
+
+/// What failed requests say where this machine, and not the server, had no more files or ports.
+const OF_THE_CLIENT: [&str; 2] = ["os error 24", "os error 99"];
+
+/// A run, and the verdict on its load with the earlier runs of the same load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Judged {
+    /// Number of the run, from 1.
+    pub(super) run: usize,
+    /// Its load.
+    pub(super) at: f64,
+    /// Its folder's name.
+    folder: String,
+    /// Requests of the run that succeeded.
+    pub(super) completed: u32,
+    /// Requests of the run that failed.
+    pub(super) failed: u32,
+    /// Completed requests per second of the run's whole duration.
+    pub(super) requests_per_s: f64,
+    /// Output tokens per second.
+    output_tokens_per_s: Option<f64>,
+    /// Part of the run's requests that keep every limit, 0 to 1; failed ones keep none.
+    pub(super) attained: Option<f64>,
+    /// Part of the run's prompt tokens that came from a prefix cache, 0 to 1, where it is a finding.
+    pub(super) prefix_cache: Option<f64>,
+    /// What kept the server from more, where the load is not met.
+    pub(super) limit: Option<Limit>,
+    /// The verdict on the load.
+    pub(super) verdict: Verdict,
+    /// What decided it.
+    pub(super) code: &'static str,
+    /// Of what, in words.
+    pub(super) detail: String,
+    /// Each objective over all runs of this load that are the server's; over all where none is.
+    pub(super) seen: Vec<Seen>,
+    /// Whether the rate was sustained, run by run; empty for a concurrency, which sets its own rate.
+    pub(super) sustained: Vec<Sustained>,
+    /// What it measured.
+    #[serde(skip)]
+    serve: Serve,
+}
+
+/// What a load beyond the answer came up against, and the most that the server's counters showed of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Limit {
+    pub(super) code: LimitCode,
+    pub(super) running: Option<f64>,
+    pub(super) waiting: Option<f64>,
+    /// Part of the key-value cache in use, 0 to 1.
+    pub(super) kv_used: Option<f64>,
+}
+
+/// What limits a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LimitCode {
+    /// Requests waited while the server ran its most: `max_num_seqs`.
+    Slots,
+    /// Requests waited while the key-value cache was full.
+    KvCache,
+    /// Prompts waited for those before them.
+    PrefillQueue,
+    /// Tokens came too slowly: the step with so many requests is too long.
+    DecodeStep,
+    /// The server completes no more.
+    Throughput,
+    /// The load generator.
+    Client,
+}
+
+impl Judged {
+    /// Judges the load of a run with those before it; runs that the client limited say nothing where others do.
+    pub(super) fn new(
+        objectives: &[Objective],
+        (at, folder): (f64, String),
+        before: &[Self],
+        serve: Serve,
+    ) -> Self {
+        let same = before.iter().filter(|made| made.at == at);
+        let same: Vec<&Serve> = same.map(|made| &made.serve).chain([&serve]).collect();
+        let (valid, limited): (Vec<&Serve>, Vec<&Serve>) =
+            same.iter().partition(|serve| of_client(serve).is_none());
+        let client = of_client(&serve).filter(|_| valid.is_empty());
+        let runs = if valid.is_empty() { limited } else { valid };
+        let by_run = runs.iter().filter(|serve| is_open_loop(serve));
+        let by_run: Vec<Sustained> = by_run.map(|serve| sustained(&serve.requests)).collect();
+        let mut succeeded: Vec<&ServeRequest> = Vec::new();
+        for serve in &runs {
+            let begun = succeeded.len();
+            succeeded.extend(serve.requests.iter().filter(|one| one.error.is_none()));
+            succeeded[begun..].sort_by(|one, other| one.sent_ms.total_cmp(&other.sent_ms));
+        }
+        let seen: Vec<Seen> = objectives.iter().map(|of| of.seen(&succeeded)).collect();
+        let of = runs.iter().map(|serve| serve.requests.len()).sum();
+        let (verdict, code, detail) = match client {
+            Some(limit) => {
+                let detail = format!("load generator: {limit}");
+                (Verdict::NotKnown, "client-limit", detail)
+            }
+            None => decided(&seen, &by_run, succeeded.len(), of),
+        };
+        let summary = serve.summary.clone().unwrap_or_default();
+        let keeps = |one: &ServeRequest| {
+            one.error.is_none() && objectives.iter().all(|of| of.is_kept_by(one))
+        };
+        let prefix_cache = serve.caveats.iter().find_map(|caveat| match caveat {
+            Caveat::Serve {
+                finding:
+                    ServeFinding::PrefixCacheHits {
+                        cached,
+                        of,
+                        expected: false,
+                        ..
+                    },
+            } => Some(*cached as f64 / *of as f64),
+            _ => None,
+        });
+        let own = &serve.requests;
+        let kept = own.iter().filter(|one| keeps(one)).count();
+        Self {
+            run: before.len() + 1,
+            at,
+            folder,
+            completed: summary.completed,
+            failed: summary.failed,
+            requests_per_s: summary.requests_per_s,
+            output_tokens_per_s: summary.output_tokens_per_s,
+            attained: (!own.is_empty()).then(|| kept as f64 / own.len() as f64),
+            prefix_cache,
+            limit: Limit::of(&serve, verdict, &seen),
+            verdict,
+            code,
+            detail,
+            seen,
+            sustained: by_run,
+            serve,
+        }
+    }
+}
+
+fn is_open_loop(serve: &Serve) -> bool {
+    let load = serve.load.as_ref();
+    load.is_some_and(|load| load.arrivals.is_open_loop())
+}
+
+/// The verdict with what decided it, of so many requests of which so many succeeded.
+fn decided(
+    seen: &[Seen],
+    by_run: &[Sustained],
+    succeeded: usize,
+    of: usize,
+) -> (Verdict, &'static str, String) {
+    if let Some(missed) = seen.iter().find(|seen| seen.kept == Some(false)) {
+        let detail = format!("{} not kept", missed.objective);
+        return (Verdict::Missed, "not-kept", detail);
+    }
+    if succeeded == 0 || (succeeded as f64) < SUCCEEDED * of as f64 {
+        let detail = format!("{} of {of} requests failed", of - succeeded);
+        return (Verdict::NotSustained, "requests-failed", detail);
+    }
+    // Of several runs most must have held; a tie says that it is not known.
+    let held = by_run.iter().filter(|run| run.held).count();
+    if 2 * held < by_run.len()
+        && let Some(worst) = by_run.iter().find(|run| !run.held)
+    {
+        let part = f64::from(worst.completed) / f64::from(worst.offered.max(1));
+        let (code, detail) = match worst.growth_per_s {
+            None => ("burst", "requests last too long for --window".to_owned()),
+            Some(growth) => {
+                let part = part * 100.0;
+                let detail = format!("{part:.0}% completed, {growth:+.2}/s in flight");
+                ("growing", detail)
+            }
+        };
+        return (Verdict::NotSustained, code, detail);
+    }
+    let (verdict, code, detail) = match seen.iter().find(|seen| seen.kept.is_none()) {
+        Some(open) if open.interval_ms.is_some() => (
+            Verdict::Undecided,
+            "limit-in-interval",
+            format!("limit inside the interval of {}", open.objective),
+        ),
+        Some(open) => (
+            Verdict::Undecided,
+            "too-few-requests",
+            format!(
+                "{} requests are too few for {}",
+                open.requests, open.objective
+            ),
+        ),
+        None if 2 * held == by_run.len() && held > 0 => (
+            Verdict::Undecided,
+            "runs-disagree",
+            "one run sustained, one not".to_owned(),
+        ),
+        None => (Verdict::Met, "all-kept", "every objective kept".to_owned()),
+    };
+    (verdict, code, detail)
+}
+
+/// The code of why a run says nothing about the server, because the load generator was the limit.
+fn of_client(serve: &Serve) -> Option<&str> {
+    let client = serve.client.as_ref();
+    if let Some(code) = client.and_then(|client| client.invalid.first()) {
+        return Some(code);
+    }
+    let mut errors = serve.requests.iter().filter_map(|one| one.error.as_ref());
+    let is_own = errors.any(|error| OF_THE_CLIENT.iter().any(|own| error.seen.contains(own)));
+    is_own.then_some("client-out-of-files")
+}
+
+impl Limit {
+    /// Of a load that is not met, by its last run: by the server's counters where it has them, else by what was missed; `None` where
+    /// it is met or not decided.
+    fn of(serve: &Serve, verdict: Verdict, seen: &[Seen]) -> Option<Self> {
+        let counters = serve.server.as_ref().and_then(|one| one.counters.as_ref());
+        let change = counters.and_then(|counters| counters.change.as_ref());
+        let most = |of: fn(&ServerChange) -> Option<f64>| change.and_then(of);
+        let kv_used = most(|change| change.kv_used_most);
+        let waiting = most(|change| change.waiting_most);
+        let waits_for_slots = serve.caveats.iter().any(|caveat| {
+            let Caveat::Serve { finding } = caveat else {
+                return false;
+            };
+            matches!(finding, ServeFinding::MoreRequestsThanSlots { .. })
+        });
+        let is_full = kv_used.is_some_and(|used| used > CACHE_FULL);
+        let missed = seen.iter().find(|seen| seen.kept == Some(false));
+        let code = match (verdict, missed.map(|seen| seen.latency)) {
+            (Verdict::Met | Verdict::Undecided, _) => return None,
+            (Verdict::NotKnown, _) => LimitCode::Client,
+            _ if is_full && waiting.is_some_and(|waiting| waiting > 0.0) => LimitCode::KvCache,
+            _ if waits_for_slots => LimitCode::Slots,
+            (_, Some("tpot" | "itl")) => LimitCode::DecodeStep,
+            (_, Some("ttft")) => LimitCode::PrefillQueue,
+            _ => LimitCode::Throughput,
+        };
+        Some(Self {
+            code,
+            running: most(|change| change.running_most),
+            waiting,
+            kv_used,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{
+        Arrivals, RequestError, RequestErrorKind, ServeClient, ServeLoad, ServeServer,
+        ServerCounters,
+    };
+
+    use super::*;
+
+    /// 600 requests at 10 a second, each with this TTFT and this end-to-end time.
+    fn serve(ttft_ms: f64, e2el_ms: f64) -> Serve {
+        let requests = (0..600).map(|id| {
+            let sent = f64::from(id) * 100.0;
+            ServeRequest {
+                id,
+                intended_ms: Some(sent),
+                sent_ms: sent,
+                ended_ms: sent + e2el_ms,
+                token_chunks_ms: vec![sent + ttft_ms, sent + e2el_ms],
+                output_tokens: Some(11),
+                ..ServeRequest::default()
+            }
+        });
+        Serve {
+            load: Some(ServeLoad {
+                arrivals: Arrivals::Poisson { rate: 10.0 },
+                ..ServeLoad::default()
+            }),
+            requests: requests.collect(),
+            ..Serve::default()
+        }
+    }
+
+    /// A tenth of its requests failed so.
+    fn failing(seen: &str) -> Serve {
+        let mut serve = serve(100.0, 600.0);
+        for request in serve.requests.iter_mut().step_by(10) {
+            request.error = Some(RequestError {
+                kind: RequestErrorKind::Status,
+                seen: seen.to_owned(),
+            });
+        }
+        serve
+    }
+
+    fn judged(objectives: &[&str], before: &[Judged], serve: Serve) -> Judged {
+        let objectives: Vec<Objective> = objectives.iter().map(|of| of.parse().unwrap()).collect();
+        Judged::new(&objectives, (10.0, String::new()), before, serve)
+    }
+
+    fn verdict(serve: Serve) -> (Verdict, &'static str) {
+        let found = judged(&["p99_ttft<=500ms", "mean_tpot<=50ms"], &[], serve);
+        (found.verdict, found.code)
+    }
+
+    #[test]
+    fn what_keeps_all_is_met_and_what_breaks_one_is_missed() {
+        // TPOT (600 - 100) / 10 = 50 ms.
+        assert_eq!(verdict(serve(100.0, 600.0)), (Verdict::Met, "all-kept"));
+        // (601 - 100) / 10 = 50.1 ms.
+        assert_eq!(verdict(serve(100.0, 601.0)), (Verdict::Missed, "not-kept"));
+        // 60 of 600 are 10%.
+        let failed = (Verdict::NotSustained, "requests-failed");
+        assert_eq!(verdict(failing("503")), failed);
+    }
+
+    #[test]
+    fn a_burst_within_its_objectives_is_no_rate() {
+        // 60 s of arrivals; a request lasts 40 s, 39.9 s of them before its first token, which is allowed here.
+        let found = judged(&["p99_ttft<=45s"], &[], serve(39_900.0, 40_000.0));
+        assert_eq!(
+            (found.verdict, found.code),
+            (Verdict::NotSustained, "burst")
+        );
+        assert_eq!(found.attained, Some(1.0));
+    }
+
+    #[test]
+    fn a_client_that_lags_or_has_no_files_says_nothing() {
+        let mut lagging = serve(100.0, 600.0);
+        lagging.client = Some(ServeClient {
+            invalid: vec!["client-busy".to_owned()],
+            ..ServeClient::default()
+        });
+        let limited = judged(&["p99_ttft<=500ms"], &[], lagging);
+        assert_eq!(limited.verdict, Verdict::NotKnown);
+        assert_eq!(limited.limit.as_ref().unwrap().code, LimitCode::Client);
+        // Another run of the same load that is the server's decides, and it stays decided by it.
+        let found = judged(&["p99_ttft<=500ms"], &[limited], serve(100.0, 600.0));
+        assert_eq!((found.run, found.verdict), (2, Verdict::Met));
+        let fileless = failing("Too many open files (os error 24)");
+        assert_eq!(verdict(fileless), (Verdict::NotKnown, "client-limit"));
+    }
+
+    #[test]
+    fn counters_name_the_limit_before_what_was_missed() {
+        let of = |waiting: f64, used: f64, is_full: bool, objective: &str| {
+            let mut serve = serve(100.0, 601.0);
+            let finding = ServeFinding::MoreRequestsThanSlots {
+                running: 256.0,
+                waiting,
+                kv_used: None,
+            };
+            serve
+                .caveats
+                .extend(is_full.then_some(Caveat::Serve { finding }));
+            let change = ServerChange {
+                running_most: Some(250.0),
+                waiting_most: Some(waiting),
+                kv_used_most: Some(used),
+                ..ServerChange::default()
+            };
+            serve.server = Some(ServeServer {
+                counters: Some(ServerCounters {
+                    change: Some(change),
+                    ..ServerCounters::default()
+                }),
+                ..ServeServer::default()
+            });
+            let limit = judged(&[objective], &[], serve).limit.unwrap();
+            (limit.code, limit.running.unwrap())
+        };
+        let (ttft, tpot) = ("mean_ttft<=99ms", "mean_tpot<=50ms");
+        assert_eq!(of(9.0, 0.5, true, ttft), (LimitCode::Slots, 250.0));
+        assert_eq!(of(9.0, 0.97, true, ttft), (LimitCode::KvCache, 250.0));
+        assert_eq!(of(9.0, 0.5, false, ttft), (LimitCode::PrefillQueue, 250.0));
+        assert_eq!(of(0.0, 0.97, false, tpot), (LimitCode::DecodeStep, 250.0));
+    }
+}
