@@ -43,6 +43,11 @@ pub(crate) struct BesideArgs {
     /// seen. What is missing for it is said and is no failure.
     #[arg(long)]
     pub(crate) monitor: bool,
+
+    /// With --monitor: the server's processes, ids separated by commas; those below them are found. Default: who listens on the
+    /// server's port, which of a server in a container is often a proxy.
+    #[arg(long, hide_short_help = true, value_name = "PIDS", value_delimiter = ',', requires = "monitor", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) server_pid: Vec<u32>,
 }
 
 /// What is under way beside a load.
@@ -76,7 +81,7 @@ impl Beside {
             beside.address = Some((url, headers));
         }
         if args.monitor {
-            let started = Monitor::start(address);
+            let started = Monitor::start(&args.server_pid, address);
             beside.monitor = Some(started.map_err(|error| format!("it does not start: {error}")));
         }
         Ok(beside)

@@ -58,12 +58,15 @@ struct Seen {
 }
 
 impl Monitor {
-    /// Starts it on the processes that listen on the server's address.
+    /// Starts it on the server's processes: those named, or who listens on its address.
     ///
     /// # Errors
     /// It does not start.
-    pub(super) fn start(address: Option<SocketAddr>) -> anyhow::Result<Self> {
-        let found = of_server(address);
+    pub(super) fn start(named: &[u32], address: Option<SocketAddr>) -> anyhow::Result<Self> {
+        let found = match named {
+            [] => of_server(address),
+            named => Ok((with_those_below(named), "named, and all below".to_owned())),
+        };
         let (pids, processes) =
             found.unwrap_or_else(|why| (Vec::new(), format!("not watched, {why}")));
         let mut words: Vec<OsString> = vec![TIED.into(), tplens()?.into()];
@@ -129,22 +132,27 @@ impl Monitor {
 /// # Errors
 /// In words: why they are not known.
 fn of_server(address: Option<SocketAddr>) -> Result<(Vec<u32>, String), String> {
-    let address = address.ok_or("the server's address is not known")?;
+    let address = address.ok_or("the server's address is not known: give --server-pid")?;
     let port = address.port();
     if !address.ip().is_loopback() {
-        return Err(format!("{address} may be on another machine"));
-    }
-    let listening = of_port(port).into_iter();
-    let mut all: Vec<u32> = listening.flat_map(runner::processes::tree).collect();
-    if all.is_empty() {
         return Err(format!(
-            "who listens on port {port} cannot be seen: another user's process, or one in a container"
+            "{address} may be on another machine: give --server-pid"
         ));
     }
-    let mut seen = BTreeSet::new();
-    all.retain(|pid| seen.insert(*pid));
-    all.truncate(MOST);
+    let all = with_those_below(&of_port(port));
+    if all.is_empty() {
+        return Err(format!(
+            "who listens on port {port} cannot be seen (another user's process, or one in a container): give --server-pid"
+        ));
+    }
     Ok((all, format!("who listens on port {port}, and all below")))
+}
+
+/// Processes and all below them, each once.
+fn with_those_below(pids: &[u32]) -> Vec<u32> {
+    let mut seen = BTreeSet::new();
+    let all = pids.iter().flat_map(|pid| runner::processes::tree(*pid));
+    all.filter(|pid| seen.insert(*pid)).take(MOST).collect()
 }
 
 /// The processes that hold a listening socket on a port, ascending.
