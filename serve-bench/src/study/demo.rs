@@ -15,7 +15,7 @@ use super::engines::{TP, embedded};
 use super::load::LoadArgs;
 use super::run::{Extras, Study, StudyArgs};
 use super::subject::SubjectArgs;
-use crate::explain::NO_OWN_ALL_REDUCE;
+use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
 use crate::planner::{Asker, shell, words};
 use crate::split::study::{ApartArgs, ApartStudy};
 
@@ -58,9 +58,7 @@ const LOAD: LoadArgs = LoadArgs {
 /// What the demonstration leaves out.
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
-/// Two nodes, one for prefill and one for decode, with the model and one of the lengths of prompts that were reported for them.
-const PAIR: &str = "h200x16-pd";
-const NODE: &str = "h200x8";
+/// The model of the two nodes, and one of the lengths of prompts that were reported for them.
 const PAIR_MODEL: &str = "qwen3-30b-a3b";
 const PAIR_LOAD: LoadArgs = LoadArgs {
     concurrency: 16,

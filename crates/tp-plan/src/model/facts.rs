@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ModelError;
+use super::keys::ModelError;
+use super::quantization::Storage;
+use super::size::Shape;
 
 /// Families whose layers all keep every token's keys and values.
 const WHOLE_CACHE: [&str; 6] = [
@@ -23,7 +25,7 @@ const WINDOWS: [(&str, u32, f64); 3] = [
 ];
 
 /// A model's shape. Sizes are in elements unless a name says bytes; of a multimodal model it is the language part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelFacts {
     /// Its name, such as `qwen2.5-72b-fp8`.
     pub name: String,
@@ -61,6 +63,8 @@ pub struct ModelFacts {
     pub weight_bytes: u64,
     /// What was assumed where the config is silent, a sentence each.
     pub assumed: Vec<String>,
+    /// What parameters and bytes were counted from.
+    pub(super) counted: (Shape, Storage),
 }
 
 /// A mixture of experts.

@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 
-use super::error::ModelError;
 use super::facts::WeightFormat;
-use super::keys::Keys;
+use super::keys::{Keys, ModelError};
 
 /// How the decoder's weights are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Storage {
+pub(crate) struct Storage {
     pub(super) format: WeightFormat,
     /// Bytes of one weight, scales and zero points included, as a fraction.
     pub(super) bytes: (u64, u64),

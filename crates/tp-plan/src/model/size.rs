@@ -1,11 +1,12 @@
 //! Parameters and bytes of a decoder, counted matrix by matrix.
 
+use super::facts::{Experts, ModelFacts};
 use super::family::Family;
 use super::quantization::Storage;
 
 /// Everything that decides how many weights there are.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shape {
     pub(super) family: Family,
     pub(super) hidden: u32,
     pub(super) layers: u32,
@@ -23,8 +24,8 @@ pub(super) struct Shape {
 }
 
 /// Multi-head latent attention, as DeepSeek-V2 has it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Latent {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Latent {
     pub(super) q_rank: Option<u32>,
     pub(super) kv_rank: u32,
     pub(super) nope: u32,
@@ -33,8 +34,8 @@ pub(super) struct Latent {
 }
 
 /// Layers with routed experts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moe {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Moe {
     pub(super) layers: u32,
     pub(super) count: u32,
     pub(super) width: u32,
@@ -60,6 +61,48 @@ pub(super) struct Size {
     pub(super) weight_bytes: u64,
     /// Bytes of one routed expert of one layer, 0 where there is none.
     pub(super) expert_bytes: u64,
+}
+
+/// Sizes of a rank's share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShareSizes {
+    pub(crate) heads: u32,
+    pub(crate) kv_heads: u32,
+    pub(crate) vocab: u32,
+    /// What widths are divided by.
+    pub(crate) tp: u32,
+}
+
+impl ModelFacts {
+    /// A rank's share as a model of its own, counted again matrix by matrix; `None` of multi-head latent attention, whose latent is
+    /// whole on every rank.
+    pub(crate) fn at(&self, sizes: ShareSizes) -> Option<Self> {
+        let (mut shape, storage) = self.counted;
+        shape.heads = sizes.heads;
+        shape.kv_heads = sizes.kv_heads;
+        shape.vocab = sizes.vocab;
+        shape.dense /= sizes.tp;
+        if let Some(moe) = &mut shape.moe {
+            moe.width /= sizes.tp;
+            moe.shared /= sizes.tp;
+        }
+        let share = size(&shape, &storage, self.activation_bytes)?;
+        self.latent_kv.is_none().then(|| Self {
+            heads: sizes.heads,
+            kv_heads: sizes.kv_heads,
+            vocab: sizes.vocab,
+            intermediate: self.intermediate / sizes.tp,
+            experts: self.experts.map(|experts| Experts {
+                intermediate: experts.intermediate / sizes.tp,
+                expert_bytes: share.expert_bytes,
+                ..experts
+            }),
+            parameters: share.parameters,
+            weight_bytes: share.weight_bytes,
+            counted: (shape, storage),
+            ..self.clone()
+        })
+    }
 }
 
 /// Counts parameters and their bytes; `other_bytes` is the size of a weight that is not quantised.
