@@ -7,11 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::advise::{Advice, advise};
 use crate::attribute::{Attribution, Cause, Claim, StepFrom, attribute};
 use crate::checks::findings;
-use crate::each_once;
 use crate::finding::{Finding, Refusal, capped};
 use crate::inputs::{Evidence, Inputs};
 use crate::next::{Measure, NextStep, next};
-use crate::range::Grade;
+use crate::range::{Grade, each_once};
 use crate::slope::{EMBEDDED, Slope, SlopeFit};
 use crate::what_if::{Substitution, WhatIf, what_if};
 

@@ -48,16 +48,3 @@ pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, 
 
 /// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.
 pub const DRAWS: u32 = 20_000;
-
-/// These in their order, what is there several times once.
-pub(crate) fn each_once<'a, T: PartialEq + Clone + 'a>(
-    all: impl IntoIterator<Item = &'a T>,
-) -> Vec<T> {
-    let mut once: Vec<T> = Vec::new();
-    for one in all {
-        if !once.contains(one) {
-            once.push(one.clone());
-        }
-    }
-    once
-}

@@ -76,6 +76,19 @@ impl std::fmt::Display for Grade {
     }
 }
 
+/// These in their order, what is there several times once.
+pub(crate) fn each_once<'a, T: PartialEq + Clone + 'a>(
+    all: impl IntoIterator<Item = &'a T>,
+) -> Vec<T> {
+    let mut once: Vec<T> = Vec::new();
+    for one in all {
+        if !once.contains(one) {
+            once.push(one.clone());
+        }
+    }
+    once
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! What is drawn: one number for each thing that is not known exactly, under a name.
 
-use crate::each_once;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
+use crate::range::each_once;
 use stats::SplitMix;
 
 /// Something that is not known exactly.

@@ -6,9 +6,8 @@ use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::draws::{Draw, Workload, range};
 use super::result::{Bar, Basis, Cause, Claim, HalfModel};
-use crate::each_once;
 use crate::range::Grade;
-use crate::range::Range;
+use crate::range::{Range, each_once};
 
 /// What is assumed in a bar may be this part of it, or the bar is not measured.
 const ASSUMED_PART: f64 = 0.1;

@@ -10,11 +10,10 @@ use super::result::{
 };
 use crate::attribute::cost::Term;
 use crate::attribute::{Bar, Basis, Cause, collectives, grade};
-use crate::each_once;
 use crate::explanation::{InputSource, Taken, sources};
 use crate::finding::Finding;
 use crate::range::Grade;
-use crate::range::Range;
+use crate::range::{Range, each_once};
 use stats::SplitMix;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.

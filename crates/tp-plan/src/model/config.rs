@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::facts::{Experts, ModelFacts, WeightFormat};
+use super::facts::{Experts, ModelFacts};
 use super::family::family;
 use super::keys::{Keys, ModelError, not_a_config};
-use super::quantization::storage;
+use super::quantization::{WeightFormat, storage};
 use super::size::{Latent, Moe, Shape, size};
 
 /// Keys of models whose layers differ in kind, and what they mean.

@@ -10,11 +10,12 @@ mod size;
 
 pub(crate) use builtin::config_of;
 pub use builtin::{builtin_names, hub_id};
-pub use facts::{Experts, ModelFacts, WeightFormat};
+pub(crate) use facts::ShareSizes;
+pub use facts::{Experts, ModelFacts};
 pub(crate) use family::{Family, Share, Way, family};
 pub use keys::ModelError;
 pub(crate) use keys::text_part;
-pub(crate) use size::ShareSizes;
+pub use quantization::WeightFormat;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! Parameters and bytes of a decoder, counted matrix by matrix.
 
-use super::facts::{Experts, ModelFacts};
 use super::family::Family;
 use super::quantization::Storage;
 
@@ -61,48 +60,6 @@ pub(super) struct Size {
     pub(super) weight_bytes: u64,
     /// Bytes of one routed expert of one layer, 0 where there is none.
     pub(super) expert_bytes: u64,
-}
-
-/// Sizes of a rank's share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ShareSizes {
-    pub(crate) heads: u32,
-    pub(crate) kv_heads: u32,
-    pub(crate) vocab: u32,
-    /// What widths are divided by.
-    pub(crate) tp: u32,
-}
-
-impl ModelFacts {
-    /// A rank's share as a model of its own, counted again matrix by matrix; `None` of multi-head latent attention, whose latent is
-    /// whole on every rank.
-    pub(crate) fn at(&self, sizes: ShareSizes) -> Option<Self> {
-        let (mut shape, storage) = self.counted;
-        shape.heads = sizes.heads;
-        shape.kv_heads = sizes.kv_heads;
-        shape.vocab = sizes.vocab;
-        shape.dense /= sizes.tp;
-        if let Some(moe) = &mut shape.moe {
-            moe.width /= sizes.tp;
-            moe.shared /= sizes.tp;
-        }
-        let share = size(&shape, &storage, self.activation_bytes)?;
-        self.latent_kv.is_none().then(|| Self {
-            heads: sizes.heads,
-            kv_heads: sizes.kv_heads,
-            vocab: sizes.vocab,
-            intermediate: self.intermediate / sizes.tp,
-            experts: self.experts.map(|experts| Experts {
-                intermediate: experts.intermediate / sizes.tp,
-                expert_bytes: share.expert_bytes,
-                ..experts
-            }),
-            parameters: share.parameters,
-            weight_bytes: share.weight_bytes,
-            counted: (shape, storage),
-            ..self.clone()
-        })
-    }
 }
 
 /// Counts parameters and their bytes; `other_bytes` is the size of a weight that is not quantised.
