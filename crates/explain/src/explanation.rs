@@ -1,16 +1,17 @@
-//! The whole explanation as it is kept: inputs, findings, and what came of them.
+//! The whole explanation as it is kept: inputs with what was taken of them, findings, and what came of them; and what an ablation
+//! beside the runs is worth to it.
 
+use import::CurvePoint;
 use serde::{Deserialize, Serialize};
 
-use crate::ablated::is_of;
 use crate::advise::{Advice, advise};
-use crate::attribute::{Attribution, attribute};
+use crate::attribute::{Attribution, Cause, Claim, StepFrom, attribute};
 use crate::checks::findings;
-use crate::finding::{Finding, Refusal};
-use crate::inputs::Inputs;
+use crate::finding::{Finding, Refusal, capped};
+use crate::inputs::{Evidence, Inputs};
 use crate::next::{Measure, NextStep, next};
-use crate::slope::Slope;
-use crate::sources::{InputSource, Taken, sources};
+use crate::range::{Grade, each_once};
+use crate::slope::{EMBEDDED, Slope, SlopeFit};
 use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
@@ -99,12 +100,10 @@ impl Explanation {
                 None => {}
             }
         }
-        self.inputs.push(InputSource {
-            origin: slope.origin.clone().unwrap_or_default(),
-            taken: Taken::Ablation {
-                arms: slope.arms.len(),
-            },
-        });
+        let origin = slope.origin.as_deref().unwrap_or_default();
+        let arms = slope.arms.len();
+        self.inputs
+            .push(InputSource::of(origin, Taken::Ablation { arms }));
         self.slope = Some(slope);
         self
     }
@@ -153,4 +152,158 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
         outcome,
         slope: None,
     }
+}
+
+/// Steps of the arm and of the results that are further apart are not of one load.
+const SAME_LOAD: f64 = 0.03;
+
+/// Whether the arms are of the runs of this attribution, by `engine`, and nothing stands against them.
+fn is_of(
+    model: &str,
+    engine: Option<&str>,
+    findings: &[Finding],
+    attribution: &Attribution,
+    slope: &Slope,
+) -> bool {
+    let counted = attribution.all_reduces();
+    let engines = engine.zip(slope.engine.as_deref());
+    let is_engine = engines.is_none_or(|(runs, arms)| {
+        let (runs, arms) = (engine_name(runs), engine_name(arms));
+        runs.eq_ignore_ascii_case(arms)
+    });
+    let of = (model, attribution.tp, attribution.batch);
+    let of_arms = (slope.model.as_str(), slope.tp, slope.batch);
+    let of_runs = attribution.step_of_several.mid;
+    let step = slope.step_of_fit();
+    let is_load = step.is_none_or(|step| (step.mid / of_runs - 1.0).abs() <= SAME_LOAD);
+    let is_consistent = slope.evidence().is_none_or(|fit| {
+        let told = fit.communication_ms.low;
+        let bar = attribution.bar(Cause::Communication);
+        let bar =
+            bar.filter(|_| attribution.claim == Claim::Estimated && !attribution.is_by_published());
+        let within = bar.is_none_or(|bar| told <= bar.ms.high);
+        slope.varied_link() && within && told <= attribution.remainder.high
+    });
+    of == of_arms
+        && [0, slope.planned].contains(&counted)
+        && is_engine
+        && is_load
+        && capped(findings).is_none()
+        && is_consistent
+}
+
+fn engine_name(described: &str) -> &str {
+    let acted = described.strip_prefix(EMBEDDED).unwrap_or(described);
+    acted.split([' ', ';', ',']).next().unwrap_or(acted)
+}
+
+impl Attribution {
+    /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, nothing is said
+    /// of overlap any more, and where nothing could be told of communication, free links are those of the arms.
+    fn raise(&mut self, evidence: &SlopeFit) {
+        let is_raised = |cause: Cause, grade| cause == Cause::AllReduce && grade == Some(Grade::C);
+        for bar in self
+            .bars
+            .iter_mut()
+            .filter(|bar| is_raised(bar.cause, bar.grade))
+        {
+            bar.grade = Some(Grade::B);
+        }
+        self.caveats
+            .retain(|caveat| !matches!(caveat, Finding::OverlapPossible { .. }));
+        if self.claim == Claim::None && self.misfit.is_none() {
+            self.free_links_by_arms = Some(self.step_of_one.over(&evidence.intercept_ms));
+        }
+    }
+}
+
+/// A file and what was taken of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSource {
+    /// Its name.
+    pub origin: String,
+    /// What was taken.
+    pub taken: Taken,
+}
+
+/// What was taken of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "fields are named by what they hold")]
+pub enum Taken {
+    /// The step of a run; `tp` is `None` of a shard run.
+    Run {
+        tp: Option<u32>,
+        from: Option<StepFrom>,
+        requests: u64,
+        found: Vec<String>,
+    },
+    /// Times of collectives.
+    Collectives { points: usize, used: usize },
+    /// A server's log.
+    Log { tp: u32, detail: String },
+    /// Kernel sums.
+    Trace,
+    /// GPUs, links and peer access.
+    Links,
+    /// The rate of a link.
+    LinkRate,
+    /// Arms of an ablation.
+    Ablation { arms: usize },
+}
+
+impl InputSource {
+    pub(crate) fn of(origin: &str, taken: Taken) -> Self {
+        let origin = origin.to_owned();
+        Self { origin, taken }
+    }
+}
+
+/// All that these inputs were read from.
+pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
+    let Evidence {
+        half,
+        trace,
+        found,
+        logs,
+        ..
+    } = &inputs.evidence;
+    let served = inputs.serve.iter().map(|(tp, run)| (Some(*tp), run));
+    let halves = half.iter().map(|run| (None, run));
+    let runs = served.chain(halves).map(|(tp, run)| {
+        let found = found.iter().filter(|(of, _)| *of == run.origin);
+        let taken = Taken::Run {
+            tp,
+            from: StepFrom::common(&[run]),
+            requests: run.completed,
+            found: found.map(|(_, words)| words.clone()).collect(),
+        };
+        InputSource::of(&run.origin, taken)
+    });
+    let usable = inputs.usable_curve();
+    let curves = each_once(inputs.curve.iter().map(|point| &point.origin)).into_iter();
+    let curves = curves.map(|origin| {
+        let of = |point: &&CurvePoint| point.origin == origin;
+        let used = usable.iter().filter(of);
+        let taken = Taken::Collectives {
+            points: inputs.curve.iter().filter(of).count(),
+            used: used.filter(|point| point.ranks == inputs.tp).count(),
+        };
+        InputSource::of(&origin, taken)
+    });
+    let logs = logs.iter().map(|log| {
+        let (tp, detail) = (log.tp, log.taken.clone());
+        InputSource::of(&log.origin, Taken::Log { tp, detail })
+    });
+    let trace = trace.iter();
+    let trace = trace.map(|trace| InputSource::of(&trace.origin, Taken::Trace));
+    let boxes = inputs.known.origins.iter();
+    let boxes = boxes.map(|origin| InputSource::of(origin, Taken::Links));
+    let all: Vec<InputSource> = runs
+        .chain(curves)
+        .chain(logs)
+        .chain(trace)
+        .chain(boxes)
+        .collect();
+    each_once(&all)
 }

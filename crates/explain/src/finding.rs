@@ -3,7 +3,7 @@
 use record::{CallMode, CollectiveKind};
 use serde::{Deserialize, Serialize};
 
-use crate::grade::Grade;
+use crate::range::Grade;
 
 /// One thing that was found of the files, the runs or the curves. `run` names one of the runs, such as `TP2` or `TP1 run 2`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, strum::IntoStaticStr)]
@@ -166,7 +166,7 @@ pub enum Finding {
 }
 
 /// What runs were made with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "named by what they are")]
 pub enum Condition {

@@ -1,16 +1,16 @@
-//! Everything that an explanation starts from.
+//! Everything that an explanation starts from: runs, curves, the box, and what else was seen of it.
 
 use import::collectives::Trouble;
 use import::serve::Throttle;
 use import::{CurvePoint, ServeRun, Trace};
-use record::PeerVerdict;
+use record::{Endpoint, LinkDevice, Links, Outcome, PeerVerdict, ServerMachine};
 use serde::{Deserialize, Serialize};
+use topology::PcieLink;
 use tp_plan::{EngineFacts, Execution, ModelFacts, Surroundings, Vendor};
 
 use crate::finding::Finding;
 use crate::priors::{Prior, Priors};
 use crate::run_shape::RunShape;
-use crate::seen::{Seen, Variable};
 
 /// What stands for the name of a simulated machine where there is none.
 pub(crate) const MEASURED: &str = "measured";
@@ -274,6 +274,82 @@ impl Inputs {
         runs.or_else(|| self.curve.iter().find_map(|point| point.simulated.clone()))
             .or(links)
     }
+}
+
+/// What else was seen of the box and of the servers, on which advice and what-ifs rest; what is missing was not looked at, and then
+/// nothing is said of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// Links of the box, of tplens p2p; the servers ran on the first of its devices.
+    pub links: Option<Links>,
+    /// The link of the GPUs as a box file has it, where none was read.
+    pub described_link: Option<PcieLink>,
+    /// What a monitor saw beside the loads, with the tensor parallel size of each.
+    pub machines: Vec<(u32, ServerMachine)>,
+    /// Variables of the collective library that were set, as records keep them.
+    pub variables: Vec<Variable>,
+    /// The model as it was named on the command line, for commands that are printed; `None` where its own name does.
+    pub model_given: Option<String>,
+    /// The simulated machine as it was named on the command line, for commands that are printed; `None` where its own name does.
+    pub soft_given: Option<String>,
+    /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no simulated machine can time it.
+    pub off_by_us: bool,
+}
+
+/// A variable that was set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// The record that says so.
+    pub origin: String,
+}
+
+impl Seen {
+    /// The devices that a server of this size ran on; empty where no links were measured.
+    pub(crate) fn used(&self, tp: u32) -> &[LinkDevice] {
+        let devices = self.links.as_ref().map_or(&[][..], |links| &links.devices);
+        &devices[..(tp as usize).min(devices.len())]
+    }
+
+    /// The link that limits the slowest of them under load; as described where none was read.
+    pub(crate) fn link(&self, tp: u32) -> Option<PcieLink> {
+        let loaded = self.used(tp).iter().map(|device| {
+            let reading = device.loaded.as_ref()?;
+            reading.limiting()
+        });
+        let all: Option<Vec<PcieLink>> = loaded.collect();
+        let slowest = all.unwrap_or_default().into_iter().reduce(PcieLink::slower);
+        slowest.or(self.described_link)
+    }
+
+    /// The first of these variables whose value fits.
+    pub(crate) fn variable(&self, name: &str, fits: impl Fn(&str) -> bool) -> Option<&Variable> {
+        let mut all = self.variables.iter();
+        all.find(|variable| variable.name == name && fits(&variable.value))
+    }
+}
+
+/// GB/s of the largest copy of a case from one device to another, as tplens p2p measured it.
+#[must_use]
+pub fn copy_rate(links: &Links, case: &str, from: usize, to: usize) -> Option<f64> {
+    let ends = (Endpoint::Device(from), Endpoint::Device(to));
+    let of_pair = links
+        .points
+        .iter()
+        .filter(|point| point.case == case && (point.from, point.to) == ends);
+    let measured = of_pair.filter_map(|point| match &point.outcome {
+        Outcome::Measured { quantities, .. } => {
+            let bandwidth = quantities.iter().find(|named| named.name == "bandwidth")?;
+            Some((point.bytes, bandwidth.quantity.value))
+        }
+        _ => None,
+    });
+    measured
+        .max_by_key(|(bytes, _)| *bytes)
+        .map(|(_, rate)| rate)
 }
 
 /// Variables that keep the library from peer access, with the values that do; where any value but `0` does, the list is empty.

@@ -4,7 +4,6 @@
 //! its source, and widens the intervals.
 #![forbid(unsafe_code)]
 
-mod ablated;
 mod advise;
 mod attribute;
 mod checks;
@@ -12,18 +11,14 @@ mod commands;
 mod curve;
 mod explanation;
 mod finding;
-mod grade;
 mod inputs;
 mod next;
 mod peaks;
 mod predict;
 mod priors;
-mod random;
 mod range;
 mod run_shape;
-mod seen;
 mod slope;
-mod sources;
 mod what_if;
 
 pub use advise::{Advice, Effect, Rule, advise};
@@ -32,10 +27,9 @@ pub use attribute::{
     Measurement, Misfit, NoSubstitute, PriorShare, StepFrom, TimeSource, VarianceShare, attribute,
 };
 pub use checks::findings;
-pub use explanation::{Explanation, Outcome, SCHEMA, explain, explain_if};
+pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, Taken, explain, explain_if};
 pub use finding::{Condition, Finding, Refusal};
-pub use grade::Grade;
-pub use inputs::{Evidence, Inputs, KnownBox, PeerState, ServerLog};
+pub use inputs::{Evidence, Inputs, KnownBox, PeerState, Seen, ServerLog, Variable, copy_rate};
 pub use next::{Measure, NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
@@ -45,13 +39,11 @@ pub use predict::{
 pub use priors::{
     Basis as PriorBasis, Override, Prior, PriorError, Priors, PublishedCurve, PublishedPath, Shape,
 };
-pub use range::Range;
-pub use seen::{Seen, Variable};
+pub use range::{Grade, Range};
 pub use slope::{
     Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, Slope,
     SlopeFit, SlopeVerdict, Undecided, slope,
 };
-pub use sources::{InputSource, Taken};
 pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
 
 /// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.

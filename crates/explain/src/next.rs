@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::attribute::{Attribution, Cause, Claim, Measurement, StepFrom};
 use crate::commands::{Commands, printed};
-use crate::grade::Grade;
 use crate::inputs::Inputs;
+use crate::range::Grade;
 
 /// A measurement that would narrow an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,4 +1,5 @@
-//! A quantity as its draws give it: 5%, 50% and 95% quantile.
+//! A quantity as its draws give it: 5%, 50% and 95% quantile; and how good evidence is, from a direct measurement down to prior
+//! knowledge.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +21,12 @@ impl Range {
         if draws.is_empty() || draws.iter().any(|value| !value.is_finite()) {
             return None;
         }
-        let mut ascending = draws.to_vec();
-        ascending.sort_by(f64::total_cmp);
+        let ascending = stats::sorted(draws);
+        let at = |fraction: f64| stats::percentile_of_any(&ascending, fraction);
         Some(Self {
-            low: quantile(&ascending, 0.05),
-            mid: quantile(&ascending, 0.5),
-            high: quantile(&ascending, 0.95),
+            low: at(0.05)?,
+            mid: at(0.5)?,
+            high: at(0.95)?,
         })
     }
 
@@ -51,19 +52,41 @@ impl Range {
     }
 }
 
-/// Linear interpolation at `fraction * (n - 1)`; the values are ascending and not empty.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "draws are thousands, and the position lies between 0 and their number"
-)]
-fn quantile(ascending: &[f64], fraction: f64) -> f64 {
-    let position = fraction * (ascending.len() - 1) as f64;
-    let below = position as usize;
-    let low = ascending[below];
-    let high = ascending.get(below + 1).copied().unwrap_or(low);
-    low + (high - low) * position.fract()
+/// How good the evidence of a figure is; the better one is the smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Grade {
+    /// A trace, or a run of the 1/N shard.
+    A,
+    /// Only the link was varied, and the step followed.
+    B,
+    /// A curve of this machine times the count of calls.
+    C,
+    /// Prior knowledge only.
+    D,
+}
+
+impl std::fmt::Display for Grade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::A => "A",
+            Self::B => "B",
+            Self::C => "C",
+            Self::D => "D",
+        })
+    }
+}
+
+/// These in their order, what is there several times once.
+pub(crate) fn each_once<'a, T: PartialEq + Clone + 'a>(
+    all: impl IntoIterator<Item = &'a T>,
+) -> Vec<T> {
+    let mut once: Vec<T> = Vec::new();
+    for one in all {
+        if !once.contains(one) {
+            once.push(one.clone());
+        }
+    }
+    once
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use import::collectives::{CallFile, Trouble, read, read_file, read_file_as, troubles};
+use import::collectives::{CallFile, Trouble, read, read_file, read_file_as};
 use import::links::TroubleKind;
 use import::{CurvePoint, ImportError};
 use record::{BufferPlacement, CallMode, CollectiveKind, ElementType};
@@ -324,8 +324,9 @@ fn what_went_wrong_in_a_record_is_told() {
     let text = record(&["measured", "wrong", hang], r#"{"state": "broken"}"#);
     let path = std::env::temp_dir().join(format!("tplens-trouble-{}.json", std::process::id()));
     std::fs::write(&path, text).unwrap();
-    let found: Vec<bool> = troubles(&path)
+    let found: Vec<bool> = read_file(&path)
         .unwrap()
+        .faults()
         .iter()
         .map(Trouble::is_wrong_data)
         .collect();
@@ -334,6 +335,6 @@ fn what_went_wrong_in_a_record_is_told() {
         (vec![true, false, false], 1)
     );
     std::fs::write(&path, record(&["measured"], r#"{"state": "complete"}"#)).unwrap();
-    assert_eq!(troubles(&path).unwrap(), []);
+    assert_eq!(read_file(&path).unwrap().faults(), []);
     std::fs::remove_file(path).unwrap();
 }

@@ -13,12 +13,10 @@ mod plan;
 mod step;
 mod table;
 
-pub use engine::{
-    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
-};
-pub use half::{HalfError, HalfModel, half, hub_id, must_be_written};
-pub use log::{Counted, EngineLog, Graphs, Library, LogError, Said, Warned};
-pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names};
+pub use engine::{CustomAllReduce, Engine, EngineFacts, Execution, OffCause, Surroundings, Vendor};
+pub use half::{HalfError, HalfModel, half, must_be_written};
+pub use log::{Counted, EngineLog, Graphs, Library, Said, Warned};
+pub use model::{Experts, ModelError, ModelFacts, WeightFormat, builtin_names, hub_id};
 pub use plan::plan;
 pub use step::{Costs, Narrowing, Parts, Rates, StepModel};
 pub use table::table;

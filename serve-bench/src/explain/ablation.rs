@@ -67,7 +67,7 @@ fn code(slope: &Slope) -> u8 {
 /// The slope test by itself.
 pub(super) fn alone(args: &ExplainArgs, file: &Path, show: Show) -> Result<u8, Stop> {
     let slope = read(file)?;
-    if let Some(given) = &args.model {
+    if let Some(given) = &args.from.model {
         let asked =
             ModelFacts::resolve(given).map_err(|error| Stop::Usage(format!("--model: {error}")))?;
         of_model(&slope, &asked).map_err(Stop::Usage)?;

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use ::explain::Priors;
 use clap::Args;
 use import::serve::accepted_keys;
-use tp_plan::ModelFacts;
 
-use super::case::CaseArgs;
 use super::logs::EngineLogFile;
 use super::sources::Sources;
 
@@ -37,23 +35,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     tp8: Vec<PathBuf>,
 
-    /// Model that was served: a shipped name, a config.json, or a folder that holds one [default: the one that the first result names].
-    #[arg(long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
-
     /// Arms of an ablation (ablation.json, or the folder that holds it): whether the step follows the link. Alone, or beside results
     /// of runs.
     #[arg(long, value_name = "FILE")]
     pub(super) ablation: Option<PathBuf>,
-
-    /// Result of the model at a rank's width on one GPU, at the same batch and lengths; may be given several times, once a launch.
-    #[arg(long, value_name = "FILE")]
-    half: Vec<PathBuf>,
-
-    /// Kernel sums of some traced decode steps on several GPUs: the CSV of nsys stats --report cuda_gpu_kern_sum, or rocprofv3's
-    /// *_kernel_stats.csv.
-    #[arg(long, value_name = "FILE")]
-    trace: Option<PathBuf>,
 
     /// Log of a server that was measured, of vLLM or SGLang: its limits, graphs and all-reduce replace what is assumed. May be
     /// given once for each size; the log says which.
@@ -61,12 +46,7 @@ pub(crate) struct ExplainArgs {
     engine_log: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(super) case: CaseArgs,
-
-    /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
-    /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
-    #[arg(long = "what-if", value_name = "WHAT=IT")]
-    pub(super) what_if: Vec<String>,
+    pub(super) from: Sources,
 
     /// Write explanation.json and report.html into this folder.
     #[arg(long, value_name = "DIR")]
@@ -104,84 +84,33 @@ impl ExplainArgs {
         results.iter().any(|files| !files.is_empty())
     }
 
-    /// Results with their sizes, ascending.
-    fn sized(&self) -> Result<Vec<(u32, PathBuf)>, String> {
-        let given = [
-            (1, &self.tp1),
-            (2, &self.tp2),
-            (4, &self.tp4),
-            (8, &self.tp8),
-        ];
-        let given = given.into_iter();
-        let given = given.flat_map(|(tp, files)| files.iter().map(move |file| (tp, file.clone())));
-        let mut all: Vec<(u32, PathBuf)> = given.collect();
-        for file in &self.results {
-            let run = import::serve::read(file).map_err(|error| error.to_string())?;
-            let name = file.display();
-            let tp = run.tp.ok_or_else(|| {
-                format!("{name} does not say its tensor parallel size: give it as --tp1 {name}, or by --tp2, --tp4 or --tp8")
-            })?;
-            all.push((tp, file.clone()));
-        }
-        all.sort_by_key(|(tp, _)| *tp);
-        Ok(all)
-    }
-
-    /// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.
-    ///
-    /// # Errors
-    /// Such an option was given; in words.
-    pub(super) fn check_used(&self) -> Result<(), String> {
-        let sizes: Vec<u32> = self.sized()?.into_iter().map(|(tp, _)| tp).collect();
-        let (from, to) = match (sizes.first(), sizes.last()) {
-            (Some(from), Some(to)) if *from > 1 && from < to => (from, to),
-            _ => return Ok(()),
-        };
-        let only = [
-            ("--ablation", self.ablation.is_some()),
-            ("--half", !self.half.is_empty()),
-            ("--trace", self.trace.is_some()),
-            ("--what-if", !self.what_if.is_empty()),
-        ];
-        match only.into_iter().find(|(_, is_given)| *is_given) {
-            None => Ok(()),
-            Some((flag, _)) => Err(format!(
-                "{flag} is used where several GPUs are explained against one, and not for TP{to} against TP{from}: give a result of one GPU with --tp1, too, or leave {flag} away"
-            )),
-        }
-    }
-
     /// The files and what was said of the engine.
     ///
     /// # Errors
-    /// No result was named.
+    /// No result was named, or a log cannot be used.
     pub(super) fn sources(&self) -> Result<Sources, String> {
-        let serving = self.sized()?;
-        if serving.is_empty() {
+        let sized = [
+            (Some(1), &self.tp1),
+            (Some(2), &self.tp2),
+            (Some(4), &self.tp4),
+            (Some(8), &self.tp8),
+            (None, &self.results),
+        ];
+        let serving = sized
+            .into_iter()
+            .flat_map(|(tp, files)| files.iter().map(move |file| (tp, file.clone())));
+        if !self.has_results() {
             return Err(
                 "no result to explain: give two results, or --tp1 FILE and --tp2 FILE (or --tp4, --tp8)".to_owned(),
             );
         }
-        let model = match &self.model {
-            Some(model) => model.clone(),
-            None => {
-                let run = import::serve::read(&serving[0].1).map_err(|error| error.to_string())?;
-                let named = run.model.filter(|name| ModelFacts::resolve(name).is_ok());
-                named.ok_or("name with --model what was served")?
-            }
-        };
-        let asked = self.case.engine.engine;
+        let asked = self.from.case.engine.engine;
         let logs = self.engine_log.iter();
         let logs = logs.map(|file| EngineLogFile::read(file, asked));
         Ok(Sources {
-            model,
-            serving,
-            case: self.case.clone(),
-            half: self.half.clone(),
-            trace: self.trace.clone(),
-            what_if: self.what_if.clone(),
+            serving: serving.collect(),
             engine_logs: logs.collect::<Result<_, _>>()?,
-            ..Sources::default()
+            ..self.from.clone()
         })
     }
 }

@@ -1,11 +1,85 @@
-//! What is known of a box: by a record of tplens p2p, or by the file that describes it. It reads no file itself.
+//! What is known of a box: by a record of tplens p2p, by the file that describes it, or by the name of its GPUs.
 
-use ::explain::{KnownBox, Peak};
+use ::explain::{KnownBox, Link, Peak, copy_rate};
 use boxfile::BoxFile;
-use record::Links;
+use record::{Links, Payload, Record, load};
+use topology::{PathType, PcieLink};
 use tp_plan::{Surroundings, Vendor};
 
-use crate::predict::links::all_by_fabric;
+use super::case::CaseArgs;
+
+/// Copies between two devices by the copy engine, the direct ones first.
+const COPIES: [&str; 4] = [
+    "d2d_write_ce",
+    "d2d_read_ce",
+    "d2d_staged_ce",
+    "d2d_driver_staged_ce",
+];
+
+/// A machine: as it was measured, else as it is described, else as its GPUs' name says, else unknown.
+pub(super) struct Machine {
+    pub(super) around: Surroundings,
+    pub(super) known: KnownBox,
+    /// The slowest link between the GPUs that are used.
+    pub(super) link: Option<Link>,
+    /// The record of its links and where that lies.
+    pub(super) record: Option<(Record, String)>,
+    /// The file that describes it, and the slowest slot of the GPUs that are used by it.
+    pub(super) described: Option<BoxFile>,
+    pub(super) described_link: Option<PcieLink>,
+}
+
+impl Machine {
+    /// So many GPUs of the machine that was named; without a name `on_cpus` tells whether an engine ran on CPUs.
+    pub(super) fn of(case: &CaseArgs, ranks: u32, on_cpus: bool) -> Result<Self, String> {
+        let described = case.described()?;
+        let first = ranks as usize;
+        let (mut link, mut kept) = (None, None);
+        let (around, known) = if let Some(file) = &case.links {
+            let record = load(file).map_err(|error| error.to_string())?;
+            let origin = file.display().to_string();
+            let Payload::Links(links) = &record.payload else {
+                return Err(format!(
+                    "--links {origin}: this holds {}, not links of tplens p2p",
+                    record.payload.kind()
+                ));
+            };
+            link = measured_link(links, first, &origin);
+            let soft = record.header.simulated.as_ref();
+            let soft = soft.map(|soft| soft.box_name.clone());
+            let name = described.as_ref().map(|described| described.name.clone());
+            let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
+            let found = measured(links, ranks, name.or(soft), of, origin.clone())?;
+            kept = Some((record, origin));
+            found
+        } else if let Some(described) = &described {
+            let found = of_file(described, ranks)?;
+            link = described_link(described, first);
+            found
+        } else if let Some(gpu) = &case.gpu {
+            of_gpu(gpu)?
+        } else {
+            let vendor = if on_cpus {
+                Vendor::Host
+            } else {
+                Vendor::Nvidia
+            };
+            let around = Surroundings::of_gpus(vendor, &[], None, false, None);
+            (around, KnownBox::default())
+        };
+        let slots = described.iter().flat_map(|of| of.device.iter().take(first));
+        let slots = slots
+            .filter_map(|device| PcieLink::new(device.link?.generation, device.link?.width).ok());
+        Ok(Self {
+            around,
+            known,
+            link,
+            record: kept,
+            described_link: slots.reduce(PcieLink::slower),
+            described,
+        })
+    }
+}
 
 /// What a record of tplens p2p says of its box.
 pub(crate) fn measured(
@@ -57,7 +131,7 @@ pub(crate) fn measured(
 }
 
 /// What a box file says of its box, the first `ranks` devices being used.
-pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
+fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, KnownBox), String> {
     let around =
         ::engine::surroundings(described, ranks).map_err(|error| format!("--box: {error}"))?;
     let known = KnownBox {
@@ -76,7 +150,7 @@ pub(crate) fn of_file(described: &BoxFile, ranks: u32) -> Result<(Surroundings, 
 ///
 /// # Errors
 /// No GPU of that name is known; in words.
-pub(super) fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
+fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
     let peak = Peak::of(name).ok_or_else(|| {
         format!("--gpu: {name:?} is not known; give --box FILE that describes it")
     })?;
@@ -94,4 +168,117 @@ pub(super) fn of_gpu(name: &str) -> Result<(Surroundings, KnownBox), String> {
         ..KnownBox::default()
     };
     Ok((around, known))
+}
+
+/// The slowest link between the first devices of a described box.
+fn described_link(described: &BoxFile, ranks: usize) -> Option<Link> {
+    let pairs = (0..ranks).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let paths: Vec<_> = pairs.map(|(a, b)| described.peer_path(a, b)).collect();
+    let rates: Option<Vec<f64>> = paths.iter().map(|path| path.gbps).collect();
+    Some(Link {
+        gbps: rates?.into_iter().reduce(f64::min)?,
+        fabric: paths.iter().all(|path| path.fabric),
+        source: format!("box file {}", described.name),
+    })
+}
+
+/// The slowest link between the first devices of a record: of each pair the fastest copy, direct where there is one.
+fn measured_link(links: &Links, ranks: usize, source: &str) -> Option<Link> {
+    let used = ranks.min(links.devices.len());
+    let pairs = (0..used).flat_map(|from| (0..used).map(move |to| (from, to)));
+    let rates = pairs
+        .filter(|(from, to)| from != to)
+        .map(|(from, to)| copied(links, from, to));
+    let rates: Option<Vec<f64>> = rates.collect();
+    Some(Link {
+        gbps: rates?.into_iter().reduce(f64::min)?,
+        fabric: all_by_fabric(links, used),
+        source: source.to_owned(),
+    })
+}
+
+/// Whether each of the first `used` devices reaches each other one over NVLink or another fabric of the GPUs' own: by its path, or
+/// because copies are faster than the PCIe links of the two could be.
+fn all_by_fabric(links: &Links, used: usize) -> bool {
+    let raw = |index: usize| {
+        let reading = links.devices.get(index)?.loaded.as_ref()?;
+        let seen = [
+            reading.device,
+            reading.slot,
+            reading.card,
+            reading.slot_maximum,
+        ];
+        let raw = seen.into_iter().flatten().map(PcieLink::raw_gb_per_s);
+        raw.reduce(f64::max)
+    };
+    let is_faster = |a: usize, b: usize| {
+        let pcie = raw(a).zip(raw(b)).map(|(a, b)| f64::max(a, b));
+        let copied = copied(links, a, b).zip(copied(links, b, a));
+        pcie.zip(copied)
+            .is_some_and(|(pcie, (there, back))| there.min(back) > pcie)
+    };
+    let mut pairs = (0..used).flat_map(|a| (0..a).map(move |b| (a, b)));
+    used > 1
+        && pairs.all(|(a, b)| match links.path(a, b) {
+            PathType::Nv(_) | PathType::Mx | PathType::Xgmi => true,
+            _ => is_faster(a, b),
+        })
+}
+
+/// GB/s of the fastest way of copies between two devices that was measured, the direct ones first.
+fn copied(links: &Links, from: usize, to: usize) -> Option<f64> {
+    COPIES
+        .iter()
+        .find_map(|case| copy_rate(links, case, from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two devices at Gen5 x16 with a copy of so many GB/s each way.
+    fn two(gbps: f64) -> Links {
+        let link = serde_json::json!({"generation": 5, "width": 16});
+        let loaded = serde_json::json!({
+            "device": link, "slot": link, "card": link, "slot_maximum": link, "readings": 2, "narrowed_to": null,
+            "unreadable": null,
+        });
+        let device = |n: u32| {
+            serde_json::json!({
+                "label": format!("GPU{n}"), "ordinal": n, "name": "NVIDIA H200", "uuid": null, "address": null, "node": 0,
+                "memory_bytes": null, "mig": null, "idle": null, "loaded": loaded, "max_payload_bytes": null, "busy": null,
+            })
+        };
+        let point = |from: u32, to: u32| {
+            let quantity = serde_json::json!({
+                "value": gbps, "unit": "GB/s", "n": 1, "interval": null,
+                "timing": {"source": "virtual_clock", "gate": "spin_kernel", "copies_per_sample": 4, "warmup_copies": 3},
+                "stopped": "max_samples", "samples": [gbps], "outliers": [],
+            });
+            serde_json::json!({
+                "case": "d2d_write_ce", "from": {"device": from}, "to": {"device": to}, "bytes": 1 << 24,
+                "outcome": {
+                    "is": "measured", "quantities": [{"name": "bandwidth", "quantity": quantity}],
+                    "verification": {"is": "passed"}, "placement": null,
+                    "link": {"path": "PIX", "ceiling_gb_per_s": null, "fraction": {}, "basis": "a test"},
+                },
+                "caveats": [],
+            })
+        };
+        let links = serde_json::json!({
+            "machine": null, "backend": null, "devices": [device(0), device(1)],
+            "paths": [{"a": 0, "b": 1, "path": "PIX"}], "pending": [], "probes": [], "points": [point(0, 1), point(1, 0)],
+            "caveats": [],
+        });
+        serde_json::from_value(links).unwrap()
+    }
+
+    #[test]
+    fn copies_that_no_pcie_link_could_carry_are_a_fabrics() {
+        // Gen5 x16: 16 lanes of 32 GT/s, 128 of 130 bits: 63.0 GB/s.
+        assert!(all_by_fabric(&two(354.0), 2));
+        assert!(!all_by_fabric(&two(55.0), 2));
+        // One device has no pair.
+        assert!(!all_by_fabric(&two(354.0), 1));
+    }
 }

@@ -8,6 +8,10 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tp_plan::{Engine, EngineFacts, Surroundings};
 
+/// Two nodes, one for prefill and one for decode, which the demonstration plays, and the box of each.
+pub(crate) const PAIR: &str = "h200x16-pd";
+pub(crate) const NODE: &str = "h200x8";
+
 /// The machine and its engine, what is assumed of them, and where the answer goes: alike in `explain` and `predict`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CaseArgs {
@@ -56,15 +60,15 @@ impl CaseArgs {
         Ok(known)
     }
 
-    /// The box file that was named.
+    /// The box file that was named; of the demonstration's two nodes that of each.
     ///
     /// # Errors
     /// There is none of that name, or it cannot be read; in words.
     pub(crate) fn described(&self) -> Result<Option<BoxFile>, String> {
-        let described = self.box_name.as_deref().map(BoxFile::resolve);
-        described
-            .transpose()
-            .map_err(|error| format!("--box: {error}"))
+        let named = self.box_name.as_deref();
+        let named = named.map(|name| if name == PAIR { NODE } else { name });
+        let described = named.map(BoxFile::resolve).transpose();
+        described.map_err(|error| format!("--box: {error}"))
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn deliver<T: Serialize>(
         write(&folder.join(PAGE), &document.html())?;
     }
     Ok(exit::fold([
-        outputs::with_json(show, document, found, args.case.json.as_deref()),
+        outputs::with_json(show, document, found, args.from.case.json.as_deref()),
         crate::show::page(args.html.as_deref(), document),
         code,
     ]))

@@ -1,19 +1,24 @@
-//! From files to the explanation.
+//! From files to the explanation, with what is asked with `--what-if`.
 
-use ::explain::{DRAWS, Explanation, Inputs, Slope};
+use std::path::Path;
+
+use ::explain::{By, DRAWS, Explanation, Inputs, Slope, Substitution};
+use import::collectives;
 use program::Stop;
 
+use super::ablation;
 use super::deliver::SEED;
 use super::sources::Sources;
-use super::{ablation, what_if};
 
 /// What the files hold, and what comes of it.
 pub(super) fn explained(
     sources: &Sources,
     slope: Option<&Slope>,
 ) -> Result<(Inputs, Explanation), Stop> {
-    let inputs = sources.read().map_err(Stop::Usage)?;
-    let asked = what_if::asked(&sources.what_if).map_err(Stop::Usage)?;
+    let (inputs, ..) = sources.read().map_err(Stop::Usage)?;
+    check_used(sources, slope.is_some(), &inputs).map_err(Stop::Usage)?;
+    let asked: Result<Vec<_>, _> = sources.what_if.iter().map(|text| asked(text)).collect();
+    let asked = asked.map_err(Stop::Usage)?;
     let mut explanation = ::explain::explain_if(&inputs, &asked, SEED, DRAWS);
     if let Some(slope) = slope {
         ablation::check(slope, &inputs).map_err(Stop::Usage)?;
@@ -21,4 +26,36 @@ pub(super) fn explained(
     }
     explanation.notes.extend(sources.note.clone());
     Ok((inputs, explanation))
+}
+
+/// Refuses what only an explanation of one GPU against several uses where something else is compared: nothing would come of it.
+fn check_used(sources: &Sources, has_slope: bool, inputs: &Inputs) -> Result<(), String> {
+    let only = [
+        ("--ablation", has_slope),
+        ("--half", !sources.half.is_empty()),
+        ("--trace", sources.trace.is_some()),
+        ("--what-if", !sources.what_if.is_empty()),
+    ];
+    let (from, to) = (inputs.from(), inputs.tp);
+    match only.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) if from > 1 => Err(format!(
+            "{flag} is used where several GPUs are explained against one, and not for TP{to} against TP{from}: give a result of one GPU with --tp1, too, or leave {flag} away"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a `--what-if` names: files are read here, the rest is the explanation's own language.
+fn asked(text: &str) -> Result<Substitution, String> {
+    let by = match text.strip_prefix("curve=") {
+        Some(file) => collectives::read(Path::new(file))
+            .map(|points| By::Curve { points })
+            .map_err(|error| error.to_string()),
+        None => text
+            .parse()
+            .map_err(|error: ::explain::WhatIfError| error.to_string()),
+    };
+    let asked = text.to_owned();
+    by.map(|by| Substitution { asked, by })
+        .map_err(|why| format!("--what-if {text}: {why}"))
 }

@@ -117,27 +117,34 @@ pub(super) fn peers(logs: &[ServerLog], around: &mut Surroundings) {
 /// The engine of each size: as its log says, and for a size without one as the command line and the defaults say.
 ///
 /// # Errors
-/// A log is of a size without a result, of the same size as another, of another engine; in words.
+/// Logs are of two engines; in words.
 pub(super) fn engines(
     logs: &[EngineLogFile],
-    flags: EngineFlags,
+    mut flags: EngineFlags,
     sizes: &[u32],
     around: &Surroundings,
 ) -> Result<Vec<EngineFacts>, String> {
     // A size without a log ran on the engine of the others.
-    let mut flags = flags;
     if let Some(first) = logs.first() {
         flags.engine = Some(first.engine);
+        if let Some(other) = logs.iter().find(|log| log.engine != first.engine) {
+            return Err(format!(
+                "--engine-log {}: this is {}, and {} is {}; compare servers of one engine",
+                other.file.display(),
+                other.engine.name(),
+                first.file.display(),
+                first.engine.name()
+            ));
+        }
     }
     let facts = |tp: &u32| {
         let said = flags.facts(*tp, around);
-        let Some(one) = logs.iter().find(|one| one.tp == *tp) else {
-            return Ok(said);
-        };
-        let read = said.with_log(&one.log);
-        read.map_err(|error| format!("--engine-log {}: {error}", one.file.display()))
+        match logs.iter().find(|one| one.tp == *tp) {
+            Some(one) => said.with_log(&one.log),
+            None => said,
+        }
     };
-    sizes.iter().map(facts).collect()
+    Ok(sizes.iter().map(facts).collect())
 }
 
 #[cfg(test)]

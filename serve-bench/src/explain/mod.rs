@@ -10,7 +10,6 @@ mod explained;
 mod logs;
 pub(crate) mod sources;
 mod study;
-mod what_if;
 
 use program::show::Show;
 use program::{Stop, outputs};
@@ -20,7 +19,7 @@ use self::explained::explained;
 
 pub(crate) use self::ablation::slope_of;
 pub(crate) use self::args::ExplainArgs;
-pub(crate) use self::case::{CaseArgs, EngineFlags, NO_OWN_ALL_REDUCE};
+pub(crate) use self::case::{CaseArgs, EngineFlags, NO_OWN_ALL_REDUCE, NODE, PAIR};
 pub(crate) use self::deliver::PAGE;
 pub(crate) use self::documents::{prediction, range};
 pub(crate) use self::sources::Sources;
@@ -31,8 +30,7 @@ pub(crate) use self::study::{OfSize, of_study};
 /// # Errors
 /// Files or names that cannot be used, or a file that cannot be written.
 pub(crate) fn run(args: &ExplainArgs, show: Show) -> Result<u8, Stop> {
-    args.check_used().map_err(Stop::Usage)?;
-    for (flag, file) in [("--json", &args.case.json), ("--html", &args.html)] {
+    for (flag, file) in [("--json", &args.from.case.json), ("--html", &args.html)] {
         if let Some(file) = file {
             outputs::check_file(flag, file).map_err(Stop::Usage)?;
         }

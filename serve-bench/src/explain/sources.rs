@@ -1,99 +1,157 @@
 //! From files to what the explanation starts from: who wrote what, and what it says of the box.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::boxes::{measured, of_file, of_gpu};
+use ::explain::{Evidence, Inputs, Link, Seen, Variable};
+use boxfile::BoxFile;
+use clap::Args;
+use import::collectives::{self, CallFile};
+use import::serve::{self, Throttle};
+use import::{ServeRun, trace};
+use program::say;
+use record::{Payload, ServerMachine};
+use tp_plan::ModelFacts;
+
+use super::boxes::Machine;
 use super::case::CaseArgs;
 use super::logs::{self, EngineLogFile};
-use ::explain::{Evidence, Inputs, KnownBox, Seen, Variable};
-use import::collectives::CallFile;
-use import::serve::Throttle;
-use import::{ServeRun, collectives, serve, trace};
-use program::say;
-use record::{Payload, Record, load};
-use topology::PcieLink;
-use tp_plan::{ModelFacts, Surroundings, Vendor};
 
-/// What the user named.
-#[derive(Debug, Clone, Default)]
+/// What an explanation or a prediction starts from, as it is named.
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Sources {
-    /// A shipped model, a config.json, or a folder that holds one.
-    pub(crate) model: String,
-    /// Serving results with their tensor parallel size.
-    pub(crate) serving: Vec<(u32, PathBuf)>,
-    /// The machine, its engine, and what is assumed of them.
+    /// Model that was served: a shipped name, a config.json, or a folder that holds one [default: the one that the first result names].
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// Serving results with their tensor parallel size; `None` where the file says it.
+    #[arg(skip)]
+    pub(crate) serving: Vec<(Option<u32>, PathBuf)>,
+
+    #[command(flatten)]
     pub(crate) case: CaseArgs,
-    /// Results of shard runs.
+
+    /// GPUs of the machine that are used, where they are more than those of the results.
+    #[arg(skip)]
+    pub(crate) ranks: u32,
+
+    /// Result of the model at a rank's width on one GPU, at the same batch and lengths; may be given several times, once a launch.
+    #[arg(long, value_name = "FILE")]
     pub(crate) half: Vec<PathBuf>,
-    /// Kernel sums of traced steps.
+
+    /// Kernel sums of some traced decode steps on several GPUs: the CSV of nsys stats --report cuda_gpu_kern_sum, or rocprofv3's
+    /// *_kernel_stats.csv.
+    #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// What is asked to be put in the place of the collectives.
+
+    /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
+    /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
+    #[arg(long = "what-if", value_name = "WHAT=IT")]
     pub(crate) what_if: Vec<String>,
+
     /// Logs of the servers, each of another size.
+    #[arg(skip)]
     pub(crate) engine_logs: Vec<EngineLogFile>,
+
     /// What the reader must know of how the results were made.
+    #[arg(skip)]
     pub(crate) note: Option<String>,
+
     /// The simulated machine as it was named, for commands that are printed.
+    #[arg(skip)]
     pub(crate) sim: Option<String>,
+
     /// Whether the demonstration that made the results switched the engine's own all-reduce off by itself.
+    #[arg(skip)]
     pub(crate) off_by_us: bool,
 }
 
 impl Sources {
-    /// Reads everything.
+    /// Reads everything, each file once; with the slowest link of the box and the file that describes it, where they are known.
     ///
     /// # Errors
     /// A file that cannot be read or is not what it should be, a model or box that is not known; in words.
-    pub(crate) fn read(&self) -> Result<Inputs, String> {
-        let mut model =
-            ModelFacts::resolve(&self.model).map_err(|error| format!("--model: {error}"))?;
-        let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
-        let cache_bytes = self.case.engine.kv_cache_bytes.filter(|bytes| *bytes > 0);
-        if let Some(bytes) = cache_bytes.or_else(|| by_logs.find_map(|bytes| bytes)) {
-            model.kv_cache_bytes = bytes;
+    pub(crate) fn read(&self) -> Result<(Inputs, Option<Link>, Option<BoxFile>), String> {
+        let (mut beside, mut seen) = (Beside::default(), Seen::default());
+        let mut runs = Vec::new();
+        for (said, file) in &self.serving {
+            let (run, machine) = beside.run(file)?;
+            let name = file.display();
+            let tp = match (*said, run.tp) {
+                (Some(said), Some(own)) if said != own => {
+                    return Err(format!(
+                        "{name} says that it is of tensor parallel size {own}, not {said}"
+                    ));
+                }
+                (said, own) => said.or(own).ok_or_else(|| {
+                    format!("{name} does not say its tensor parallel size: give it as --tp1 {name}, or by --tp2, --tp4 or --tp8")
+                })?,
+            };
+            seen.machines.extend(machine.map(|machine| (tp, machine)));
+            runs.push((tp, run));
         }
-        let (mut runs, mut beside) = (Vec::new(), Beside::default());
-        for (tp, file) in &self.serving {
-            let run = run(file, &mut beside)?;
-            if let Some(said) = run.tp.filter(|said| said != tp) {
+        runs.sort_by_key(|(tp, _)| *tp);
+        let mut half = Vec::new();
+        for file in &self.half {
+            let (run, _) = beside.run(file)?;
+            if let Some(tp) = run.tp.filter(|tp| *tp != 1) {
                 return Err(format!(
-                    "{} says that it is of tensor parallel size {said}, not {tp}",
+                    "--half {}: a shard runs on one GPU, this ran on {tp}",
                     file.display()
                 ));
             }
-            runs.push((*tp, run));
+            half.push(run);
         }
-        let (mut curve, mut troubles) = (Vec::new(), Vec::new());
+        once_each(runs.iter().map(|(_, run)| run).chain(&half))?;
+        let (mut timed, mut curve, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.case.allreduce {
-            let told = collectives::troubles(file).map_err(|error| error.to_string())?;
-            match collectives::read(file) {
+            let file = collectives::read_file(file).map_err(|error| error.to_string())?;
+            let told = file.faults();
+            match file.points() {
                 Ok(points) => curve.extend(points),
                 // A record without a single time still tells what went wrong.
                 Err(_) if !told.is_empty() => {}
                 Err(error) => return Err(error.to_string()),
             }
             troubles.extend(told);
+            seen.variables
+                .extend(variables(&file.environment, &file.origin));
+            timed.push(file);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
-        let timed = self.timed();
-        let (mut around, known) = self.the_box(tp)?;
+        let machine = Machine::of(&self.case, self.ranks.max(tp), is_on_cpus(&timed))?;
+        let (mut around, known) = (machine.around, machine.known);
+        seen.described_link = machine.described_link;
+        if let Some((record, origin)) = machine.record {
+            let environment = &record.header.provenance.environment;
+            seen.variables.extend(variables(environment, &origin));
+            if let Payload::Links(links) = record.payload {
+                seen.links = Some(*links);
+            }
+        }
+        let (model, named) = self.model(&runs)?;
+        let seen = Seen {
+            model_given: Some(named),
+            soft_given: self.sim.clone(),
+            off_by_us: self.off_by_us,
+            ..seen
+        };
         let logs: Vec<_> = self.engine_logs.iter().map(EngineLogFile::said).collect();
         logs::peers(&logs, &mut around);
+        let trace = self.trace.as_deref().map(trace::read).transpose();
         let evidence = Evidence {
+            half,
+            trace: trace.map_err(|error| format!("--trace: {error}"))?,
             transport: transport(&timed, tp),
-            curve_gpus: curve_gpus(&timed),
+            throttle: beside.clocks,
+            found: beside.found,
             logs,
+            curve_gpus: curve_gpus(&timed),
             engine_stated: self.case.engine.stated || self.case.engine.engine.is_some(),
-            ..self.evidence(beside)?
         };
-        let served = self.serving.iter().map(|(_, file)| file);
-        let served = served.zip(runs.iter().map(|(_, run)| run));
-        let halves = self.half.iter().zip(&evidence.half);
-        once_each(served.chain(halves))?;
-        let seen = self.seen(tp)?;
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.case.engine, &sizes, &around)?;
-        Ok(Inputs {
+        let inputs = Inputs {
             model,
             tp,
             engines,
@@ -105,94 +163,29 @@ impl Sources {
             evidence,
             seen,
             priors: self.case.priors()?,
-        })
-    }
-
-    /// What the files that take the place of something assumed hold; `beside` is of the other runs.
-    fn evidence(&self, mut beside: Beside) -> Result<Evidence, String> {
-        let halves = self
-            .half
-            .iter()
-            .map(|file| of_one_gpu(file, run(file, &mut beside)?));
-        let half = halves.collect::<Result<_, _>>()?;
-        let trace = self.trace.as_deref().map(trace::read).transpose();
-        Ok(Evidence {
-            half,
-            trace: trace.map_err(|error| format!("--trace: {error}"))?,
-            throttle: beside.clocks,
-            found: beside.found,
-            ..Evidence::default()
-        })
-    }
-
-    /// The files of collectives as they are.
-    fn timed(&self) -> Vec<CallFile> {
-        let files = self.case.allreduce.iter();
-        files
-            .filter_map(|file| collectives::read_file(file).ok())
-            .collect()
-    }
-
-    /// What the records tell besides, and the link that a box file describes.
-    fn seen(&self, tp: u32) -> Result<Seen, String> {
-        let mut seen = Seen {
-            model_given: Some(self.model.clone()),
-            soft_given: self.sim.clone(),
-            off_by_us: self.off_by_us,
-            ..Seen::default()
         };
-        for (tp, file) in &self.serving {
-            add_file(&mut seen, file, Some(*tp));
-        }
-        for file in self.case.allreduce.iter().chain(&self.case.links) {
-            add_file(&mut seen, file, None);
-        }
-        if let Some(described) = self.case.described()? {
-            let used = described.device.iter().take(tp as usize);
-            let links = used.filter_map(|device| {
-                PcieLink::new(device.link?.generation, device.link?.width).ok()
-            });
-            seen.described_link = links.reduce(PcieLink::slower);
-        }
-        Ok(seen)
+        Ok((inputs, machine.link, machine.described))
     }
 
-    /// The box: as it was measured, else as it is described, else unknown.
-    pub(crate) fn the_box(&self, tp: u32) -> Result<(Surroundings, KnownBox), String> {
-        let described = self.case.described()?;
-        if let Some(file) = &self.case.links {
-            let record = load(file).map_err(|error| error.to_string())?;
-            let Payload::Links(links) = &record.payload else {
-                return Err(format!(
-                    "--links {}: this holds {}, not links of tplens p2p",
-                    file.display(),
-                    record.payload.kind()
-                ));
-            };
-            let soft = record.header.simulated.as_ref();
-            let soft = soft.map(|soft| soft.box_name.clone());
-            let name = described.map(|described| described.name).or(soft);
-            let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
-            return measured(links, tp, name, of, file.display().to_string());
+    /// The model with the name that leads to it: as it was given, else as the first result has it.
+    fn model(&self, runs: &[(u32, ServeRun)]) -> Result<(ModelFacts, String), String> {
+        let by_run = || {
+            let named = runs.first()?.1.model.clone();
+            named.filter(|name| ModelFacts::resolve(name).is_ok())
+        };
+        let named = self.model.clone().or_else(by_run);
+        let named = named.ok_or("name with --model what was served")?;
+        let mut model = ModelFacts::resolve(&named).map_err(|error| format!("--model: {error}"))?;
+        let mut by_logs = self.engine_logs.iter().map(EngineLogFile::cache_bytes);
+        let cache_bytes = self.case.engine.kv_cache_bytes.filter(|bytes| *bytes > 0);
+        if let Some(bytes) = cache_bytes.or_else(|| by_logs.find_map(|bytes| bytes)) {
+            model.kv_cache_bytes = bytes;
         }
-        Ok(match (described, &self.case.gpu) {
-            (Some(described), _) => of_file(&described, tp)?,
-            (None, Some(gpu)) => of_gpu(gpu)?,
-            (None, None) => {
-                let vendor = match is_on_cpus(&self.timed()) {
-                    true => Vendor::Host,
-                    false => Vendor::Nvidia,
-                };
-                (
-                    Surroundings::of_gpus(vendor, &[], None, false, None),
-                    KnownBox::default(),
-                )
-            }
-        })
+        Ok((model, named))
     }
 }
 
-/// Whether collective times are those of an engine on CPUs, and none of GPUs. A file that cannot be read is refused elsewhere.
+/// Whether collective times are those of an engine on CPUs, and none of GPUs.
 fn is_on_cpus(files: &[CallFile]) -> bool {
     let values = || files.iter().flat_map(|file| &file.values);
     let mut of_host = values();
@@ -201,9 +194,9 @@ fn is_on_cpus(files: &[CallFile]) -> bool {
 }
 
 /// Two files hold the same result, whatever their names; in words.
-fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> Result<(), String> {
-    let mut before: Vec<(&Path, ServeRun)> = Vec::new();
-    for (file, run) in results {
+fn once_each<'a>(results: impl Iterator<Item = &'a ServeRun>) -> Result<(), String> {
+    let mut before: Vec<(&str, ServeRun)> = Vec::new();
+    for run in results {
         let measured = ServeRun {
             origin: String::new(),
             tp: None,
@@ -211,12 +204,11 @@ fn once_each<'a>(results: impl Iterator<Item = (&'a PathBuf, &'a ServeRun)>) -> 
         };
         if let Some((other, _)) = before.iter().find(|(_, other)| *other == measured) {
             return Err(format!(
-                "{} and {} hold the same result: give each run once",
-                other.display(),
-                file.display()
+                "{other} and {} hold the same result: give each run once",
+                run.origin
             ));
         }
-        before.push((file, measured));
+        before.push((&run.origin, measured));
     }
     Ok(())
 }
@@ -229,30 +221,37 @@ struct Beside {
     found: Vec<(String, String)>,
 }
 
-/// A serving result; what its monitor saw of the clocks, and what reading it found, go `beside`.
-fn run(file: &Path, beside: &mut Beside) -> Result<ServeRun, String> {
-    let run = serve::read(file).map_err(|error| error.to_string())?;
-    // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
-    for result in serve::read_all(file).map_err(|error| error.to_string())? {
+impl Beside {
+    /// A serving result with what a monitor saw beside it; what that saw of the clocks, and what reading it found, are kept here.
+    fn run(&mut self, file: &Path) -> Result<(ServeRun, Option<ServerMachine>), String> {
+        let (result, record) = serve::read_one(file).map_err(|error| error.to_string())?;
+        // What a simulated machine played on a busy machine is told and used: it measures nothing anyway.
         if let Some(reason) = result.invalid().next() {
             let limited = format!(
                 "{} is not the server's: the load generator was the limit ({reason})",
                 file.display()
             );
-            if run.simulated.is_none() {
+            if result.run.simulated.is_none() {
                 return Err(format!(
                     "{limited}; measure it again on a client that keeps up"
                 ));
             }
             say!("note: {limited}");
         }
+        let origin = &result.run.origin;
         let found = result.findings.iter().map(view::imported::words);
-        let of = |words| (result.run.origin.clone(), words);
-        beside.found.extend(found.map(of));
+        self.found
+            .extend(found.map(|words| (origin.clone(), words)));
+        let Some(record) = record else {
+            return Ok((result.run, None));
+        };
+        self.clocks.extend(serve::throttle(&record, origin));
+        let machine = match record.payload {
+            Payload::Serve(serve) => serve.server.and_then(|server| server.machine),
+            _ => None,
+        };
+        Ok((result.run, machine))
     }
-    let clocks = &mut beside.clocks;
-    clocks.extend(serve::throttle(file).map_err(|error| error.to_string())?);
-    Ok(run)
 }
 
 /// The GPUs that collectives were timed on.
@@ -261,17 +260,6 @@ fn curve_gpus(files: &[CallFile]) -> Vec<String> {
         .iter()
         .filter(|file| file.backend.as_deref() != Some("host"));
     of_gpus.flat_map(|file| file.devices.clone()).collect()
-}
-
-/// A run of one GPU, as that of a shard is.
-fn of_one_gpu(file: &Path, run: ServeRun) -> Result<ServeRun, String> {
-    match run.tp.filter(|tp| *tp != 1) {
-        None => Ok(run),
-        Some(tp) => Err(format!(
-            "--half {}: a shard runs on one GPU, this ran on {tp}",
-            file.display()
-        )),
-    }
 }
 
 /// What the library said that it goes over at that number of ranks.
@@ -284,34 +272,14 @@ fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
     (!ways.is_empty()).then(|| ways.join(", "))
 }
 
-/// What a record tells; a run's tensor parallel size goes with what its monitor saw.
-fn add(seen: &mut Seen, record: &Record, tp: Option<u32>, origin: &str) {
-    let environment = &record.header.provenance.environment;
-    match &record.payload {
-        Payload::Links(links) => seen.links = Some(links.as_ref().clone()),
-        Payload::Serve(serve) => {
-            let machine = serve
-                .server
-                .as_ref()
-                .and_then(|server| server.machine.clone());
-            seen.machines.extend(tp.zip(machine));
-            // The environment of a load generator is not the server's.
-            return;
-        }
-        _ => {}
-    }
-    let variables = environment.iter().map(|(name, value)| Variable {
+/// Variables of the library that a record keeps.
+fn variables<'a>(
+    environment: &'a BTreeMap<String, String>,
+    origin: &'a str,
+) -> impl Iterator<Item = Variable> {
+    environment.iter().map(move |(name, value)| Variable {
         name: name.clone(),
         value: value.clone(),
         origin: origin.to_owned(),
-    });
-    seen.variables.extend(variables);
-}
-
-/// The same of a file or folder, where it is a record of ours.
-fn add_file(seen: &mut Seen, file: &Path, tp: Option<u32>) {
-    // What is no record of ours was read, or refused, as what it is.
-    if let Ok(record) = load(file) {
-        add(seen, &record, tp, &file.display().to_string());
-    }
+    })
 }

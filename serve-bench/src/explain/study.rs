@@ -50,7 +50,7 @@ pub(crate) fn of_study(
     // Where none of several ran on one GPU, because it has no room, there is no speed-up over one to explain.
     let has_one = sizes
         .iter()
-        .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == 1));
+        .any(|size| size.sources.serving.iter().any(|(tp, _)| *tp == Some(1)));
     let own = sizes.iter().filter(|_| has_one || sizes.len() == 1);
     let own = own.map(|size| {
         let tp = size.tp;
@@ -109,7 +109,7 @@ fn with_logs(size: &OfSize, told: &mut Vec<String>) -> OfSize {
 /// A size against the one before it, without the run on one GPU.
 fn compared(less: &OfSize, more: &OfSize) -> Sources {
     let both = [&less.sources, &more.sources];
-    let is_one = |tp: u32| [less.tp, more.tp].contains(&tp);
+    let is_one = |tp: Option<u32>| tp == Some(less.tp) || tp == Some(more.tp);
     let mut sources = more.sources.clone();
     let serving = both.iter().flat_map(|of| of.serving.clone());
     sources.serving = serving.filter(|(tp, _)| is_one(*tp)).collect();
@@ -117,7 +117,7 @@ fn compared(less: &OfSize, more: &OfSize) -> Sources {
     sources.case.allreduce = curves.collect();
     // Each size has its own server's log and that of one GPU, which is not compared here.
     let logs = both.iter().flat_map(|of| of.engine_logs.clone());
-    sources.engine_logs = logs.filter(|log| is_one(log.tp)).collect();
+    sources.engine_logs = logs.filter(|log| is_one(Some(log.tp))).collect();
     sources
 }
 

@@ -1,7 +1,6 @@
 //! `tplens predict`: what a model will take on one GPU and on several of a box, before it is served there.
 
 mod args;
-pub(crate) mod links;
 mod sources;
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,11 @@
 //! From files to what the prediction starts from.
 
-use ::explain::PredictInputs;
-use import::ServeRun;
+use ::explain::{DESCRIBED, PredictInputs};
+use boxfile::{BoxFile, CollectiveKind as Kind, CollectiveLibrary};
+use import::{CurvePoint, ServeRun};
+use record::{CallMode, CollectiveKind};
 
 use super::args::PredictArgs;
-use super::links::{curve_of, described_link, measured_link};
 use crate::explain::Sources;
 
 /// Prompt and output tokens where nobody says.
@@ -18,40 +19,35 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     let mut sizes = args.tp.clone();
     sizes.sort_unstable();
     sizes.dedup();
-    let largest = sizes.last().copied().unwrap_or(1);
-    let sources = sources(args);
     let case = &args.case;
-    let is_named = [
-        case.box_name.is_some(),
-        case.links.is_some(),
-        case.gpu.is_some(),
-    ];
-    if !is_named.contains(&true) && args.tp1.is_none() {
+    let is_named = case.box_name.is_some() || case.links.is_some() || case.gpu.is_some();
+    if !is_named && args.tp1.is_none() {
         return Err("which machine is not said: give --box, --gpu, --links or --tp1".to_owned());
     }
-    let mut base = sources.read()?;
-    let (around, known) = sources.the_box(largest)?;
+    let sources = Sources {
+        model: Some(args.model.clone()),
+        serving: args
+            .tp1
+            .iter()
+            .map(|file| (Some(1), file.clone()))
+            .collect(),
+        case: case.clone(),
+        ranks: sizes.last().copied().unwrap_or(1),
+        ..Sources::default()
+    };
+    let (mut base, link, described) = sources.read()?;
     // That of one GPU is compared with a result of one, whatever is asked about.
     let others = sizes.iter().copied().filter(|tp| *tp != 1);
     base.engines = [1]
         .into_iter()
         .chain(others)
-        .map(|tp| case.engine.facts(tp, &around))
+        .map(|tp| case.engine.facts(tp, &base.around))
         .collect();
-    (base.around, base.known) = (around, known);
-    let described = case.described()?;
-    let ranks = largest as usize;
-    let link = match (&case.links, &described) {
-        (Some(file), _) => measured_link(file, ranks)?,
-        (None, Some(described)) => described_link(described, ranks),
-        (None, None) => None,
-    };
     // A described box stands beside nothing that was measured: a figure of it says nothing about another one.
-    let measured = !base.curve.is_empty() || !base.serve.is_empty();
-    if let (Some(described), None, false) = (&described, &case.links, measured) {
-        base.curve = curve_of(described);
+    let measured = !base.curve.is_empty() || !base.serve.is_empty() || case.links.is_some();
+    if let Some(described) = described.filter(|_| !measured) {
+        base.curve = curve_of(&described);
     }
-
     let runs: Vec<&ServeRun> = base.serve.iter().map(|(_, run)| run).collect();
     let each = |all: Option<u64>, run: &ServeRun| {
         all.filter(|_| run.completed > 0)
@@ -78,13 +74,43 @@ pub(super) fn read(args: &PredictArgs) -> Result<PredictInputs, String> {
     })
 }
 
-fn sources(args: &PredictArgs) -> Sources {
-    Sources {
-        model: args.model.clone(),
-        serving: args.tp1.iter().map(|file| (1, file.clone())).collect(),
-        case: args.case.clone(),
-        ..Sources::default()
+/// The collective times that a box file states, as points of a simulated box.
+fn curve_of(described: &BoxFile) -> Vec<CurvePoint> {
+    let library = described.collective_library();
+    let mut points = Vec::new();
+    for table in &described.collective {
+        let kind = match table.kind {
+            Kind::AllReduce => CollectiveKind::AllReduce,
+            Kind::AllGather => CollectiveKind::AllGather,
+            Kind::ReduceScatter => continue,
+        };
+        let own = table.library == CollectiveLibrary::Custom;
+        for (bytes, _) in &table.points {
+            // The library takes the fastest of its tables; another table of the same size gives the same point.
+            let taken = if own { Some(table.library) } else { library };
+            let us = taken
+                .and_then(|taken| described.collective_us(taken, table.kind, table.ranks, *bytes));
+            let Some(us) = us else { continue };
+            let point = CurvePoint {
+                kind,
+                ranks: table.ranks,
+                bytes_per_rank: *bytes,
+                us,
+                low: None,
+                high: None,
+                n: None,
+                mode: Some(CallMode::Graph),
+                library: (!own).then(|| DESCRIBED.to_owned()),
+                engine: own.then(|| DESCRIBED.to_owned()),
+                origin: format!("box file {}", described.name),
+                simulated: Some(described.name.clone()),
+            };
+            if !points.contains(&point) {
+                points.push(point);
+            }
+        }
     }
+    points
 }
 
 #[expect(

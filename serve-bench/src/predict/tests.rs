@@ -197,10 +197,10 @@ impl Load {
         let name = |tp: u32| format!("{index}-{tp}");
         let flags = prediction_flags(&self.engine);
         let sources = Sources {
-            model: self.model.clone(),
+            model: Some(self.model.clone()),
             serving: vec![
-                (1, self.file(folder, &name(1), one)),
-                (tp, self.file(folder, &name(tp), tpot)),
+                (Some(1), self.file(folder, &name(1), one)),
+                (Some(tp), self.file(folder, &name(tp), tpot)),
             ],
             case: CaseArgs {
                 gpu: Some(self.gpu.clone()),
@@ -209,7 +209,7 @@ impl Load {
             },
             ..Sources::default()
         };
-        let inputs = sources.read().unwrap();
+        let (inputs, ..) = sources.read().unwrap();
         let Explanation { outcome, .. } = explain(&inputs, SEED, DRAWS);
         let of_excess = sent / 1e3 / (tpot - one / f64::from(tp));
         match outcome {

@@ -15,7 +15,7 @@ use view::{Block, Document, Section, Table};
 
 use super::engines::{TP, embedded};
 use super::run::{Study, StudyArgs, run};
-use crate::explain::NO_OWN_ALL_REDUCE;
+use crate::explain::{NO_OWN_ALL_REDUCE, NODE, PAIR};
 use crate::planner::{Asker, shell, words};
 
 /// A study on a simulated machine with the embedded engine: shows what a study gives, on any machine, with the first of qwen2.5-72b-fp8,
@@ -46,13 +46,11 @@ const MODELS: [&str; 3] = ["qwen2.5-72b-fp8", "qwen3-14b", "llama-3.1-8b"];
 const LOAD: &str = "--concurrency 16 --requests 32 --input-tokens 89 --output-tokens 64 --ready-timeout 60 --budget 10";
 const NOTE: &str = "Short demo: 32 requests of 64 tokens; the recorded run had 64 of 256.";
 
-/// Two nodes, one for prefill and one for decode, with the model and one of the lengths of prompts that were reported for them, and the
-/// seconds that it takes, about.
-const PAIR: &str = "h200x16-pd";
-const NODE: &str = "h200x8";
+/// The model of the two nodes, and one of the lengths of prompts that were reported for them.
 const PAIR_MODEL: &str = "qwen3-30b-a3b";
 const PAIR_LOAD: &str =
     "--concurrency 16 --requests 128 --input-tokens 4096 --output-tokens 128 --ready-timeout 60";
+/// Seconds that it takes, about.
 const PAIR_S: u64 = 40;
 
 /// Expected seconds are what the steps take times this, because machines are not idle.

@@ -158,7 +158,7 @@ impl<'a> Study<'a> {
                 tp,
                 logs: logs.filter(|log| logs_are_read && log.exists()).collect(),
                 sources: Sources {
-                    model: self.subject.args.model.clone(),
+                    model: Some(self.subject.args.model.clone()),
                     case: CaseArgs {
                         allreduce: path(allreduce(tp)).into_iter().collect(),
                         links: path(LINKS.to_owned()),
@@ -168,7 +168,9 @@ impl<'a> Study<'a> {
                     note: (!notes.is_empty()).then(|| notes.join(" ")),
                     sim: self.subject.args.sim.clone(),
                     off_by_us: extras.off_by_us,
-                    serving: own.map(|tp| (tp, self.folder.join(serve(tp)))).collect(),
+                    serving: own
+                        .map(|tp| (Some(tp), self.folder.join(serve(tp))))
+                        .collect(),
                     ..Sources::default()
                 },
             }

@@ -2,32 +2,19 @@
 
 use super::*;
 use record::CollectivePath;
-use tp_plan::{CustomAllReduce, Engine, Executor, Experts, Vendor, WeightFormat};
+use tp_plan::{CustomAllReduce, Engine, Experts, Vendor};
 
 /// Ten layers of 1024 with two key-value heads of 128, 16 bits everywhere.
 pub(crate) fn model() -> ModelFacts {
-    ModelFacts {
-        name: "test-217m".to_owned(),
-        family: "llama".to_owned(),
-        hidden: 1024,
-        layers: 10,
-        heads: 8,
-        kv_heads: 2,
-        head_dim: 128,
-        latent_kv: None,
-        intermediate: 4096,
-        vocab: 32_000,
-        tied_embeddings: false,
-        experts: None,
-        weights: WeightFormat::Bf16,
-        activation_bytes: 2,
-        kv_cache_bytes: 2,
-        // A layer: 2 x 1024 x 1024 + 2 x 1024 x 256 + 3 x 1024 x 4096 = 15 204 352; two vocabulary matrices of
-        // 32 000 x 1024.
-        parameters: 217_579_520,
-        weight_bytes: 435_159_040,
-        assumed: Vec::new(),
-    }
+    let config = r#"{
+        "model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 10, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "intermediate_size": 4096, "vocab_size": 32000, "tie_word_embeddings": false, "torch_dtype": "bfloat16"
+    }"#;
+    let mut model = ModelFacts::from_config_json(config, "test-217m").unwrap();
+    // A layer: 2 x 1024 x 1024 + 2 x 1024 x 256 + 3 x 1024 x 4096 = 15 204 352; two vocabulary matrices of 32 000 x 1024; no norms.
+    model.parameters = 217_579_520;
+    model.weight_bytes = 435_159_040;
+    model
 }
 
 pub(crate) fn facts(tp: u32, max_batched_tokens: u32, max_num_seqs: u32) -> EngineFacts {
@@ -38,7 +25,6 @@ pub(crate) fn facts(tp: u32, max_batched_tokens: u32, max_num_seqs: u32) -> Engi
         execution: Execution::Graph {
             capture_sizes: vec![1, 2, 4, 8, 16],
         },
-        executor: Executor::Multiprocess,
         custom_all_reduce: CustomAllReduce::Off {
             reason: "test".to_owned(),
             cause: tp_plan::OffCause::Rule,
@@ -187,18 +173,13 @@ fn idle_experts_are_not_multiplied() {
         // 3 x 1024 x 512 x 2 B.
         expert_bytes: 3_145_728,
     };
-    let sparse = ModelFacts {
-        experts: Some(experts),
-        parameters: 400_000_000,
-        ..model()
-    };
+    let mut sparse = model();
+    sparse.experts = Some(experts);
+    sparse.parameters = 400_000_000;
     // 6 idle x 3 x 1024 x 512 x 10 layers = 94 371 840; input embedding 32 768 000.
     near(active_parameters(&sparse), 272_860_160.0);
-    let tied = ModelFacts {
-        tied_embeddings: true,
-        ..sparse
-    };
-    near(active_parameters(&tied), 305_628_160.0);
+    sparse.tied_embeddings = true;
+    near(active_parameters(&sparse), 305_628_160.0);
 }
 
 #[test]

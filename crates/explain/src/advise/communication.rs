@@ -1,14 +1,13 @@
 //! What makes collectives slower than they need be: no peer access, a link below what it can do, another pair, the engine's own
 //! all-reduce switched off.
 
-use record::{Endpoint, LinkDevice, Links, Outcome, Point};
+use record::{LinkDevice, Links};
 use topology::{IommuMode, PcieLink, PeerSurroundings};
 use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Vendor};
 
-use super::advice::{Advice, Rule};
-use super::found::{Found, advice};
+use super::advice::{Advice, Found, Rule, advice};
 use super::load::compare_replicas;
-use crate::inputs::{Inputs, PeerState, library_told_off};
+use crate::inputs::{Inputs, PeerState, copy_rate, library_told_off};
 use crate::what_if::{By, LinkRate};
 
 /// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
@@ -172,21 +171,8 @@ pub(super) fn other_pair(found: &Found) -> Option<Advice> {
     advice(rule, found.bound(), [ablate])
 }
 
-/// The slower direction of a pair at its fastest size.
+/// The slower direction of a pair.
 fn gb_per_s(links: &Links, case: &str, (a, b): (usize, usize)) -> Option<f64> {
-    let direction = |from: usize, to: usize| {
-        let ends = (Endpoint::Device(from), Endpoint::Device(to));
-        let of = |point: &&Point| point.case == case && (point.from, point.to) == ends;
-        let rates = links.points.iter().filter(of).filter_map(bandwidth);
-        rates.reduce(f64::max)
-    };
-    Some(direction(a, b)?.min(direction(b, a)?))
-}
-
-fn bandwidth(point: &Point) -> Option<f64> {
-    let Outcome::Measured { quantities, .. } = &point.outcome else {
-        return None;
-    };
-    let named = quantities.iter().find(|named| named.name == "bandwidth")?;
-    Some(named.quantity.value).filter(|value| *value > 0.0)
+    let both = copy_rate(links, case, a, b)?.min(copy_rate(links, case, b, a)?);
+    Some(both).filter(|rate| *rate > 0.0)
 }

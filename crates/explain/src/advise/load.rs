@@ -3,8 +3,7 @@
 use record::{LinkDevice, MonitorLine, ServerMachine};
 use tp_plan::{Execution, Vendor};
 
-use super::advice::{Advice, Effect, Rule};
-use super::found::{Found, advice};
+use super::advice::{Advice, Effect, Found, Rule, advice};
 use crate::attribute::{Attribution, Cause};
 use crate::inputs::PeerState;
 

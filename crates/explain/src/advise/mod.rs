@@ -2,7 +2,6 @@
 
 mod advice;
 mod communication;
-mod found;
 mod load;
 mod rules;
 

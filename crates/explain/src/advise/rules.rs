@@ -1,7 +1,6 @@
 //! The table of rules, each with the cause that its advice acts on: advice stands in the order of what those causes take.
 
-use super::advice::{Advice, Rule};
-use super::found::Found;
+use super::advice::{Advice, Found, Rule};
 use super::{communication, load};
 use crate::attribute::{Attribution, Cause, Claim};
 use crate::commands::Commands;

@@ -9,8 +9,8 @@ use super::deck::{Deck, Hand, Knob};
 use super::result::{CollectiveCost, TimeSource};
 use crate::curve::{Beyond, Curve, all_reduce_as_large};
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::inputs::Inputs;
+use crate::range::Grade;
 
 /// From this size on the time of a message grows about as its size does.
 const BANDWIDTH_BOUND: u64 = 256 << 10;
@@ -21,25 +21,27 @@ const BEYOND: u64 = 16;
 /// Curves that a plan's collectives are read from.
 #[derive(Debug, Clone)]
 pub(crate) struct Curves {
-    all_reduce: Curve,
+    library: Source,
     /// The engine's own kernel; `None` where only the library's curve is known.
-    custom: Option<Curve>,
-    /// Whether that was measured on this box, in the mode of the engine.
-    custom_is_own: bool,
-    /// The factor from that curve to the engine.
-    custom_transfer: Knob,
+    custom: Option<Source>,
     /// `None` where all-gathers are read off the all-reduce's curve.
     all_gather: Option<Curve>,
     /// Whether the curves are of this box.
     pub(crate) is_own: bool,
-    /// Whether they are of this box in the mode of the engine.
-    fits: bool,
-    /// The factor from the library's curve to the engine, and that of the mode; the latter is `None` where no mode matters.
-    transfer: Knob,
+    /// The factor of the mode; `None` where no mode matters.
     mode: Option<Knob>,
-    source: TimeSource,
-    custom_source: TimeSource,
     pub(crate) caveats: Vec<Finding>,
+}
+
+/// A curve of all-reduces with what there is to know of it.
+#[derive(Debug, Clone)]
+struct Source {
+    curve: Curve,
+    /// Whether it is of this box in the mode of the engine.
+    fits: bool,
+    /// The factor from it to the engine.
+    transfer: Knob,
+    source: TimeSource,
 }
 
 /// The collectives of one step by the best curve there is.
@@ -76,8 +78,14 @@ impl Sent {
 impl Curves {
     /// Whether the largest size shows the bandwidth that messages of `bytes` get.
     pub(crate) fn show_bandwidth(&self, bytes: u64) -> bool {
-        let largest = self.all_reduce.largest();
+        let largest = self.library.curve.largest();
         largest >= BANDWIDTH_BOUND && largest.saturating_mul(BEYOND) >= bytes
+    }
+
+    /// The curve of the engine's own kernel, where a collective is done by that and there is one.
+    fn custom(&self, planned: &PlannedCollective) -> Option<&Source> {
+        let is_custom = planned.path == CollectivePath::Custom;
+        self.custom.as_ref().filter(|_| is_custom)
     }
 
     /// Why these curves cannot be read at an all-reduce of the plan; `None` where they can.
@@ -86,38 +94,30 @@ impl Curves {
             .iter()
             .filter(|of| of.kind == CollectiveKind::AllReduce);
         let curve = |of: &PlannedCollective| {
-            let is_custom = self.custom_is_own && of.path == CollectivePath::Custom;
-            let custom = self.custom.as_ref().filter(|_| is_custom);
-            custom.unwrap_or(&self.all_reduce)
+            let custom = self.custom(of).filter(|custom| custom.fits);
+            &custom.unwrap_or(&self.library).curve
         };
         let far = reduces.filter(|of| !curve(of).reaches(of.bytes_per_rank));
         let mut sizes: Vec<u64> = far.map(|of| of.bytes_per_rank).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let ranks = self.all_reduce.ranks;
         (!sizes.is_empty()).then_some(Finding::CurveTooFar {
-            ranks,
+            ranks: self.library.curve.ranks,
             bytes: sizes,
         })
     }
 
     /// The curve that a collective is read from, and at how many bytes.
     fn read(&self, planned: &PlannedCollective) -> (&Curve, u64) {
-        let own_kernel = planned.path == CollectivePath::Custom;
+        let (library, bytes) = (&self.library.curve, planned.bytes_per_rank);
         match (planned.kind, &self.all_gather) {
             (CollectiveKind::AllReduce, _) => {
-                let custom = self.custom.as_ref().filter(|_| own_kernel);
-                (custom.unwrap_or(&self.all_reduce), planned.bytes_per_rank)
+                let custom = self.custom(planned).map(|custom| &custom.curve);
+                (custom.unwrap_or(library), bytes)
             }
-            (CollectiveKind::AllGather, Some(curve)) => (curve, planned.bytes_per_rank),
+            (CollectiveKind::AllGather, Some(curve)) => (curve, bytes),
             // Plans hold gathers besides, and nothing else today.
-            _ => {
-                let ranks = self.all_reduce.ranks;
-                (
-                    &self.all_reduce,
-                    all_reduce_as_large(planned.bytes_per_rank, ranks),
-                )
-            }
+            _ => (library, all_reduce_as_large(bytes, library.ranks)),
         }
     }
 
@@ -132,45 +132,25 @@ impl Curves {
         let own_kernel = planned.path == CollectivePath::Custom;
         let (curve, bytes) = self.read(planned);
         let reading = curve.at(bytes);
-        let as_planned = curve.kind == planned.kind;
-        let is_in_mode = if own_kernel {
-            self.custom_is_own
-        } else {
-            self.fits
-        };
-        let good = is_in_mode && as_planned && reading.is_exact;
-        let mut factors = vec![match own_kernel {
-            true => self.custom_transfer,
-            false => self.transfer,
-        }];
+        let custom = self.custom(planned);
+        let source = custom.unwrap_or(&self.library);
+        let is_in_mode = source.fits && custom.is_some() == own_kernel;
+        let good = is_in_mode && curve.kind == planned.kind && reading.is_exact;
+        let mut factors = vec![source.transfer];
         // A published curve of the engine's kernel needs no step from the library to it.
-        if own_kernel && self.custom.is_none() {
+        if own_kernel && custom.is_none() {
             factors.push(Knob::CustomOverLibrary);
         }
         // The factor of the mode is that of the library's curve here, and of a published curve of the engine's kernel.
-        let is_of_mode = if self.custom_is_own {
-            !own_kernel
-        } else {
-            own_kernel || self.custom.is_none()
+        let is_of_mode = match &self.custom {
+            Some(custom) if custom.fits => !own_kernel,
+            Some(_) => own_kernel,
+            None => true,
         };
         factors.extend(self.mode.filter(|_| is_of_mode));
-        let source = if own_kernel {
-            &self.custom_source
-        } else {
-            &self.source
-        };
-        let cost = CollectiveCost {
-            kind: planned.kind,
-            role: planned.role.clone(),
-            count: planned.count,
-            bytes_per_rank: planned.bytes_per_rank,
-            path: planned.path,
-            us: reading.us,
-            grade: if good { Grade::C } else { Grade::D },
-            source: source.clone(),
-        };
+        let grade = if good { Grade::C } else { Grade::D };
         let term = Term {
-            cost,
+            cost: CollectiveCost::of(planned, reading.us, grade, source.source.clone()),
             spread: reading.spread,
             is_unstated: reading.is_unstated,
             beyond: reading.beyond,
@@ -204,16 +184,7 @@ impl Term {
         source: TimeSource,
     ) -> Self {
         Self {
-            cost: CollectiveCost {
-                kind: planned.kind,
-                role: planned.role.clone(),
-                count: planned.count,
-                bytes_per_rank: planned.bytes_per_rank,
-                path: planned.path,
-                us,
-                grade,
-                source,
-            },
+            cost: CollectiveCost::of(planned, us, grade, source),
             spread: spread.unwrap_or(0.0),
             is_unstated: spread.is_none(),
             beyond: None,

@@ -2,7 +2,8 @@
 
 use crate::inputs::Inputs;
 use crate::priors::Prior;
-use crate::random::Random;
+use crate::range::each_once;
+use stats::SplitMix;
 
 /// Something that is not known exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,13 +176,7 @@ impl Deck {
 
     /// Every prior once.
     pub(crate) fn priors(&self) -> Vec<Prior> {
-        let mut priors: Vec<Prior> = Vec::new();
-        for (_, prior) in &self.priors {
-            if !priors.contains(prior) {
-                priors.push(prior.clone());
-            }
-        }
-        priors
+        each_once(self.priors.iter().map(|(_, prior)| prior))
     }
 
     /// The same hand with the factors between curve and engine at an end of their ranges.
@@ -191,7 +186,7 @@ impl Deck {
         factors.fold(*hand, |hand, (knob, prior)| hand.with(*knob, end(prior)))
     }
 
-    pub(crate) fn draw(&self, random: &mut Random) -> Hand {
+    pub(crate) fn draw(&self, random: &mut SplitMix) -> Hand {
         let mut values = [1.0; KNOBS];
         for knob in [Knob::CurveError, Knob::ErrorOfOne, Knob::ErrorOfSeveral] {
             values[knob as usize] = random.normal();
@@ -207,7 +202,7 @@ impl Deck {
         }
         values[Knob::ErrorOfHalf as usize] = random.normal();
         // A stream of its own: hands that read nothing beyond a curve's end stay as they were.
-        let mut own = Random::new(values[Knob::RepeatOfOne as usize].to_bits());
+        let mut own = SplitMix::new(values[Knob::RepeatOfOne as usize].to_bits());
         for knob in [Knob::Beyond, Knob::RepeatOfSeveral, Knob::RepeatOfHalf] {
             values[knob as usize] = own.uniform();
         }

@@ -12,9 +12,9 @@ use super::step::{Side, StepTime, Unseen};
 use super::traced::traced;
 use crate::checks::without_rules;
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
+use crate::range::Grade;
 use crate::run_shape::RunShape;
 
 /// How many standard deviations of the measurement the causes may exceed it by.

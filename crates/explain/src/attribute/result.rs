@@ -1,11 +1,11 @@
 //! What an attribution says.
 
-use record::{CallMode, CollectiveKind, CollectivePath};
+use record::{CallMode, CollectiveKind, CollectivePath, PlannedCollective};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::priors::Prior;
+use crate::range::Grade;
 use crate::range::Range;
 
 /// Something that could be measured next.
@@ -321,6 +321,26 @@ impl Bar {
             ms,
             grade,
             basis,
+        }
+    }
+}
+
+impl CollectiveCost {
+    pub(super) fn of(
+        planned: &PlannedCollective,
+        us: f64,
+        grade: Grade,
+        source: TimeSource,
+    ) -> Self {
+        Self {
+            kind: planned.kind,
+            role: planned.role.clone(),
+            count: planned.count,
+            bytes_per_rank: planned.bytes_per_rank,
+            path: planned.path,
+            us,
+            grade,
+            source,
         }
     }
 }

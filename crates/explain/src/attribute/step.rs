@@ -24,43 +24,37 @@ pub(crate) struct StepTime {
 /// Whose step it is: its knobs, the GPUs that its prefill ran on, and the ranks that the model's width is shared out to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Side {
-    error: Knob,
-    start: Knob,
-    repeat: Knob,
+    /// Of its error, of its start, and of which of its repeats.
+    knobs: [Knob; 3],
     gpus: u32,
     width: u32,
 }
 
 impl Side {
+    const fn of(knobs: [Knob; 3], gpus: u32, width: u32) -> Self {
+        Self { knobs, gpus, width }
+    }
+
     /// So many GPUs that the others are compared with.
     pub(crate) const fn few(gpus: u32) -> Self {
-        Self {
-            error: Knob::ErrorOfOne,
-            start: Knob::StartOfOne,
-            repeat: Knob::RepeatOfOne,
-            gpus,
-            width: 1,
-        }
+        let knobs = [Knob::ErrorOfOne, Knob::StartOfOne, Knob::RepeatOfOne];
+        Self::of(knobs, gpus, 1)
     }
 
     pub(crate) const fn several(gpus: u32) -> Self {
-        Self {
-            error: Knob::ErrorOfSeveral,
-            start: Knob::StartOfSeveral,
-            repeat: Knob::RepeatOfSeveral,
-            ..Self::few(gpus)
-        }
+        let (error, start) = (Knob::ErrorOfSeveral, Knob::StartOfSeveral);
+        Self::of([error, start, Knob::RepeatOfSeveral], gpus, 1)
     }
 
     /// The model at the width of one of so many ranks, on one GPU.
     pub(crate) const fn half(width: u32) -> Self {
-        Self {
-            error: Knob::ErrorOfHalf,
-            start: Knob::StartOfHalf,
-            repeat: Knob::RepeatOfHalf,
-            gpus: 1,
-            width,
-        }
+        let knobs = [Knob::ErrorOfHalf, Knob::StartOfHalf, Knob::RepeatOfHalf];
+        Self::of(knobs, 1, width)
+    }
+
+    /// By how much a start of the server is off in a hand.
+    fn started(self, hand: &Hand) -> f64 {
+        1.0 + hand.get(self.knobs[1])
     }
 }
 
@@ -179,18 +173,18 @@ impl StepTime {
                 shared.min((mean - prefill) / (latency.output - 1.0))
             }
         };
-        step * (1.0 + hand.get(self.side.start))
+        step * self.side.started(hand)
     }
 
     /// The metric as a client saw it, ms: of a time per token with the prompts of others that are in it.
     pub(crate) fn seen(&self, hand: &Hand) -> f64 {
         let run = self.run(hand);
-        self.mean(hand, &run) * (1.0 + hand.get(self.side.start))
+        self.mean(hand, &run) * self.side.started(hand)
     }
 
     fn mean(&self, hand: &Hand, run: &Timed) -> f64 {
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
-        run.mean_ms * (1.0 + hand.get(self.side.error) * spread)
+        run.mean_ms * (1.0 + hand.get(self.side.knobs[0]) * spread)
     }
 
     #[expect(
@@ -200,7 +194,7 @@ impl StepTime {
         reason = "a handful of runs, and a number in 0..1"
     )]
     fn run(&self, hand: &Hand) -> Timed {
-        let index = (hand.get(self.side.repeat) * self.runs.len() as f64) as usize;
+        let index = (hand.get(self.side.knobs[2]) * self.runs.len() as f64) as usize;
         self.runs[index.min(self.runs.len() - 1)]
     }
 
@@ -213,16 +207,18 @@ impl StepTime {
     /// What the median gap leaves out of a time per token for certain, ms, and that time, of the run where it is most; `None` where
     /// nothing is.
     pub(crate) fn left_out(&self) -> Option<(f64, f64)> {
-        let runs = self.runs.iter().filter(|run| run.left_out > 0.0);
-        let of = runs.map(|run| (run.left_out * run.mean_ms, run.mean_ms));
-        of.max_by(|a, b| a.0.total_cmp(&b.0))
+        self.most(|run| run.left_out)
     }
 
     /// What prompts that no gap shows may take of a time per token at most, ms, and that time, of the run where it is most; `None`
     /// where there are none, or where none is streamed.
     pub(super) fn unseen_prompts(&self) -> Option<(f64, f64)> {
-        let runs = self.runs.iter().filter(|run| run.unseen > 0.0);
-        let of = runs.map(|run| (run.unseen * run.mean_ms, run.mean_ms));
+        self.most(|run| run.unseen)
+    }
+
+    fn most(&self, part: fn(&Timed) -> f64) -> Option<(f64, f64)> {
+        let runs = self.runs.iter().filter(|run| part(run) > 0.0);
+        let of = runs.map(|run| (part(run) * run.mean_ms, run.mean_ms));
         of.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 

@@ -15,7 +15,7 @@ use super::result::{Attribution, Claim};
 use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::priors::Prior;
-use crate::random::Random;
+use stats::SplitMix;
 
 /// What tells the draws of a substitute from those of the attribution, which has the same seed.
 const APART: u64 = 0x7768_6174_2069_6621;
@@ -158,8 +158,8 @@ impl<'a> Bench<'a> {
     }
 
     /// The step of every draw with what `new` gives in the place of communication, ms.
-    fn steps(&self, new: impl Fn(&Draw, f64, &mut Random) -> f64) -> Vec<Step> {
-        let mut random = Random::new(self.seed);
+    fn steps(&self, new: impl Fn(&Draw, f64, &mut SplitMix) -> f64) -> Vec<Step> {
+        let mut random = SplitMix::new(self.seed);
         let step = |draw: &Draw| {
             let now = match self.taken_out {
                 CommunicationFrom::Curve => draw.communication.unwrap_or(0.0),

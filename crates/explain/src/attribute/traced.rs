@@ -10,8 +10,8 @@ use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::result::TimeSource;
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::inputs::Inputs;
+use crate::range::Grade;
 
 /// Calls that are off a whole number of steps by more than this part of one are of other steps, too.
 const WHOLE: f64 = 0.02;

@@ -5,9 +5,9 @@ use record::CollectiveKind;
 use super::cost::Term;
 use super::deck::{Deck, Knob};
 use super::draws::{Draw, Workload, range};
-use super::result::{Bar, Basis, Cause, Claim, HalfModel, TimeSource};
-use crate::grade::Grade;
-use crate::range::Range;
+use super::result::{Bar, Basis, Cause, Claim, HalfModel};
+use crate::range::Grade;
+use crate::range::{Range, each_once};
 
 /// What is assumed in a bar may be this part of it, or the bar is not measured.
 const ASSUMED_PART: f64 = 0.1;
@@ -259,18 +259,7 @@ pub(crate) fn grade(terms: &[Term]) -> Grade {
 /// What collectives rest on.
 pub(crate) fn collectives(terms: &[Term]) -> Basis {
     Basis::Collectives {
-        sources: sources(terms),
+        sources: each_once(terms.iter().map(|term| &term.cost.source)),
         face_ms: terms.iter().map(Term::base_us).sum::<f64>() / 1e3,
     }
-}
-
-/// Where these were read, each once.
-fn sources(terms: &[Term]) -> Vec<TimeSource> {
-    let mut sources: Vec<TimeSource> = Vec::new();
-    for term in terms {
-        if !sources.contains(&term.cost.source) {
-            sources.push(term.cost.source.clone());
-        }
-    }
-    sources
 }

@@ -10,10 +10,10 @@ use super::step::StepTime;
 use super::waterfall::{Shown, grade};
 use crate::checks::{LEAST_SHARE, findings, unused};
 use crate::finding::{Finding, Refusal, capped, refusing};
-use crate::grade::Grade;
 use crate::inputs::Inputs;
-use crate::random::Random;
+use crate::range::Grade;
 use crate::range::Range;
+use stats::SplitMix;
 
 /// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
 const FITTING: f64 = 0.05;
@@ -64,7 +64,7 @@ pub fn attribute(inputs: &Inputs, seed: u64, draws: u32) -> Result<Attribution, 
 
 impl Prepared<'_> {
     pub(super) fn draws(&self, seed: u64, draws: u32) -> Vec<Draw> {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         (0..draws)
             .map(|_| self.workload.draw(self.deck.draw(&mut random)))
             .collect()

@@ -4,8 +4,7 @@ use import::ServeRun;
 use import::serve::Throttle;
 use tp_plan::Engine;
 
-use super::compared::compared;
-use super::run::{FEW, TOLERANCE, share};
+use super::run::{FEW, TOLERANCE, compared, share};
 use crate::finding::{Finding, apart};
 use crate::inputs::{Inputs, PeerState};
 use crate::run_shape::RunShape;

@@ -1,10 +1,7 @@
 //! What the files say against each other and against what is asked, before anything is made of them.
 
-mod compared;
-mod conditions;
 mod evidence;
 mod files;
-mod names;
 mod run;
 
 use crate::finding::Finding;
@@ -19,7 +16,7 @@ use run::of_run;
 #[must_use]
 pub fn findings(inputs: &Inputs) -> Vec<Finding> {
     let mut found = files::of_files(inputs);
-    found.extend(conditions::differing(inputs));
+    found.extend(files::conditions(inputs));
     found.extend(evidence::engine_differs(inputs));
     let sizes: &[u32] = if inputs.tp == 1 {
         &[1]
@@ -34,7 +31,7 @@ pub fn findings(inputs: &Inputs) -> Vec<Finding> {
     for (name, run) in run::named(inputs.evidence.half.iter(), "shard") {
         found.extend(of_run(inputs, run, &name));
     }
-    found.extend(compared::differing(inputs));
+    found.extend(run::differing(inputs));
     found.extend(evidence::clocks_differ(inputs));
     found.extend(evidence::transport(inputs));
     found.extend(evidence::shard(inputs));

@@ -1,22 +1,23 @@
-//! What one size is drawn from: the level, the curve with its collectives, and the priors.
+//! What one size is drawn from: the level, the curve with its collectives, and the priors; and whether the files that a prediction
+//! starts from agree with each other and with the load that is asked about.
 
 use import::{CurvePoint, ServeRun};
 use tp_plan::{StepModel, plan};
 
 use super::link::{DESCRIBED, PredictInputs};
 use super::parts::Size;
-use super::result::{Level, PredictError};
-use super::room;
+use super::result::{Level, PredictError, cache, cache_holds, weights};
 use crate::attribute::StepFrom;
 use crate::attribute::cost::{Sent, prefill, settle};
 use crate::attribute::deck::{Deck, Knob};
 use crate::attribute::step::{Side, StepTime};
-use crate::checks::unused;
+use crate::checks::{TOLERANCE, findings, model_asked, unused};
 use crate::finding::Finding;
-use crate::grade::Grade;
 use crate::inputs::Inputs;
 use crate::peaks::Peak;
 use crate::priors::{Basis, Prior};
+use crate::range::Grade;
+use crate::run_shape::RunShape;
 
 /// What one size is drawn from.
 pub(super) struct Prepared<'a> {
@@ -33,7 +34,7 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
     let model = &inputs.base.model;
     model.check_tp(tp)?;
     let of_tp = inputs.base.at(tp);
-    if let Some(why) = room::weights(inputs, tp) {
+    if let Some(why) = weights(inputs, tp) {
         return Err(PredictError::NoRoom(why));
     }
     let engine = of_tp
@@ -73,11 +74,11 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         let gpu = gpu.unwrap_or_else(|| "a GPU without a name".to_owned());
         return Err(PredictError::NoPeak { gpu });
     }
-    let cache_holds = room::cache_holds(inputs, tp);
-    if let Some(why) = room::cache(inputs, tp) {
+    let cache_holds = cache_holds(inputs, tp);
+    if let Some(why) = cache(inputs, tp) {
         // What was served was served, if only by letting requests wait.
         let was_served = tp == 1 && one.is_some();
-        if !was_served && room::is_whole_cache(inputs) {
+        if !was_served && inputs.base.model.keeps_every_token() {
             return Err(PredictError::NoRoom(why));
         }
         let holds = cache_holds.unwrap_or(0);
@@ -258,4 +259,49 @@ impl Prepared<'_> {
         priors.retain(|prior| !unused(&prior.name));
         priors
     }
+}
+
+/// What stands against the results that were given.
+pub(super) fn check(inputs: &PredictInputs) -> Result<Vec<Finding>, PredictError> {
+    let of_one = inputs.base.at(1);
+    let mut found = findings(&of_one);
+    found.retain(|of| {
+        !matches!(
+            of,
+            Finding::SizeMissing { .. }
+                | Finding::ClocksNotWatched { .. }
+                | Finding::TransportUnknown
+                | Finding::WeightsTooLarge { .. }
+        )
+    });
+    if let Some(finding) = found.iter().find(|of| of.refuses()) {
+        let run = of_one.runs(1).next();
+        return Err(PredictError::Refused {
+            file: run.map_or_else(String::new, |run| run.origin.clone()),
+            finding: Box::new(finding.clone()),
+        });
+    }
+    found.extend(model_asked(&of_one));
+    of_one.runs(1).try_for_each(|run| same_load(inputs, run))?;
+    Ok(found)
+}
+
+fn same_load(inputs: &PredictInputs, run: &ServeRun) -> Result<(), PredictError> {
+    let shape = RunShape::new(run);
+    let flight = run.in_flight_wanted().or_else(|| shape.in_flight());
+    for (seen, asked, what) in [
+        (flight, f64::from(inputs.batch), "in flight"),
+        (shape.input(), inputs.input_tokens, "prompt tokens"),
+        (shape.output(), inputs.output_tokens, "output tokens"),
+    ] {
+        let far = seen.filter(|seen| (seen / asked - 1.0).abs() > TOLERANCE);
+        if let Some(seen) = far {
+            return Err(PredictError::OtherLoad {
+                file: run.origin.clone(),
+                seen: format!("{seen:.1} {what}"),
+                asked: format!("{asked:.1}"),
+            });
+        }
+    }
+    Ok(())
 }

@@ -2,20 +2,19 @@
 
 use record::CollectiveKind;
 
-use super::check::check;
 use super::link::PredictInputs;
 use super::parts::Drawn;
-use super::prepare::{Prepared, prepare};
-use super::result::{Level, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving};
-use super::room;
+use super::prepare::{Prepared, check, prepare};
+use super::result::{
+    Level, PREDICTION_SCHEMA, PredictError, Predicted, Prediction, Serving, fits_one,
+};
 use crate::attribute::cost::Term;
 use crate::attribute::{Bar, Basis, Cause, collectives, grade};
+use crate::explanation::{InputSource, Taken, sources};
 use crate::finding::Finding;
-use crate::grade::Grade;
-use crate::priors::Prior;
-use crate::random::Random;
-use crate::range::Range;
-use crate::sources::{InputSource, Taken, sources};
+use crate::range::Grade;
+use crate::range::{Range, each_once};
+use stats::SplitMix;
 
 /// An odd constant, so that the generators of neighbouring draws do not begin at neighbouring states.
 const APART: u64 = 0x5851_f42d_4c95_7f2d;
@@ -26,7 +25,6 @@ const APART: u64 = 0x5851_f42d_4c95_7f2d;
 /// # Errors
 /// Inputs contradict each other, a result does not pass the gates, or nothing tells a rate that is needed.
 pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Prediction, PredictError> {
-    let mut caveats: Vec<Finding> = Vec::new();
     let doubts = check(inputs)?;
     let (mut fitting, mut not_predicted) = (Vec::new(), Vec::new());
     for tp in &inputs.sizes {
@@ -40,19 +38,9 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         return Err(PredictError::NoRoom(*first));
     }
     let all = fitting.iter().flat_map(|of| &of.caveats);
-    for caveat in doubts.iter().chain(all) {
-        if !caveats.contains(caveat) {
-            caveats.push(caveat.clone());
-        }
-    }
-    let mut priors: Vec<Prior> = Vec::new();
-    for prior in fitting.iter().flat_map(|of| &of.priors) {
-        if !priors.contains(prior) {
-            priors.push(prior.clone());
-        }
-    }
+    let mut caveats = each_once(doubts.iter().chain(all));
     let nothing = |tp: u32| PredictError::Lacks(format!("anything finite to draw TP{tp} from"));
-    let over = match room::fits_one(inputs) {
+    let over = match fits_one(inputs) {
         true => 1,
         false => fitting.iter().map(|of| of.size.tp).min().unwrap_or(1),
     };
@@ -104,7 +92,7 @@ pub fn predict(inputs: &PredictInputs, seed: u64, draws: u32) -> Result<Predicti
         not_predicted,
         speed_up_over,
         inputs: read(inputs),
-        priors,
+        priors: each_once(fitting.iter().flat_map(|of| &of.priors)),
         caveats,
         seed,
         draws,
@@ -118,7 +106,7 @@ impl Prepared<'_> {
     /// Each draw has a generator of its own, so that sizes with other priors after the common ones stay in step.
     pub(super) fn drawn(&self, seed: u64, draws: u32) -> Vec<Drawn> {
         let draw = |index: u64| {
-            let mut random = Random::new(seed.wrapping_add(index.wrapping_mul(APART)));
+            let mut random = SplitMix::new(seed.wrapping_add(index.wrapping_mul(APART)));
             self.size.draw(&self.deck.draw(&mut random))
         };
         (0..u64::from(draws)).map(draw).collect()
@@ -237,9 +225,7 @@ fn read(inputs: &PredictInputs) -> Vec<InputSource> {
     base.tp = inputs.sizes.iter().copied().max().unwrap_or(1);
     base.serve.retain(|(tp, _)| *tp == 1);
     let mut all = sources(&base);
-    all.extend(inputs.link.iter().map(|link| InputSource {
-        origin: link.source.clone(),
-        taken: Taken::LinkRate,
-    }));
+    let links = inputs.link.iter();
+    all.extend(links.map(|link| InputSource::of(&link.source, Taken::LinkRate)));
     all
 }

@@ -5,9 +5,11 @@
 
 use stats::Interval;
 
-use super::arms::{Ablation, Arm, Change, Launch};
 use super::line::{Line, Point, fit};
-use super::result::{ArmSummary, DelayControl, Slope, SlopeFit, SlopeVerdict, Undecided};
+use super::result::{
+    Ablation, Arm, ArmSummary, Change, DelayControl, Launch, Slope, SlopeFit, SlopeVerdict,
+    Undecided,
+};
 use crate::range::Range;
 
 /// Fewer launches than this show no spread between launches.

@@ -4,7 +4,7 @@
 use crate::attribute::scaled;
 use crate::curve::Curve;
 use crate::priors::{Priors, PublishedPath};
-use crate::what_if::LinkRate;
+use crate::what_if::{By, LinkRate};
 
 /// GPUs by a part of their name with their link: RTX PRO 6000 and L40S on PCI Express, H200 on NVLink.
 const GPUS: [(&str, &str); 3] = [
@@ -124,4 +124,34 @@ fn four_gpus_on_pci_express_share_more_than_their_links() {
         "{}",
         error(512 << 10)
     );
+}
+
+#[test]
+fn what_is_asked_is_read_and_what_has_no_sense_is_refused() {
+    let by = |text: &str| text.parse::<By>();
+    assert_eq!(by("p2p=on"), Ok(By::PeerAccess));
+    let Ok(By::Link {
+        old: Some(old),
+        new,
+    }) = by("link=gen4x16:gen4x8")
+    else {
+        panic!("no link");
+    };
+    assert!((old.gb_per_s() / new.gb_per_s() - 2.0).abs() < 1e-9);
+    for bad in ["", "p2p", "p2p=off", "link=", "link=gen4x16:", "nvlink4"] {
+        assert!(by(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn names_have_the_rates_of_their_specifications() {
+    // 16 GT/s * 128/130 * 8 lanes / 8 bits = 15.75 GB/s.
+    let half = "gen4x8".parse::<LinkRate>().unwrap();
+    assert!((half.gb_per_s() - 15.754).abs() < 0.001);
+    let whole = "gen4x16".parse::<LinkRate>().unwrap();
+    assert!((whole.gb_per_s() / half.gb_per_s() - 2.0).abs() < 1e-9);
+    assert_eq!("nvlink4".parse::<LinkRate>().unwrap().gb_per_s(), 450.0);
+    for bad in ["gen9x16", "gen4x3", "gen4", "x8", "nvlink", ""] {
+        assert!(bad.parse::<LinkRate>().is_err(), "{bad}");
+    }
 }

@@ -12,6 +12,6 @@ mod value;
 
 pub use curve::CurvePoint;
 pub use nccl::type_name;
-pub use read::{read, read_as, read_file, read_file_as, troubles};
+pub use read::{read, read_as, read_file, read_file_as};
 pub use trouble::Trouble;
 pub use value::{CallFile, CallTrouble, CallValue};

@@ -54,6 +54,7 @@ pub(super) fn file(record: &Record, origin: &str) -> Result<CallFile, ImportErro
             .collect(),
         troubles: points.chain(broken_off(&record.status)).collect(),
         unused: Vec::new(),
+        environment: header.provenance.environment.clone(),
     })
 }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::curve::CurvePoint;
-use super::trouble::{self, Trouble};
 use super::value::CallFile;
 use super::{csv, nccl_json, nccl_text, ours};
 use crate::error::ImportError;
@@ -18,8 +17,7 @@ use record::control;
 const LOOKED_FOR: &str = "a record, journal or result folder of `tplens allreduce`; CSV with the header `op,ranks,bytes,us` and perhaps \
                           `,mode`; the text or JSON of nccl-tests or rccl-tests";
 
-/// Reads collective times of any format that is known here; points with wrong data or without a time are left out, which
-/// [`troubles`] tells.
+/// Reads collective times of any format that is known here: see [`CallFile::points`].
 ///
 /// # Errors
 /// As [`read_file`], and where the file holds no time.
@@ -32,18 +30,7 @@ pub fn read(path: &Path) -> Result<Vec<CurvePoint>, ImportError> {
 /// # Errors
 /// As [`read`].
 pub fn read_as(path: &Path, asked: Option<CollectiveKind>) -> Result<Vec<CurvePoint>, ImportError> {
-    let file = read_file_as(path, asked)?;
-    let points = file.curve();
-    if points.is_empty() {
-        let more = trouble::of(&file)
-            .first()
-            .map_or_else(String::new, |one| format!(" ({one})"));
-        return Err(ImportError::Unusable {
-            origin: file.origin,
-            why: format!("holds no time of a collective{more}; measure again"),
-        });
-    }
-    Ok(points)
+    read_file_as(path, asked)?.points()
 }
 
 /// Reads all that a file of collective times says, of any format that is known here: every placement, arm and type, and what has
@@ -65,15 +52,6 @@ pub fn read_file_as(path: &Path, asked: Option<CollectiveKind>) -> Result<CallFi
         Source::Ours(record) => ours::file(&record, &origin),
         Source::Text(text) => of_text(&text, &origin, asked),
     }
-}
-
-/// What went wrong while the collectives of a file were measured: each point with wrong data, each hang and failure, and that the
-/// file is not whole or the run was broken off.
-///
-/// # Errors
-/// As [`read_file`].
-pub fn troubles(path: &Path) -> Result<Vec<Trouble>, ImportError> {
-    Ok(trouble::of(&read_file(path)?))
 }
 
 fn of_text(

@@ -1,5 +1,7 @@
 //! What a file of collective times says, whoever wrote it: values, who measured them, and what is no value and why.
 
+use std::collections::BTreeMap;
+
 use crate::error::ImportError;
 use crate::links::TroubleKind;
 use record::calls::Series;
@@ -38,6 +40,8 @@ pub struct CallFile {
     pub troubles: Vec<CallTrouble>,
     /// Keys of the file that nothing was taken from.
     pub unused: Vec<String>,
+    /// Variables of the library that were set, as our records keep them.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The time of one size of a series.

@@ -26,7 +26,7 @@ pub use flat::{VLLM_INVALID, VLLM_MADE_BY};
 pub use host::Host;
 pub use keys::accepted_keys;
 pub use latency::Latency;
-pub use read::{read, read_all};
+pub use read::{read, read_all, read_one};
 pub use result::{Asked, Percentile, Said, ServeResult};
 pub use run::{ServeFormat, ServeRun, Spread};
 pub use throttle::{Throttle, throttle};

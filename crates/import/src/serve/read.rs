@@ -26,12 +26,25 @@ const LOOKED_FOR: &str = "a record, journal or result folder of `tplens serve ru
 /// The file cannot be read, holds several results, has no known format, or lacks what cannot be done without; every message names
 /// the file and the key.
 pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
-    let mut results = read_all(path)?;
-    match (results.pop(), results.len()) {
-        (Some(one), 0) => Ok(one.run),
-        (_, others) => Err(ImportError::Unusable {
-            origin: control::replaced(&path.display().to_string()),
-            why: format!("holds {} results; give a file that holds one", others + 1),
+    Ok(read_one(path)?.0.run)
+}
+
+/// The same with all that the file says, and the record of ours behind it; `None` where it is of another tool.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_one(path: &Path) -> Result<(ServeResult, Option<Box<Record>>), ImportError> {
+    let (origin, mut found) = opened(path)?;
+    let mut results = results(&origin, &found)?;
+    match (results.pop(), found.pop()) {
+        (Some(one), Some(Found::Record(record))) if results.is_empty() => Ok((one, Some(record))),
+        (Some(one), _) if results.is_empty() => Ok((one, None)),
+        _ => Err(ImportError::Unusable {
+            origin,
+            why: format!(
+                "holds {} results; give a file that holds one",
+                results.len() + 1
+            ),
         }),
     }
 }
@@ -43,26 +56,18 @@ pub fn read(path: &Path) -> Result<ServeRun, ImportError> {
 /// As those of [`read`], except that several results are taken.
 pub fn read_all(path: &Path) -> Result<Vec<ServeResult>, ImportError> {
     let (origin, found) = opened(path)?;
+    results(&origin, &found)
+}
+
+fn results(origin: &str, found: &[Found]) -> Result<Vec<ServeResult>, ImportError> {
     let name = |index: usize| match found.len() {
-        1 => origin.clone(),
+        1 => origin.to_owned(),
         _ => format!("{origin}#{}", index + 1),
     };
     let results = found.iter().enumerate();
     results
         .map(|(index, one)| Ok(checks::checked(one.result(&name(index))?)))
         .collect()
-}
-
-/// The record of ours in a file; `None` where it is of another tool.
-///
-/// # Errors
-/// As those of [`read`].
-pub(super) fn record_of(path: &Path) -> Result<Option<Box<Record>>, ImportError> {
-    let (_, found) = opened(path)?;
-    Ok(found.into_iter().find_map(|found| match found {
-        Found::Record(record) => Some(record),
-        Found::Json(_) | Found::Printed(_) => None,
-    }))
 }
 
 /// One result of a file, not yet understood.

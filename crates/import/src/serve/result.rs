@@ -170,22 +170,24 @@ impl ServeResult {
         self.duration_off_s / self.run.duration_s
     }
 
-    /// Output tokens per second: total over duration.
+    /// Output tokens per second: as the file says, where that is no more than digits away from total over duration.
     #[must_use]
     pub fn output_tokens_per_s(&self) -> Option<f64> {
-        self.run
-            .output_tokens
-            .map(|tokens| float(tokens) / self.run.duration_s)
-            .or(self.said.output_tokens_per_s)
+        self.rate(self.said.output_tokens_per_s, self.run.output_tokens)
     }
 
     /// Prompt and output tokens per second.
     #[must_use]
     pub fn total_tokens_per_s(&self) -> Option<f64> {
         let totals = self.run.input_tokens.zip(self.run.output_tokens);
-        totals
-            .map(|(input, output)| float(input + output) / self.run.duration_s)
-            .or(self.said.total_tokens_per_s)
+        let all = totals.map(|(input, output)| input + output);
+        self.rate(self.said.total_tokens_per_s, all)
+    }
+
+    fn rate(&self, said: Option<f64>, tokens: Option<u64>) -> Option<f64> {
+        let own = tokens.map(|tokens| float(tokens) / self.run.duration_s);
+        let near = |said: &f64| own.is_none_or(|own| (said / own - 1.0).abs() <= SAME);
+        said.filter(near).or(own)
     }
 }
 

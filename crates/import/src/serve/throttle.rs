@@ -1,9 +1,5 @@
 //! What held the GPUs' clocks down during a run, as the monitor beside it read it.
 
-use std::path::Path;
-
-use super::read::record_of;
-use crate::error::ImportError;
 use record::control;
 use record::{MonitorLine, Payload, Record};
 
@@ -25,16 +21,9 @@ pub struct Throttle {
     pub clock_mhz: Option<f64>,
 }
 
-/// What held clocks down during a run; `None` where the file is not ours or no monitor ran beside it.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn throttle(path: &Path) -> Result<Option<Throttle>, ImportError> {
-    let origin = control::replaced(&path.display().to_string());
-    Ok(record_of(path)?.and_then(|record| of(&record, origin)))
-}
-
-fn of(record: &Record, origin: String) -> Option<Throttle> {
+/// What held clocks down during the run of this record, which is named `origin`; `None` where no monitor ran beside it.
+#[must_use]
+pub fn throttle(record: &Record, origin: &str) -> Option<Throttle> {
     let Payload::Serve(serve) = &record.payload else {
         return None;
     };
@@ -53,7 +42,7 @@ fn of(record: &Record, origin: String) -> Option<Throttle> {
         _ => None,
     });
     let loaded = readings.filter(|(at_ms, _)| (0.0..=end_ms).contains(at_ms));
-    counted(loaded.map(|(_, reading)| reading), origin)
+    counted(loaded.map(|(_, reading)| reading), origin.to_owned())
 }
 
 /// What a monitor read of one device.

@@ -6,7 +6,7 @@
 //! `_generate_cuda_graph_batch_sizes`) and its `custom_all_reduce.py`.
 
 use super::facts::{
-    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
+    CustomAllReduce, Engine, EngineFacts, Execution, OffCause, Surroundings, Vendor,
 };
 
 const GIB: u64 = 1 << 30;
@@ -38,11 +38,6 @@ impl EngineFacts {
             version: None,
             tp,
             execution: Execution::Eager,
-            executor: if tp > 1 {
-                Executor::Multiprocess
-            } else {
-                Executor::InProcess
-            },
             custom_all_reduce: custom_all_reduce(Engine::Vllm, tp, around),
             max_batched_tokens: tokens,
             max_num_seqs: Some(sequences),
@@ -66,11 +61,8 @@ impl EngineFacts {
         let mut assumed = assumed_of(tp, around);
         assumed.push("a prefill chunk is one prompt's".to_owned());
         let architecture = around.architecture.as_deref().unwrap_or_default();
-        if tp > 1
-            && ["sm_10", "sm_12"]
-                .iter()
-                .any(|new| architecture.starts_with(new))
-        {
+        let is_new = architecture.starts_with("sm_10") || architecture.starts_with("sm_12");
+        if tp > 1 && is_new {
             assumed.push(
                 "all-reduce and norm fused by FlashInfer, which SGLang uses for gpt-oss and DeepSeek on Blackwell, is not planned"
                     .to_owned(),
@@ -87,7 +79,6 @@ impl EngineFacts {
                     capture_sizes: sglang_sizes(largest),
                 },
             },
-            executor: Executor::Multiprocess,
             custom_all_reduce: custom_all_reduce(Engine::Sglang, tp, around),
             max_batched_tokens: chunk,
             max_num_seqs: None,

@@ -13,8 +13,6 @@ pub struct EngineFacts {
     pub tp: u32,
     /// Captured graphs, or eager.
     pub execution: Execution,
-    /// How ranks are run.
-    pub executor: Executor,
     /// The engine's own all-reduce.
     pub custom_all_reduce: CustomAllReduce,
     /// Tokens of one step at most; for SGLang of one prefill chunk.
@@ -55,18 +53,6 @@ pub enum Execution {
     },
     /// No graphs (`--enforce-eager`).
     Eager,
-}
-
-/// How ranks are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Executor {
-    /// In the engine's own process: one rank only.
-    InProcess,
-    /// One process a rank on this host.
-    Multiprocess,
-    /// Ray actors.
-    Ray,
 }
 
 /// The state of the engine's own all-reduce.

@@ -5,9 +5,7 @@ mod defaults;
 mod facts;
 mod path;
 
-pub use facts::{
-    CustomAllReduce, Engine, EngineFacts, Execution, Executor, OffCause, Surroundings, Vendor,
-};
+pub use facts::{CustomAllReduce, Engine, EngineFacts, Execution, OffCause, Surroundings, Vendor};
 
 #[cfg(test)]
 mod tests;

@@ -11,32 +11,16 @@ use super::facts::{CustomAllReduce, Engine, EngineFacts, Vendor};
 
 const MIB: u64 = 1 << 20;
 
-/// Message limits by architecture and ranks where symmetric memory works: of the custom kernel, and of symmetric memory.
-struct Symmetric {
-    architecture: &'static str,
-    /// `(ranks, custom below, symmetric below)`, in bytes.
-    limits: [(u32, u64, u64); 4],
-}
-
-const SYMMETRIC: [Symmetric; 2] = [
-    Symmetric {
-        architecture: "sm_90",
-        limits: [
-            (2, 64 * MIB, 64 * MIB),
-            (4, 32 * MIB, 32 * MIB),
-            (6, MIB / 2, 64 * MIB),
-            (8, MIB / 4, 64 * MIB),
-        ],
-    },
-    Symmetric {
-        architecture: "sm_100",
-        limits: [
-            (2, 2 * MIB, 8 * MIB),
-            (4, 2 * MIB, 32 * MIB),
-            (6, MIB, 128 * MIB),
-            (8, MIB, 128 * MIB),
-        ],
-    },
+/// Message limits where symmetric memory works, by architecture and ranks: of the custom kernel, and of symmetric memory, in bytes.
+const SYMMETRIC: [(&str, u32, u64, u64); 8] = [
+    ("sm_90", 2, 64 * MIB, 64 * MIB),
+    ("sm_90", 4, 32 * MIB, 32 * MIB),
+    ("sm_90", 6, MIB / 2, 64 * MIB),
+    ("sm_90", 8, MIB / 4, 64 * MIB),
+    ("sm_100", 2, 2 * MIB, 8 * MIB),
+    ("sm_100", 4, 2 * MIB, 32 * MIB),
+    ("sm_100", 6, MIB, 128 * MIB),
+    ("sm_100", 8, MIB, 128 * MIB),
 ];
 
 /// KiB of a message up to which vLLM fuses an all-reduce with the norm behind it, by architecture and ranks (vLLM
@@ -118,12 +102,8 @@ impl EngineFacts {
             return None;
         }
         let architecture = self.architecture.as_deref()?.trim_end_matches('a');
-        let row = SYMMETRIC
-            .iter()
-            .find(|row| row.architecture == architecture)?;
-        row.limits
-            .iter()
-            .find(|(ranks, _, _)| *ranks == self.tp)
-            .map(|(_, custom, symmetric)| (*custom, *symmetric))
+        let mut rows = SYMMETRIC.iter();
+        let row = rows.find(|(of, ranks, ..)| *of == architecture && *ranks == self.tp);
+        row.map(|(_, _, custom, symmetric)| (*custom, *symmetric))
     }
 }

@@ -2,17 +2,11 @@
 //!
 //! `T(TP2) - T(half model)` is the communication that a step shows, with no model of it.
 
-mod error;
-mod families;
-mod hub;
 mod model;
 mod share;
 
-pub use error::HalfError;
-pub use families::must_be_written;
-pub use hub::hub_id;
 pub use model::HalfModel;
-pub use share::half;
+pub use share::{HalfError, half, must_be_written};
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::error::HalfError;
-use super::families::{FamilyRow, Way, row_of};
-use super::share::{half, sizes};
-use crate::model::{config_of, text_part};
+use super::share::{HalfError, half, share_of, sizes};
+use crate::model::{Share, Way, config_of, text_part};
+use crate::plan::VOCAB_MULTIPLE;
 use crate::{Engine, ModelFacts};
 
 /// Keys of a configuration that name tokens, which the smaller vocabulary may not have.
@@ -43,22 +42,22 @@ impl HalfModel {
     pub fn resolve(name: &str, tp: u32, engine: Engine) -> Result<Self, HalfError> {
         let model = ModelFacts::resolve(name)?;
         let config = config_of(name)?;
-        let row = row_of(&model)?;
-        let share = sizes(&model, tp)?;
+        let row = share_of(&model)?;
+        let cut = sizes(&model, tp)?;
         let facts = half(&model, tp)?;
         let mut keys = Map::new();
         for (key, size) in [
-            ("num_attention_heads", share.heads),
-            ("num_key_value_heads", share.kv_heads),
+            ("num_attention_heads", cut.heads),
+            ("num_key_value_heads", cut.kv_heads),
             ("head_dim", model.head_dim),
-            ("vocab_size", share.vocab),
+            ("vocab_size", cut.vocab),
         ] {
             keys.insert(key.to_owned(), Value::from(size));
         }
         widths(&model, &facts, row, &mut keys);
         let (text, is_multimodal) = text_part(&config);
         let mut flat = keys.clone();
-        if matches!(row.way, Way::AsLlama) {
+        if row.way == Way::AsLlama {
             // With `qkv_bias` vLLM's Llama puts a bias on queries, keys and values alone, as Qwen2 has it. SGLang's knows
             // `attention_bias`, which adds one of the hidden size to the output.
             let bias = engine == Engine::Vllm;
@@ -213,35 +212,24 @@ const SGLANG: Flags = Flags {
 };
 
 /// Widths of feed-forward layers and experts at the share's sizes.
-fn widths(model: &ModelFacts, share: &ModelFacts, row: &FamilyRow, keys: &mut Map<String, Value>) {
-    let dense = match model.experts {
-        Some(experts) => experts.layers < model.layers,
-        None => true,
-    };
-    if dense {
-        keys.insert(
-            "intermediate_size".to_owned(),
-            Value::from(share.intermediate),
-        );
+fn widths(model: &ModelFacts, share: &ModelFacts, row: Share, keys: &mut Map<String, Value>) {
+    let mut set = |key: &str, size: u32| keys.insert(key.to_owned(), Value::from(size));
+    let routed = model.experts.map_or(0, |experts| experts.layers);
+    if routed < model.layers {
+        set("intermediate_size", share.intermediate);
     }
     if let Some(experts) = share.experts {
-        keys.insert(
-            row.expert_width.to_owned(),
-            Value::from(experts.intermediate),
-        );
+        set(row.expert_width, experts.intermediate);
     }
 }
 
-fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: &FamilyRow) -> Vec<String> {
-    let mut notes = vec![format!(
-        "prompts must be token ids below {}: tplens serve run --dataset-name random-ids --vocab {}",
-        model.vocab.next_multiple_of(crate::plan::VOCAB_MULTIPLE) / tp,
-        model.vocab.next_multiple_of(crate::plan::VOCAB_MULTIPLE) / tp,
-    )];
-    notes.push(
+fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: Share) -> Vec<String> {
+    let vocab = model.vocab.next_multiple_of(VOCAB_MULTIPLE) / tp;
+    let mut notes = vec![
+        format!("prompts must be token ids below {vocab}: tplens serve run --dataset-name random-ids --vocab {vocab}"),
         "give it the flags of the servers that it is compared with: --max-model-len, --max-num-seqs, graphs, the cache's type; and keep the clocks"
             .to_owned(),
-    );
+    ];
     if model.kv_heads < tp {
         notes.push(format!(
             "{} key-value heads on {tp} ranks: every rank keeps one whole head, and so does the half model",
@@ -254,7 +242,7 @@ fn notes(model: &ModelFacts, tp: u32, engine: Engine, row: &FamilyRow) -> Vec<St
             experts.count
         ));
     }
-    if matches!(row.way, Way::AsLlama) {
+    if row.way == Way::AsLlama {
         notes.push(format!(
             "{}'s own class takes the size of a head from the hidden size: Llama's class does the same work{}",
             model.family,

@@ -6,13 +6,9 @@ mod lines;
 mod pairs;
 mod read;
 mod reading;
-mod rule;
 mod rules;
-mod says;
 mod starts;
-mod text;
 
-pub use apply::LogError;
 pub use facts::{Counted, EngineLog, Graphs, Library, Said, Warned};
 
 #[cfg(test)]

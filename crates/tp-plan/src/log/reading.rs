@@ -9,6 +9,30 @@ const MOST: usize = 64;
 /// Signs of a line that are shown.
 const SHOWN: usize = 200;
 
+/// A row of the table of words: what a line holds, and what to read of it.
+pub(super) struct Rule {
+    pub(super) needle: &'static str,
+    pub(super) read: fn(&mut Reading, &Rule, Hit<'_>),
+    /// What a warning means; empty for all else.
+    pub(super) meaning: &'static str,
+}
+
+pub(super) const fn rule(needle: &'static str, read: fn(&mut Reading, &Rule, Hit<'_>)) -> Rule {
+    Rule {
+        needle,
+        read,
+        meaning: "",
+    }
+}
+
+pub(super) const fn warning(needle: &'static str, meaning: &'static str) -> Rule {
+    Rule {
+        needle,
+        read: |reading, rule, hit| warn(&mut reading.log.warnings, rule.meaning, hit),
+        meaning,
+    }
+}
+
 /// What was read so far.
 #[derive(Default)]
 pub(super) struct Reading {

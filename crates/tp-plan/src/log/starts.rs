@@ -1,9 +1,8 @@
 //! The lines that an engine starts with: its version, its arguments and its configuration.
 
-use super::facts::{Graphs, Said};
+use super::facts::{EngineLog, Graphs, Said};
 use super::pairs::{flag, sizes, small, value};
-use super::reading::{Hit, Reading, warn};
-use super::rule::Rule;
+use super::reading::{Hit, Reading, Rule, warn};
 use crate::engine::{CustomAllReduce, Engine, OffCause};
 
 pub(super) fn vllm_server(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
@@ -44,18 +43,30 @@ pub(super) fn vllm_config(reading: &mut Reading, rule: &Rule, hit: Hit<'_>) {
     custom_off_by_flag(reading, hit);
 }
 
+/// What a key of a long line says, where it is a number.
+fn number(
+    reading: &mut Reading,
+    hit: Hit<'_>,
+    name: &str,
+    key: &str,
+    field: fn(&mut EngineLog) -> &mut Option<Said<u32>>,
+) {
+    let word = value(hit.rest, key);
+    if let Some((word, number)) = word.and_then(|word| Some((word, small(word)?))) {
+        reading.say(name, field, hit.keyed(key, word, number));
+    }
+}
+
+fn is_set(hit: Hit<'_>, key: &str) -> bool {
+    value(hit.rest, key).and_then(flag) == Some(true)
+}
+
 fn custom_off_by_flag(reading: &mut Reading, hit: Hit<'_>) {
     let key = "disable_custom_all_reduce";
-    if value(hit.rest, key).and_then(flag) == Some(true) {
+    if is_set(hit, key) {
         let reason = format!("{key} is set");
-        let off = hit.keyed(
-            key,
-            "True",
-            CustomAllReduce::Off {
-                reason,
-                cause: OffCause::Flag,
-            },
-        );
+        let cause = OffCause::Flag;
+        let off = hit.keyed(key, "True", CustomAllReduce::Off { reason, cause });
         reading.say("custom all-reduce", |log| &mut log.custom_all_reduce, off);
     }
 }
@@ -84,16 +95,9 @@ const SGLANG: Names = Names {
 };
 
 fn configuration(reading: &mut Reading, hit: Hit<'_>, names: &Names) {
-    let keyed = |key: &str| -> Option<Said<u32>> {
-        let word = value(hit.rest, key)?;
-        small(word).map(|number| hit.keyed(key, word, number))
-    };
-    if let Some(said) = keyed(names.tp) {
-        reading.say("tensor parallel size", |log| &mut log.tp, said);
-    }
-    if let Some(said) = keyed(names.pp) {
-        reading.say("pipeline parallel size", |log| &mut log.pp, said);
-    }
+    let (tp, pp) = ("tensor parallel size", "pipeline parallel size");
+    number(reading, hit, tp, names.tp, |log| &mut log.tp);
+    number(reading, hit, pp, names.pp, |log| &mut log.pp);
     if let Some(word) = value(hit.rest, "kv_cache_dtype") {
         let said = hit.keyed("kv_cache_dtype", word, word.to_owned());
         reading.say("type of the cache", |log| &mut log.kv_cache_dtype, said);
@@ -103,95 +107,78 @@ fn configuration(reading: &mut Reading, hit: Hit<'_>, names: &Names) {
         let said = hit.keyed(names.prefix_cache, word, set != names.prefix_cache_off);
         reading.say("prefix cache", |log| &mut log.prefix_cache, said);
     }
-    // `chunked_prefill_enabled` to 0.10.
 }
 
 fn graphs_of_configuration(reading: &mut Reading, hit: Hit<'_>) {
-    if value(hit.rest, "enforce_eager").and_then(flag) == Some(true) {
-        let reason = "enforce_eager is set".to_owned();
-        let said = hit.keyed("enforce_eager", "True", Graphs::Eager { reason });
-        reading.say("graphs", |log| &mut log.graphs, said);
-        return;
-    }
     let mode = value(hit.rest, "cudagraph_mode").unwrap_or_default();
-    if mode.contains("CUDAGraphMode.NONE") || mode == "NONE" {
+    let sizes_key = "cudagraph_capture_sizes";
+    let word = value(hit.rest, sizes_key).unwrap_or_default();
+    let said = if is_set(hit, "enforce_eager") {
+        let reason = "enforce_eager is set".to_owned();
+        hit.keyed("enforce_eager", "True", Graphs::Eager { reason })
+    } else if mode.contains("CUDAGraphMode.NONE") || mode == "NONE" {
         let reason = "cudagraph_mode is NONE".to_owned();
-        let said = hit.keyed("cudagraph_mode", mode, Graphs::Eager { reason });
-        reading.say("graphs", |log| &mut log.graphs, said);
+        hit.keyed("cudagraph_mode", mode, Graphs::Eager { reason })
+    } else if let Some(sizes) = sizes(word).filter(|sizes| !sizes.is_empty()) {
+        hit.keyed(sizes_key, word, Graphs::Captured { sizes: Some(sizes) })
+    } else {
         return;
-    }
-    let word = value(hit.rest, "cudagraph_capture_sizes").unwrap_or_default();
-    if let Some(sizes) = sizes(word).filter(|sizes| !sizes.is_empty()) {
-        let said = hit.keyed(
-            "cudagraph_capture_sizes",
-            word,
-            Graphs::Captured { sizes: Some(sizes) },
-        );
-        reading.say("graphs", |log| &mut log.graphs, said);
-    }
+    };
+    reading.say("graphs", |log| &mut log.graphs, said);
 }
 
 pub(super) fn vllm_arguments(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
     if reading.configured {
         reading.start(Engine::Vllm, hit);
     }
-    let keyed = |key: &str| -> Option<Said<u32>> {
-        let word = value(hit.rest, key)?;
-        small(word).map(|number| hit.keyed(key, word, number))
-    };
-    if let Some(said) = keyed("max_num_seqs") {
-        reading.say("sequences", |log| &mut log.max_num_seqs, said);
-    }
+    number(reading, hit, "sequences", "max_num_seqs", |log| {
+        &mut log.max_num_seqs
+    });
     // Where the configuration follows it says these again.
-    if let Some(said) = keyed("max_num_batched_tokens") {
-        reading.say("tokens a step", |log| &mut log.max_batched_tokens, said);
-    }
-    if let Some(said) = keyed("tensor_parallel_size") {
-        reading.say("tensor parallel size", |log| &mut log.tp, said);
-    }
+    number(
+        reading,
+        hit,
+        "tokens a step",
+        "max_num_batched_tokens",
+        |log| &mut log.max_batched_tokens,
+    );
+    number(reading, hit, "tensor parallel size", VLLM.tp, |log| {
+        &mut log.tp
+    });
 }
 
-pub(super) fn sglang_arguments(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
+pub(super) fn sglang_arguments(reading: &mut Reading, rule: &Rule, hit: Hit<'_>) {
     reading.start(Engine::Sglang, hit);
     reading.configured = true;
     configuration(reading, hit, &SGLANG);
     custom_off_by_flag(reading, hit);
-    if value(hit.rest, "disable_cuda_graph").and_then(flag) == Some(true) {
-        let reason = "disable_cuda_graph is set".to_owned();
-        reading.log.graphs =
-            Some(hit.keyed("disable_cuda_graph", "True", Graphs::Eager { reason }));
+    let eager = "disable_cuda_graph";
+    if is_set(hit, eager) {
+        let reason = format!("{eager} is set");
+        reading.log.graphs = Some(hit.keyed(eager, "True", Graphs::Eager { reason }));
     }
-    if value(hit.rest, "enable_dp_attention").and_then(flag) == Some(true) {
+    if is_set(hit, "enable_dp_attention") {
         let meaning =
             "attention is data parallel (enable_dp_attention): its output needs no all-reduce";
-        warn(
-            &mut reading.log.warnings,
-            meaning,
-            Hit {
-                found: "enable_dp_attention=True",
-                ..hit
-            },
-        );
+        let found = "enable_dp_attention=True";
+        warn(&mut reading.log.warnings, meaning, Hit { found, ..hit });
     }
-    limits(reading, hit, hit.rest);
+    sglang_limits(reading, rule, hit);
 }
 
 pub(super) fn sglang_limits(reading: &mut Reading, _: &Rule, hit: Hit<'_>) {
-    limits(reading, hit, hit.found);
-}
-
-fn limits(reading: &mut Reading, hit: Hit<'_>, text: &str) {
-    if let Some(word) = value(text, "max_running_requests")
+    let key = "max_running_requests";
+    if let Some(word) = value(hit.rest, key)
         && let Some(requests) = small(word)
     {
         // The limit that was asked for, then the one that the cache allows.
-        let said = hit.keyed("max_running_requests", word, requests);
-        reading.log.max_num_seqs = Some(said);
+        reading.log.max_num_seqs = Some(hit.keyed(key, word, requests));
     }
-    if let Some(word) = value(text, "chunked_prefill_size")
-        && let Some(tokens) = small(word)
-    {
-        let said = hit.keyed("chunked_prefill_size", word, tokens);
-        reading.say("tokens a step", |log| &mut log.max_batched_tokens, said);
-    }
+    number(
+        reading,
+        hit,
+        "tokens a step",
+        "chunked_prefill_size",
+        |log| &mut log.max_batched_tokens,
+    );
 }

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::config::parse;
-use super::error::ModelError;
 use super::facts::ModelFacts;
-use super::keys::not_a_config;
+use super::keys::{ModelError, not_a_config};
 use super::quantization::join_separate;
 
 /// A shipped model.
 struct Shipped {
     name: &'static str,
-    /// Other names for the same facts, in lower case: Hugging Face ids.
+    /// Other names for the same facts, first the Hugging Face id under which an engine gets the weights: of several of one shape those of
+    /// the tuned model.
     aliases: &'static [&'static str],
     config: &'static str,
 }
@@ -29,18 +29,18 @@ macro_rules! shipped {
 }
 
 const SHIPPED: &[Shipped] = shipped![
-    "qwen2.5-72b": "qwen/qwen2.5-72b", "qwen/qwen2.5-72b-instruct", "qwen2.5-72b-instruct";
-    "qwen2.5-72b-fp8": "redhatai/qwen2.5-72b-instruct-fp8-dynamic", "qwen2.5-72b-instruct-fp8";
-    "qwen2.5-vl-72b": "qwen/qwen2.5-vl-72b-instruct", "qwen2.5-vl-72b-instruct";
-    "qwen2.5-vl-72b-fp8": "redhatai/qwen2.5-vl-72b-instruct-fp8-dynamic", "qwen2.5-vl-72b-instruct-fp8";
+    "qwen2.5-72b": "Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-72B", "Qwen2.5-72B-Instruct";
+    "qwen2.5-72b-fp8": "RedHatAI/Qwen2.5-72B-Instruct-FP8-dynamic", "Qwen2.5-72B-Instruct-FP8";
+    "qwen2.5-vl-72b": "Qwen/Qwen2.5-VL-72B-Instruct", "Qwen2.5-VL-72B-Instruct";
+    "qwen2.5-vl-72b-fp8": "RedHatAI/Qwen2.5-VL-72B-Instruct-FP8-Dynamic", "Qwen2.5-VL-72B-Instruct-FP8";
     "gpt-oss-120b": "openai/gpt-oss-120b";
     "gpt-oss-20b": "openai/gpt-oss-20b";
-    "llama-3.1-8b": "meta-llama/llama-3.1-8b", "meta-llama/llama-3.1-8b-instruct", "meta-llama/meta-llama-3.1-8b-instruct", "llama-3.1-8b-instruct";
-    "llama-3.3-70b": "meta-llama/llama-3.3-70b-instruct", "llama-3.3-70b-instruct";
-    "qwen3-14b": "qwen/qwen3-14b";
-    "qwen3-30b-a3b": "qwen/qwen3-30b-a3b";
+    "llama-3.1-8b": "meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B", "meta-llama/Meta-Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct";
+    "llama-3.3-70b": "meta-llama/Llama-3.3-70B-Instruct", "Llama-3.3-70B-Instruct";
+    "qwen3-14b": "Qwen/Qwen3-14B";
+    "qwen3-30b-a3b": "Qwen/Qwen3-30B-A3B";
     "gemma-3-27b": "google/gemma-3-27b-it", "google/gemma-3-27b-pt", "gemma-3-27b-it";
-    "r1-distill-qwen-32b": "deepseek-ai/deepseek-r1-distill-qwen-32b", "deepseek-r1-distill-qwen-32b";
+    "r1-distill-qwen-32b": "deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", "DeepSeek-R1-Distill-Qwen-32B";
 ];
 
 /// Names of the shipped models, in the order of the documentation.
@@ -89,11 +89,20 @@ pub(crate) fn config_of(name: &str) -> Result<Map<String, Value>, ModelError> {
     }
 }
 
+/// The Hugging Face id of a shipped model by its own name, as engines know no short names; `None` for any other name.
+#[must_use]
+pub fn hub_id(name: &str) -> Option<&'static str> {
+    let found = SHIPPED
+        .iter()
+        .find(|shipped| shipped.name.eq_ignore_ascii_case(name));
+    found.and_then(|shipped| shipped.aliases.first().copied())
+}
+
 fn shipped(name: &str) -> Option<&'static Shipped> {
-    let name = name.to_ascii_lowercase();
+    let is_it = |other: &&str| other.eq_ignore_ascii_case(name);
     SHIPPED
         .iter()
-        .find(|shipped| shipped.name == name || shipped.aliases.contains(&name.as_str()))
+        .find(|shipped| is_it(&shipped.name) || shipped.aliases.iter().any(is_it))
 }
 
 /// A `config.json`, or the one in a folder.

@@ -5,11 +5,10 @@
 
 use serde_json::Value;
 
-use super::error::ModelError;
-use super::facts::{Experts, ModelFacts, WeightFormat};
+use super::facts::{Experts, ModelFacts};
 use super::family::family;
-use super::keys::{Keys, not_a_config};
-use super::quantization::storage;
+use super::keys::{Keys, ModelError, not_a_config};
+use super::quantization::{WeightFormat, storage};
 use super::size::{Latent, Moe, Shape, size};
 
 /// Keys of models whose layers differ in kind, and what they mean.
@@ -54,7 +53,7 @@ impl ModelFacts {
         let counted = size(&shape, &storage, activation_bytes)
             .ok_or_else(|| keys.error("its sizes multiply to more than 64 bits hold"))?;
         let kv_cache_bytes = storage.kv_cache_bytes.unwrap_or(activation_bytes);
-        if keys.is_multimodal() {
+        if keys.is_multimodal {
             assumed.push(
                 "parameters and weights are those of the language part; the vision part is not counted"
                     .to_owned(),
@@ -93,6 +92,7 @@ impl ModelFacts {
             parameters: counted.parameters,
             weight_bytes: counted.weight_bytes,
             assumed,
+            counted: (shape, storage),
         })
     }
 }

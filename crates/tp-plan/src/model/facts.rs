@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ModelError;
+use super::keys::ModelError;
+use super::quantization::{Storage, WeightFormat};
+use super::size::{Shape, size};
 
 /// Families whose layers all keep every token's keys and values.
 const WHOLE_CACHE: [&str; 6] = [
@@ -23,7 +25,7 @@ const WINDOWS: [(&str, u32, f64); 3] = [
 ];
 
 /// A model's shape. Sizes are in elements unless a name says bytes; of a multimodal model it is the language part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelFacts {
     /// Its name, such as `qwen2.5-72b-fp8`.
     pub name: String,
@@ -61,6 +63,8 @@ pub struct ModelFacts {
     pub weight_bytes: u64,
     /// What was assumed where the config is silent, a sentence each.
     pub assumed: Vec<String>,
+    /// What parameters and bytes were counted from.
+    pub(super) counted: (Shape, Storage),
 }
 
 /// A mixture of experts.
@@ -76,26 +80,6 @@ pub struct Experts {
     pub layers: u32,
     /// Bytes of one expert of one layer as stored.
     pub expert_bytes: u64,
-}
-
-/// How weights are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WeightFormat {
-    /// 16 bits a weight.
-    Bf16,
-    /// 16 bits a weight.
-    F16,
-    /// 8 bits a weight; scales are not counted, they are 0.1 percent or less.
-    Fp8,
-    /// 8 bits a weight; scales are not counted.
-    Int8,
-    /// 4 bits a weight and an 8-bit scale for each 32: 4.25 bits.
-    Mxfp4,
-    /// 4 bits a weight and an 8-bit scale for each 16: 4.5 bits.
-    Nvfp4,
-    /// 4 bits a weight, and a 16-bit scale and a 4-bit zero point for each group: 4.16 bits at a group of 128 (AWQ, GPTQ).
-    Int4,
 }
 
 impl ModelFacts {
@@ -196,18 +180,44 @@ impl ModelFacts {
     }
 }
 
-impl WeightFormat {
-    /// Its short name, such as `fp8`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bf16 => "bf16",
-            Self::F16 => "f16",
-            Self::Fp8 => "fp8",
-            Self::Int8 => "int8",
-            Self::Mxfp4 => "mxfp4",
-            Self::Nvfp4 => "nvfp4",
-            Self::Int4 => "int4",
+/// Sizes of a rank's share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShareSizes {
+    pub(crate) heads: u32,
+    pub(crate) kv_heads: u32,
+    pub(crate) vocab: u32,
+    /// What widths are divided by.
+    pub(crate) tp: u32,
+}
+
+impl ModelFacts {
+    /// A rank's share as a model of its own, counted again matrix by matrix; `None` of multi-head latent attention, whose latent is
+    /// whole on every rank.
+    pub(crate) fn at(&self, sizes: ShareSizes) -> Option<Self> {
+        let (mut shape, storage) = self.counted;
+        shape.heads = sizes.heads;
+        shape.kv_heads = sizes.kv_heads;
+        shape.vocab = sizes.vocab;
+        shape.dense /= sizes.tp;
+        if let Some(moe) = &mut shape.moe {
+            moe.width /= sizes.tp;
+            moe.shared /= sizes.tp;
         }
+        let share = size(&shape, &storage, self.activation_bytes)?;
+        self.latent_kv.is_none().then(|| Self {
+            heads: sizes.heads,
+            kv_heads: sizes.kv_heads,
+            vocab: sizes.vocab,
+            intermediate: self.intermediate / sizes.tp,
+            experts: self.experts.map(|experts| Experts {
+                intermediate: experts.intermediate / sizes.tp,
+                expert_bytes: share.expert_bytes,
+                ..experts
+            }),
+            parameters: share.parameters,
+            weight_bytes: share.weight_bytes,
+            counted: (shape, storage),
+            ..self.clone()
+        })
     }
 }

@@ -1,8 +1,9 @@
-//! Reading keys of a `config.json`: from the language part first, with errors that name the key.
+//! Reading keys of a `config.json`: from the language part first, with errors that name the key; and why a model is not known.
+
+use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-
-use super::error::ModelError;
+use thiserror::Error;
 
 /// Where multimodal configurations keep the language part.
 const TEXT_PARTS: [&str; 3] = ["text_config", "llm_config", "language_config"];
@@ -10,11 +11,57 @@ const TEXT_PARTS: [&str; 3] = ["text_config", "llm_config", "language_config"];
 /// Sizes above this are not those of a model, and products of smaller ones fit into 64 bits where they must.
 const LARGEST: u64 = 1 << 24;
 
+/// Why a model is not known.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Neither a shipped model nor a file.
+    #[error(
+        "{name} is neither a model that is shipped ({shipped}) nor a config.json; name one of them"
+    )]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names of shipped models.
+        shipped: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The file is no model configuration that this program understands.
+    #[error("{origin}: {reason}")]
+    NotAConfig {
+        /// The file.
+        origin: String,
+        /// What is wrong, with the key.
+        reason: String,
+    },
+    /// The model cannot be cut into that many parts.
+    #[error(
+        "{model} has {heads} attention heads, which {tp} ranks cannot share evenly; choose a tensor parallel size that divides {heads}"
+    )]
+    Indivisible {
+        /// The model.
+        model: String,
+        /// Its query heads.
+        heads: u32,
+        /// The tensor parallel size that was asked for.
+        tp: u32,
+    },
+}
+
 /// The keys of one configuration.
 pub(super) struct Keys<'a> {
     origin: &'a str,
     top: &'a Map<String, Value>,
     text: &'a Map<String, Value>,
+    /// Whether the language part stands below another configuration, or beside a vision part.
+    pub(super) is_multimodal: bool,
 }
 
 impl<'a> Keys<'a> {
@@ -22,19 +69,13 @@ impl<'a> Keys<'a> {
         let Value::Object(top) = value else {
             return Err(not_a_config(origin, "not a JSON object"));
         };
-        let text = TEXT_PARTS
-            .iter()
-            .find_map(|part| top.get(*part).and_then(Value::as_object));
+        let (text, is_multimodal) = text_part(top);
         Ok(Self {
             origin,
             top,
-            text: text.unwrap_or(top),
+            text,
+            is_multimodal,
         })
-    }
-
-    /// Whether the language part stands below another configuration, or beside a vision part.
-    pub(super) fn is_multimodal(&self) -> bool {
-        !std::ptr::eq(self.top, self.text) || self.top.contains_key("vision_config")
     }
 
     /// A key of the language part, else of the whole; null is absent.

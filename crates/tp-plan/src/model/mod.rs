@@ -2,20 +2,20 @@
 
 mod builtin;
 mod config;
-mod error;
 mod facts;
 mod family;
 mod keys;
 mod quantization;
-mod share;
 mod size;
 
-pub use builtin::builtin_names;
 pub(crate) use builtin::config_of;
-pub use error::ModelError;
-pub use facts::{Experts, ModelFacts, WeightFormat};
+pub use builtin::{builtin_names, hub_id};
+pub(crate) use facts::ShareSizes;
+pub use facts::{Experts, ModelFacts};
+pub(crate) use family::{Family, Share, Way, family};
+pub use keys::ModelError;
 pub(crate) use keys::text_part;
-pub(crate) use share::ShareSizes;
+pub use quantization::WeightFormat;
 
 #[cfg(test)]
 mod tests;

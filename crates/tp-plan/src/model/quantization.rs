@@ -1,14 +1,49 @@
 //! `quantization_config`: how many bits a weight takes, and which weights stay at 16.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::ModelError;
-use super::facts::WeightFormat;
-use super::keys::Keys;
+use super::keys::{Keys, ModelError};
+
+/// How weights are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WeightFormat {
+    /// 16 bits a weight.
+    Bf16,
+    /// 16 bits a weight.
+    F16,
+    /// 8 bits a weight; scales are not counted, they are 0.1 percent or less.
+    Fp8,
+    /// 8 bits a weight; scales are not counted.
+    Int8,
+    /// 4 bits a weight and an 8-bit scale for each 32: 4.25 bits.
+    Mxfp4,
+    /// 4 bits a weight and an 8-bit scale for each 16: 4.5 bits.
+    Nvfp4,
+    /// 4 bits a weight, and a 16-bit scale and a 4-bit zero point for each group: 4.16 bits at a group of 128 (AWQ, GPTQ).
+    Int4,
+}
+
+impl WeightFormat {
+    /// Its short name, such as `fp8`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bf16 => "bf16",
+            Self::F16 => "f16",
+            Self::Fp8 => "fp8",
+            Self::Int8 => "int8",
+            Self::Mxfp4 => "mxfp4",
+            Self::Nvfp4 => "nvfp4",
+            Self::Int4 => "int4",
+        }
+    }
+}
 
 /// How the decoder's weights are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Storage {
+pub(crate) struct Storage {
     pub(super) format: WeightFormat,
     /// Bytes of one weight, scales and zero points included, as a fraction.
     pub(super) bytes: (u64, u64),

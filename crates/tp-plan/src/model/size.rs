@@ -4,8 +4,8 @@ use super::family::Family;
 use super::quantization::Storage;
 
 /// Everything that decides how many weights there are.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Shape {
     pub(super) family: Family,
     pub(super) hidden: u32,
     pub(super) layers: u32,
@@ -23,8 +23,8 @@ pub(super) struct Shape {
 }
 
 /// Multi-head latent attention, as DeepSeek-V2 has it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Latent {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Latent {
     pub(super) q_rank: Option<u32>,
     pub(super) kv_rank: u32,
     pub(super) nope: u32,
@@ -33,8 +33,8 @@ pub(super) struct Latent {
 }
 
 /// Layers with routed experts.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moe {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Moe {
     pub(super) layers: u32,
     pub(super) count: u32,
     pub(super) width: u32,

@@ -86,6 +86,13 @@ pub(super) fn table<const N: usize>(heads: [&str; N], rows: Vec<[String; N]>) ->
     Block::Table(table)
 }
 
+/// Figures with their intervals, those that there are.
+pub(super) fn ranges(heads: [&str; 2], rows: &[(&str, Option<&Range>)]) -> Block {
+    let rows = rows.iter();
+    let rows = rows.filter_map(|(what, of)| Some([(*what).to_owned(), range((*of)?, 2)]));
+    table(heads, rows.collect())
+}
+
 fn bar(label: &str, of: Range, kind: BarKind, grade: Option<Grade>) -> Bar {
     Bar {
         label: label.to_owned(),

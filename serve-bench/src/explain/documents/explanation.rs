@@ -5,13 +5,13 @@ use ::explain::{
     Outcome, PeerState, PriorShare, WhatIf,
 };
 use record::unit::ByteCount;
-use view::{Block, Document, Next, Section, Tone};
+use view::{Block, Document, Section, Tone};
 
 use super::advice;
 use super::bars::{
-    collectives, decimals, detail, frame, inputs, parts, priors, range, step, table, times, tone,
+    collectives, decimals, detail, frame, inputs, parts, priors, range, ranges, step, times, tone,
 };
-use super::finding::{grouped, refused, remedy};
+use super::finding::{grouped, refused};
 use super::slope;
 
 /// The document of an explanation.
@@ -57,9 +57,7 @@ pub(crate) fn explanation(of: &Inputs, explanation: &Explanation) -> Document {
         }
         Outcome::Refused { refusal } => {
             document.tone = Tone::Bad;
-            let notes = refused(&mut document, "No answer", refusal, &explanation.findings);
-            let first = refusal.reasons.iter().take(1);
-            document.next = first.map(|of| Next::plain(remedy(of))).collect();
+            let notes = refused(&mut document, refusal, &explanation.findings);
             let of_slope = explanation.slope.as_ref().map(slope::section);
             document
                 .sections
@@ -226,16 +224,16 @@ fn named(prior: &str) -> String {
 }
 
 fn speed_ups(of: &Attribution) -> Block {
-    let rows = [
-        ("a decode step", Some(&of.speed_up)),
-        ("if links were free", Some(&of.free_links)),
-        ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
-        ("both: possible at this batch", of.possible.as_ref()),
-    ];
-    let rows = rows.into_iter();
-    let rows = rows.filter_map(|(what, of)| Some([what.to_owned(), range(of?, 2)]));
     let over = format!("speed-up over TP{}", of.from);
-    table([&over, "times, median (5% to 95%)"], rows.collect())
+    ranges(
+        [&over, "times, median (5% to 95%)"],
+        &[
+            ("a decode step", Some(&of.speed_up)),
+            ("if links were free", Some(&of.free_links)),
+            ("if narrow GEMMs lost nothing", Some(&of.halved_gemms)),
+            ("both: possible at this batch", of.possible.as_ref()),
+        ],
+    )
 }
 
 fn of_collectives(attribution: &Attribution) -> Vec<Block> {
@@ -259,12 +257,7 @@ fn shard(half: &HalfModel, tp: u32) -> Option<Section> {
         (&below, Some(&half.difference)),
         ("the same by curve or trace", half.by_curve.as_ref()),
     ];
-    let rows = rows.into_iter();
-    let rows = rows.filter_map(|(what, of)| Some([what.to_owned(), range(of?, 2)]));
-    detail(
-        "Shard run on one GPU",
-        vec![table(["what", "ms"], rows.collect())],
-    )
+    detail("Shard run on one GPU", vec![ranges(["what", "ms"], &rows)])
 }
 
 fn asked(of: &WhatIf) -> String {

@@ -2,7 +2,7 @@
 
 use ::explain::{Condition, Finding, Refusal};
 use record::unit::ByteCount;
-use view::{Block, Document, Item, Section, Tone};
+use view::{Block, Document, Item, Next, Section, Tone, codes};
 
 use super::bars::detail;
 
@@ -64,10 +64,9 @@ fn is_weighty(finding: &Finding) -> bool {
     is_whole || finding.refuses() || finding.caps().is_some()
 }
 
-/// Says with `why` before it what stands against an answer, and gives the section of the notes.
+/// Says what stands against an answer and what to do about it, and gives the section of the notes.
 pub(super) fn refused(
     document: &mut Document,
-    why: &str,
     refusal: &Refusal,
     findings: &[Finding],
 ) -> Option<Section> {
@@ -77,8 +76,11 @@ pub(super) fn refused(
         .find(|of| matches!(of, Finding::PrefillInSteps { share, .. } if *share > MOSTLY));
     let told = prompts.map(|of| format!("Prompts set these times, not a link: {}", words(of)));
     document.answer.extend(told);
-    let first = refusal.reasons.first().map_or_else(String::new, words);
-    document.answer.push(format!("{why}: {first}"));
+    if let Some(first) = refusal.reasons.first() {
+        document.answer.push(format!("No answer: {}", words(first)));
+        let todo = codes::todo(first.code()).into_iter();
+        document.next = todo.map(|todo| Next::plain(raised(&todo))).collect();
+    }
     let others = refusal.reasons.iter().skip(1);
     let beside = findings.iter().filter(|of| !refusal.reasons.contains(of));
     let all: Vec<Finding> = others.chain(beside).cloned().collect();
@@ -142,28 +144,19 @@ pub(super) fn words(finding: &Finding) -> String {
         } if *tp > 1 => {
             format!("a result of one GPU is missing: serve TP1, too, or another size than TP{tp}.")
         }
-        Finding::SizeMissing { .. } => "a result of several GPUs is missing.".to_owned(),
-        Finding::NoStepTime => {
-            "no time of a step: give a time per token, or a latency with output tokens.".to_owned()
-        }
-        Finding::EstimatesExceedStep => {
-            "the estimates alone exceed the measured step: is --model or --box another?".to_owned()
-        }
-        Finding::NoCurve { ranks } => format!("no all-reduce times for {ranks} GPUs."),
         Finding::ConditionsDiffer { what, values } => {
             format!("{} differ: {}.", condition(*what), values.join(" and "))
         }
-        Finding::OpenLoop { rate, .. } => match rate {
-            Some(rate) => format!("open loop at {rate} requests/s: the batch was not fixed."),
-            None => "all requests were sent at once: the batch was not fixed.".to_owned(),
-        },
+        Finding::OpenLoop {
+            rate: Some(rate), ..
+        } => format!("open loop at {rate} requests/s: the batch was not fixed."),
         Finding::InFlightOff { seen, asked, .. } => {
             format!("{seen:.1} requests in flight where {asked:.0} were asked for.")
         }
-        Finding::SeveralTokens { tokens, .. } => match tokens {
-            Some(tokens) => format!("{tokens:.2} tokens a chunk: a gap is not one step."),
-            None => "speculative decoding: a gap is not one step.".to_owned(),
-        },
+        Finding::SeveralTokens {
+            tokens: Some(tokens),
+            ..
+        } => format!("{tokens:.2} tokens a chunk: a gap is not one step."),
         Finding::PrefillInSteps { share, .. } => {
             format!("at least {} of the steps hold prefill.", percent(*share))
         }
@@ -195,17 +188,13 @@ pub(super) fn words(finding: &Finding) -> String {
                 reasons.join(", ")
             )
         }
-        Finding::ClocksDiffer { mhz } if mhz.is_empty() => "clocks were held unequally.".to_owned(),
-        Finding::ClocksDiffer { mhz } => format!("clocks differ: {} MHz.", numbers(mhz)),
-        Finding::ClocksNotWatched { .. } => "clocks were not watched during the load.".to_owned(),
-        Finding::TransportUnknown => "what the collectives go over is not in the files.".to_owned(),
+        Finding::ClocksDiffer { mhz } if !mhz.is_empty() => {
+            format!("clocks differ: {} MHz.", numbers(mhz))
+        }
         Finding::TransportDisagrees { bench, log } => {
-            let of = |via: &Option<String>| via.clone().unwrap_or_else(|| ABSENT_WAY.to_owned());
-            format!(
-                "transport: {} by the bench, {} by the server's log.",
-                of(bench),
-                of(log)
-            )
+            let of = |via: &Option<String>| via.clone().unwrap_or_else(|| "not stated".to_owned());
+            let (bench, log) = (of(bench), of(log));
+            format!("transport: {bench} by the bench, {log} by the server's log.")
         }
         Finding::WeightsTooLarge {
             weight_bytes,
@@ -262,9 +251,6 @@ pub(super) fn words(finding: &Finding) -> String {
             let wanted = listed(wanted, ToString::to_string);
             format!("collectives timed in {timed}, the engine runs {wanted}.")
         }
-        Finding::CurvePublished => {
-            "all-reduce not measured here: published times of this GPU stand in.".to_owned()
-        }
         Finding::CurveByFormula { gb_per_s } => {
             format!("all-reduce worked out from {gb_per_s:.1} GB/s a link, not measured.")
         }
@@ -281,17 +267,13 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::TraceDoubtful { calls } => {
             format!("{calls:.0} traced all-reduces are no whole steps of this plan.")
         }
-        Finding::NotStreamed => {
-            "step worked out from latency less an assumed prefill: run with a stream.".to_owned()
-        }
-        Finding::StepHoldsPrompts { most_ms, .. } => match most_ms {
-            Some(most) => format!("up to {most:.2} ms of the step may be other requests' prompts."),
-            None => "the time per token may hold steps with prompts.".to_owned(),
-        },
+        Finding::StepHoldsPrompts {
+            most_ms: Some(most),
+            ..
+        } => format!("up to {most:.2} ms of the step may be other requests' prompts."),
         Finding::StepByMedian { left_out_ms, of_ms } => format!(
             "step from the median gap: {left_out_ms:.2} of {of_ms:.2} ms with prompts left out."
         ),
-        Finding::SingleStart => "one server start a size: the spread is assumed.".to_owned(),
         Finding::LaunchesDiffer {
             tp,
             least_ms,
@@ -309,33 +291,29 @@ pub(super) fn words(finding: &Finding) -> String {
             ByteCount(*largest_bytes)
         ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
-        Finding::MachineDescribed { name } => format!("machine as its file {name} describes it."),
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
-        Finding::AblationNotUsed => {
-            "the ablation is of other runs, or disagrees with these: it raises no grade.".to_owned()
-        }
+        _ => lowered(codes::line(finding.code())),
     }
 }
 
-/// What to do about a finding with which nothing can be said.
-pub(super) fn remedy(finding: &Finding) -> &'static str {
-    match finding {
-        Finding::ModelDiffers { .. } => "Serve the same model at both sizes, name it with --model.",
-        Finding::BatchDiffers { .. } => "Run all at the same concurrency, in whole waves.",
-        Finding::RequestsFailed { .. } => "Find why requests fail, or ask for less at once.",
-        Finding::SimulatedMixed { .. } => "Give only measured files, or only simulated ones.",
-        Finding::SizeMissing { .. } => {
-            "Serve 1 GPU, too; two runs of one size: tplens compare A B."
-        }
-        Finding::EstimatesExceedStep => "Check --model and --box; give ranges with --prior.",
-        _ => "Give results with a time per token, such as tplens serve run writes.",
-    }
+fn raised(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(rest).collect()
 }
 
-/// A transport that was not stated.
-const ABSENT_WAY: &str = "not stated";
+/// A sentence as it goes on after a colon.
+fn lowered(line: &str) -> String {
+    let mut rest = line.chars();
+    match rest.next() {
+        Some(first) if !line[first.len_utf8()..].starts_with(char::is_uppercase) => {
+            first.to_lowercase().chain(rest).collect()
+        }
+        _ => line.to_owned(),
+    }
+}
 
 fn condition(of: Condition) -> &'static str {
     match of {

@@ -1,6 +1,6 @@
 //! A prediction as a document.
 
-use ::explain::{Level, NotPredicted, Predicted, Prediction};
+use ::explain::{Level, Predicted, Prediction};
 use view::{Block, Document, Section};
 
 use super::bars::{ABSENT, detail, frame, inputs, parts, priors, range, table, times};
@@ -12,8 +12,14 @@ pub(crate) fn prediction(of: &Prediction) -> Document {
     let title = format!("{} on {gpu}, {} in flight: predicted", of.model, of.batch);
     let mut document = frame(title, of.simulated.clone(), "tplens predict");
     document.answer = of.sizes.iter().map(|size| sentence(of, size)).collect();
-    document.answer.extend(of.not_predicted.iter().map(no_room));
-    document.answer.push("Predicted, not measured.".to_owned());
+    let left_out = of.not_predicted.iter();
+    document
+        .answer
+        .extend(left_out.map(|why| format!("{why}.")));
+    document.answer.push(format!(
+        "Predicted, not measured, for {:.0} tokens in and {:.0} out a request.",
+        of.input_tokens, of.output_tokens
+    ));
     let (findings, notes) = grouped(&of.caveats);
     document.findings = findings;
     document
@@ -40,24 +46,6 @@ fn sentence(of: &Prediction, size: &Predicted) -> String {
         size.tp,
         range(&size.serving.tpot, 1)
     )
-}
-
-fn no_room(of: &NotPredicted) -> String {
-    match (of.weights_of_memory, of.holds) {
-        (Some((weights, memory)), _) => {
-            format!(
-                "TP{} does not fit: {weights:.1} GB of weights, {memory:.1} GB of memory.",
-                of.tp
-            )
-        }
-        (None, holds) => {
-            format!(
-                "TP{} does not fit: room for {} of these sequences.",
-                of.tp,
-                holds.unwrap_or(0)
-            )
-        }
-    }
 }
 
 fn sizes(of: &Prediction) -> Block {

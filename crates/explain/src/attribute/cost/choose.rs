@@ -6,7 +6,7 @@ use tp_plan::Engine;
 
 use super::super::deck::{Deck, Knob};
 use super::super::result::TimeSource;
-use super::Curves;
+use super::{Curves, Source};
 use crate::curve::Curve;
 use crate::finding::Finding;
 use crate::inputs::{Inputs, PeerState};
@@ -114,31 +114,33 @@ impl Curves {
             let own = Curve::of_points(&points, kind, inputs.tp, mode, true)?;
             Some((mode?, own))
         });
-        let custom_transfer = match &engine {
-            Some((own, _)) if in_situ(Some(*own)) != in_situ(mode) => {
-                deck.add(Knob::TransferOfEngine, inputs.prior(in_situ(Some(*own)))?);
-                Knob::TransferOfEngine
-            }
-            _ => Knob::Transfer,
-        };
-        let source = TimeSource::Measured {
+        let source = |mode: Option<CallMode>, by_engine: bool| TimeSource::Measured {
             origin: origin.clone(),
             mode,
-            by_engine: false,
+            by_engine,
         };
-        let custom_source = engine.as_ref().map_or_else(
-            || source.clone(),
-            |(mode, _)| TimeSource::Measured {
-                origin,
-                mode: Some(*mode),
-                by_engine: true,
-            },
-        );
+        let mut custom = None;
+        if let Some((own, curve)) = engine {
+            let mut transfer = Knob::Transfer;
+            if in_situ(Some(own)) != in_situ(mode) {
+                transfer = Knob::TransferOfEngine;
+                deck.add(transfer, inputs.prior(in_situ(Some(own)))?);
+            }
+            custom = Some(Source {
+                curve,
+                fits: true,
+                transfer,
+                source: source(Some(own), true),
+            });
+        }
         Some(Self {
-            all_reduce,
-            custom_is_own: engine.is_some(),
-            custom_transfer,
-            custom: engine.map(|(_, curve)| curve),
+            library: Source {
+                curve: all_reduce,
+                fits: fits(mode),
+                transfer: Knob::Transfer,
+                source: source(mode, false),
+            },
+            custom,
             all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
                 let gathers = planned
                     .iter()
@@ -148,11 +150,7 @@ impl Curves {
                     .all(|of| curve.reaches(of.bytes_per_rank))
             }),
             is_own: true,
-            fits: fits(mode),
-            transfer: Knob::Transfer,
             mode: Some(Knob::Mode),
-            source,
-            custom_source,
             caveats,
         })
     }
@@ -182,22 +180,20 @@ impl Curves {
         } else if eager {
             deck.add(Knob::Mode, inputs.prior("graph_over_eager")?);
         }
-        let of = |curve: &PublishedCurve| TimeSource::Published {
-            source: curve.source.clone(),
-        };
-        let source = of(library);
-        Some(Self {
-            all_reduce: Curve::of_published(library),
-            custom: custom.as_ref().map(Curve::of_published),
-            custom_is_own: false,
-            custom_transfer: knob,
-            all_gather: None,
-            is_own: false,
+        let source = |curve: &PublishedCurve| Source {
+            curve: Curve::of_published(curve),
             fits: false,
             transfer: knob,
+            source: TimeSource::Published {
+                source: curve.source.clone(),
+            },
+        };
+        Some(Self {
+            library: source(library),
+            custom: custom.as_ref().map(source),
+            all_gather: None,
+            is_own: false,
             mode: Some(Knob::Mode),
-            custom_source: custom.as_ref().map_or_else(|| source.clone(), of),
-            source,
             caveats: vec![Finding::CurvePublished],
         })
     }

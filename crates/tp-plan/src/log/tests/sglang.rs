@@ -41,7 +41,7 @@ fn a_log_of_sglang_says_it_too() {
         "CUDART error: peer access is not supported between these two devices"
     );
     assert!(log.notes.is_empty(), "{:?}", log.notes);
-    let facts = EngineFacts::sglang(2, &around()).with_log(&log).unwrap();
+    let facts = EngineFacts::sglang(2, &around()).with_log(&log);
     assert_eq!(facts.padded(17), 24);
     assert_eq!(facts.padded(25), 25);
     assert_eq!(facts.max_num_seqs, Some(62));

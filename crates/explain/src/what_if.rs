@@ -1,14 +1,135 @@
-//! From what is asked to what is put in, and from the draws to the answer.
+//! What the step would take with something else in place of its collectives: what is asked, as the command line says it, links by name
+//! with their rate, and from the draws to the answer.
 
 use import::CurvePoint;
 use record::{CollectiveKind, PeerVerdict};
 use serde::{Deserialize, Serialize};
+use topology::PcieLink;
 use tp_plan::{CustomAllReduce, OffCause};
 
-use super::asked::{By, LinkRate, Substitution};
 use crate::attribute::{Attribution, Bench, Claim, CommunicationFrom, NoSubstitute, Step};
 use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::range::Range;
+
+/// Something to put in place of the collectives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Substitution {
+    /// As it was asked for, such as `link=gen4x8`.
+    pub asked: String,
+    /// What it is.
+    pub by: By,
+}
+
+/// What stands in place of the collectives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum By {
+    /// A curve that was measured.
+    Curve {
+        /// Its times.
+        points: Vec<CurvePoint>,
+    },
+    /// Another link; what it takes the place of is read from the box where it is not said.
+    Link {
+        /// The link that the runs had.
+        old: Option<LinkRate>,
+        /// The link instead.
+        new: LinkRate,
+    },
+    /// Peer access between the GPUs, by what was published for them.
+    PeerAccess,
+}
+
+/// What may be asked, for messages.
+const FORMS: &str = "curve=FILE, link=NEW, link=OLD:NEW, p2p=on";
+
+impl std::str::FromStr for By {
+    type Err = WhatIfError;
+
+    /// `link=gen4x8`, `link=gen4x16:gen4x8` or `p2p=on`; what names files is the caller's.
+    fn from_str(text: &str) -> Result<Self, WhatIfError> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let (old, new) = match value.split_once(':') {
+            Some((old, new)) => (Some(old), new),
+            None => (None, value),
+        };
+        match (key, value) {
+            ("link", _) => Ok(Self::Link {
+                old: old.map(str::parse).transpose()?,
+                new: new.parse()?,
+            }),
+            ("p2p", "on") => Ok(Self::PeerAccess),
+            _ => Err(WhatIfError(format!(
+                "{text} is nothing that can be put in; give {FORMS}"
+            ))),
+        }
+    }
+}
+
+/// Something that cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WhatIfError(String);
+
+/// A GPU's link with the rate of one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LinkRate {
+    /// PCI Express.
+    Pcie(PcieLink),
+    /// All NVLinks of a GPU together, GB/s.
+    Nvlink(f64),
+}
+
+/// Names with GB/s of one direction, half of what NVIDIA states for both: <https://www.nvidia.com/en-us/data-center/nvlink/>
+/// for generations 2 to 5, and the data sheets of the A40, RTX A6000 and GeForce RTX 3090 for the bridge (112.5 GB/s in all).
+const NVLINKS: [(&str, f64); 5] = [
+    ("nvlink2", 150.0),
+    ("nvlink3-bridge", 56.25),
+    ("nvlink3", 300.0),
+    ("nvlink4", 450.0),
+    ("nvlink5", 900.0),
+];
+
+impl LinkRate {
+    /// GB/s of one direction, which no transfer reaches.
+    #[must_use]
+    pub fn gb_per_s(self) -> f64 {
+        match self {
+            Self::Pcie(link) => link.raw_gb_per_s(),
+            Self::Nvlink(rate) => rate,
+        }
+    }
+
+    /// Whether both are PCI Express or both NVLink, so that a library goes about them alike.
+    fn is_like(self, other: Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Pcie(_), Self::Pcie(_)) | (Self::Nvlink(_), Self::Nvlink(_))
+        )
+    }
+}
+
+impl std::str::FromStr for LinkRate {
+    type Err = WhatIfError;
+
+    /// `gen4x8`, or `nvlink4`.
+    fn from_str(text: &str) -> Result<Self, WhatIfError> {
+        if let Some((_, rate)) = NVLINKS.iter().find(|(name, _)| *name == text) {
+            return Ok(Self::Nvlink(*rate));
+        }
+        let numbers = || {
+            let (generation, width) = text.strip_prefix("gen")?.split_once('x')?;
+            let link = PcieLink::new(generation.parse().ok()?, width.parse().ok()?);
+            link.ok()
+        };
+        let names: Vec<&str> = NVLINKS.iter().map(|(name, _)| *name).collect();
+        numbers().map(Self::Pcie).ok_or_else(|| {
+            WhatIfError(format!(
+                "no link is called {text}; give genGxW, such as gen4x8, or one of {}",
+                names.join(", ")
+            ))
+        })
+    }
+}
 
 /// One substitution and what it would give, or why nothing is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -134,3 +255,6 @@ fn with_peers(bench: &Bench) -> Result<Vec<Step>, NoSubstitute> {
     }
     bench.with_curves(&other, None)
 }
+
+#[cfg(test)]
+mod tests;
