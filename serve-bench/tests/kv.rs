@@ -81,7 +81,10 @@ fn the_other_end_may_be_another_process() {
 
 #[test]
 fn what_another_tool_timed_is_shown() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/import/tests/fixtures/transfers");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/import/tests/fixtures/transfers"
+    );
     let file = format!("{folder}/ib_write_bw-gbits.txt");
     let run = |words: &[&str]| {
         let output = built::named("tplens").args(words).arg(&file).output();
@@ -93,5 +96,8 @@ fn what_another_tool_timed_is_shown() {
     assert_eq!(figures["rows"][4]["bytes"], 1_048_576.0);
     // 391.8 Gbit/s are 98% of 400.
     let shown = run(&["show"]);
-    assert!(shown.contains("98%") && shown.contains("--kv-link"), "{shown}");
+    assert!(
+        shown.contains("98%") && shown.contains("--kv-link"),
+        "{shown}"
+    );
 }

@@ -144,6 +144,9 @@ pub(super) fn document(report: &Report) -> Document {
 /// Rates of ports, Gbit/s.
 const PORTS: [f64; 8] = [10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
 
+/// What a link is given to.
+const PREDICT: &str = "tplens predict --box h200x8 --model qwen3-30b-a3b --tp 8 --split 1P1D";
+
 /// By how much a law may be off to be worth a prediction.
 const USABLE: f64 = 0.3;
 
@@ -185,10 +188,9 @@ pub(super) fn of_tool(read: &Transfers) -> Document {
             off * 100.0
         ));
         next.push(Next {
-            text: "What prefill and decode apart come to over one such card".to_owned(),
-            command: Some(format!(
-                "tplens predict --split 1P1D --kv-link {rate}GB/s,{start}us"
-            )),
+            text: "Prefill and decode apart over one such card; put in your machine and model"
+                .to_owned(),
+            command: Some(format!("{PREDICT} --kv-link {rate}GB/s,{start}us")),
         });
     }
     let mut table = Table::under(["size", "us", "GB/s", "Gbit/s", "n"]);
