@@ -81,7 +81,7 @@ pub(crate) struct Counter {
     pub(crate) devices: Vec<String>,
     /// Where it was read: a PCI address or the device's label.
     pub(crate) place: String,
-    /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`.
+    /// `aer_correctable`, `aer_nonfatal`, `aer_fatal`, `pcie_replays`, `ecc_correctable`, `ecc_uncorrectable`, `nic_errors`.
     pub(crate) key: String,
     /// Before; `None` where it was not read.
     pub(crate) before: Option<u64>,

@@ -78,3 +78,26 @@ fn the_other_end_may_be_another_process() {
     listener.kill().unwrap();
     listener.wait().unwrap();
 }
+
+#[test]
+fn what_another_tool_timed_is_shown() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/import/tests/fixtures/transfers"
+    );
+    let file = format!("{folder}/ib_write_bw-gbits.txt");
+    let run = |words: &[&str]| {
+        let output = built::named("tplens").args(words).arg(&file).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let figures: Value = serde_json::from_str(&run(&["kv", "--json=-", "--from"])).unwrap();
+    assert_eq!(figures["rows"][4]["bytes"], 1_048_576.0);
+    // 391.8 Gbit/s are 98% of 400.
+    let shown = run(&["show"]);
+    assert!(
+        shown.contains("98%") && shown.contains("--kv-link"),
+        "{shown}"
+    );
+}

@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Links,
     Collectives,
     Report,
+    /// Transfers between hosts that another tool timed.
+    Transfers,
     /// The output of a server.
     EngineLog,
     /// What a tool says of a machine's topology.
@@ -39,6 +41,8 @@ impl Kind {
         }
         if import::links::read(path).is_ok() {
             Self::Links
+        } else if import::transfers::read(path).is_ok() {
+            Self::Transfers
         } else if is_of_collectives(path) {
             Self::Collectives
         } else if import::serve::read_all(path).is_err() {
@@ -68,6 +72,7 @@ impl Kind {
             Self::Links => ["p2p", "show"],
             Self::Collectives => ["allreduce", "show"],
             Self::Report => ["accept", "report"],
+            Self::Transfers => ["kv", "--from"],
             Self::EngineLog => ["serve", "engine-log"],
             Self::Topology => ["topo", "--from"],
             Self::Load => ["serve", "show"],
@@ -80,7 +85,7 @@ impl Kind {
             Self::Links => ["p2p", "compare"],
             Self::Collectives => ["allreduce", "compare"],
             Self::Report => ["accept", "compare"],
-            Self::EngineLog | Self::Topology | Self::Load => ["serve", "compare"],
+            Self::Transfers | Self::EngineLog | Self::Topology | Self::Load => ["serve", "compare"],
         }
     }
 }

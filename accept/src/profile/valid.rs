@@ -38,8 +38,7 @@ const FIGURES: &[(&str, Side, &str, &str)] = &[
 
 const PATTERNS: &str = " host_to_all all_to_host ring";
 const CALLS: &str = "us GB/s ratio of_ceiling";
-const COUNTERS: &str =
-    "aer_correctable aer_nonfatal aer_fatal pcie_replays ecc_correctable ecc_uncorrectable";
+const COUNTERS: &str = "aer_correctable aer_nonfatal aer_fatal pcie_replays ecc_correctable ecc_uncorrectable nic_errors";
 const REPAIRS: &str = "remapped_uncorrectable remapped_correctable retired_pages";
 
 /// Checks what all files together say.

@@ -1,5 +1,5 @@
-//! Counters of errors, read before the first load and after the last: of every device, every bridge above it, and the memory
-//! controllers.
+//! Counters of errors, read before the first load and after the last: of every device, every bridge above it, the memory
+//! controllers, and the ports of network cards.
 //!
 //! What the kernel does not show is a row without a count, never a zero. Counters that only a vendor's management library has are those
 //! of the monitor, which asks it.
@@ -33,16 +33,12 @@ impl Reading {
         let tree = PciTree::read(sysfs, is_guest);
         // Each function once, with all devices whose link it is of.
         let mut functions: BTreeMap<PciAddress, Vec<String>> = BTreeMap::new();
-        for device in devices {
-            let Some(address) = device.address else {
-                continue;
-            };
+        let placed = devices.iter();
+        for (device, address) in placed.filter_map(|device| Some((device, device.address?))) {
             let bridges = machine.gpu(address).map(|pci| pci.chain.clone());
             for function in bridges.unwrap_or_default().into_iter().chain([address]) {
                 let labels = functions.entry(function).or_default();
-                if !labels.contains(&device.label) {
-                    labels.push(device.label.clone());
-                }
+                labels.push(device.label.clone());
             }
         }
         let mut rows = Vec::new();
@@ -58,6 +54,7 @@ impl Reading {
         }
         rows.extend(devices.iter().flat_map(|device| own_memory(sysfs, device)));
         rows.extend(memory(sysfs));
+        rows.extend(network(sysfs, is_guest, &tree));
         Self { up_s: up_s(), rows }
     }
 
@@ -126,12 +123,44 @@ fn memory(sysfs: &Sysfs) -> Vec<Counter> {
     names.flat_map(of).collect()
 }
 
+/// Errors of the ports of network cards; none where the kernel shows none.
+fn network(sysfs: &Sysfs, is_guest: bool, tree: &PciTree) -> Vec<Counter> {
+    let cards = doctor::Card::read_all(sysfs, is_guest, tree).into_iter();
+    let of = |port: doctor::Port| {
+        let counter = |(name, count): (&String, &u64)| {
+            let place = format!("{} {name}", port.label);
+            row(&place, "nic_errors", &[port.label.clone()], Some(*count))
+        };
+        port.errors.iter().map(counter).collect::<Vec<_>>()
+    };
+    cards.flat_map(|card| card.ports).flat_map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use boxfile::{BoxFile, Fault, sysfs as tree};
 
     use super::*;
     use crate::tests::made::device;
+
+    #[test]
+    fn a_network_cards_errors_are_of_its_port() {
+        let root = std::env::temp_dir().join(format!("tplens-nic-{}", std::process::id()));
+        let described = BoxFile::builtin("l40x4").unwrap();
+        tree::write_tree(&described, &root).unwrap();
+        let folder = root.join("sys/class/infiniband/mlx5_1/ports/1/hw_counters");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("packet_seq_err"), "4\n").unwrap();
+        let sysfs = Sysfs::at(&root);
+        let rows = network(&sysfs, false, &PciTree::read(&sysfs, false));
+        std::fs::remove_dir_all(&root).unwrap();
+        let about = "mlx5_1 port 1";
+        let place = format!("{about} packet_seq_err");
+        assert_eq!(
+            rows,
+            [row(&place, "nic_errors", &[about.to_owned()], Some(4))]
+        );
+    }
 
     #[test]
     fn every_bridge_of_a_device_is_read_and_what_rose_is_told() {

@@ -14,8 +14,8 @@ pub mod variables;
 
 pub use events::event;
 pub use facts::{
-    Device, Facts, Frequency, Given, Gpu, Host, Pair, Process, Reading, SharedMemory, Variable,
-    Version,
+    Card, Device, Facts, Frequency, Given, Gpu, Host, Pair, Port, Process, Reading, SharedMemory,
+    Variable, Version,
 };
 pub use finding::{Evidence, EvidenceList, Finding, Value, Verdict};
 pub use rules::{RULES, Rule, judge};

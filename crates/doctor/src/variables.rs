@@ -94,6 +94,12 @@ pub(crate) fn number(value: &str) -> Option<u64> {
 const OTHERS: &[&str] = &[
     "NCCL_IB_GID_INDEX",
     "NCCL_IB_HCA",
+    "UCX_IB_GID_INDEX",
+    "MC_GID_INDEX",
+    "UCX_NET_DEVICES",
+    "UCX_TLS",
+    "MOONCAKE_DEVICE",
+    "MC_MS_FILTERS",
     "MCCL_P2P_LEVEL",
     "NCCL_P2P_LEVEL",
     "HSA_FORCE_FINE_GRAIN_PCIE",

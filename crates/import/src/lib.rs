@@ -10,6 +10,7 @@ mod row;
 pub mod serve;
 mod source;
 pub mod trace;
+pub mod transfers;
 
 pub use collectives::CurvePoint;
 pub use error::ImportError;

@@ -3,3 +3,4 @@
 mod collectives;
 mod links;
 mod serve;
+mod transfers;

@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// Transfers of each length and direction.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) iters: u32,
+    /// Show what ib_write_bw and its like, ucx_perftest or transfer_engine_bench printed into this file, and measure nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["peer", "listen"])]
+    pub(super) from: Option<PathBuf>,
     /// Be the other end at this address, until a signal.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["peer", "json"])]
     pub(super) listen: Option<String>,

@@ -1,10 +1,11 @@
 //! What was timed, as numbers and as a document.
 
 use disagg::LinkLaw;
+use import::transfers::{Timed, Transfers};
 use serde::Serialize;
 use stats::{Interval, median, median_interval};
 use view::serve::{significant, within};
-use view::{Block, Document, Section, Table, Tone};
+use view::{Block, Document, Next, Section, Table, Tone};
 
 use super::wire::Transfer;
 
@@ -138,4 +139,92 @@ pub(super) fn document(report: &Report) -> Document {
         made_by: format!("tplens kv {}", env!("CARGO_PKG_VERSION")),
         ..Document::default()
     }
+}
+
+/// Rates of ports, Gbit/s.
+const PORTS: [f64; 8] = [10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
+
+/// What a link is given to.
+const PREDICT: &str = "tplens predict --box h200x8 --model qwen3-30b-a3b --tp 8 --split 1P1D";
+
+/// By how much a law may be off to be worth a prediction.
+const USABLE: f64 = 0.3;
+
+/// What another tool timed.
+pub(super) fn of_tool(read: &Transfers) -> Document {
+    let mut answer = Vec::new();
+    let mut next = Vec::new();
+    let by_rate = |a: &&Timed, b: &&Timed| a.gb_per_s().total_cmp(&b.gb_per_s());
+    let (alone, many): (Vec<&Timed>, Vec<&Timed>) = read.rows.iter().partition(|row| row.is_alone);
+    if let Some(best) = many.iter().copied().max_by(by_rate) {
+        let gbit = best.gb_per_s() * 8.0;
+        let port = PORTS.into_iter().find(|port| *port >= gbit);
+        let share = port.map_or_else(String::new, |port| {
+            format!(", {:.0}% of a {port:.0}G port", gbit / port * 100.0)
+        });
+        let (rate, size) = (significant(best.gb_per_s()), bytes(best.bytes));
+        answer.push(format!("{rate} GB/s at {size}{share}."));
+        let half = |row: &&&Timed| row.gb_per_s() * 2.0 >= best.gb_per_s();
+        let from = many.iter().filter(half).map(|row| row.bytes);
+        if let Some(from) = from.reduce(f64::min).filter(|_| many.len() > 1) {
+            let size = bytes(from);
+            answer.push(format!("Pieces below {size} reach less than half of it."));
+        }
+    }
+    if let Some(least) = alone.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)) {
+        let (us, size) = (significant(least.seconds * 1e6), bytes(least.bytes));
+        answer.push(format!("One message of {size} takes {us} us."));
+    }
+    let timed = |row: &&Timed| disagg::Transfer {
+        bytes: row.bytes,
+        seconds: row.seconds,
+    };
+    let transfers: Vec<disagg::Transfer> = many.iter().map(timed).collect();
+    if let Some((law, off)) = LinkLaw::fit(&transfers).filter(|(_, off)| *off < USABLE) {
+        let (rate, start) = (law.bytes_per_s * 1e-9, law.start_s * 1e6);
+        let (rate, start) = (significant(rate), significant(start));
+        answer.push(format!(
+            "{start} us and {rate} GB/s a piece, off by {:.0}% at most.",
+            off * 100.0
+        ));
+        next.push(Next {
+            text: "Prefill and decode apart over one such card; put in your machine and model"
+                .to_owned(),
+            command: Some(format!("{PREDICT} --kv-link {rate}GB/s,{start}us")),
+        });
+    }
+    let mut table = Table::under(["size", "us", "GB/s", "Gbit/s", "n"]);
+    for row in &read.rows {
+        table.row([
+            bytes(row.bytes),
+            significant(row.seconds * 1e6),
+            significant(row.gb_per_s()),
+            significant(row.gb_per_s() * 8.0),
+            row.n.to_string(),
+        ]);
+    }
+    let names = [read.test.as_deref(), read.device.as_deref()];
+    let names: Vec<&str> = [Some(read.tool)]
+        .into_iter()
+        .chain(names)
+        .flatten()
+        .collect();
+    Document {
+        title: names.join(", "),
+        answer,
+        next,
+        sections: vec![Section::new("Transfers", vec![Block::Table(table)])],
+        made_by: format!("tplens kv {}", env!("CARGO_PKG_VERSION")),
+        ..Document::default()
+    }
+}
+
+/// `16 KiB`, `2 B`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bytes"
+)]
+fn bytes(bytes: f64) -> String {
+    record::unit::ByteCount(bytes as u64).to_string()
 }

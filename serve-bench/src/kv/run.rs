@@ -12,7 +12,7 @@ use tp_plan::ModelFacts;
 
 use super::args::Args;
 use super::measure::{Channel, LISTENING};
-use super::report::{Line, Report, document, laws, line};
+use super::report::{Line, Report, document, laws, line, of_tool};
 use super::wire::{MOST, Transfer, serve};
 
 /// Measures or serves, and gives the exit code: 5 where content did not arrive.
@@ -29,6 +29,15 @@ pub(crate) fn run(args: &Args, show: Show) -> u8 {
         drop(printed(&format!("{LISTENING}{}\n", at.unwrap_or_default())));
         serve(&listener, &args.libraries());
         return exit::INTERNAL;
+    }
+    if let Some(file) = &args.from {
+        return match import::transfers::read(file) {
+            Ok(read) => outputs::with_json(show, &of_tool(&read), &read, args.json.as_deref()),
+            Err(error) => {
+                say!("error: {error}");
+                exit::USAGE
+            }
+        };
     }
     let model = match ModelFacts::resolve(&args.model) {
         Ok(model) => model,

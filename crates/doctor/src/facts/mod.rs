@@ -1,11 +1,13 @@
 //! [`Facts`]: everything that the rules look at, read once; what could not be read is there with its reason.
 
+mod card;
 mod given;
 mod gpu;
 mod host;
 mod process;
 mod reading;
 
+pub use card::{Card, Port};
 pub(crate) use given::numbers;
 pub use given::{Device, Given, SharedMemory, Variable, Version};
 pub use gpu::{Gpu, Pair};
@@ -13,7 +15,7 @@ pub use host::{Frequency, Host};
 pub use process::Process;
 pub use reading::Reading;
 
-use topology::{Fact, Machine, Nic, PciTree, Sysfs};
+use topology::{Fact, Machine, PciTree, Sysfs};
 
 /// What is known of the machine, its devices and this process.
 #[derive(Debug, Clone)]
@@ -29,7 +31,7 @@ pub struct Facts {
     /// Limits and rights of this process.
     pub process: Fact<Process>,
     /// Network cards with RDMA; others are reached by sockets and are not looked at.
-    pub nics: Reading<Vec<Nic>>,
+    pub nics: Reading<Vec<Card>>,
     /// What the caller brought.
     pub given: Given,
 }
@@ -52,7 +54,7 @@ impl Facts {
                 Fact::Known(own) => Fact::Known(Process::read(own)),
                 Fact::Unknown(why) => Fact::Unknown(why.clone()),
             },
-            nics: nics(sysfs, &tree),
+            nics: cards(sysfs, machine.hypervisor == Some(true), &tree),
             machine,
             given,
         }
@@ -88,12 +90,10 @@ impl Facts {
 }
 
 /// The network cards with RDMA.
-fn nics(sysfs: &Sysfs, tree: &PciTree) -> Reading<Vec<Nic>> {
+fn cards(sysfs: &Sysfs, is_guest: bool, tree: &PciTree) -> Reading<Vec<Card>> {
     let source = "/sys/bus/pci/devices/*/infiniband";
     if tree.functions.is_empty() {
         return Reading::unknown(source, "no PCI functions are shown");
     }
-    let mut nics = Nic::read_all(sysfs);
-    nics.retain(|nic| !nic.rdma.is_empty());
-    Reading::known(source, nics)
+    Reading::known(source, Card::read_all(sysfs, is_guest, tree))
 }

@@ -6,10 +6,8 @@ mod machine;
 mod nics;
 mod software;
 
-use topology::RdmaPort;
-
 use crate::finding::MACHINE;
-use crate::{Facts, Finding, Gpu, Pair, Process};
+use crate::{Card, Facts, Finding, Gpu, Pair, Port, Process};
 
 /// The subject of what is the process's.
 const PROCESS: &str = "this process";
@@ -30,7 +28,7 @@ enum Judge {
     Gpus(fn(&Facts, &Gpu) -> Told),
     Pairs(fn(&Facts, &Pair) -> Told),
     /// Ports of network cards with RDMA.
-    Ports(fn(&Facts, &RdmaPort) -> Told),
+    Ports(fn(&Facts, &Card, &Port) -> Told),
     /// As many findings as there are, each with its subject.
     All(fn(&Facts) -> Vec<Finding>),
 }
@@ -90,7 +88,13 @@ pub const RULES: &[Rule] = &[
     rule("gpu-nic-memory", Machine(nics::peer_memory)),
     rule("nic-link", Ports(nics::link)),
     rule("gid-index", Ports(nics::gid)),
+    rule("nic-slot", Ports(nics::slot)),
+    rule("nic-mtu", Ports(nics::mtu)),
+    rule("nic-errors", Ports(nics::errors)),
     rule("gpu-nic-distance", Gpus(nics::distance)),
+    rule("gpu-nic-pairing", Machine(nics::pairing)),
+    rule("gpu-nic-acs", Gpus(nics::acs)),
+    rule("transfer-devices", All(nics::transfer_devices)),
     rule("kernel-log", All(machine::kernel_log)),
 ];
 
@@ -136,15 +140,13 @@ impl Judge {
             }
             Ports(judge) => match facts.nics.told() {
                 Err(why) => about(MACHINE, Err(why.into())).into_iter().collect(),
-                Ok(nics) => {
-                    let devices = nics.iter().flat_map(|nic| &nic.rdma);
-                    let ports = devices
-                        .flat_map(|device| device.ports.iter().map(move |port| (device, port)));
-                    let of_port = |(device, port): (&topology::RdmaDevice, &RdmaPort)| {
-                        let subject = format!("{} port {}", device.name, port.number);
-                        about(&subject, judge(facts, port))
-                    };
-                    ports.filter_map(of_port).collect()
+                Ok(cards) => {
+                    let ports = cards.iter();
+                    let ports =
+                        ports.flat_map(|card| card.ports.iter().map(move |port| (card, port)));
+                    let told =
+                        |(card, port): (&Card, &Port)| about(&port.label, judge(facts, card, port));
+                    ports.filter_map(told).collect()
                 }
             },
         }

@@ -98,7 +98,7 @@ impl Bench {
         }
         bench.function("0000:20:03.1", ["0x1022", "0x14ab", "0x060400"]);
         bench.function("0000:22:00.0", ["0x15b3", "0x1021", "0x020700"]);
-        bench.write_nic();
+        bench.write_nic("0000:22:00.0", NIC);
         bench
     }
 
@@ -167,10 +167,15 @@ impl Bench {
         }
     }
 
-    fn write_nic(&mut self) {
-        self.pci("0000:22:00.0", "infiniband/mlx5_0/node_type", "1: CA");
+    fn write_nic(&mut self, address: &str, folder: &str) {
+        let name = folder.rsplit('/').next().unwrap();
+        self.pci(address, &format!("infiniband/{name}/node_type"), "1: CA");
+        self.pci(address, &format!("net/{name}/mtu"), "9000");
         for (file, text) in [
             ("ports/1/state", "4: ACTIVE"),
+            ("ports/1/rate", "200 Gb/sec (4X HDR)"),
+            ("ports/1/counters/symbol_error", "0"),
+            ("ports/1/hw_counters/packet_seq_err", "0"),
             ("ports/1/link_layer", "Ethernet"),
             ("ports/1/gids/0", "fe80:0000:0000:0000:0000:0000:0000:0001"),
             ("ports/1/gids/3", "0000:0000:0000:0000:0000:ffff:0a00:0001"),
@@ -178,8 +183,32 @@ impl Bench {
             ("ports/1/gid_attrs/types/0", "IB/RoCE v1"),
             ("ports/1/gid_attrs/types/3", "RoCE v2"),
         ] {
-            self.set(&format!("{NIC}/{file}"), text);
+            self.set(&format!("{folder}/{file}"), text);
         }
+    }
+
+    /// Puts a GPU below a switch with a card of its own, `mlx5_1` or `mlx5_2`.
+    pub(crate) fn rail(&mut self, place: usize) {
+        let (gpu, port, bus) = (GPUS[place], PORTS[place], 8 + place);
+        let [up, to_gpu, to_card, card] =
+            ["0:00", "1:00", "1:01", "2:00"].map(|rest| format!("0000:{bus}{rest}.0"));
+        let above = format!("pci0000:{}/{port}/{up}", &port[5..7]);
+        self.functions.retain(|(address, _)| address != gpu);
+        for (address, below) in [
+            (up.as_str(), above.clone()),
+            (&to_gpu, format!("{above}/{to_gpu}")),
+            (gpu, format!("{above}/{to_gpu}/{gpu}")),
+            (&to_card, format!("{above}/{to_card}")),
+            (&card, format!("{above}/{to_card}/{card}")),
+        ] {
+            self.functions.push((address.to_owned(), below));
+        }
+        for bridge in [&up, &to_gpu, &to_card] {
+            self.function(bridge, ["0x1000", "0xc030", "0x060400"]);
+            self.acs(bridge, 0);
+        }
+        self.function(&card, ["0x15b3", "0x1021", "0x020700"]);
+        self.write_nic(&card, &format!("sys/class/infiniband/mlx5_{}", place + 1));
     }
 
     /// A function of node 0 with a Gen4 x16 link, no errors.

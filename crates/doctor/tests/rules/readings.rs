@@ -12,7 +12,13 @@ fn a_box_without_network_cards_has_no_findings_about_them() {
     for rule in [
         "nic-link",
         "gid-index",
+        "nic-slot",
+        "nic-mtu",
+        "nic-errors",
         "gpu-nic-distance",
+        "gpu-nic-pairing",
+        "gpu-nic-acs",
+        "transfer-devices",
         "gpu-nic-memory",
     ] {
         assert_eq!(said(rule, &bench), [], "{rule}");

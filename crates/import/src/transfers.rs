@@ -1,0 +1,166 @@
+//! What tools of others print of transfers between hosts: perftest's `ib_*_bw` and `ib_*_lat`, `ucx_perftest`, and Mooncake's
+//! `transfer_engine_bench`.
+//!
+//! One file may hold several runs, as of a loop over sizes. Intervals of a run under way are not read: its last line counts.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::error::ImportError;
+use super::source::Source;
+
+/// Perftest and UCX say MB and mean MiB (perftest_parameters.h, libperf.c); Gb are 1e9 bits.
+const MIB: f64 = 1_048_576.0;
+
+/// Transfers that a tool timed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Transfers {
+    /// The tool: `perftest`, `ucx_perftest`, `transfer_engine_bench`.
+    pub tool: &'static str,
+    /// What it calls the test, where it says so.
+    pub test: Option<String>,
+    /// The network card, where it says so.
+    pub device: Option<String>,
+    /// In the order of the text.
+    pub rows: Vec<Timed>,
+}
+
+/// Transfers of one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Timed {
+    /// Bytes of one transfer, or of one batch; worked out of time and bandwidth where the tool does not say them.
+    pub bytes: f64,
+    /// Seconds of one transfer.
+    pub seconds: f64,
+    /// Whether it was alone, one way: a latency. Else several were under way at once, and this is each one's share.
+    pub is_alone: bool,
+    /// How many there were.
+    pub n: u64,
+}
+
+impl Timed {
+    /// Its bandwidth in GB/s of 1e9 bytes.
+    #[must_use]
+    pub fn gb_per_s(&self) -> f64 {
+        self.bytes / self.seconds * 1e-9
+    }
+}
+
+/// Reads a text of one of the tools.
+///
+/// # Errors
+/// The file cannot be read, or has no line of a result.
+pub fn read(path: &Path) -> Result<Transfers, ImportError> {
+    let origin = record::control::replaced(&path.display().to_string());
+    let unknown = |origin| ImportError::Unknown {
+        origin,
+        looked_for: "results of ib_write_bw and its like, ucx_perftest, transfer_engine_bench",
+    };
+    match Source::of(path, &origin)? {
+        Source::Text(text) => of_text(&text).ok_or_else(|| unknown(origin)),
+        Source::Ours(_) => Err(unknown(origin)),
+    }
+}
+
+fn of_text(text: &str) -> Option<Transfers> {
+    let mut read = Transfers::default();
+    let mut columns: Vec<&str> = Vec::new();
+    let mut is_alone = false;
+    for line in text.lines().map(str::trim) {
+        let numbers = line.split_whitespace().map(|word| word.parse::<f64>().ok());
+        let numbers: Option<Vec<f64>> = numbers.collect();
+        let row = if let Some((_, device)) = line.split_once("Device         : ") {
+            read.device = Some(device.to_owned());
+            None
+        } else if let Some(test) = line.strip_suffix(" Test").or(line.strip_prefix("| Test:")) {
+            read.test = Some(test.trim_matches([' ', '|']).to_owned());
+            None
+        } else if line.starts_with("#bytes") {
+            read.tool = "perftest";
+            // `BW average[MB/sec]` is one column, as `t_typical[usec]` is.
+            columns = line
+                .split_whitespace()
+                .filter(|word| *word != "BW")
+                .collect();
+            is_alone = line.contains("t_typical");
+            None
+        } else if line.contains("(usec)") {
+            is_alone = line.contains("latency (usec)");
+            None
+        } else if let Some(rest) = line.strip_prefix("Final:") {
+            read.tool = "ucx_perftest";
+            of_ucx(rest)
+        } else if let Some((_, rest)) = line.split_once("Test completed: duration ") {
+            read.tool = "transfer_engine_bench";
+            of_mooncake(rest)
+        } else {
+            numbers.and_then(|numbers| of_perftest(&columns, &numbers))
+        };
+        let row = row.filter(|row| row.bytes > 0.0 && row.seconds.is_normal());
+        read.rows.extend(row.map(|row| Timed { is_alone, ..row }));
+    }
+    (!read.rows.is_empty()).then_some(read)
+}
+
+/// `65536  5000  0.00  92.57  0.176557` under the names of the columns.
+fn of_perftest(columns: &[&str], numbers: &[f64]) -> Option<Timed> {
+    let value = |name: &str| {
+        let place = columns.iter().position(|column| column.starts_with(name))?;
+        Some((*numbers.get(place)?, columns[place]))
+    };
+    let (bytes, _) = value("#bytes")?;
+    let (n, _) = value("#iterations")?;
+    let seconds = match (value("average["), value("t_typical[")) {
+        (Some((rate, unit)), _) if unit.contains("Gb") => bytes * 8.0 / (rate * 1e9),
+        (Some((rate, _)), _) => bytes / (rate * MIB),
+        (None, typical) => typical?.0 * 1e-6,
+    };
+    Some(timed(bytes, seconds, n))
+}
+
+/// Iterations; a percentile, the last interval's average and the whole run's of the time; average and overall of MB/s and of messages.
+/// Averages are of the last interval, which may be empty.
+fn of_ucx(rest: &str) -> Option<Timed> {
+    let numbers = rest.split_whitespace().map(|word| word.parse().ok());
+    let numbers: Option<Vec<f64>> = numbers.collect();
+    let [n, _, _, us, _, rate, ..] = numbers?[..] else {
+        return None;
+    };
+    Some(timed((rate * MIB * us * 1e-6).round(), us * 1e-6, n))
+}
+
+/// `4.00, batch count 1693, throughput 0.11 GB/s` (transfer_engine_bench.cpp, `--report_unit`).
+fn of_mooncake(rest: &str) -> Option<Timed> {
+    let (duration, rest) = rest.split_once(", batch count ")?;
+    let (batches, rate) = rest.split_once(", throughput ")?;
+    let (rate, unit) = rate.split_once(' ')?;
+    let scale = match unit.trim() {
+        "GB/s" => 1e9,
+        "GiB/s" => 1024.0 * MIB,
+        "Gb/s" => 1e9 / 8.0,
+        "MB/s" => 1e6,
+        "MiB/s" => MIB,
+        "Mb/s" => 1e6 / 8.0,
+        _ => return None,
+    };
+    let (duration, batches): (f64, f64) = (duration.parse().ok()?, batches.parse().ok()?);
+    let rate: f64 = rate.parse().ok()?;
+    let seconds = duration / batches;
+    Some(timed((rate * scale * seconds).round(), seconds, batches))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count"
+)]
+fn timed(bytes: f64, seconds: f64, n: f64) -> Timed {
+    let n = n as u64;
+    Timed {
+        bytes,
+        seconds,
+        is_alone: false,
+        n,
+    }
+}
