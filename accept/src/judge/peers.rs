@@ -102,8 +102,7 @@ fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
     let links = own.iter().map(|reading| reading.links).max().unwrap_or(0);
     let active = own.iter().map(|reading| reading.active).min().unwrap_or(0);
     let wanted = wanted.unwrap_or(links);
-    let errors = |reading: Option<&&NvlinkReading>| reading.map_or(0, |reading| reading.errors);
-    let (before, after) = (errors(own.first()), errors(own.last()));
+    let errors = |reading: Option<&&NvlinkReading>| reading.and_then(|reading| reading.errors);
     let mut fabrics = own.iter().filter_map(|reading| reading.fabric);
     let up = |active: usize| format!("{active} of {} up", links.max(wanted));
     let seen = |what: &str, value: String, expected: String| {
@@ -120,6 +119,11 @@ fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
         let seen = seen("fabric-manager", "not started".into(), "started".into());
         return Came::fail(R::ConfigMismatch, seen);
     }
+    let Some((before, after)) = errors(own.first()).zip(errors(own.last())) else {
+        let seen = seen("NVLinks", up(active), up(wanted));
+        let came = Came::new(Verdict::Warn, R::Unreadable).with([seen]);
+        return came.saying("the driver counts no errors of NVLinks");
+    };
     if after == 0 {
         return Came::pass(seen("NVLinks", up(active), up(wanted)));
     }

@@ -34,13 +34,13 @@ impl Verdict {
     }
 }
 
-/// Makes [`ReasonCode`]: a row is the code, its word, and its words in reports of before.
+/// Makes [`ReasonCode`]: a row is the code and its word.
 macro_rules! reasons {
-    ($($(#[doc = $meaning:literal])+ $code:ident = $word:literal, was [$($old:literal),*];)+) => {
+    ($($(#[doc = $meaning:literal])+ $code:ident = $word:literal;)+) => {
         /// Why a check came to its verdict: a closed list; `codes.md` of the crate `view` has a page for each.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub(crate) enum ReasonCode {
-            $($(#[doc = $meaning])+ #[serde(rename = $word, $(alias = $old),*)] $code,)+
+            $($(#[doc = $meaning])+ #[serde(rename = $word)] $code,)+
         }
 
         impl ReasonCode {
@@ -58,35 +58,35 @@ macro_rules! reasons {
 
 reasons! {
     /// Measured or seen, and as it should be.
-    AsExpected = "as-expected", was ["within_limit", "as_expected"];
+    AsExpected = "as-expected";
     /// A figure beyond its limit, interval included; the limit says whether it is the profile's, the baseline's or that of its like.
-    BeyondLimit = "beyond-limit", was ["below-baseline", "outlier", "below_floor", "above_limit", "numa_penalty", "near_slowdown", "drift", "below_baseline", "asymmetric"];
+    BeyondLimit = "beyond-limit";
     /// The link at the slot is slower or narrower under load than the profile expects, or changes.
-    LinkDegraded = "link-degraded", was ["link_degraded", "link_transitions"];
+    LinkDegraded = "link-degraded";
     /// Devices, NUMA nodes or peer access are other than the profile expects.
-    ConfigMismatch = "config-mismatch", was ["device-missing", "wrong-node", "peer-unexpected", "device_missing", "numa_misbound", "numa_inversion", "peer_unexpected"];
+    ConfigMismatch = "config-mismatch";
     /// Data arrived other than it was sent.
-    WrongData = "wrong-data", was ["data_mismatch"];
+    WrongData = "wrong-data";
     /// A device stopped answering.
-    DeviceLost = "device-lost", was ["device_lost", "rebooted"];
+    DeviceLost = "device-lost";
     /// A copy or collective that does not end.
-    Hang = "hang", was [];
+    Hang = "hang";
     /// Errors of a link, of memory or of requests were counted, logged or repaired.
-    ErrorsCounted = "errors-counted", was ["requests-failed", "counter_rate", "kernel_events", "memory_repaired", "repair_failed", "server_exited", "requests_failed"];
+    ErrorsCounted = "errors-counted";
     /// Heat or the power supply held the clocks down.
-    Throttled = "throttled", was [];
+    Throttled = "throttled";
     /// The interval lies across the limit after all samples that were allowed, there are too few for one, or other work had the CPUs.
-    Noisy = "noisy", was ["too_few_samples", "host-busy", "busy_host"];
+    Noisy = "noisy";
     /// Others use the device.
-    DeviceBusy = "device-busy", was ["busy_device"];
+    DeviceBusy = "device-busy";
     /// It cannot be read here, is not stated, or contradicts what was measured.
-    Unreadable = "unreadable", was ["unsupported", "baseline-differs", "counter_reset", "reset_pending", "cannot_load_link", "permission", "monitor_lost", "not_stated", "version_mismatch", "unsupported_by_device", "virtualized", "missing_library"];
+    Unreadable = "unreadable";
     /// A program ended without this result, what it depends on failed, or the run ended before.
-    NotMeasured = "not-measured", was ["worker-failed", "interrupted", "worker_failed", "out_of_memory", "dependency_failed", "budget"];
+    NotMeasured = "not-measured";
     /// There is no such thing on this machine.
-    NotApplicable = "not-applicable", was ["not_applicable"];
+    NotApplicable = "not-applicable";
     /// Left out on the command line, or not part of this level.
-    LeftOut = "left-out", was ["not-asked", "excluded_by_user", "not_asked"];
+    LeftOut = "left-out";
 }
 
 impl ReasonCode {
@@ -106,27 +106,6 @@ mod tests {
         assert_eq!(R::ALL.len(), 15);
         for code in R::ALL {
             assert!(view::codes::page(code.code()).is_some(), "{}", code.code());
-        }
-    }
-
-    #[test]
-    fn the_codes_of_before_are_read() {
-        for (old, code) in [
-            ("below-baseline", R::BeyondLimit),
-            ("outlier", R::BeyondLimit),
-            ("device-missing", R::ConfigMismatch),
-            ("wrong-node", R::ConfigMismatch),
-            ("peer-unexpected", R::ConfigMismatch),
-            ("requests-failed", R::ErrorsCounted),
-            ("host-busy", R::Noisy),
-            ("baseline-differs", R::Unreadable),
-            ("unsupported", R::Unreadable),
-            ("worker-failed", R::NotMeasured),
-            ("interrupted", R::NotMeasured),
-            ("not-asked", R::LeftOut),
-        ] {
-            let read: R = serde_json::from_value(old.into()).unwrap();
-            assert_eq!(read, code, "{old}");
         }
     }
 }

@@ -139,11 +139,6 @@ pub enum Caveat {
         /// What was seen of it; for display only, may be empty.
         detail: String,
     },
-    /// What a record from before conditions had codes said in words; for display only.
-    Note {
-        /// The text.
-        text: String,
-    },
 }
 
 /// What held during a run and has no figures of its own.
@@ -177,10 +172,6 @@ pub enum Condition {
     LinkReadingLost,
     /// A crash of the host during a peer copy would not be remembered.
     CrashNotRemembered,
-    /// The samples took longer than asked for.
-    BudgetExceeded,
-    /// A spin gate did not open; it was measured without one.
-    GateGaveUp,
     /// Peer access was not taken back after a measurement.
     PeerAccessKept,
     /// A load covers a part of the device only.
@@ -191,16 +182,12 @@ pub enum Condition {
     EngineKernelNotTimed,
     /// The library's log was not read.
     TransportNotLogged,
-    /// Arms on a simulated machine obey few variables.
-    ArmsSimulated,
     /// The mode that predicts serving was not measured.
     InterleavedMissing,
     /// The plan assumes something about model, engine or machine.
     PlanAssumed,
     /// Ranks reduced in host memory: no figures of GPUs.
     HostMemoryRanks,
-    /// Arms ran in a random order.
-    ArmOrder,
 }
 
 impl Condition {
@@ -231,7 +218,7 @@ pub enum PeerAccess {
 }
 
 impl Caveat {
-    /// Its code; that of an older record's note has no page of its own.
+    /// Its code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -252,14 +239,6 @@ impl std::fmt::Display for Caveat {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_record_from_before_the_reason_was_kept_loads() {
-        let old = r#"{"kind":"wide_interval","relative_half_width":0.125}"#;
-        let old: Caveat = serde_json::from_str(old).unwrap();
-        assert_eq!(old.code(), "wide-interval");
-        assert!(matches!(old, Caveat::WideInterval { stopped: None, .. }));
-    }
 
     #[test]
     fn a_condition_is_its_code_in_json_too() {

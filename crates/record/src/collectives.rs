@@ -65,8 +65,6 @@ pub enum CollectivesEvent {
         /// The point.
         point: Box<CollectivePoint>,
     },
-    /// Arms, which journals of before have; what is said of them is not read.
-    Arms {},
     /// What a logged run said.
     Transport {
         /// What it said.
@@ -109,7 +107,6 @@ impl Collectives {
                 self.steps = steps;
             }
             CollectivesEvent::Point { point } => self.points.push(*point),
-            CollectivesEvent::Arms {} => {}
             CollectivesEvent::Transport { facts } => self.transports.push(*facts),
             CollectivesEvent::Engine { facts } => self.engine = Some(facts),
             CollectivesEvent::Launcher { facts } => self.launcher = Some(facts),

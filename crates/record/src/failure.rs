@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// What kind of failure it was. It crosses processes and stands in records; nothing looks into the words beside it.
 #[derive(
@@ -66,9 +65,9 @@ impl FailureKind {
     }
 }
 
-/// A failure: its kind and, for people, the words of whoever met it. A text alone, as in records of schema 1, is one of
-/// [`FailureKind::Internal`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
+/// A failure: its kind and, for people, the words of whoever met it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Failure {
     /// What kind.
     pub kind: FailureKind,
@@ -125,51 +124,16 @@ impl From<&str> for Failure {
     }
 }
 
-impl<'de> Deserialize<'de> for Failure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextOrMap;
-
-        impl<'de> Visitor<'de> for TextOrMap {
-            type Value = Failure;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or an object with kind and detail")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Failure, E> {
-                Ok(Failure::from(text))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Failure, A::Error> {
-                let mut failure = Failure::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    match key.as_str() {
-                        "kind" => failure.kind = map.next_value()?,
-                        "detail" => failure.detail = map.next_value()?,
-                        "rank" => failure.rank = map.next_value()?,
-                        _ => drop(map.next_value::<de::IgnoredAny>()?),
-                    }
-                }
-                Ok(failure)
-            }
-        }
-
-        deserializer.deserialize_any(TextOrMap)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_reads_back_and_a_text_of_schema_1_is_one_too() {
+    fn a_failure_reads_back() {
         let lost = FailureKind::DeviceLost.of("gone").of_rank(1);
         let json = serde_json::to_string(&lost).unwrap_or_default();
         assert_eq!(json, r#"{"kind":"device-lost","detail":"gone","rank":1}"#);
         assert_eq!(serde_json::from_str::<Failure>(&json).ok(), Some(lost));
-        let old = serde_json::from_str::<Failure>(r#""gone""#).ok();
-        assert_eq!(old, Some(Failure::from("gone")));
     }
 
     #[test]

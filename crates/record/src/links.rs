@@ -41,8 +41,8 @@ pub struct NvlinkReading {
     pub active: usize,
     /// Links that there are.
     pub links: usize,
-    /// Failed checks, packets that were sent again and recoveries since the driver was loaded.
-    pub errors: u64,
+    /// Failed checks, packets that were sent again and recoveries since the driver was loaded; `None` where it counts none of these.
+    pub errors: Option<u64>,
     /// How the fabric of NVSwitches stands, where the library reports one.
     pub fabric: Option<FabricState>,
 }

@@ -45,9 +45,8 @@ pub struct PeerProbe {
     /// The steps in order.
     pub steps: Vec<PeerStep>,
     /// Whether kernels of the accessing device may use the path, too; the verdict is about copies.
-    #[serde(default)]
     pub kernels: KernelAccess,
-    /// What lies around the path; `None` where nobody looked, as in records from before that, or where there is no bus.
+    /// What lies around the path; `None` where there is no bus.
     pub surroundings: Option<PeerSurroundings>,
 }
 
@@ -67,15 +66,6 @@ pub enum KernelAccess {
         /// Why.
         reason: String,
     },
-}
-
-/// That of a record from before probes had kernels.
-impl Default for KernelAccess {
-    fn default() -> Self {
-        Self::Untested {
-            reason: "the probe of this record had no kernels".to_owned(),
-        }
-    }
 }
 
 /// One step of a probe.
@@ -116,21 +106,4 @@ pub enum StepOutcome {
         /// Why.
         reason: String,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_probe_from_before_kernels_were_tried_loads_and_says_so() {
-        let old = r#"{
-            "from": 0, "to": 1, "verdict": "direct", "rests_on": "small copies are fast",
-            "steps": [{"name": "write", "outcome": {"is": "passed", "seen": "1048576 bytes"}}]
-        }"#;
-        let probe: PeerProbe = serde_json::from_str(old).unwrap();
-        assert_eq!(probe.verdict, PeerVerdict::Direct);
-        assert!(matches!(probe.kernels, KernelAccess::Untested { .. }));
-        assert_eq!(probe.surroundings, None);
-    }
 }

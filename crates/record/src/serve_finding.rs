@@ -125,20 +125,6 @@ pub enum ServeFinding {
         /// Completed, requests/s.
         completed: f64,
     },
-    /// The client was late to send.
-    ClientLate {
-        /// Such requests.
-        late: usize,
-        /// Of how many.
-        of: usize,
-        /// The latest, ms.
-        most_ms: f64,
-    },
-    /// The client's thread stood still.
-    ClientStalled {
-        /// In all, ms.
-        ms: f64,
-    },
     /// Requests were sent again on new connections.
     RequestsResent {
         /// How many.

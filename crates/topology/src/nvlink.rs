@@ -24,8 +24,9 @@ pub struct NvLink {
     pub mb_per_s: Option<u32>,
     /// What is at its other end; `None` where the library does not say.
     pub remote: Option<NvLinkEnd>,
-    /// Packets that were sent again, failed checks (CRC) and recoveries since the driver was loaded.
-    pub errors: u64,
+    /// Packets that were sent again, failed checks (CRC) and recoveries since the driver was loaded; `None` where it counts none
+    /// of these.
+    pub errors: Option<u64>,
 }
 
 /// What an NVLink leads to.
@@ -59,10 +60,11 @@ impl NvLinks {
         self.links.iter().filter(|link| link.is_active).count()
     }
 
-    /// Errors of all links.
+    /// Errors of all links; `None` where no link's are counted.
     #[must_use]
-    pub fn errors(&self) -> u64 {
-        self.links.iter().map(|link| link.errors).sum()
+    pub fn errors(&self) -> Option<u64> {
+        let counted = self.links.iter().filter_map(|link| link.errors);
+        counted.reduce(|sum, errors| sum + errors)
     }
 
     /// The rate of one direction of all links that are up, in GB/s; `None` where one's is not known, or none is up.
@@ -107,7 +109,7 @@ mod tests {
             version: Some(4),
             mb_per_s: Some(26_562),
             remote: Some(*remote),
-            errors: 2,
+            errors: Some(2),
         };
         NvLinks {
             links: ends.iter().map(one).collect(),
@@ -130,7 +132,7 @@ mod tests {
         // 18 links of 26.562 GB/s, as `nvidia-smi nvlink -s` prints of an H200: 478.116; 17 are 451.554.
         assert!((whole.gb_per_s().unwrap() - 478.116).abs() < 1e-9);
         assert!((less.gb_per_s().unwrap() - 451.554).abs() < 1e-9);
-        assert_eq!((less.active(), less.errors()), (17, 36));
+        assert_eq!((less.active(), less.errors()), (17, Some(36)));
         assert_eq!(links(&[]).gb_per_s(), None);
     }
 }

@@ -13,7 +13,6 @@ use crate::serve::findings::item;
 pub fn line(caveat: &Caveat) -> Item {
     let text = words(caveat);
     match caveat {
-        Caveat::Note { .. } => Item::of(Tone::Warning, text),
         Caveat::Serve { finding } => item(finding),
         other => Item::of(Tone::Warning, text).coded(other.code()),
     }
@@ -25,10 +24,7 @@ pub fn folded<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<Item> {
     let mut lines: Vec<(&str, Item, usize)> = Vec::new();
     for caveat in caveats {
         let item = line(caveat);
-        let same = |(code, known, _): &&mut (&str, Item, usize)| {
-            *code == caveat.code() && (*code != "note" || known.text == item.text)
-        };
-        match lines.iter_mut().find(same) {
+        match lines.iter_mut().find(|(code, ..)| *code == caveat.code()) {
             Some((_, known, more)) if known.text != item.text => *more += 1,
             Some(_) => {}
             None => lines.push((caveat.code(), item, 0)),
@@ -131,7 +127,6 @@ fn words(caveat: &Caveat) -> String {
         }
         Caveat::Serve { finding } => item(finding).text,
         Caveat::NoGate | Caveat::NoDriver { .. } => codes::line(caveat.code()).to_owned(),
-        Caveat::Note { text } => text.clone(),
     }
 }
 

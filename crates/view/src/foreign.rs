@@ -8,10 +8,16 @@ use record::{BufferPlacement, CollectiveKind, CollectivePoint, Endpoint};
 
 use crate::cell::{range, short, shown, significant};
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
-use crate::lines::counted;
+use crate::lines::{counted, first_of};
 
 /// Sizes of a series that a screen shows.
 const SIZES: usize = 8;
+
+/// Below this part of the best bus bandwidth the one of the largest size is said, too.
+const FALLS: f64 = 0.9;
+
+/// Below this part of the other direction a copy between host and device is slow for its link.
+const UNEVEN: f64 = 0.75;
 
 /// Series that have a sentence of the answer.
 const SENTENCES: usize = 3;
@@ -81,21 +87,26 @@ pub fn collectives(file: &CallFile) -> Document {
     }
 }
 
-/// `all_reduce of f32 on 16 ranks: 38.2 us at 8 B, 245 GB/s on the bus at 512 MiB.`
+/// `all_reduce of f32 on 16 ranks: 38.2 us at 8 B, bus bandwidth 245 GB/s at 512 MiB.`, and how far it falls beyond.
 fn sentence(series: &Series, values: &[&CallValue]) -> Option<String> {
     let first = values.iter().min_by_key(|value| value.bytes_per_rank)?;
     let last = values.iter().max_by_key(|value| value.bytes_per_rank)?;
+    let best = values.iter().max_by(|a, b| bus(a).total_cmp(&bus(b)))?;
+    let fall = match bus(last) < FALLS * bus(best) {
+        true => format!(", but {} at {}", short(bus(last)), size(last)),
+        false => String::new(),
+    };
     let words: Vec<String> = [series.operation()]
         .into_iter()
         .chain(series.qualities())
         .collect();
     Some(format!(
-        "{}: {} us at {}, bus bandwidth {} GB/s at {}.",
+        "{}: {} us at {}, bus bandwidth {} GB/s at {}{fall}.",
         words.join(", "),
         short(first.us),
         size(first),
-        short(bus(last)),
-        size(last),
+        short(bus(best)),
+        size(best),
     ))
 }
 
@@ -176,6 +187,7 @@ pub fn links(file: &LinkFile) -> Document {
         ]);
     }
     let has_values = !answer.is_empty();
+    let uneven = uneven(&file.values);
     if !has_values {
         answer.push("The file holds no value of a link.".to_owned());
     }
@@ -194,6 +206,7 @@ pub fn links(file: &LinkFile) -> Document {
         let test = trouble.test.iter().map(|test| format!("{test} "));
         format!("{}{trouble}", test.collect::<String>())
     }));
+    findings.splice(0..0, uneven);
     findings.extend(unused(&file.unused));
     Document {
         title: format!("{}: {}", file.made_by, file.origin),
@@ -219,6 +232,34 @@ pub fn links(file: &LinkFile) -> Document {
     }
 }
 
+/// The pinned copies of a device that are much slower one way than the other: links carry both ways alike.
+fn uneven(values: &[LinkValue]) -> Option<Item> {
+    let of = |test: &str, device: Endpoint| {
+        let is_it = |value: &&LinkValue| {
+            value.ends.test == test && [value.ends.from, value.ends.to].contains(&device)
+        };
+        values.iter().find(is_it).map(|value| value.value)
+    };
+    let words = |value: &LinkValue| {
+        let device = value.ends.to;
+        let (to, from) = (value.value, of("d2h_pinned_ce", device)?);
+        let (slow, fast) = (to.min(from), to.max(from));
+        (slow < UNEVEN * fast).then(|| {
+            let (down, up) = (short(to), short(from));
+            format!(
+                "{}: {down} {} from the host and {up} to it",
+                label(device),
+                value.unit
+            )
+        })
+    };
+    let to_devices = values
+        .iter()
+        .filter(|value| value.ends.test == "h2d_pinned_ce");
+    let all: Vec<String> = to_devices.filter_map(words).collect();
+    first_of(Tone::Warning, "link-slow", &all)
+}
+
 /// `h2d_pinned_ce: 26.0-26.1 GB/s over 8 pairs.`
 fn spread(name: &str, least: &LinkValue, most: &LinkValue, count: usize) -> String {
     let unit = least.unit;
@@ -232,15 +273,19 @@ fn spread(name: &str, least: &LinkValue, most: &LinkValue, count: usize) -> Stri
 
 /// `GPU0 to GPU1`.
 fn ends(value: &LinkValue) -> String {
-    let label = |end: Endpoint| match end {
-        Endpoint::Host => "host".to_owned(),
-        Endpoint::All => "all".to_owned(),
-        Endpoint::Device(ordinal) => format!("GPU{ordinal}"),
-    };
     let (from, to) = (label(value.ends.from), label(value.ends.to));
     match from == to {
         true => from,
         false => format!("{from} to {to}"),
+    }
+}
+
+/// `GPU0`.
+fn label(end: Endpoint) -> String {
+    match end {
+        Endpoint::Host => "host".to_owned(),
+        Endpoint::All => "all".to_owned(),
+        Endpoint::Device(ordinal) => format!("GPU{ordinal}"),
     }
 }
 

@@ -62,3 +62,33 @@ fn rates_of_nvbandwidth_are_a_row_for_each_test() {
           tplens compare nvbandwidth.json RESULT
     "#);
 }
+
+#[test]
+fn a_rate_that_falls_and_directions_that_differ_are_said() {
+    let mut file =
+        import::collectives::read_file(&fixture("collectives/nccl-2.17-several.txt")).unwrap();
+    // The largest message takes ten times as long as it did.
+    let largest = file.values.iter().map(|value| value.bytes_per_rank).max();
+    for value in &mut file.values {
+        let is_largest = Some(value.bytes_per_rank) == largest;
+        value.us *= if is_largest { 10.0 } else { 1.0 };
+    }
+    let screen = view::foreign::collectives(&file).screen(SCREEN);
+    assert!(
+        screen.contains("bus bandwidth 18.9 GB/s at 1 MiB, but 8.26 at 64 MiB."),
+        "{screen}"
+    );
+
+    let mut file = import::links::read(&fixture("links/nvbandwidth-0.8.json")).unwrap();
+    let mut back = file.values[0].clone();
+    assert_eq!(back.ends.test, "h2d_pinned_ce");
+    (back.ends.from, back.ends.to) = (back.ends.to, back.ends.from);
+    back.ends.test = "d2h_pinned_ce".to_owned();
+    back.value = 13.0;
+    file.values.push(back);
+    let screen = view::foreign::links(&file).screen(SCREEN);
+    assert!(
+        screen.contains("GB/s from the host and 13.0 to it"),
+        "{screen}"
+    );
+}

@@ -54,9 +54,9 @@ pub(super) fn risen(
     now: &[(PciAddress, NvLinks)],
 ) -> Vec<Caveat> {
     let rise = |(found, device): (&Found, &LinkDevice)| {
-        let before = found.nvlinks.as_ref()?.errors();
+        let before = found.nvlinks.as_ref()?.errors()?;
         let (_, now) = now.iter().find(|(at, _)| Some(*at) == device.address)?;
-        let (now, label) = (now.errors(), &device.label);
+        let (now, label) = (now.errors()?, &device.label);
         let more = now.checked_sub(before).filter(|more| *more > 0)?;
         let what = format!("{label}: {more} more during this run, {now} in all");
         Some(Condition::NvlinkErrorsRise.with(what))
@@ -76,8 +76,9 @@ pub(super) fn caveats(found: &[Found], devices: &[LinkDevice]) -> Vec<Caveat> {
             let what = format!("{label}: {active} of {all} links are up, {missing}");
             Condition::NvlinkInactive.with(what)
         });
-        let since = format!("{label}: {errors} since the driver was loaded");
-        let errors = (errors > 0).then(|| Condition::NvlinkErrors.with(since));
+        let errors = errors.filter(|errors| *errors > 0).map(|errors| {
+            Condition::NvlinkErrors.with(format!("{label}: {errors} since the driver was loaded"))
+        });
         let is_down = [Some(FabricState::NotStarted), Some(FabricState::Failed)];
         let fabric = is_down.contains(&links.fabric);
         let fabric = fabric.then(|| Condition::FabricManager.with(label));

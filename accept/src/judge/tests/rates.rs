@@ -116,7 +116,9 @@ impl Played {
             steps,
             kernels: match verdict {
                 PeerVerdict::Direct => KernelAccess::Usable,
-                _ => KernelAccess::default(),
+                _ => KernelAccess::Untested {
+                    reason: String::new(),
+                },
             },
             surroundings: None,
         });

@@ -192,7 +192,7 @@ fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_o
         device: "GPU0".to_owned(),
         active,
         links: 18,
-        errors,
+        errors: Some(errors),
         fabric: Some(fabric),
     };
     let good = || reading(18, 0, Completed);
@@ -205,7 +205,12 @@ fn an_nvlink_that_is_down_a_fabric_that_failed_and_errors_that_rise_reject_and_o
         (vec![reading(18, 3, Completed); 2], (Verdict::Warn, errors), "nvlink-errors"),
         (vec![reading(18, 3, Completed), reading(18, 5, Completed)], (fail, errors), "nvlink-errors"),
     ];
-    for (readings, came, named) in known {
+    let uncounted = NvlinkReading {
+        errors: None,
+        ..good()
+    };
+    let unread = (vec![uncounted], (Verdict::Warn, R::Unreadable), "NVLinks");
+    for (readings, came, named) in known.into_iter().chain([unread]) {
         let mut findings = Played::new("h200x8", 1, &[]).idle().findings(20);
         links(&mut findings).nvlinks = readings;
         let checks = judged("h200x8", &findings);

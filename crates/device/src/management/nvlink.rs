@@ -50,7 +50,7 @@ fn link(device: &Device<'_>, number: u32, mb_per_s: Option<u32>) -> Option<NvLin
         version: link.version().ok(),
         mb_per_s: mb_per_s.filter(|_| is_active),
         remote,
-        errors: errors.sum(),
+        errors: errors.reduce(|sum, counted| sum + counted),
     })
 }
 

@@ -96,7 +96,9 @@ pub(super) fn nvlink_inactive(_: &Facts, gpu: &Gpu) -> Told {
 }
 
 pub(super) fn nvlink_errors(_: &Facts, gpu: &Gpu) -> Told {
-    let errors = nvlinks(gpu)?.errors();
+    let Some(errors) = nvlinks(gpu)?.errors() else {
+        return Ok(Finding::unknown("the driver counts no errors of NVLinks"));
+    };
     Ok(Finding::warn_if(errors > 0).with("errors", errors))
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn probe(from: usize, to: usize, verdict: PeerVerdict) -> PeerProbe {
         verdict,
         rests_on: String::new(),
         steps: vec![],
-        kernels: KernelAccess::default(),
+        kernels: KernelAccess::Usable,
         surroundings: None,
     }
 }

@@ -127,17 +127,6 @@ pub fn item(finding: &ServeFinding) -> Item {
                 significant(*completed)
             ),
         ),
-        F::ClientLate { late, of, most_ms } => (
-            Tone::Warning,
-            format!(
-                "{late} of {of} requests left late, at most {}",
-                ms(*most_ms)
-            ),
-        ),
-        F::ClientStalled { ms: still } => (
-            Tone::Warning,
-            format!("The load generator stood still for {}", ms(*still)),
-        ),
         F::RequestsResent { requests } => (
             Tone::Warning,
             format!("{requests} requests were sent again: the server closed their connections"),
@@ -212,16 +201,9 @@ pub fn item(finding: &ServeFinding) -> Item {
     Item::of(tone, text).coded(finding.code())
 }
 
-/// A reason why times are the load generator's own; a sentence in records from before there were codes.
+/// A reason why times are the load generator's own, by its code.
 pub(super) fn invalid(reason: &str) -> Item {
-    match codes::all().find(|(code, _)| *code == reason) {
-        Some((code, _)) => {
-            let line = codes::line(code).trim_end_matches('.');
-            Item::of(Tone::Bad, line).coded(code)
-        }
-        None => Item::of(
-            Tone::Bad,
-            format!("The load generator was the limit: {reason}"),
-        ),
-    }
+    let known = codes::all().find(|(code, _)| *code == reason);
+    let code = known.map_or("client-busy", |(code, _)| code);
+    Item::of(Tone::Bad, codes::line(code).trim_end_matches('.')).coded(code)
 }

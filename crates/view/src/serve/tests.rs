@@ -99,7 +99,7 @@ fn what_speaks_against_a_run_stands_below_its_answer() {
     let serve = serve(&mut record);
     serve.summary = None;
     serve.client = Some(ServeClient {
-        invalid: vec!["client-busy".to_owned(), "an old sentence".to_owned()],
+        invalid: vec!["client-busy".to_owned(), "client-late".to_owned()],
         ..ServeClient::default()
     });
     let finding = ServeFinding::BatchNotReached {
@@ -112,7 +112,11 @@ fn what_speaks_against_a_run_stands_below_its_answer() {
     let codes: Vec<_> = document.findings.iter().map(|item| item.code).collect();
     assert_eq!(
         codes,
-        [Some("client-busy"), None, Some("batch-not-reached")]
+        [
+            Some("client-busy"),
+            Some("client-late"),
+            Some("batch-not-reached")
+        ]
     );
     insta::assert_snapshot!(document.screen(Screen {
         quiet: true,

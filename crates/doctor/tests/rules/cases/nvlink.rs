@@ -22,7 +22,12 @@ pub(super) const CASES: &[Case] = &[
     case("nvlink-errors", Ok, "none", |b| told(b, whole())),
     case("nvlink-errors", Warn, "failed checks", |b| {
         let mut links = whole();
-        links.links[0].errors = 12;
+        links.links[0].errors = Some(12);
+        told(b, links);
+    }),
+    case("nvlink-errors", Unknown, "no counters", |b| {
+        let mut links = whole();
+        links.links.iter_mut().for_each(|link| link.errors = None);
         told(b, links);
     }),
     case(
@@ -54,7 +59,7 @@ fn whole() -> NvLinks {
         version: Some(4),
         mb_per_s: Some(26_562),
         remote: Some(NvLinkEnd::Switch),
-        errors: 0,
+        errors: Some(0),
     };
     NvLinks {
         links: vec![link; 18],

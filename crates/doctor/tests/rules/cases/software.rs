@@ -137,9 +137,19 @@ pub(super) const CASES: &[Case] = &[
         four_r9700(b);
         b.variable("NCCL_P2P_DISABLE", "1");
     }),
-    case("host-hang", Unknown, "no names", |b| {
-        b.given.devices[0].name = None
+    case("host-hang", Bad, "four R9700 without a name", |b| {
+        four_r9700(b);
+        b.given.devices[0].name = None;
     }),
+    case(
+        "host-hang",
+        Unknown,
+        "GPUs that the kernel does not show",
+        |b| {
+            b.functions.clear();
+            b.remove("sys/bus/pci/devices");
+        },
+    ),
     case("variables", Ok, "none", sound),
     case("variables", Bad, "no direct access", |b| {
         b.variable("NCCL_P2P_DISABLE", "1")
