@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// Returns the root of the repository.
@@ -28,52 +28,36 @@ pub(crate) fn command(arguments: &[&str]) -> Result<Command> {
 
 /// Returns cargo's target folder.
 pub(crate) fn target_directory() -> Result<PathBuf> {
-    let output = command(&["metadata", "--no-deps", "--format-version", "1"])?
+    let metadata = metadata(&["--no-deps"])?;
+    let folder = metadata["target_directory"].as_str();
+    Ok(PathBuf::from(
+        folder.context("cargo metadata names no target folder")?,
+    ))
+}
+
+/// Returns what cargo knows of the packages.
+pub(crate) fn metadata(arguments: &[&str]) -> Result<Value> {
+    let output = command(&["metadata", "--format-version", "1"])?
+        .args(arguments)
         .stderr(Stdio::inherit())
         .output()
         .context("cargo metadata did not start")?;
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).context("cargo metadata printed no json")?;
-    let folder = metadata["target_directory"]
-        .as_str()
-        .context("cargo metadata names no target folder")?;
-    Ok(PathBuf::from(folder))
-}
-
-/// Returns what cargo knows of all packages on this machine's target, in the versions of the lock file.
-pub(crate) fn metadata() -> Result<Value> {
-    let (_, target) = compiler()?;
-    let output = command(&[
-        "metadata",
-        "--locked",
-        "--format-version",
-        "1",
-        "--filter-platform",
-        &target,
-    ])?
-    .stderr(Stdio::inherit())
-    .output()
-    .context("cargo metadata did not start")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed ({})", output.status);
-    }
+    ensure!(
+        output.status.success(),
+        "cargo metadata failed ({})",
+        output.status
+    );
     serde_json::from_slice(&output.stdout).context("cargo metadata printed no json")
 }
 
-/// Returns the compiler's version and the target that it builds for on this machine.
-pub(crate) fn compiler() -> Result<(String, String)> {
+/// Returns the target that the compiler builds for on this machine.
+pub(crate) fn host() -> Result<String> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("-vV")
-        .output()
-        .context("rustc did not start")?;
-    let text = String::from_utf8(output.stdout).context("rustc -vV printed no text")?;
-    let version = text.lines().next().context("rustc -vV printed nothing")?;
-    let target = text.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok((
-        version.to_owned(),
-        target.context("rustc -vV names no host")?.to_owned(),
-    ))
+    let output = Command::new(rustc).arg("-vV").output();
+    let output = output.context("rustc did not start")?.stdout;
+    let text = String::from_utf8(output).context("rustc -vV printed no text")?;
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
 /// What one call of cargo built: its messages (the Cargo Book, "External tools").
@@ -131,27 +115,21 @@ impl Built {
     /// Finds the file of a program or C library.
     pub(crate) fn file(&self, target: &str) -> Result<PathBuf> {
         let made = |message: &Value| {
-            let kinds = message["target"]["kind"].as_array();
+            let kind = &message["target"]["kind"][0];
             message["reason"] == "compiler-artifact"
                 && message["target"]["name"] == target
                 && message["profile"]["test"] != true
-                && kinds
-                    .is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin" || kind == "cdylib"))
+                && (kind == "bin" || kind == "cdylib")
         };
-        let mut messages = self
-            .0
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let lines = self.0.lines();
+        let mut messages = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let message = messages.rfind(made);
         let message =
             message.with_context(|| format!("no program or C library {target} was built"))?;
-        let file = message["executable"].as_str().or_else(|| {
-            let names = message["filenames"].as_array()?;
-            names
-                .iter()
-                .filter_map(Value::as_str)
-                .find(|name| name.ends_with(".so"))
-        });
+        let files = message["filenames"].as_array();
+        let mut names = files.into_iter().flatten().filter_map(Value::as_str);
+        let library = names.find(|name| name.ends_with(".so"));
+        let file = message["executable"].as_str().or(library);
         let file = file.with_context(|| format!("cargo names no file of {target}"))?;
         Ok(PathBuf::from(file))
     }

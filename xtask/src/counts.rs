@@ -1,11 +1,25 @@
 //! How many checks and tests passed, failed and were skipped.
 
+use std::fmt;
+
 /// How many checks and tests there were, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
+}
+
+/// The closing line of `cargo xtask test` is one.
+impl fmt::Display for Counts {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts {
+            passed,
+            failed,
+            skipped,
+        } = self;
+        write!(out, "{passed} passed, {failed} failed, {skipped} skipped")
+    }
 }
 
 impl Counts {
@@ -33,13 +47,10 @@ impl Counts {
             return;
         };
         for part in numbers.split([';', '.']) {
-            let mut words = part.split_whitespace();
-            let (Some(number), Some(what)) = (
-                words.next().and_then(|word| word.parse::<u64>().ok()),
-                words.next(),
-            ) else {
+            let Some((number, what)) = part.trim().split_once(' ') else {
                 continue;
             };
+            let number: u64 = number.parse().unwrap_or(0);
             match what {
                 "passed" => self.passed += number,
                 "failed" => self.failed += number,

@@ -24,17 +24,15 @@ pub(crate) const PYTHON: &str = "TPLENS_LLAMA_PYTHON";
 pub(crate) fn install(out: &mut impl Write) -> Result<Result<PathBuf, String>> {
     let folder = cargo::target_directory()?.join(format!("python-{}", WHEEL.replace("==", "-")));
     let python = folder.join("bin/python");
-    if has_engine(&python) {
-        return Ok(Ok(python));
+    if !has_engine(&python) {
+        writeln!(out, "installing {WHEEL} into {}", folder.display())?;
+        if let Err(reason) = python::environment(&folder, &[WHEEL]) {
+            return Ok(Err(reason));
+        }
     }
-    writeln!(out, "installing {WHEEL} into {}", folder.display())?;
-    if let Err(reason) = python::environment(&folder, &[WHEEL]) {
-        return Ok(Err(reason));
-    }
-    Ok(if has_engine(&python) {
-        Ok(python)
-    } else {
-        Err(format!("{WHEEL} was installed and cannot be imported"))
+    Ok(match has_engine(&python) {
+        true => Ok(python),
+        false => Err(format!("{WHEEL} was installed and cannot be imported")),
     })
 }
 

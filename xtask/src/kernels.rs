@@ -14,15 +14,6 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{cargo, python};
 
-/// Whether what is kept is written or compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Writes it.
-    Write,
-    /// Compares it.
-    Check,
-}
-
 /// NVRTC, old on purpose, and ptxas, new enough for the newest chip.
 const WHEELS: &[&str] = &[
     "nvidia-cuda-nvrtc-cu12==12.1.105",
@@ -44,8 +35,8 @@ const AMD: &[&str] = &["gfx1201", "gfx1100", "gfx942"];
 /// Releases of clang that are looked for, from the first that knows all of [`AMD`].
 const CLANG: std::ops::Range<u32> = 19..40;
 
-/// Makes or compares all kernels; tells whether nothing differs and every compiler took everything.
-pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
+/// Makes all kernels, or compares what is kept where `check`; tells whether nothing differs and every compiler took everything.
+pub(crate) fn run(out: &mut impl Write, check: bool) -> Result<bool> {
     let folder = cargo::root()?.join("kernels");
     let scratch = cargo::target_directory()?.join("kernels");
     fs::create_dir_all(&scratch)
@@ -60,9 +51,8 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
         };
         let ptx = kept(&name, &tools.compile(&source("cuda.h")?)?)?;
         let place = folder.join("ptx").join(&name).with_extension("ptx");
-        if mode == Mode::Write {
-            fs::write(&place, &ptx)
-                .with_context(|| format!("{} cannot be written", place.display()))?;
+        if !check {
+            write(&place, &ptx)?;
         } else if fs::read_to_string(&place).ok().as_ref() != Some(&ptx) {
             clean = false;
             writeln!(
@@ -70,23 +60,22 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
                 "kernels: {name}: ptx/{name}.ptx is not what the compiler makes of the source; run `cargo xtask kernels`"
             )?;
         }
+        let stem = scratch.join(&name);
+        let mut outcomes = Vec::new();
         for chip in NVIDIA {
-            clean &= report(
-                out,
-                &name,
-                chip,
-                tools.assemble(&scratch, &name, &ptx, chip)?,
-            )?;
+            outcomes.push((chip, tools.assemble(&stem, &ptx, chip)));
         }
         if let Some(clang) = &clang {
             let source = source("hip.h")?;
             for chip in AMD {
-                clean &= report(
-                    out,
-                    &name,
-                    chip,
-                    compile_hip(clang, &scratch, &name, &source, chip)?,
-                )?;
+                outcomes.push((chip, compile_hip(clang, &stem, &source, chip)));
+            }
+        }
+        for (chip, outcome) in outcomes {
+            clean &= outcome.is_ok();
+            match outcome {
+                Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
+                Err(why) => writeln!(out, "kernels: {name}: {chip}: {why:#}")?,
             }
         }
     }
@@ -97,26 +86,9 @@ pub(crate) fn run(out: &mut impl Write, mode: Mode) -> Result<bool> {
             CLANG.start
         )?;
     }
-    writeln!(
-        out,
-        "kernels: {}",
-        if clean { "clean" } else { "not clean" }
-    )?;
+    let verdict = if clean { "clean" } else { "not clean" };
+    writeln!(out, "kernels: {verdict}")?;
     Ok(clean)
-}
-
-/// Writes whether a compiler took a kernel, and answers it.
-fn report(
-    out: &mut impl Write,
-    name: &str,
-    chip: &str,
-    outcome: Result<u64, String>,
-) -> Result<bool> {
-    match &outcome {
-        Ok(bytes) => writeln!(out, "kernels: {name}: {chip}: {bytes} bytes")?,
-        Err(why) => writeln!(out, "kernels: {name}: {chip}: {why}")?,
-    }
-    Ok(outcome.is_ok())
 }
 
 /// The kernels, by the names of their sources.
@@ -126,13 +98,8 @@ fn names(folder: &Path) -> Result<Vec<String>> {
         fs::read_dir(&sources).with_context(|| format!("{} cannot be read", sources.display()))?;
     let mut names = Vec::new();
     for entry in entries {
-        let path = entry?.path();
-        let is_source = path.extension().is_some_and(|extension| extension == "cu");
-        names.extend(
-            path.file_stem()
-                .filter(|_| is_source)
-                .map(|name| name.to_string_lossy().into_owned()),
-        );
+        let file = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(file.strip_suffix(".cu").map(str::to_owned));
     }
     names.sort();
     Ok(names)
@@ -163,22 +130,17 @@ struct Tools {
 impl Tools {
     /// Installs them where they are not there yet.
     fn install(out: &mut impl Write, scratch: &Path) -> Result<Self> {
+        let wheels = WHEELS.join(" ");
         let folder = scratch
             .join("python")
             .join(WHEELS.join("-").replace("==", "-"));
         if Self::of(&folder).is_none() {
-            writeln!(
-                out,
-                "installing {} into {}",
-                WHEELS.join(" "),
-                folder.display()
-            )?;
+            writeln!(out, "installing {wheels} into {}", folder.display())?;
             python::environment(&folder, WHEELS).map_err(|reason| {
                 anyhow!("{reason}; python3 with venv and a registry of Python packages that pip reaches are needed")
             })?;
         }
-        Self::of(&folder)
-            .with_context(|| format!("{} were installed and hold no ptxas", WHEELS.join(" ")))
+        Self::of(&folder).with_context(|| format!("{wheels} were installed and hold no ptxas"))
     }
 
     /// Those of an environment.
@@ -214,26 +176,13 @@ impl Tools {
         String::from_utf8(output.stdout).context("the PTX is no text")
     }
 
-    /// Assembles PTX for a chip; the size of the code, or why not.
-    fn assemble(
-        &self,
-        scratch: &Path,
-        name: &str,
-        ptx: &str,
-        chip: &str,
-    ) -> Result<Result<u64, String>> {
-        let (from, to) = (
-            scratch.join(format!("{name}.ptx")),
-            scratch.join(format!("{name}.{chip}.cubin")),
-        );
-        fs::write(&from, ptx).with_context(|| format!("{} cannot be written", from.display()))?;
+    /// Assembles PTX for a chip; the size of the code.
+    fn assemble(&self, stem: &Path, ptx: &str, chip: &str) -> Result<u64> {
+        let (from, to) = (stem.with_extension("ptx"), stem.with_extension(chip));
+        write(&from, ptx)?;
         let mut command = Command::new(&self.ptxas);
-        command
-            .args(["--warning-as-error", "-arch", chip])
-            .arg(&from)
-            .arg("-o")
-            .arg(&to);
-        made(&mut command, &to)
+        command.args(["--warning-as-error", "-arch", chip]);
+        made(command.arg(&from).arg("-o").arg(&to), &to)
     }
 }
 
@@ -245,47 +194,31 @@ fn clang() -> Option<PathBuf> {
         .find(|folder| folder.join("clang").is_file() && folder.join("lld").is_file())
 }
 
-/// Compiles and links HIP C++ for a chip, without any header or library; the size of the code, or why not.
-fn compile_hip(
-    clang: &Path,
-    scratch: &Path,
-    name: &str,
-    source: &str,
-    chip: &str,
-) -> Result<Result<u64, String>> {
-    let (from, to) = (
-        scratch.join(format!("{name}.hip")),
-        scratch.join(format!("{name}.{chip}.co")),
-    );
-    fs::write(&from, source).with_context(|| format!("{} cannot be written", from.display()))?;
+/// Compiles and links HIP C++ for a chip, without any header or library; the size of the code.
+fn compile_hip(clang: &Path, stem: &Path, source: &str, chip: &str) -> Result<u64> {
+    let (from, to) = (stem.with_extension("hip"), stem.with_extension(chip));
+    write(&from, source)?;
     let mut command = Command::new(clang.join("clang"));
-    command.args([
-        "-x",
-        "hip",
-        "--cuda-device-only",
-        "--no-gpu-bundle-output",
-        "-nogpuinc",
-        "-nogpulib",
-        "-O3",
-    ]);
-    command
-        .args(["-Wall", "-Wextra", "-Werror"])
-        .arg(format!("--offload-arch={chip}"));
-    command.arg(&from).arg("-o").arg(&to);
+    command.args(["-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output"]);
+    command.args(["-nogpuinc", "-nogpulib", "-O3"]);
+    command.args(["-Wall", "-Wextra", "-Werror"]);
+    command.arg(format!("--offload-arch={chip}"));
     // It looks for its linker by name.
     command.env("PATH", clang);
-    made(&mut command, &to)
+    made(command.arg(&from).arg("-o").arg(&to), &to)
 }
 
-/// Runs a command that makes a file; the file's size, or why there is none.
-fn made(command: &mut Command, file: &Path) -> Result<Result<u64, String>> {
-    if let Err(why) = python::done(command) {
-        return Ok(Err(why));
-    }
+/// Runs a command that makes a file; the file's size.
+fn made(command: &mut Command, file: &Path) -> Result<u64> {
+    python::done(command).map_err(|why| anyhow!(why))?;
     let facts = fs::metadata(file).with_context(|| format!("{} was not made", file.display()))?;
-    Ok(Ok(facts.len()))
+    Ok(facts.len())
 }
 
 fn read(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))
 }

@@ -43,9 +43,9 @@ fn main() -> ExitCode {
             }
             None => misused(),
         },
-        (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), kernels::Mode::Write)),
+        (Some("kernels"), []) => verdict(kernels::run(&mut stdout(), false)),
         (Some("kernels"), [check]) if check == "--check" => {
-            verdict(kernels::run(&mut stdout(), kernels::Mode::Check))
+            verdict(kernels::run(&mut stdout(), true))
         }
         (Some(folder @ (soft::SOFT | soft::SHIM)), []) => soft::install(folder, false).map(|()| 0),
         (Some(folder @ (soft::SOFT | soft::SHIM)), [release]) if release == "--release" => {

@@ -25,38 +25,28 @@ const FULL: &str = "TPLENS_FULL";
 ///
 /// `full` asks for every seed, kill and mutation; a plain run takes a seeded few of each.
 pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
+    let lints = ["--workspace", "--all-targets", "--", "-D", "warnings"];
     let mut total = Counts::default();
     total.add(step(out, "format", |out| {
         tool(out, "fmt", &["--all", "--check"])
     })?);
-    total.add(step(out, "lints", |out| {
-        tool(
-            out,
-            "clippy",
-            &["--workspace", "--all-targets", "--", "-D", "warnings"],
-        )
-    })?);
-    total.add(step(out, "build", |out| match build() {
-        Ok(()) => Ok(Counts::one(true)),
-        Err(error) => writeln!(out, "{error:#}")
-            .map(|()| Counts::one(false))
-            .map_err(Into::into),
+    total.add(step(out, "lints", |out| tool(out, "clippy", &lints))?);
+    total.add(step(out, "build", |out| {
+        let built = build();
+        if let Err(error) = &built {
+            writeln!(out, "{error:#}")?;
+        }
+        Ok(Counts::one(built.is_ok()))
     })?);
     let mut python = None;
     total.add(step(out, "real engine", |out| {
-        Ok(match engine::install(out)? {
+        match engine::install(out)? {
             Ok(file) => {
                 python = Some(file);
-                Counts::one(true)
+                Ok(Counts::one(true))
             }
-            Err(reason) => {
-                writeln!(out, "skipped: {reason}")?;
-                Counts {
-                    skipped: 1,
-                    ..Counts::default()
-                }
-            }
-        })
+            Err(reason) => skipped(out, &reason),
+        }
     })?);
     total.add(step(out, "tests", |out| {
         tests(out, python.as_deref(), full)
@@ -67,12 +57,17 @@ pub(crate) fn run(out: &mut impl Write, full: bool) -> Result<bool> {
     total.add(step(out, "tidy", |out| {
         tidy::run(out, tidy::Mode::Check).map(Counts::one)
     })?);
-    writeln!(
-        out,
-        "{} passed, {} failed, {} skipped",
-        total.passed, total.failed, total.skipped
-    )?;
+    writeln!(out, "{total}")?;
     Ok(total.failed == 0)
+}
+
+/// Writes why something was skipped, and counts it.
+fn skipped(out: &mut impl Write, reason: &str) -> Result<Counts> {
+    writeln!(out, "skipped: {reason}")?;
+    Ok(Counts {
+        skipped: 1,
+        ..Counts::default()
+    })
 }
 
 /// Builds all programs and tests once, and puts the simulated libraries and the shims where the tests look for them.
@@ -90,14 +85,8 @@ fn step<W: Write>(
     writeln!(out, "== {name}")?;
     let start = Instant::now();
     let counts = run(out)?;
-    writeln!(
-        out,
-        "== {name}: {} passed, {} failed, {} skipped in {:.1} s",
-        counts.passed,
-        counts.failed,
-        counts.skipped,
-        start.elapsed().as_secs_f64()
-    )?;
+    let seconds = start.elapsed().as_secs_f64();
+    writeln!(out, "== {name}: {counts} in {seconds:.1} s")?;
     Ok(counts)
 }
 
@@ -108,16 +97,9 @@ fn tool(out: &mut impl Write, name: &str, arguments: &[&str]) -> Result<Counts> 
         .context("cargo did not start")?;
     if !probe.status.success() {
         let reason = String::from_utf8_lossy(&probe.stderr);
-        let reason = reason
-            .lines()
-            .find(|line| !line.trim().is_empty())
-            .unwrap_or("no reason given")
-            .to_owned();
-        writeln!(out, "skipped: cargo {name} is not available: {reason}")?;
-        return Ok(Counts {
-            skipped: 1,
-            ..Counts::default()
-        });
+        let mut lines = reason.lines().filter(|line| !line.trim().is_empty());
+        let reason = lines.next().unwrap_or("no reason given");
+        return skipped(out, &format!("cargo {name} is not available: {reason}"));
     }
     // Its output is for people, so it goes to standard error whole.
     let status = cargo::command(&[name])?

@@ -138,21 +138,6 @@ pub enum Fault {
         #[serde(default)]
         fatal: u64,
     },
-    /// The device's memory counts so many ECC errors while the box is under load: in the management library from a reading on, and in the
-    /// kernel driver's files, as [`Fault::LinkErrors`] are, where the vendor's has such.
-    MemoryErrors {
-        /// The device.
-        device: usize,
-        /// Errors that the memory corrected.
-        #[serde(default)]
-        corrected: u64,
-        /// Data lost.
-        #[serde(default)]
-        uncorrected: u64,
-        /// Readings of a process in which nothing is counted yet.
-        #[serde(default)]
-        after_readings: u64,
-    },
     /// The device replaced so many rows of its memory by spare ones, as the management library tells from a reading on. Several of one
     /// device are added up. NVIDIA's devices alone; a device that has sensors and no such fault replaced none.
     RowRemaps {

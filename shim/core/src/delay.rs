@@ -2,19 +2,18 @@
 
 use crate::config::delay_us;
 use crate::driver::Driver;
-use crate::frame::Frame;
 use crate::log;
 use crate::real::Real;
 use crate::spin;
+use std::ffi::c_void;
 use std::time::{Duration, Instant};
 
-/// Counts a call and delays it; its stream is the argument of this number.
+/// Counts a call and delays it in its stream.
 ///
 /// # Errors
 /// The words why the delay could not be put there: the call must not go on.
-pub(crate) fn before(real: &'static Real, stream_at: usize, frame: &Frame) -> Result<(), String> {
+pub(crate) fn before(real: &'static Real, stream: *mut c_void) -> Result<(), String> {
     let delay_us = delay_us()?;
-    let stream = frame.argument(stream_at);
     let driver = Driver::get(real.library.driver, real.handle);
     let is_capturing = driver.is_some_and(|driver| driver.is_capturing(stream));
     if delay_us > 0.0 {

@@ -37,28 +37,31 @@ type Exchange = unsafe extern "C" fn(*mut c_int) -> c_int;
 #[derive(Debug)]
 pub(crate) struct Table {
     interface: &'static str,
+    /// Which of the two names of a function is its.
+    column: usize,
     /// The names under which programs load it.
     files: &'static [&'static CStr],
-    names: Names,
     code: Code,
 }
 
-/// The functions.
-#[derive(Debug)]
-struct Names {
-    /// What a kernel is loaded for: the thread's context, or its device.
-    place: &'static CStr,
-    load: &'static CStr,
-    find: &'static CStr,
-    launch: &'static CStr,
-    open_stream: &'static CStr,
-    open_event: &'static CStr,
-    record: &'static CStr,
-    elapsed: &'static CStr,
-    synchronize: &'static CStr,
-    capturing: &'static CStr,
-    exchange: &'static CStr,
-}
+/// The names of a function by CUDA's driver and by HIP.
+type Names = [&'static CStr; 2];
+
+/// What a kernel is loaded for: the thread's context, or its device.
+const PLACE: Names = [c"cuCtxGetCurrent", c"hipGetDevice"];
+const LOAD: Names = [c"cuModuleLoadData", c"hipModuleLoadData"];
+const FIND: Names = [c"cuModuleGetFunction", c"hipModuleGetFunction"];
+const LAUNCH: Names = [c"cuLaunchKernel", c"hipModuleLaunchKernel"];
+const OPEN_STREAM: Names = [c"cuStreamCreate", c"hipStreamCreateWithFlags"];
+const OPEN_EVENT: Names = [c"cuEventCreate", c"hipEventCreateWithFlags"];
+const RECORD: Names = [c"cuEventRecord", c"hipEventRecord"];
+const ELAPSED: Names = [c"cuEventElapsedTime", c"hipEventElapsedTime"];
+const SYNCHRONIZE: Names = [c"cuStreamSynchronize", c"hipStreamSynchronize"];
+const CAPTURING: Names = [c"cuStreamIsCapturing", c"hipStreamIsCapturing"];
+const EXCHANGE: Names = [
+    c"cuThreadExchangeStreamCaptureMode",
+    c"hipThreadExchangeStreamCaptureMode",
+];
 
 /// What the driver is given to load.
 #[derive(Debug)]
@@ -83,20 +86,8 @@ const fn text(with_nul: &'static str) -> &'static CStr {
 /// NVIDIA's driver.
 pub(crate) const CUDA: Table = Table {
     interface: "CUDA",
+    column: 0,
     files: &[c"libcuda.so.1", c"libcuda.so"],
-    names: Names {
-        place: c"cuCtxGetCurrent",
-        load: c"cuModuleLoadData",
-        find: c"cuModuleGetFunction",
-        launch: c"cuLaunchKernel",
-        open_stream: c"cuStreamCreate",
-        open_event: c"cuEventCreate",
-        record: c"cuEventRecord",
-        elapsed: c"cuEventElapsedTime",
-        synchronize: c"cuStreamSynchronize",
-        capturing: c"cuStreamIsCapturing",
-        exchange: c"cuThreadExchangeStreamCaptureMode",
-    },
     code: Code::Ptx(text(concat!(
         include_str!("../../../kernels/ptx/spin.ptx"),
         "\0"
@@ -106,25 +97,13 @@ pub(crate) const CUDA: Table = Table {
 /// AMD's runtime.
 pub(crate) const HIP: Table = Table {
     interface: "HIP",
+    column: 1,
     files: &[
         c"libamdhip64.so",
         c"libamdhip64.so.7",
         c"libamdhip64.so.6",
         c"libamdhip64.so.5",
     ],
-    names: Names {
-        place: c"hipGetDevice",
-        load: c"hipModuleLoadData",
-        find: c"hipModuleGetFunction",
-        launch: c"hipModuleLaunchKernel",
-        open_stream: c"hipStreamCreateWithFlags",
-        open_event: c"hipEventCreateWithFlags",
-        record: c"hipEventRecord",
-        elapsed: c"hipEventElapsedTime",
-        synchronize: c"hipStreamSynchronize",
-        capturing: c"hipStreamIsCapturing",
-        exchange: c"hipThreadExchangeStreamCaptureMode",
-    },
     code: Code::Source(text(concat!(
         include_str!("../../../kernels/cu/preludes/hip.h"),
         include_str!("../../../kernels/cu/spin.cu"),
@@ -149,13 +128,13 @@ impl Driver {
         let loaded = table.files.iter().filter_map(|name| Handle::loaded(name));
         let handle = std::iter::once(real)
             .chain(loaded)
-            .find(|handle| handle.symbol(table.names.launch).is_some())?;
+            .find(|handle| handle.symbol(LAUNCH[table.column]).is_some())?;
         Some(DRIVER.get_or_init(|| Self { table, handle }))
     }
 
     /// Whether a stream captures. Where the driver does not say so, the launch will say what is wrong.
     pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
-        let Some(address) = self.handle.symbol(self.table.names.capturing) else {
+        let Some(address) = self.handle.symbol(CAPTURING[self.table.column]) else {
             return false;
         };
         // SAFETY: cuda.h: `CUresult cuStreamIsCapturing(CUstream, CUstreamCaptureStatus *)`, HIP the same.
@@ -168,11 +147,10 @@ impl Driver {
 
     /// What the calling thread's kernels belong to.
     pub(crate) fn place(&self) -> Result<u64, String> {
-        let name = self.table.names.place;
-        let call = self.find::<Place>(name)?;
+        let call = self.find::<Place>(PLACE)?;
         let mut place = 0;
         // SAFETY: `cuCtxGetCurrent(CUcontext *)` writes a pointer and `hipGetDevice(int *)` an int, for which there is room.
-        self.check(name, unsafe { call(&raw mut place) })?;
+        self.check(PLACE, unsafe { call(&raw mut place) })?;
         if place == 0 && matches!(self.table.code, Code::Ptx(_)) {
             return Err("the calling thread has no current CUDA context".to_owned());
         }
@@ -181,7 +159,6 @@ impl Driver {
 
     /// Loads the kernel for the calling thread's place; it is never unloaded, as graphs may hold it.
     pub(crate) fn load(&self) -> Result<*mut c_void, String> {
-        let names = &self.table.names;
         let compiled;
         let image: *const c_void = match &self.table.code {
             Code::Ptx(text) => text.as_ptr().cast(),
@@ -190,16 +167,16 @@ impl Driver {
                 compiled.as_ptr().cast()
             }
         };
-        let load = self.find::<Load>(names.load)?;
-        let find = self.find::<Find>(names.find)?;
+        let load = self.find::<Load>(LOAD)?;
+        let find = self.find::<Find>(FIND)?;
         let mut module = null_mut();
         // SAFETY: cuda.h: `cuModuleLoadData(CUmodule *, const void *)` writes one handle and reads text that ends in NUL, or a code
         // object that holds its own length; HIP the same.
-        self.check(names.load, unsafe { load(&raw mut module, image) })?;
+        self.check(LOAD, unsafe { load(&raw mut module, image) })?;
         let mut kernel = null_mut();
         // SAFETY: cuda.h: `cuModuleGetFunction(CUfunction *, CUmodule, const char *)` writes one handle; HIP the same.
         let code = unsafe { find(&raw mut kernel, module, KERNEL.as_ptr()) };
-        self.check(names.find, code)?;
+        self.check(FIND, code)?;
         Ok(kernel)
     }
 
@@ -210,8 +187,7 @@ impl Driver {
         stream: Stream,
         duration_ns: u64,
     ) -> Result<(), String> {
-        let name = self.table.names.launch;
-        let call = self.find::<Launch>(name)?;
+        let call = self.find::<Launch>(LAUNCH)?;
         let mut duration_ns = duration_ns;
         let mut arguments: [*mut c_void; 1] = [(&raw mut duration_ns).cast()];
         // SAFETY: cuda.h: `cuLaunchKernel(CUfunction, grid x y z, block x y z, shared bytes, CUstream, void **params, void **extra)`
@@ -232,32 +208,31 @@ impl Driver {
                 null_mut(),
             )
         };
-        self.check(name, code)
+        self.check(LAUNCH, code)
     }
 
     /// A stream of its own that waits for no other, and two events. They stay for the life of the process.
     pub(crate) fn open(&self) -> Result<(Stream, [*mut c_void; 2]), String> {
         // CU_STREAM_NON_BLOCKING and CU_EVENT_DEFAULT, and the same of HIP.
-        let stream = self.make(self.table.names.open_stream, 1)?;
-        let event = || self.make(self.table.names.open_event, 0);
+        let stream = self.make(OPEN_STREAM, 1)?;
+        let event = || self.make(OPEN_EVENT, 0);
         Ok((stream, [event()?, event()?]))
     }
 
-    fn make(&self, name: &'static CStr, flags: c_uint) -> Result<*mut c_void, String> {
-        let call = self.find::<Open>(name)?;
+    fn make(&self, names: Names, flags: c_uint) -> Result<*mut c_void, String> {
+        let call = self.find::<Open>(names)?;
         let mut made = null_mut();
         // SAFETY: cuda.h: `cuStreamCreate(CUstream *, unsigned)` and `cuEventCreate(CUevent *, unsigned)` write one handle; HIP's
         // calls WithFlags the same.
-        self.check(name, unsafe { call(&raw mut made, flags) })?;
+        self.check(names, unsafe { call(&raw mut made, flags) })?;
         Ok(made)
     }
 
     /// Marks a place in a stream.
     pub(crate) fn record(&self, event: *mut c_void, stream: Stream) -> Result<(), String> {
-        let name = self.table.names.record;
-        let call = self.find::<Record>(name)?;
+        let call = self.find::<Record>(RECORD)?;
         // SAFETY: cuda.h: `cuEventRecord(CUevent, CUstream)`, both from `open`; HIP the same.
-        self.check(name, unsafe { call(event, stream) })
+        self.check(RECORD, unsafe { call(event, stream) })
     }
 
     /// Waits for a stream, and answers the microseconds between two marks in it.
@@ -266,24 +241,25 @@ impl Driver {
         stream: Stream,
         [from, to]: [*mut c_void; 2],
     ) -> Result<f64, String> {
-        let name = self.table.names.synchronize;
-        let call = self.find::<OfStream>(name)?;
+        let call = self.find::<OfStream>(SYNCHRONIZE)?;
         // SAFETY: cuda.h: `cuStreamSynchronize(CUstream)`, from `open`; HIP the same.
-        self.check(name, unsafe { call(stream) })?;
-        let name = self.table.names.elapsed;
-        let call = self.find::<Elapsed>(name)?;
+        self.check(SYNCHRONIZE, unsafe { call(stream) })?;
+        let call = self.find::<Elapsed>(ELAPSED)?;
         let mut milliseconds = 0.0;
         // SAFETY: cuda.h: `cuEventElapsedTime(float *, CUevent, CUevent)` writes one float; both from `open`; HIP the same.
-        self.check(name, unsafe { call(&raw mut milliseconds, from, to) })?;
+        self.check(ELAPSED, unsafe { call(&raw mut milliseconds, from, to) })?;
         Ok(f64::from(milliseconds) * 1e3)
     }
 
     /// Does something that a capture of this thread or another one would else forbid; it touches no stream that captures.
     pub(crate) fn beside_captures<T>(&self, work: impl FnOnce() -> T) -> T {
-        let call = self.handle.symbol(self.table.names.exchange).map(|found| {
-            // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)`, an enum of int size; HIP the same.
-            unsafe { function::<Exchange>(found) }
-        });
+        let call = self
+            .handle
+            .symbol(EXCHANGE[self.table.column])
+            .map(|found| {
+                // SAFETY: cuda.h: `CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *)`, an enum of int size; HIP the same.
+                unsafe { function::<Exchange>(found) }
+            });
         // CU_STREAM_CAPTURE_MODE_RELAXED, and the same of HIP.
         let mut mode = 2;
         if let Some(call) = call {
@@ -299,26 +275,24 @@ impl Driver {
     }
 
     /// A function of the driver.
-    fn find<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+    fn find<F: Copy>(&self, names: Names) -> Result<F, String> {
+        let (name, interface) = (names[self.table.column], self.table.interface);
         let found = self.handle.symbol(name).ok_or_else(|| {
-            format!(
-                "the {} driver has no {}",
-                self.table.interface,
-                name.to_string_lossy()
-            )
+            let name = name.to_string_lossy();
+            format!("the {interface} driver has no {name}")
         })?;
-        // SAFETY: the aliases above are the types that cuda.h and hip_runtime_api.h declare for the names of the tables.
+        // SAFETY: the aliases above are the types that cuda.h and hip_runtime_api.h declare for these names.
         Ok(unsafe { function::<F>(found) })
     }
 
-    fn check(&self, name: &CStr, code: c_int) -> Result<(), String> {
-        if code == 0 {
-            return Ok(());
+    fn check(&self, names: Names, code: c_int) -> Result<(), String> {
+        let (name, interface) = (names[self.table.column], self.table.interface);
+        match code {
+            0 => Ok(()),
+            _ => Err(format!(
+                "{} returned {interface} error {code}",
+                name.to_string_lossy()
+            )),
         }
-        Err(format!(
-            "{} returned {} error {code}",
-            name.to_string_lossy(),
-            self.table.interface
-        ))
     }
 }

@@ -1,5 +1,5 @@
-//! The exports: for each name a few instructions that jump to the real function and leave all arguments where they are, so that no
-//! signature has to be known, and the way by [`enter`] for the calls that are not known yet or may be delayed.
+//! The exports: for each name a few instructions that ask [`enter`] for the real function, jump there and leave all arguments where they
+//! are, so that no signature has to be known.
 
 use crate::forward::enter;
 
@@ -91,18 +91,13 @@ pub unsafe extern "C" fn slow() {
     )
 }
 
-/// The body of an export: to the real function, or to [`slow`] where that is not known yet.
+/// The body of an export: to [`slow`], with the address of its entry.
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! jump {
     ($entry:path) => {
         ::core::arch::naked_asm!(
-            "mov r11, [rip + {entry}]",
-            "test r11, r11",
-            "jz 2f",
-            "jmp r11",
-            "2:",
             "lea r11, [rip + {entry}]",
             "jmp {slow}",
             entry = sym $entry,
@@ -111,7 +106,7 @@ macro_rules! jump {
     };
 }
 
-/// The body of an export: to the real function, or to [`slow`] where that is not known yet.
+/// The body of an export: to [`slow`], with the address of its entry.
 #[cfg(target_arch = "aarch64")]
 #[doc(hidden)]
 #[macro_export]
@@ -120,10 +115,6 @@ macro_rules! jump {
         ::core::arch::naked_asm!(
             "adrp x16, {entry}",
             "add x16, x16, :lo12:{entry}",
-            "ldar x17, [x16]",
-            "cbz x17, 2f",
-            "br x17",
-            "2:",
             "b {slow}",
             entry = sym $entry,
             slow = sym $crate::slow,
@@ -138,9 +129,8 @@ macro_rules! library {
         $crate::more!($row, $list, $prefix);
 
         $crate::forward! { $row, "", "tplens_soft_";
-            "box" => Mark;
-            "late" => Mark;
-            "ns" => MarkNumber;
+            Mark: "box" "late";
+            MarkNumber: "ns";
         }
 
         /// That this is a shim: a shim does not take another one for the real library.
@@ -160,37 +150,29 @@ macro_rules! more {
     };
 }
 
-/// Exports for rows of a list.
+/// Exports for the names of a list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! forward {
-    ($row:path, $before:literal, $prefix:literal;
-     $($name:literal => $answer:ident $(, stream at $stream_at:literal)?;)+) => {
-        $(const _: () = {
-            static ENTRY: $crate::Entry = $crate::Entry::new(
-                &$row,
-                concat!($before, $prefix, $name, "\0"),
-                $crate::Answer::$answer,
-                $crate::stream!($($stream_at)?),
-            );
-
-            #[unsafe(naked)]
-            #[unsafe(export_name = concat!($before, $prefix, $name))]
-            unsafe extern "C" fn export() {
-                $crate::jump!(ENTRY)
-            }
-        };)+
+    ($row:path, $before:literal, $prefix:literal; $($answer:ident: $($name:literal)+;)+) => {
+        $($($crate::export! { $row, concat!($before, $prefix, $name), $answer })+)+
     };
 }
 
-/// The argument that is the stream of a row that is delayed.
+/// One export.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! stream {
-    () => {
-        None
-    };
-    ($stream_at:literal) => {
-        Some($stream_at)
+macro_rules! export {
+    ($row:path, $name:expr, $answer:ident) => {
+        const _: () = {
+            static ENTRY: $crate::Entry =
+                $crate::Entry::new(&$row, concat!($name, "\0"), $crate::Answer::$answer);
+
+            #[unsafe(naked)]
+            #[unsafe(export_name = $name)]
+            unsafe extern "C" fn export() {
+                $crate::jump!(ENTRY)
+            }
+        };
     };
 }

@@ -26,7 +26,6 @@ mod delay;
 mod driver;
 mod exports;
 mod forward;
-mod frame;
 mod loader;
 mod log;
 mod names;

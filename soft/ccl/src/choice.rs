@@ -96,10 +96,18 @@ impl Choice {
         let (count, size, limits) = (ranks as u32, bytes as u64, &self.limits);
         let found = described.collective_of(library.tables, kind, count, size, limits);
         let Some((table, us)) = found else {
-            return refuse(
-                Status::INVALID_USAGE,
-                self.missing(library, described, kind, ranks),
+            let (name, of) = (&described.name, library.name);
+            let through = limits.transport.map_or("", |_| " through host memory");
+            let only: Vec<&str> = limits.protocols.iter().map(|one| word(*one)).collect();
+            let only = match only.is_empty() {
+                true => String::new(),
+                false => format!(" in {}", only.join(" or ")),
+            };
+            let words = format!(
+                "the box {name} does not say how long collectives take: {kind:?} of {ranks} ranks{through}{only}; \
+                 add a [[collective]] table with library = \"{of}\" and ranks = {ranks}"
             );
+            return refuse(Status::INVALID_USAGE, words);
         };
         let may = |protocol| limits.protocols.is_empty() || limits.protocols.contains(&protocol);
         let by_size = match bytes <= LL_UP_TO {
@@ -112,31 +120,6 @@ impl Choice {
             launch_us: table.launch_us.as_ref().map_or(0.0, |figure| figure.value),
             protocol: table.protocol.or(by_size).unwrap_or(Protocol::Ll128),
         })
-    }
-
-    fn missing(
-        &self,
-        library: &Library,
-        described: &BoxFile,
-        kind: CollectiveKind,
-        ranks: usize,
-    ) -> String {
-        let through = match self.limits.transport {
-            Some(Transport::Shm) => " through host memory",
-            _ => "",
-        };
-        let protocols: Vec<&str> = self.limits.protocols.iter().map(|one| word(*one)).collect();
-        let protocols = match protocols.is_empty() {
-            true => String::new(),
-            false => format!(" in {}", protocols.join(" or ")),
-        };
-        format!(
-            "the box {} does not say how long {} takes for {kind:?} of {ranks} ranks{through}{protocols}; \
-             add a [[collective]] table with library = \"{}\" and ranks = {ranks}",
-            described.name,
-            library.name.to_uppercase(),
-            library.word
-        )
     }
 }
 

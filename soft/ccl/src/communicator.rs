@@ -1,12 +1,13 @@
 //! One rank's end of a communicator: its handle, its count of calls, and the exchange of pieces with the other ranks.
 
-use crate::abi::{Handle, Outcome, Status, refuse};
+use crate::abi::{Outcome, Status, refuse};
 use crate::choice::{Choice, Plan};
 use crate::log;
 use crate::membership::join;
 use crate::segment::{Segment, Slot};
 use crate::table::Library;
 use boxfile::{BoxFile, CollectiveKind, Fault, Protocol};
+use softbox::abi::Handle;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -80,17 +81,13 @@ impl Communicator {
         (ranks, rank): (c_int, c_int),
         (device, bus): (c_int, u64),
     ) -> Outcome<Handle> {
-        let failing = described.fault.iter().find_map(|fault| match fault {
-            Fault::CollectiveInitFailure { rank: of, code } if i64::from(*of) == rank.into() => {
-                Some(*code)
+        for fault in &described.fault {
+            if let Fault::CollectiveInitFailure { rank: of, code } = fault
+                && i64::from(*of) == rank.into()
+            {
+                let words = "injected by the box: joining the communicator failed";
+                return refuse(Status(*code), words);
             }
-            _ => None,
-        });
-        if let Some(code) = failing {
-            return refuse(
-                Status(code),
-                "injected by the box: joining the communicator failed",
-            );
         }
         let (segment, buses) = join(library.name, id, (ranks, rank), bus)?;
         let choice = Choice::of(library, described, &buses)?;
@@ -152,11 +149,10 @@ impl Communicator {
     /// Counts one call, and kills the process where the box says so.
     pub(crate) fn begin_call(&self) -> u64 {
         let call = self.calls.fetch_add(1, AcqRel);
-        let is_last = |fault: &Fault| {
+        if self.is_faulty(|fault, own| {
             matches!(fault, Fault::CollectiveDeath { rank, after_calls }
-                if *rank as usize == self.rank && call >= *after_calls)
-        };
-        if self.described.fault.iter().any(is_last) {
+                if *rank == own && call >= *after_calls)
+        }) {
             kill_this_process();
         }
         call
@@ -164,20 +160,23 @@ impl Communicator {
 
     /// Whether the result of a call, captured in a graph or not, shall be wrong on this rank.
     pub(crate) fn spoils(&self, call: u64, is_captured: bool) -> bool {
-        self.described.fault.iter().any(|fault| {
+        self.is_faulty(|fault, own| {
             matches!(fault, Fault::CollectiveWrong { rank, after_calls, captured }
-                if *rank as usize == self.rank && call >= *after_calls && (is_captured || !captured))
+                if *rank == own && call >= *after_calls && (is_captured || !captured))
         })
     }
 
     /// Whether this rank never comes to a call that runs in this protocol.
     pub(crate) fn stays_away(&self, call: u64, runs_in: Protocol) -> bool {
-        self.described.fault.iter().any(|fault| {
+        self.is_faulty(|fault, own| {
             matches!(fault, Fault::CollectiveHang { rank, after_calls, protocol }
-                if *rank as usize == self.rank
-                    && call >= *after_calls
-                    && protocol.is_none_or(|hangs| hangs == runs_in))
+                if *rank == own && call >= *after_calls && protocol.is_none_or(|hangs| hangs == runs_in))
         })
+    }
+
+    fn is_faulty(&self, is_it: impl Fn(&Fault, u32) -> bool) -> bool {
+        let mut faults = self.described.fault.iter();
+        faults.any(|fault| is_it(fault, self.rank as u32))
     }
 
     fn member(&self) -> log::Member {

@@ -2,24 +2,28 @@
 #![expect(unsafe_code, reason = "looks up and calls functions of the driver")]
 
 use crate::Library;
-use crate::abi::{Handle, Outcome, Refusal, Status, refuse};
+use crate::abi::{Outcome, Status, refuse};
+use libloading::os::unix;
 use softbox::ForeignCall;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use softbox::abi::Handle;
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 type GetDevice = unsafe extern "C" fn(*mut c_int) -> c_int;
 type GetBusId = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
-type Enqueue = unsafe extern "C" fn(*const ForeignCall, *mut c_void) -> c_int;
+type Enqueue = unsafe extern "C" fn(*const ForeignCall, Handle) -> c_int;
 
 /// `CUDA_ERROR_INVALID_VALUE`, and the same of HIP and MACA.
 pub(crate) const INVALID_VALUE: c_int = 1;
 
-/// Functions of the simulated driver, which is never unloaded.
+/// Functions of the simulated driver, which stays loaded with its handle here.
 pub(crate) struct Driver {
     word: &'static str,
     get_device: GetDevice,
     get_bus_id: GetBusId,
     enqueue: Enqueue,
+    _loaded: unix::Library,
 }
 
 impl Driver {
@@ -37,30 +41,26 @@ impl Driver {
         let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
         let names = &library.driver;
         let loaded = names.files.iter().find_map(|name| {
-            // SAFETY: dlopen(3) of a name that ends in NUL; with RTLD_NOLOAD it loads nothing and runs no constructor.
-            let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
-            (!handle.is_null()).then_some(handle)
+            let name = OsStr::from_bytes(name.to_bytes());
+            // SAFETY: with RTLD_NOLOAD dlopen(3) loads nothing and runs no constructor.
+            unsafe { unix::Library::open(Some(name), flags) }.ok()
         });
-        let missing = || Refusal {
-            status: Status::UNHANDLED_CUDA,
-            words: format!(
-                "{} failure 100 'no {} driver is loaded in this process'",
-                names.word,
-                names.word.to_uppercase()
-            ),
+        let Some(loaded) = loaded else {
+            let words = format!(
+                "{} failure 100: no driver is loaded in this process",
+                names.word
+            );
+            return refuse(Status::UNHANDLED_CUDA, words);
         };
-        let loaded = loaded.ok_or_else(missing)?;
-        // SAFETY: cuda.h: `CUresult cuCtxGetDevice(CUdevice *)`; hip_runtime_api.h: `hipError_t hipGetDevice(int *)`, MACA as HIP.
-        let get_device = unsafe { symbol::<GetDevice>(library, loaded, names.get_device) }?;
-        // SAFETY: cuda.h: `CUresult cuDeviceGetPCIBusId(char *, int, CUdevice)`, where CUdevice is int; HIP and MACA the same.
-        let get_bus_id = unsafe { symbol::<GetBusId>(library, loaded, names.get_bus_id) }?;
-        // SAFETY: soft/runtime declares it so, and no other library has it.
-        let enqueue = unsafe { symbol::<Enqueue>(library, loaded, c"tplens_soft_enqueue") }?;
         Ok(Self {
             word: names.word,
-            get_device,
-            get_bus_id,
-            enqueue,
+            // SAFETY: cuda.h: `CUresult cuCtxGetDevice(CUdevice *)`; hip_runtime_api.h: `hipError_t hipGetDevice(int *)`, MACA as HIP.
+            get_device: unsafe { symbol::<GetDevice>(&loaded, names.get_device) }?,
+            // SAFETY: cuda.h: `CUresult cuDeviceGetPCIBusId(char *, int, CUdevice)`, where CUdevice is int; HIP and MACA the same.
+            get_bus_id: unsafe { symbol::<GetBusId>(&loaded, names.get_bus_id) }?,
+            // SAFETY: soft/runtime declares it so, and no other library has it.
+            enqueue: unsafe { symbol::<Enqueue>(&loaded, c"tplens_soft_enqueue") }?,
+            _loaded: loaded,
         })
     }
 
@@ -68,12 +68,10 @@ impl Driver {
     pub(crate) fn current_device(&self) -> Outcome<(c_int, u64)> {
         let mut device = 0;
         // SAFETY: writes one int.
-        let code = unsafe { (self.get_device)(&raw mut device) };
-        self.check(code)?;
+        self.check(unsafe { (self.get_device)(&raw mut device) })?;
         let mut text = [0_u8; 32];
         // SAFETY: writes at most 32 bytes with an ending NUL.
-        let code = unsafe { (self.get_bus_id)(text.as_mut_ptr().cast(), 32, device) };
-        self.check(code)?;
+        self.check(unsafe { (self.get_bus_id)(text.as_mut_ptr().cast(), 32, device) })?;
         let text = String::from_utf8_lossy(&text);
         Ok((device, bus_number(&text)))
     }
@@ -84,18 +82,18 @@ impl Driver {
     /// As the driver says of `tplens_soft_enqueue`; the stream is one of the driver's or refused by it.
     pub(crate) unsafe fn enqueue(&self, work: &ForeignCall, stream: Handle) -> c_int {
         // SAFETY: the work is valid for reading; the caller promises the rest.
-        unsafe { (self.enqueue)(work, stream.raw()) }
+        unsafe { (self.enqueue)(work, stream) }
     }
 
     /// A code of the driver as NCCL reports it.
     pub(crate) fn check(&self, code: c_int) -> Outcome<()> {
-        if code == 0 {
-            return Ok(());
+        match code {
+            0 => Ok(()),
+            _ => refuse(
+                Status::UNHANDLED_CUDA,
+                format!("{} failure {code}", self.word),
+            ),
         }
-        refuse(
-            Status::UNHANDLED_CUDA,
-            format!("{} failure {code}", self.word),
-        )
     }
 }
 
@@ -105,24 +103,20 @@ pub(crate) fn bus_number(address: &str) -> u64 {
     digits.fold(0, |number, digit| number << 4 | u64::from(digit))
 }
 
-/// A function of a library.
+/// A function of the driver.
 ///
 /// # Safety
 /// `T` is the type of a pointer to the function of this name.
-unsafe fn symbol<T: Copy>(library: &Library, loaded: *mut c_void, name: &CStr) -> Outcome<T> {
-    // SAFETY: dlsym(3) with the handle of a loaded library and a name that ends in NUL.
-    let found = unsafe { libc::dlsym(loaded, name.as_ptr()) };
-    if found.is_null() {
-        let (driver, name) = (library.driver.files[0], name.to_string_lossy());
+unsafe fn symbol<T: Copy>(loaded: &unix::Library, name: &CStr) -> Outcome<T> {
+    // SAFETY: the caller promises it.
+    let found = unsafe { loaded.get::<T>(name.to_bytes_with_nul()) };
+    found.map(|symbol| *symbol).or_else(|_| {
+        let name = name.to_string_lossy();
         let words = format!(
-            "the loaded {} has no {name}: the soft lib{} needs the simulated driver of the same build",
-            driver.to_string_lossy(),
-            library.name
+            "the loaded driver has no {name}: it must be the simulated one of the same build"
         );
-        return refuse(Status::SYSTEM, words);
-    }
-    // SAFETY: the caller promises that T is such a pointer, and it is not null.
-    Ok(unsafe { std::mem::transmute_copy(&found) })
+        refuse(Status::SYSTEM, words)
+    })
 }
 
 #[cfg(test)]

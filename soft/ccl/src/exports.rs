@@ -6,60 +6,59 @@
 #[macro_export]
 macro_rules! library {
     ($row:expr, $prefix:literal, $device:literal) => {
-        $crate::exports! { $row, $prefix;
-            "GetVersion" => get_version(version: Out<c_int>);
-            "GetUniqueId" => get_unique_id(id: Out<UniqueId>);
-            "CommInitRank" => join(communicator: Out<Handle>, ranks: c_int, id: UniqueId, rank: c_int);
-            "CommDestroy" => destroy(communicator: Handle);
-            "CommAbort" => abort(communicator: Handle);
-            "CommGetAsyncError" => get_async_error(communicator: Handle, status: Out<Status>);
-            $device => device(communicator: Handle, device: Out<c_int>);
-            "AllReduce" => all_reduce(
-                from: Address, to: Address, count: usize, data_type: c_int, operation: c_int,
-                communicator: Handle, stream: Handle);
-            "ReduceScatter" => reduce_scatter(
-                from: Address, to: Address, count: usize, data_type: c_int, operation: c_int,
-                communicator: Handle, stream: Handle);
-            "AllGather" => all_gather(
-                from: Address, to: Address, count: usize, data_type: c_int, communicator: Handle, stream: Handle);
-        }
-
         const _: () = {
-            use ::std::ffi::c_char;
+            use ::std::ffi::{c_char, c_int};
+            use $crate::calls::{self, Kind};
+            use $crate::{Handle, Out, Status, UniqueId};
 
-            #[unsafe(export_name = concat!($prefix, "GetErrorString"))]
-            extern "C" fn error_text(status: $crate::Status) -> *const c_char {
-                $crate::calls::error_text(status)
+            $crate::exports! { $prefix;
+                "GetErrorString"(status: Status) -> *const c_char { calls::text_of(status) }
+                "GetLastError"(_comm: Handle) -> *const c_char { calls::last_words() }
+                "GetVersion"(version: Out<c_int>) -> Status { calls::get_version(&$row, version) }
+                "GetUniqueId"(id: Out<UniqueId>) -> Status { calls::get_unique_id(id) }
+                "CommInitRank"(comm: Out<Handle>, ranks: c_int, id: UniqueId, rank: c_int) -> Status {
+                    calls::join(&$row, comm, ranks, id, rank)
+                }
+                "CommDestroy"(comm: Handle) -> Status { calls::destroy(comm) }
+                "CommAbort"(comm: Handle) -> Status { calls::abort(comm) }
+                "CommGetAsyncError"(comm: Handle, status: Out<Status>) -> Status {
+                    calls::get_async_error(comm, status)
+                }
+                $device(comm: Handle, device: Out<c_int>) -> Status { calls::device(comm, device) }
+                "AllReduce"(
+                    from: Handle, to: Handle, count: usize, kind: c_int, reduction: c_int, comm: Handle, stream: Handle
+                ) -> Status {
+                    let buffers = (from, to, count, kind);
+                    calls::collective(&$row, Kind::AllReduce, buffers, Some(reduction), comm, stream)
+                }
+                "ReduceScatter"(
+                    from: Handle, to: Handle, count: usize, kind: c_int, reduction: c_int, comm: Handle, stream: Handle
+                ) -> Status {
+                    let buffers = (from, to, count, kind);
+                    calls::collective(&$row, Kind::ReduceScatter, buffers, Some(reduction), comm, stream)
+                }
+                "AllGather"(from: Handle, to: Handle, count: usize, kind: c_int, comm: Handle, stream: Handle) -> Status {
+                    calls::collective(&$row, Kind::AllGather, (from, to, count, kind), None, comm, stream)
+                }
             }
 
-            #[unsafe(export_name = concat!($prefix, "GetLastError"))]
-            extern "C" fn last_error(communicator: $crate::Handle) -> *const c_char {
-                $crate::calls::last_error(communicator)
-            }
-
+            /// The name of the box behind this library, empty without one; its presence says that no GPU is here.
             #[unsafe(no_mangle)]
             extern "C" fn tplens_soft_box() -> *const c_char {
-                $crate::calls::box_name()
+                calls::box_name().as_ptr()
             }
         };
     };
 }
 
-/// Exports of calls that answer a status: the name behind the vendor's prefix, the function in `calls`, and the C parameters.
+/// Exports: the name behind the vendor's prefix, the C parameters, what is answered, and the body.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! exports {
-    ($row:expr, $prefix:literal; $($name:literal => $function:ident($($argument:ident: $kind:ty),*);)+) => {
-        const _: () = {
-            use ::std::ffi::c_int;
-            use $crate::{Address, Handle, Out, Status, UniqueId};
-
-            $(const _: () = {
-                #[unsafe(export_name = concat!($prefix, $name))]
-                extern "C" fn export($($argument: $kind),*) -> Status {
-                    $crate::calls::$function(&$row, $($argument),*)
-                }
-            };)+
-        };
+    ($prefix:literal; $($name:literal($($argument:ident: $kind:ty),*) -> $answer:ty $body:block)+) => {
+        $(const _: () = {
+            #[unsafe(export_name = concat!($prefix, $name))]
+            extern "C" fn export($($argument: $kind),*) -> $answer $body
+        };)+
     };
 }

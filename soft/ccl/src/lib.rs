@@ -26,7 +26,6 @@ mod abi;
 mod choice;
 mod communicator;
 mod driver;
-mod element;
 mod exports;
 mod log;
 mod membership;
@@ -39,5 +38,7 @@ mod table;
 pub mod calls;
 
 #[doc(hidden)]
-pub use abi::{Address, Handle, Out, Status, UniqueId};
-pub use table::{Ends, Library, Log, MCCL, NCCL, RCCL};
+pub use abi::{Status, UniqueId};
+#[doc(hidden)]
+pub use softbox::abi::{Handle, Out};
+pub use table::{Library, Log, MCCL, NCCL, RCCL};

@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "asks for the number of the calling thread")]
 
 use crate::choice::{Choice, variable, word};
-use crate::table::{Ends, Library};
+use crate::table::Library;
 use boxfile::{CollectiveKind, Protocol, Transport};
 use std::ffi::c_int;
 use std::fs::File;
@@ -29,15 +29,6 @@ struct Written {
     /// Where to; standard output where there is no file.
     file: Option<Mutex<File>>,
     host: String,
-}
-
-/// The name of an operation in the log and in words about its calls.
-pub(crate) fn name_of(kind: CollectiveKind) -> &'static str {
-    match kind {
-        CollectiveKind::AllReduce => "AllReduce",
-        CollectiveKind::AllGather => "AllGather",
-        CollectiveKind::ReduceScatter => "ReduceScatter",
-    }
 }
 
 /// The rank of a communicator that a line is of.
@@ -71,12 +62,10 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
             lines.push((vec![ENV], line));
         }
     }
-    let end = |rank: usize| match words.ends {
-        Ends::Number => choice
-            .devices
-            .get(rank)
-            .map_or(String::new(), usize::to_string),
-        Ends::Bus => format!("{:x}", choice.buses[rank]),
+    let end = |rank: usize| match choice.devices.get(rank) {
+        _ if words.ends_by_bus => format!("{:x}", choice.buses[rank]),
+        Some(number) => number.to_string(),
+        None => String::new(),
     };
     let tail = match words.names_communicator {
         true => format!(" comm {handle:#x} nRanks {ranks:02}"),
@@ -113,8 +102,7 @@ pub(crate) fn joined(own: &Member, handle: usize, choice: &Choice) {
 pub(crate) fn tuned(own: &Member, kind: CollectiveKind, bytes: usize, protocol: Protocol) {
     if let Some(written) = written(own.library) {
         let line = format!(
-            "{}: {bytes} Bytes -> Algo RING proto {} channel{{Lo..Hi}}={{0..{}}}",
-            name_of(kind),
+            "{kind:?}: {bytes} Bytes -> Algo RING proto {} channel{{Lo..Hi}}={{0..{}}}",
             word(protocol),
             CHANNELS - 1
         );

@@ -29,15 +29,10 @@ static OWN: Mutex<BTreeSet<[u8; 16]>> = Mutex::new(BTreeSet::new());
 pub(crate) fn new_id() -> Outcome<[u8; 128]> {
     let mut token = [0; 16];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut token));
-    let file = match read.and_then(|()| make(token)) {
-        Ok(file) => file,
-        Err(error) => {
-            return refuse(
-                Status::SYSTEM,
-                format!("no memory for a communicator: {error}"),
-            );
-        }
-    };
+    let file = read.and_then(|()| make(token)).or_else(|error| {
+        let words = format!("no memory for a communicator: {error}");
+        refuse(Status::SYSTEM, words)
+    })?;
     let mut id = [0; 128];
     id[..8].copy_from_slice(&MAGIC);
     id[8..24].copy_from_slice(&token);
@@ -87,16 +82,13 @@ pub(crate) fn join(
     }
     let path = path_of(id);
     let (count, own) = (ranks as usize, rank as usize);
-    let mut segment = match Segment::open(&path, token, count) {
-        Ok(segment) => segment,
-        Err(error) => {
-            let words = format!(
-                "{}: {error}; the process that made the unique id must live until all ranks have joined",
-                path.display()
-            );
-            return refuse(Status::REMOTE, words);
-        }
-    };
+    let segment = Segment::open(&path, token, count).or_else(|error| {
+        let words = format!(
+            "{}: {error}; the process that made the unique id must live until all ranks have joined",
+            path.display()
+        );
+        refuse(Status::REMOTE, words)
+    })?;
     let counted = segment
         .rank_count()
         .compare_exchange(0, count as u64, AcqRel, Acquire);
@@ -128,7 +120,5 @@ pub(crate) fn join(
             return refuse(Status::INVALID_USAGE, words);
         }
     }
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    segment.spins = processors >= count;
     Ok((segment, buses))
 }

@@ -4,16 +4,17 @@
     reason = "reads and writes device memory, and is called by the simulated driver"
 )]
 
-use crate::abi::{Handle, Outcome, Status, refuse};
+use crate::abi::{Outcome, Status, refuse};
 use crate::choice::Plan;
 use crate::communicator::{Communicator, Meeting, Progress};
 use crate::driver::{Driver, INVALID_VALUE};
-use crate::element::Element;
 use crate::segment::{SLOT, Slot};
-use crate::sum::add_up;
+use crate::sum::{Element, add_up};
 use boxfile::CollectiveKind;
+use softbox::abi::Handle;
 use softbox::{ForeignCall, call_factor};
 use std::ffi::{c_int, c_void};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -57,12 +58,13 @@ impl Operation {
     }
 
     /// Puts it into a stream of the simulated driver.
-    pub(crate) fn enqueue(self, call: &str, stream: Handle) -> Outcome<()> {
+    pub(crate) fn enqueue(self, stream: Handle) -> Outcome<()> {
+        let kind = self.kind;
         let driver = Driver::get(self.communicator.library)?;
         let Some((from, to)) = self.regions() else {
             return refuse(
                 Status::INVALID_ARGUMENT,
-                format!("{call} : more bytes than can be addressed"),
+                format!("{kind:?} : more bytes than can be addressed"),
             );
         };
         let chain = self.communicator.number;
@@ -82,7 +84,7 @@ impl Operation {
         let code = unsafe { driver.enqueue(&work, stream) };
         if code == INVALID_VALUE {
             let words = format!(
-                "{call} : {:#x} or {:#x} is not a valid pointer to memory of the device",
+                "{kind:?} : {:#x} or {:#x} is not a valid pointer to memory of the device",
                 work.from, work.to
             );
             return refuse(Status::INVALID_ARGUMENT, words);
@@ -136,8 +138,10 @@ impl Operation {
             let bytes = (total - at).min(SLOT);
             let bring = |place| {
                 let from = (self.from + at) as *const u8;
-                // SAFETY: the driver has checked that the source is allocated; this rank reads the slot only.
-                unsafe { communicator.segment.fill(place, from, bytes) };
+                let to = communicator.segment.place(place);
+                // SAFETY: the driver has checked that the source is allocated; a slot has room for the piece, none reads it meanwhile,
+                // and a mapping of ours does not overlap the caller's memory.
+                unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
             };
             match communicator.meet(progress, stays_away, what, wait, bring) {
                 Meeting::All { slot } => self.take(progress, slot, bytes),
@@ -157,41 +161,34 @@ impl Operation {
         match self.kind {
             CollectiveKind::AllGather => {
                 for rank in 0..ranks {
-                    self.copy((rank, slot), bytes, self.to + at + rank * self.bytes);
+                    let from = self.communicator.segment.place(Slot { rank, slot });
+                    let to = (self.to + at + rank * self.bytes) as *mut u8;
+                    // SAFETY: the driver has checked that the target has room for what the operation writes; of the slot as in `sum`.
+                    unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
                 }
             }
-            CollectiveKind::AllReduce => self.sum((slot, bytes), (0, bytes), self.to + at),
+            CollectiveKind::AllReduce => self.sum(slot, (0, bytes), self.to + at),
             CollectiveKind::ReduceScatter => {
                 // Of the piece the part that is this rank's, which may be nothing.
                 let first = (own * self.bytes).clamp(at, at + bytes);
                 let last = ((own + 1) * self.bytes).clamp(at, at + bytes);
                 let to = self.to + first.saturating_sub(own * self.bytes);
-                self.sum((slot, bytes), (first - at, last - first), to);
+                self.sum(slot, (first - at, last - first), to);
             }
         }
     }
 
-    /// Copies the piece of a rank.
-    fn copy(&self, (rank, slot): (usize, usize), bytes: usize, to: usize) {
-        let piece = (Slot { rank, slot }, bytes);
-        // SAFETY: the driver has checked that the target has room for what the operation writes; all ranks have arrived and none
-        // fills this slot before this rank arrives at the next step.
-        unsafe {
-            self.communicator
-                .segment
-                .take(piece, 0, to as *mut u8, bytes)
-        };
-    }
-
     /// Sums a part of the pieces of all ranks, in the order of the ranks.
-    fn sum(&self, (slot, whole): (usize, usize), (skip, bytes): (usize, usize), to: usize) {
+    fn sum(&self, slot: usize, (skip, bytes): (usize, usize), to: usize) {
         let Some(element) = self.element else {
             return;
         };
-        let (segment, ranks) = (&self.communicator.segment, self.communicator.ranks);
-        let source = |rank| segment.part((Slot { rank, slot }, whole), skip, bytes);
-        let sources: Vec<*const u8> = (0..ranks).map(|rank| source(rank).cast_const()).collect();
-        // SAFETY: the slots hold these parts, and the target has room and is no slot; nobody writes the slots now, as in `copy`.
+        let segment = &self.communicator.segment;
+        let source = |rank| segment.place(Slot { rank, slot }).wrapping_add(skip);
+        let ranks = 0..self.communicator.ranks;
+        let sources: Vec<*const u8> = ranks.map(|rank| source(rank).cast_const()).collect();
+        // SAFETY: the slots, which begin at pages, hold these whole elements, and the target has room and is no slot; all ranks have
+        // arrived, and none fills these slots before this rank arrives at the next step.
         unsafe { add_up(element, &sources, to as *mut u8, bytes) };
     }
 

@@ -1,12 +1,7 @@
 //! Memory that the ranks of one communicator share: a file without a name, made with the unique id and mapped by each of them.
 //!
-//! Words are atomic and of 64 bits. Behind them each rank has two slots for bytes. Few
-//! bytes lie beside the words that announce them, so that one line of the cache carries both. Who writes what when is decided
-//! elsewhere.
-#![expect(
-    unsafe_code,
-    reason = "maps shared memory and copies bytes to and from it"
-)]
+//! Words are atomic and of 64 bits. Behind them each rank has two slots for bytes. Who writes what when is decided elsewhere.
+#![expect(unsafe_code, reason = "maps shared memory")]
 
 use std::fs::File;
 use std::io;
@@ -29,20 +24,12 @@ const BELL: usize = 1;
 const SLEEPERS: usize = LINE;
 /// Where the token stands, in bytes.
 const TOKEN: u64 = 16;
-/// Words of each rank: [`JOINING`] for its joining, then two notes.
-const OWN: usize = JOINING + 2 * NOTE;
-/// Words of a rank that joining uses.
-const JOINING: usize = 3 * LINE;
-/// Words of a note: [`HEAD`] that announce a piece, then few bytes of it.
-const NOTE: usize = 2 * LINE;
-const HEAD: usize = 2;
+/// Words of each rank: a line for its joining, then one for each slot.
+const OWN: usize = 3 * LINE;
 const PAGE: usize = 4096;
 /// How often a waiting rank looks whether it still shall wait.
 const LOOK: Duration = Duration::from_millis(2);
-/// Rounds that a rank spins where there is a processor for each: some microseconds. The scheduler may still leave two ranks on one,
-/// and then the other one stands still as long.
-const SPINS: u32 = 400;
-/// Rounds after that in which it leaves the processor to who else wants it, before it sleeps.
+/// Rounds in which a rank leaves the processor to who else wants it, before it sleeps.
 const YIELDS: u32 = 400;
 
 /// One mapping of a communicator's file.
@@ -52,8 +39,6 @@ pub(crate) struct Segment {
     start: NonNull<u8>,
     bytes: usize,
     ranks: usize,
-    /// Whether each rank has a processor, so that spinning takes none from another.
-    pub(crate) spins: bool,
 }
 
 /// One of the two slots of a rank.
@@ -113,7 +98,6 @@ impl Segment {
             start,
             bytes,
             ranks,
-            spins: false,
         })
     }
 
@@ -129,20 +113,14 @@ impl Segment {
 
     /// A word of a rank that is for its joining.
     pub(crate) fn of_rank(&self, rank: usize, number: usize) -> &AtomicU64 {
-        assert!(rank < self.ranks && number < JOINING, "no such word");
+        assert!(rank < self.ranks && number < OWN, "no such word");
         self.word(COMMON + rank * OWN + number)
     }
 
     /// A word that announces the piece in a rank's slot.
     pub(crate) fn of_slot(&self, rank: usize, slot: usize, number: usize) -> &AtomicU64 {
-        assert!(number < HEAD, "no such word");
-        self.word(self.note(rank, slot) + number)
-    }
-
-    /// The first word of a note.
-    fn note(&self, rank: usize, slot: usize) -> usize {
-        assert!(rank < self.ranks && slot < 2, "no such slot");
-        COMMON + rank * OWN + JOINING + slot * NOTE
+        assert!(slot < 2, "no such slot");
+        self.of_rank(rank, (1 + slot) * LINE + number)
     }
 
     fn word(&self, number: usize) -> &AtomicU64 {
@@ -179,15 +157,6 @@ impl Segment {
 
     /// Waits until something holds, or until the rank gives up; whether it holds.
     pub(crate) fn wait(&self, holds: impl Fn() -> bool, gives_up: impl Fn() -> bool) -> bool {
-        for round in 1..=if self.spins { SPINS } else { 0 } {
-            if holds() {
-                return true;
-            }
-            if round % 256 == 0 && gives_up() {
-                return false;
-            }
-            std::hint::spin_loop();
-        }
         for _ in 0..YIELDS {
             if holds() {
                 return true;
@@ -213,7 +182,7 @@ impl Segment {
             }
             let time = libc::timespec {
                 tv_sec: 0,
-                tv_nsec: libc::c_long::from(LOOK.subsec_nanos() as i32),
+                tv_nsec: LOOK.subsec_nanos().into(),
             };
             // SAFETY: futex(2) FUTEX_WAIT compares a word that is mapped and reads one timespec; it returns when it was woken,
             // when the word has changed, or after the time.
@@ -229,49 +198,13 @@ impl Segment {
         }
     }
 
-    /// Copies a piece of so many bytes from this process's memory to its place.
-    ///
-    /// # Safety
-    /// `from` is valid for reading; no other rank reads the place meanwhile.
-    pub(crate) unsafe fn fill(&self, place: Slot, from: *const u8, bytes: usize) {
-        let to = self.place(place, bytes);
-        // SAFETY: memcpy(3): the place has room (checked), the caller promises the source, and a mapping of ours does not
-        // overlap the caller's memory.
-        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
-    }
-
-    /// Copies a part of a piece of `whole` bytes from its place into this process's memory: `bytes` of them from `skip` on.
-    ///
-    /// # Safety
-    /// `to` is valid for writing; nobody writes the place meanwhile.
-    pub(crate) unsafe fn take(
-        &self,
-        (place, whole): (Slot, usize),
-        skip: usize,
-        to: *mut u8,
-        bytes: usize,
-    ) {
-        let from = self.part((place, whole), skip, bytes);
-        // SAFETY: as `fill`.
-        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
-    }
-
-    /// Where a part of a piece of `whole` bytes lies: `bytes` of them from `skip` on.
-    pub(crate) fn part(&self, (place, whole): (Slot, usize), skip: usize, bytes: usize) -> *mut u8 {
-        assert!(skip + bytes <= whole, "a part of a piece");
-        self.place(place, whole).wrapping_add(skip)
-    }
-
-    /// Where a piece of so many bytes lies: beside its words where there is room.
-    fn place(&self, Slot { rank, slot }: Slot, bytes: usize) -> *mut u8 {
-        let note = self.note(rank, slot);
-        assert!(bytes <= SLOT, "a piece fits its slot");
-        let offset = if bytes <= 8 * (NOTE - HEAD) {
-            8 * (note + HEAD)
-        } else {
-            self.bytes - 2 * SLOT * self.ranks + (2 * rank + slot) * SLOT
-        };
-        self.start.as_ptr().wrapping_add(offset)
+    /// Where the [`SLOT`] bytes of a slot begin.
+    pub(crate) fn place(&self, Slot { rank, slot }: Slot) -> *mut u8 {
+        assert!(rank < self.ranks && slot < 2, "no such slot");
+        let slots = self.bytes - 2 * SLOT * self.ranks;
+        self.start
+            .as_ptr()
+            .wrapping_add(slots + (2 * rank + slot) * SLOT)
     }
 }
 

@@ -1,104 +1,101 @@
-//! Adding up what the ranks bring: in binary32, in the order of the ranks, rounded once.
-//!
-//! A line of the cache at a time goes from where it lies to where it is wanted. The loops over a line are compiled for each type
-//! with a fixed length, and but for the types of 8 bits they have no branches, so that they become vectors.
+//! The element types that are summed, and adding up what the ranks bring: in binary32, in the order of the ranks, rounded once to the
+//! nearest, ties to even.
 #![expect(unsafe_code, reason = "reads and writes device and shared memory")]
 
-use crate::element::Element;
+use half::{bf16, f16};
 
-/// Bytes that are added at once.
-const LINE: usize = 64;
+/// A floating type that can be summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    F16,
+    F32,
+    Bf16,
+}
 
-/// What is added, and where the sum goes.
-///
-/// Invariant: the caller of [`add_up`] promises that what it says of these places holds.
-struct Places<'a> {
-    first: *const u8,
-    others: &'a [*const u8],
-    to: *mut u8,
+impl Element {
+    /// By its number in `nccl.h`, enum `ncclDataType_t`.
+    pub(crate) fn of(data_type: i32) -> Option<Self> {
+        match data_type {
+            6 => Some(Self::F16),
+            7 => Some(Self::F32),
+            9 => Some(Self::Bf16),
+            _ => None,
+        }
+    }
+
+    /// Bytes of one.
+    pub(crate) fn width(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+        }
+    }
+}
+
+/// Bytes of one element of a type, by its number in `nccl.h`; `None` for a number that is none.
+pub(crate) fn bytes_of(data_type: i32) -> Option<usize> {
+    match data_type {
+        0 | 1 | 10 | 11 => Some(1), // int8, uint8, float8e4m3, float8e5m2
+        6 | 9 => Some(2),           // float16, bfloat16
+        2 | 3 | 7 => Some(4),       // int32, uint32, float32
+        4 | 5 | 8 => Some(8),       // int64, uint64, float64
+        _ => None,
+    }
 }
 
 /// Writes to one place the sum of as many bytes, whole elements, of each source.
 ///
 /// # Safety
-/// Every source is valid for reading so many bytes and the target for writing them, and nobody writes the sources meanwhile. The
-/// target overlaps none of them.
+/// Every source is aligned to its elements and valid for reading so many bytes and the target for writing them, and nobody writes the
+/// sources meanwhile. The target overlaps none of them.
 pub(crate) unsafe fn add_up(element: Element, sources: &[*const u8], to: *mut u8, bytes: usize) {
-    let Some((first, others)) = sources.split_first() else {
-        return;
-    };
-    let places = Places {
-        first: *first,
-        others,
-        to,
-    };
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor was asked.
-        unsafe { add_all_avx2(&places, element, bytes) };
-        return;
-    }
-    places.add_all(element, bytes);
-}
-
-/// As [`Places::add_all`], with the wider vectors of processors that have them.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_all_avx2(places: &Places<'_>, element: Element, bytes: usize) {
-    places.add_all(element, bytes);
-}
-
-impl Places<'_> {
-    /// Each arm is compiled for its type.
-    #[inline(always)]
-    fn add_all(&self, element: Element, bytes: usize) {
-        match element {
-            Element::F32 => self.add_lines::<16, 4>(Element::F32, bytes),
-            Element::F16 => self.add_lines::<32, 2>(Element::F16, bytes),
-            Element::Bf16 => self.add_lines::<32, 2>(Element::Bf16, bytes),
-        }
-    }
-
-    /// `LANES` elements are a line, `WIDTH` bytes an element.
-    #[inline(always)]
-    fn add_lines<const LANES: usize, const WIDTH: usize>(&self, element: Element, bytes: usize) {
-        let whole = bytes - bytes % LINE;
-        for at in (0..whole).step_by(LINE) {
-            self.add::<LINE, LANES>(element, at);
-        }
-        for at in (whole..bytes).step_by(WIDTH) {
-            self.add::<WIDTH, 1>(element, at);
-        }
-    }
-
-    #[inline(always)]
-    fn add<const BYTES: usize, const LANES: usize>(&self, element: Element, at: usize) {
-        let mut sum = [0.0; LANES];
-        element.read(&read::<BYTES>(self.first, at), &mut sum);
-        for other in self.others {
-            element.add(&read::<BYTES>(*other, at), &mut sum);
-        }
-        let mut bytes = [0; BYTES];
-        element.write(&sum, &mut bytes);
-        // SAFETY: the invariant; `at` and what follows lie within the bytes that the caller named.
-        unsafe {
-            self.to
-                .wrapping_add(at)
-                .cast::<[u8; BYTES]>()
-                .write_unaligned(bytes)
-        };
+    match element {
+        // SAFETY: it has the width of its type, of which all bits are numbers; the caller promises the rest.
+        Element::F32 => unsafe { sum(sources, to, bytes, |number| number, |sum| sum) },
+        // SAFETY: as above.
+        Element::F16 => unsafe { sum(sources, to, bytes, f16::to_f32, f16::from_f32) },
+        // SAFETY: as above.
+        Element::Bf16 => unsafe { sum(sources, to, bytes, widened, bf16::from_f32) },
     }
 }
 
-/// Some bytes of a source of [`Places`].
-#[inline(always)]
-fn read<const BYTES: usize>(source: *const u8, at: usize) -> [u8; BYTES] {
-    // SAFETY: the invariant; `at` and what follows lie within the bytes that the caller named.
-    unsafe {
-        source
-            .wrapping_add(at)
-            .cast::<[u8; BYTES]>()
-            .read_unaligned()
+/// A bf16 is the upper half of a binary32. The library's own way looks at each whether it is a number, which takes longer.
+fn widened(number: bf16) -> f32 {
+    f32::from_bits(u32::from(number.to_bits()) << 16)
+}
+
+/// Elements whose sums are kept at a time: they stay in the cache.
+const AT_ONCE: usize = 1024;
+
+/// As [`add_up`], of one type.
+///
+/// # Safety
+/// As [`add_up`] says.
+unsafe fn sum<T: Copy>(
+    sources: &[*const u8],
+    to: *mut u8,
+    bytes: usize,
+    widen: impl Fn(T) -> f32,
+    round: impl Fn(f32) -> T,
+) {
+    let count = bytes / size_of::<T>();
+    for first in (0..count).step_by(AT_ONCE) {
+        let length = AT_ONCE.min(count - first);
+        // What every number stays that is added to it.
+        let mut sums = [-0.0_f32; AT_ONCE];
+        for source in sources {
+            let part = source.cast::<T>().wrapping_add(first);
+            // SAFETY: the caller promises it; `first` and what follows lie within the bytes.
+            let part = unsafe { std::slice::from_raw_parts(part, length) };
+            for (sum, number) in sums.iter_mut().zip(part) {
+                *sum += widen(*number);
+            }
+        }
+        for (at, sum) in (first..).zip(&sums[..length]) {
+            let place = to.cast::<T>().wrapping_add(at);
+            // SAFETY: as above.
+            unsafe { place.write_unaligned(round(*sum)) };
+        }
     }
 }
 

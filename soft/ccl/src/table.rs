@@ -8,9 +8,7 @@ use std::ffi::{CStr, c_int};
 pub struct Library {
     /// Its tables in box files.
     pub(crate) tables: CollectiveLibrary,
-    /// Its word there.
-    pub(crate) word: &'static str,
-    /// Its name without "lib".
+    /// Its name without "lib", also in box files.
     pub(crate) name: &'static str,
     /// Its version as `NCCL_VERSION` codes it: major x 10000 + minor x 100 + patch.
     pub(crate) version: c_int,
@@ -48,19 +46,10 @@ pub struct Log {
     pub(crate) direct: &'static str,
     /// A channel through shared host memory.
     pub(crate) shared: &'static str,
-    /// What stands in brackets behind a rank.
-    pub(crate) ends: Ends,
+    /// Whether the bus id of its device stands in brackets behind a rank, in hexadecimal digits, and not its number in the machine.
+    pub(crate) ends_by_bus: bool,
     /// Whether a channel's line ends with its communicator and the number of ranks.
     pub(crate) names_communicator: bool,
-}
-
-/// How a log names the device of a rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ends {
-    /// By its number in the machine.
-    Number,
-    /// By its bus id in hexadecimal digits.
-    Bus,
 }
 
 /// The texts of `ncclGetErrorString` (NCCL, src/init.cc), by code.
@@ -78,7 +67,6 @@ pub(crate) const TEXTS: [&CStr; 8] = [
 /// NVIDIA's library.
 pub static NCCL: Library = Library {
     tables: CollectiveLibrary::Nccl,
-    word: "nccl",
     name: "nccl",
     version: 22902,
     variables: "NCCL",
@@ -94,7 +82,7 @@ pub static NCCL: Library = Library {
         banner: &["NCCL version 2.29.2+cuda13.0"],
         direct: "P2P/CUMEM",
         shared: "SHM/direct",
-        ends: Ends::Number,
+        ends_by_bus: false,
         names_communicator: false,
     },
 };
@@ -102,7 +90,6 @@ pub static NCCL: Library = Library {
 /// AMD's library. It obeys NCCL's variables and reports errors in NCCL's words. The version is assumed: what came with ROCm 7.2.
 pub static RCCL: Library = Library {
     tables: CollectiveLibrary::Rccl,
-    word: "rccl",
     name: "rccl",
     version: 22707,
     variables: "NCCL",
@@ -124,7 +111,7 @@ pub static RCCL: Library = Library {
         ],
         direct: "P2P/IPC",
         shared: "SHM/direct/direct",
-        ends: Ends::Bus,
+        ends_by_bus: true,
         names_communicator: true,
     },
 };
@@ -133,7 +120,6 @@ pub static RCCL: Library = Library {
 /// its own name. It has no types of 8 bits but integers.
 pub static MCCL: Library = Library {
     tables: CollectiveLibrary::Mccl,
-    word: "mccl",
     name: "mccl",
     version: 21605,
     variables: "MCCL",
@@ -149,7 +135,7 @@ pub static MCCL: Library = Library {
         banner: &["MCCL version 2.16.5"],
         direct: "P2P/IPC",
         shared: "SHM/direct/direct",
-        ends: Ends::Number,
+        ends_by_bus: false,
         names_communicator: false,
     },
 };

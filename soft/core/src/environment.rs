@@ -1,10 +1,12 @@
 //! The process's box: found through the environment once, then shared by every thread behind one lock.
 
-use crate::patience::patiently;
 use crate::{Code, Failure, Outcome, SoftDriver, ordinals};
 use boxfile::{BoxFile, Vendor};
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 static DESCRIBED: LazyLock<Outcome<BoxFile>> = LazyLock::new(|| {
     let path = std::env::var_os("TPLENS_SOFT_BOX").ok_or(Code::NO_DEVICE)?;
@@ -43,11 +45,18 @@ pub fn sysfs_root() -> Option<&'static Path> {
     SYSFS.as_deref()
 }
 
-/// The name of the process's box; `None` where there is none.
+/// The name of the process's box; empty where there is none.
 #[must_use]
-pub fn box_name() -> Option<&'static str> {
-    described().ok().map(|described| described.name.as_str())
+pub fn box_name() -> &'static CStr {
+    static NAME: LazyLock<CString> = LazyLock::new(|| {
+        let name = described().map_or("", |described| &described.name);
+        CString::new(name).unwrap_or_default()
+    });
+    &NAME
 }
+
+/// How long the driver stays open to other threads between two attempts of a call that waits for another process.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// Runs `call` on the process's driver if the box is that vendor's; again where it waits for another process.
 ///
@@ -55,14 +64,18 @@ pub fn box_name() -> Option<&'static str> {
 /// As [`described`]; [`Code::NO_DEVICE`] on another vendor's box; what `call` reports.
 pub fn with_driver<T>(
     vendor: Vendor,
-    call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
+    mut call: impl FnMut(&mut SoftDriver) -> Outcome<T>,
 ) -> Outcome<T> {
-    patiently(driver_of(vendor)?, call)
-}
-
-fn driver_of(vendor: Vendor) -> Outcome<&'static Mutex<SoftDriver>> {
     if described()?.vendor != vendor {
-        return Err(Failure::Code(Code::NO_DEVICE));
+        return Err(Code::NO_DEVICE.into());
     }
-    DRIVER.as_ref().map_err(|failure| *failure)
+    let driver = DRIVER.as_ref().map_err(|failure| *failure)?;
+    loop {
+        // A panic is reported to the caller as an unknown error where it happened; the state is still usable.
+        let outcome = call(&mut driver.lock().unwrap_or_else(PoisonError::into_inner));
+        match outcome {
+            Err(Failure::Blocked) => thread::sleep(PAUSE),
+            outcome => return outcome,
+        }
+    }
 }

@@ -17,11 +17,10 @@ pub(crate) enum CopyKind {
 }
 
 impl CopyKind {
-    fn devices(self) -> Vec<usize> {
+    fn touches(self, device: usize) -> bool {
         match self {
-            Self::H2d(device) | Self::D2h(device) | Self::Local(device) => vec![device],
-            Self::Direct(a, b) | Self::Staged(a, b) if a == b => vec![a],
-            Self::Direct(a, b) | Self::Staged(a, b) => vec![a, b],
+            Self::H2d(own) | Self::D2h(own) | Self::Local(own) => own == device,
+            Self::Direct(a, b) | Self::Staged(a, b) => a == device || b == device,
         }
     }
 }
@@ -44,28 +43,48 @@ pub(crate) struct Due {
     pub(crate) damage: Option<Damage>,
 }
 
-/// The box's faults and the process's counters.
-pub(crate) struct FaultBook {
-    faults: Vec<Fault>,
-    /// Operations that matched each fault so far.
-    matched: Vec<u64>,
-    device_allocations: u64,
-    host_allocations: u64,
-}
+/// The box's faults, and how many operations of the process matched each so far.
+pub(crate) struct FaultBook(Vec<(Fault, u64)>);
 
 impl FaultBook {
     pub(crate) fn new(faults: &[Fault]) -> Self {
-        Self {
-            faults: faults.to_vec(),
-            matched: vec![0; faults.len()],
-            device_allocations: 0,
-            host_allocations: 0,
-        }
+        Self(faults.iter().map(|fault| (fault.clone(), 0)).collect())
+    }
+
+    fn any(&self, is_it: impl Fn(&Fault) -> bool) -> bool {
+        self.0.iter().any(|(fault, _)| is_it(fault))
+    }
+
+    /// Counts an operation against each fault for which `after` says how many still go well; those that are due, with the number of
+    /// this operation from 1 since they are.
+    fn due(&mut self, after: impl Fn(&Fault) -> Option<u64>) -> Vec<(&Fault, u64)> {
+        let faults = self.0.iter_mut();
+        let due = faults.filter_map(|(fault, matched)| {
+            let after = after(fault)?;
+            *matched += 1;
+            let since = matched.checked_sub(after).filter(|since| *since > 0)?;
+            Some((&*fault, since))
+        });
+        due.collect()
+    }
+
+    /// Counts an operation against the hangs of its kind; true when one is due.
+    fn hangs(&mut self, kind: HangOp, by: Option<usize>, between: Option<[usize; 2]>) -> bool {
+        let due = self.due(|fault| match fault {
+            Fault::Hang {
+                op,
+                device,
+                pair,
+                after_copies,
+            } if (*op, *device, *pair) == (kind, by, between) => Some(*after_copies),
+            _ => None,
+        });
+        !due.is_empty()
     }
 
     /// The code that initialising returns.
     pub(crate) fn init_code(&self) -> Option<i32> {
-        self.faults.iter().find_map(|fault| match fault {
+        self.0.iter().find_map(|(fault, _)| match fault {
             Fault::InitFailure { code } => Some(*code),
             _ => None,
         })
@@ -73,81 +92,74 @@ impl FaultBook {
 
     /// Whether this initialisation never returns.
     pub(crate) fn init_hangs(&mut self) -> bool {
-        self.hangs(|op, _, _| op == HangOp::Init)
+        self.hangs(HangOp::Init, None, None)
     }
 
     /// Whether this allocation fails.
     pub(crate) fn allocation_fails(&mut self, site: AllocSite) -> bool {
-        let count = match site {
-            AllocSite::Device => &mut self.device_allocations,
-            AllocSite::Host => &mut self.host_allocations,
-        };
-        *count += 1;
-        let count = *count;
-        let due = |fault: &Fault| matches!(fault, Fault::AllocFailure { on, nth } if *on == site && *nth == count);
-        self.faults.iter().any(due)
+        let due = self.due(|fault| match fault {
+            Fault::AllocFailure { on, nth } if *on == site => Some(nth - 1),
+            _ => None,
+        });
+        due.iter().any(|(_, since)| *since == 1)
     }
 
     /// Whether host memory cannot be placed on a node.
     pub(crate) fn placing_is_refused(&self, node: u32) -> bool {
-        let refused = |fault: &Fault| matches!(fault, Fault::MbindRefused { node: of } if of.is_none_or(|of| of == node));
-        self.faults.iter().any(refused)
+        self.any(|fault| matches!(fault, Fault::MbindRefused { node: of } if of.is_none_or(|of| of == node)))
     }
 
     /// Whether `accessor` is kept from accessing `peer`.
     pub(crate) fn is_denied(&self, accessor: usize, peer: usize) -> bool {
-        self.faults
-            .iter()
-            .any(|fault| matches!(fault, Fault::PeerDenied { pair } if *pair == [accessor, peer]))
+        self.any(|fault| matches!(fault, Fault::PeerDenied { pair } if *pair == [accessor, peer]))
     }
 
     /// Whether enabling access of `accessor` to `peer` never returns.
     pub(crate) fn enabling_hangs(&mut self, accessor: usize, peer: usize) -> bool {
-        self.hangs(|op, _, pair| op == HangOp::EnablePeer && pair == Some([accessor, peer]))
+        self.hangs(HangOp::EnablePeer, None, Some([accessor, peer]))
     }
 
     /// Counts a copy and says what happens to it.
     pub(crate) fn copy(&mut self, kind: CopyKind) -> Due {
+        let hangs = match kind {
+            CopyKind::H2d(own) => self.hangs(HangOp::H2d, Some(own), None),
+            CopyKind::D2h(own) => self.hangs(HangOp::D2h, Some(own), None),
+            CopyKind::Local(own) => self.hangs(HangOp::Local, Some(own), None),
+            CopyKind::Direct(a, b) => self.hangs(HangOp::Peer, None, Some([a, b])),
+            CopyKind::Staged(..) => false,
+        };
         let mut due = Due {
-            hangs: self.hangs(|op, device, pair| match kind {
-                CopyKind::H2d(own) => op == HangOp::H2d && device == Some(own),
-                CopyKind::D2h(own) => op == HangOp::D2h && device == Some(own),
-                CopyKind::Local(own) => op == HangOp::Local && device == Some(own),
-                CopyKind::Direct(a, b) => op == HangOp::Peer && pair == Some([a, b]),
-                CopyKind::Staged(..) => false,
-            }),
+            hangs,
+            damage: self.damage(kind),
             ..Due::default()
         };
-        due.damage = self.damage(kind);
-        let touched = kind.devices();
-        for (fault, matched) in self.faults.iter().zip(&mut self.matched) {
+        for (fault, since) in self.due(|fault| match fault {
+            Fault::DeviceLost {
+                device,
+                after_copies,
+                ..
+            }
+            | Fault::Retrain {
+                device,
+                after_copies,
+                ..
+            } if kind.touches(*device) => Some(*after_copies),
+            _ => None,
+        }) {
             match fault {
                 Fault::DeviceLost {
                     device,
-                    after_copies,
                     off_the_bus,
-                } if touched.contains(device) => {
-                    *matched += 1;
-                    if *matched > *after_copies {
-                        due.lost.push((*device, off_the_bus.map(Code)));
-                    }
-                }
+                    ..
+                } => due.lost.push((*device, off_the_bus.map(Code))),
                 Fault::Retrain {
                     device,
-                    after_copies,
                     generation,
                     width,
-                } if touched.contains(device) => {
-                    *matched += 1;
-                    if *matched == after_copies + 1 {
-                        due.retrained.push((
-                            *device,
-                            Link {
-                                generation: *generation,
-                                width: *width,
-                            },
-                        ));
-                    }
+                    ..
+                } if since == 1 => {
+                    let (generation, width) = (*generation, *width);
+                    due.retrained.push((*device, Link { generation, width }));
                 }
                 _ => {}
             }
@@ -157,86 +169,58 @@ impl FaultBook {
 
     /// Counts a copy kernel of a device and says what happens to it.
     pub(crate) fn kernel_copy(&mut self, kind: CopyKind, by: usize) -> Due {
+        // Faults on host copies are those of copy engines.
+        let is_direct = matches!(kind, CopyKind::Direct(..));
         Due {
-            hangs: self.hangs(|op, device, _| op == HangOp::Kernel && device == Some(by)),
-            // Faults on host copies are those of copy engines.
-            damage: match kind {
-                CopyKind::Direct(..) => self.damage(kind),
-                _ => None,
-            },
+            hangs: self.hangs(HangOp::Kernel, Some(by), None),
+            damage: self.damage(kind).filter(|_| is_direct),
             ..Due::default()
         }
     }
 
     /// Counts a kernel of a device that is no copy, and says whether it goes wrong.
     pub(crate) fn kernel_is_wrong(&mut self, kernel: Kernel, by: usize) -> bool {
-        let is_of = |op| match kernel {
-            Kernel::Fill { .. } => op == WrongOp::Fill,
-            Kernel::Burn { .. } => op == WrongOp::Arithmetic,
-            _ => false,
+        let kind = match kernel {
+            Kernel::Fill(..) => WrongOp::Fill,
+            Kernel::Burn(..) => WrongOp::Arithmetic,
+            _ => return false,
         };
-        let mut due = false;
-        for (fault, matched) in self.faults.iter().zip(&mut self.matched) {
-            if let Fault::KernelWrong {
+        let due = self.due(|fault| match fault {
+            Fault::KernelWrong {
                 device,
                 op,
                 after_launches,
-            } = fault
-                && *device == by
-                && is_of(*op)
-            {
-                *matched += 1;
-                due |= *matched > *after_launches;
-            }
-        }
-        due
+            } if (*device, *op) == (by, kind) => Some(*after_launches),
+            _ => None,
+        });
+        !due.is_empty()
     }
 
     /// How the bytes of a copy go wrong; of several faults, the last.
     fn damage(&self, kind: CopyKind) -> Option<Damage> {
-        let damages = self.faults.iter().filter_map(|fault| match fault {
-            Fault::DropData { pair: [a, b] } => Some((CopyKind::Direct(*a, *b), Damage::Dropped)),
-            Fault::WrongData {
-                pair: Some([a, b]), ..
-            } => Some((CopyKind::Direct(*a, *b), Damage::Wrong)),
-            Fault::WrongData {
-                direction: Some(direction),
-                device: Some(device),
-                ..
-            } => Some((
-                match direction {
-                    Direction::H2d => CopyKind::H2d(*device),
-                    Direction::D2h => CopyKind::D2h(*device),
-                },
-                Damage::Wrong,
-            )),
-            _ => None,
-        });
-        damages
-            .filter(|(of, _)| *of == kind)
-            .map(|(_, damage)| damage)
-            .next_back()
-    }
-
-    /// Counts an operation against the hangs it matches; true when one is due.
-    fn hangs(
-        &mut self,
-        matches: impl Fn(HangOp, Option<usize>, Option<[usize; 2]>) -> bool,
-    ) -> bool {
-        let mut due = false;
-        for (fault, matched) in self.faults.iter().zip(&mut self.matched) {
-            if let Fault::Hang {
-                op,
-                device,
-                pair,
-                after_copies,
-            } = fault
-                && matches(*op, *device, *pair)
-            {
-                *matched += 1;
-                due |= *matched > *after_copies;
+        let damage = |(fault, _): &(Fault, u64)| match (fault, kind) {
+            (Fault::DropData { pair }, CopyKind::Direct(a, b)) => {
+                (*pair == [a, b]).then_some(Damage::Dropped)
             }
-        }
-        due
+            (
+                Fault::WrongData {
+                    pair,
+                    direction,
+                    device,
+                },
+                kind,
+            ) => {
+                let of_fault = (*pair, *direction, *device);
+                let of_copy = match kind {
+                    CopyKind::Direct(a, b) => (Some([a, b]), None, None),
+                    CopyKind::H2d(own) => (None, Some(Direction::H2d), Some(own)),
+                    CopyKind::D2h(own) => (None, Some(Direction::D2h), Some(own)),
+                    _ => return None,
+                };
+                (of_fault == of_copy).then_some(Damage::Wrong)
+            }
+            _ => None,
+        };
+        self.0.iter().filter_map(damage).next_back()
     }
 }

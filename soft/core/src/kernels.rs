@@ -3,74 +3,26 @@
 
 use crate::{Code, Outcome};
 
-/// A kernel with its arguments. Places are device addresses, all else are numbers.
+/// A kernel with its arguments, in the order of its parameters. Places are device addresses, all else are numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// Waits until a word of 4 bytes is not 0; after `timeout_ns` it gives up and writes 1 into another.
-    Gate {
-        /// The word that it waits for.
-        flag: u64,
-        /// The word that it answers in.
-        answer: u64,
-        /// How long it waits at most, nanoseconds.
-        timeout_ns: u64,
-    },
-    /// Copies words of 16 bytes.
-    Copy {
-        /// Where they go.
-        to: u64,
-        /// Where they are.
-        from: u64,
-        /// How many.
-        vectors: u64,
-    },
-    /// Writes a pattern of words of 8 bytes.
-    Fill {
-        /// Where it goes.
-        to: u64,
-        /// How many words.
-        words: u64,
-        /// The pattern's seed.
-        seed: u64,
-        /// Not 0: all bits of every word are inverted.
-        complement: u64,
-    },
-    /// Compares with that pattern.
-    Check {
-        /// What is compared.
-        data: u64,
-        /// How many words.
-        words: u64,
-        /// The pattern's seed.
-        seed: u64,
-        /// The word of 8 bytes that is lowered to the index of the first word that differs.
-        first_wrong: u64,
-    },
-    /// Follows a chain of offsets.
-    Chase {
-        /// Where the chain lies.
-        base: u64,
-        /// How many offsets are followed.
-        steps: u64,
-        /// The word of 8 bytes that gets the last one.
-        end: u64,
-    },
-    /// Multiplies and adds in registers: 256 multiply-adds a round of each item.
-    Burn {
-        /// How many items.
-        items: u64,
-        /// How many rounds.
-        rounds: u64,
-        /// What their numbers follow from.
-        seed: u64,
-        /// The word of 8 bytes that is lowered to the index of the first item with a wrong sum.
-        first_wrong: u64,
-    },
-    /// Takes time and touches no memory.
-    Spin {
-        /// How long, nanoseconds.
-        duration_ns: u64,
-    },
+    /// Waits until a word of 4 bytes, at the first place, is not 0; after the nanoseconds it gives up and writes 1 into the word at the
+    /// second place.
+    Gate(u64, u64, u64),
+    /// Copies words of 16 bytes: to a place, from another, so many.
+    Copy(u64, u64, u64),
+    /// Writes a pattern of words of 8 bytes: to a place, so many, of a seed; where the last is not 0 all bits are inverted.
+    Fill(u64, u64, u64, u64),
+    /// Compares words at a place, so many, with the pattern of a seed, and lowers the word of 8 bytes at the last place to the index of
+    /// the first that differs.
+    Check(u64, u64, u64, u64),
+    /// Follows a chain of offsets that lies at a place, so many steps, and writes the last into the word of 8 bytes at another.
+    Chase(u64, u64, u64),
+    /// Multiplies and adds in registers: of so many items so many rounds of 256 multiply-adds, on numbers of a seed; lowers the word of 8
+    /// bytes at the last place to the index of the first item with a wrong sum.
+    Burn(u64, u64, u64, u64),
+    /// Takes so many nanoseconds and touches no memory.
+    Spin(u64),
 }
 
 /// Name in code, and how many parameters of 64 bits, addresses or numbers, each kernel has.
@@ -92,38 +44,19 @@ impl Kernel {
         Some(row.1)
     }
 
-    /// The kernel of this name with these arguments, in the order of its fields.
+    /// The kernel of this name with these arguments.
     ///
     /// # Errors
     /// [`Code::INVALID_VALUE`] where there is none, and where there are more or fewer than its parameters.
     pub fn decode(name: &str, arguments: &[u64]) -> Outcome<Self> {
         Ok(match (name, arguments) {
-            ("tplens_gate", &[flag, answer, timeout_ns]) => Self::Gate {
-                flag,
-                answer,
-                timeout_ns,
-            },
-            ("tplens_copy", &[to, from, vectors]) => Self::Copy { to, from, vectors },
-            ("tplens_fill", &[to, words, seed, complement]) => Self::Fill {
-                to,
-                words,
-                seed,
-                complement,
-            },
-            ("tplens_check", &[data, words, seed, first_wrong]) => Self::Check {
-                data,
-                words,
-                seed,
-                first_wrong,
-            },
-            ("tplens_chase", &[base, steps, end]) => Self::Chase { base, steps, end },
-            ("tplens_burn", &[items, rounds, seed, first_wrong]) => Self::Burn {
-                items,
-                rounds,
-                seed,
-                first_wrong,
-            },
-            ("tplens_spin", &[duration_ns]) => Self::Spin { duration_ns },
+            ("tplens_gate", &[a, b, c]) => Self::Gate(a, b, c),
+            ("tplens_copy", &[a, b, c]) => Self::Copy(a, b, c),
+            ("tplens_fill", &[a, b, c, d]) => Self::Fill(a, b, c, d),
+            ("tplens_check", &[a, b, c, d]) => Self::Check(a, b, c, d),
+            ("tplens_chase", &[a, b, c]) => Self::Chase(a, b, c),
+            ("tplens_burn", &[a, b, c, d]) => Self::Burn(a, b, c, d),
+            ("tplens_spin", &[a]) => Self::Spin(a),
             _ => return Err(Code::INVALID_VALUE.into()),
         })
     }

@@ -62,25 +62,20 @@ impl SoftDriver {
             }
             duty => duty?,
         };
-        if let Kernel::Gate {
-            flag,
-            answer,
-            timeout_ns,
-        } = kernel
-        {
+        if let Kernel::Gate(flag, answer, timeout_ns) = kernel {
             let operation = self.sim.gate(stream, timeout_ns as f64);
-            let gate = Gate {
+            let opened = false;
+            let gate = Transfer::Gate(Gate {
                 flag,
                 answer,
-                opened: false,
-            };
-            self.pending.insert(operation, Transfer::Gate(gate));
+                opened,
+            });
+            self.pending.insert(operation, gate);
             return Ok(());
         }
+        let by = self.ordinals[ordinal].physical;
         let due = match &duty.copy {
-            Some((_, kind)) => self
-                .faults
-                .kernel_copy(*kind, self.ordinals[ordinal].physical),
+            Some((_, kind)) => self.faults.kernel_copy(*kind, by),
             None => Due::default(),
         };
         let factor = self.noise.factor();
@@ -93,10 +88,7 @@ impl SoftDriver {
         let operation = self.sim.run(stream, flow);
         let transfer = match duty.copy {
             Some((copy, _)) => Transfer::Copy(copy, due.damage),
-            None => {
-                let by = self.ordinals[ordinal].physical;
-                Transfer::Words(kernel, by, self.faults.kernel_is_wrong(kernel, by))
-            }
+            None => Transfer::Words(kernel, by, self.faults.kernel_is_wrong(kernel, by)),
         };
         self.pending.insert(operation, transfer);
         Ok(())
@@ -146,25 +138,20 @@ impl SoftDriver {
             _ => Err(Code::NOT_SUPPORTED),
         };
         let flow = match kernel {
-            Kernel::Copy { to, from, vectors } => {
+            Kernel::Copy(to, from, vectors) => {
                 return self.copy_duty(to, from, vectors, ordinal);
             }
-            Kernel::Gate { flag, answer, .. } => {
+            Kernel::Gate(flag, answer, _) => {
                 self.reach(ordinal, flag, 1, 4)?;
                 self.reach(ordinal, answer, 1, 4)?;
                 Flow::idle(0.0)
             }
-            Kernel::Fill { to, words, .. } => own(to, words)?,
-            Kernel::Check {
-                data,
-                words,
-                first_wrong,
-                ..
-            } => {
+            Kernel::Fill(to, words, ..) => own(to, words)?,
+            Kernel::Check(data, words, _, first_wrong) => {
                 self.reach(ordinal, first_wrong, 1, 8)?;
                 own(data, words)?
             }
-            Kernel::Chase { base, steps, end } => {
+            Kernel::Chase(base, steps, end) => {
                 self.reach(ordinal, end, 1, 8)?;
                 let step_ns = match self.reach(ordinal, base, 1, 8)? {
                     Reach::Own => figures.local_chase_ns.value,
@@ -177,12 +164,7 @@ impl SoftDriver {
                 };
                 Flow::idle(launch_ns + steps as f64 * step_ns)
             }
-            Kernel::Burn {
-                items,
-                rounds,
-                first_wrong,
-                ..
-            } => {
+            Kernel::Burn(items, rounds, _, first_wrong) => {
                 let rate = figures.fp32_tflops.as_ref().ok_or(Code::NOT_SUPPORTED)?;
                 if self.reach(ordinal, first_wrong, 1, 8)? != Reach::Own {
                     return Err(Code::NOT_SUPPORTED);
@@ -191,10 +173,10 @@ impl SoftDriver {
                 let operations = items as f64 * rounds as f64 * BURN_OPERATIONS;
                 Flow::idle(launch_ns + operations / (rate.value * 1000.0))
             }
-            Kernel::Spin { .. } => Flow::idle(launch_ns),
+            Kernel::Spin(_) => Flow::idle(launch_ns),
         };
         let timed_ns = match kernel {
-            Kernel::Spin { duration_ns } => duration_ns as f64,
+            Kernel::Spin(duration_ns) => duration_ns as f64,
             _ => 0.0,
         };
         Ok(Duty {

@@ -86,6 +86,7 @@
 //!   it; else `timeout_ns` after it began, and then it writes its answer.
 //! - Bytes move, words are filled, checked and followed, when the kernel has ended.
 
+pub mod abi;
 mod allocations;
 mod driver;
 mod environment;
@@ -100,7 +101,6 @@ mod memory;
 mod nodes;
 mod noise;
 mod ordinals;
-mod patience;
 mod peers;
 mod routes;
 mod sim;
@@ -113,12 +113,10 @@ pub use driver::SoftDriver;
 pub use environment::{box_name, described, sysfs_root, with_driver};
 pub use failure::{Code, Failure, Outcome};
 pub use fair::{Demand, fair_rates};
-pub use foreign::ForeignCall;
+pub use foreign::{Foreign, ForeignCall};
 pub use graphs::CaptureState;
 pub use kernels::Kernel;
 pub use memory::HostAddress;
-pub use nodes::{node_of_host, place_host, run_thread_on};
 pub use noise::call_factor;
 pub use ordinals::{Ordinal, ordinals};
 pub use sim::{EventTime, Flow, Simulation, Step};
-pub use work::{Foreign, ForeignWork, Issued};

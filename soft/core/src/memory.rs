@@ -91,13 +91,6 @@ impl Drop for Mapping {
     }
 }
 
-/// What a program said of a range of host memory.
-#[derive(Debug, Clone, Copy)]
-struct Told {
-    bytes: usize,
-    node: u32,
-}
-
 /// All memory of the process's driver.
 #[derive(Default)]
 pub(crate) struct Memory {
@@ -105,8 +98,8 @@ pub(crate) struct Memory {
     device: BTreeMap<usize, (Mapping, usize)>,
     /// Pinned host memory by address.
     pinned: BTreeMap<usize, Mapping>,
-    /// What was said of ranges that do not overlap, by address.
-    told: BTreeMap<usize, Told>,
+    /// The bytes and the node of host ranges that do not overlap, by address.
+    told: BTreeMap<usize, (usize, u32)>,
 }
 
 impl Memory {
@@ -140,11 +133,8 @@ impl Memory {
 
     /// Frees pinned memory by its first address; false where it is none.
     pub(crate) fn free_pinned(&mut self, address: usize) -> bool {
-        let was_there = self.pinned.remove(&address).is_some();
-        if was_there {
-            self.forget(address);
-        }
-        was_there
+        let was_there = self.pinned.remove(&address);
+        was_there.map(|_| self.forget(address)).is_some()
     }
 
     /// Notes the node of a host range; `false` for no bytes, and where the range overlaps another one in part.
@@ -154,11 +144,11 @@ impl Memory {
         };
         // Ranges do not overlap, so that only the last one that begins before this one's end can reach into it.
         let last = self.told.range(..end).next_back();
-        let overlaps = last.is_some_and(|(start, told)| {
-            start + told.bytes > address && (*start, told.bytes) != (address, bytes)
+        let overlaps = last.is_some_and(|(start, (told, _))| {
+            start + told > address && (*start, *told) != (address, bytes)
         });
         if !overlaps {
-            self.told.insert(address, Told { bytes, node });
+            self.told.insert(address, (bytes, node));
         }
         !overlaps
     }
@@ -170,8 +160,8 @@ impl Memory {
 
     /// The node of a whole host range; `None` where it does not lie in one that was put on a node.
     pub(crate) fn node_of(&self, address: usize, bytes: usize) -> Option<u32> {
-        let (start, told) = self.told.range(..=address).next_back()?;
-        inside(*start, told.bytes, address, bytes).then_some(told.node)
+        let (start, (told, node)) = self.told.range(..=address).next_back()?;
+        inside(*start, *told, address, bytes).then_some(*node)
     }
 
     /// What the whole host range is; pageable where it does not lie in one pinned range.

@@ -37,17 +37,6 @@ impl NoiseSource {
         (1.0 + noise.cv * normal) * slow
     }
 
-    /// The factor of a call that several processes make together: the same in all of them, whatever else they did.
-    pub(crate) fn of_call(noise: Option<&Noise>, call: u64) -> f64 {
-        // Multiplying by an odd number gives every call a seed of its own; the offset keeps them away from the copies' one.
-        let shift = (call + 1).wrapping_mul(0xd134_2543_de82_ef95);
-        let seeded = noise.map(|noise| Noise {
-            seed: noise.seed.wrapping_add(shift),
-            ..noise.clone()
-        });
-        Self::new(seeded.as_ref()).factor()
-    }
-
     /// Uniform in 0..1 from splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
     fn uniform(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -59,6 +48,18 @@ impl NoiseSource {
     }
 }
 
+/// The noise factor of the numbered call of a collective library: the same in every process of the box, whatever else it did.
+#[must_use]
+pub fn call_factor(noise: Option<&Noise>, call: u64) -> f64 {
+    // Multiplying by an odd number gives every call a seed of its own; the offset keeps them away from the copies' one.
+    let shift = (call + 1).wrapping_mul(0xd134_2543_de82_ef95);
+    let seeded = noise.map(|noise| Noise {
+        seed: noise.seed.wrapping_add(shift),
+        ..noise.clone()
+    });
+    NoiseSource::new(seeded.as_ref()).factor()
+}
+
 /// The seed of a stream of noise by its name: the same for the same name, and another one for another.
 pub(crate) fn of_stream(seed: u64, name: &[u8]) -> u64 {
     // FNV-1a (Fowler, Noll, Vo).
@@ -68,15 +69,9 @@ pub(crate) fn of_stream(seed: u64, name: &[u8]) -> u64 {
     seed ^ hash
 }
 
-/// The noise factor of the numbered call of a collective library, the same in every process of the box.
-#[must_use]
-pub fn call_factor(noise: Option<&Noise>, call: u64) -> f64 {
-    NoiseSource::of_call(noise, call)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NoiseSource, of_stream};
+    use super::{NoiseSource, call_factor, of_stream};
     use boxfile::Noise;
 
     #[test]
@@ -121,10 +116,10 @@ mod tests {
         // 1000 expected, standard deviation sqrt(10000 x 0.1 x 0.9) = 30; five of them.
         assert!((850..=1150).contains(&slow), "{slow}");
         assert_eq!(draw(), draw());
-        let of_calls = (0..10_000).map(|call| NoiseSource::of_call(Some(&noise), call));
+        let of_calls = (0..10_000).map(|call| call_factor(Some(&noise), call));
         let slow = of_calls.filter(|factor| *factor == 1.5).count();
         assert!((850..=1150).contains(&slow), "{slow}");
-        assert_eq!(NoiseSource::of_call(None, 7), 1.0);
+        assert_eq!(call_factor(None, 7), 1.0);
         assert_eq!(NoiseSource::new(None).factor(), 1.0);
     }
 

@@ -138,10 +138,8 @@ impl Routes {
     /// The route between a device and the host; without `host`, as near pinned memory.
     fn of_host(&self, index: usize, way: Way, host: Option<HostSide>) -> Route {
         let device = &self.described.device[index];
-        let rates = Rates::of(device, way);
-        let near = host.map_or(rates.pinned.value, |host| {
-            rates.near(host.memory, host.bytes)
-        });
+        let (memory, bytes) =
+            host.map_or((HostMemory::Pinned, 0), |host| (host.memory, host.bytes));
         let far = host.and_then(|host| self.far(device, host));
         let part = host.zip(far).map(|(host, far)| part(far, way, host.memory));
         let thread = host.and_then(|host| self.thread_part(device, host));
@@ -156,7 +154,7 @@ impl Routes {
         };
         Route {
             latency_us: device.copy_latency_us.value + far.map_or(0.0, |far| far.latency_us.value),
-            cap: near * part.unwrap_or(1.0) * thread.unwrap_or(1.0),
+            cap: near(device, way, memory, bytes) * part.unwrap_or(1.0) * thread.unwrap_or(1.0),
             segments: self.segments(&[own], &[(&device.host_segments, way), (beyond, across)]),
         }
     }
@@ -237,42 +235,17 @@ impl Routes {
     }
 }
 
-/// What a device reaches in one direction from or to host memory.
-struct Rates<'a> {
-    pinned: &'a Figure,
-    pageable: &'a Figure,
-    /// The largest pageable copy that has a rate of its own, and that.
-    small: Option<(u64, &'a Figure)>,
-}
-
-impl<'a> Rates<'a> {
-    fn of(device: &'a Device, way: Way) -> Self {
-        let small = device.pageable_up_to.as_ref();
-        match way {
-            Way::Down => Self {
-                pinned: &device.h2d_pinned,
-                pageable: &device.h2d_pageable,
-                small: small.map(|small| (small.bytes, &small.h2d)),
-            },
-            Way::Up => Self {
-                pinned: &device.d2h_pinned,
-                pageable: &device.d2h_pageable,
-                small: small.map(|small| (small.bytes, &small.d2h)),
-            },
-        }
-    }
-
-    /// The rate of a copy of so many bytes, all being near.
-    fn near(&self, memory: HostMemory, bytes: usize) -> f64 {
-        let figure = match memory {
-            HostMemory::Pinned => self.pinned,
-            HostMemory::Pageable => match self.small {
-                Some((most, small)) if bytes as u64 <= most => small,
-                _ => self.pageable,
-            },
-        };
-        figure.value
-    }
+/// The rate of a copy of so many bytes between a device and host memory, all being near.
+fn near(device: &Device, way: Way, memory: HostMemory, bytes: usize) -> f64 {
+    let small = device.pageable_up_to.as_ref();
+    let small = small.filter(|small| bytes as u64 <= small.bytes);
+    let figure = match (memory, way) {
+        (HostMemory::Pinned, Way::Down) => &device.h2d_pinned,
+        (HostMemory::Pinned, Way::Up) => &device.d2h_pinned,
+        (HostMemory::Pageable, Way::Down) => small.map_or(&device.h2d_pageable, |small| &small.h2d),
+        (HostMemory::Pageable, Way::Up) => small.map_or(&device.d2h_pageable, |small| &small.d2h),
+    };
+    figure.value
 }
 
 /// The part of its rate that a copy with far memory has, whatever thread issues it.
@@ -292,7 +265,7 @@ fn room(described: &BoxFile, device: &Device, way: Way) -> f64 {
         let far = described.far(device.node?, memory.id)?;
         Some(part(far, way, HostMemory::Pinned))
     });
-    Rates::of(device, way).pinned.value * parts.fold(1.0, f64::max)
+    near(device, way, HostMemory::Pinned, 0) * parts.fold(1.0, f64::max)
 }
 
 #[cfg(test)]

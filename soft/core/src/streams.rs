@@ -1,7 +1,7 @@
-//! The simulated driver's calls on streams and events.
+//! The simulated driver's calls on streams and events, and work of other libraries in streams.
 
-use crate::work::Patience;
-use crate::{Code, EventTime, Outcome, SoftDriver};
+use crate::work::{Node, Patience, Transfer};
+use crate::{Code, EventTime, Flow, Foreign, Outcome, SoftDriver};
 
 impl SoftDriver {
     /// Opens a stream on a device.
@@ -118,6 +118,42 @@ impl SoftDriver {
             (EventTime::Never, _) | (_, EventTime::Never) => Err(Code::INVALID_HANDLE.into()),
             _ => Err(Code::NOT_READY.into()),
         }
+    }
+
+    /// Puts another library's work into a stream, or into the graph that the stream captures.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_VALUE`] where what it reads or writes is not memory of the stream's device, [`Code::INVALID_HANDLE`].
+    pub fn enqueue(&mut self, foreign: Foreign, stream: u64) -> Outcome<()> {
+        self.check_foreign(&foreign, stream)?;
+        if !self.capture(stream, || Node::Foreign(foreign.clone()))? {
+            self.issue_foreign(foreign, stream, false);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_foreign(&self, foreign: &Foreign, stream: u64) -> Outcome<()> {
+        let ordinal = self.stream(stream)?;
+        let call = foreign.call();
+        for (address, bytes) in [(call.from, call.from_bytes), (call.to, call.to_bytes)] {
+            if self.owner(address, bytes)? != ordinal {
+                return Err(Code::INVALID_VALUE.into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn issue_foreign(&mut self, foreign: Foreign, stream: u64, captured: bool) {
+        let (ticket, ns) = foreign.issue(captured);
+        let chain = foreign.call().chain;
+        if let Some(last) = self.chains.get(&chain) {
+            self.sim.wait_for(stream, *last);
+        }
+        let operation = self.sim.run(stream, Flow::idle(ns));
+        // Kept as long as the process: a communicator is seldom made.
+        self.chains.insert(chain, (stream, operation));
+        self.pending
+            .insert(operation, Transfer::Foreign(foreign, ticket));
     }
 
     /// The device of a stream.

@@ -111,18 +111,21 @@ impl SoftDriver {
     pub(crate) fn issue_copy(&mut self, copy: Copy, stream: u64) -> Outcome<u64> {
         let kind = self.copy_kind(copy, stream)?;
         let due = self.faults.copy(kind);
-        for (device, off_the_bus) in &due.lost {
-            self.lose(*device, off_the_bus.unwrap_or(Code::LAUNCH_FAILED));
+        let mut refused = None;
+        for (device, off_the_bus) in due.lost {
+            let code = off_the_bus.unwrap_or(Code::LAUNCH_FAILED);
+            self.lose(device, code);
             if off_the_bus.is_some() {
-                self.show_off_the_bus(*device);
+                self.show_off_the_bus(device);
             }
+            refused.get_or_insert(code);
         }
-        if let Some((_, off_the_bus)) = due.lost.first() {
-            return Err(off_the_bus.unwrap_or(Code::LAUNCH_FAILED).into());
+        if let Some(code) = refused {
+            return Err(code.into());
         }
-        due.retrained
-            .iter()
-            .for_each(|(device, link)| self.retrain(*device, *link));
+        for (device, link) in due.retrained {
+            self.retrain(device, link);
+        }
         let side = self.host_side([copy.to, copy.from], copy.bytes, copy.host);
         let route = self.routes.of(kind, side);
         let factor = self.noise.factor();
@@ -169,7 +172,7 @@ impl SoftDriver {
                     true
                 }
                 Some(Transfer::Foreign(foreign, ticket)) => {
-                    foreign.work.finish(*ticket, patience == Patience::Short)
+                    foreign.finish(*ticket, patience == Patience::Short)
                 }
                 None => true,
             };

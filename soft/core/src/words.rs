@@ -75,12 +75,7 @@ impl Memory {
     /// Does what a kernel does to words, or what a faulty one does; `false` where a chain leads out of its memory.
     pub(crate) fn run(&mut self, kernel: Kernel, is_wrong: bool) -> bool {
         match kernel {
-            Kernel::Fill {
-                to,
-                words,
-                seed,
-                complement,
-            } => {
+            Kernel::Fill(to, words, seed, complement) => {
                 let inverted = if complement == 0 { 0 } else { u64::MAX };
                 if let Some(target) = self.words(to, words) {
                     (0..words).for_each(|index| target.write(index, word(index, seed) ^ inverted));
@@ -89,14 +84,8 @@ impl Memory {
                         target.write(words / 2, flipped);
                     }
                 }
-                true
             }
-            Kernel::Check {
-                data,
-                words,
-                seed,
-                first_wrong,
-            } => {
+            Kernel::Check(data, words, seed, first_wrong) => {
                 if let Some((data, answer)) =
                     self.words(data, words).zip(self.words(first_wrong, 1))
                 {
@@ -106,27 +95,25 @@ impl Memory {
                         answer.write(0, wrong.min(before));
                     }
                 }
-                true
             }
-            Kernel::Burn { first_wrong, .. } => {
+            Kernel::Burn(.., first_wrong) => {
                 // No sum is calculated: a healthy device's are what they must be.
                 if let Some(answer) = self.words(first_wrong, 1).filter(|_| is_wrong) {
                     answer.write(0, 0);
                 }
-                true
             }
-            Kernel::Chase { base, steps, end } => match self.chase(base, steps) {
-                Some(last) => {
-                    if let Some(end) = self.words(end, 1) {
-                        end.write(0, last);
-                    }
-                    true
+            Kernel::Chase(base, steps, end) => {
+                let Some(last) = self.chase(base, steps) else {
+                    return false;
+                };
+                if let Some(end) = self.words(end, 1) {
+                    end.write(0, last);
                 }
-                None => false,
-            },
+            }
             // A gate's answer and a copy's bytes are the driver's matter, and a spin has none.
-            Kernel::Gate { .. } | Kernel::Copy { .. } | Kernel::Spin { .. } => true,
+            Kernel::Gate(..) | Kernel::Copy(..) | Kernel::Spin(_) => {}
         }
+        true
     }
 
     /// The last offset of a chain that begins at offset 0; `None` where one leads out of the memory or between words.

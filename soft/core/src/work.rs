@@ -1,42 +1,9 @@
 //! What a stream is given to do: copies, kernels, gates and the work of other libraries, captured or under way.
 
-use std::sync::Arc;
-
 use crate::Kernel;
 use crate::faults::Damage;
+use crate::foreign::Foreign;
 use crate::memory::{HostMemory, Place};
-
-/// What the driver asks of another library's work. Called with the driver locked: it must not call the driver.
-pub trait ForeignWork: Send + Sync {
-    /// Begins one execution, when it is issued or a graph that holds it is launched.
-    fn issue(&self, captured: bool) -> Issued;
-
-    /// Moves the bytes of the execution of this number, whose time is over; `false` where another process is not that far yet,
-    /// for which it may wait some milliseconds if `wait`. Executions of one chain come here in the order in which they were issued.
-    fn finish(&self, ticket: u64, wait: bool) -> bool;
-}
-
-/// One execution that began.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Issued {
-    /// Its number, for [`ForeignWork::finish`].
-    pub ticket: u64,
-    /// Its virtual time in nanoseconds.
-    pub ns: f64,
-}
-
-/// Work of another library with the device memory that it reads and writes, each as address and bytes.
-#[derive(Clone)]
-pub struct Foreign {
-    /// What it is.
-    pub work: Arc<dyn ForeignWork>,
-    /// What it reads.
-    pub from: (u64, usize),
-    /// What it writes.
-    pub to: (u64, usize),
-    /// Works of one chain run one after another, also in different streams.
-    pub chain: u64,
-}
 
 /// One captured operation.
 #[derive(Clone)]

@@ -1,9 +1,9 @@
-//! What every export shares: the way in, result codes, device handles, and writing through a caller's pointer.
-#![expect(unsafe_code, reason = "writes through the pointers of C callers")]
+//! What every export shares: the way in, result codes, and handles of devices.
 
 use boxfile::{BoxFile, Device, MigInstance, Vendor};
+use softbox::abi::{Handle, OutText};
 use softbox::{Code, Failure};
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,19 +20,22 @@ pub(crate) const NOT_SUPPORTED: Refused = Refused(3);
 pub(crate) const NOT_FOUND: Refused = Refused(6);
 pub(crate) const INSUFFICIENT_SIZE: Refused = Refused(7);
 pub(crate) const DRIVER_NOT_LOADED: Refused = Refused(9);
-/// `NVML_ERROR_GPU_IS_LOST`.
 pub(crate) const GPU_IS_LOST: Refused = Refused(15);
 pub(crate) const VERSION_MISMATCH: Refused = Refused(25);
 pub(crate) const UNKNOWN: Refused = Refused(999);
 
-/// `nvmlDevice_t`.
-pub(crate) type Handle = *mut c_void;
+impl From<Failure> for Refused {
+    /// Of what a caller passed: a null pointer, or what is no text.
+    fn from(_: Failure) -> Self {
+        INVALID_ARGUMENT
+    }
+}
 
 /// Handles are these numbers as pointers: 4096 for each device, 16 for each of its MIG instances.
 const HANDLES: usize = 0x6e00_0000_0000;
 
 /// Open initialisations: NVML counts them.
-static INITIALIZED: AtomicU32 = AtomicU32::new(0);
+pub(crate) static INITIALIZED: AtomicU32 = AtomicU32::new(0);
 
 /// What a handle names: a device, or one of its MIG instances.
 #[derive(Clone, Copy)]
@@ -51,8 +54,36 @@ pub(crate) fn call(body: impl FnOnce() -> Answer<()>) -> Status {
     }
 }
 
+/// Exports of calls: name, parameters, and what they do.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) $body:block)+) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $kind),*) -> $crate::abi::Status {
+            $crate::abi::call(|| $body)
+        }
+    )+};
+}
+
+/// Exports of calls that answer one value: the name, the parameters before the place of the answer, its type, and the answer.
+macro_rules! answers {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty $body:block)+) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $kind,)* place: softbox::abi::Out<$answer>) -> $crate::abi::Status {
+            $crate::abi::call(|| {
+                place.present()?;
+                let answer: $answer = $body;
+                Ok(place.put(answer)?)
+            })
+        }
+    )+};
+}
+
+pub(crate) use {answers, calls};
+
 /// The box, which must be NVIDIA's; without one there is no driver to talk to.
-fn nvidia_box() -> Answer<&'static BoxFile> {
+pub(crate) fn nvidia_box() -> Answer<&'static BoxFile> {
     match softbox::described() {
         Ok(described) if described.vendor == Vendor::NVIDIA => Ok(described),
         Ok(_) | Err(Failure::Code(Code::NO_DEVICE)) => Err(DRIVER_NOT_LOADED),
@@ -60,50 +91,29 @@ fn nvidia_box() -> Answer<&'static BoxFile> {
     }
 }
 
-pub(crate) fn open() -> Answer<()> {
-    nvidia_box()?;
-    INITIALIZED.fetch_add(1, Ordering::Relaxed);
-    Ok(())
-}
-
-pub(crate) fn close() -> Answer<()> {
-    let less = INITIALIZED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-        count.checked_sub(1)
-    });
-    less.map(|_| ()).map_err(|_| UNINITIALIZED)
-}
-
 /// The box, once the library is initialised.
 pub(crate) fn described() -> Answer<&'static BoxFile> {
-    if INITIALIZED.load(Ordering::Relaxed) == 0 {
-        Err(UNINITIALIZED)
-    } else {
-        nvidia_box()
+    match INITIALIZED.load(Ordering::Relaxed) {
+        0 => Err(UNINITIALIZED),
+        _ => nvidia_box(),
     }
 }
 
-pub(crate) fn device_handle(index: usize) -> Handle {
-    (HANDLES + (index + 1) * 4096) as Handle
-}
-
-pub(crate) fn mig_handle(index: usize, instance: usize) -> Handle {
-    (HANDLES + (index + 1) * 4096 + (instance + 1) * 16) as Handle
+/// The handle of a device, or of its MIG instance of this number from 1.
+pub(crate) fn handle(index: usize, instance: usize) -> Handle {
+    Handle::at(HANDLES + (index + 1) * 4096 + instance * 16)
 }
 
 /// What a handle that this library gave out names.
-pub(crate) fn target(handle: Handle) -> Answer<Target> {
+pub(crate) fn target(named: Handle) -> Answer<Target> {
     let devices = &described()?.device;
-    let offset = (handle as usize)
-        .checked_sub(HANDLES + 4096)
-        .ok_or(INVALID_ARGUMENT)?;
-    let (index, within) = (offset / 4096, offset % 4096);
+    let offset = named.number().checked_sub(HANDLES + 4096);
+    let offset = offset.ok_or(INVALID_ARGUMENT)?;
+    let (index, instance) = (offset / 4096, offset % 4096 / 16);
     let device = devices.get(index).ok_or(INVALID_ARGUMENT)?;
-    let mig = match within {
+    let mig = match instance {
         0 => None,
-        within if within.is_multiple_of(16) => {
-            Some(device.mig.get(within / 16 - 1).ok_or(INVALID_ARGUMENT)?)
-        }
-        _ => return Err(INVALID_ARGUMENT),
+        number => Some(device.mig.get(number - 1).ok_or(INVALID_ARGUMENT)?),
     };
     Ok(Target { index, device, mig })
 }
@@ -111,69 +121,18 @@ pub(crate) fn target(handle: Handle) -> Answer<Target> {
 /// What a handle names, which must be a whole device.
 pub(crate) fn whole(handle: Handle) -> Answer<Target> {
     let target = target(handle)?;
-    if target.mig.is_some() {
-        Err(NOT_SUPPORTED)
-    } else {
-        Ok(target)
+    match target.mig {
+        Some(_) => Err(NOT_SUPPORTED),
+        None => Ok(target),
     }
-}
-
-/// Exports of calls that answer one value: the name, the parameters before the place of the answer, its type, and the answer.
-macro_rules! answers {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty $body:block)+) => {
-        $($(#[$doc])*
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
-            $($argument: $kind,)*
-            place: *mut $answer,
-        ) -> $crate::abi::Status {
-            $crate::abi::call(|| {
-                let answer: $answer = $body;
-                // SAFETY: nvml.h: the caller passes a place for one value of this type.
-                unsafe { $crate::abi::put(place, answer) }
-            })
-        })+
-    };
-}
-
-pub(crate) use answers;
-
-/// Refuses a null pointer before anything is done.
-pub(crate) fn present<T>(pointer: *const T) -> Answer<()> {
-    if pointer.is_null() {
-        Err(INVALID_ARGUMENT)
-    } else {
-        Ok(())
-    }
-}
-
-/// Writes an answer through a caller's pointer, refusing null.
-///
-/// # Safety
-/// A pointer that is not null is valid for writing one `T`.
-pub(crate) unsafe fn put<T>(pointer: *mut T, value: T) -> Answer<()> {
-    present(pointer)?;
-    // SAFETY: not null, and the caller promises the rest.
-    unsafe { pointer.write(value) };
-    Ok(())
 }
 
 /// Writes text with its ending NUL; text that does not fit is refused.
-///
-/// # Safety
-/// A pointer that is not null is valid for writing `room` bytes.
-pub(crate) unsafe fn put_text(pointer: *mut c_char, room: c_uint, text: &str) -> Answer<()> {
-    present(pointer)?;
-    if room as usize <= text.len() {
-        return Err(INSUFFICIENT_SIZE);
+pub(crate) fn put_text(place: OutText, room: c_uint, text: &str) -> Answer<()> {
+    match room as usize <= text.len() {
+        true => Err(INSUFFICIENT_SIZE),
+        false => Ok(place.put(room as usize, text)?),
     }
-    // SAFETY: the text is shorter than `room`, for which the caller vouches, and is not the caller's memory.
-    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), pointer.cast::<u8>(), text.len()) };
-    // SAFETY: as above: the text's length is below `room`.
-    let end = unsafe { pointer.add(text.len()) };
-    // SAFETY: as above.
-    unsafe { end.write(0) };
-    Ok(())
 }
 
 /// Text as a fixed array with its ending NUL, cut short where it must be.
@@ -183,4 +142,9 @@ pub(crate) fn fixed<const ROOM: usize>(text: &str) -> [c_char; ROOM] {
         *place = byte as c_char;
     }
     array
+}
+
+/// `NVML_STRUCT_VERSION`: what a caller writes into the first field of a structure.
+pub(crate) const fn version_of<T>(version: c_uint) -> c_uint {
+    size_of::<T>() as c_uint | version << 24
 }

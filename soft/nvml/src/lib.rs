@@ -8,7 +8,4 @@
 mod abi;
 mod devices;
 mod links;
-mod nvlinks;
-mod repairs;
 mod sensors;
-mod system;

@@ -2,33 +2,29 @@
 //! what a kernel does, the driver knows by its name. No GPU is needed.
 #![expect(unsafe_code, reason = "exports C functions under their vendor's names")]
 
-use crate::abi::{Handle, Image, Out, OutText, Text, Texts};
+use crate::abi::Image;
+use softbox::abi::{Handle, InOut, List, Out, OutText, Text};
 use softbox::{Failure, Kernel, Outcome};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// `hiprtcResult`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(transparent)]
-struct Result(c_int);
+type Result = c_int;
 
-impl Result {
-    const SUCCESS: Self = Self(0);
-    const INVALID_INPUT: Self = Self(3);
-    const INVALID_PROGRAM: Self = Self(4);
-    const COMPILATION: Self = Self(6);
-    const INTERNAL: Self = Self(11);
-}
+const INVALID_INPUT: Result = 3;
+const INVALID_PROGRAM: Result = 4;
+const COMPILATION: Result = 6;
+const INTERNAL: Result = 11;
 
 /// Code and name (hiprtc.h).
 const NAMES: &[(Result, &CStr)] = &[
-    (Result::SUCCESS, c"HIPRTC_SUCCESS"),
-    (Result::INVALID_INPUT, c"HIPRTC_ERROR_INVALID_INPUT"),
-    (Result::INVALID_PROGRAM, c"HIPRTC_ERROR_INVALID_PROGRAM"),
-    (Result::COMPILATION, c"HIPRTC_ERROR_COMPILATION"),
-    (Result::INTERNAL, c"HIPRTC_ERROR_INTERNAL_ERROR"),
+    (0, c"HIPRTC_SUCCESS"),
+    (INVALID_INPUT, c"HIPRTC_ERROR_INVALID_INPUT"),
+    (INVALID_PROGRAM, c"HIPRTC_ERROR_INVALID_PROGRAM"),
+    (COMPILATION, c"HIPRTC_ERROR_COMPILATION"),
+    (INTERNAL, c"HIPRTC_ERROR_INTERNAL_ERROR"),
 ];
 
 /// Architectures that code is made for; the first where none is asked for.
@@ -36,13 +32,10 @@ const ARCHITECTURES: &[&str] = &[
     "gfx1201", "gfx1200", "gfx1100", "gfx1101", "gfx1102", "gfx950", "gfx942", "gfx90a",
 ];
 
-/// Options that name the architecture.
-const ARCHITECTURE_OPTIONS: &[&str] = &["--offload-arch=", "--gpu-architecture="];
-
 /// How a code object of this library begins: no loader of real ones takes it for its own.
 const MAGIC: &[u8] = b"\x7fELF tplens soft code object\n";
 
-/// What a code object says.
+/// What a code object says: lines of text behind [`MAGIC`], with an ending NUL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeObject {
     pub(crate) architecture: String,
@@ -62,19 +55,14 @@ impl CodeObject {
         }))
     }
 
-    /// The image, with its ending NUL.
     fn image(&self) -> Vec<u8> {
-        let mut image = MAGIC.to_vec();
-        for line in std::iter::once(&self.architecture).chain(&self.kernels) {
-            image.extend(line.bytes());
-            image.push(b'\n');
-        }
-        image.push(0);
-        image
+        let text = format!("{}\n{}\n\0", self.architecture, self.kernels.join("\n"));
+        [MAGIC, text.as_bytes()].concat()
     }
 }
 
 /// A program, and what its last compilation left.
+#[derive(Default)]
 struct Program {
     source: String,
     name: String,
@@ -82,42 +70,40 @@ struct Program {
     log: String,
 }
 
-/// Programs by handle, and how many there were.
-static PROGRAMS: Mutex<(usize, BTreeMap<usize, Program>)> = Mutex::new((0, BTreeMap::new()));
+/// Programs by handle.
+type Programs = BTreeMap<usize, Program>;
 
 /// Program handles are these numbers as pointers.
 const PROGRAM_HANDLES: usize = 0x7000_0000_0000;
 
-fn programs() -> MutexGuard<'static, (usize, BTreeMap<usize, Program>)> {
-    PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs the body of an export. The calls on parameters refuse with a code of the runtime: here it is an invalid input.
-fn call(body: impl FnOnce() -> std::result::Result<(), Fault>) -> Result {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => Result::SUCCESS,
-        Ok(Err(Fault(result))) => result,
-        Err(_) => Result::INTERNAL,
+/// Runs the body of an export on the programs that there are.
+fn call(body: impl FnOnce(&mut Programs) -> std::result::Result<(), Refused>) -> Result {
+    static PROGRAMS: Mutex<Programs> = Mutex::new(Programs::new());
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    match catch_unwind(AssertUnwindSafe(|| body(&mut programs))) {
+        Ok(Ok(())) => 0,
+        Ok(Err(Refused(result))) => result,
+        Err(_) => INTERNAL,
     }
 }
 
-/// Why a call fails.
-struct Fault(Result);
+/// Why a call fails. The calls on parameters refuse with a code of the runtime: here it is an invalid input.
+struct Refused(Result);
 
-impl From<Failure> for Fault {
+impl From<Failure> for Refused {
     fn from(_: Failure) -> Self {
-        Self(Result::INVALID_INPUT)
+        Self(INVALID_INPUT)
     }
 }
 
 /// Does something with a program.
 fn on_program(
     program: Handle,
-    body: impl FnOnce(&mut Program) -> std::result::Result<(), Fault>,
+    body: impl FnOnce(&mut Program) -> std::result::Result<(), Refused>,
 ) -> Result {
-    call(|| match programs().1.get_mut(&program.number()) {
+    call(|programs| match programs.get_mut(&program.number()) {
         Some(program) => body(program),
-        None => Err(Fault(Result::INVALID_PROGRAM)),
+        None => Err(Refused(INVALID_PROGRAM)),
     })
 }
 
@@ -128,72 +114,60 @@ extern "C" fn hiprtcGetErrorString(result: Result) -> *const c_char {
         .as_ptr()
 }
 
-/// Headers are taken and not looked at.
+/// A program need not have a name. Headers are not looked at.
 #[unsafe(no_mangle)]
 extern "C" fn hiprtcCreateProgram(
     program: Out<Handle>,
     source: Text,
     name: Text,
-    headers: c_int,
-    texts: Texts,
-    names: Texts,
+    _headers: c_int,
+    _texts: List<Text>,
+    _names: List<Text>,
 ) -> Result {
-    call(|| {
-        program.present()?;
-        texts.read(headers)?;
-        names.read(headers)?;
+    call(|programs| {
         let new = Program {
             source: source.read()?,
-            // A program need not have a name.
             name: name.read().unwrap_or_else(|_| "CompileSource".to_owned()),
-            code: None,
-            log: String::new(),
+            ..Program::default()
         };
-        let mut programs = programs();
-        programs.0 += 1;
-        let handle = PROGRAM_HANDLES + programs.0 * 16;
-        programs.1.insert(handle, new);
-        Ok(program.put(Handle::at(handle))?)
+        let last = programs.keys().next_back().unwrap_or(&PROGRAM_HANDLES);
+        let handle = last + 16;
+        program.put(Handle::at(handle))?;
+        programs.insert(handle, new);
+        Ok(())
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hiprtcDestroyProgram(program: Out<Handle>) -> Result {
-    call(|| {
-        let handle = program.get()?;
-        match programs().1.remove(&handle.number()) {
-            Some(_) => Ok(program.put(Handle::NULL)?),
-            None => Err(Fault(Result::INVALID_PROGRAM)),
-        }
+extern "C" fn hiprtcDestroyProgram(program: InOut<Handle>) -> Result {
+    call(|programs| match programs.remove(&program.get()?.number()) {
+        Some(_) => Ok(program.put(Handle::NULL)?),
+        None => Err(Refused(INVALID_PROGRAM)),
     })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hiprtcCompileProgram(program: Handle, count: c_int, options: Texts) -> Result {
+extern "C" fn hiprtcCompileProgram(program: Handle, count: c_int, options: List<Text>) -> Result {
     on_program(program, |program| {
-        let options = options.read(count)?;
-        match compile(&program.source, &options) {
-            Ok(object) => {
-                program.code = Some(object.image());
-                program.log.clear();
-                Ok(())
-            }
-            Err(line) => {
-                program.code = None;
-                program.log = format!("{}: {line}\n1 error generated.\n", program.name);
-                Err(Fault(Result::COMPILATION))
-            }
-        }
+        let count = usize::try_from(count).map_err(|_| Refused(INVALID_INPUT))?;
+        let options = options.read(count)?.into_iter().map(Text::read);
+        let compiled = compile(&program.source, &options.collect::<Outcome<Vec<String>>>()?);
+        program.code = compiled.as_ref().ok().map(CodeObject::image);
+        program.log = match &compiled {
+            Ok(_) => String::new(),
+            Err(line) => format!("{}: {line}\n1 error generated.\n", program.name),
+        };
+        compiled.map(drop).map_err(|_| Refused(COMPILATION))
     })
 }
 
 /// Other options than the architecture are taken and change nothing.
 fn compile(source: &str, options: &[String]) -> std::result::Result<CodeObject, String> {
-    let asked = options.iter().rev().find_map(|option| {
-        ARCHITECTURE_OPTIONS
-            .iter()
-            .find_map(|name| option.strip_prefix(name))
-    });
+    let names = ["--offload-arch=", "--gpu-architecture="];
+    let asked = options
+        .iter()
+        .rev()
+        .find_map(|option| names.iter().find_map(|name| option.strip_prefix(name)));
     let architecture = asked.unwrap_or(ARCHITECTURES[0]);
     if !ARCHITECTURES.contains(&architecture) {
         return Err(format!(
@@ -217,10 +191,7 @@ fn compile(source: &str, options: &[String]) -> std::result::Result<CodeObject, 
 #[unsafe(no_mangle)]
 extern "C" fn hiprtcGetCodeSize(program: Handle, bytes: Out<usize>) -> Result {
     on_program(program, |program| {
-        let code = program
-            .code
-            .as_ref()
-            .ok_or(Fault(Result::INVALID_PROGRAM))?;
+        let code = program.code.as_ref().ok_or(Refused(INVALID_PROGRAM))?;
         Ok(bytes.put(code.len())?)
     })
 }
@@ -228,10 +199,7 @@ extern "C" fn hiprtcGetCodeSize(program: Handle, bytes: Out<usize>) -> Result {
 #[unsafe(no_mangle)]
 extern "C" fn hiprtcGetCode(program: Handle, into: OutText) -> Result {
     on_program(program, |program| {
-        let code = program
-            .code
-            .as_ref()
-            .ok_or(Fault(Result::INVALID_PROGRAM))?;
+        let code = program.code.as_ref().ok_or(Refused(INVALID_PROGRAM))?;
         Ok(into.put_bytes(code)?)
     })
 }
@@ -245,8 +213,7 @@ extern "C" fn hiprtcGetProgramLogSize(program: Handle, bytes: Out<usize>) -> Res
 #[unsafe(no_mangle)]
 extern "C" fn hiprtcGetProgramLog(program: Handle, into: OutText) -> Result {
     on_program(program, |program| {
-        let text = [program.log.as_bytes(), b"\0"].concat();
-        Ok(into.put_bytes(&text)?)
+        Ok(into.put(program.log.len() + 1, &program.log)?)
     })
 }
 

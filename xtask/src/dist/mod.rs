@@ -44,8 +44,9 @@ impl Options {
 
 /// Makes archive and wheel for each target whose libraries are installed, and says where they are and what was not built.
 pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
-    let metadata = cargo::metadata()?;
-    let version = stage::version(&metadata)?;
+    let metadata = cargo::metadata(&["--locked", "--filter-platform", &cargo::host()?])?;
+    // The version of the workspace is that of each package.
+    let version = env!("CARGO_PKG_VERSION");
     let folder = match &options.out {
         Some(folder) => folder.clone(),
         None => cargo::target_directory()?.join("dist"),
@@ -69,7 +70,7 @@ pub(crate) fn run(out: &mut impl Write, options: &Options) -> Result<()> {
         licences::write(&root, &metadata, target.name)?;
         stage::sums(&root)?;
         let archive = pack(&folder, &name)?;
-        let wheel = wheel::make(&folder, &root, &version, target, &tools)?;
+        let wheel = wheel::make(&folder, &root, version, target, &tools)?;
         for file in [archive, wheel] {
             let bytes = file.metadata()?.len();
             ensure!(bytes <= MOST, "{} has {bytes} bytes", file.display());

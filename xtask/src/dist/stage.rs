@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::build::GLIBC;
@@ -36,16 +36,6 @@ const SHELLS: [(&str, &str); 3] = [
     ("zsh", "_tplens"),
     ("fish", "tplens.fish"),
 ];
-
-/// The version of the workspace.
-pub(super) fn version(metadata: &Value) -> Result<String> {
-    let mut packages = metadata["packages"].as_array().into_iter().flatten();
-    let package = packages.find(|package| package["name"] == "xtask");
-    let version = package.and_then(|package| package["version"].as_str());
-    version
-        .map(str::to_owned)
-        .context("cargo metadata has no version of xtask")
-}
 
 /// Copies what goes along and what that names, and writes what says what the archive is.
 pub(super) fn files(root: &Path, target: &str) -> Result<()> {
@@ -78,8 +68,7 @@ pub(super) fn files(root: &Path, target: &str) -> Result<()> {
         .replace("{target}", target)
         .replace("{glibc}", GLIBC);
     fs::write(root.join("INSTALL.md"), install)?;
-    let (_, host) = cargo::compiler()?;
-    if host == target {
+    if cargo::host()? == target {
         completions(root)?;
     }
     let commit = git(&["rev-parse", "HEAD"]).ok();

@@ -48,9 +48,6 @@ pub(super) struct Case {
     /// The exit code.
     #[serde(default)]
     pub(super) exit: i32,
-    /// The document's file in the case's folder, where it is not standard output.
-    #[serde(default)]
-    pub(super) file: Option<String>,
     /// How its document is written.
     #[serde(default)]
     pub(super) form: Form,

@@ -1,5 +1,6 @@
 //! Two sets of values against each other: what moved, by how much, the worst first.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::{Values, group};
@@ -13,56 +14,23 @@ pub(super) struct Move {
     pub(super) new: Option<String>,
 }
 
-/// How a value moved.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Change {
-    /// A number, by so many percent of what it was.
-    Number(f64),
-    /// A word, or a number that became one.
-    Word,
-    New,
-    Gone,
-}
-
 impl Move {
-    pub(super) fn change(&self) -> Change {
-        match (&self.old, &self.new) {
-            (None, _) => Change::New,
-            (_, None) => Change::Gone,
-            (Some(old), Some(new)) => match (old.parse::<f64>(), new.parse::<f64>()) {
-                (Ok(old), Ok(new)) => Change::Number(percent(old, new)),
-                _ => Change::Word,
-            },
+    /// How bad it is, and in a word: words and what is gone stand above numbers, by percent of what they were, what is new below.
+    fn weight(&self) -> (f64, Cow<'static, str>) {
+        let (Some(old), Some(new)) = (&self.old, &self.new) else {
+            return match self.old {
+                None => (-1.0, "new".into()),
+                Some(_) => (f64::MAX, "gone".into()),
+            };
+        };
+        match (old.parse::<f64>(), new.parse::<f64>()) {
+            (Ok(old), Ok(new)) => {
+                let percent = 100.0 * (new - old) / old.abs();
+                (percent.abs().min(1e300), format!("{percent:+.3}%").into())
+            }
+            _ => (f64::INFINITY, "word".into()),
         }
     }
-
-    /// How bad it is: words and what is gone stand above numbers, what is new below.
-    fn weight(&self) -> f64 {
-        match self.change() {
-            Change::Word => f64::INFINITY,
-            Change::Gone => f64::MAX,
-            Change::Number(percent) => percent.abs().min(1e300),
-            Change::New => -1.0,
-        }
-    }
-
-    /// The move as a word of the table: `+3.20%`, `word`, `new`, `gone`.
-    pub(super) fn by(&self) -> String {
-        match self.change() {
-            Change::Number(percent) => format!("{percent:+.3}%"),
-            Change::Word => "word".to_owned(),
-            Change::New => "new".to_owned(),
-            Change::Gone => "gone".to_owned(),
-        }
-    }
-}
-
-/// Percent of the old number; infinite from 0.
-fn percent(old: f64, new: f64) -> f64 {
-    if old == new {
-        return 0.0;
-    }
-    100.0 * (new - old) / old.abs()
 }
 
 /// What differs in the cases that `ran` and in those that are `known` no longer, the worst first. `tolerance` is a case's.
@@ -94,8 +62,8 @@ pub(super) fn compare(
         }
     }
     moves.sort_by(|a, b| {
-        b.weight()
-            .total_cmp(&a.weight())
+        (b.weight().0)
+            .total_cmp(&a.weight().0)
             .then_with(|| (&a.case, &a.name).cmp(&(&b.case, &b.name)))
     });
     moves
@@ -114,16 +82,11 @@ fn is_same(old: Option<&String>, new: Option<&String>, tolerance: f64) -> bool {
 
 /// Lines of a table of moves, at most so many, with the count of the rest.
 pub(super) fn table(moves: &[&Move], at_most: usize) -> String {
-    let dash = || "-".to_owned();
     let row = |one: &&Move| {
-        let (old, new) = (one.old.clone(), one.new.clone());
-        [
-            one.by(),
-            old.unwrap_or_else(dash),
-            new.unwrap_or_else(dash),
-            one.case.clone(),
-            one.name.clone(),
-        ]
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        let (old, new) = (text(&one.old), text(&one.new));
+        let by = one.weight().1.into_owned();
+        [by, old, new, one.case.clone(), one.name.clone()]
     };
     let rows: Vec<[String; 5]> = moves.iter().take(at_most).map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
@@ -190,7 +153,7 @@ mod tests {
         let moves = compare(&old, &ran, |case| case != "a/3", |_| 0.0);
         let by: Vec<(String, String)> = moves
             .iter()
-            .map(|one| (one.name.clone(), one.by()))
+            .map(|one| (one.name.clone(), one.weight().1.into_owned()))
             .collect();
         // (190 - 200) / 200 = -5%, (51 - 50) / 50 = 2%.
         let wanted = [

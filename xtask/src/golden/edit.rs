@@ -87,25 +87,15 @@ impl Edit {
     }
 
     fn change(&self, value: &mut Value) -> Result<()> {
-        match (self, value) {
-            (Edit { set: Some(set), .. }, value) => *value = set.clone(),
-            (
-                Edit {
-                    times: Some(times), ..
-                },
-                Value::Float(number),
-            ) => *number *= times,
-            (
-                Edit {
-                    times: Some(times), ..
-                },
-                value @ Value::Integer(_),
-            ) => {
-                let number: f64 = value.to_string().parse()?;
-                *value = Value::Float(number * times);
-            }
-            (Edit { add: Some(add), .. }, Value::Array(elements)) => elements.push(add.clone()),
-            (_, other) => bail!("{}: no such change of {other}", self.at),
+        if let Some(set) = &self.set {
+            *value = set.clone();
+        } else if let Some(times) = self.times {
+            let number: f64 = value.to_string().parse()?;
+            *value = Value::Float(number * times);
+        } else if let (Some(add), Value::Array(elements)) = (&self.add, &mut *value) {
+            elements.push(add.clone());
+        } else {
+            bail!("{}: no such change of {value}", self.at);
         }
         Ok(())
     }

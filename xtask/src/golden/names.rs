@@ -46,16 +46,15 @@ impl Names {
         for (name, pattern) in names {
             let steps = steps(pattern).with_context(|| format!("pattern {pattern}"))?;
             let mut found = Vec::new();
-            walk(document, &steps, &mut Vec::new(), &mut found);
+            walk(document, &steps, &[], &mut found);
             for (keys, value) in found {
                 let keys: Vec<&str> = keys.iter().map(|key| self.word(key)).collect();
                 let full = match keys.as_slice() {
                     [] => name.clone(),
                     keys => format!("{name}[{}]", keys.join(",")),
                 };
-                let value = self
-                    .scalar(&value)
-                    .with_context(|| format!("{full}, by pattern {pattern}"))?;
+                let value = self.scalar(&value);
+                let value = value.with_context(|| format!("{full}, by pattern {pattern}"))?;
                 values.insert(free(&values, full), value);
             }
         }
@@ -83,12 +82,10 @@ impl Names {
 
 /// A name that is not taken: the second of the same name gets `#2`.
 fn free(taken: &BTreeMap<String, String>, name: String) -> String {
-    if !taken.contains_key(&name) {
-        return name;
-    }
     let numbered = (2..).map(|number| format!("{name}#{number}"));
-    let mut free = numbered.filter(|name| !taken.contains_key(name));
-    free.next().unwrap_or(name)
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    let free = names.find(|name| !taken.contains_key(name));
+    free.unwrap_or(name)
 }
 
 fn steps(pattern: &str) -> Result<Vec<Step<'_>>> {
@@ -117,79 +114,67 @@ fn steps(pattern: &str) -> Result<Vec<Step<'_>>> {
     Ok(steps)
 }
 
-/// Collects what a pattern finds, with the keys on the way. What is not there, or null, is not found.
-fn walk(
-    value: &Value,
-    steps: &[Step<'_>],
-    keys: &mut Vec<String>,
-    found: &mut Vec<(Vec<String>, Value)>,
-) {
+/// What was found: the keys on the way, and the value.
+type Found = (Vec<String>, Value);
+
+/// Collects what a pattern finds. What is not there, or null, is not found.
+fn walk(value: &Value, steps: &[Step<'_>], keys: &[String], found: &mut Vec<Found>) {
     let Some((step, rest)) = steps.split_first() else {
         if !value.is_null() {
-            found.push((keys.clone(), value.clone()));
+            found.push((keys.to_vec(), value.clone()));
         }
         return;
     };
-    let depth = keys.len();
     match (step, value) {
         (Step::Member(name), Value::Object(members)) => {
             if let Some(member) = members.get(*name) {
                 walk(member, rest, keys, found);
             }
         }
-        (Step::Elements(wanted), Value::Array(elements)) if rest == [Step::Count] => {
+        (Step::Elements(wanted), Value::Array(elements)) => {
             let mut counts: BTreeMap<Vec<String>, u64> = BTreeMap::new();
             for (index, element) in elements.iter().enumerate() {
-                if own_keys(element, wanted, index, keys) {
-                    *counts.entry(keys.clone()).or_default() += 1;
+                match own_keys(element, wanted, index) {
+                    Some(own) if rest == [Step::Count] => {
+                        *counts.entry([keys, &own].concat()).or_default() += 1;
+                    }
+                    Some(own) => walk(element, rest, &[keys, &own].concat(), found),
+                    None => {}
                 }
-                keys.truncate(depth);
             }
             found.extend(counts.into_iter().map(|(keys, count)| (keys, count.into())));
         }
-        (Step::Elements(wanted), Value::Array(elements)) => {
-            for (index, element) in elements.iter().enumerate() {
-                if own_keys(element, wanted, index, keys) {
-                    walk(element, rest, keys, found);
-                }
-                keys.truncate(depth);
-            }
-        }
         (Step::Members, Value::Object(members)) => {
             for (name, member) in members {
-                keys.push(name.clone());
-                walk(member, rest, keys, found);
-                keys.truncate(depth);
+                let own = std::slice::from_ref(name);
+                walk(member, rest, &[keys, own].concat(), found);
             }
         }
-        (Step::Count, Value::Array(elements)) => found.push((keys.clone(), elements.len().into())),
-        (Step::Count, Value::Object(members)) => found.push((keys.clone(), members.len().into())),
-        (Step::Short, value) => found.push((keys.clone(), key_text(value).into())),
+        (Step::Count, Value::Array(elements)) => found.push((keys.to_vec(), elements.len().into())),
+        (Step::Count, Value::Object(members)) => found.push((keys.to_vec(), members.len().into())),
+        (Step::Short, value) => found.push((keys.to_vec(), key_text(value).into())),
         _ => {}
     }
 }
 
-/// Adds the keys of an element, and tells whether it is one of those that are wanted.
-fn own_keys(element: &Value, wanted: &[&str], index: usize, keys: &mut Vec<String>) -> bool {
+/// The keys of an element, where it is one of those that are wanted.
+fn own_keys(element: &Value, wanted: &[&str], index: usize) -> Option<Vec<String>> {
     if wanted.is_empty() {
-        keys.push(index.to_string());
+        return Some(vec![index.to_string()]);
     }
+    let mut keys = Vec::new();
     for key in wanted {
-        let (path, only) = match key.split_once('=') {
-            Some((path, only)) => (path, Some(only)),
-            None => (*key, None),
-        };
-        let found = path
-            .split('.')
-            .try_fold(element, |value, name| value.get(name));
+        let (path, only) = key.split_once('=').unzip();
+        let mut path = path.unwrap_or(key).split('.');
+        let found = path.try_fold(element, |value, name| value.get(name));
         let text = key_text(found.unwrap_or(&Value::Null));
         match only {
-            Some(only) if only != text => return false,
+            Some(only) if only != text => return None,
             Some(_) => {}
             None => keys.push(text),
         }
     }
-    true
+    Some(keys)
 }
 
 /// A key in short: `{"device": 0}` is `device:0`, `[0, 1]` is `0+1`, null is a dash.

@@ -68,13 +68,9 @@ impl Bench {
         if case.kind == NO_DOCUMENT {
             return Ok(BTreeMap::new());
         }
-        let name = case.file.as_deref().unwrap_or("stdout");
-        let text = fs::read_to_string(folder.join(name))
-            .with_context(|| format!("{name} cannot be read"))?;
+        let text = fs::read_to_string(folder.join("stdout"))?;
         let document = match case.form {
-            Form::Json => {
-                serde_json::from_str(&text).with_context(|| format!("{name} is no JSON"))?
-            }
+            Form::Json => serde_json::from_str(&text).context("it printed no JSON")?,
             Form::Csv => csv::rows(&text),
             Form::Table => csv::table(&text),
         };

@@ -2,7 +2,7 @@
 //!
 //! What clippy and rustc can check is left to the lints in the root manifest.
 
-use super::finding::Finding;
+use super::Finding;
 
 /// Beyond this many lines a file must say why.
 const TOO_LONG: usize = 600;
@@ -61,25 +61,28 @@ const FORBIDDEN: &[(&str, &str)] = &[
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !text.starts_with("//!") {
-        findings.push(Finding::whole(
-            "begin with a //! head that says what the file is for and what it does not do",
-        ));
+        let what = "begin with a //! head that says what the file is for and what it does not do";
+        findings.push((1, what.to_owned()));
     }
     let head = text.lines().take_while(|line| line.starts_with("//!"));
     let lines = text.lines().count();
     if lines > TOO_LONG && !head.into_iter().any(|line| line.starts_with(REASON)) {
-        findings.push(Finding::whole(format!(
-            "{lines} lines: split it, or give the reason with `{REASON} ...`"
-        )));
+        let what = format!("{lines} lines: split it, or give the reason with `{REASON} ...`");
+        findings.push((1, what));
     }
     let allowed = UNSAFE_ALLOWED
         .iter()
         .any(|(start, end)| path.starts_with(start) && path.ends_with(end));
     for (index, line) in text.lines().map(str::trim).enumerate() {
         // The lint is denied everywhere, so that whoever writes `unsafe` expects it first.
-        let unlocks = line.starts_with("unsafe_code,") || line.starts_with("#![expect(unsafe_code");
+        let unlocks = [
+            "unsafe_code,",
+            "#![expect(unsafe_code",
+            "#[expect(unsafe_code",
+        ];
+        let unlocks = unlocks.iter().any(|start| line.starts_with(start));
         if unlocks && !allowed {
-            findings.push(Finding::at(index, "unsafe has no place in this file"));
+            findings.push((index + 1, "unsafe has no place in this file".to_owned()));
         }
         let is_product =
             path.contains("src/") && !OF_SIMULATOR.iter().any(|at| path.starts_with(at));
@@ -87,17 +90,13 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
             .iter()
             .filter(|word| is_product && line.contains(**word))
         {
-            findings.push(Finding::at(
-                index,
-                format!("`{word}` is the simulator's: product code takes a `program::Effort`"),
-            ));
+            let what =
+                format!("`{word}` is the simulator's: product code takes a `program::Effort`");
+            findings.push((index + 1, what));
         }
         for (found, instead) in FORBIDDEN {
             if line.starts_with('#') && line.contains(found) {
-                findings.push(Finding::at(
-                    index,
-                    format!("`{found}` is not used here: {instead}"),
-                ));
+                findings.push((index + 1, format!("`{found}` is not used here: {instead}")));
             }
         }
     }
@@ -110,11 +109,8 @@ mod tests {
 
     const PATH: &str = "crates/topology/src/lib.rs";
 
-    fn first(path: &str, text: &str) -> Option<(Option<usize>, String)> {
-        check(path, text)
-            .into_iter()
-            .next()
-            .map(|finding| (finding.line, finding.what))
+    fn first(path: &str, text: &str) -> Option<Finding> {
+        check(path, text).into_iter().next()
     }
 
     #[test]
@@ -136,7 +132,7 @@ mod tests {
     #[test]
     fn the_simulator_is_named_where_it_is() {
         let text = "//! Head.\n\nconst VIRTUAL_POOL: u64 = 4;\n";
-        assert_eq!(first(PATH, text).unwrap().0, Some(3));
+        assert_eq!(first(PATH, text).unwrap().0, 3);
         assert_eq!(check("soft/core/src/lib.rs", text), []);
     }
 
@@ -145,12 +141,9 @@ mod tests {
         let text = "//! Head.\n\n#![expect(unsafe_code)]\n";
         assert_eq!(
             first(PATH, text),
-            Some((Some(3), "unsafe has no place in this file".to_owned()))
+            Some((3, "unsafe has no place in this file".to_owned()))
         );
-        assert_eq!(
-            first("crates/device/src/ffi_like.rs", text).unwrap().0,
-            Some(3)
-        );
+        assert_eq!(first("crates/device/src/ffi_like.rs", text).unwrap().0, 3);
         for path in [
             "crates/device/src/runtime/queue/ffi.rs",
             "crates/device/src/library.rs",
@@ -174,7 +167,7 @@ mod tests {
         ] {
             assert_eq!(
                 first(PATH, &format!("//! Head.\n{line}\n")).map(|found| found.0),
-                Some(Some(2)),
+                Some(2),
                 "{line}"
             );
         }

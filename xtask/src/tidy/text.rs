@@ -2,7 +2,7 @@
 //!
 //! It does not check spelling; `xtask/tests/docs.rs` checks the commands and links of pages.
 
-use super::finding::Finding;
+use super::Finding;
 
 /// First parts of paths that exist on one person's machine only.
 const PRIVATE: &[&str] = &["home", "root", "Users", "work", "tmp"];
@@ -12,10 +12,8 @@ pub(crate) fn check(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if let Some(found) = PRIVATE.iter().find(|part| has_private_path(line, part)) {
-            findings.push(Finding::at(
-                index,
-                format!("a path below /{found} exists on one machine only"),
-            ));
+            let what = format!("a path below /{found} exists on one machine only");
+            findings.push((index + 1, what));
         }
     }
     findings

@@ -1,15 +1,13 @@
 //! The counters of Advanced Error Reporting in a tree: none counted, and those of the box's faults counted. A function without a
 //! link, as in a guest, shows none.
 //!
-//! Beside them stand amdgpu's counts of memory errors (`ras`), at devices of AMD that have such a fault.
-//!
 //! [`super::write_tree`] leaves them out: a tree that nobody loads has no errors to tell of.
 
 use std::path::Path;
 
 use super::{below, put};
 use crate::model::Function;
-use crate::{BoxError, BoxFile, Fault, Vendor};
+use crate::{BoxError, BoxFile, Fault};
 
 /// Shows counters at 0 at every function that has a link, in a tree that [`super::write_tree`] made.
 ///
@@ -55,22 +53,6 @@ fn write(described: &BoxFile, root: &Path, is_loaded: bool) -> Result<(), BoxErr
         for ((kind, total), count) in kinds.into_iter().zip(totals).zip(counts) {
             let text = format!("TOTAL_ERR_{total} {count}");
             put(&folder.join(format!("aer_dev_{kind}")), &text)?;
-        }
-    }
-    for fault in &described.fault {
-        if let Fault::MemoryErrors {
-            device,
-            corrected,
-            uncorrected,
-            ..
-        } = fault
-            && described.vendor == Vendor::AMD
-        {
-            let address = &described.device[*device].address;
-            let folder = root.join("sys/devices").join(below(described, address)?);
-            let count = |count: u64| if is_loaded { count } else { 0 };
-            let text = format!("ue: {}\nce: {}", count(*uncorrected), count(*corrected));
-            put(&folder.join("ras/umc_err_count"), &text)?;
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Compiling the kernel on the user's machine by hiprtc (hiprtc.h), which ROCm has in the runtime's library or beside it.
 
-use super::{Driver, Place};
+use super::{Driver, PLACE, Place};
 use crate::loader::Handle;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -74,12 +74,11 @@ pub(super) fn compile(driver: &Driver, source: &CStr) -> Result<Vec<u8>, String>
 
 /// The architecture of the calling thread's device, such as `gfx1201`.
 fn architecture(driver: &Driver) -> Result<String, String> {
-    let name = driver.table.names.place;
-    let call = driver.find::<Place>(name)?;
+    let call = driver.find::<Place>(PLACE)?;
     let mut device = 0;
     // SAFETY: `hipGetDevice(int *)` writes an int, for which there is room.
-    driver.check(name, unsafe { call(&raw mut device) })?;
-    let name = c"hipGetDevicePropertiesR0600";
+    driver.check(PLACE, unsafe { call(&raw mut device) })?;
+    let name = [c"hipGetDevicePropertiesR0600"; 2];
     let call = driver.find::<Properties>(name)?;
     let mut properties = [0_u64; PROPERTIES / 8];
     // SAFETY: hip_runtime_api.h: `hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *, int)` writes one structure of 1472 bytes

@@ -77,30 +77,14 @@ impl Simulation {
     }
 
     fn run_instant(&mut self, stream: u64) {
-        let Some((_, work)) = self
-            .streams
-            .get_mut(&stream)
-            .and_then(|stream| stream.queue.pop_front())
-        else {
-            return;
-        };
-        match work {
-            Work::Record { event, count } => {
-                if let Some(event) = self
-                    .events
-                    .get_mut(&event)
-                    .filter(|event| event.reached < count)
-                {
-                    event.reached = count;
-                    event.time = self.now;
-                }
-            }
-            Work::Wait { .. }
-            | Work::After { .. }
-            | Work::Begun
-            | Work::Copy(_)
-            | Work::Run(_)
-            | Work::Gate(_) => {}
+        let streams = self.streams.get_mut(&stream);
+        let work = streams.and_then(|stream| stream.queue.pop_front());
+        if let Some((_, Work::Record { event, count })) = work
+            && let Some(event) = self.events.get_mut(&event)
+            && event.reached < count
+        {
+            event.reached = count;
+            event.time = self.now;
         }
     }
 }

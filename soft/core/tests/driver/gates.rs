@@ -21,11 +21,7 @@ impl Words {
     }
 
     fn gate(&self, timeout_ns: u64) -> Kernel {
-        Kernel::Gate {
-            flag: self.flag as u64,
-            answer: self.answer as u64,
-            timeout_ns,
-        }
+        Kernel::Gate(self.flag as u64, self.answer as u64, timeout_ns)
     }
 
     fn raise(&self) {

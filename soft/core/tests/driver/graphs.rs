@@ -1,8 +1,9 @@
 //! Graphs, and work of another library: what they take, what they refuse, and who is made to wait.
+#![expect(unsafe_code, reason = "is another library")]
 
 use crate::driver::support::*;
-use softbox::{CaptureState, Code, Failure, Foreign, ForeignWork, Issued};
-use std::sync::Arc;
+use softbox::{CaptureState, Code, Failure, Foreign, ForeignCall};
+use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -14,30 +15,43 @@ struct Work {
     finished: Mutex<Vec<u64>>,
 }
 
-impl ForeignWork for Work {
-    fn issue(&self, captured: bool) -> Issued {
-        Issued {
-            ticket: self.issued.fetch_add(1, Ordering::Relaxed),
-            ns: if captured { 3000.0 } else { 7000.0 },
-        }
-    }
-
-    fn finish(&self, ticket: u64, _wait: bool) -> bool {
-        if self.held.load(Ordering::Relaxed) {
-            return false;
-        }
-        self.finished.lock().expect("not poisoned").push(ticket);
-        true
-    }
+/// The work behind the data of a call.
+fn work<'a>(data: *mut c_void) -> &'a Work {
+    // SAFETY: `foreign` gave a work that its test drops after the driver.
+    unsafe { &*data.cast() }
 }
 
-fn foreign(work: &Arc<Work>, at: u64) -> Foreign {
-    Foreign {
-        work: Arc::<Work>::clone(work),
-        from: (at, 4),
-        to: (at, 4),
-        chain: 1,
+unsafe extern "C" fn issue(data: *mut c_void, captured: c_int, ns: *mut f64) -> u64 {
+    // SAFETY: the driver passes a place for one double.
+    unsafe { ns.write(if captured == 0 { 7000.0 } else { 3000.0 }) };
+    work(data).issued.fetch_add(1, Ordering::Relaxed)
+}
+
+unsafe extern "C" fn finish(data: *mut c_void, ticket: u64, _wait: c_int) -> c_int {
+    let work = work(data);
+    let is_done = !work.held.load(Ordering::Relaxed);
+    if is_done {
+        work.finished.lock().expect("not poisoned").push(ticket);
     }
+    is_done.into()
+}
+
+unsafe extern "C" fn release(_data: *mut c_void) {}
+
+fn foreign(work: &Work, at: u64) -> Foreign {
+    let call = ForeignCall {
+        data: (&raw const *work).cast_mut().cast(),
+        issue,
+        finish,
+        release,
+        from: at,
+        from_bytes: 4,
+        to: at,
+        to_bytes: 4,
+        chain: 1,
+    };
+    // SAFETY: valid for reading, and the functions do not depend on the thread.
+    unsafe { Foreign::of(&raw const call) }.expect("not null")
 }
 
 #[test]
@@ -81,8 +95,8 @@ fn a_launch_issues_what_was_captured_each_time() {
 
 #[test]
 fn work_of_another_library_takes_its_time_and_no_engine() {
+    let work = Work::default();
     let mut driver = driver(&plain());
-    let work = Arc::<Work>::default();
     let at = driver.allocate(0, 4).expect("allocates");
     let stream = driver.open_stream(0).expect("stream");
     let others: Vec<u64> = (0..8)
@@ -131,8 +145,8 @@ fn work_of_another_library_takes_its_time_and_no_engine() {
 
 #[test]
 fn work_that_waits_for_another_process_blocks_who_waits() {
+    let work = Work::default();
     let mut driver = driver(&plain());
-    let work = Arc::<Work>::default();
     let at = driver.allocate(0, 4).expect("allocates");
     let stream = driver.open_stream(0).expect("stream");
     let event = driver.open_event(0, true).expect("event");

@@ -8,11 +8,7 @@ use softbox::{Code, Kernel, SoftDriver};
 pub(crate) const BYTES: usize = 10_000_000;
 
 pub(crate) fn copy(to: u64, from: u64, bytes: usize) -> Kernel {
-    Kernel::Copy {
-        to,
-        from,
-        vectors: bytes as u64 / 16,
-    }
+    Kernel::Copy(to, from, bytes as u64 / 16)
 }
 
 /// Events around one kernel on a stream of device 0, in microseconds.
@@ -65,7 +61,7 @@ fn copy_kernels_take_the_time_of_their_figures_and_move_bytes() {
 #[test]
 fn a_spin_takes_its_time_and_noise_changes_only_its_launch() {
     // 5 us of launch and 40 us by the kernel's own clock.
-    let spin = |duration_ns| Kernel::Spin { duration_ns };
+    let spin = |duration_ns| Kernel::Spin(duration_ns);
     near(kernel_us(&mut driver(&plain()), spin(40_000)), 45.0);
     let mut described = plain();
     described.noise = Some(boxfile::Noise {
@@ -111,11 +107,7 @@ fn reads_and_writes_of_a_pair_have_rates_of_their_own() {
     near(found, 503.0);
     // Six loads of 2.5 us and the launch: 5 + 15 us. The chain stands still at offset 0.
     let end = driver.allocate(0, 8).expect("allocates");
-    let steps = Kernel::Chase {
-        base: b,
-        steps: 6,
-        end,
-    };
+    let steps = Kernel::Chase(b, 6, end);
     near(kernel_us(&mut driver, steps), 20.0);
 }
 
@@ -149,12 +141,7 @@ fn patterns_are_filled_and_checked() {
     let words = 1_000_000_u64;
     let data = driver.allocate(0, 8_000_000).expect("allocates");
     let first_wrong = driver.allocate_host(0, 8).expect("allocates") as u64;
-    let fill = |complement| Kernel::Fill {
-        to: data,
-        words,
-        seed: 77,
-        complement,
-    };
+    let fill = |complement| Kernel::Fill(data, words, 77, complement);
     // 5 us + 8 MB / 50 GB/s = 165 us.
     near(kernel_us(&mut driver, fill(0)), 165.0);
     let found = read_words(&mut driver, data, 3);
@@ -164,20 +151,10 @@ fn patterns_are_filled_and_checked() {
         mixed ^ (mixed >> 32)
     };
     assert_eq!(found, [expected(0), expected(1), expected(2)]);
-    let check = Kernel::Check {
-        data,
-        words,
-        seed: 77,
-        first_wrong,
-    };
+    let check = Kernel::Check(data, words, 77, first_wrong);
     let mark = driver.allocate(0, 8).expect("allocates");
     upload_words(&mut driver, mark, &[u64::MAX]);
-    let check_into = |first_wrong| Kernel::Check {
-        data,
-        words,
-        seed: 77,
-        first_wrong,
-    };
+    let check_into = |first_wrong| Kernel::Check(data, words, 77, first_wrong);
     near(kernel_us(&mut driver, check), 165.0);
     kernel_us(&mut driver, check_into(mark));
     assert_eq!(read_words(&mut driver, mark, 1), [u64::MAX]);
@@ -199,12 +176,7 @@ fn a_burn_takes_the_time_of_its_operations_and_finds_sums_right() {
     let mut with_rate = driver(&described);
     let first_wrong = with_rate.allocate(0, 8).expect("allocates");
     upload_words(&mut with_rate, first_wrong, &[u64::MAX]);
-    let burn = |first_wrong| Kernel::Burn {
-        items: 1000,
-        rounds: 2000,
-        seed: 1,
-        first_wrong,
-    };
+    let burn = |first_wrong| Kernel::Burn(1000, 2000, 1, first_wrong);
     // 5 us + 1000 x 2000 x 256 multiply-adds of 2 operations each at 10 TFLOP/s: 1.024e9 / 1e13 = 102.4 us.
     near(kernel_us(&mut with_rate, burn(first_wrong)), 107.4);
     assert_eq!(read_words(&mut with_rate, first_wrong, 1), [u64::MAX]);
@@ -230,18 +202,8 @@ fn a_faulty_device_flips_a_bit_or_sums_wrong_after_so_many_launches_and_others_d
     let mut driver = driver(&described);
     let data = driver.allocate(0, 800).expect("allocates");
     let answer = driver.allocate(0, 8).expect("allocates");
-    let words = |complement| Kernel::Fill {
-        to: data,
-        words: 100,
-        seed: 5,
-        complement,
-    };
-    let burn = Kernel::Burn {
-        items: 10,
-        rounds: 1,
-        seed: 1,
-        first_wrong: answer,
-    };
+    let words = |complement| Kernel::Fill(data, 100, 5, complement);
+    let burn = Kernel::Burn(10, 1, 1, answer);
     let mut run = |kernel| {
         upload_words(&mut driver, answer, &[u64::MAX]);
         kernel_us(&mut driver, kernel);
@@ -272,7 +234,7 @@ fn a_chase_follows_its_chain_and_takes_its_steps() {
     upload_words(&mut driver, peer, &chain);
     driver.enable_peer(0, 1).expect("enables");
     kernel_us(&mut driver, copy(host, own, 32));
-    let chase = |base, steps| Kernel::Chase { base, steps, end };
+    let chase = |base, steps| Kernel::Chase(base, steps, end);
     // 5 us + 10 x 0.4 us; ten steps are two laps and two steps more.
     near(kernel_us(&mut driver, chase(own, 10)), 9.0);
     assert_eq!(read_words(&mut driver, end, 1), [8]);

@@ -53,9 +53,9 @@ fn memory_that_devices_reach_takes_its_rate_by_its_node() {
     // It was put nowhere: 2 us + 10 MB / 25 GB/s = 402 us, as ever.
     assert_eq!(driver.node_of(own, 10 * MB), None);
     all_near(both_ways(&mut driver, own), [402.0, 402.0]);
-    driver.place(own, 10 * MB, 0).expect("places");
+    driver.place(own, 10 * MB, Some(0)).expect("places");
     all_near(both_ways(&mut driver, own), [402.0, 402.0]);
-    driver.place(own, 10 * MB, 1).expect("places");
+    driver.place(own, 10 * MB, Some(1)).expect("places");
     assert_eq!(driver.node_of(own, 10 * MB), Some(1));
     assert_eq!(driver.node_of(own + 5, MB), Some(1));
     assert_eq!(driver.node_of(own + 5, 10 * MB), None);
@@ -80,7 +80,9 @@ fn pageable_copies_go_by_the_memorys_node_and_the_threads() {
     let mut memory = vec![0_u8; 10 * MB];
     let address = host(&mut memory).get();
     let mut on = |memory, thread| {
-        driver.place(address, 10 * MB, memory).expect("places");
+        driver
+            .place(address, 10 * MB, Some(memory))
+            .expect("places");
         driver.run_on(thread).expect("runs");
         both_ways(&mut driver, address)
     };
