@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use doctor::known::HostHang;
 use inventory::{Built, Chosen, Found, choose, played};
 use program::outputs;
 use program::show::Show;
@@ -94,6 +95,17 @@ fn run_in(
         return Ok(planned(args, steps, &chosen, &machine));
     }
     check(args, &chosen, ranks)?;
+    let hang = HostHang::of(&machine).filter(|hang| {
+        let mut addresses = found.iter().map(|device| device.pci.as_deref());
+        !args.risk && addresses.any(|at| hang.has(&machine, at.and_then(|at| at.parse().ok())))
+    });
+    if let Some(hang) = hang.filter(|_| !is_p2p_off()) {
+        let why = format!(
+            "{}; NCCL_P2P_DISABLE=1 goes through host memory, --risk tries it",
+            hang.why
+        );
+        return refused(why.into(), soft.clone());
+    }
     let probe = match (&args.engine_python, leader) {
         (None, _) => None,
         (Some(_), Some(_)) => {
@@ -235,6 +247,11 @@ fn surroundings(chosen: &Chosen, found: &[Found], apart: Option<&str>) -> Surrou
         },
         _ => around,
     }
+}
+
+/// Whether the library was told to leave direct copies between devices alone.
+fn is_p2p_off() -> bool {
+    std::env::var("NCCL_P2P_DISABLE").is_ok_and(|value| value == "1")
 }
 
 /// The tree to read, after a restart on a simulated machine where one is asked for.

@@ -170,9 +170,9 @@ fn shown_gpus(machine: &Machine) -> Option<String> {
     ))
 }
 
-/// So many times as long as a step may be silent, a driver may take to list its devices: eight GPUs without persistence mode
-/// take a minute (120 s where a step has 20).
-const LISTING_STEPS: u32 = 6;
+/// So many times as long as a step may be silent, a driver may take to open: eight GPUs without persistence mode take a minute,
+/// in each process anew where no other holds them (120 s where a step has 20).
+pub const OPENING_STEPS: u32 = 6;
 
 /// Waits for the child's answer, and says after each silent step that it is still awaited.
 fn answer(
@@ -181,9 +181,9 @@ fn answer(
     step: Duration,
     interrupt: &Interrupt,
 ) -> Event<Answer> {
-    for waited in 1..=LISTING_STEPS {
+    for waited in 1..=OPENING_STEPS {
         match child.next::<Answer>(step, interrupt) {
-            Event::Silent { .. } if waited < LISTING_STEPS => program::say!(
+            Event::Silent { .. } if waited < OPENING_STEPS => program::say!(
                 "waiting for the {} driver to list its devices, {:.0} s so far; persistence mode makes this short",
                 backend.name(),
                 (step * waited).as_secs_f64()
@@ -193,7 +193,7 @@ fn answer(
         }
     }
     Event::Silent {
-        waited: step * LISTING_STEPS,
+        waited: step * OPENING_STEPS,
     }
 }
 
@@ -210,7 +210,8 @@ pub fn nvlinks(
         backend,
         only_nvlinks: true,
     };
-    let links = program::ask::<Links>(CHILD, &request, deadline, interrupt)?.unwrap_or_default();
+    let links = program::ask::<Links>(CHILD, &request, deadline * OPENING_STEPS, interrupt)?
+        .unwrap_or_default();
     let address = |(pci, links): (String, NvLinks)| Some((pci.parse().ok()?, links));
     Ok(links.into_iter().filter_map(address).collect())
 }

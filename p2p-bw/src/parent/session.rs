@@ -95,7 +95,8 @@ impl<'a> Session<'a> {
         planned: &[Planned],
         say: &dyn Fn(&str),
     ) -> Result<(), Break> {
-        let mut monitor = Monitor::start(self.begun, self.found, self.interrupt)?;
+        let mut monitor =
+            Monitor::start(self.begun, self.found, self.args.deadline, self.interrupt)?;
         monitor.ask(0..devices.len());
         for (position, reading) in monitor.collect() {
             devices[position].idle = Some(reading);
