@@ -250,9 +250,8 @@ impl backend::Stream for Stream {
     fn synchronize(&self) -> Result<()> {
         let (name, call) = self.context().ready(|all| &all.stream_synchronize)?;
         // SAFETY: hip_runtime_api.h: `hipStreamSynchronize(hipStream_t)`; the handle is alive.
-        self.context()
-            .library
-            .check(name, unsafe { call(self.raw()) })?;
+        let code = unsafe { call(self.raw()) };
+        self.context().library.check(name, code)?;
         // Nothing was queued meanwhile: a stream is not `Sync`.
         self.holding().let_go();
         Ok(())
