@@ -11,6 +11,7 @@ use program::command_line::{Sizes, seconds};
 use program::outputs::Outputs;
 use record::{CallMode, ElementType};
 
+use values::one_of;
 pub(crate) use values::{EngineArg, Kinds, message_sizes};
 
 use crate::compare::CompareArgs;
@@ -133,14 +134,14 @@ pub(crate) struct RunArgs {
     pub(crate) engine_python: Option<PathBuf>,
 
     /// Types of the elements, separated by commas: bf16, f16, f32.
-    #[arg(long, value_name = "LIST", value_parser = values::element, value_delimiter = ',', default_value = "bf16")]
+    #[arg(long, value_name = "LIST", value_parser = element, value_delimiter = ',', default_value = "bf16")]
     pub(crate) dtype: Vec<ElementType>,
 
     /// How calls follow each other, separated by commas; times of different modes are different numbers. host-synced: barrier, one
     /// call, wait, by the host's clock. back-to-back: calls queued one after another. graph: calls in a captured graph, without
     /// their launch. interleaved: calls with the device's own work between them, less the time of that work. Default: all that
     /// the backend has; on the host backend without interleaved.
-    #[arg(long, value_name = "LIST", value_parser = values::mode, value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_parser = mode, value_delimiter = ',')]
     pub(crate) modes: Vec<CallMode>,
 
     /// Microseconds of the device's own work between two calls of mode interleaved.
@@ -190,18 +191,21 @@ pub(crate) struct RunArgs {
     pub(crate) outputs: Outputs,
 }
 
+/// A type of elements that is reduced, by its name.
+fn element(name: &str) -> Result<ElementType, String> {
+    use ElementType::{Bf16, F16, F32};
+    one_of(&[Bf16, F16, F32], name)
+}
+
+fn mode(name: &str) -> Result<CallMode, String> {
+    one_of(&CallMode::ALL, name)
+}
+
 /// Parses the time of the work between two calls, in microseconds, for clap.
 fn gap(text: &str) -> Result<f64, String> {
-    let value: f64 = text
-        .parse()
-        .map_err(|_| format!("`{text}` is not a number of microseconds"))?;
-    if value > 0.0 && value <= 1e5 {
-        Ok(value)
-    } else {
-        Err(format!(
-            "`{text}` is not above 0 and at most 100000 microseconds"
-        ))
-    }
+    let value = text.parse().ok();
+    let value = value.filter(|value: &f64| *value > 0.0 && *value <= 1e5);
+    value.ok_or_else(|| format!("`{text}` is not above 0 and at most 100000 microseconds"))
 }
 
 #[cfg(test)]

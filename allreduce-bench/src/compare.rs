@@ -138,41 +138,38 @@ fn side(file: &CallFile) -> Side<Series> {
 }
 
 fn facts(file: &CallFile) -> Vec<Fact> {
-    let devices: BTreeSet<&str> = file.devices.iter().map(String::as_str).collect();
-    let devices: Vec<&str> = devices.into_iter().collect();
+    let clock = |clock| match clock {
+        TimeSource::DeviceEvent => "device events",
+        TimeSource::HostMonotonic => "host",
+        TimeSource::Simulated => "simulated",
+    };
     let clocks = file.values.iter().filter_map(|value| value.clock);
-    let clocks: BTreeSet<&str> = clocks
-        .map(|clock| match clock {
-            TimeSource::DeviceEvent => "device events",
-            TimeSource::HostMonotonic => "host",
-            TimeSource::Simulated => "simulated",
-        })
-        .collect();
-    let clocks: Vec<&str> = clocks.into_iter().collect();
     let ranks = file.values.iter().map(|value| value.series.ranks);
-    let ranks: BTreeSet<u32> = ranks.collect();
-    let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
-    let known = |words: String| Some(words).filter(|words| !words.is_empty());
-    [
+    let known = [
         ("tool", Some(file.made_by.clone())),
         ("transport", file.transport.clone()),
         ("library", file.library.clone()),
-        ("number of ranks", known(ranks.join(", "))),
-        ("devices", known(devices.join(", "))),
+        ("number of ranks", each_once(ranks)),
+        ("devices", each_once(file.devices.iter())),
         ("driver", file.driver.clone()),
         ("backend", file.backend.clone()),
         ("host", file.host.clone()),
-        ("clock", known(clocks.join(" and "))),
-    ]
-    .into_iter()
-    .filter_map(|(what, value)| {
+        ("clock", each_once(clocks.map(clock))),
+    ];
+    let fact = |(what, value): (&'static str, Option<String>)| {
         Some(Fact {
             what,
             of: String::new(),
             value: value?,
         })
-    })
-    .collect()
+    };
+    known.into_iter().filter_map(fact).collect()
+}
+
+fn each_once<T: Ord + ToString>(all: impl Iterator<Item = T>) -> Option<String> {
+    let all: BTreeSet<T> = all.collect();
+    let all: Vec<String> = all.iter().map(T::to_string).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 #[cfg(test)]

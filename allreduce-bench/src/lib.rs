@@ -9,7 +9,6 @@ mod engine_probe;
 mod launch;
 mod messages;
 mod parent;
-mod peers;
 mod rank;
 
 use std::path::Path;
@@ -24,14 +23,12 @@ use view::{Document, csv};
 use crate::cli::{AllreduceCommand, Command, RunArgs};
 use crate::compare::NO_FILE;
 use crate::launch::Place;
-use crate::parent::Outcome;
 
 /// The hidden subcommands.
 type Worker = fn() -> anyhow::Result<()>;
-const WORKERS: [(&str, Worker); 4] = [
+const WORKERS: [(&str, Worker); 3] = [
     (inventory::CHILD, inventory::child::run),
     (inventory::library::CHILD, inventory::library::run),
-    (peers::CHILD, peers::run),
     (rank::CHILD, rank::run),
 ];
 
@@ -83,17 +80,9 @@ fn measure(args: &RunArgs, show: Show) -> u8 {
         say!("error: {reason}");
         return exit::USAGE;
     }
-    interruptible(|interrupt| {
-        let say = |line: &str| say!("{line}");
-        let place = match place {
-            Some(place) if follows => return Ok(launch::follow(args, &place, interrupt, &say)),
-            place => place,
-        };
-        Ok(match parent::run(args, place, interrupt, &say)? {
-            Outcome::Listed(text) => outputs::print(&text),
-            Outcome::Planned(record) => args.outputs.only_json(&record),
-            Outcome::Ended(ended) => args.outputs.finish(&ended, csv::record, show),
-        })
+    interruptible(|interrupt| match place {
+        Some(place) if follows => Ok(launch::follow(args, &place, interrupt)),
+        place => parent::run(args, place, interrupt, show),
     })
 }
 

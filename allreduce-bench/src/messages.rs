@@ -2,32 +2,28 @@
 //!
 //! The parent loads no vendor library; each rank is a process of its own, as in a serving engine, and may die or hang alone.
 
-use device::collectives::UniqueId;
-use inventory::Built;
-use record::Failure;
-use record::quantity::{Gate, TimeSource};
-use record::{CallMode, CollectiveKind, ElementType, LibraryFacts, Verification};
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a rank is asked, in this order but for [`RankRequest::MakeId`], which rank 0 alone is asked.
+use device::collectives::UniqueId;
+use inventory::Built;
+use record::quantity::{Gate, TimeSource};
+use record::{CallMode, CollectiveKind, ElementType, Failure, LibraryFacts, Verification};
+use serde::{Deserialize, Serialize};
+
+/// What a rank is asked, in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub(crate) enum RankRequest {
     /// Open the device and the library; first and once.
-    Open {
-        backend: Built,
-        /// The backend's index of the device.
-        ordinal: usize,
-        /// The library's file; `None` for the first that is found.
-        library: Option<PathBuf>,
-    },
-    /// Make the id of the communicator.
-    MakeId,
-    /// Join it. A serving engine's ranks do one small call too.
+    Open(Open),
+    /// Join the communicator. A serving engine's ranks do one small call too.
     Join { id: UniqueId, ranks: u32, rank: u32 },
     /// Allocate and fill buffers, do one call and compare its result, then spoil the result.
-    Prepare { job: Job },
+    Prepare {
+        job: Job,
+        /// Whether results are compared, now and by [`RankRequest::Check`].
+        verify: bool,
+    },
     /// Take timed samples of the call that was prepared.
     Time {
         mode: CallMode,
@@ -40,36 +36,39 @@ pub(crate) enum RankRequest {
     },
     /// Compare the result of the last timed call.
     Check,
-    /// Say who did the calls that were timed last; asked of serving engines only, which choose for each size.
-    Describe,
+}
+
+/// What a rank opens.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Open {
+    pub(crate) backend: Built,
+    /// The backend's index of the device.
+    pub(crate) ordinal: usize,
+    /// The library's file; `None` for the first that is found.
+    pub(crate) library: Option<PathBuf>,
+    /// Whether it makes the id of the communicator, as rank 0 alone does.
+    pub(crate) makes_id: bool,
 }
 
 /// One call at one size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) kind: CollectiveKind,
     pub(crate) element: ElementType,
     pub(crate) bytes_per_rank: u64,
-    pub(crate) verify: bool,
 }
 
 /// What a rank answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum RankReply {
-    Opened {
-        library: LibraryFacts,
-        /// Name of the simulated machine, where the library is a simulated one.
-        soft_box: Option<String>,
-        /// The clock behind the device's events.
-        events: TimeSource,
-    },
-    Id {
-        id: UniqueId,
-    },
+    Opened(Opened),
     Joined,
-    Prepared {
+    /// A call was done, and its result compared where that was asked for.
+    Compared {
         verification: Verification,
+        /// Of serving engines only, which choose for each size who does the calls.
+        by: Option<Described>,
     },
     /// Mean time of a call in each sample, in microseconds.
     Timed {
@@ -84,10 +83,6 @@ pub(crate) enum RankReply {
     NotThere {
         reason: Failure,
     },
-    Checked {
-        verification: Verification,
-    },
-    Described(Described),
     /// What begins now; restarts the deadline.
     Doing {
         doing: String,
@@ -98,7 +93,19 @@ pub(crate) enum RankReply {
     },
 }
 
-/// What a serving engine says of the calls that were timed last.
+/// What a rank found when it opened device and library.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Opened {
+    pub(crate) library: LibraryFacts,
+    /// Name of the simulated machine, where the library is a simulated one.
+    pub(crate) soft_box: Option<String>,
+    /// The clock behind the device's events.
+    pub(crate) events: TimeSource,
+    /// The communicator's id, of the rank that makes it.
+    pub(crate) id: Option<UniqueId>,
+}
+
+/// What a serving engine says of the calls that were done last.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Described {
     /// Its own name of what did them.

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use clap::ValueEnum;
 use program::command_line::Sizes;
+use record::CollectiveKind;
 use record::unit::{ByteCount, SizeError, parse_sizes};
-use record::{CallMode, CollectiveKind, ElementType};
 
 /// A serving engine by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,19 +39,6 @@ pub(super) fn kinds(name: &str) -> Result<Kinds, String> {
         "all" => Ok(Kinds(all.to_vec())),
         _ => one_of(&all, name).map(|kind| Kinds(vec![kind])),
     }
-}
-
-/// A type of elements, for clap.
-pub(super) fn element(name: &str) -> Result<ElementType, String> {
-    one_of(
-        &[ElementType::Bf16, ElementType::F16, ElementType::F32],
-        name,
-    )
-}
-
-/// A mode, for clap.
-pub(super) fn mode(name: &str) -> Result<CallMode, String> {
-    one_of(&CallMode::ALL, name)
 }
 
 /// Where a range has a size between two powers of two: from 16 KiB to 1 MiB libraries change algorithm and protocol, and decoding of

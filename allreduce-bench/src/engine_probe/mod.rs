@@ -6,13 +6,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use inventory::Found;
 use runner::WorkerSpec;
 
 use crate::cli::EngineArg;
-
-/// The variable that says which devices a CUDA process sees.
-const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
 /// What a rank runs.
 const SCRIPT: &str = include_str!("probe.py");
@@ -26,29 +22,18 @@ pub(crate) struct Probe {
     /// The interpreter.
     pub(crate) python: PathBuf,
     engine: EngineArg,
-    /// The UUID of each rank's device where that is a MIG instance. A CUDA process sees one instance at most, so that each rank
-    /// is shown its own.
-    instances: Vec<Option<String>>,
 }
 
 impl Probe {
-    /// The engine in an environment, with a rank on each device: `path` is its interpreter, the name of one in `PATH`, or the
-    /// environment's folder.
+    /// The engine in an environment: `path` is its interpreter, the name of one in `PATH`, or the environment's folder.
     ///
     /// # Errors
     /// Says what is not there.
-    pub(crate) fn of(path: &Path, engine: EngineArg, devices: &[Found]) -> Result<Self, String> {
+    pub(crate) fn of(path: &Path, engine: EngineArg) -> Result<Self, String> {
         let named = interpreter(path, std::env::var_os("PATH"));
         let python =
             named.map_err(|reason| format!("--engine-python {}: {reason}", path.display()))?;
-        let is_instance = |uuid: &String| uuid.starts_with("MIG-");
-        let instance = |device: &Found| device.uuid.clone().filter(is_instance);
-        let instances = devices.iter().map(instance).collect();
-        Ok(Self {
-            python,
-            engine,
-            instances,
-        })
+        Ok(Self { python, engine })
     }
 
     /// The engine by the name of its package.
@@ -59,16 +44,14 @@ impl Probe {
         }
     }
 
-    /// The process of a rank on a device.
+    /// The process of a rank on a device, which has this number among those that the process sees.
     pub(crate) fn rank(&self, rank: usize, ordinal: usize) -> WorkerSpec {
-        let instance = self.instances.get(rank).and_then(Option::as_ref);
-        let local = if instance.is_some() { 0 } else { ordinal };
-        let words = ["-c", SCRIPT, self.name(), &local.to_string()].map(OsString::from);
-        let name = format!("rank {rank} of {}", self.name());
-        let mut spec = WorkerSpec::new(name, &self.python, words);
-        let shown = instance.map(|uuid| (OsString::from(VISIBLE), OsString::from(uuid)));
-        spec.environment.extend(shown);
-        spec
+        let words = ["-c", SCRIPT, self.name(), &ordinal.to_string()].map(OsString::from);
+        WorkerSpec::new(
+            format!("rank {rank} of {}", self.name()),
+            &self.python,
+            words,
+        )
     }
 }
 
@@ -123,25 +106,5 @@ mod tests {
         says(&folder.join("no/python"), "no such file");
         says(&bin, "no bin/python");
         std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_rank_on_a_mig_instance_is_shown_that_one_and_takes_its_first_device() {
-        let gpu = |ordinal, uuid: &str| Found {
-            ordinal,
-            uuid: Some(uuid.to_owned()),
-            ..Found::default()
-        };
-        let devices = [gpu(0, "MIG-a"), gpu(1, "MIG-b"), gpu(2, "GPU-c")];
-        let this = std::env::current_exe().unwrap();
-        let probe = Probe::of(&this, EngineArg::Vllm, &devices).unwrap();
-        let begun = |rank: usize| {
-            let spec = probe.rank(rank, devices[rank].ordinal);
-            (spec.environment, spec.arguments.last().cloned().unwrap())
-        };
-        let shown = |uuid: &str| vec![(OsString::from("CUDA_VISIBLE_DEVICES"), uuid.into())];
-        assert_eq!(begun(0), (shown("MIG-a"), "0".into()));
-        assert_eq!(begun(1), (shown("MIG-b"), "0".into()));
-        assert_eq!(begun(2), (Vec::new(), "2".into()));
     }
 }

@@ -411,10 +411,12 @@ class Rank:
         self.notes = []
         self.by = {}
         self.mode = None
+        self.verify = False
 
-    def opened(self):
+    def opened(self, makes_id):
         facts = {"name": self.engine.name, "version": self.engine.version, "file": None, "transport": None}
-        return {"is": "opened", "library": facts, "soft_box": None, "events": self.clock.source}
+        made = self.make_id() if makes_id else None
+        return {"is": "opened", "library": facts, "soft_box": None, "events": self.clock.source, "id": made}
 
     @staticmethod
     def make_id():
@@ -450,7 +452,8 @@ class Rank:
         places = self.torch.arange(count, dtype=self.torch.int64)
         return (places * 7 + places // 61 + rank * 5) % (LARGEST // self.ranks + 1)
 
-    def prepare(self, job, say):
+    def prepare(self, job, verify, say):
+        self.verify = verify
         if job["kind"] != "all_reduce" or job["element"] not in DTYPES:
             return {"is": "not_there", "reason": f"the engine's {job['kind']} of {job['element']} is not timed"}
         name, width = DTYPES[job["element"]]
@@ -469,14 +472,19 @@ class Rank:
             self.call()
         self.clock.wait()
         self.by["eager"] = watch.word(self.engine)
-        return {"is": "prepared", "verification": self.check(say)}
+        return self.result_compared(say)
 
     def call(self):
         self.result = self.engine.all_reduce(self.tensor)
 
+    def result_compared(self, say):
+        """Whether the last result is right, and who did it."""
+        verification = self.check(say)
+        return {"is": "compared", "verification": verification, "by": self.described()}
+
     def check(self, say):
         """Compares the last result where it lies apart from what was sent, and that of one more call as it was timed."""
-        if not self.job["verify"]:
+        if not self.verify:
             return {"is": "not_asked"}
         say("comparing the result")
         self.clock.wait()
@@ -607,7 +615,7 @@ class Rank:
         state = {True: "off", False: "on", None: "there"}
         parts = [(type(part).__name__.lstrip("_"), getattr(part, "disabled", None)) for part in communicators(self.engine)]
         notes = [f"{name} is {state.get(off, 'there')}" for name, off in parts]
-        return {"is": "described", "by": how, "device": self.device.type, "notes": [*notes, *self.heard.lines, *self.notes]}
+        return {"by": how, "device": self.device.type, "notes": [*notes, *self.heard.lines, *self.notes]}
 
     def leave(self):
         with contextlib.suppress(Exception):
@@ -617,13 +625,11 @@ class Rank:
 def answer(rank, request, say):
     """The reply to a request."""
     ask = request["ask"]
-    if ask == "make_id":
-        return {"is": "id", "id": rank.make_id()}
     if ask == "join":
         rank.join(request["id"], request["ranks"], request["rank"])
         return {"is": "joined"}
     if ask == "prepare":
-        return rank.prepare(request["job"], say)
+        return rank.prepare(request["job"], request["verify"], say)
     if ask == "time":
         reason = rank.not_there(request["mode"])
         if reason is not None:
@@ -631,9 +637,7 @@ def answer(rank, request, say):
         took, gaps = rank.time(request["mode"], request["calls"], request["samples"], request["gap_us"], say)
         return {"is": "timed", "microseconds": took, "gap_microseconds": gaps, "gate": "none"}
     if ask == "check":
-        return {"is": "checked", "verification": rank.check(say)}
-    if ask == "describe":
-        return rank.described()
+        return rank.result_compared(say)
     raise Refused(f"`{ask}` is not known here")
 
 
@@ -646,7 +650,7 @@ def main():
         try:
             if request["ask"] == "open":
                 rank = Rank(engine, local, request["backend"], line.doing)
-                reply = rank.opened()
+                reply = rank.opened(request["makes_id"])
             else:
                 reply = answer(rank, request, line.doing)
         except Refused as refused:

@@ -10,16 +10,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use inventory::{choose, played};
-use program::{Stop, passing_folder, provenance, sim};
-use record::exit;
+use program::{Stop, passing_folder, provenance, say, sim};
+use record::{Failure, exit};
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::Machine;
 
-use super::link::{Heard, heard};
 use super::place::Place;
 use super::seat::Seat;
-use super::wire::{Order, Report, Wire};
+use super::wire::{Order, Report, Wire, heard};
 use crate::cli::RunArgs;
 use crate::messages::RankRequest;
 use crate::rank;
@@ -40,29 +39,23 @@ const LADDER: Ladder = Ladder {
 };
 
 /// Works for the leader until the run is over, and gives the exit code.
-pub(crate) fn follow(
-    args: &RunArgs,
-    place: &Place,
-    interrupt: &Interrupt,
-    say: &dyn Fn(&str),
-) -> u8 {
+pub(crate) fn follow(args: &RunArgs, place: &Place, interrupt: &Interrupt) -> u8 {
     if args.list || args.plan {
         return exit::DONE;
     }
     let outcome = follow_in(args, place, interrupt);
     sim::forget();
-    let (code, reason) = match outcome {
-        Ok(()) => return exit::DONE,
-        Err(Stop::Interrupted(signal)) => return signal.exit_code(),
-        Err(stop) => in_words(&stop),
+    let Err(stop) = outcome else {
+        return exit::DONE;
     };
+    let (code, reason) = in_words(&stop);
     for line in reason.lines() {
-        say(&format!("rank {}: {line}", place.rank));
+        say!("rank {}: {line}", place.rank);
     }
     code
 }
 
-/// The exit code and the words of what stopped this copy.
+/// The exit code and the words of what stopped this copy; a signal needs none.
 fn in_words(stop: &Stop) -> (u8, String) {
     match stop {
         Stop::Usage(reason) => (exit::USAGE, reason.clone()),
@@ -74,20 +67,18 @@ fn in_words(stop: &Stop) -> (u8, String) {
 
 fn follow_in(args: &RunArgs, place: &Place, interrupt: &Interrupt) -> Result<(), Stop> {
     let seat = seat(args, place, interrupt);
-    if let Err(Stop::Interrupted(signal)) = &seat {
-        return Err(Stop::Interrupted(*signal));
+    if let Err(Stop::Interrupted(signal)) = seat {
+        return Err(Stop::Interrupted(signal));
     }
     let host = provenance::host().unwrap_or_default();
+    let told = seat.as_ref().map(|seat| Box::new(seat.clone()));
     let hello = Report::Here {
         job: place.job.clone(),
         rank: place.rank,
-        seat: match &seat {
-            Ok(seat) => Ok(Box::new(seat.clone())),
-            Err(stop) => {
-                let (code, reason) = in_words(stop);
-                Err((code, format!("on {host}: {reason}")))
-            }
-        },
+        seat: told.map_err(|stop| {
+            let (code, reason) = in_words(stop);
+            (code, format!("on {host}: {reason}"))
+        }),
     };
     let wire = reached(args, place, &hello, seat.is_ok(), interrupt)?;
     seat?;
@@ -96,7 +87,13 @@ fn follow_in(args: &RunArgs, place: &Place, interrupt: &Interrupt) -> Result<(),
         library: args.ccl.clone(),
         worker: None,
     };
-    desk.work(interrupt)
+    let outcome = desk.work(interrupt);
+    desk.end(SHORT_LADDER);
+    if let Err(Stop::Interrupted(signal)) = outcome {
+        // Where the leader is gone, too, nobody needs to know.
+        drop(desk.wire.writer.put(&Report::Signalled(signal)));
+    }
+    outcome
 }
 
 /// What this copy brings along.
@@ -121,45 +118,41 @@ fn reached(
     let wait = args.launch.rendezvous_wait;
     let address = place.address(args.launch.rendezvous.as_deref());
     let (host, port) = address.map_err(Stop::Usage)?;
+    let greet = || {
+        let found = (host.as_str(), port).to_socket_addrs();
+        let mut found = found.into_iter().flatten();
+        let stream = found.find_map(|at| TcpStream::connect_timeout(&at, ATTEMPT).ok());
+        let wire = stream.and_then(|stream| Wire::over(stream).ok());
+        wire.filter(|wire| wire.writer.put(hello).is_ok())
+    };
     let began = Instant::now();
     let mut greeted: Option<Wire> = None;
     while began.elapsed() <= wait {
         if let Some(signal) = interrupt.signal() {
             return Err(Stop::Interrupted(signal));
         }
-        let Some(wire) = &greeted else {
-            let found = (host.as_str(), port).to_socket_addrs();
-            let mut found = found.into_iter().flatten();
-            let stream = found.find_map(|at| TcpStream::connect_timeout(&at, ATTEMPT).ok());
-            let wire = stream.and_then(|stream| Wire::over(stream).ok());
-            greeted = wire.filter(|wire| wire.put(hello).is_ok());
-            match greeted {
-                Some(wire) if !is_welcome => return Ok(wire),
-                Some(_) => {}
-                None => std::thread::sleep(RETRY),
-            }
+        let Some(wire) = greeted.take().or_else(greet) else {
+            std::thread::sleep(RETRY);
             continue;
         };
+        if !is_welcome {
+            return Ok(wire);
+        }
         match wire.take(IDLE) {
-            Ok(Some(Order::Welcome)) => break,
+            Ok(Some(Order::Welcome)) => return Ok(wire),
             Ok(Some(_)) => return Err(Stop::Refused("rank 0 ended before it measured".into())),
-            Ok(None) => {}
+            Ok(None) => greeted = Some(wire),
             // A leader of another job closes the connection.
-            Err(_) => {
-                greeted = None;
-                std::thread::sleep(RETRY);
-            }
+            Err(_) => std::thread::sleep(RETRY),
         }
     }
     let waited = wait.as_secs_f64();
-    greeted.filter(|_| began.elapsed() <= wait).ok_or_else(|| {
-        Stop::Refused(
-            format!(
-                "rank 0 did not answer at {host}:{port} within {waited:.0} s; was it started? its host is named with --rendezvous"
-            )
-            .into(),
+    Err(Stop::Refused(
+        format!(
+            "rank 0 did not answer at {host}:{port} within {waited:.0} s; was it started? its host is named with --rendezvous"
         )
-    })
+        .into(),
+    ))
 }
 
 /// This copy's end of the connection, and the process of its rank.
@@ -171,28 +164,20 @@ struct Desk {
 }
 
 impl Desk {
-    /// Carries out orders.
+    /// Carries out orders until it is told to leave.
     fn work(&mut self, interrupt: &Interrupt) -> Result<(), Stop> {
         loop {
             if let Some(signal) = interrupt.signal() {
-                self.end(SHORT_LADDER);
-                let code = signal.exit_code();
-                // Where the leader is gone, too, nobody needs to know.
-                drop(self.wire.put(&Report::Signalled { code }));
                 return Err(Stop::Interrupted(signal));
             }
             let idle = if self.worker.is_some() { TURN } else { IDLE };
             let done = match self.wire.take::<Order>(idle) {
-                Ok(Some(Order::Leave)) => {
-                    self.end(SHORT_LADDER);
-                    return Ok(());
-                }
+                Ok(Some(Order::Leave)) => return Ok(()),
                 Ok(Some(order)) => self.act(order),
                 Ok(None) => self.pass_on(interrupt),
                 Err(error) => Err(error),
             };
             if done.is_err() {
-                self.end(SHORT_LADDER);
                 return Err(Stop::Refused(
                     "the connection to rank 0 is lost; the process of this rank was ended".into(),
                 ));
@@ -207,65 +192,64 @@ impl Desk {
     }
 
     fn act(&mut self, order: Order) -> io::Result<()> {
-        match order {
+        let done = match order {
             Order::Welcome | Order::Leave => Ok(()),
-            Order::Start { log } => {
-                // One process at a time: what is left of the last group is killed.
-                self.worker = None;
-                match self.start(log) {
-                    Ok(worker) => self.worker = Some(worker),
-                    Err(reason) => self.wire.put(&Report::Lost(reason))?,
-                }
-                Ok(())
-            }
-            Order::Ask(mut request) => {
-                if let RankRequest::Open { library, .. } = &mut request {
-                    library.clone_from(&self.library);
-                }
-                // That one was lost has been said.
-                let Some(worker) = &mut self.worker else {
-                    return Ok(());
-                };
-                let Err(error) = worker.send(&request) else {
-                    return Ok(());
-                };
-                let reason = format!("{error}: {}", last_line(&worker.tail()));
-                self.wire.put(&Report::Lost(reason))
-            }
+            Order::Start { log } => self.start(log),
+            Order::Ask(request) => self.ask(request),
             Order::End => {
                 let is_hung = self.end(LADDER);
-                self.wire.put(&Report::Ended { is_hung })
+                return self.wire.writer.put(&Report::Ended { is_hung });
             }
-        }
+        };
+        done.or_else(|reason: Failure| self.wire.writer.put(&Report::Lost(reason)))
     }
 
-    fn start(&self, log: bool) -> Result<Worker, String> {
+    fn start(&mut self, log: bool) -> Result<(), Failure> {
+        // One process at a time: what is left of the last group is killed.
+        self.worker = None;
         let spec = WorkerSpec::this_program("the rank", [rank::CHILD]);
         let mut spec = spec.map_err(|error| error.to_string())?;
         spec.environment = rank::environment(log);
         if log {
-            let writer = self.wire.writer();
+            let writer = self.wire.writer.clone();
             let sink: LineSink = Arc::new(move |line: &str| {
                 // A connection that is lost ends this copy.
                 drop(writer.put(&Report::Line(line.to_owned())));
             });
             spec.noise = Some(sink);
         }
-        Worker::spawn(spec).map_err(|error| error.to_string())
+        let worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
+        self.worker = Some(worker);
+        Ok(())
+    }
+
+    fn ask(&mut self, mut request: RankRequest) -> Result<(), Failure> {
+        if let RankRequest::Open(open) = &mut request {
+            open.library.clone_from(&self.library);
+        }
+        // That one was lost has been said.
+        let Some(worker) = &mut self.worker else {
+            return Ok(());
+        };
+        let sent = worker.send(&request);
+        sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())).into())
     }
 
     /// Passes on what the rank says.
     fn pass_on(&mut self, interrupt: &Interrupt) -> io::Result<()> {
-        let Some(worker) = &mut self.worker else {
-            return Ok(());
-        };
-        match heard(worker, TURN, interrupt) {
-            Heard::Reply(reply) => self.wire.put(&Report::Reply(reply)),
-            Heard::Lost(reason) => {
-                self.worker = None;
-                self.wire.put(&Report::Lost(reason.detail))
+        let report = self
+            .worker
+            .as_mut()
+            .and_then(|worker| heard(worker, TURN, interrupt));
+        match report {
+            // It is said when the process was ended.
+            None | Some(Report::Signalled(_)) => Ok(()),
+            Some(report) => {
+                if let Report::Lost(_) = report {
+                    self.worker = None;
+                }
+                self.wire.writer.put(&report)
             }
-            Heard::Silent | Heard::Interrupted(_) => Ok(()),
         }
     }
 }

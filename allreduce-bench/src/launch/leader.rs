@@ -1,4 +1,5 @@
-//! Rank 0 of a launch: it listens until all ranks are there, tells them what to do, and lets them go.
+//! Rank 0 of a launch: it listens until all ranks are there, tells them what to do, and lets them go. And the process of a rank,
+//! wherever it is: this process's own child, or a follower's.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
@@ -7,22 +8,27 @@ use std::time::{Duration, Instant};
 use inventory::{Chosen, Found};
 use program::Stop;
 use record::{LauncherFacts, LinkDevice, PairPath, exit};
-use runner::Interrupt;
+use runner::child::last_line;
+use runner::{Ending, Interrupt, Ladder, LineSink, Worker, WorkerSpec};
 use topology::{Machine, Sysfs};
 
 use super::place::{LaunchArgs, Place};
 use super::seat::{self, Seat};
-use super::wire::{Order, Report, Wire};
+use super::wire::{Order, Report, Wire, heard};
 use crate::cli::RunArgs;
+use crate::messages::RankRequest;
 
 /// How long followers have to leave in good order.
 const GOODBYE: Duration = Duration::from_secs(5);
 
+/// A follower's ladder takes at most 14 s.
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
+
 /// Between two looks at who came.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Connections that have not said who they are, at most.
-const STRANGERS: usize = 256;
+/// How long one that knocks has to say who it is.
+const HELLO: Duration = Duration::from_secs(2);
 
 /// Rank 0 of a launcher's ranks.
 pub(crate) struct Leader {
@@ -30,8 +36,6 @@ pub(crate) struct Leader {
     wait: Duration,
     address: (String, u16),
     listener: TcpListener,
-    /// Those that came and did not say yet who they are.
-    strangers: Vec<Wire>,
     /// From rank 1 on.
     followers: Vec<Option<(Wire, Seat)>>,
     own: Option<Seat>,
@@ -63,7 +67,6 @@ impl Leader {
             wait: args.rendezvous_wait,
             address,
             listener,
-            strangers: Vec::new(),
             followers: (1..place.size).map(|_| None).collect(),
             own: None,
             place,
@@ -103,49 +106,44 @@ impl Leader {
                 );
                 return Err(Stop::Refused(why.into()));
             }
-            self.accept();
-            self.hear_strangers()?;
-            std::thread::sleep(LOOK);
+            self.take_one()?;
         }
         let seats: Vec<&Seat> = self.seats().collect();
         seat::check_agreement(&seats)?;
         Ok(seats.iter().map(|seat| seat.found.clone()).collect())
     }
 
-    /// Takes who knocked; one that cannot be talked to may come again.
-    fn accept(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
-            if self.strangers.len() < STRANGERS {
-                self.strangers.extend(Wire::over(stream));
+    /// Takes who knocks. One that cannot be talked to, or that does not say who it is, may come again.
+    fn take_one(&mut self) -> Result<(), Stop> {
+        let Some(wire) = self.knocking() else {
+            std::thread::sleep(LOOK);
+            return Ok(());
+        };
+        let (rank, seat) = match wire.take(HELLO) {
+            Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => (rank, seat),
+            // A rank of another job, or no copy of this program.
+            _ => return Ok(()),
+        };
+        let seat = seat.map_err(|(code, reason)| {
+            let words = format!("rank {rank} {reason}");
+            match code {
+                exit::USAGE => Stop::Usage(words),
+                _ => Stop::Refused(words.into()),
             }
-        }
-    }
-
-    fn hear_strangers(&mut self) -> Result<(), Stop> {
-        for wire in std::mem::take(&mut self.strangers) {
-            match wire.take(Duration::ZERO) {
-                Ok(None) => self.strangers.push(wire),
-                Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => {
-                    let seat = seat.map_err(|(code, reason)| {
-                        let words = format!("rank {rank} {reason}");
-                        match code {
-                            exit::USAGE => Stop::Usage(words),
-                            _ => Stop::Refused(words.into()),
-                        }
-                    })?;
-                    let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
-                    let slot = slot.and_then(|at| self.followers.get_mut(at));
-                    if let Some(slot) = slot.filter(|slot| slot.is_none())
-                        && wire.put(&Order::Welcome).is_ok()
-                    {
-                        *slot = Some((wire, *seat));
-                    }
-                }
-                // A rank of another job, or no copy of this program.
-                Ok(Some(_)) | Err(_) => {}
-            }
+        })?;
+        let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
+        let slot = slot.and_then(|at| self.followers.get_mut(at));
+        if let Some(slot) = slot.filter(|slot| slot.is_none())
+            && wire.writer.put(&Order::Welcome).is_ok()
+        {
+            *slot = Some((wire, *seat));
         }
         Ok(())
+    }
+
+    fn knocking(&self) -> Option<Wire> {
+        let (stream, _) = self.listener.accept().ok()?;
+        Wire::over(stream).ok()
     }
 
     /// In rank order.
@@ -190,13 +188,13 @@ impl Leader {
         follower.ok_or_else(|| format!("rank {rank} is not there"))
     }
 
-    pub(super) fn put(&self, rank: usize, order: &Order) -> Result<(), String> {
+    fn put(&self, rank: usize, order: &Order) -> Result<(), String> {
         let (wire, seat) = self.follower(rank)?;
-        wire.put(order).map_err(|_| lost(seat))
+        wire.writer.put(order).map_err(|_| lost(seat))
     }
 
     /// What a rank says next, within `limit`.
-    pub(super) fn take(&self, rank: usize, limit: Duration) -> Result<Option<Report>, String> {
+    fn take(&self, rank: usize, limit: Duration) -> Result<Option<Report>, String> {
         let (wire, seat) = self.follower(rank)?;
         wire.take(limit).map_err(|_| lost(seat))
     }
@@ -210,16 +208,119 @@ fn lost(seat: &Seat) -> String {
 impl Drop for Leader {
     /// Lets all ranks go, and waits a little for those that do.
     fn drop(&mut self) {
-        self.accept();
+        let late: Vec<Wire> = std::iter::from_fn(|| self.knocking()).collect();
         let wires = self.followers.iter().flatten().map(|(wire, _)| wire);
-        let wires = wires.chain(&self.strangers);
         let mut told: Vec<&Wire> = wires
-            .filter(|wire| wire.put(&Order::Leave).is_ok())
+            .chain(&late)
+            .filter(|wire| wire.writer.put(&Order::Leave).is_ok())
             .collect();
         let began = Instant::now();
         while !told.is_empty() && began.elapsed() < GOODBYE {
             // A follower that leaves closes its side.
             told.retain(|wire| wire.take::<Report>(LOOK).is_ok());
+        }
+    }
+}
+
+/// The process of one rank.
+pub(crate) enum Link<'a> {
+    /// A child of this process.
+    Near(Worker),
+    /// A child of another copy of this program, and what takes the lines of its log.
+    Far(&'a Leader, usize, Option<LineSink>),
+}
+
+impl<'a> Link<'a> {
+    /// Starts the process of a rank: here for a run without launcher and for rank 0, at the follower's else.
+    ///
+    /// # Errors
+    /// It cannot be started, in words.
+    pub(crate) fn start(
+        spec: WorkerSpec,
+        leader: Option<&'a Leader>,
+        rank: usize,
+    ) -> Result<Self, String> {
+        let Some(leader) = leader.filter(|_| rank > 0) else {
+            let worker = Worker::spawn(spec).map_err(|error| error.to_string())?;
+            return Ok(Self::Near(worker));
+        };
+        let log = spec.noise.is_some();
+        leader.put(rank, &Order::Start { log })?;
+        Ok(Self::Far(leader, rank, spec.noise))
+    }
+
+    /// Asks the rank something.
+    ///
+    /// # Errors
+    /// It cannot be asked, in words.
+    pub(crate) fn send(&mut self, request: RankRequest) -> Result<(), String> {
+        match self {
+            Self::Near(worker) => {
+                let sent = worker.send(&request);
+                sent.map_err(|error| format!("{error}: {}", last_line(&worker.tail())))
+            }
+            Self::Far(leader, rank, _) => leader.put(*rank, &Order::Ask(request)),
+        }
+    }
+
+    /// Waits for what comes next, at most so long.
+    pub(crate) fn next(&mut self, limit: Duration, interrupt: &Interrupt) -> Option<Report> {
+        let (leader, rank, log) = match self {
+            Self::Near(worker) => return heard(worker, limit, interrupt),
+            Self::Far(leader, rank, log) => (leader, *rank, log),
+        };
+        let began = Instant::now();
+        loop {
+            if let Some(signal) = interrupt.signal() {
+                return Some(Report::Signalled(signal));
+            }
+            match leader.take(rank, limit.saturating_sub(began.elapsed())) {
+                Ok(Some(Report::Line(line))) => log.iter().for_each(|log| log(&line)),
+                Ok(Some(Report::Here { .. } | Report::Ended { .. })) => {}
+                Ok(report) => return report,
+                Err(reason) => return Some(Report::Lost(reason.into())),
+            }
+        }
+    }
+
+    /// Its process id; `None` on another machine.
+    pub(crate) fn process(&self) -> Option<u32> {
+        match self {
+            Self::Near(worker) => Some(worker.id()),
+            Self::Far(..) => None,
+        }
+    }
+
+    /// Whether it was stopped and went on, since this was asked last; not known of one on another machine.
+    pub(crate) fn was_resumed(&mut self) -> bool {
+        match self {
+            Self::Near(worker) => worker.was_resumed(),
+            Self::Far(..) => false,
+        }
+    }
+
+    /// Asks it to leave, and waits for nothing; a follower ends what does not.
+    pub(crate) fn abort(&mut self) {
+        match self {
+            Self::Near(worker) => worker.abort(),
+            // Where nobody is there to be asked, there is nothing to leave.
+            Self::Far(leader, rank, _) => drop(leader.put(*rank, &Order::End)),
+        }
+    }
+
+    /// Ends one that was asked to leave; whether it cannot be ended. Of a follower that does not answer nothing is known.
+    pub(crate) fn end(&mut self, ladder: Ladder) -> bool {
+        let (leader, rank) = match self {
+            Self::Near(worker) => return worker.end(ladder) == Ending::HangUnkillable,
+            Self::Far(leader, rank, _) => (leader, *rank),
+        };
+        let began = Instant::now();
+        loop {
+            match leader.take(rank, ENDS_WITHIN.saturating_sub(began.elapsed())) {
+                Ok(Some(Report::Ended { is_hung })) => return is_hung,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return false,
+            }
         }
     }
 }

@@ -6,12 +6,11 @@
 
 mod follower;
 mod leader;
-mod link;
 mod place;
 mod seat;
 mod wire;
 
 pub(crate) use follower::follow;
-pub(crate) use leader::Leader;
-pub(crate) use link::{Heard, Link};
+pub(crate) use leader::{Leader, Link};
 pub(crate) use place::{LaunchArgs, Place};
+pub(crate) use wire::Report;

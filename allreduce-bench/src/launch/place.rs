@@ -33,11 +33,9 @@ struct Launcher {
     local_rank: &'static str,
     /// Processes on this host.
     local_size: &'static [&'static str],
-    /// Hosts.
-    hosts: &'static [&'static str],
     /// What tells its jobs apart: all that are set.
     job: &'static [&'static str],
-    /// What names rank 0's host first.
+    /// What names rank 0's host first; a list where there are several hosts.
     host: &'static str,
 }
 
@@ -52,7 +50,6 @@ const LAUNCHERS: &[Launcher] = &[
         size: &["WORLD_SIZE"],
         local_rank: "LOCAL_RANK",
         local_size: &["LOCAL_WORLD_SIZE"],
-        hosts: &[],
         job: &[
             "TORCHELASTIC_RUN_ID",
             "MASTER_PORT",
@@ -68,7 +65,6 @@ const LAUNCHERS: &[Launcher] = &[
         size: &["OMPI_COMM_WORLD_SIZE"],
         local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
         local_size: &["OMPI_COMM_WORLD_LOCAL_SIZE"],
-        hosts: &[],
         job: &["PMIX_NAMESPACE"],
         host: "MASTER_ADDR",
     },
@@ -80,7 +76,6 @@ const LAUNCHERS: &[Launcher] = &[
         size: &["PMI_SIZE"],
         local_rank: "MPI_LOCALRANKID",
         local_size: &["MPI_LOCALNRANKS"],
-        hosts: &[],
         job: &[],
         host: "MASTER_ADDR",
     },
@@ -91,7 +86,6 @@ const LAUNCHERS: &[Launcher] = &[
         size: &["SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"],
         local_rank: "SLURM_LOCALID",
         local_size: &[],
-        hosts: &["SLURM_STEP_NUM_NODES", "SLURM_NNODES"],
         job: &["SLURM_JOB_ID", STEP],
         host: "SLURM_STEP_NODELIST",
     },
@@ -180,10 +174,11 @@ impl Place {
         if size == 1 {
             return unknown(&variable);
         }
-        let given = |names: &[&str]| first(names).and_then(|text| text.parse::<u32>().ok());
-        let are_all_here = given(launcher.local_size).map(|here| here == size);
-        let is_one_host = given(launcher.hosts).map(|hosts| hosts <= 1);
-        let several_hosts = [are_all_here, is_one_host].contains(&Some(false));
+        let here = first(launcher.local_size).and_then(|text| text.parse().ok());
+        let hosts = variable(launcher.host);
+        let is_list = |hosts: &String| hosts.contains(['[', ',']);
+        let several_hosts =
+            here.is_some_and(|here: u32| here != size) || hosts.as_ref().is_some_and(is_list);
         let job = launcher.job.iter().filter_map(|name| variable(name));
         let job = job.collect::<Vec<_>>().join("-");
         Ok(Some(Self {
@@ -197,7 +192,7 @@ impl Place {
                 true => format!("of-{}", std::os::unix::process::parent_id()),
                 false => job,
             },
-            host: variable(launcher.host).map(|list| first_host(&list)),
+            host: hosts.map(|list| first_host(&list)),
         }))
     }
 
@@ -264,7 +259,7 @@ mod tests {
         })
     }
 
-    const SRUN: [(&str, &str); 8] = [
+    const SRUN: [(&str, &str); 7] = [
         ("SLURM_STEP_NODELIST", "node[07-09],gpu1"),
         ("SLURM_JOB_ID", "77"),
         ("SLURM_STEP_ID", "0"),
@@ -272,7 +267,6 @@ mod tests {
         ("SLURM_NTASKS", "8"),
         ("SLURM_STEP_NUM_TASKS", "6"),
         ("SLURM_LOCALID", "1"),
-        ("SLURM_NNODES", "2"),
     ];
 
     #[test]

@@ -1,7 +1,5 @@
 //! What a copy of this program brings along: its host and the device of its rank.
 
-use std::collections::BTreeSet;
-
 use inventory::{Built, Chosen, Found, select};
 use program::{Stop, provenance};
 use record::{LinkDevice, PairPath};
@@ -12,7 +10,7 @@ use super::place::Place;
 
 /// One rank as its own host sees it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Seat {
+pub(crate) struct Seat {
     /// The program's version.
     pub(super) version: String,
     pub(super) host: String,
@@ -83,23 +81,19 @@ pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
     let Some((first, others)) = seats.split_first() else {
         return Ok(());
     };
-    let of_box = |seat: &Seat| match &seat.soft_box {
-        Some(name) => format!("simulated machine {name}"),
-        None => "a real one".to_owned(),
-    };
-    for (index, seat) in others.iter().enumerate() {
-        let rank = index + 1;
-        let facts = |seat: &Seat| {
-            [
-                ("the program's version", seat.version.clone()),
-                ("the backend", seat.backend.name().to_owned()),
-                ("the driver", of_box(seat)),
-            ]
+    let what = |seat: &Seat| {
+        let driver = match &seat.soft_box {
+            Some(name) => format!("simulated machine {name}"),
+            None => "a real driver".to_owned(),
         };
-        let mut pairs = facts(first).into_iter().zip(facts(seat));
-        if let Some(((what, own), (_, other))) = pairs.find(|(own, other)| own != other) {
+        let backend = seat.backend.name();
+        format!("version {}, backend {backend}, {driver}", seat.version)
+    };
+    for (rank, seat) in (1..).zip(others) {
+        let (own, other) = (what(first), what(seat));
+        if own != other {
             return Err(Stop::Usage(format!(
-                "{what} is {own} on rank 0 ({}) and {other} on rank {rank} ({}); all ranks must have the same",
+                "rank 0 ({}) has {own}, and rank {rank} ({}) {other}; all ranks must have the same",
                 first.host, seat.host
             )));
         }
@@ -117,18 +111,12 @@ pub(super) fn check_agreement(seats: &[&Seat]) -> Result<(), Stop> {
 
 /// The paths between the devices of each host; between hosts there is a network, of which no kernel tells.
 pub(super) fn paths(seats: &[&Seat]) -> Vec<PairPath> {
-    let devices: Vec<LinkDevice> = seats.iter().map(|seat| seat.device.clone()).collect();
-    let hosts: BTreeSet<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
-    let mut paths = Vec::new();
-    for host in hosts {
-        let Some(first) = seats.iter().find(|seat| seat.host == host) else {
-            continue;
-        };
-        let is_within =
-            |pair: &PairPath| [pair.a, pair.b].iter().all(|end| seats[*end].host == host);
-        let all = inventory::paths(&devices, &first.machine);
-        paths.extend(all.into_iter().filter(is_within));
-    }
-    paths.sort_by_key(|pair| (pair.a, pair.b));
-    paths
+    let pairs = (0..seats.len()).flat_map(|a| (a + 1..seats.len()).map(move |b| (a, b)));
+    let together = pairs.filter(|(a, b)| seats[*a].host == seats[*b].host);
+    let between = together.flat_map(|(a, b)| {
+        let devices = [a, b].map(|rank| seats[rank].device.clone());
+        let path = inventory::paths(&devices, &seats[a].machine).into_iter();
+        path.map(move |pair| PairPath { a, b, ..pair })
+    });
+    between.collect()
 }

@@ -1,4 +1,4 @@
-//! A TCP connection between two copies of this program, and what they say over it: one JSON message a line, and an empty line
+//! What two copies of this program say to each other, and the TCP connection for it: one JSON message a line, and an empty line
 //! as a sign of life.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use record::Failure;
+use runner::child::last_line;
+use runner::{Event, Interrupt, Signal, Worker};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +33,11 @@ pub(super) enum Order {
     Leave,
 }
 
-/// What a follower says.
+/// What comes of a rank: from its process, or from the follower that has it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
-    /// Of which job and rank it is, and with what it can work, or why it cannot, with its exit code.
+pub(crate) enum Report {
+    /// Of which job and rank a follower is, and with what it can work, or why it cannot, with its exit code.
     Here {
         job: String,
         rank: u32,
@@ -44,12 +47,28 @@ pub(super) enum Report {
     Reply(RankReply),
     /// A line that the rank wrote on standard error.
     Line(String),
-    /// The rank's process is gone, in words; or what it said was not understood.
-    Lost(String),
+    /// The rank's process is gone, or what it said was not understood.
+    Lost(Failure),
     /// The rank's process is gone, or cannot be ended.
     Ended { is_hung: bool },
-    /// A signal came to the follower, by the exit code that it stands for.
-    Signalled { code: u8 },
+    /// A signal came, here or to the follower.
+    Signalled(Signal),
+}
+
+/// What comes next from a child of this process; nothing where it is silent for so long.
+pub(super) fn heard(worker: &mut Worker, limit: Duration, interrupt: &Interrupt) -> Option<Report> {
+    Some(match worker.next::<RankReply>(limit, interrupt) {
+        Event::Message(reply) => Report::Reply(reply),
+        Event::Silent { .. } => return None,
+        Event::Interrupted(signal) => Report::Signalled(signal),
+        Event::Exited(status) => {
+            let said = last_line(&worker.tail());
+            Report::Lost(format!("it ended with {status}: {said}").into())
+        }
+        Event::Garbled { error, .. } => {
+            Report::Lost(format!("its answer was not understood: {error}").into())
+        }
+    })
 }
 
 /// Time between signs of life.
@@ -63,7 +82,7 @@ const LONGEST: u64 = 64 << 20;
 
 /// One end of the connection.
 pub(super) struct Wire {
-    writer: Writer,
+    pub(super) writer: Writer,
     inbox: Receiver<Vec<u8>>,
 }
 
@@ -92,14 +111,6 @@ impl Wire {
             }
         });
         Ok(Self { writer, inbox })
-    }
-
-    pub(super) fn writer(&self) -> Writer {
-        self.writer.clone()
-    }
-
-    pub(super) fn put(&self, message: &impl Serialize) -> io::Result<()> {
-        self.writer.put(message)
     }
 
     /// The next message, where one comes in time.

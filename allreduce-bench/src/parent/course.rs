@@ -1,4 +1,4 @@
-//! In which order points are gone through, and what is left out after ranks were lost.
+//! Which timings a run takes, in which order points are gone through, and what is left out after ranks were lost.
 //!
 //! Sizes go from small to large. What hangs, hangs as a rule in a range of sizes, since libraries choose protocols by size: after two
 //! losses in a row what is left is gone through backwards, from large to small, until two more are lost in a row. A fault at every
@@ -6,16 +6,17 @@
 
 use std::collections::VecDeque;
 
+use inventory::Built;
 use record::{CallMode, Failure};
 
-use super::wanted::Wanted;
+use crate::messages::Job;
 
 /// Losses in a row after which the direction turns, and then the series ends.
 const LIMIT: u32 = 2;
 
 /// What is left to do of one operation and type: size after size, and of a size one mode after the other.
 pub(super) struct Course {
-    left: VecDeque<(Wanted, CallMode)>,
+    left: VecDeque<(Job, CallMode)>,
     in_a_row: u32,
     is_backward: bool,
     /// Why nothing more is tried.
@@ -24,8 +25,8 @@ pub(super) struct Course {
 
 impl Course {
     /// Calls from small to large.
-    pub(super) fn of(calls: &[Wanted], modes: &[CallMode]) -> Self {
-        let in_modes = |call: &Wanted| {
+    pub(super) fn of(calls: &[Job], modes: &[CallMode]) -> Self {
+        let in_modes = |call: &Job| {
             let call = *call;
             modes.iter().map(move |mode| (call, *mode))
         };
@@ -38,7 +39,7 @@ impl Course {
     }
 
     /// What comes next, and why it is not tried where it is not.
-    pub(super) fn next(&mut self) -> Option<(Wanted, CallMode, Option<Failure>)> {
+    pub(super) fn next(&mut self) -> Option<(Job, CallMode, Option<Failure>)> {
         let next = match self.is_backward {
             true => self.left.pop_back(),
             false => self.left.pop_front(),
@@ -73,14 +74,40 @@ pub(super) fn given_up(why: &Failure) -> Failure {
     }
 }
 
+/// The timings of a run: those that were asked for, or all that mean something on this backend.
+pub(super) fn modes(asked: &[CallMode], backend: Built, is_simulated: bool) -> Vec<CallMode> {
+    let is_meant = |mode: &CallMode| {
+        if asked.is_empty() {
+            // Work between calls and the calls would share the CPUs.
+            let is_shared = *mode == CallMode::Interleaved && backend == Built::Host;
+            not_here(*mode, backend, is_simulated).is_none() && !is_shared
+        } else {
+            asked.contains(mode)
+        }
+    };
+    CallMode::ALL.into_iter().filter(is_meant).collect()
+}
+
+/// Why a timing does not exist here; `None` where it does.
+pub(super) fn not_here(mode: CallMode, backend: Built, is_simulated: bool) -> Option<&'static str> {
+    match (mode, backend) {
+        (CallMode::Graph, Built::Host) => Some("the host backend has no graphs"),
+        (CallMode::HostSynced, _) if is_simulated => {
+            Some("the host's clock is this machine's and not the simulated one's")
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use CallMode::{BackToBack, Graph, HostSynced, Interleaved};
     use record::{CollectiveKind, ElementType};
 
     /// Goes through sizes in one mode: those that were tried in order, and those that were left out.
     fn run(sizes: std::ops::RangeInclusive<u64>, loses: impl Fn(u64) -> bool) -> [Vec<u64>; 2] {
-        let call = |bytes_per_rank| Wanted {
+        let call = |bytes_per_rank| Job {
             kind: CollectiveKind::AllReduce,
             element: ElementType::Bf16,
             bytes_per_rank,
@@ -119,5 +146,20 @@ mod tests {
         assert_eq!(all, [vec![1, 2, 9, 8], vec![7, 6, 5, 4, 3]]);
         let odd = run(1..=9, |bytes| bytes % 2 == 1);
         assert_eq!((odd[0].len(), odd[1].len()), (9, 0));
+    }
+
+    #[test]
+    fn all_that_the_backend_has_is_measured_unless_some_were_asked_for() {
+        assert_eq!(modes(&[], Built::Cuda, false), CallMode::ALL);
+        let simulated = [BackToBack, Graph, Interleaved];
+        assert_eq!(modes(&[], Built::Cuda, true), simulated);
+        assert_eq!(modes(&[], Built::Host, false), [HostSynced, BackToBack]);
+        assert_eq!(modes(&[Interleaved], Built::Host, false), [Interleaved]);
+        // What was asked for and is not there is reported.
+        assert_eq!(
+            modes(&[Graph, HostSynced], Built::Host, false),
+            [HostSynced, Graph]
+        );
+        assert!(not_here(HostSynced, Built::Cuda, true).is_some());
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! A rank that hangs, dies or fails takes the others along, since they wait for it inside the library.
 
-use std::ffi::OsString;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 use inventory::{Built, OPENING_STEPS};
 use program::Stop;
 use record::quantity::TimeSource;
-use record::{Failure, FailureKind, LibraryFacts};
+use record::{Failure, FailureKind, LibraryFacts, Verification};
 use runner::{Interrupt, Ladder, LineSink, ProgressDeadline, RESUMED, Silence, WorkerSpec};
 
 use crate::engine_probe::Probe;
-use crate::launch::{Heard, Leader, Link};
-use crate::messages::{Described, Job, RankReply, RankRequest};
+use crate::launch::{Leader, Link, Report};
+use crate::messages::{Described, Open, Opened, RankReply, RankRequest};
 use crate::rank;
 
 /// How long one rank is listened to before the next: a rank that died is noticed while another hangs.
@@ -34,10 +33,8 @@ const ENDING: Duration = Duration::from_secs(2);
 /// What every group of this run is made of.
 pub(super) struct Setup<'a> {
     pub(super) backend: Built,
-    /// The backend's indexes of the devices, in rank order.
-    pub(super) ordinals: Vec<usize>,
-    /// UUID of each rank's device, and of its parent, where that is a MIG instance.
-    pub(super) instances: Vec<Option<(String, Option<String>)>>,
+    /// In rank order.
+    pub(super) places: Vec<rank::Place>,
     pub(super) library: Option<PathBuf>,
     pub(super) deadline: Duration,
     pub(super) interrupt: &'a Interrupt,
@@ -45,56 +42,29 @@ pub(super) struct Setup<'a> {
     pub(super) leader: Option<&'a Leader>,
 }
 
-impl Setup<'_> {
-    /// What a rank's process sees besides the variables that all have, and the number that its device has there.
-    ///
-    /// A process sees one MIG instance before R570, so that each rank is shown its own; ranks on instances of one GPU are refused by
-    /// NCCL without a variable (2.30 and newer, `init.cc`).
-    fn seat(&self, rank: usize) -> (usize, Vec<(OsString, OsString)>) {
-        let ordinal = self.ordinals.get(rank).copied().unwrap_or_default();
-        let instance = |rank: usize| self.instances.get(rank).and_then(Option::as_ref);
-        let Some((uuid, parent)) = instance(rank).filter(|_| self.leader.is_none()) else {
-            return (ordinal, Vec::new());
-        };
-        let others = (0..self.instances.len()).filter(|other| *other != rank);
-        let mut others = others.filter_map(instance);
-        let mut environment = vec![("CUDA_VISIBLE_DEVICES".into(), uuid.into())];
-        if parent.is_some() && others.any(|(_, other)| other == parent) {
-            environment.push((MULTI_RANK.into(), "1".into()));
-        }
-        (0, environment)
-    }
-}
-
-/// Lets several ranks of a communicator be on one GPU.
-const MULTI_RANK: &str = "NCCL_MULTI_RANK_GPU_ENABLE";
-
-/// Why a group is of no more use; its processes were ended.
+/// Why a group does not give what was asked for.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// A rank said so, died, or made no progress, which is a failure of kind [`FailureKind::Hang`].
+    /// The backend does not have the mode, or the library does not do the call; the ranks are there.
+    NotThere(Failure),
+    /// A rank said so, died, or made no progress, which is a failure of kind [`FailureKind::Hang`]; the processes were ended.
     Lost {
         reason: Failure,
         /// Whether a process cannot be ended.
         unkillable: bool,
     },
-    /// A signal came, or a process could not be started.
+    /// A signal came, or a process could not be started; the processes were ended.
     Stop(Stop),
-}
-
-/// What the ranks found when they opened device and library.
-#[derive(Debug, Clone)]
-pub(super) struct Opened {
-    pub(super) library: LibraryFacts,
-    pub(super) soft_box: Option<String>,
-    pub(super) events: TimeSource,
 }
 
 /// One process a rank, in rank order.
 pub(super) struct Group<'a> {
     setup: &'a Setup<'a>,
     ranks: Vec<Link<'a>>,
+    /// What they found, with the id that rank 0 made.
     pub(super) opened: Opened,
+    /// Who did the calls that were compared last, where a serving engine did.
+    pub(super) described: Option<Described>,
     /// Added to the deadline until the ranks are joined.
     start: Duration,
     /// Added to the deadline of the first call.
@@ -116,20 +86,22 @@ impl<'a> Group<'a> {
                 library: LibraryFacts::default(),
                 soft_box: None,
                 events: TimeSource::HostMonotonic,
+                id: None,
             },
+            described: None,
             start: match engine {
                 Some(_) => ENGINE_START,
                 None => CONNECT.max(setup.deadline * (OPENING_STEPS - 1)),
             },
             connect: CONNECT,
         };
-        for (rank, ordinal) in setup.ordinals.iter().enumerate() {
+        for (rank, (ordinal, environment)) in setup.places.iter().enumerate() {
             let spec = match engine {
                 Some(probe) => Ok(probe.rank(rank, *ordinal)),
                 None => WorkerSpec::this_program(format!("rank {rank}"), [rank::CHILD]),
             };
             let mut spec = spec.map_err(|error| Trouble::Stop(Stop::Internal(error.into())))?;
-            spec.environment.extend(setup.seat(rank).1);
+            spec.environment.extend(environment.iter().cloned());
             spec.environment.extend(rank::environment(log.is_some()));
             spec.noise = log.cloned();
             match Link::start(spec, setup.leader, rank) {
@@ -139,29 +111,24 @@ impl<'a> Group<'a> {
                 }
             }
         }
-        let request = |rank: usize| RankRequest::Open {
-            backend: setup.backend,
-            ordinal: setup.seat(rank).0,
-            library: setup.library.clone(),
+        let request = |rank: usize| {
+            RankRequest::Open(Open {
+                backend: setup.backend,
+                ordinal: setup.places[rank].0,
+                library: setup.library.clone(),
+                makes_id: rank == 0,
+            })
         };
         for reply in group.all("opening device and library", group.start, request)? {
-            let RankReply::Opened {
-                library,
-                soft_box,
-                events,
-            } = reply
-            else {
+            let RankReply::Opened(opened) = reply else {
                 return Err(group.out_of_turn(&reply));
             };
-            if soft_box.is_some() {
+            if opened.soft_box.is_some() {
                 // A simulated library connects where it joins.
                 group.connect = Duration::ZERO;
             }
-            group.opened = Opened {
-                library,
-                soft_box,
-                events,
-            };
+            let id = group.opened.id.take().or(opened.id);
+            group.opened = Opened { id, ..opened };
         }
         Ok(group)
     }
@@ -172,60 +139,51 @@ impl<'a> Group<'a> {
         engine: Option<&Probe>,
         log: Option<&LineSink>,
     ) -> Result<Self, Trouble> {
-        let mut group = Self::open(setup, engine, log)?;
-        group.join().map(|()| group)
+        Self::open(setup, engine, log)?.join()
     }
 
     /// Makes the ranks one communicator.
-    pub(super) fn join(&mut self) -> Result<(), Trouble> {
-        let make_id = |_| RankRequest::MakeId;
-        let made = self.some(1, "making the id of the communicator", self.start, make_id)?;
-        let id = match &made[..] {
-            [RankReply::Id { id }] => id.clone(),
-            other => return Err(self.out_of_turn(other)),
+    pub(super) fn join(mut self) -> Result<Self, Trouble> {
+        let Some(id) = self.opened.id.take() else {
+            return Err(self.failed(0, "it made no id of the communicator".into()));
         };
-        let ranks = u32::try_from(self.ranks.len()).unwrap_or(u32::MAX);
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let ranks = number(self.ranks.len());
         let request = |rank: usize| RankRequest::Join {
             id: id.clone(),
             ranks,
-            rank: u32::try_from(rank).unwrap_or(u32::MAX),
+            rank: number(rank),
         };
         for reply in self.all("joining the communicator", self.start, request)? {
             let RankReply::Joined = reply else {
                 return Err(self.out_of_turn(&reply));
             };
         }
-        Ok(())
+        Ok(self)
     }
 
-    /// Has the ranks prepare a call; the first time they may connect.
-    pub(super) fn prepare(
+    /// Has all ranks do a call and compare its result; the worst of what they say. The first time they may connect.
+    pub(super) fn compared(
         &mut self,
         doing: &str,
         longer: Duration,
-        job: Job,
-    ) -> Result<Vec<RankReply>, Trouble> {
-        let connect = std::mem::take(&mut self.connect);
-        let longer = longer.saturating_add(connect);
-        self.all(doing, longer, |_| RankRequest::Prepare { job })
-    }
-
-    /// Asks a serving engine's ranks who did the calls that were timed last; what rank 0 says, with the notes of all.
-    pub(super) fn describe(&mut self) -> Result<Described, Trouble> {
-        let mut whole: Option<Described> = None;
-        let replies = self.all("asking who did it", Duration::ZERO, |_| {
-            RankRequest::Describe
-        })?;
-        for reply in replies {
-            let RankReply::Described(one) = reply else {
+        request: &RankRequest,
+    ) -> Result<Verification, Trouble> {
+        let longer = longer.saturating_add(std::mem::take(&mut self.connect));
+        let mut worst = Verification::Passed;
+        self.described = None;
+        for reply in self.all(doing, longer, |_| request.clone())? {
+            let RankReply::Compared { verification, by } = reply else {
                 return Err(self.out_of_turn(&reply));
             };
-            match &mut whole {
-                Some(whole) => whole.notes.extend(one.notes),
-                None => whole = Some(one),
+            worst = worse(worst, verification);
+            match (&mut self.described, by) {
+                // What rank 0 says, with the notes of all.
+                (Some(whole), Some(one)) => whole.notes.extend(one.notes),
+                (whole, one) => *whole = one.or(whole.take()),
             }
         }
-        whole.ok_or_else(|| self.failed(0, "it did not say who did it".into()))
+        Ok(worst)
     }
 
     /// Asks all ranks and waits for all answers; `longer` is added to the deadline. `doing` says what for.
@@ -235,17 +193,7 @@ impl<'a> Group<'a> {
         longer: Duration,
         request: impl Fn(usize) -> RankRequest,
     ) -> Result<Vec<RankReply>, Trouble> {
-        self.some(self.ranks.len(), doing, longer, request)
-    }
-
-    /// Asks the first ranks.
-    fn some(
-        &mut self,
-        count: usize,
-        doing: &str,
-        longer: Duration,
-        request: impl Fn(usize) -> RankRequest,
-    ) -> Result<Vec<RankReply>, Trouble> {
+        let count = self.ranks.len();
         for rank in 0..count {
             if let Err(reason) = self.ranks[rank].send(request(rank)) {
                 let why = self.ending(rank).unwrap_or_else(|| reason.into());
@@ -255,7 +203,7 @@ impl<'a> Group<'a> {
         let deadline = self.setup.deadline.saturating_add(longer);
         let mut replies: Vec<Option<RankReply>> = vec![None; count];
         let mut steps: Vec<String> = vec![doing.to_owned(); count];
-        let processes = self.ranks.iter().take(count).filter_map(Link::process);
+        let processes = self.ranks.iter().filter_map(Link::process);
         let mut patience = ProgressDeadline::new(deadline, processes);
         // A stop before this request is none of it.
         self.stopped_meanwhile();
@@ -265,22 +213,22 @@ impl<'a> Group<'a> {
                     continue;
                 }
                 match self.ranks[rank].next(TURN, self.setup.interrupt) {
-                    Heard::Reply(RankReply::Doing { doing }) => {
+                    Some(Report::Reply(RankReply::Doing { doing })) => {
                         steps[rank] = doing;
                         patience.restart();
                     }
-                    Heard::Reply(RankReply::Failed { reason }) | Heard::Lost(reason) => {
+                    Some(Report::Reply(RankReply::Failed { reason }) | Report::Lost(reason)) => {
                         return Err(self.failed(rank, reason.within(&steps[rank])));
                     }
-                    Heard::Reply(reply) => {
+                    Some(Report::Reply(reply)) => {
                         replies[rank] = Some(reply);
                         patience.restart();
                     }
-                    Heard::Silent => {}
-                    Heard::Interrupted(signal) => {
+                    Some(Report::Signalled(signal)) => {
                         self.end();
                         return Err(Trouble::Stop(Stop::Interrupted(signal)));
                     }
+                    _ => {}
                 }
             }
             if let Some(silence) = patience.over() {
@@ -288,13 +236,18 @@ impl<'a> Group<'a> {
                 return Err(self.hung(&replies, &steps, silence));
             }
         }
-        let is_timed = |reply: &RankReply| matches!(reply, RankReply::Timed { .. });
-        if replies.iter().flatten().any(is_timed)
+        let replies: Vec<RankReply> = replies.into_iter().flatten().collect();
+        for reply in &replies {
+            if let RankReply::NotThere { reason } = reply {
+                return Err(Trouble::NotThere(reason.clone()));
+            }
+        }
+        if let [RankReply::Timed { .. }, ..] = replies[..]
             && let Some(rank) = self.stopped_meanwhile()
         {
             return Err(self.failed(rank, FailureKind::Stopped.of(RESUMED).within(doing)));
         }
-        Ok(replies.into_iter().flatten().collect())
+        Ok(replies)
     }
 
     /// A rank that was stopped and went on since this was asked last; all are asked.
@@ -308,9 +261,9 @@ impl<'a> Group<'a> {
         let asked = Instant::now();
         while asked.elapsed() < ENDING {
             match self.ranks[rank].next(TURN, self.setup.interrupt) {
-                Heard::Lost(reason) => return Some(reason),
-                Heard::Interrupted(_) => return None,
-                Heard::Reply(_) | Heard::Silent => {}
+                Some(Report::Lost(reason)) => return Some(reason),
+                Some(Report::Signalled(_)) => return None,
+                _ => {}
             }
         }
         None
@@ -348,7 +301,7 @@ impl<'a> Group<'a> {
     }
 
     /// A rank answered something else than was asked.
-    pub(super) fn out_of_turn(&mut self, reply: &(impl Debug + ?Sized)) -> Trouble {
+    pub(super) fn out_of_turn(&mut self, reply: &impl Debug) -> Trouble {
         self.lost(format!("a rank answered out of turn: {reply:?}").into())
     }
 
@@ -368,17 +321,26 @@ impl<'a> Group<'a> {
             kill: Duration::from_secs(10),
         };
         // A rank that waits inside the library does not see that it is asked; one that does not leaves in good order.
-        self.ranks.iter_mut().for_each(Link::abort);
-        let endings: Vec<bool> = self.ranks.iter_mut().map(|rank| rank.end(LADDER)).collect();
-        endings.contains(&true)
+        self.climb(LADDER)
     }
 
     /// Lets the ranks leave in good order.
     pub(super) fn finish(mut self) {
+        self.climb(Ladder::default());
+    }
+
+    fn climb(&mut self, ladder: Ladder) -> bool {
         self.ranks.iter_mut().for_each(Link::abort);
-        for rank in &mut self.ranks {
-            rank.end(Ladder::default());
-        }
+        let endings: Vec<bool> = self.ranks.iter_mut().map(|rank| rank.end(ladder)).collect();
+        endings.contains(&true)
+    }
+}
+
+/// Wrong data outranks all, and what was not asked for is not a pass.
+pub(super) fn worse(so_far: Verification, seen: Verification) -> Verification {
+    match (&so_far, &seen) {
+        (Verification::WrongData { .. }, _) | (_, Verification::Passed) => so_far,
+        _ => seen,
     }
 }
 
@@ -387,29 +349,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_on_instances_see_their_own_and_may_share_a_gpu() {
-        let interrupt = Interrupt::none();
-        let instance = |uuid: &str, parent: &str| Some((uuid.to_owned(), Some(parent.to_owned())));
-        let mut setup = Setup {
-            backend: Built::Cuda,
-            ordinals: vec![4, 5, 6],
-            instances: vec![
-                instance("MIG-a", "GPU-0"),
-                instance("MIG-b", "GPU-0"),
-                instance("MIG-c", "GPU-1"),
-            ],
-            library: None,
-            deadline: Duration::ZERO,
-            interrupt: &interrupt,
-            leader: None,
+    fn wrong_data_is_not_forgotten() {
+        let wrong = Verification::WrongData {
+            seen: "element 0".to_owned(),
         };
-        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-        let own = |uuid| pair("CUDA_VISIBLE_DEVICES", uuid);
-        let shared = pair("NCCL_MULTI_RANK_GPU_ENABLE", "1");
-        assert_eq!(setup.seat(0), (0, vec![own("MIG-a"), shared.clone()]));
-        assert_eq!(setup.seat(1), (0, vec![own("MIG-b"), shared]));
-        assert_eq!(setup.seat(2), (0, vec![own("MIG-c")]));
-        setup.instances = vec![None; 3];
-        assert_eq!(setup.seat(1), (5, Vec::new()));
+        assert_eq!(worse(wrong.clone(), Verification::Passed), wrong);
+        assert_eq!(worse(Verification::Passed, wrong.clone()), wrong);
+        let not_asked = worse(Verification::Passed, Verification::NotAsked);
+        assert_eq!(not_asked, Verification::NotAsked);
     }
 }

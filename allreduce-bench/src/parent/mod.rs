@@ -2,9 +2,7 @@
 
 mod course;
 mod group;
-mod judge;
 mod library;
-mod modes;
 mod run;
 mod sampling;
 mod session;
@@ -12,4 +10,4 @@ mod transport;
 mod wanted;
 
 pub(crate) use library::library;
-pub(crate) use run::{Outcome, run, sysfs};
+pub(crate) use run::{run, sysfs};

@@ -4,7 +4,7 @@
 //! which host-synced is a single call. Interleaved it is what the slowest rank takes for a gap and a call less what the slowest one
 //! takes for the gap alone, both means over batches that follow each other: a single one may be negative, the median not.
 
-mod series;
+use std::time::Duration;
 
 use program::Effort;
 use record::clock::Monotonic;
@@ -12,9 +12,8 @@ use record::plan::{Plan, Sampling, StopReason};
 use record::quantity::{Gate, Quantity, TimeSource, Timing, Unit};
 use record::{CallMode, CollectiveOutcome, Verification};
 
-use super::group::{Group, Trouble};
+use super::group::{Group, Trouble, worse};
 use crate::messages::{Job, RankReply, RankRequest};
-use series::{Series, Taken};
 
 /// Calls between two marks last about this long together, so that the marks do not matter.
 const WINDOW_US: f64 = 200.0;
@@ -28,87 +27,144 @@ pub(super) const SYNCED_SAMPLES: u32 = 10;
 /// Samples that a 99th percentile needs: host-synced calls are not enough before, however narrow the interval of the median is.
 const FOR_P99: usize = 200;
 
-/// Measures a call that is prepared here first, in one mode. `gap_us` is how long the work between two interleaved calls is to take.
-pub(super) fn measure(
-    group: &mut Group<'_>,
-    job: Job,
-    ranks: u32,
-    mode: CallMode,
-    plan: Plan,
-    gap_us: f64,
-) -> Result<CollectiveOutcome, Trouble> {
-    let events = group.opened.events;
-    let series = Series {
-        job,
-        ranks,
-        mode,
-        gap_us: (mode == CallMode::Interleaved).then_some(gap_us),
-    };
-    let mut verification = Verification::Passed;
-    for reply in group.prepare("preparing", series.longer(1), job)? {
-        match reply {
-            RankReply::Prepared { verification: seen } => {
-                verification = worse(verification, seen);
-            }
-            RankReply::NotThere { reason } => {
-                return Ok(CollectiveOutcome::NotApplicable { reason });
-            }
-            other => return Err(group.out_of_turn(&other)),
-        }
+/// The slowest that memory is filled, compared or reduced, in bytes a second: one step takes so long without a word.
+const SLOWEST_BYTES_PER_S: u64 = 100_000_000;
+
+/// A call in one mode, which is timed again and again.
+pub(super) struct Series {
+    pub(super) job: Job,
+    pub(super) verify: bool,
+    pub(super) ranks: u32,
+    pub(super) mode: CallMode,
+    /// Interleaved only: how long the work between two calls is to take.
+    pub(super) gap_us: Option<f64>,
+}
+
+/// Samples that all ranks took.
+#[derive(Debug, Default)]
+struct Taken {
+    /// The slowest rank's time of each sample, in microseconds, interleaved with the gap.
+    slowest: Vec<f64>,
+    /// Interleaved: the slowest rank's time of the gap alone.
+    gaps: Vec<f64>,
+    gate: Option<Gate>,
+}
+
+impl Taken {
+    /// What the call itself took in each sample.
+    fn times(&self) -> Vec<f64> {
+        let gaps = self.gaps.iter().copied().chain(std::iter::repeat(0.0));
+        let times = self.slowest.iter().zip(gaps);
+        times.map(|(whole, gap)| whole - gap).collect()
     }
-    let first = match mode {
-        CallMode::HostSynced => 1,
-        _ => Effort::timed_by(events).calls.0,
-    };
-    let once = match series.round(group, first, 1)? {
-        Ok(taken) => taken.slowest[0],
-        Err(reason) => return Ok(CollectiveOutcome::NotApplicable { reason }),
-    };
-    let calls = match mode {
-        CallMode::HostSynced => 1,
-        _ => calls_of(once, mode, events),
-    };
-    let mut warmup_copies = first + 1;
-    if calls != first {
-        // A graph of another length is captured here, outside the samples.
-        if let Err(reason) = series.round(group, calls, 1)? {
-            return Ok(CollectiveOutcome::Failed { reason });
-        }
-        warmup_copies += calls;
-    }
-    let clock = Monotonic::start();
-    let sampling = Sampling::start(plan, &clock);
-    let mut taken = Taken::default();
-    let stopped = loop {
-        let next = next_round(taken.slowest.len(), &plan);
-        match series.round(group, calls, next)? {
-            Ok(more) => taken.append(more),
-            Err(reason) => return Ok(CollectiveOutcome::Failed { reason }),
-        }
-        let times = taken.times();
-        match sampling.stop(&[&times]) {
-            Some(StopReason::IntervalNarrow) if !is_enough(mode, times.len()) => {}
-            Some(reason) => break reason,
-            None => {}
-        }
-    };
-    let check = |_| RankRequest::Check;
-    for reply in group.all("comparing the result", series.longer(1), check)? {
-        let RankReply::Checked { verification: seen } = reply else {
-            return Err(group.out_of_turn(&reply));
+}
+
+impl Series {
+    /// Prepares the call and measures it.
+    pub(super) fn measure(
+        &self,
+        group: &mut Group<'_>,
+        plan: Plan,
+    ) -> Result<CollectiveOutcome, Trouble> {
+        let (mode, events) = (self.mode, group.opened.events);
+        let (job, verify) = (self.job, self.verify);
+        let prepare = RankRequest::Prepare { job, verify };
+        let prepared = group.compared("preparing", self.longer(1), &prepare)?;
+        let first = match mode {
+            CallMode::HostSynced => 1,
+            _ => Effort::timed_by(events).calls.0,
         };
-        verification = worse(verification, seen);
+        let mut trial = Taken::default();
+        self.round(group, (first, 1), &mut trial)?;
+        let calls = match mode {
+            CallMode::HostSynced => 1,
+            _ => calls_of(trial.slowest[0], mode, events),
+        };
+        let mut warmup_copies = first + 1;
+        if calls != first {
+            // A graph of another length is captured here, outside the samples.
+            self.round(group, (calls, 1), &mut trial)?;
+            warmup_copies += calls;
+        }
+        let clock = Monotonic::start();
+        let sampling = Sampling::start(plan, &clock);
+        let mut taken = Taken::default();
+        let stopped = loop {
+            let next = next_round(taken.slowest.len(), &plan);
+            self.round(group, (calls, next), &mut taken)?;
+            let times = taken.times();
+            match sampling.stop(&[&times]) {
+                Some(StopReason::IntervalNarrow) if !is_enough(mode, times.len()) => {}
+                Some(reason) => break reason,
+                None => {}
+            }
+        };
+        let checked =
+            group.compared("comparing the result", self.longer(1), &RankRequest::Check)?;
+        let timing = Timing {
+            source: match mode {
+                CallMode::HostSynced => TimeSource::HostMonotonic,
+                _ => events,
+            },
+            gate: taken.gate.unwrap_or(Gate::None),
+            copies_per_sample: calls,
+            warmup_copies,
+        };
+        Ok(outcome(taken, timing, stopped, worse(prepared, checked)))
     }
-    let timing = Timing {
-        source: match mode {
-            CallMode::HostSynced => TimeSource::HostMonotonic,
-            _ => events,
-        },
-        gate: taken.gate.unwrap_or(Gate::None),
-        copies_per_sample: calls,
-        warmup_copies,
-    };
-    Ok(outcome(taken, timing, stopped, verification))
+
+    /// One round: all ranks take so many samples of so many calls.
+    fn round(
+        &self,
+        group: &mut Group<'_>,
+        (calls, samples): (u32, u32),
+        taken: &mut Taken,
+    ) -> Result<(), Trouble> {
+        let mode = self.mode;
+        let request = |_| RankRequest::Time {
+            mode,
+            calls,
+            samples,
+            gap_us: self.gap_us,
+        };
+        let doing = format!("taking samples in mode {mode}");
+        let is_whole = |times: &[f64], gaps: &[f64]| {
+            let wanted = samples as usize;
+            times.len() == wanted && gaps.len() == self.gap_us.map_or(0, |_| wanted)
+        };
+        let (mut ranks, mut gaps) = (Vec::new(), Vec::new());
+        for reply in group.all(&doing, self.longer(calls), request)? {
+            match reply {
+                RankReply::Timed {
+                    microseconds,
+                    gap_microseconds,
+                    gate,
+                } if is_whole(&microseconds, &gap_microseconds) => {
+                    ranks.push(microseconds);
+                    gaps.push(gap_microseconds);
+                    taken.gate = Some(gate);
+                }
+                other => return Err(group.out_of_turn(&other)),
+            }
+        }
+        taken.slowest.extend(slowest(&ranks));
+        taken.gaps.extend(slowest(&gaps));
+        Ok(())
+    }
+
+    /// How much longer than the deadline a step may be silent, which goes over all bytes once for each call and waits for its gaps.
+    fn longer(&self, calls: u32) -> Duration {
+        let times = u64::from(self.job.kind.parts(self.ranks));
+        let bytes = self
+            .job
+            .bytes_per_rank
+            .saturating_mul(times)
+            .saturating_mul(u64::from(calls));
+        // With the call and alone.
+        let gaps = self.gap_us.unwrap_or(0.0) * 1e-6 * 2.0 * f64::from(calls);
+        Duration::from_millis(bytes.saturating_mul(1000) / SLOWEST_BYTES_PER_S)
+            .saturating_add(Duration::try_from_secs_f64(gaps).unwrap_or(Duration::MAX))
+    }
 }
 
 fn outcome(
@@ -178,18 +234,17 @@ fn calls_of(microseconds: f64, mode: CallMode, events: TimeSource) -> u32 {
     calls
 }
 
-/// Wrong data outranks all, and what was not asked for is not a pass.
-fn worse(so_far: Verification, seen: Verification) -> Verification {
-    match (&so_far, &seen) {
-        (Verification::WrongData { .. }, _) | (_, Verification::Passed) => so_far,
-        _ => seen,
-    }
+/// The slowest rank's time of each sample; all ranks took the same samples.
+fn slowest(ranks: &[Vec<f64>]) -> Vec<f64> {
+    let samples = ranks.first().map_or(0, Vec::len);
+    let of_all = |sample: usize| ranks.iter().map(move |times| times[sample]);
+    (0..samples)
+        .map(|sample| of_all(sample).fold(0.0, f64::max))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -220,17 +275,6 @@ mod tests {
         assert_eq!((of(64.0), of(1.0)), (4, 20));
     }
 
-    #[test]
-    fn wrong_data_is_not_forgotten() {
-        let wrong = Verification::WrongData {
-            seen: "element 0".to_owned(),
-        };
-        assert_eq!(worse(wrong.clone(), Verification::Passed), wrong);
-        assert_eq!(worse(Verification::Passed, wrong.clone()), wrong);
-        let not_asked = worse(Verification::Passed, Verification::NotAsked);
-        assert_eq!(not_asked, Verification::NotAsked);
-    }
-
     fn interleaved(whole: [f64; 3], gaps: [f64; 3]) -> CollectiveOutcome {
         let timing = Timing {
             source: TimeSource::DeviceEvent,
@@ -256,5 +300,29 @@ mod tests {
         assert_eq!((time.value, time.n), (10.0, 3));
         assert_eq!(time.samples, [10.0, 11.0, -1.0]);
         assert_eq!(gap.unwrap().value, 50.0);
+    }
+
+    fn series(mode: CallMode, gap_us: Option<f64>) -> Series {
+        Series {
+            job: Job {
+                kind: record::CollectiveKind::AllGather,
+                element: record::ElementType::Bf16,
+                bytes_per_rank: 50_000_000,
+            },
+            verify: true,
+            ranks: 2,
+            mode,
+            gap_us,
+        }
+    }
+
+    #[test]
+    fn a_step_over_many_bytes_or_long_gaps_may_take_longer() {
+        // 2 ranks x 50 MB x 3 calls at 100 MB/s are 3 s.
+        let of = |mode, gap_us| series(mode, gap_us).longer(3);
+        assert_eq!(of(CallMode::Graph, None), Duration::from_secs(3));
+        // 3 gaps of 0.5 s beside the calls and 3 alone are 3 s more.
+        let interleaved = of(CallMode::Interleaved, Some(500_000.0));
+        assert_eq!(interleaved, Duration::from_secs(6));
     }
 }

@@ -5,43 +5,13 @@ use std::collections::BTreeSet;
 use program::Stop;
 use record::unit::ByteCount;
 use record::{CollectiveKind, CollectivePath, ElementType, PlannedStep};
-use tp_plan::{EngineFacts, ModelFacts, Surroundings, plan};
+use tp_plan::{EngineFacts, ModelFacts, Surroundings, Vendor, plan};
 
 use crate::cli::{EngineArg, RunArgs, message_sizes};
 use crate::messages::Job;
 
 /// Sizes where neither `--sizes` nor `--model` says: from what a call costs at least up to where links are full.
 const DEFAULT_SIZES: &str = "8..8M";
-
-/// A call to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wanted {
-    pub(super) kind: CollectiveKind,
-    pub(super) element: ElementType,
-    pub(super) bytes_per_rank: u64,
-}
-
-impl Wanted {
-    /// What a rank is asked for it.
-    pub(super) fn job(&self, verify: bool) -> Job {
-        Job {
-            kind: self.kind,
-            element: self.element,
-            bytes_per_rank: self.bytes_per_rank,
-            verify,
-        }
-    }
-
-    /// Host memory that all ranks take for it at most, in bytes: each has the host's copy of the larger of what it sends and gets;
-    /// where a device's memory is host memory, also both of these, and as much again goes through the sockets of rank 0.
-    pub(super) fn host_bytes(&self, ranks: u32, device_is_host: bool) -> u64 {
-        let copies = if device_is_host { 4 } else { 1 };
-        let parts = u64::from(self.kind.parts(ranks));
-        [parts, copies, u64::from(ranks)]
-            .into_iter()
-            .fold(self.bytes_per_rank, u64::saturating_mul)
-    }
-}
 
 /// The steps whose calls are wanted, and what was assumed on the way to them.
 #[derive(Debug, Clone, Default)]
@@ -51,39 +21,45 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// The steps that the command line asks for, of so many ranks.
+    /// The steps that the command line asks for, of as many ranks as it says or as there are devices: a plan alone may be asked for
+    /// of more.
+    ///
+    /// # Errors
+    /// The model cannot be shared out among so many.
     pub(super) fn of(
         args: &RunArgs,
         model: &ModelFacts,
-        ranks: u32,
-        surroundings: &Surroundings,
-    ) -> Self {
-        let engine = match args.engine {
-            EngineArg::Vllm => EngineFacts::vllm(ranks, surroundings),
-            EngineArg::Sglang => EngineFacts::sglang(ranks, surroundings),
+        devices: u32,
+        around: &Surroundings,
+    ) -> Result<Self, Stop> {
+        let tp = args.tp.unwrap_or(devices);
+        model
+            .check_tp(tp)
+            .map_err(|error| Stop::Usage(error.to_string()))?;
+        let mut engine = match args.engine {
+            EngineArg::Vllm => EngineFacts::vllm(tp, around),
+            EngineArg::Sglang => EngineFacts::sglang(tp, around),
         };
-        let engine = if args.eager {
-            engine.with_eager()
-        } else {
-            engine
-        };
+        if args.eager {
+            engine = engine.with_eager();
+        }
         let chunks = [None].into_iter().chain(args.prefill_chunk.map(Some));
         let steps = chunks
             .flat_map(|chunk| args.batches.iter().map(move |batch| (*batch, chunk)))
-            .map(|(batch, chunk)| plan(model, &engine, batch, chunk))
-            .collect();
-        let assumed = model.assumed.iter().chain(&engine.assumed);
-        Self {
-            steps,
-            assumed: assumed.cloned().collect(),
-        }
+            .map(|(batch, chunk)| plan(model, &engine, batch, chunk));
+        let may_lack_links = around.vendor == Vendor::Nvidia && tp > 2;
+        let assumed = model.assumed.iter().chain(&engine.assumed).cloned();
+        let no_links = may_lack_links.then(|| "no NVLink between all pairs".to_owned());
+        Ok(Self {
+            steps: steps.collect(),
+            assumed: assumed.chain(no_links).collect(),
+        })
     }
 
     /// Their calls, each once, in all the ways that the command line asks for.
-    pub(super) fn wanted(&self, args: &RunArgs) -> Vec<Wanted> {
+    pub(super) fn wanted(&self, args: &RunArgs) -> Vec<Job> {
         let calls = self.steps.iter().flat_map(|step| &step.collectives);
-        let calls: BTreeSet<_> = calls.map(|call| (call.kind, call.bytes_per_rank)).collect();
-        in_all_ways(args, &calls.into_iter().collect::<Vec<_>>())
+        in_all_ways(args, calls.map(|call| (call.kind, call.bytes_per_rank)))
     }
 
     /// The largest of the calls that the engine does not leave to the library which is measured.
@@ -96,43 +72,44 @@ impl Steps {
     }
 }
 
+/// Host memory that all ranks take for a call at most, in bytes: each has the host's copy of the larger of what it sends and gets;
+/// where a device's memory is host memory, also both of these, and as much again goes through the sockets of rank 0.
+pub(super) fn host_bytes(call: &Job, ranks: u32, device_is_host: bool) -> u64 {
+    let copies = if device_is_host { 4 } else { 1 };
+    let parts = u64::from(call.kind.parts(ranks));
+    [parts, copies, u64::from(ranks)]
+        .into_iter()
+        .fold(call.bytes_per_rank, u64::saturating_mul)
+}
+
 /// The operations and sizes given by hand, or the default ones.
-pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Wanted>, Stop> {
+pub(super) fn by_hand(args: &RunArgs) -> Result<Vec<Job>, Stop> {
     let sizes = match &args.sizes {
         Some(sizes) => sizes.clone(),
         None => message_sizes(DEFAULT_SIZES).map_err(Stop::Usage)?,
     };
-    let kinds: BTreeSet<_> = args
-        .ops
-        .iter()
-        .flat_map(|op| op.0.iter().copied())
-        .collect();
-    let calls: Vec<_> = kinds
-        .into_iter()
-        .flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)))
-        .collect();
-    Ok(in_all_ways(args, &calls))
+    let kinds = args.ops.iter().flat_map(|op| op.0.iter().copied());
+    let calls = kinds.flat_map(|kind| sizes.0.iter().map(move |size| (kind, size.0)));
+    Ok(in_all_ways(args, calls))
 }
 
 /// Calls with every type of the command line, each once: an operation's sizes follow each other.
-fn in_all_ways(args: &RunArgs, calls: &[(CollectiveKind, u64)]) -> Vec<Wanted> {
-    let mut wanted = BTreeSet::new();
-    for (kind, bytes_per_rank) in calls.iter().copied() {
-        for element in &args.dtype {
-            wanted.insert(Wanted {
-                kind,
-                element: *element,
-                bytes_per_rank,
-            });
-        }
-    }
+fn in_all_ways(args: &RunArgs, calls: impl IntoIterator<Item = (CollectiveKind, u64)>) -> Vec<Job> {
+    let of_type = |(kind, bytes_per_rank)| {
+        let job = move |element: &ElementType| Job {
+            kind,
+            element: *element,
+            bytes_per_rank,
+        };
+        args.dtype.iter().map(job)
+    };
+    let wanted: BTreeSet<Job> = calls.into_iter().flat_map(of_type).collect();
     wanted.into_iter().collect()
 }
 
 /// Refuses a call that cannot be made of whole elements.
-pub(super) fn check_whole(wanted: &[Wanted]) -> Result<(), Stop> {
-    let is_broken =
-        |wanted: &&Wanted| !wanted.bytes_per_rank.is_multiple_of(wanted.element.bytes());
+pub(super) fn check_whole(wanted: &[Job]) -> Result<(), Stop> {
+    let is_broken = |wanted: &&Job| !wanted.bytes_per_rank.is_multiple_of(wanted.element.bytes());
     wanted.iter().find(is_broken).map_or(Ok(()), |broken| {
         Err(Stop::Usage(format!(
             "{} are not a whole number of {} elements of {} B; use another --sizes or --dtype",
@@ -155,8 +132,8 @@ mod tests {
         RunArgs::from_arg_matches(&matches).unwrap()
     }
 
-    fn wanted(kind: CollectiveKind, element: ElementType, bytes_per_rank: u64) -> Wanted {
-        Wanted {
+    fn wanted(kind: CollectiveKind, element: ElementType, bytes_per_rank: u64) -> Job {
+        Job {
             kind,
             element,
             bytes_per_rank,

@@ -3,16 +3,15 @@
 //! How calls are timed is in `timing`.
 
 use std::cell::Cell;
-use std::path::Path;
 
-use device::collectives::{Collectives, Communicator, Element, Operation, UniqueId};
+use device::collectives::{Collectives, Communicator, UniqueId, parts, width};
 use device::{Backend, Device, DeviceBuffer, DeviceError, HostBuffer, HostKind, Result, Stream};
 use program::Effort;
-use record::{CollectiveKind, ElementType, LibraryFacts, Verification};
+use record::{LibraryFacts, Verification};
 
 use super::gap::{Gap, pool_bytes};
 use super::sums::Sums;
-use crate::messages::{Job, RankReply};
+use crate::messages::{Job, Open, Opened, RankReply, RankRequest};
 
 pub(super) type DeviceOf<C> = <<C as Collectives>::Backend as Backend>::Device;
 pub(super) type StreamOf<C> = <DeviceOf<C> as Device>::Stream;
@@ -52,6 +51,8 @@ pub(super) struct Bench<C: Collectives> {
     library: C,
     /// Bytes that no cache of the device holds.
     pub(super) pool: u64,
+    /// Whether results are compared.
+    verify: bool,
     /// How much is called.
     pub(super) effort: &'static Effort,
 }
@@ -63,28 +64,30 @@ pub(super) struct Member<C: Collectives> {
     rank: u32,
 }
 
-/// The call that was prepared, with all that does not change from one call to the next.
+/// The call that was prepared, with all that does not change from one call to the next; out of place, as engines call.
 pub(super) struct Work<C: Collectives> {
     /// Those that were captured of these buffers.
     pub(super) graphs: Vec<Captured<C>>,
     /// What was replayed last, where that was a graph with calls.
     pub(super) replayed: Cell<Option<(Series, u32)>>,
     job: Job,
-    operation: Operation,
-    element: Element,
     elements: usize,
     sums: Sums,
-    pub(super) buffers: Buffers<C>,
+    to: BufferOf<C>,
+    from: BufferOf<C>,
+    /// Either as the host writes and reads it.
+    image: HostBuffer,
 }
 
 impl<C: Collectives> Bench<C> {
-    /// Opens driver, device and library; the second value is the answer to the parent.
-    pub(super) fn open(ordinal: usize, library: Option<&Path>) -> Result<(Self, RankReply)> {
+    /// Opens driver, device and library, and makes the id of a communicator where it is to; the second value is what the parent is
+    /// told.
+    pub(super) fn open(open: &Open) -> Result<(Self, Opened)> {
         let backend = C::Backend::open()?;
-        let device = backend.device(ordinal)?;
-        let library = C::open(library)?;
+        let device = backend.device(open.ordinal)?;
+        let library = C::open(open.library.as_deref())?;
         let facts = library.facts();
-        let opened = RankReply::Opened {
+        let opened = Opened {
             library: LibraryFacts {
                 name: facts.name.clone(),
                 version: facts.version.clone(),
@@ -93,9 +96,10 @@ impl<C: Collectives> Bench<C> {
             },
             soft_box: facts.soft_box.clone(),
             events: backend.time_source(),
+            id: open.makes_id.then(|| library.unique_id()).transpose()?,
         };
         let mut devices = backend.devices().iter();
-        let described = devices.find(|described| described.ordinal == ordinal);
+        let described = devices.find(|described| described.ordinal == open.ordinal);
         let bench = Self {
             work: None,
             gap: None,
@@ -106,17 +110,28 @@ impl<C: Collectives> Bench<C> {
             device,
             library,
             pool: pool_bytes(described.and_then(|device| device.cache_bytes)),
+            verify: false,
             effort: Effort::timed_by(backend.time_source()),
         };
         Ok((bench, opened))
     }
 
-    pub(super) fn backend_name(&self) -> &'static str {
-        C::Backend::NAME
-    }
-
-    pub(super) fn unique_id(&self) -> Result<UniqueId> {
-        self.library.unique_id()
+    /// Does what the parent asks of a rank that is open.
+    pub(super) fn answer(&mut self, request: RankRequest, say: Say<'_>) -> Result<RankReply> {
+        match request {
+            RankRequest::Open(_) => Err(out_of_turn("end of the rank that is open")),
+            RankRequest::Join { id, ranks, rank } => {
+                self.join(&id, ranks, rank).map(|()| RankReply::Joined)
+            }
+            RankRequest::Prepare { job, verify } => self.prepare(job, verify, say),
+            RankRequest::Time {
+                mode,
+                calls,
+                samples,
+                gap_us,
+            } => self.time(mode, (calls, samples), gap_us, say),
+            RankRequest::Check => self.check(say),
+        }
     }
 
     /// Joins, and calls nothing: a call of another size than those that are timed may hang where these do not.
@@ -131,48 +146,55 @@ impl<C: Collectives> Bench<C> {
     }
 
     /// Allocates, fills, does one call and compares its result; then everything is as it was before that call.
-    pub(super) fn prepare(&mut self, job: Job, say: Say<'_>) -> Result<RankReply> {
-        let member = self.member()?;
-        let rank_of = (member.ranks, member.rank);
-        let (operation, element) = match operation(job.kind).zip(element(job.element)) {
-            Some(known) => known,
-            None => return not_there(out_of_turn("such a collective")),
-        };
+    pub(super) fn prepare(&mut self, job: Job, verify: bool, say: Say<'_>) -> Result<RankReply> {
+        self.verify = verify;
         if self.work.as_ref().is_none_or(|work| work.job != job) {
             // The old buffers go before the new ones come.
             self.work = None;
             say("allocating");
-            let bytes = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
-            let buffers = match Buffers::of(&self.device, (operation, bytes), rank_of) {
-                Ok(buffers) => buffers,
-                Err(refused) => return not_there(refused),
-            };
-            self.work = Some(Work {
-                graphs: Vec::new(),
-                replayed: Cell::new(None),
-                operation,
-                element,
-                elements: bytes / element.bytes(),
-                sums: Sums::new(operation, element, rank_of.0),
-                buffers,
-                job,
-            });
+            match self.allocated(job) {
+                Ok(work) => self.work = Some(work),
+                // What is not supported does not apply; all else went wrong.
+                Err(refused @ DeviceError::Unsupported { .. }) => {
+                    return Ok(RankReply::NotThere {
+                        reason: refused.to_string().into(),
+                    });
+                }
+                Err(error) => return Err(error),
+            }
         }
         self.lay(say)?;
         say("the first call");
         self.call()?;
         self.wait()?;
-        let verification = self.compare(say)?;
-        let work = self.work()?;
-        work.buffers.spoil(&self.stream)?;
-        Ok(RankReply::Prepared { verification })
+        let compared = self.compared(say)?;
+        self.spoil()?;
+        Ok(compared)
+    }
+
+    fn allocated(&self, job: Job) -> Result<Work<C>> {
+        let ranks = self.member()?.ranks;
+        let part = usize::try_from(job.bytes_per_rank).unwrap_or(usize::MAX);
+        let (read, written) = parts(job.kind, ranks);
+        let (read, written) = (part.saturating_mul(read), part.saturating_mul(written));
+        let device = &self.device;
+        Ok(Work {
+            graphs: Vec::new(),
+            replayed: Cell::new(None),
+            elements: part / width(job.element),
+            sums: Sums::new(job.kind, job.element, ranks),
+            to: device.alloc(written)?,
+            from: device.alloc(read)?,
+            image: device.alloc_host(HostKind::Pageable, read.max(written), None)?,
+            job,
+        })
     }
 
     /// Compares a result of what was timed in full: the last call's, and of a graph that of one replay more, on a fresh input and with
     /// no other call beside it, as calls that were captured may go another way.
-    pub(super) fn check(&mut self, say: Say<'_>) -> Result<Verification> {
+    pub(super) fn check(&mut self, say: Say<'_>) -> Result<RankReply> {
         let work = self.work()?;
-        if work.job.verify
+        if self.verify
             && let Some(graph) = work.replayed.get()
         {
             self.lay(say)?;
@@ -180,38 +202,67 @@ impl<C: Collectives> Bench<C> {
             self.replay(graph)?;
             self.wait()?;
         }
-        self.compare(say)
+        self.compared(say)
     }
 
+    /// Writes what the rank contributes, and what no result is to where results go.
     fn lay(&self, say: Say<'_>) -> Result<()> {
         say("writing what this rank contributes");
-        let work = self.work()?;
-        work.buffers.lay(&self.stream, &work.sums)
+        let (work, rank) = (self.work()?, self.member()?.rank);
+        let read = work.from.len();
+        work.image
+            .with_bytes(|image| work.sums.fill(&mut image[..read], rank))?;
+        self.stream
+            .host_to_device((&work.from, 0), (&work.image, 0), read)?;
+        self.stream.synchronize()?;
+        self.spoil()
     }
 
-    fn compare(&self, say: Say<'_>) -> Result<Verification> {
+    /// Writes what no result is to where results go: a later comparison sees a later call's result.
+    fn spoil(&self) -> Result<()> {
         let work = self.work()?;
-        if !work.job.verify {
-            return Ok(Verification::NotAsked);
-        }
-        say("comparing the result");
-        let difference = work.buffers.first_difference(&self.stream, &work.sums)?;
-        Ok(match difference {
-            Some(seen) => Verification::WrongData { seen },
-            None => Verification::Passed,
+        work.image.with_bytes(Sums::spoil)?;
+        self.stream
+            .host_to_device((&work.to, 0), (&work.image, 0), work.to.len())?;
+        self.stream.synchronize()
+    }
+
+    /// Compares every element of the last call's result with the exact one.
+    fn compared(&self, say: Say<'_>) -> Result<RankReply> {
+        let (work, rank) = (self.work()?, self.member()?.rank);
+        let verification = if self.verify {
+            say("comparing the result");
+            // What the read-back does not deliver must not look right by what lay there before.
+            work.image.with_bytes(Sums::spoil)?;
+            let written = work.to.len();
+            self.stream
+                .device_to_host((&work.image, 0), (&work.to, 0), written)?;
+            self.stream.synchronize()?;
+            let difference = work
+                .image
+                .with_bytes(|image| work.sums.first_difference(&image[..written], rank))?;
+            difference.map_or(Verification::Passed, |seen| Verification::WrongData {
+                seen,
+            })
+        } else {
+            Verification::NotAsked
+        };
+        Ok(RankReply::Compared {
+            verification,
+            by: None,
         })
     }
 
     /// Queues the call that was prepared.
     pub(super) fn call(&self) -> Result<()> {
         let (member, work) = (self.member()?, self.work()?);
-        let (to, from) = ((&work.buffers.to, 0), (&work.buffers.from, 0));
+        let (to, from) = ((&work.to, 0), (&work.from, 0));
         member.communicator.queue(
-            work.operation,
+            work.job.kind,
             to,
             from,
             work.elements,
-            work.element,
+            work.job.element,
             &self.stream,
         )
     }
@@ -222,13 +273,12 @@ impl<C: Collectives> Bench<C> {
     }
 
     pub(super) fn member(&self) -> Result<&Member<C>> {
-        self.member
-            .as_ref()
-            .ok_or_else(|| out_of_turn("a communicator"))
+        let member = self.member.as_ref();
+        member.ok_or_else(|| out_of_turn("communicator"))
     }
 
     pub(super) fn work(&self) -> Result<&Work<C>> {
-        self.work.as_ref().ok_or_else(|| out_of_turn("buffers"))
+        self.work.as_ref().ok_or_else(|| out_of_turn("buffer"))
     }
 }
 
@@ -237,95 +287,5 @@ pub(super) fn out_of_turn(what: &'static str) -> DeviceError {
     DeviceError::Unsupported {
         what: "a request out of turn",
         why: format!("there is no {what} yet"),
-    }
-}
-
-/// What is not supported does not apply; all else went wrong.
-fn not_there(refused: DeviceError) -> Result<RankReply> {
-    match refused {
-        DeviceError::Unsupported { .. } => Ok(RankReply::NotThere {
-            reason: refused.to_string().into(),
-        }),
-        _ => Err(refused),
-    }
-}
-
-fn element(element: ElementType) -> Option<Element> {
-    match element {
-        ElementType::F32 => Some(Element::F32),
-        ElementType::F16 => Some(Element::F16),
-        ElementType::Bf16 => Some(Element::Bf16),
-        ElementType::F8E4m3 | ElementType::F8E5m2 => None,
-    }
-}
-
-fn operation(kind: CollectiveKind) -> Option<Operation> {
-    match kind {
-        CollectiveKind::AllReduce => Some(Operation::AllReduce),
-        CollectiveKind::AllGather => Some(Operation::AllGather),
-        CollectiveKind::ReduceScatter => Some(Operation::ReduceScatter),
-        CollectiveKind::Broadcast | CollectiveKind::SendRecv => None,
-    }
-}
-
-/// The memory of a job's calls on one rank, out of place, as engines call.
-pub(super) struct Buffers<C: Collectives> {
-    rank: u32,
-    pub(super) to: BufferOf<C>,
-    pub(super) from: BufferOf<C>,
-    /// Either as the host writes and reads it.
-    image: HostBuffer,
-}
-
-impl<C: Collectives> Buffers<C> {
-    /// Allocates for parts of so many bytes.
-    ///
-    /// # Errors
-    /// What allocating says.
-    pub(super) fn of(
-        device: &DeviceOf<C>,
-        (operation, part): (Operation, usize),
-        (ranks, rank): (u32, u32),
-    ) -> Result<Self> {
-        let (read, written) = operation.parts(ranks);
-        let (read, written) = (part.saturating_mul(read), part.saturating_mul(written));
-        Ok(Self {
-            rank,
-            to: device.alloc(written)?,
-            from: device.alloc(read)?,
-            image: device.alloc_host(HostKind::Pageable, read.max(written), None)?,
-        })
-    }
-
-    /// Writes what the rank contributes, and what no result is to where results go.
-    pub(super) fn lay(&self, stream: &StreamOf<C>, sums: &Sums) -> Result<()> {
-        let read = self.from.len();
-        self.image
-            .with_bytes(|image| sums.fill(&mut image[..read], self.rank))?;
-        stream.host_to_device((&self.from, 0), (&self.image, 0), read)?;
-        stream.synchronize()?;
-        self.spoil(stream)
-    }
-
-    /// Writes what no result is to where results go: a later comparison sees a later call's result.
-    pub(super) fn spoil(&self, stream: &StreamOf<C>) -> Result<()> {
-        self.image.with_bytes(Sums::spoil)?;
-        stream.host_to_device((&self.to, 0), (&self.image, 0), self.to.len())?;
-        stream.synchronize()
-    }
-
-    /// The first element of the last call's result that is not the exact one, in words.
-    pub(super) fn first_difference(
-        &self,
-        stream: &StreamOf<C>,
-        sums: &Sums,
-    ) -> Result<Option<String>> {
-        // What the read-back does not deliver must not look right by what lay there before.
-        self.image.with_bytes(Sums::spoil)?;
-        let written = self.to.len();
-        stream.device_to_host((&self.image, 0), (&self.to, 0), written)?;
-        stream.synchronize()?;
-        self.image
-            .with_bytes(|image| sums.first_difference(&image[..written], self.rank))
     }
 }

@@ -46,17 +46,10 @@ pub(super) struct Gap<D: Device> {
     /// `None` where the device runs no kernels.
     kernels: Option<Kernels<D>>,
     memory: D::DeviceBuffer,
-    length: Length,
+    /// How many bytes it copies.
+    bytes: usize,
     /// Where the next copy reads.
     at: Cell<usize>,
-}
-
-/// How many bytes a gap copies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Length {
-    copies: usize,
-    /// Of each copy.
-    bytes: usize,
 }
 
 impl<D: Device> Gap<D> {
@@ -87,7 +80,7 @@ impl<D: Device> Gap<D> {
             asked_us,
             kernels,
             memory: device.alloc(half.saturating_mul(2))?,
-            length: Length::of(FIRST, half),
+            bytes: FIRST,
             at: Cell::new(0),
         };
         for _ in 0..CORRECTIONS {
@@ -95,7 +88,7 @@ impl<D: Device> Gap<D> {
             if (took / asked_us - 1.0).abs() <= NEAR {
                 break;
             }
-            gap.length = Length::of(corrected(gap.length.all(), took, asked_us, most), half);
+            gap.bytes = corrected(gap.bytes, took, asked_us, most);
             // A longer copy need not fit where a shorter one would have gone on.
             gap.at.set(0);
         }
@@ -109,8 +102,10 @@ impl<D: Device> Gap<D> {
 
     /// Queues it once.
     pub(super) fn queue(&self, stream: &D::Stream) -> Result<()> {
-        let Length { copies, bytes } = self.length;
         let half = self.memory.len() / 2;
+        // As few copies as fit.
+        let copies = self.bytes.div_ceil(half.max(1)).max(1);
+        let bytes = (self.bytes / copies / GRAIN * GRAIN).max(GRAIN);
         for _ in 0..copies {
             let from = self.at.get();
             // The next copy goes on behind this one, and begins anew where it would not fit.
@@ -126,22 +121,6 @@ impl<D: Device> Gap<D> {
             }
         }
         Ok(())
-    }
-}
-
-impl Length {
-    /// So many bytes in as few copies as fit.
-    fn of(bytes: usize, half: usize) -> Self {
-        let copies = bytes.div_ceil(half.max(1)).max(1);
-        let each = (bytes / copies / GRAIN * GRAIN).max(GRAIN);
-        Self {
-            copies,
-            bytes: each,
-        }
-    }
-
-    fn all(self) -> usize {
-        self.copies * self.bytes
     }
 }
 
@@ -180,9 +159,9 @@ mod tests {
     fn a_device_that_copies_at_a_steady_pace_gets_the_gap_that_was_asked_for() {
         let device = Host::open().unwrap().device(0).unwrap();
         // 2 us and a microsecond for each 64 KiB: 50 us are 48 * 64 KiB = 3 MiB.
-        let time = |gap: &Gap<_>| Ok(2.0 + gap.length.all() as f64 / 65536.0);
+        let time = |gap: &Gap<_>| Ok(2.0 + gap.bytes as f64 / 65536.0);
         let gap = Gap::of(&device, 50.0, (16 << 20, None), &mut |_| (), time).unwrap();
-        let (all, wanted) = (gap.length.all() as f64, 3.0 * 1_048_576.0);
+        let (all, wanted) = (gap.bytes as f64, 3.0 * 1_048_576.0);
         assert!((all / wanted - 1.0).abs() < 0.06, "{all}");
         // The memory is that of half the pool and 4 MiB: 12 MiB.
         assert_eq!(gap.memory.len(), 12 << 20);
@@ -199,7 +178,7 @@ mod tests {
             assert_eq!(gap.at.get(), 0);
         }
         let shorter = Gap {
-            length: Length::of(96 << 10, 256 << 10),
+            bytes: 96 << 10,
             ..gap
         };
         let mut began = Vec::new();

@@ -4,7 +4,8 @@
 //! the order. The number at a position is a hash of position and rank, so that data which was dropped, shifted or taken from
 //! another rank is seen.
 
-use device::collectives::{Element, Operation};
+use device::collectives::{encode, width};
+use record::{CollectiveKind, ElementType};
 
 /// The largest sum in any type: what bfloat16 with its 8 significant bits counts to. No more ranks can each contribute one.
 pub(crate) const LARGEST: u32 = 256;
@@ -15,8 +16,8 @@ const SPOILT: u8 = 0xff;
 /// The numbers of one call.
 #[derive(Debug, Clone)]
 pub(super) struct Sums {
-    operation: Operation,
-    element: Element,
+    operation: CollectiveKind,
+    element: ElementType,
     ranks: u32,
     /// Every number is below this, so that the sum over all ranks is exact.
     modulus: u32,
@@ -26,10 +27,10 @@ pub(super) struct Sums {
 
 impl Sums {
     /// For one operation among at most [`LARGEST`] ranks.
-    pub(super) fn new(operation: Operation, element: Element, ranks: u32) -> Self {
+    pub(super) fn new(operation: CollectiveKind, element: ElementType, ranks: u32) -> Self {
         let adds_up = match operation {
-            Operation::AllReduce | Operation::ReduceScatter => ranks.max(1),
-            Operation::AllGather => 1,
+            CollectiveKind::AllGather => 1,
+            _ => ranks.max(1),
         };
         Self {
             operation,
@@ -42,7 +43,7 @@ impl Sums {
 
     /// Writes what a rank contributes.
     pub(super) fn fill(&self, bytes: &mut [u8], rank: u32) {
-        let width = self.element.bytes();
+        let width = width(self.element);
         for (index, chunk) in bytes.chunks_exact_mut(width).enumerate() {
             chunk.copy_from_slice(self.bytes_of(self.number(index, rank)));
         }
@@ -55,7 +56,7 @@ impl Sums {
 
     /// The first element of a rank's result that is not the exact one, in words; `None` where all are.
     pub(super) fn first_difference(&self, result: &[u8], rank: u32) -> Option<String> {
-        let width = self.element.bytes();
+        let width = width(self.element);
         let elements = result.len() / width;
         let exact = |index| self.exact(index, elements, rank);
         let wrong = |(index, chunk): &(usize, &[u8])| *chunk != self.bytes_of(exact(*index));
@@ -65,7 +66,7 @@ impl Sums {
             "element {index} of {elements} is {} where {exact} is {} ({}, lowest byte first)",
             hex(chunk),
             hex(self.bytes_of(exact)),
-            self.element.name()
+            self.element
         ))
     }
 
@@ -73,13 +74,13 @@ impl Sums {
     fn exact(&self, index: usize, elements: usize, rank: u32) -> u32 {
         let sum = |index| (0..self.ranks).map(|rank| self.number(index, rank)).sum();
         match self.operation {
-            Operation::AllReduce => sum(index),
-            Operation::ReduceScatter => sum(rank as usize * elements + index),
-            Operation::AllGather => {
+            CollectiveKind::ReduceScatter => sum(rank as usize * elements + index),
+            CollectiveKind::AllGather => {
                 let each = (elements / self.ranks.max(1) as usize).max(1);
                 let rank = u32::try_from(index / each).unwrap_or(u32::MAX);
                 self.number(index % each, rank)
             }
+            _ => sum(index),
         }
     }
 
@@ -92,7 +93,7 @@ impl Sums {
     }
 
     fn bytes_of(&self, number: u32) -> &[u8] {
-        &self.words[number as usize][..self.element.bytes()]
+        &self.words[number as usize][..width(self.element)]
     }
 }
 
@@ -105,9 +106,9 @@ fn mixed(place: u64) -> u32 {
 }
 
 /// The bytes of a whole number that the type holds.
-fn word(element: Element, number: u32) -> [u8; 4] {
+fn word(element: ElementType, number: u32) -> [u8; 4] {
     let mut word = [0; 4];
-    element.encode(&[number as f32], &mut word);
+    encode(element, &[number as f32], &mut word);
     word
 }
 
@@ -128,19 +129,19 @@ mod tests {
             (3, 0x4040_0000, 0x4200),
             (256, 0x4380_0000, 0x5c00),
         ] {
-            assert_eq!(word(Element::F32, number), single.to_le_bytes());
-            assert_eq!(word(Element::F16, number)[..2], half.to_le_bytes());
+            assert_eq!(word(ElementType::F32, number), single.to_le_bytes());
+            assert_eq!(word(ElementType::F16, number)[..2], half.to_le_bytes());
             // bfloat16 is the upper half of binary32.
             let upper = u16::try_from(single >> 16).unwrap();
-            assert_eq!(word(Element::Bf16, number)[..2], upper.to_le_bytes());
+            assert_eq!(word(ElementType::Bf16, number)[..2], upper.to_le_bytes());
         }
     }
 
     const ELEMENTS: usize = 64;
 
     /// Each rank's input of a kind in single precision, as plain numbers.
-    fn inputs(operation: Operation, ranks: u32, elements: usize) -> (Sums, Vec<Vec<f32>>) {
-        let sums = Sums::new(operation, Element::F32, ranks);
+    fn inputs(operation: CollectiveKind, ranks: u32, elements: usize) -> (Sums, Vec<Vec<f32>>) {
+        let sums = Sums::new(operation, ElementType::F32, ranks);
         let part = |rank| {
             let mut bytes = vec![0; elements * 4];
             sums.fill(&mut bytes, rank);
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn the_sum_that_is_added_up_is_the_exact_one_and_another_is_told() {
         for ranks in [2, 3, 8, 64] {
-            let (sums, parts) = inputs(Operation::AllReduce, ranks, ELEMENTS);
+            let (sums, parts) = inputs(CollectiveKind::AllReduce, ranks, ELEMENTS);
             let mut sum = added_up(&parts);
             assert!(
                 sum.iter().all(|sum| *sum <= 256.0),
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_gathered_is_in_rank_order() {
-        let (sums, parts) = inputs(Operation::AllGather, 2, ELEMENTS);
+        let (sums, parts) = inputs(CollectiveKind::AllGather, 2, ELEMENTS);
         let whole = [parts[0].clone(), parts[1].clone()].concat();
         assert_eq!(sums.first_difference(&bytes(&whole), 1), None);
         let swapped = [parts[1].clone(), parts[0].clone()].concat();

@@ -1,28 +1,42 @@
 //! Two ranks as threads on host memory: every call that there is gives the exact result and a time in each mode.
 
+use std::ffi::OsString;
+
 use device::collectives::UniqueId;
 use device::host::HostCollectives;
+use inventory::Found;
+use record::Mig;
 use record::quantity::Gate;
 use record::{CallMode, CollectiveKind, ElementType, Verification};
 
 use super::bench::Bench;
-use crate::messages::{Job, RankReply};
+use super::places;
+use crate::messages::{Job, Open, RankReply};
 
 type Rank = Bench<HostCollectives>;
 
 /// Does the same as rank 0 and as rank 1, and gives what both gave.
 fn both<T: Send>(work: impl Fn(&mut Rank) -> T + Sync) -> [T; 2] {
     let (send, receive) = std::sync::mpsc::channel::<UniqueId>();
-    let opened = || Rank::open(0, None).unwrap().0;
+    let opened = |makes_id| {
+        let (backend, library) = (inventory::Built::Host, None);
+        Rank::open(&Open {
+            backend,
+            ordinal: 0,
+            library,
+            makes_id,
+        })
+        .unwrap()
+    };
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
-            let mut bench = opened();
-            let id = bench.unique_id().unwrap();
+            let (mut bench, facts) = opened(true);
+            let id = facts.id.unwrap();
             send.send(id.clone()).unwrap();
             bench.join(&id, 2, 0).unwrap();
             work(&mut bench)
         });
-        let mut bench = opened();
+        let (mut bench, _) = opened(false);
         bench.join(&receive.recv().unwrap(), 2, 1).unwrap();
         let second = work(&mut bench);
         [first.join().unwrap(), second]
@@ -34,13 +48,12 @@ fn job(kind: CollectiveKind, element: ElementType) -> Job {
         kind,
         element,
         bytes_per_rank: 4096,
-        verify: true,
     }
 }
 
 fn verification(reply: RankReply) -> Verification {
     match reply {
-        RankReply::Prepared { verification } => verification,
+        RankReply::Compared { verification, .. } => verification,
         other => panic!("{other:?}"),
     }
 }
@@ -57,12 +70,12 @@ fn timed(reply: RankReply) -> (Vec<f64>, Vec<f64>, Gate) {
 }
 
 /// Prepares, takes two samples of three calls back to back, and compares the last result.
-fn measured(bench: &mut Rank, job: Job) -> [Verification; 2] {
-    let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
+fn measured(bench: &mut Rank, job: Job, verify: bool) -> [Verification; 2] {
+    let prepared = verification(bench.prepare(job, verify, &mut |_| ()).unwrap());
     let reply = bench.time(CallMode::BackToBack, (3, 2), None, &mut |_| ());
     let (microseconds, ..) = timed(reply.unwrap());
     assert_eq!(microseconds.len(), 2, "{job:?}");
-    [prepared, bench.check(&mut |_| ()).unwrap()]
+    [prepared, verification(bench.check(&mut |_| ()).unwrap())]
 }
 
 #[test]
@@ -71,7 +84,7 @@ fn every_operation_is_right_in_every_type() {
         let mut seen = Vec::new();
         for kind in &CollectiveKind::ALL[..3] {
             for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
-                seen.push((*kind, element, measured(bench, job(*kind, element))));
+                seen.push((*kind, element, measured(bench, job(*kind, element), true)));
             }
         }
         seen
@@ -90,7 +103,7 @@ fn each_mode_says_what_it_took_and_what_held_it() {
         // A gap walks through half the pool and 4 MiB.
         bench.pool = 1 << 20;
         let job = job(CollectiveKind::AllReduce, ElementType::F32);
-        let prepared = verification(bench.prepare(job, &mut |_| ()).unwrap());
+        let prepared = verification(bench.prepare(job, true, &mut |_| ()).unwrap());
         assert_eq!(prepared, Verification::Passed);
         CallMode::ALL.map(|mode| {
             let gap_us = (mode == CallMode::Interleaved).then_some(20.0);
@@ -120,11 +133,38 @@ fn each_mode_says_what_it_took_and_what_held_it() {
 
 #[test]
 fn a_result_that_is_not_asked_for_is_not_called_right() {
-    let job = Job {
-        verify: false,
-        ..job(CollectiveKind::AllReduce, ElementType::F32)
-    };
-    for seen in both(|bench| measured(bench, job)) {
+    let job = job(CollectiveKind::AllReduce, ElementType::F32);
+    for seen in both(|bench| measured(bench, job, false)) {
         assert_eq!(seen, [Verification::NotAsked, Verification::NotAsked]);
     }
+}
+
+#[test]
+fn ranks_on_instances_see_their_own_and_may_share_a_gpu() {
+    let device = |ordinal, uuid: &str, parent: Option<&str>| Found {
+        ordinal,
+        uuid: Some(uuid.to_owned()),
+        mig: parent.map(|parent| Mig {
+            profile: None,
+            parent_uuid: Some(parent.to_owned()),
+        }),
+        ..Found::default()
+    };
+    let found = [
+        device(4, "MIG-a", Some("GPU-0")),
+        device(5, "MIG-b", Some("GPU-0")),
+        device(6, "MIG-c", Some("GPU-1")),
+        device(7, "GPU-2", None),
+    ];
+    let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+    let own = |uuid| pair("CUDA_VISIBLE_DEVICES", uuid);
+    let shared = pair("NCCL_MULTI_RANK_GPU_ENABLE", "1");
+    let expected = [
+        (0, vec![own("MIG-a"), shared.clone()]),
+        (0, vec![own("MIG-b"), shared]),
+        (0, vec![own("MIG-c")]),
+        (7, Vec::new()),
+    ];
+    assert_eq!(places(&found, false), expected);
+    assert_eq!(places(&found, true)[1], (5, Vec::new()));
 }

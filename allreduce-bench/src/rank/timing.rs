@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use device::collectives::{Collectives, Communicator};
-use device::{Event, Latch, Result, Stream};
+use device::{Backend, Event, Latch, Result, Stream};
 use record::CallMode;
 use record::quantity::Gate;
 
@@ -23,14 +23,6 @@ const QUIET: Duration = Duration::from_millis(250);
 /// Gaps between two marks while their length is found out.
 const TRIAL_GAPS: u32 = 8;
 
-/// One series as it is repeated for each sample.
-#[derive(Clone, Copy)]
-struct Batch {
-    series: Series,
-    calls: u32,
-    in_graph: bool,
-}
-
 impl<C: Collectives> Bench<C> {
     /// Takes samples of a mode, each the mean time of a call.
     pub(super) fn time(
@@ -40,63 +32,50 @@ impl<C: Collectives> Bench<C> {
         gap_us: Option<f64>,
         say: Say<'_>,
     ) -> Result<RankReply> {
-        let batch = |series, in_graph| Batch {
-            series,
-            calls,
-            in_graph,
-        };
-        match mode {
-            CallMode::HostSynced => {
-                let microseconds = said_rarely(samples, say, |_| self.host_synced())?;
-                Ok(timed(microseconds, Vec::new(), Gate::None))
+        let in_graph = match mode {
+            CallMode::HostSynced | CallMode::BackToBack => false,
+            CallMode::Graph if self.captured(Series::Calls, calls)? => true,
+            CallMode::Graph => {
+                return Ok(RankReply::NotThere {
+                    reason: format!("the {} backend has no graphs", C::Backend::NAME).into(),
+                });
             }
-            CallMode::BackToBack => self.batches(samples, batch(Series::Calls, false), say),
-            CallMode::Graph if self.captured(Series::Calls, calls)? => {
-                self.batches(samples, batch(Series::Calls, true), say)
-            }
-            CallMode::Graph => Ok(RankReply::NotThere {
-                reason: format!("the {} backend has no graphs", self.backend_name()).into(),
-            }),
             CallMode::Interleaved => {
-                self.set_gap(gap_us.ok_or_else(|| out_of_turn("a gap"))?, say)?;
-                let in_graph = self.captured(Series::Gaps, calls)?
-                    && self.captured(Series::GapsAndCalls, calls)?;
-                let alone = batch(Series::Gaps, in_graph);
-                let both = batch(Series::GapsAndCalls, in_graph);
-                self.in_turn(samples, both, alone, say)
+                self.set_gap(gap_us.ok_or_else(|| out_of_turn("gap"))?, say)?;
+                self.captured(Series::Gaps, calls)? && self.captured(Series::GapsAndCalls, calls)?
+            }
+        };
+        let (mut microseconds, mut gap_microseconds, mut gate) = (vec![], vec![], Gate::None);
+        let mut said = Instant::now();
+        for sample in 0..samples {
+            if said.elapsed() >= QUIET {
+                say(&format!("sample {} of {samples}", sample + 1));
+                said = Instant::now();
+            }
+            // Two series begin in turn, so that what drifts does not favour one.
+            let order: &[Series] = match mode {
+                CallMode::HostSynced => {
+                    microseconds.push(self.host_synced()?);
+                    continue;
+                }
+                CallMode::BackToBack | CallMode::Graph => &[Series::Calls],
+                CallMode::Interleaved if sample % 2 == 0 => &[Series::Gaps, Series::GapsAndCalls],
+                CallMode::Interleaved => &[Series::GapsAndCalls, Series::Gaps],
+            };
+            for series in order {
+                let (mean, held) = self.sample(*series, calls, in_graph)?;
+                gate = held;
+                match series {
+                    Series::Gaps => gap_microseconds.push(mean),
+                    Series::Calls | Series::GapsAndCalls => microseconds.push(mean),
+                }
             }
         }
-    }
-
-    fn batches(&self, samples: u32, batch: Batch, say: Say<'_>) -> Result<RankReply> {
-        let mut gate = Gate::None;
-        let microseconds = said_rarely(samples, say, |_| {
-            let (mean, held) = self.sample(batch)?;
-            gate = held;
-            Ok(mean)
-        })?;
-        Ok(timed(microseconds, Vec::new(), gate))
-    }
-
-    /// Samples of two series, which begin in turn, so that what drifts does not favour one.
-    fn in_turn(&self, samples: u32, both: Batch, alone: Batch, say: Say<'_>) -> Result<RankReply> {
-        let mut gate = Gate::None;
-        let pairs = said_rarely(samples, say, |sample| {
-            let order = if sample % 2 == 0 {
-                [alone, both]
-            } else {
-                [both, alone]
-            };
-            let [(first, held), (second, _)] = [self.sample(order[0])?, self.sample(order[1])?];
-            gate = held;
-            Ok(if sample % 2 == 0 {
-                (second, first)
-            } else {
-                (first, second)
-            })
-        })?;
-        let (with_call, gaps) = pairs.into_iter().unzip();
-        Ok(timed(with_call, gaps, gate))
+        Ok(RankReply::Timed {
+            microseconds,
+            gap_microseconds,
+            gate,
+        })
     }
 
     /// One call by the host's clock, microseconds, from a state in which all ranks have just met.
@@ -113,19 +92,16 @@ impl<C: Collectives> Bench<C> {
     }
 
     /// The mean of one batch.
-    fn sample(&self, batch: Batch) -> Result<(f64, Gate)> {
-        let (microseconds, gate) = self.between_marks(
-            || self.call(),
-            || {
-                if batch.in_graph {
-                    self.replay((batch.series, batch.calls))
-                } else {
-                    self.work()?.replayed.set(None);
-                    self.queue(batch.series, batch.calls)
-                }
-            },
-        )?;
-        Ok((microseconds / f64::from(batch.calls), gate))
+    fn sample(&self, series: Series, calls: u32, in_graph: bool) -> Result<(f64, Gate)> {
+        let work = || {
+            if in_graph {
+                return self.replay((series, calls));
+            }
+            self.work()?.replayed.set(None);
+            self.queue(series, calls)
+        };
+        let (microseconds, gate) = self.between_marks(|| self.call(), work)?;
+        Ok((microseconds / f64::from(calls), gate))
     }
 
     /// Microseconds of work by the device's marks around it, what `begin` queues being before the first.
@@ -155,7 +131,7 @@ impl<C: Collectives> Bench<C> {
     fn queue(&self, series: Series, calls: u32) -> Result<()> {
         for _ in 0..calls {
             if series != Series::Calls {
-                let gap = self.gap.as_ref().ok_or_else(|| out_of_turn("a gap"))?;
+                let gap = self.gap.as_ref().ok_or_else(|| out_of_turn("gap"))?;
                 gap.queue(&self.stream)?;
             }
             if series != Series::Gaps {
@@ -170,7 +146,7 @@ impl<C: Collectives> Bench<C> {
         let work = self.work()?;
         let is_it = |graph: &&Captured<C>| (graph.series, graph.calls) == (series, calls);
         let captured = work.graphs.iter().find(is_it);
-        let captured = captured.ok_or_else(|| out_of_turn("a graph"))?;
+        let captured = captured.ok_or_else(|| out_of_turn("graph"))?;
         if series != Series::Gaps {
             work.replayed.set(Some((series, calls)));
         }
@@ -219,30 +195,4 @@ impl<C: Collectives> Bench<C> {
         self.gap = Some(gap);
         Ok(())
     }
-}
-
-fn timed(microseconds: Vec<f64>, gap_microseconds: Vec<f64>, gate: Gate) -> RankReply {
-    RankReply::Timed {
-        microseconds,
-        gap_microseconds,
-        gate,
-    }
-}
-
-/// Takes samples, and says now and then how far it is.
-fn said_rarely<T>(
-    samples: u32,
-    say: Say<'_>,
-    mut take: impl FnMut(u32) -> Result<T>,
-) -> Result<Vec<T>> {
-    let mut said = Instant::now();
-    (0..samples)
-        .map(|sample| {
-            if said.elapsed() >= QUIET {
-                say(&format!("sample {} of {samples}", sample + 1));
-                said = Instant::now();
-            }
-            take(sample)
-        })
-        .collect()
 }

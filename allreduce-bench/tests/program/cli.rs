@@ -1,5 +1,7 @@
 //! Command lines that are wrong: exit 2, one line that says what, and nothing left behind.
 
+use record::{FailureKind, Status};
+
 use super::common::{Scratch, is_absent};
 
 #[test]
@@ -24,7 +26,6 @@ fn what_cannot_be_measured_is_refused_in_words() {
             &["--sizes", "2", "--dtype", "f32"],
             "not a whole number of f32",
         ),
-        (&["--sizes", "1024G"], "use smaller --sizes"),
         (&["--ccl", "libnccl.so.2"], "--ccl"),
         (&["--sim", "l40x4"], "leave one of them out"),
         (&["--json", "no/such/r.json"], "there is no folder"),
@@ -37,4 +38,16 @@ fn what_cannot_be_measured_is_refused_in_words() {
         scratch.run(&arguments).is_wrong_usage(says);
         assert!(is_absent(&scratch.join("out")), "{arguments:?}");
     }
+}
+
+#[test]
+fn sizes_that_the_host_cannot_hold_are_no_measurement() {
+    let scratch = Scratch::new();
+    let arguments = ["--backend", "host", "--out", "out", "--sizes", "1024G"];
+    let kept = scratch.left(scratch.run(&arguments));
+    assert_eq!(kept.ran.code, 3, "{}", kept.ran.stderr);
+    let Status::Refused { reason } = &kept.record.status else {
+        panic!("{:?}", kept.record.status);
+    };
+    assert_eq!(reason.kind, FailureKind::OutOfMemory);
 }

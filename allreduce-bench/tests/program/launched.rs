@@ -49,7 +49,7 @@ fn srun(rank: usize) -> Vec<(&'static str, String)> {
         ("SLURM_PROCID", rank.to_string()),
         ("SLURM_NTASKS", "2".to_owned()),
         ("SLURM_LOCALID", rank.to_string()),
-        ("SLURM_NNODES", "1".to_owned()),
+        ("SLURM_STEP_NODELIST", "node7".to_owned()),
     ]
 }
 

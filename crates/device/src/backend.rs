@@ -1,9 +1,11 @@
 //! The shape that every backend has.
 
-use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 pub use record::quantity::TimeSource;
+use record::{Busy, Mig};
+use serde::{Deserialize, Serialize};
+use topology::{NvLinks, Repairs};
 
 use crate::error::Result;
 use crate::kernel::{HostFlag, KernelCode, Launch};
@@ -18,8 +20,8 @@ pub struct DriverFacts {
     pub soft_box: Option<String>,
 }
 
-/// A device as its driver describes it, before it is opened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A device as its driver describes it, before it is opened, with what others know of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceDescription {
     /// The backend's own index.
     pub ordinal: usize,
@@ -35,12 +37,27 @@ pub struct DeviceDescription {
     pub cpu: Option<usize>,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Copy engines, where the driver says.
-    pub copy_engines: Option<u32>,
     /// Last-level cache of the device in bytes, where the driver says.
     pub cache_bytes: Option<u64>,
     /// Multiprocessors or compute units, where the driver says: what a grid that fills the chip is counted by.
     pub multiprocessors: Option<u32>,
+    /// The MIG instance, where the management library says that it is one.
+    pub mig: Option<Mig>,
+    /// Who else uses it; `None` where nobody can say.
+    pub busy: Option<Busy>,
+    /// What was repaired of its memory; `None` where no management library told of it.
+    pub repairs: Option<Repairs>,
+    /// Its NVLinks; `None` where no management library told of them.
+    pub nvlinks: Option<NvLinks>,
+}
+
+impl DeviceDescription {
+    /// The UUID of the MIG instance that it is.
+    #[must_use]
+    pub fn instance(&self) -> Option<&str> {
+        let uuid = self.uuid.as_deref();
+        uuid.filter(|uuid| uuid.starts_with("MIG-"))
+    }
 }
 
 /// A driver that answered.
@@ -65,6 +82,12 @@ pub trait Backend: Sized {
 
     /// The clock behind its events.
     fn time_source(&self) -> TimeSource;
+
+    /// Whether the driver says that a device can reach memory of another; neither is woken.
+    ///
+    /// # Errors
+    /// No such device, or the driver refuses to answer.
+    fn can_access_peer(&self, ordinal: usize, peer: usize) -> Result<bool>;
 
     /// Opens a device; opening it again gives the same context.
     ///
@@ -166,12 +189,6 @@ pub trait Device: Clone {
     /// # Errors
     /// `Unsupported` where the backend runs no kernels; out of memory.
     fn flag(&self) -> Result<HostFlag>;
-
-    /// Loads code into the device and unloads it again: shows that the driver takes it.
-    ///
-    /// # Errors
-    /// `Unsupported` for a backend without kernels, the driver's words otherwise.
-    fn try_module(&self, image: &CStr) -> Result<()>;
 }
 
 /// Memory on a device.

@@ -24,13 +24,7 @@ impl Built {
             .map_or(&[], |vendor| vendor.soft_libraries)
     }
 
-    /// The name of the vendor's library of collectives; `None` for host memory.
-    #[must_use]
-    pub fn collective_library(self) -> Option<&'static str> {
-        self.gpu_vendor().map(|vendor| vendor.collectives)
-    }
-
-    /// The file of that library that plays its boxes; `None` for host memory and where this crate does not load it.
+    /// The file of its library of collectives that plays its boxes; `None` for host memory.
     #[must_use]
     pub fn soft_collectives(self) -> Option<&'static str> {
         self.gpu_vendor()?.collective_files.first().copied()
@@ -47,19 +41,19 @@ impl Built {
     #[must_use]
     pub fn copies_obey_access(self) -> bool {
         self.gpu_vendor()
-            .is_none_or(|vendor| vendor.copies.obey_access)
+            .is_none_or(|vendor| vendor.copies_obey_access)
     }
 
     /// Which of its copies a kernel does instead of the copy engine, in words; `None` where none is known.
     #[must_use]
     pub fn copies_by_kernel(self) -> Option<&'static str> {
-        self.gpu_vendor()?.copies.by_kernel
+        self.gpu_vendor()?.copies_by_kernel
     }
 
     /// The variable that limits how many of its streams run at once; `None` where none is known.
     #[must_use]
     pub fn queues_variable(self) -> Option<&'static str> {
-        self.gpu_vendor()?.copies.queues
+        self.gpu_vendor()?.queues
     }
 
     /// The backend that drives devices of a vendor's number on the PCI bus.

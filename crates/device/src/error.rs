@@ -145,12 +145,6 @@ pub enum DeviceError {
         /// How that is known.
         reason: String,
     },
-    /// The communicator cannot be used any more.
-    #[error("the communicator is broken: {reason}")]
-    CommunicatorBroken {
-        /// What happened to it.
-        reason: String,
-    },
     /// The ranks of the host backend could not be connected.
     #[error("sockets of the ranks: {doing}: {error}")]
     Sockets {

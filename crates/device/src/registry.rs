@@ -41,34 +41,16 @@ pub(crate) struct GpuVendor {
     pub(crate) in_boxes: &'static str,
     /// Files of the simulated libraries that play such a box.
     pub(crate) soft_libraries: &'static [&'static str],
-    /// The name of the vendor's library of collectives.
-    pub(crate) collectives: &'static str,
-    /// That library's file names, which a simulated one has, too; none where this crate does not load it.
+    /// The file names of its library of collectives, which a simulated one has, too.
     pub(crate) collective_files: &'static [&'static str],
     /// What tells who uses its devices; `None` where nothing does.
     pub(crate) managed: Option<&'static Managed>,
-    /// What is its own in how copies go.
-    pub(crate) copies: Copies,
-}
-
-/// How a vendor's runtime does copies.
-#[derive(Debug)]
-pub(crate) struct Copies {
     /// Whether copies between devices go direct only where access was enabled.
-    pub(crate) obey_access: bool,
+    pub(crate) copies_obey_access: bool,
     /// Which copies a kernel does instead of the copy engine, in words; `None` where none is known.
-    pub(crate) by_kernel: Option<&'static str>,
+    pub(crate) copies_by_kernel: Option<&'static str>,
     /// The variable that limits how many streams run at once, read when a process begins; `None` where none is known.
     pub(crate) queues: Option<&'static str>,
-}
-
-impl Copies {
-    /// Copies that need access to go direct, by the copy engine, in as many streams as there are.
-    pub(crate) const PLAIN: Self = Self {
-        obey_access: true,
-        by_kernel: None,
-        queues: None,
-    };
 }
 
 /// Makes [`Built`] of the rows of `vendors`.

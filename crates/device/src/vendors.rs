@@ -5,7 +5,7 @@
 
 use crate::ccl::{self, Beside, Ccl, CclNames, Proof, ccl_names};
 use crate::management::{AMDGPU, MXSML, NVML};
-use crate::registry::{Copies, GpuVendor, PciVendor, registry};
+use crate::registry::{GpuVendor, PciVendor, registry};
 use crate::runtime::{
     Attributes, Compiler, CompilerNames, DriverNames, HostFlags, Kernels, Names, Runtime, Table,
     Vendor, Version, any_is_gone, compiler_names, driver_names, grouped_uuid, names, plain_uuid,
@@ -17,44 +17,40 @@ registry! {
         pci: PciVendor { id: 0x10de, name: "NVIDIA" },
         in_boxes: "nvidia",
         soft_libraries: &["libcuda.so.1", "libnvidia-ml.so.1"],
-        collectives: <Nccl as ccl::Vendor>::TABLE.interface,
         collective_files: <Nccl as ccl::Vendor>::TABLE.files,
         managed: Some(&NVML),
-        copies: Copies {
-            // CUDA C++ Programming Guide, environment variables: 8 by default, 32 at most.
-            queues: Some("CUDA_DEVICE_MAX_CONNECTIONS"),
-            ..Copies::PLAIN
-        },
+        copies_obey_access: true,
+        copies_by_kernel: None,
+        // CUDA C++ Programming Guide, environment variables: 8 by default, 32 at most.
+        queues: Some("CUDA_DEVICE_MAX_CONNECTIONS"),
     });
     /// AMD's runtime.
     Hip: Runtime<Amd>, Ccl<Rccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x1002, name: "AMD" },
         in_boxes: "amd",
         soft_libraries: &["libamdhip64.so.7"],
-        collectives: <Rccl as ccl::Vendor>::TABLE.interface,
         collective_files: <Rccl as ccl::Vendor>::TABLE.files,
         managed: Some(&AMDGPU),
         // ROCm's clr: hipDeviceEnablePeerAccess adds to a list, the copy looks at the devices that the hardware connects.
-        copies: Copies {
-            obey_access: false,
-            by_kernel: Some(
-                "AMD's runtime copies within a device, and between devices up to 1 MiB (ROC_P2P_SDMA_SIZE), by kernel, so \
-                 `_ce` there is not the copy engine",
-            ),
-            // Streams beyond this many share queues: 4 by default.
-            queues: Some("GPU_MAX_HW_QUEUES"),
-        },
+        copies_obey_access: false,
+        copies_by_kernel: Some(
+            "AMD's runtime copies within a device, and between devices up to 1 MiB (ROC_P2P_SDMA_SIZE), by kernel, so \
+             `_ce` there is not the copy engine",
+        ),
+        // Streams beyond this many share queues: 4 by default.
+        queues: Some("GPU_MAX_HW_QUEUES"),
     });
     /// MetaX's runtime.
     Maca: Runtime<MetaX>, Ccl<Mccl>, Some(&GpuVendor {
         pci: PciVendor { id: 0x9999, name: "MetaX" },
         in_boxes: "metax",
         soft_libraries: &["libmcruntime.so"],
-        collectives: <Mccl as ccl::Vendor>::TABLE.interface,
         collective_files: <Mccl as ccl::Vendor>::TABLE.files,
         managed: Some(&MXSML),
         // Assumed, as nothing is public.
-        copies: Copies::PLAIN,
+        copies_obey_access: true,
+        copies_by_kernel: None,
+        queues: None,
     });
     /// Host memory: asked last, and only where there is no GPU.
     Host: crate::host::Host, crate::host::HostCollectives, None;
@@ -126,7 +122,6 @@ impl Vendor for Nvidia {
         },
         // cuda.h, `CUdevice_attribute`.
         attributes: Some(Attributes {
-            copy_engines: 40,
             l2_bytes: 38,
             multiprocessors: 16,
         }),
@@ -169,7 +164,6 @@ impl Vendor for Amd {
         },
         // hip_runtime_api.h, `hipDeviceAttribute_t`: unchanged from 5.0 on.
         attributes: Some(Attributes {
-            copy_engines: 2,
             l2_bytes: 19,
             multiprocessors: 63,
         }),

@@ -1,5 +1,7 @@
 //! Caveats about the devices, whatever is measured on them.
 
+use std::collections::BTreeMap;
+
 use record::LinkDevice;
 use record::caveat::{Caveat, Condition};
 
@@ -45,20 +47,14 @@ pub fn said(chosen: &Chosen) -> Option<Caveat> {
 /// Devices of the host backend that share a CPU.
 #[must_use]
 pub fn shared_cpus(found: &[Found], devices: &[LinkDevice]) -> Vec<Caveat> {
-    let mut cpus: Vec<usize> = found.iter().filter_map(|device| device.cpu).collect();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let on = |cpu: usize| -> Vec<String> {
-        let pairs = found
-            .iter()
-            .zip(devices)
-            .filter(|(found, _)| found.cpu == Some(cpu));
-        pairs.map(|(_, device)| device.label.clone()).collect()
-    };
-    let shared = cpus
-        .into_iter()
-        .map(|cpu| (cpu, on(cpu)))
-        .filter(|(_, devices)| devices.len() > 1);
+    let mut on: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (found, device) in found.iter().zip(devices) {
+        if let Some(cpu) = found.cpu {
+            on.entry(cpu).or_default().push(device.label.clone());
+        }
+    }
+    on.retain(|_, devices| devices.len() > 1);
+    let shared = on.into_iter();
     shared
         .map(|(cpu, devices)| Caveat::SharedCpu { devices, cpu })
         .collect()

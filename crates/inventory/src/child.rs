@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use device::management::{Managed, ManagedDevice};
-use device::{Backend, DeviceDescription, DeviceError, Visit};
+use device::{Backend, DeviceError, Visit};
 use record::{Busy, Mig};
 use runner::child::Line;
-use topology::{NvLinks, PciAddress, Sysfs};
+use topology::{PciAddress, Sysfs};
 
-use crate::messages::{Absent, Found, Inventory, InventoryReply, InventoryRequest};
+use crate::messages::{Absent, Answer, Found, Inventory, InventoryRequest, Links};
 
 /// The hidden subcommand that a program which uses [`crate::choose()`] runs [`run`] for.
 pub const CHILD: &str = "__inventory";
@@ -25,7 +25,7 @@ pub fn run() -> anyhow::Result<()> {
     if request.only_nvlinks {
         let managed = request.backend.managed();
         let links = managed.map(nvlinks).unwrap_or_default();
-        return line.send(&InventoryReply::NvLinks { links });
+        return line.send(&links);
     }
     let found = request.backend.visit(List).map(|mut inventory| {
         let sysfs = program::sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
@@ -36,18 +36,12 @@ pub fn run() -> anyhow::Result<()> {
         inventory.unmanaged = vendor.map(|vendor| format!("nothing of {} is asked", vendor.name));
         inventory
     });
-    let reply = match found {
-        Ok(inventory) => InventoryReply::Found { inventory },
-        Err(error) => InventoryReply::Absent {
-            kind: absent(&error),
-            reason: error.failure(),
-        },
-    };
+    let reply: Answer = found.map_err(|error| (absent(&error), error.failure()));
     line.send(&reply)
 }
 
 /// The NVLinks of all devices of which the management library tells.
-fn nvlinks(managed: &Managed) -> Vec<(String, NvLinks)> {
+fn nvlinks(managed: &Managed) -> Links {
     let sysfs = program::sim::sysfs_root().map_or_else(Sysfs::real, Sysfs::at);
     let devices = (managed.open)(&sysfs).and_then(|management| management.devices());
     let devices = devices.unwrap_or_default().into_iter().flatten();
@@ -72,27 +66,31 @@ impl Visit for List {
     fn visit<B: Backend>(self) -> device::Result<Inventory> {
         let backend = B::open()?;
         let facts = backend.driver();
+        let (apart, peers_unknown) = match apart(&backend) {
+            Ok(apart) => (apart, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
         Ok(Inventory {
             interface: facts.interface.clone(),
             soft_box: facts.soft_box.clone(),
-            devices: backend.devices().iter().map(found).collect(),
+            devices: backend.devices().to_vec(),
+            apart,
+            peers_unknown,
             ..Inventory::default()
         })
     }
 }
 
-fn found(device: &DeviceDescription) -> Found {
-    Found {
-        ordinal: device.ordinal,
-        name: device.name.clone(),
-        uuid: device.uuid.clone(),
-        pci: device.pci.clone(),
-        node: device.node,
-        cpu: device.cpu,
-        memory_bytes: device.memory_bytes,
-        cache_bytes: device.cache_bytes,
-        ..Found::default()
+fn apart<B: Backend>(backend: &B) -> device::Result<Vec<(usize, usize)>> {
+    let ordinals = || backend.devices().iter().map(|device| device.ordinal);
+    let pairs = ordinals().flat_map(|a| ordinals().map(move |b| (a, b)));
+    let mut apart = Vec::new();
+    for (a, b) in pairs.filter(|(a, b)| a != b) {
+        if !backend.can_access_peer(a, b)? {
+            apart.push((a, b));
+        }
     }
+    Ok(apart)
 }
 
 fn with_management(mut inventory: Inventory, managed: &Managed, sysfs: &Sysfs) -> Inventory {
@@ -192,11 +190,9 @@ fn busy(gpu: &ManagedDevice, soft_box: Option<&str>) -> (Option<Busy>, Option<St
         )
     };
     // This process has no context yet, but a driver may list it all the same.
-    let others = |processes: &[(u32, Option<u64>)]| -> Vec<String> {
-        let others = processes
-            .iter()
-            .filter(|(pid, _)| *pid != std::process::id());
-        others.map(|(pid, _)| name(*pid)).collect()
+    let others = |processes: &[u32]| -> Vec<String> {
+        let others = processes.iter().filter(|pid| **pid != std::process::id());
+        others.map(|pid| name(*pid)).collect()
     };
     let busy = |used_bytes, processes| Busy {
         used_bytes,
@@ -219,7 +215,6 @@ mod tests {
     use super::*;
 
     fn gpu(used: Result<u64, &str>, processes: Result<Vec<u32>, &str>) -> ManagedDevice {
-        let processes = processes.map(|pids| pids.into_iter().map(|pid| (pid, None)).collect());
         ManagedDevice {
             uuid: None,
             pci: None,
@@ -229,7 +224,6 @@ mod tests {
             nvlinks: None,
             utilisation_percent: None,
             mig: Vec::new(),
-            mig_enabled: None,
         }
     }
 

@@ -12,7 +12,7 @@ use device::{Built, PciVendor};
 
 use crate::backend::BackendArg;
 use crate::child::CHILD;
-use crate::messages::{Absent, Inventory, InventoryReply, InventoryRequest};
+use crate::messages::{Absent, Answer, Inventory, InventoryRequest, Links};
 
 /// A driver that answered.
 #[derive(Debug)]
@@ -26,9 +26,6 @@ pub struct Chosen {
     /// Where host memory is measured because no driver answers: each backend with its reason.
     pub absent: Vec<String>,
 }
-
-/// What a backend's child answers: its devices, or why there are none.
-type Answer = Result<Inventory, (Absent, Failure)>;
 
 /// The backend that was asked for, or for `auto` the first that answers; a driver that is silent for six times
 /// `deadline`, which is that of a step, fails.
@@ -183,22 +180,20 @@ fn answer(
     backend: Built,
     step: Duration,
     interrupt: &Interrupt,
-) -> Event<InventoryReply> {
-    for waited in 1..OPENING_STEPS {
-        match child.next::<InventoryReply>(step, interrupt) {
-            Event::Silent { .. } => program::say!(
+) -> Event<Answer> {
+    for waited in 1..=OPENING_STEPS {
+        match child.next::<Answer>(step, interrupt) {
+            Event::Silent { .. } if waited < OPENING_STEPS => program::say!(
                 "waiting for the {} driver to list its devices, {:.0} s so far; persistence mode makes this short",
                 backend.name(),
                 (step * waited).as_secs_f64()
             ),
+            Event::Silent { .. } => {}
             event => return event,
         }
     }
-    match child.next::<InventoryReply>(step, interrupt) {
-        Event::Silent { .. } => Event::Silent {
-            waited: step * OPENING_STEPS,
-        },
-        event => event,
+    Event::Silent {
+        waited: step * OPENING_STEPS,
     }
 }
 
@@ -215,10 +210,8 @@ pub fn nvlinks(
         backend,
         only_nvlinks: true,
     };
-    let links = match program::ask(CHILD, &request, deadline * OPENING_STEPS, interrupt)? {
-        Ok(InventoryReply::NvLinks { links }) => links,
-        _ => Vec::new(),
-    };
+    let links = program::ask::<Links>(CHILD, &request, deadline * OPENING_STEPS, interrupt)?
+        .unwrap_or_default();
     let address = |(pci, links): (String, NvLinks)| Some((pci.parse().ok()?, links));
     Ok(links.into_iter().filter_map(address).collect())
 }
@@ -234,11 +227,7 @@ fn inventory(backend: Built, deadline: Duration, interrupt: &Interrupt) -> Resul
         .map_err(anyhow::Error::from)?;
     let fails = |reason: Failure| Err((Absent::Failing, reason));
     let outcome = match answer(&mut child, backend, deadline, interrupt) {
-        Event::Message(InventoryReply::Found { inventory }) => Ok(inventory),
-        Event::Message(InventoryReply::Absent { kind, reason }) => Err((kind, reason)),
-        Event::Message(InventoryReply::NvLinks { .. }) => {
-            fails(FailureKind::Internal.of("an answer to another question"))
-        }
+        Event::Message(answer) => answer,
         Event::Interrupted(signal) => {
             child.end(SHORT_LADDER);
             return Err(Stop::Interrupted(signal));

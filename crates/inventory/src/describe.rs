@@ -7,7 +7,7 @@ use record::{BackendFacts, LinkDevice, PairPath};
 use topology::{Machine, PathType, PciAddress, Sysfs, max_payload_bytes};
 
 use crate::choose::Chosen;
-use crate::messages::{Found, Inventory};
+use crate::messages::Found;
 use device::Built;
 
 /// A chosen device with what sysfs knows of it.
@@ -40,10 +40,12 @@ pub fn describe(found: &Found, backend: Built, sysfs: &Sysfs, machine: &Machine)
 #[must_use]
 pub fn backend(chosen: &Chosen) -> BackendFacts {
     let inventory = &chosen.inventory;
+    // Whether the management told of any device how it is used.
+    let tells = inventory.devices.iter().any(|device| device.busy.is_some());
     let management = match (chosen.backend.managed(), &inventory.unmanaged) {
         (None, _) => "none".to_owned(),
         (Some(managed), None) => managed.name.to_owned(),
-        (Some(managed), Some(reason)) if tells_something(inventory) => {
+        (Some(managed), Some(reason)) if tells => {
             format!("{}, in part: {reason}", managed.name)
         }
         (Some(managed), Some(reason)) => format!("{} does not answer: {reason}", managed.name),
@@ -54,11 +56,6 @@ pub fn backend(chosen: &Chosen) -> BackendFacts {
         interface: inventory.interface.clone(),
         management,
     }
-}
-
-/// Whether the management told of any device how it is used.
-fn tells_something(inventory: &Inventory) -> bool {
-    inventory.devices.iter().any(|device| device.busy.is_some())
 }
 
 /// The path class of every pair.

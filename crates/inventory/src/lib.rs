@@ -31,9 +31,10 @@ pub use select::select;
 /// # Errors
 /// [`Stop::Usage`]: no driver of that vendor is known here.
 pub fn soft_libraries(vendor: boxfile::Vendor) -> Result<&'static [&'static str], Stop> {
-    let known = || Built::ALL.iter().filter_map(|built| built.in_boxes());
-    let built = Built::of_box(vendor.as_str()).ok_or_else(|| {
-        let known: Vec<&str> = known().collect();
+    let known = Built::ALL.iter().filter_map(|built| built.in_boxes());
+    let known: Vec<&str> = known.collect();
+    let built = Built::of_box(vendor.as_str());
+    let built = built.ok_or_else(|| {
         Stop::Usage(format!(
             "no driver is known for a box with `vendor = \"{vendor}\"`; vendors with one are {}",
             known.join(", ")

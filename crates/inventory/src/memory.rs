@@ -10,6 +10,20 @@ pub fn host_memory_available(sysfs: &Sysfs) -> Option<u64> {
     Some(group_leaves(sysfs).map_or(kib << 10, |left| left.min(kib << 10)))
 }
 
+/// Files of a control group's limit and use, and the names of its page cache in `memory.stat`.
+const VERSION_2: [&str; 4] = [
+    "memory.max",
+    "memory.current",
+    "inactive_file",
+    "active_file",
+];
+const VERSION_1: [&str; 4] = [
+    "memory.limit_in_bytes",
+    "memory.usage_in_bytes",
+    "total_inactive_file",
+    "total_active_file",
+];
+
 /// What this process's control group leaves (version 2, else 1 as a container sees it); page cache counts as free, since
 /// the kernel takes it back. A limit of `max` is no number, and then the machine's memory is the limit.
 fn group_leaves(sysfs: &Sysfs) -> Option<u64> {
@@ -20,26 +34,12 @@ fn group_leaves(sysfs: &Sysfs) -> Option<u64> {
         .unwrap_or_default()
         .to_owned();
     let folders = [
-        (
-            format!("sys/fs/cgroup/{own}"),
-            "memory.max",
-            "memory.current",
-            ["inactive_file", "active_file"],
-        ),
-        (
-            "sys/fs/cgroup".to_owned(),
-            "memory.max",
-            "memory.current",
-            ["inactive_file", "active_file"],
-        ),
-        (
-            "sys/fs/cgroup/memory".to_owned(),
-            "memory.limit_in_bytes",
-            "memory.usage_in_bytes",
-            ["total_inactive_file", "total_active_file"],
-        ),
+        (format!("sys/fs/cgroup/{own}"), VERSION_2),
+        ("sys/fs/cgroup".to_owned(), VERSION_2),
+        ("sys/fs/cgroup/memory".to_owned(), VERSION_1),
     ];
-    folders.iter().find_map(|(folder, limit, used, cache)| {
+    folders.iter().find_map(|(folder, files)| {
+        let [limit, used, cache @ ..] = files;
         let number = |file: &str| {
             sysfs
                 .read_text(format!("{folder}/{file}"))?

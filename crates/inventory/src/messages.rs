@@ -1,11 +1,10 @@
 //! What the parent and the inventory child say to each other, and what comes of it.
 
-use record::Failure;
-use record::{Busy, Mig};
-use serde::{Deserialize, Serialize};
-use topology::{NvLinks, Repairs};
-
 use device::Built;
+pub use device::DeviceDescription as Found;
+use record::Failure;
+use serde::{Deserialize, Serialize};
+use topology::NvLinks;
 
 /// Asks what devices there are.
 #[derive(Debug, Serialize, Deserialize)]
@@ -15,23 +14,11 @@ pub(crate) struct InventoryRequest {
     pub(crate) only_nvlinks: bool,
 }
 
-/// The answer, or why there is none.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub(crate) enum InventoryReply {
-    Found {
-        inventory: Inventory,
-    },
-    /// NVLinks by the PCI address that the management library gives.
-    NvLinks {
-        links: Vec<(String, NvLinks)>,
-    },
-    /// There is none to measure with.
-    Absent {
-        kind: Absent,
-        reason: Failure,
-    },
-}
+/// What a backend's child answers: its devices, or why there are none to measure with.
+pub(crate) type Answer = Result<Inventory, (Absent, Failure)>;
+
+/// NVLinks by the PCI address that the management library gives, where only these were asked for.
+pub(crate) type Links = Vec<(String, NvLinks)>;
 
 /// Why no driver answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +39,10 @@ pub struct Inventory {
     pub soft_box: Option<String>,
     /// The driver's devices in its order.
     pub devices: Vec<Found>,
+    /// Pairs of devices by their ordinals of which the driver says that the one does not reach memory of the other.
+    pub apart: Vec<(usize, usize)>,
+    /// Why the driver does not say which reach each other; `None` where it does.
+    pub peers_unknown: Option<String>,
     /// Version of the driver package, from the management library.
     pub driver: Option<String>,
     /// Why the management library does not answer; `None` where it does.
@@ -60,31 +51,17 @@ pub struct Inventory {
     pub mig_listed: Vec<String>,
 }
 
-/// One device.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Found {
-    /// The backend's own index.
-    pub ordinal: usize,
-    /// The vendor's name.
-    pub name: String,
-    /// UUID of the device or MIG instance.
-    pub uuid: Option<String>,
-    /// PCI address as the driver prints it.
-    pub pci: Option<String>,
-    /// NUMA node, where the backend itself knows it.
-    pub node: Option<u32>,
-    /// CPU that does its work, for the host backend.
-    pub cpu: Option<usize>,
-    /// Memory in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Last-level cache of the device in bytes.
-    pub cache_bytes: Option<u64>,
-    /// The MIG instance, where it is one.
-    pub mig: Option<Mig>,
-    /// Who else uses it; `None` where nobody can say.
-    pub busy: Option<Busy>,
-    /// What was repaired of its memory; `None` where no management library told of it.
-    pub repairs: Option<Repairs>,
-    /// Its NVLinks; `None` where no management library told of them.
-    pub nvlinks: Option<NvLinks>,
+impl Inventory {
+    /// Whether every one of these devices reaches every other, as the driver says; that it does is no proof, which is what
+    /// `tplens p2p` is for.
+    ///
+    /// # Errors
+    /// Why it does not say.
+    pub fn all_reach(&self, found: &[Found]) -> Result<bool, String> {
+        let is_one = |ordinal: usize| found.iter().any(|device| device.ordinal == ordinal);
+        match &self.peers_unknown {
+            Some(reason) => Err(format!("the driver was asked in vain: {reason}")),
+            None => Ok(!self.apart.iter().any(|(a, b)| is_one(*a) && is_one(*b))),
+        }
+    }
 }

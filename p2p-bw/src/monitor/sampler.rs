@@ -127,7 +127,7 @@ impl Reader {
         let card = self.slot.as_ref().ok();
         MonitorReading {
             device: match managed {
-                Ok((pci, management)) => management.link(pci).map(|link| link.current),
+                Ok((pci, management)) => management.link(pci),
                 Err(reason) => Err(reason.clone()),
             },
             card: card.and_then(|path| path.card_link(&self.sysfs)),

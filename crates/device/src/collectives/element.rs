@@ -1,57 +1,36 @@
 //! The element types of collectives and their bytes: what a value is in memory, and how a sum is rounded to it.
 
-use serde::{Deserialize, Serialize};
+pub use record::ElementType as Element;
 
-/// The type of the elements that are reduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Element {
-    /// IEEE 754 binary32.
-    F32,
-    /// IEEE 754 binary16.
-    F16,
-    /// bfloat16: the upper half of a binary32.
-    Bf16,
+/// The types that are reduced here.
+pub const ELEMENTS: [Element; 3] = [Element::F32, Element::F16, Element::Bf16];
+
+/// Bytes of one element.
+#[must_use]
+pub fn width(element: Element) -> usize {
+    usize::try_from(element.bytes()).unwrap_or(usize::MAX)
 }
 
-impl Element {
-    /// Every type.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F16, Self::Bf16];
-
-    /// Bytes of one element.
-    #[must_use]
-    pub fn bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-        }
+/// Writes values in the machine's byte order, each rounded to the nearest, ties to even. As many as both have; none of a type that is
+/// not one of [`ELEMENTS`].
+#[inline]
+pub fn encode(element: Element, values: &[f32], bytes: &mut [u8]) {
+    match element {
+        Element::F32 => put(values, bytes, |value| value.to_ne_bytes()),
+        Element::F16 => put(values, bytes, |value| f16_bits(value).to_ne_bytes()),
+        Element::Bf16 => put(values, bytes, |value| bf16_bits(value).to_ne_bytes()),
+        Element::F8E4m3 | Element::F8E5m2 => {}
     }
+}
 
-    /// Its name as records write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// Writes values in the machine's byte order, each rounded to the nearest, ties to even. As many as both have.
-    #[inline]
-    pub fn encode(self, values: &[f32], bytes: &mut [u8]) {
-        match self {
-            Self::F32 => put(values, bytes, |value| value.to_ne_bytes()),
-            Self::F16 => put(values, bytes, |value| f16_bits(value).to_ne_bytes()),
-            Self::Bf16 => put(values, bytes, |value| bf16_bits(value).to_ne_bytes()),
-        }
-    }
-
-    /// Reads values in the machine's byte order, without loss. As many as both have.
-    #[inline]
-    pub fn decode(self, bytes: &[u8], values: &mut [f32]) {
-        match self {
-            Self::F32 => take(bytes, values, f32::from_ne_bytes),
-            Self::F16 => take(bytes, values, |word| f16_value(u16::from_ne_bytes(word))),
-            Self::Bf16 => take(bytes, values, |word| bf16_value(u16::from_ne_bytes(word))),
-        }
+/// Reads values in the machine's byte order, without loss. As many as [`encode`] writes.
+#[inline]
+pub fn decode(element: Element, bytes: &[u8], values: &mut [f32]) {
+    match element {
+        Element::F32 => take(bytes, values, f32::from_ne_bytes),
+        Element::F16 => take(bytes, values, |word| f16_value(u16::from_ne_bytes(word))),
+        Element::Bf16 => take(bytes, values, |word| bf16_value(u16::from_ne_bytes(word))),
+        Element::F8E4m3 | Element::F8E5m2 => {}
     }
 }
 
@@ -199,11 +178,11 @@ mod tests {
 
     #[test]
     fn values_are_written_and_read_in_every_type() {
-        for element in [Element::F32, Element::F16, Element::Bf16] {
-            let mut bytes = vec![0; 3 * element.bytes()];
-            element.encode(&[1.5, -2.0, 96.0], &mut bytes);
+        for element in ELEMENTS {
+            let mut bytes = vec![0; 3 * width(element)];
+            encode(element, &[1.5, -2.0, 96.0], &mut bytes);
             let mut values = [0.0; 3];
-            element.decode(&bytes, &mut values);
+            decode(element, &bytes, &mut values);
             assert_eq!(values, [1.5, -2.0, 96.0], "{element:?}");
         }
     }

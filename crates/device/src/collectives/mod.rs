@@ -9,8 +9,8 @@ mod id;
 mod inspect;
 mod shape;
 
-pub use element::Element;
+pub use element::{ELEMENTS, Element, decode, encode, width};
 pub use id::{IdShape, UniqueId};
 pub use inspect::{Inspection, inspect};
-pub use shape::{Collectives, CollectivesFacts, Communicator, Operation};
+pub use shape::{Collectives, CollectivesFacts, Communicator, OPERATIONS, Operation, parts};
 pub(crate) use shape::{Lengths, check_aliasing, check_membership};

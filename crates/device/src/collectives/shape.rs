@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Element, UniqueId};
+use super::element::{ELEMENTS, Element, width};
+use super::id::UniqueId;
 use crate::backend::{Backend, Device};
 use crate::error::{DeviceError, Result};
 
@@ -103,43 +104,28 @@ pub trait Communicator {
     /// # Errors
     /// What went wrong first.
     fn async_error(&self) -> Result<()>;
-
-    /// Leaves at once: work that is queued or under way is given up, and other ranks may find this one gone.
-    fn abort(self);
 }
 
-/// A collective operation. `elements` of a call are those of one rank's part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Operation {
-    /// `to` of every rank becomes the element-wise sum of all ranks' `from`, of `elements` each.
-    AllReduce,
-    /// `to` of every rank becomes all ranks' `from` in rank order: each has `elements`, and `to` as many times as many.
-    AllGather,
-    /// `to` of rank r becomes part r of the element-wise sum of all ranks' `from`: `to` has `elements`, and `from` as many for each
-    /// rank.
-    ReduceScatter,
-}
+/// A collective operation. `elements` of a call are those of one rank's part. After an all-reduce `to` of every rank is the
+/// element-wise sum of all ranks' `from`, of `elements` each. After an all-gather it is all ranks' `from` in rank order: each has
+/// `elements`, and `to` as many times as many. After a reduce-scatter `to` of rank r is part r of the element-wise sum of all ranks'
+/// `from`: `to` has `elements`, and `from` as many for each rank.
+pub use record::CollectiveKind as Operation;
 
-impl Operation {
-    /// Every operation.
-    pub const ALL: [Self; 3] = [Self::AllReduce, Self::AllGather, Self::ReduceScatter];
+/// The operations that are called here.
+pub const OPERATIONS: [Operation; 3] = [
+    Operation::AllReduce,
+    Operation::AllGather,
+    Operation::ReduceScatter,
+];
 
-    /// As the vendors' manuals call it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// How many times a rank's part each rank reads and writes, among so many ranks.
-    #[must_use]
-    pub fn parts(self, ranks: u32) -> (usize, usize) {
-        match self {
-            Self::AllReduce => (1, 1),
-            Self::AllGather => (1, ranks as usize),
-            Self::ReduceScatter => (ranks as usize, 1),
-        }
+/// How many times a rank's part each rank reads and writes, among so many ranks.
+#[must_use]
+pub fn parts(operation: Operation, ranks: u32) -> (usize, usize) {
+    match operation {
+        Operation::AllGather => (1, ranks as usize),
+        Operation::ReduceScatter => (ranks as usize, 1),
+        _ => (1, 1),
     }
 }
 
@@ -151,7 +137,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// Of a call, after a check that both offsets are multiples of the element.
+    /// Of a call, after a check that there is such a call and that both offsets are multiples of the element.
     pub(crate) fn of(
         operation: Operation,
         elements: usize,
@@ -159,15 +145,21 @@ impl Lengths {
         ranks: u32,
         offsets: [usize; 2],
     ) -> Result<Self> {
-        if let Some(offset) = offsets.iter().find(|at| *at % element.bytes() != 0) {
-            let (name, bytes) = (element.name(), element.bytes());
-            return Err(DeviceError::Argument {
-                what: "the offset",
-                why: format!("{offset} is no multiple of the {bytes} bytes of {name}"),
+        if !OPERATIONS.contains(&operation) || !ELEMENTS.contains(&element) {
+            return Err(DeviceError::Unsupported {
+                what: "the collective",
+                why: format!("{operation} of {element} is not called here"),
             });
         }
-        let part = elements.checked_mul(element.bytes());
-        let (reads, writes) = operation.parts(ranks);
+        let bytes = width(element);
+        if let Some(offset) = offsets.iter().find(|at| *at % bytes != 0) {
+            return Err(DeviceError::Argument {
+                what: "the offset",
+                why: format!("{offset} is no multiple of the {bytes} bytes of {element}"),
+            });
+        }
+        let part = elements.checked_mul(bytes);
+        let (reads, writes) = parts(operation, ranks);
         let times = |number| part.and_then(|part| part.checked_mul(number));
         times(reads)
             .zip(times(writes))
@@ -189,9 +181,9 @@ pub(crate) fn check_aliasing(
 ) -> Result<()> {
     let own = |start: usize, part: usize| start.saturating_add(part.saturating_mul(rank as usize));
     let in_place = match operation {
-        Operation::AllReduce => from == to,
         Operation::AllGather => from == own(to, lengths.from),
         Operation::ReduceScatter => to == own(from, lengths.to),
+        _ => from == to,
     };
     let end = |start: usize, bytes: usize| start.saturating_add(bytes);
     let (written, read): (Range<usize>, Range<usize>) =
@@ -202,8 +194,7 @@ pub(crate) fn check_aliasing(
     Err(DeviceError::Argument {
         what: "the pair of buffers",
         why: format!(
-            "bytes {read:?} that the {} reads overlap the bytes {written:?} that it writes, and it is not in place",
-            operation.name()
+            "bytes {read:?} that the {operation} reads overlap the bytes {written:?} that it writes, and it is not in place"
         ),
     })
 }

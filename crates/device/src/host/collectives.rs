@@ -16,7 +16,7 @@ use super::ffi::Part;
 use super::{Device, DeviceBuffer, Host, Stream};
 use crate::collectives::{
     Collectives, CollectivesFacts, Communicator, Element, Lengths, Operation, UniqueId,
-    check_aliasing, check_membership,
+    check_aliasing, check_membership, decode, encode, width,
 };
 use crate::error::{DeviceError, Result};
 
@@ -32,7 +32,7 @@ const ID: usize = 32;
 /// Collectives of the host backend: ranks are processes or threads of one machine.
 ///
 /// Sums are made in f32, in rank order, and rounded once to the element's type; every rank gets the same bits. Whoever makes
-/// the id is rank 0. A rank that ended, left or aborted is named to those that wait for it.
+/// the id is rank 0. A rank that ended or left is named to those that wait for it.
 pub struct HostCollectives {
     facts: CollectivesFacts,
     /// Sockets of the ids that were made here and not joined yet.
@@ -187,7 +187,7 @@ fn gone(rank: u32, reason: &str) -> DeviceError {
 ///
 /// Its calls are done by the stream's worker, in the order of the stream. What goes wrong there is reported by
 /// [`Communicator::async_error`] and by the stream when it is waited for. A stream that waits for a rank which lives and
-/// does not call waits with it; [`Communicator::abort`] ends that.
+/// does not call waits with it.
 pub struct HostCommunicator(Arc<Member>);
 
 impl Communicator for HostCommunicator {
@@ -223,14 +223,6 @@ impl Communicator for HostCommunicator {
     fn async_error(&self) -> Result<()> {
         self.0.check()
     }
-
-    fn abort(self) {
-        self.0.broken.get_or_init(|| None);
-        for link in &self.0.links {
-            // One whose other end is gone is shut already.
-            drop(link.shutdown(Shutdown::Both));
-        }
-    }
 }
 
 /// One rank's membership, shared by its communicator and by the work that is queued.
@@ -241,8 +233,8 @@ struct Member {
     rank: u32,
     /// Locked for a whole operation: those of two streams do not mix.
     turn: Mutex<()>,
-    /// The rank that is gone; none where this one gave up.
-    broken: OnceLock<Option<u32>>,
+    /// The rank that is gone.
+    broken: OnceLock<u32>,
 }
 
 impl Member {
@@ -250,10 +242,7 @@ impl Member {
     fn check(&self) -> Result<()> {
         match self.broken.get() {
             None => Ok(()),
-            Some(Some(rank)) => Err(gone(*rank, "it ended or left the communicator")),
-            Some(None) => Err(DeviceError::CommunicatorBroken {
-                reason: "it was aborted".to_owned(),
-            }),
+            Some(rank) => Err(gone(*rank, "it ended or left the communicator")),
         }
     }
 
@@ -265,7 +254,7 @@ impl Member {
             0 => self.lead(kind, element, to, from),
             _ => self.follow(to, from),
         };
-        done.map_err(|rank| self.broken.get_or_init(|| Some(rank)))
+        done.map_err(|rank| self.broken.get_or_init(|| rank))
             .or_else(|_| self.check())
     }
 
@@ -294,11 +283,11 @@ impl Member {
         }
         let whole = match kind {
             Operation::AllGather => all.concat(),
-            Operation::AllReduce | Operation::ReduceScatter => sum(element, &all),
+            _ => sum(element, &all),
         };
         let share = |rank: usize| match kind {
             Operation::ReduceScatter => &whole[rank * to.bytes()..][..to.bytes()],
-            Operation::AllReduce | Operation::AllGather => &whole[..],
+            _ => &whole[..],
         };
         for (rank, mut link) in (1u32..).zip(&self.links) {
             let sent = link.write_all(&[0; 4]);
@@ -327,15 +316,15 @@ impl Member {
 /// The sum of what all contributed: in f32, in rank order, rounded once.
 fn sum(element: Element, all: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = vec![0; all[0].len()];
-    let mut sums = vec![0.0; bytes.len() / element.bytes()];
+    let mut sums = vec![0.0; bytes.len() / width(element)];
     let mut next = sums.clone();
-    element.decode(&all[0], &mut sums);
+    decode(element, &all[0], &mut sums);
     for own in &all[1..] {
-        element.decode(own, &mut next);
+        decode(element, own, &mut next);
         sums.iter_mut()
             .zip(&next)
             .for_each(|(sum, next)| *sum += next);
     }
-    element.encode(&sums, &mut bytes);
+    encode(element, &sums, &mut bytes);
     bytes
 }

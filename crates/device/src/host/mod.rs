@@ -10,7 +10,6 @@ mod launch {
 }
 mod queue;
 
-use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
 use topology::{Machine, Sysfs};
@@ -48,14 +47,9 @@ impl Backend for Host {
             .map(|ordinal| DeviceDescription {
                 ordinal,
                 name: format!("host memory, CPU {}", cpus[ordinal][0]),
-                uuid: None,
-                pci: None,
                 node: nodes[ordinal % nodes.len()].0,
                 cpu: Some(*cpus[ordinal][0]),
-                memory_bytes: None,
-                copy_engines: None,
-                cache_bytes: None,
-                multiprocessors: None,
+                ..DeviceDescription::default()
             })
             .collect();
         Ok(Self {
@@ -75,6 +69,10 @@ impl Backend for Host {
 
     fn time_source(&self) -> TimeSource {
         TimeSource::HostMonotonic
+    }
+
+    fn can_access_peer(&self, _ordinal: usize, _peer: usize) -> Result<bool> {
+        Ok(true)
     }
 
     fn device(&self, ordinal: usize) -> Result<Device> {
@@ -200,10 +198,6 @@ impl backend::Device for Device {
 
     fn flag(&self) -> Result<HostFlag> {
         Err(no_kernels("a flag of kernels"))
-    }
-
-    fn try_module(&self, _image: &CStr) -> Result<()> {
-        Err(no_kernels("a module"))
     }
 }
 

@@ -2,11 +2,7 @@
 //!
 //! Which kernels there are, and that their arguments fit, is the matter of the crate `kernels`.
 
-mod code;
 mod ffi;
-mod flag;
 
-pub use code::{Argument, KernelCode};
-pub use ffi::Launch;
-pub use flag::HostFlag;
-pub(crate) use flag::{ANSWER_AT, FLAG_BYTES};
+pub(crate) use ffi::{ANSWER_AT, FLAG_BYTES};
+pub use ffi::{Argument, HostFlag, KernelCode, Launch};

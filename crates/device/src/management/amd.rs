@@ -3,10 +3,10 @@
 //! No library is loaded. The processes that use a card are not told in these files, and the card function's own link is the
 //! one behind the switch on the card: the link of the slot is read by crate `topology`.
 
-use topology::{Machine, PciAddress, Repairs, Sysfs};
+use topology::{Machine, PciAddress, PcieLink, Repairs, Sysfs};
 
 use super::sample::amd_sample;
-use super::{Answer, ManagedDevice, ManagedLink, Management, Sample};
+use super::{Answer, ManagedDevice, Management, Sample};
 
 /// The files of AMD's cards under one root.
 pub struct Amd {
@@ -50,14 +50,13 @@ impl Management for Amd {
                 processes: Err("sysfs does not list them".to_owned()),
                 utilisation_percent: now.utilisation_percent.ok(),
                 mig: Vec::new(),
-                mig_enabled: None,
                 pci: Some(pci),
             }
         };
         Ok(self.cards.iter().map(|card| Ok(describe(card))).collect())
     }
 
-    fn link(&self, _pci: &str) -> Answer<ManagedLink> {
+    fn link(&self, _pci: &str) -> Answer<Option<PcieLink>> {
         Err("AMD's driver tells the link behind the switch on the card only".to_owned())
     }
 

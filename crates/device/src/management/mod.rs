@@ -4,7 +4,6 @@
 //! process of its own makes them.
 
 mod amd;
-mod asked;
 mod ffi;
 mod managed;
 mod nvlink;
@@ -12,7 +11,6 @@ mod nvml;
 mod sample;
 
 pub use amd::Amd;
-pub use asked::Management;
 pub use managed::Managed;
 pub(crate) use managed::{AMDGPU, MXSML, NVML};
 pub use nvml::Nvml;
@@ -25,6 +23,32 @@ pub type Unanswered = String;
 /// An answer, or why it is missing.
 pub type Answer<T> = std::result::Result<T, Unanswered>;
 
+/// What tells of a vendor's devices, whoever uses them.
+pub trait Management {
+    /// The version of the driver package or of the kernel's driver.
+    ///
+    /// # Errors
+    /// Why it is not reported.
+    fn driver_version(&self) -> Answer<String>;
+
+    /// All physical devices; one that cannot be asked is left out with its reason.
+    ///
+    /// # Errors
+    /// Why devices are not told at all.
+    fn devices(&self) -> Answer<Vec<Answer<ManagedDevice>>>;
+
+    /// The device's own link now, at a PCI address; `None` where the library gives one that PCI Express does not have.
+    ///
+    /// # Errors
+    /// No such device, or why its link is not reported.
+    fn link(&self, pci: &str) -> Answer<Option<PcieLink>>;
+
+    /// Reads the physical device at a PCI address now; of each value that is missing, why.
+    ///
+    /// On NVIDIA this takes 40 ms or more: each of two PCIe counters counts for 20 ms.
+    fn sample(&self, pci: &str) -> Sample;
+}
+
 /// What the management library knows of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagedDevice {
@@ -34,8 +58,8 @@ pub struct ManagedDevice {
     pub pci: Option<String>,
     /// Bytes of memory in use on the physical device.
     pub used_bytes: Answer<u64>,
-    /// Processes that compute on it: id and bytes, where the library gives them.
-    pub processes: Answer<Vec<(u32, Option<u64>)>>,
+    /// Processes that compute on it, by id.
+    pub processes: Answer<Vec<u32>>,
     /// What was repaired of its memory.
     pub repairs: Repairs,
     /// Its NVLinks; `None` where the library has no such thing.
@@ -44,8 +68,6 @@ pub struct ManagedDevice {
     pub utilisation_percent: Option<u32>,
     /// MIG instances on it; empty where MIG is off.
     pub mig: Vec<MigInstance>,
-    /// Whether MIG mode is on; `None` where the library does not say.
-    pub mig_enabled: Option<bool>,
 }
 
 /// A MIG instance.
@@ -55,13 +77,4 @@ pub struct MigInstance {
     pub uuid: String,
     /// Its profile such as `4g.96gb`, from its name.
     pub profile: Option<String>,
-}
-
-/// A device's own link as the library reads it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ManagedLink {
-    /// Now.
-    pub current: Option<PcieLink>,
-    /// The smaller of what card and slot can do.
-    pub maximum: Option<PcieLink>,
 }

@@ -8,7 +8,7 @@ use topology::{PcieLink, Repairs};
 
 use super::nvlink::nvlinks;
 use super::sample::{nvml_sample, repairs, told};
-use super::{Answer, ManagedDevice, ManagedLink, Management, MigInstance, Sample};
+use super::{Answer, ManagedDevice, Management, MigInstance, Sample};
 use crate::error::{DeviceError, Result};
 
 /// NVIDIA's management library.
@@ -58,24 +58,12 @@ impl Management for Nvml {
         Ok((0..count).map(described).collect())
     }
 
-    fn link(&self, pci: &str) -> Answer<ManagedLink> {
+    fn link(&self, pci: &str) -> Answer<Option<PcieLink>> {
         let device = self.at(pci)?;
-        let link = |generation: std::result::Result<u32, NvmlError>,
-                    width: std::result::Result<u32, NvmlError>| {
-            let (generation, width) = (generation.ok()?, width.ok()?);
-            PcieLink::new(generation.try_into().ok()?, width.try_into().ok()?).ok()
-        };
-        let current = match (
-            device.current_pcie_link_gen(),
-            device.current_pcie_link_width(),
-        ) {
-            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
-            (generation, width) => link(generation, width),
-        };
-        Ok(ManagedLink {
-            current,
-            maximum: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
-        })
+        let generation = told(device.current_pcie_link_gen())?;
+        let width = told(device.current_pcie_link_width())?;
+        let link = || PcieLink::new(generation.try_into().ok()?, width.try_into().ok()?).ok();
+        Ok(link())
     }
 
     fn sample(&self, pci: &str) -> Sample {
@@ -87,40 +75,25 @@ impl Management for Nvml {
 }
 
 fn describe(device: &nvml_wrapper::Device<'_>) -> ManagedDevice {
-    let mode = device.mig_mode().ok().map(|mode| mode.current != 0);
     let (rows, pages) = repairs(device);
     ManagedDevice {
         uuid: device.uuid().ok(),
         pci: device.pci_info().ok().map(|info| info.bus_id),
         used_bytes: told(device.memory_info()).map(|memory| memory.used),
-        processes: processes(device),
+        processes: told(device.running_compute_processes())
+            .map(|running| running.iter().map(|process| process.pid).collect()),
         repairs: Repairs::told(rows, pages),
         nvlinks: Some(nvlinks(device)),
         utilisation_percent: device.utilization_rates().ok().map(|rates| rates.gpu),
-        mig: if mode == Some(true) {
-            instances(device)
-        } else {
-            Vec::new()
-        },
-        mig_enabled: mode,
+        mig: instances(device),
     }
-}
-
-fn processes(device: &nvml_wrapper::Device<'_>) -> Answer<Vec<(u32, Option<u64>)>> {
-    use nvml_wrapper::enums::device::UsedGpuMemory;
-    let bytes = |memory: &UsedGpuMemory| match memory {
-        UsedGpuMemory::Used(bytes) => Some(*bytes),
-        UsedGpuMemory::Unavailable => None,
-    };
-    let running = told(device.running_compute_processes())?;
-    Ok(running
-        .iter()
-        .map(|process| (process.pid, bytes(&process.used_gpu_memory)))
-        .collect())
 }
 
 /// The count is a maximum; instances that do not exist answer `NotFound` and are passed over.
 fn instances(device: &nvml_wrapper::Device<'_>) -> Vec<MigInstance> {
+    if !device.mig_mode().is_ok_and(|mode| mode.current != 0) {
+        return Vec::new();
+    }
     let maximum = device.mig_device_count().unwrap_or(0);
     let instances = (0..maximum).filter_map(|index| device.mig_device_by_index(index).ok());
     let described = instances.filter_map(|instance| {

@@ -9,9 +9,17 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::access::{Access, Held};
-use super::kind::HostKind;
 use crate::error::Result;
 use crate::nodes::Nodes;
+
+/// How the memory of a host buffer was allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HostKind {
+    /// Ordinary memory; a driver stages it or pins it on the fly.
+    Pageable,
+    /// Page-locked by the driver and directly reachable by the device; for the host backend, locked by the kernel.
+    Pinned,
+}
 
 /// Host memory and the value that frees it when dropped.
 pub(crate) struct HostMemory {
@@ -70,29 +78,20 @@ pub struct HostBuffer {
     kind: HostKind,
     /// Whose nodes it is on.
     nodes: Nodes,
-    proven_node: std::result::Result<u32, String>,
 }
 
 impl std::fmt::Debug for HostBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "HostBuffer({:?}, {} bytes, node {:?})",
-            self.kind,
-            self.len(),
-            self.proven_node
-        )
+        write!(f, "HostBuffer({:?}, {} bytes)", self.kind, self.len())
     }
 }
 
 impl HostBuffer {
     fn of(memory: HostMemory, kind: HostKind, nodes: Nodes) -> Self {
-        let proven_node = nodes.node_of(memory.pointer, memory.len);
         Self {
             memory: Arc::new(memory),
             kind,
             nodes,
-            proven_node,
         }
     }
 
@@ -119,13 +118,12 @@ impl HostBuffer {
         bytes: usize,
         node: Option<u32>,
     ) -> Result<Self> {
-        let (mut pages, driver) = match nodes {
-            Nodes::Machine => (of_machine(kind, bytes, node)?, None),
-            Nodes::Driver(driver) => {
-                let pages = numa::HostPages::allocate(bytes, &numa::Placement::default())?;
-                (pages, Some(driver))
-            }
+        let lock = kind == HostKind::Pinned;
+        let (placement, driver) = match nodes {
+            Nodes::Machine => (numa::Placement { node, lock }, None),
+            Nodes::Driver(driver) => (numa::Placement::default(), Some(driver)),
         };
+        let mut pages = numa::HostPages::allocate(bytes, &placement)?;
         let start = NonNull::from(pages.as_mut_slice()).cast();
         let told = driver.map(|driver| driver.tell(start, bytes, node));
         // The fields of a tuple are dropped in order: what was told of the pages is forgotten before they go.
@@ -154,19 +152,8 @@ impl HostBuffer {
         self.kind
     }
 
-    /// The NUMA node that holds all pages the kernel was asked about, or why that is not known; of memory for a simulated driver,
-    /// the node of its box.
-    ///
-    /// # Errors
-    /// The text says what the kernel answered.
-    pub fn proven_node(&self) -> std::result::Result<u32, &str> {
-        self.proven_node
-            .as_ref()
-            .map(|node| *node)
-            .map_err(String::as_str)
-    }
-
-    /// Asks again which node holds all pages: the kernel may have moved them since they were allocated.
+    /// The NUMA node that holds all pages the kernel is asked about now, as it may move them; of memory for a simulated driver, the
+    /// node of its box.
     ///
     /// # Errors
     /// The text says what the kernel answered.
@@ -188,19 +175,6 @@ impl HostBuffer {
             work(bytes)
         })
     }
-}
-
-/// Pages on a node of this machine.
-fn of_machine(
-    kind: HostKind,
-    bytes: usize,
-    node: Option<u32>,
-) -> std::result::Result<numa::HostPages, numa::NumaError> {
-    let placement = numa::Placement {
-        node,
-        lock: kind == HostKind::Pinned,
-    };
-    numa::HostPages::allocate(bytes, &placement)
 }
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 mod access;
 mod ffi;
 mod holding;
-mod kind;
 
 pub(crate) use access::{Access, Held, InFlight};
-pub use ffi::HostBuffer;
 pub(crate) use ffi::HostMemory;
+pub use ffi::{HostBuffer, HostKind};
 pub(crate) use holding::{Holding, Needs};
-pub use kind::HostKind;
 
 use crate::error::{DeviceError, Result};
 

@@ -5,7 +5,9 @@ use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 use std::ptr::NonNull;
 
-use numa::Errno;
+use numa::{Errno, NumaError};
+
+use crate::error::Result;
 
 type PlaceCall = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
 type RangeCall = unsafe extern "C" fn(*mut c_void, usize) -> c_int;
@@ -39,15 +41,26 @@ impl DriverNodes {
         })
     }
 
-    /// Says where a range of memory is, or that nothing is to be known of it.
-    pub(super) fn place_raw(
-        self,
-        start: NonNull<u8>,
-        bytes: usize,
-        node: Option<u32>,
-    ) -> Result<(), Errno> {
+    fn put(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Option<Errno> {
         // SAFETY: it notes the range and does not touch its bytes; any node that is none is an error number.
-        answer(unsafe { (self.place)(start.as_ptr().cast(), bytes, number(node)) })
+        error(unsafe { (self.place)(start.as_ptr().cast(), bytes, number(node)) })
+    }
+
+    /// Says where a range of memory is.
+    pub(super) fn place(self, start: NonNull<u8>, bytes: usize, node: u32) -> Result<()> {
+        let refused = |errno| NumaError::Bind { node, bytes, errno };
+        let refused = self.put(start, bytes, Some(node)).map(refused);
+        refused.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Tells of pages that the driver has not made; it forgets them when the answer is dropped, which is before they go.
+    pub(crate) fn tell(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<Told> {
+        let told = Told {
+            driver: self,
+            address: start.as_ptr() as usize,
+        };
+        node.map_or(Ok(()), |node| self.place(start, bytes, node))?;
+        Ok(told)
     }
 
     /// Where a range of memory is; `None` where it was put on no node.
@@ -57,10 +70,10 @@ impl DriverNodes {
         u32::try_from(node).ok()
     }
 
-    /// Says where the calling thread is.
-    pub(super) fn run_on_raw(self, node: Option<u32>) -> Result<(), Errno> {
+    /// Says where the calling thread is; the driver's word against it.
+    pub(super) fn run_on(self, node: Option<u32>) -> Option<Errno> {
         // SAFETY: it notes the number; any that is no node is an error number.
-        answer(unsafe { (self.run_on)(number(node)) })
+        error(unsafe { (self.run_on)(number(node)) })
     }
 }
 
@@ -69,12 +82,8 @@ fn number(node: Option<u32>) -> c_int {
     node.map_or(NOWHERE, |node| c_int::try_from(node).unwrap_or(c_int::MAX))
 }
 
-fn answer(errno: c_int) -> Result<(), Errno> {
-    if errno == 0 {
-        Ok(())
-    } else {
-        Err(Errno(errno))
-    }
+fn error(errno: c_int) -> Option<Errno> {
+    (errno != 0).then_some(Errno(errno))
 }
 
 /// Memory that a simulated driver was told of; it is told to forget it when this is dropped.
@@ -83,21 +92,11 @@ pub(crate) struct Told {
     address: usize,
 }
 
-impl Told {
-    /// For memory that begins here.
-    pub(super) fn new(driver: DriverNodes, start: NonNull<u8>) -> Self {
-        Self {
-            driver,
-            address: start.as_ptr() as usize,
-        }
-    }
-}
-
 impl Drop for Told {
     fn drop(&mut self) {
         if let Some(start) = NonNull::new(self.address as *mut u8) {
             // It cannot be refused: what the driver does not know it has nothing to forget of.
-            let _ = self.driver.place_raw(start, 0, None);
+            let _ = self.driver.put(start, 0, None);
         }
     }
 }

@@ -8,8 +8,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 pub(crate) use ffi::DriverNodes;
-use ffi::Told;
-use numa::{NumaError, PolicyGuard};
+use numa::PolicyGuard;
 
 use crate::error::{DeviceError, Result};
 
@@ -64,39 +63,23 @@ impl Nodes {
     pub(crate) fn run_on(self, node: Option<u32>) -> Result<bool> {
         match self {
             Self::Machine => Ok(false),
-            Self::Driver(driver) => driver.run_on(node).map(|()| true),
+            Self::Driver(driver) => match (driver.run_on(node), node) {
+                (None, _) => Ok(true),
+                (Some(errno), Some(node)) => Err(not_there(format!(
+                    "the simulated machine has no node {node} with CPUs ({errno}); see topo --sim"
+                ))),
+                (Some(errno), None) => Err(not_there(format!(
+                    "the simulated driver gave no answer: {errno}"
+                ))),
+            },
         }
     }
 }
 
-impl DriverNodes {
-    fn place(self, start: NonNull<u8>, bytes: usize, node: u32) -> Result<()> {
-        let refused = |errno| NumaError::Bind { node, bytes, errno };
-        Ok(self.place_raw(start, bytes, Some(node)).map_err(refused)?)
-    }
-
-    fn run_on(self, node: Option<u32>) -> Result<()> {
-        self.run_on_raw(node)
-            .map_err(|errno| DeviceError::Argument {
-                what: "the node of the thread",
-                why: match node {
-                    Some(node) => {
-                        format!(
-                            "the simulated machine has no node {node} with CPUs ({errno}); see topo --sim"
-                        )
-                    }
-                    None => format!("the simulated driver gave no answer: {errno}"),
-                },
-            })
-    }
-
-    /// Tells of pages that the driver has not made; it forgets them when the answer is dropped, which is before they go.
-    pub(crate) fn tell(self, start: NonNull<u8>, bytes: usize, node: Option<u32>) -> Result<Told> {
-        let told = Told::new(self, start);
-        if let Some(node) = node {
-            self.place(start, bytes, node)?;
-        }
-        Ok(told)
+fn not_there(why: String) -> DeviceError {
+    DeviceError::Argument {
+        what: "the node of the thread",
+        why,
     }
 }
 

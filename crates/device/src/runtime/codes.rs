@@ -20,26 +20,15 @@ pub(in crate::runtime) fn failure(
     code: Code,
     name: String,
 ) -> DeviceError {
-    let number = i64::from(code.0);
     let is_lost = LOST.contains(&code.0)
         || table.lost.contains(&code.0)
         || (LOST_WHERE_GONE.contains(&code.0) && (table.any_is_gone)());
-    match code {
-        Code::PEER_UNSUPPORTED => DeviceError::PeerRefused {
-            call,
-            code: number,
-            name,
-        },
-        _ if is_lost => DeviceError::Lost {
-            call,
-            code: number,
-            name,
-        },
-        _ => DeviceError::Vendor {
-            call,
-            code: number,
-            name,
-        },
+    let is_peer = code == Code::PEER_UNSUPPORTED;
+    let code = i64::from(code.0);
+    match is_lost {
+        _ if is_peer => DeviceError::PeerRefused { call, code, name },
+        true => DeviceError::Lost { call, code, name },
+        false => DeviceError::Vendor { call, code, name },
     }
 }
 

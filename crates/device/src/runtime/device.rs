@@ -1,6 +1,5 @@
 //! [`Runtime`]: a vendor's library with its devices, in the shape that every backend has.
 
-use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -72,13 +71,12 @@ impl<V: Vendor> Backend for Runtime<V> {
         }
     }
 
+    fn can_access_peer(&self, ordinal: usize, peer: usize) -> Result<bool> {
+        self.context(ordinal)?.can_access(self.context(peer)?)
+    }
+
     fn device(&self, ordinal: usize) -> Result<Device> {
-        let missing = || DeviceError::NoSuchDevice {
-            backend: Self::NAME,
-            ordinal,
-            count: self.devices.len(),
-        };
-        let context = self.contexts.get(ordinal).ok_or_else(missing)?;
+        let context = self.context(ordinal)?;
         // A device that cannot be used is told here and not at the first allocation.
         context.bind()?;
         Ok(Device {
@@ -86,6 +84,17 @@ impl<V: Vendor> Backend for Runtime<V> {
             multiprocessors: self.devices[ordinal].multiprocessors,
             context: Arc::clone(context),
         })
+    }
+}
+
+impl<V: Vendor> Runtime<V> {
+    fn context(&self, ordinal: usize) -> Result<&Arc<Context>> {
+        let missing = || DeviceError::NoSuchDevice {
+            backend: Self::NAME,
+            ordinal,
+            count: self.devices.len(),
+        };
+        self.contexts.get(ordinal).ok_or_else(missing)
     }
 }
 
@@ -101,12 +110,10 @@ fn describe(ordinal: usize, context: &Context) -> Result<DeviceDescription> {
         uuid: uuid.and_then(|bytes| (library.table.uuid)(&name, bytes)),
         name,
         pci: library.device_pci(device),
-        node: None,
-        cpu: None,
         memory_bytes: library.device_memory(device),
-        copy_engines: attribute(numbers.map(|numbers| numbers.copy_engines)),
         cache_bytes: attribute(numbers.map(|numbers| numbers.l2_bytes)).map(u64::from),
         multiprocessors: attribute(numbers.map(|numbers| numbers.multiprocessors)),
+        ..DeviceDescription::default()
     })
 }
 
@@ -219,10 +226,6 @@ impl backend::Device for Device {
     fn flag(&self) -> Result<HostFlag> {
         self.context.library.table.takes()?;
         memory::host(&self.context, HostWish::Shared, FLAG_BYTES, false).map(HostFlag::new)
-    }
-
-    fn try_module(&self, image: &CStr) -> Result<()> {
-        kernel::try_module(&self.context, image)
     }
 }
 

@@ -14,7 +14,6 @@ mod memory;
 mod opened;
 mod places;
 mod queue;
-mod stream;
 mod symbols;
 mod table;
 

@@ -92,8 +92,6 @@ pub(crate) struct HostFlags {
 
 /// Numbers of attributes.
 pub(crate) struct Attributes {
-    /// Copy engines.
-    pub(crate) copy_engines: u32,
     /// Bytes of the L2 cache.
     pub(crate) l2_bytes: u32,
     /// Multiprocessors or compute units.

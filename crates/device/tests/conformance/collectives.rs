@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use device::collectives::{Collectives, Communicator, Element, Operation};
+use device::collectives::{
+    Collectives, Communicator, ELEMENTS, Element, OPERATIONS, Operation, parts, width,
+};
 use device::{Backend, Device, DeviceBuffer, DeviceError, Event, Result, Stream, VisitCollectives};
 
 use crate::bed::{Bed, touch};
@@ -108,6 +110,7 @@ impl<'a, C: Collectives> Rank<'a, C> {
                 let first = rank as usize * elements;
                 self.sum(element, first..first + elements)
             }
+            other => panic!("{other} is not called"),
         }
     }
 
@@ -138,12 +141,12 @@ impl<'a, C: Collectives> Rank<'a, C> {
 
     /// An operation from one buffer to another, at offsets that are no multiple of anything but the element.
     fn delivers_apart(&self, operation: Operation, element: Element, elements: usize) {
-        let offset = 3 * element.bytes();
-        let (reads, writes) = operation.parts(self.seat.ranks);
+        let offset = 3 * width(element);
+        let (reads, writes) = parts(operation, self.seat.ranks);
         let around = [UNTOUCHED; 12];
         let padded = |inner: &[u8]| [&around[..offset], inner, &around[..]].concat();
         let own = padded(&self.own(element, 0..reads * elements));
-        let untouched = vec![UNTOUCHED; writes * elements * element.bytes()];
+        let untouched = vec![UNTOUCHED; writes * elements * width(element)];
         let (from, to) = (self.memory(&own), self.memory(&padded(&untouched)));
         let stream = &self.bed.stream;
         let (target, source) = ((&to, offset), (&from, offset));
@@ -165,15 +168,16 @@ impl<'a, C: Collectives> Rank<'a, C> {
 
     /// An operation in place, where it has one.
     fn delivers_in_place(&self, operation: Operation, element: Element, elements: usize) {
-        let (part, rank) = (elements * element.bytes(), self.seat.rank as usize);
-        let (reads, writes) = operation.parts(self.seat.ranks);
-        let offset = 3 * element.bytes();
+        let (part, rank) = (elements * width(element), self.seat.rank as usize);
+        let (reads, writes) = parts(operation, self.seat.ranks);
+        let offset = 3 * width(element);
         let mut bytes = vec![UNTOUCHED; offset + reads.max(writes) * part + 12];
         // Where it reads from and writes to.
         let (from, to) = match operation {
             Operation::AllReduce => (offset, offset),
             Operation::AllGather => (offset + rank * part, offset),
             Operation::ReduceScatter => (offset, offset + rank * part),
+            other => panic!("{other} is not called"),
         };
         let own = self.own(element, 0..reads * elements);
         bytes[from..from + own.len()].copy_from_slice(&own);
@@ -199,8 +203,8 @@ impl<'a, C: Collectives> Rank<'a, C> {
 
     /// At sizes around the borders of blocks and slots of the host's library, and at one large one.
     fn does_every_operation_on_every_element(&self, large: usize) {
-        for operation in Operation::ALL {
-            for element in Element::ALL {
+        for operation in OPERATIONS {
+            for element in ELEMENTS {
                 let is_first = operation == Operation::AllReduce;
                 let sizes: &[usize] = if is_first {
                     &[1, 2, 3, 1023, 2049, 131_071, 262_145]
@@ -212,8 +216,8 @@ impl<'a, C: Collectives> Rank<'a, C> {
                     self.delivers_in_place(operation, element, *elements);
                 }
                 if element == Element::Bf16 {
-                    let (reads, writes) = operation.parts(self.seat.ranks);
-                    let most = large / element.bytes() / reads.max(writes);
+                    let (reads, writes) = parts(operation, self.seat.ranks);
+                    let most = large / width(element) / reads.max(writes);
                     self.delivers_apart(operation, element, most);
                 }
             }
@@ -224,7 +228,7 @@ impl<'a, C: Collectives> Rank<'a, C> {
     fn keeps_the_order_of_a_thousand_calls(&self) {
         const CALLS: usize = 1000;
         const EACH: usize = 5;
-        let (element, bytes) = (Element::F16, EACH * Element::F16.bytes());
+        let (element, bytes) = (Element::F16, EACH * width(Element::F16));
         let from = self.memory(&self.own(element, 0..CALLS * EACH));
         let to = self.memory(&vec![UNTOUCHED; CALLS * bytes]);
         let (start, end) = (
@@ -294,7 +298,7 @@ impl<'a, C: Collectives> Rank<'a, C> {
             matches!(gather, Err(DeviceError::OutOfRange { .. })),
             "{gather:?}"
         );
-        for operation in Operation::ALL {
+        for operation in OPERATIONS {
             self.communicator
                 .queue(operation, (&own, 0), (&memory, 0), 0, Element::F16, stream)
                 .unwrap();

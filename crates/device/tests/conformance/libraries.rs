@@ -8,7 +8,7 @@ use device::Built;
 use device::collectives::{IdShape, Inspection, inspect};
 
 use crate::process::{self, backend_of, skip, small_boxes, with_libraries};
-use crate::ranks::with_collectives;
+use crate::ranks::{library_of, with_collectives};
 
 /// Names the file of a real NCCL, or the Python environment that has one.
 const REAL: &str = "TPLENS_REAL_NCCL";
@@ -92,11 +92,11 @@ fn the_library_of_every_vendor_says_its_version_and_makes_an_id() {
         let described = with_collectives(&described, 2);
         with_libraries(test, &described, || {
             let built = backend_of(&described).unwrap();
-            let name = built.collective_library().unwrap().to_lowercase();
-            says(&inspect(built, None).unwrap(), &name, &described);
+            let name = library_of(built);
+            says(&inspect(built, None).unwrap(), name, &described);
             // The same from the folder that it lies in.
             let folder = process::soft_libraries();
-            says(&inspect(built, Some(&folder)).unwrap(), &name, &described);
+            says(&inspect(built, Some(&folder)).unwrap(), name, &described);
         });
     }
 }

@@ -33,7 +33,6 @@ fn of_one() -> impl Facts {
         memory::a_device_opened_twice_has_one_context,
         memory::memory_is_taken_and_comes_back_when_dropped,
         memory::absurd_sizes_are_refused_and_the_device_still_works,
-        memory::code_is_taken_or_refused_in_words,
         copies::every_kind_of_host_memory_goes_both_ways,
         copies::offsets_are_kept_and_neighbours_untouched,
         copies::ranges_outside_a_buffer_are_refused,
@@ -219,11 +218,6 @@ fn a_rank_of_host_memory_that_dies_is_named() {
         process::again,
         host_ranks::a_rank_that_dies_is_named,
     );
-}
-
-#[test]
-fn ranks_of_host_memory_that_abort_are_told() {
-    host_ranks::an_abort_ends_a_wait();
 }
 
 #[test]

@@ -45,14 +45,13 @@ pub(crate) fn every_kind_is_on_every_node<B: Backend>(backend: &B) {
         for node in &nodes {
             let host = bed.device.alloc_host(kind, BYTES, Some(*node)).unwrap();
             assert_eq!(host.kind(), kind);
-            assert_eq!(host.proven_node(), Ok(*node), "{kind:?}");
             assert_eq!(host.node_now(), Ok(*node), "{kind:?}");
             carries::<B>(&bed, &host);
         }
         let anywhere = bed.device.alloc_host(kind, BYTES, None).unwrap();
         assert!(
             anywhere
-                .proven_node()
+                .node_now()
                 .unwrap_err()
                 .contains("no node of the simulated machine")
         );
@@ -91,7 +90,7 @@ pub(crate) fn a_thread_is_put_on_a_node<B: Backend>(backend: &B) {
             .device
             .alloc_host(HostKind::Pinned, BYTES, None)
             .unwrap();
-        assert_eq!(pinned.proven_node(), Ok(node.id));
+        assert_eq!(pinned.node_now(), Ok(node.id));
         carries::<B>(&bed, &pinned);
     }
     assert!(bed.device.run_on(None).unwrap());
@@ -112,7 +111,7 @@ pub(crate) fn a_refused_binding_gives_no_memory<B: Backend>(backend: &B) {
             }
         }
         let anywhere = bed.device.alloc_host(kind, BYTES, None).unwrap();
-        assert!(anywhere.proven_node().is_err() && anywhere.node_now().is_err());
+        assert!(anywhere.node_now().is_err());
     }
     bed.works();
 }

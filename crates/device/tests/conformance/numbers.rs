@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use device::collectives::Element;
+use device::collectives::{Element, width};
 
 /// Whole numbers from minus this to this are taken: the sums of four ranks, and four times those, have as many binary digits as a type
 /// holds (8 in bfloat16).
@@ -29,6 +29,7 @@ fn bytes_of(element: Element, value: i32) -> Vec<u8> {
         Element::F32 => bits(8, 23).to_ne_bytes().to_vec(),
         Element::F16 => (bits(5, 10) as u16).to_ne_bytes().to_vec(),
         Element::Bf16 => (bits(8, 7) as u16).to_ne_bytes().to_vec(),
+        other => panic!("{other} is not reduced"),
     }
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn bytes_at(
     let known: Vec<Vec<u8>> = (-most..=most)
         .map(|value| bytes_of(element, value))
         .collect();
-    let mut bytes = Vec::with_capacity(indices.len() * element.bytes());
+    let mut bytes = Vec::with_capacity(indices.len() * width(element));
     for index in indices {
         bytes.extend_from_slice(&known[(number(index) + most) as usize]);
     }

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use boxfile::BoxFile;
+use device::Built;
 use device::collectives::{Collectives, UniqueId};
 
 use crate::process::{Stage, again, backend_of};
@@ -150,11 +151,20 @@ pub(crate) fn ranks_on(test: &str, described: &BoxFile, ranks: u32, body: impl F
     run(test, place, ranks, &[], || stage.program(), body);
 }
 
+/// The name of the collective library of a vendor's backend.
+pub(crate) fn library_of(built: Built) -> &'static str {
+    match built {
+        Built::Cuda => "nccl",
+        Built::Hip => "rccl",
+        Built::Maca => "mccl",
+        Built::Host => "host",
+    }
+}
+
 /// A box with a table for every collective of its vendor's library among so many ranks: of one point where it has none itself, as
 /// these facts are about sums and not about times.
 pub(crate) fn with_collectives(described: &BoxFile, ranks: u32) -> BoxFile {
-    let library = backend_of(described).unwrap().collective_library();
-    let library = library.unwrap().to_lowercase();
+    let library = library_of(backend_of(described).unwrap());
     let mut all = described.clone();
     for kind in [
         "all_reduce",

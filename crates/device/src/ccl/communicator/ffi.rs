@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::super::library::Library;
-use super::super::symbols::{Code, Comm, Id, OfComm};
+use super::super::symbols::{Code, Comm, Id};
 use crate::collectives::{Communicator, Element, Lengths, Operation, check_aliasing};
 use crate::error::{DeviceError, Result};
-use crate::library::Function;
 use crate::memory::{Access, Held, InFlight};
 use crate::runtime::{Context, DeviceBuffer, Stream};
 
@@ -22,25 +21,25 @@ fn data_type(element: Element) -> u32 {
         Element::F16 => 6,
         Element::F32 => 7,
         Element::Bf16 => 9,
+        Element::F8E4m3 => 10,
+        Element::F8E5m2 => 11,
     }
 }
 
 /// A communicator handle.
 ///
-/// Invariant: `handle` is `None` once it was aborted; queued work and graphs keep this value alive, so that it is not
-/// destroyed while they need it.
+/// Queued work and graphs keep this value alive, so that it is not destroyed while they need it.
 struct RawCommunicator {
     library: &'static Library,
     context: Arc<Context>,
     ranks: u32,
     rank: u32,
     /// Locked for each call: a communicator is not to be used by two threads at once.
-    handle: Mutex<Option<Handle>>,
+    handle: Mutex<Handle>,
     access: Access,
 }
 
-/// An `ncclComm_t` that was neither destroyed nor aborted.
-#[derive(Clone, Copy)]
+/// An `ncclComm_t`.
 struct Handle(Comm);
 
 // SAFETY: a communicator may be used by any thread, by one at a time, which the mutex around it sees to.
@@ -50,18 +49,6 @@ impl Held for RawCommunicator {
     fn access(&self) -> &Access {
         &self.access
     }
-
-    fn check(&self) -> Result<()> {
-        alive(&self.handle()).map(drop)
-    }
-}
-
-/// The handle of a communicator that was not aborted.
-fn alive(handle: &Option<Handle>) -> Result<Comm> {
-    let handle = handle.ok_or_else(|| DeviceError::CommunicatorBroken {
-        reason: "it was aborted".to_owned(),
-    })?;
-    Ok(handle.0)
 }
 
 /// A number of ranks or a rank as the libraries take it.
@@ -137,7 +124,7 @@ impl CclCommunicator {
             context: Arc::clone(context),
             ranks,
             rank,
-            handle: Mutex::new(Some(Handle(comm))),
+            handle: Mutex::new(Handle(comm)),
             access: Access::default(),
         })))
     }
@@ -177,26 +164,17 @@ impl Communicator for CclCommunicator {
             return Ok(());
         }
         let handle = raw.handle();
-        let comm = alive(&handle)?;
-        let (part, stream_of) = ((elements, data_type(element)), stream.raw());
-        stream.queue(held, || {
-            raw.call(operation, target, source, part, (comm, stream_of))
-        })
+        let (part, of) = ((elements, data_type(element)), (handle.0, stream.raw()));
+        stream.queue(held, || raw.call(operation, target, source, part, of))
     }
 
     fn async_error(&self) -> Result<()> {
         self.0.async_error()
     }
-
-    fn abort(self) {
-        if let Some(handle) = self.0.handle().take() {
-            self.0.end(&self.0.library.functions.abort, handle);
-        }
-    }
 }
 
 impl RawCommunicator {
-    fn handle(&self) -> MutexGuard<'_, Option<Handle>> {
+    fn handle(&self) -> MutexGuard<'_, Handle> {
         self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -246,6 +224,8 @@ impl RawCommunicator {
                 let code = unsafe { call(source, target, elements, data_type, SUM, comm, stream) };
                 (functions.reduce_scatter.name, code)
             }
+            // `Lengths` has refused them.
+            Operation::Broadcast | Operation::SendRecv => return Ok(()),
         };
         settle(library, comm, name, code)
     }
@@ -255,22 +235,11 @@ impl RawCommunicator {
         let function = &self.library.functions.async_error;
         let call = self.library.need(function)?;
         let handle = self.handle();
-        let comm = alive(&handle)?;
         let mut found = Code::SUCCESS;
         // SAFETY: nccl.h: `ncclCommGetAsyncError(ncclComm_t, ncclResult_t *)` writes one result; the handle is alive.
-        let code = unsafe { call(comm, &raw mut found) };
+        let code = unsafe { call(handle.0, &raw mut found) };
         self.library.check(function.name, code)?;
         self.library.check("the communicator's work", found)
-    }
-
-    /// Ends a handle by a function that may be missing, and then leaves it to the end of the process.
-    fn end(&self, function: &Function<OfComm>, handle: Handle) {
-        if let (Some(call), Ok(())) = (function.call, self.context.bind()) {
-            // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)` or `ncclCommAbort(ncclComm_t)`; from ncclCommInitRank in `join`,
-            // taken out of `self.handle`, so that nothing uses it again.
-            // What it returns changes nothing: there is nothing left to do.
-            let _ = unsafe { call(handle.0) };
-        }
     }
 }
 
@@ -282,8 +251,11 @@ impl Drop for RawCommunicator {
             Ok(()) => &functions.destroy,
             Err(_) => &functions.abort,
         };
-        if let Some(handle) = self.handle().take() {
-            self.end(function, handle);
+        if let (Some(call), Ok(())) = (function.call, self.context.bind()) {
+            // SAFETY: nccl.h: `ncclCommDestroy(ncclComm_t)` or `ncclCommAbort(ncclComm_t)`; from ncclCommInitRank in `join`, ended
+            // once.
+            // What it returns changes nothing: there is nothing left to do.
+            let _ = unsafe { call(self.handle().0) };
         }
     }
 }

@@ -26,7 +26,7 @@ pub(in crate::ccl) struct Id(pub(in crate::ccl) [u8; 128]);
 /// `ncclComm_t`.
 pub(in crate::ccl) type Comm = *mut c_void;
 /// Ends a communicator.
-pub(in crate::ccl) type OfComm = unsafe extern "C" fn(Comm) -> Code;
+type OfComm = unsafe extern "C" fn(Comm) -> Code;
 /// `cudaStream_t`, `hipStream_t` or `mcStream_t`.
 type Stream = *mut c_void;
 

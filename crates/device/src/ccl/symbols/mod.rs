@@ -3,4 +3,4 @@
 mod ffi;
 
 pub(crate) use ffi::{CclNames, ccl_names};
-pub(super) use ffi::{Code, Comm, Functions, Id, OfComm};
+pub(super) use ffi::{Code, Comm, Functions, Id};

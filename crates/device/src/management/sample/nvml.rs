@@ -5,9 +5,10 @@ use nvml_wrapper::enum_wrappers::device::{
     Clock, EccCounter, MemoryError, PcieUtilCounter, TemperatureSensor,
 };
 use nvml_wrapper::error::{Bits, NvmlError};
+use topology::PcieLink;
 
+use super::super::Answer;
 use super::super::ffi::margin;
-use super::super::{Answer, ManagedLink};
 use super::repairs::{Thresholds, repairs};
 use super::values::{Sample, told};
 
@@ -27,7 +28,7 @@ const REASONS: [(u64, &str); 9] = [
 /// Reads a physical device now, its link by `link`; the two PCIe counters take 20 ms each.
 pub(in crate::management) fn nvml_sample(
     device: &Device<'_>,
-    link: impl FnOnce() -> Answer<ManagedLink>,
+    link: impl FnOnce() -> Answer<Option<PcieLink>>,
 ) -> Sample {
     // The counters first, 20 ms each: a link that wakes up meanwhile is then read as it was for the last of that traffic, and
     // never as idle beside the bytes of a load.
@@ -35,7 +36,7 @@ pub(in crate::management) fn nvml_sample(
     let sent = told(device.pcie_throughput(PcieUtilCounter::Send));
     let link = link().and_then(|link| {
         let unknown = || "the library gives a link that PCI Express does not have".to_owned();
-        link.current.ok_or_else(unknown)
+        link.ok_or_else(unknown)
     });
     let (row_remaps, retired_pages) = repairs(device);
     let thresholds = Thresholds::of(device);

@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::library::Library;
 use super::super::opened;
-use super::super::symbols::{Code, Handle};
+use super::super::symbols::{Code, Functions, Handle};
 use crate::error::Result;
+use crate::library::Function;
 
 thread_local! {
     /// The library's serial and the device that this thread made current last; a runtime keeps one for each thread.
@@ -96,15 +97,24 @@ impl Context {
         Ok(())
     }
 
-    /// Free and total bytes.
-    pub(in crate::runtime) fn memory(&self) -> Result<(u64, u64)> {
-        let function = &self.library.functions.memory_info;
+    /// A function by its name, to be called in this thread with the device as its current one.
+    pub(in crate::runtime) fn ready<F: Copy + 'static>(
+        &self,
+        which: impl FnOnce(&'static Functions) -> &'static Function<F>,
+    ) -> Result<(&'static str, F)> {
+        let function = which(&self.library.functions);
         let call = self.library.need(function)?;
         self.bind()?;
+        Ok((function.name, call))
+    }
+
+    /// Free and total bytes.
+    pub(in crate::runtime) fn memory(&self) -> Result<(u64, u64)> {
+        let (name, call) = self.ready(|all| &all.memory_info)?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: hip_runtime_api.h: `hipMemGetInfo(size_t *, size_t *)` writes two sizes.
         let code = unsafe { call(&raw mut free, &raw mut total) };
-        self.library.check(function.name, code)?;
+        self.library.check(name, code)?;
         Ok((free as u64, total as u64))
     }
 
@@ -139,10 +149,9 @@ impl Context {
             // SAFETY: cuda.h: `cuCtxEnablePeerAccess(CUcontext, unsigned int)`; both are retained; flags must be 0.
             (driver.enable_peer.name, unsafe { call(of, 0) })
         } else {
-            let function = &library.functions.enable_peer;
-            let call = library.need(function)?;
+            let (name, call) = self.ready(|all| &all.enable_peer)?;
             // SAFETY: hip_runtime_api.h: `hipDeviceEnablePeerAccess(int, unsigned int)` on the current device; flags must be 0.
-            (function.name, unsafe { call(peer.device, 0) })
+            (name, unsafe { call(peer.device, 0) })
         };
         // ROCm's clr has one answer for a device without access and for one that does not exist (hip_peer.cpp).
         let refused = match (code, &library.driver) {
@@ -168,10 +177,9 @@ impl Context {
             // SAFETY: cuda.h: `cuCtxDisablePeerAccess(CUcontext)`; both contexts are retained.
             (driver.disable_peer.name, unsafe { call(of) })
         } else {
-            let function = &library.functions.disable_peer;
-            let call = library.need(function)?;
+            let (name, call) = self.ready(|all| &all.disable_peer)?;
             // SAFETY: hip_runtime_api.h: `hipDeviceDisablePeerAccess(int)` on the current device.
-            (function.name, unsafe { call(peer.device) })
+            (name, unsafe { call(peer.device) })
         };
         library.check(name, code)
     }

@@ -1,7 +1,7 @@
 //! The calls that load and launch kernels, and the one that says for which architecture they are compiled.
 #![expect(unsafe_code, reason = "C ABI of a vendor's runtime")]
 
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
@@ -75,25 +75,6 @@ pub(in crate::runtime) fn load(context: &Arc<Context>, code: &KernelCode) -> Res
         library.check(name, unsafe { call(loaded.function) })?;
     }
     Ok(Kernel(Arc::new(loaded)))
-}
-
-/// Loads and unloads a module, which must be PTX text.
-pub(in crate::runtime) fn try_module(context: &Arc<Context>, image: &CStr) -> Result<()> {
-    let unsupported = |why: String| DeviceError::Unsupported {
-        what: "the module",
-        why,
-    };
-    if !matches!(context.library.table.kernels, Some(Kernels::Ptx)) {
-        let interface = context.library.table.interface;
-        return Err(unsupported(format!("{interface} takes no PTX")));
-    }
-    // A binary has its length in its head, and the driver would read beyond the NUL: ELF begins with a control character, a
-    // fat binary with bytes that are not ASCII, and PTX is ASCII text (PTX ISA, source format).
-    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    if !image.to_bytes().iter().all(is_text) {
-        return Err(unsupported("it is not PTX text".to_owned()));
-    }
-    Loaded::of(context, image.to_bytes_with_nul()).map(drop)
 }
 
 impl Loaded {
@@ -198,9 +179,7 @@ impl Launch for Stream {
                 why: "it was loaded on another device than the stream's".to_owned(),
             });
         }
-        let library = context.library;
-        let function = &library.functions.launch_kernel;
-        let call = library.need(function)?;
+        let (name, call) = context.ready(|all| &all.launch_kernel)?;
         let mut held = vec![InFlight::begin(loaded)?];
         let mut values = arguments
             .iter()
@@ -230,7 +209,7 @@ impl Launch for Stream {
                     ptr::null_mut(),
                 )
             };
-            library.check(function.name, code)
+            context.library.check(name, code)
         })
     }
 }

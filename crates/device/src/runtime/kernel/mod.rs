@@ -4,7 +4,7 @@ mod compiler;
 mod ffi;
 
 pub use ffi::Kernel;
-pub(super) use ffi::{load, try_module};
+pub(super) use ffi::load;
 
 use crate::error::DeviceError;
 

@@ -6,11 +6,18 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 use super::super::context::Context;
+use crate::backend;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Access, Held, HostMemory, check_range};
 
 /// A buffer on a device.
 pub struct DeviceBuffer(pub(crate) Arc<DeviceMemory>);
+
+impl backend::DeviceBuffer for DeviceBuffer {
+    fn len(&self) -> usize {
+        self.0.len
+    }
+}
 
 /// Memory on a device.
 pub(crate) struct DeviceMemory {
@@ -23,27 +30,20 @@ pub(crate) struct DeviceMemory {
 impl DeviceMemory {
     /// Allocates with the plain allocator, which is never pooled.
     pub(in crate::runtime) fn allocate(context: &Arc<Context>, bytes: usize) -> Result<Self> {
-        let library = context.library;
-        let function = &library.functions.alloc;
-        let call = library.need(function)?;
         not_empty(bytes)?;
-        context.bind()?;
+        let (name, call) = context.ready(|all| &all.alloc)?;
         let mut pointer = ptr::null_mut();
         // SAFETY: hip_runtime_api.h: `hipMalloc(void **, size_t)` on the current device writes one address; freed in Drop.
         let code = unsafe { call(&raw mut pointer, bytes) };
-        library.check_memory(function.name, code, bytes, "device memory")?;
-        let start = not_null(pointer, function.name)?;
+        let library = context.library;
+        library.check_memory(name, code, bytes, "device memory")?;
+        let start = not_null(pointer, name)?;
         Ok(Self {
             address: start.as_ptr() as usize,
             len: bytes,
             access: Access::default(),
             context: Arc::clone(context),
         })
-    }
-
-    /// Its length in bytes.
-    pub(in crate::runtime) fn len(&self) -> usize {
-        self.len
     }
 
     /// The device that it is on.
@@ -112,8 +112,6 @@ pub(in crate::runtime) fn host(
     on_node: bool,
 ) -> Result<HostMemory> {
     let library = context.library;
-    let function = &library.functions.host_alloc;
-    let call = library.need(function)?;
     not_empty(bytes)?;
     let flags = &library.table.host_flags;
     let wished = match wish {
@@ -121,13 +119,13 @@ pub(in crate::runtime) fn host(
         HostWish::Shared => flags.pinned | flags.coherent,
     };
     let node = if on_node { flags.on_node } else { 0 };
-    context.bind()?;
+    let (name, call) = context.ready(|all| &all.host_alloc)?;
     let mut pointer = ptr::null_mut();
     // SAFETY: hip_runtime_api.h: `hipHostMalloc(void **, size_t, unsigned int)`, which MACA calls mcMallocHost with the
     // same three parameters, writes one pointer; freed by `Allocated`.
     let code = unsafe { call(&raw mut pointer, bytes, wished | node) };
-    library.check_memory(function.name, code, bytes, "pinned host memory")?;
-    let start = not_null(pointer, function.name)?;
+    library.check_memory(name, code, bytes, "pinned host memory")?;
+    let start = not_null(pointer, name)?;
     let owner = Box::new(Allocated {
         address: start.as_ptr() as usize,
         context: Arc::clone(context),
@@ -165,14 +163,11 @@ pub(in crate::runtime) fn device_address(
     offset: usize,
 ) -> Result<usize> {
     check_range(offset, 0, memory.len())?;
-    let library = context.library;
-    let function = &library.functions.host_address;
-    let call = library.need(function)?;
-    context.bind()?;
+    let (name, call) = context.ready(|all| &all.host_address)?;
     let mut address = ptr::null_mut();
     // SAFETY: hip_runtime_api.h: `hipHostGetDevicePointer(void **, void *, unsigned int)` writes one address; flags must be
     // 0; memory that it does not know is an error code.
     let code = unsafe { call(&raw mut address, memory.pointer().as_ptr().cast(), 0) };
-    library.check(function.name, code)?;
-    not_null(address, function.name).map(|start| start.as_ptr() as usize + offset)
+    context.library.check(name, code)?;
+    not_null(address, name).map(|start| start.as_ptr() as usize + offset)
 }

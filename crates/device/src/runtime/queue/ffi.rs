@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::super::context::Context;
 use super::super::memory::DeviceBuffer;
 use super::super::symbols::{Code, Handle};
+use crate::backend;
 use crate::error::{DeviceError, Result};
 use crate::memory::{Holding, InFlight};
 
@@ -34,14 +35,12 @@ impl Stream {
     /// Makes a stream that does not synchronise with the default stream.
     pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
         const NON_BLOCKING: u32 = 1; // hipStreamNonBlocking
-        let function = &context.library.functions.stream_create;
-        let call = context.library.need(function)?;
-        context.bind()?;
+        let (name, call) = context.ready(|all| &all.stream_create)?;
         let mut raw = ptr::null_mut();
         // SAFETY: hip_runtime_api.h: `hipStreamCreateWithFlags(hipStream_t *, unsigned int)` writes one handle; destroyed
         // in Drop.
         let code = unsafe { call(&raw mut raw, NON_BLOCKING) };
-        context.library.check(function.name, code)?;
+        context.library.check(name, code)?;
         Ok(Self {
             raw,
             context: Arc::clone(context),
@@ -156,48 +155,11 @@ impl Stream {
         self.holding.keep(held);
         outcome
     }
-
-    /// Queues a mark.
-    pub(in crate::runtime) fn mark(&self, event: &Event) -> Result<()> {
-        self.holding.refuse_in_capture("recording an event")?;
-        let library = self.context.library;
-        let function = &library.functions.event_record;
-        let call = library.need(function)?;
-        self.context.bind()?;
-        // SAFETY: hip_runtime_api.h: `hipEventRecord(hipEvent_t, hipStream_t)`; both are alive. Of two devices is an error
-        // code.
-        library.check(function.name, unsafe { call(event.raw, self.raw) })
-    }
-
-    /// Queues a wait.
-    pub(in crate::runtime) fn wait_for(&self, event: &Event) -> Result<()> {
-        self.holding.refuse_in_capture("waiting for an event")?;
-        let library = self.context.library;
-        let function = &library.functions.stream_wait;
-        let call = library.need(function)?;
-        self.context.bind()?;
-        // SAFETY: hip_runtime_api.h: `hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned int)`; both are alive, the event
-        // may belong to another device and may be destroyed before the wait is over.
-        library.check(function.name, unsafe { call(self.raw, event.raw, 0) })
-    }
-
-    /// Waits for all queued work, and lets go of its buffers.
-    pub(in crate::runtime) fn finish(&self) -> Result<()> {
-        let library = self.context.library;
-        let function = &library.functions.stream_synchronize;
-        let call = library.need(function)?;
-        self.context.bind()?;
-        // SAFETY: hip_runtime_api.h: `hipStreamSynchronize(hipStream_t)`; the handle is alive.
-        library.check(function.name, unsafe { call(self.raw) })?;
-        // Nothing was queued meanwhile: a stream is not `Sync`.
-        self.holding.let_go();
-        Ok(())
-    }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.holding.is_busy() && self.finish().is_err() {
+        if self.holding.is_busy() && backend::Stream::synchronize(self).is_err() {
             // The device may still use these; a leak in a process that lost its device is the lesser evil.
             self.holding.leak();
         }
@@ -212,7 +174,7 @@ impl Drop for Stream {
 
 /// An event of a device.
 pub struct Event {
-    raw: Handle,
+    pub(in crate::runtime) raw: Handle,
     context: Arc<Context>,
 }
 
@@ -222,32 +184,32 @@ unsafe impl Send for Event {}
 impl Event {
     /// Makes an event that keeps a time.
     pub(in crate::runtime) fn create(context: &Arc<Context>) -> Result<Self> {
-        let function = &context.library.functions.event_create;
-        let call = context.library.need(function)?;
-        context.bind()?;
+        let (name, call) = context.ready(|all| &all.event_create)?;
         let mut raw = ptr::null_mut();
         // SAFETY: hip_runtime_api.h: `hipEventCreateWithFlags(hipEvent_t *, unsigned int)` writes one handle; destroyed in
         // Drop.
         let code = unsafe { call(&raw mut raw, 0) };
-        context.library.check(function.name, code)?;
+        context.library.check(name, code)?;
         Ok(Self {
             raw,
             context: Arc::clone(context),
         })
     }
+}
 
-    /// Milliseconds between two reached events of one device, as the library gives them.
-    pub(in crate::runtime) fn milliseconds_since(&self, earlier: &Self) -> Result<f32> {
+impl backend::Event for Event {
+    fn nanoseconds_since(&self, earlier: &Self) -> Result<f64> {
         let library = self.context.library;
         let (name, call) = library.elapsed()?;
         self.context.bind()?;
         let mut milliseconds = 0.0f32;
         // SAFETY: hip_runtime_api.h: `hipEventElapsedTime(float *, hipEvent_t, hipEvent_t)` writes one float; both are alive.
         let code = unsafe { call(&raw mut milliseconds, earlier.raw, self.raw) };
-        match code {
-            Code::INVALID_HANDLE | Code::NOT_READY => Err(DeviceError::EventNotReady),
-            _ => library.check(name, code).map(|()| milliseconds),
+        if [Code::INVALID_HANDLE, Code::NOT_READY].contains(&code) {
+            return Err(DeviceError::EventNotReady);
         }
+        library.check(name, code)?;
+        Ok(f64::from(milliseconds) * 1e6)
     }
 }
 
