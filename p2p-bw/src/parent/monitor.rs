@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use inventory::{Built, Found};
 use program::Stop;
 use record::LinkReading;
 use runner::Interrupt;
 
 use super::link::merged;
 use crate::begun::Begun;
-use crate::messages::{Answer, MonitorReading, SamplerReply, What};
+use crate::messages::{Answer, SamplerReply, What};
 use crate::monitor::watch::{Came, Watch};
 
 /// Readings are asked for at most this often: 20 a second.
@@ -31,22 +30,15 @@ pub(super) struct Monitor<'a> {
     /// What came since then.
     readings: Readings,
     /// What happened to the child, where it was lost.
-    pub(super) lost: Option<String>,
+    lost: Option<String>,
 }
 
 impl<'a> Monitor<'a> {
     /// Starts the child on devices.
-    pub(super) fn start(
-        begun: &Begun,
-        found: &[Found],
-        interrupt: &'a Interrupt,
-    ) -> Result<Self, Stop> {
-        let backend = begun.chosen.backend;
-        let devices = || found.iter().map(|found| found.pci.clone()).collect();
-        let root = begun.sysfs.root().to_owned();
-        let watch = match backend {
-            Built::Host => None,
-            _ => Some(Watch::start(backend, root, devices(), interrupt)?),
+    pub(super) fn start(begun: &Begun, interrupt: &'a Interrupt) -> Result<Self, Stop> {
+        let watch = match begun.is_host() {
+            true => None,
+            false => Some(Watch::start(begun, interrupt)?),
         };
         Ok(Self {
             watch,
@@ -78,11 +70,12 @@ impl<'a> Monitor<'a> {
         std::mem::take(&mut self.readings)
     }
 
-    /// Ends the child.
-    pub(super) fn finish(self) {
-        if let Some(watch) = self.watch {
+    /// Ends the child, and says what happened to it, where it was lost.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        if let Some(watch) = self.watch.take() {
             watch.end();
         }
+        self.lost.take()
     }
 
     /// Adds up answers until none is outstanding; no time at all takes what is there.
@@ -90,8 +83,8 @@ impl<'a> Monitor<'a> {
         while let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_waiting()) {
             let lost = match watch.next(patience) {
                 Came::Answer(SamplerReply { device, answer }, _) => {
-                    if let Answer::Link { reading } = answer {
-                        let sum = merged(self.readings.get(&device), reading_of(reading));
+                    if let Answer::Link(reading) = answer {
+                        let sum = merged(self.readings.get(&device), reading);
                         self.readings.insert(device, sum);
                     }
                     continue;
@@ -107,19 +100,5 @@ impl<'a> Monitor<'a> {
             self.watch = None;
             self.lost = Some(lost);
         }
-    }
-}
-
-fn reading_of(reading: MonitorReading) -> LinkReading {
-    let missing = [reading.device.as_ref().err(), reading.slot.as_ref().err()];
-    let missing: Vec<&str> = missing.into_iter().flatten().map(String::as_str).collect();
-    LinkReading {
-        unreadable: (!missing.is_empty()).then(|| missing.join("; ")),
-        device: reading.device.ok().flatten(),
-        slot: reading.slot.ok(),
-        card: reading.card,
-        slot_maximum: reading.slot_maximum,
-        readings: 1,
-        narrowed_to: None,
     }
 }
