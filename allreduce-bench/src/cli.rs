@@ -170,6 +170,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_verify: bool,
 
+    /// Try direct copies between devices also where they are known to hang the host.
+    #[arg(long)]
+    pub(crate) risk: bool,
+
     /// Seconds without progress after which a collective counts as hung and the processes of all ranks are ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use device::{Backend, Device, Visit};
-use inventory::{Built, Found};
+use inventory::{Built, Found, OPENING_STEPS};
 use program::Stop;
 use runner::Interrupt;
 use runner::child::Line;
@@ -51,7 +51,7 @@ pub(crate) fn surroundings(
                     backend,
                     ordinals: found.iter().map(|device| device.ordinal).collect(),
                 };
-                program::ask(CHILD, &request, deadline, interrupt)?
+                program::ask(CHILD, &request, deadline * OPENING_STEPS, interrupt)?
                     .and_then(|told: PeersReply| told)
             }
         },

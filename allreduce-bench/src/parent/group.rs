@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use inventory::Built;
+use inventory::{Built, OPENING_STEPS};
 use program::Stop;
 use record::quantity::TimeSource;
 use record::{Failure, FailureKind, LibraryFacts};
@@ -21,9 +21,9 @@ use crate::rank;
 /// How long one rank is listened to before the next: a rank that died is noticed while another hangs.
 const TURN: Duration = Duration::from_millis(20);
 
-/// Added to the deadline while drivers are opened and ranks connect, which takes many seconds on boxes with many GPUs. NCCL may
-/// connect them when they join or when they call for the first time (NCCL_RUNTIME_CONNECT).
-const START: Duration = Duration::from_secs(20);
+/// Added to the deadline while ranks connect, which takes many seconds on boxes with many GPUs. NCCL may connect them when they
+/// join or when they call for the first time (NCCL_RUNTIME_CONNECT).
+const CONNECT: Duration = Duration::from_secs(20);
 
 /// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
 const ENGINE_START: Duration = Duration::from_secs(180);
@@ -117,8 +117,11 @@ impl<'a> Group<'a> {
                 soft_box: None,
                 events: TimeSource::HostMonotonic,
             },
-            start: engine.map_or(START, |_| ENGINE_START),
-            connect: START,
+            start: match engine {
+                Some(_) => ENGINE_START,
+                None => CONNECT.max(setup.deadline * (OPENING_STEPS - 1)),
+            },
+            connect: CONNECT,
         };
         for (rank, ordinal) in setup.ordinals.iter().enumerate() {
             let spec = match engine {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use doctor::known::HostHang;
 use inventory::{Built, Chosen, Found, choose, played};
 use program::{Ended, Recorder, Stop, passing_folder, result_folder, sim};
 use record::unit::ByteCount;
@@ -136,6 +137,17 @@ fn run_in(
             "a collective needs 2 ranks or more; name as many devices with --gpus".to_owned(),
         ));
     }
+    let hang = HostHang::of(&machine).filter(|hang| {
+        let mut addresses = found.iter().map(|device| device.pci.as_deref());
+        !args.risk && addresses.any(|at| hang.has(&machine, at.and_then(|at| at.parse().ok())))
+    });
+    if let Some(hang) = hang.filter(|_| !is_p2p_off()) {
+        let why = format!(
+            "{}; NCCL_P2P_DISABLE=1 goes through host memory, --risk tries it",
+            hang.why
+        );
+        return refused(why.into(), soft.clone());
+    }
     if ranks > LARGEST && !args.no_verify {
         return Err(Stop::Usage(format!(
             "the sums of more than {LARGEST} ranks are not exact in bf16: {ranks} ranks need --no-verify"
@@ -219,6 +231,11 @@ fn run_in(
     let outcome = session.measure(group, say);
     let ended = session.recorder.end(outcome, exit_code)?;
     Ok(Outcome::Ended(Box::new(ended)))
+}
+
+/// Whether the library was told to leave direct copies between devices alone.
+fn is_p2p_off() -> bool {
+    std::env::var("NCCL_P2P_DISABLE").is_ok_and(|value| value == "1")
 }
 
 /// The tree to read, after a restart on a simulated machine where one is asked for.

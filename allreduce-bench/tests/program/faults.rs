@@ -1,6 +1,6 @@
 //! Faults of the collective library: each is told in words, what can be measured is, and nobody is left behind.
 
-use boxfile::Fault;
+use boxfile::{BoxFile, Fault};
 use record::{CallMode, CollectiveOutcome, Verification};
 
 use super::common::{Kept, Scratch, exact_us, no_progress, with};
@@ -135,4 +135,24 @@ fn a_driver_that_does_not_start_is_a_refusal_with_a_record() {
         "{}",
         kept.ran.stderr
     );
+}
+
+#[test]
+fn what_is_known_to_take_hosts_down_needs_risk() {
+    let mut described = BoxFile::builtin("l40x4").unwrap();
+    for device in &mut described.device {
+        device.pci_id = "1002:7551".to_owned();
+    }
+    let on = |more: &[&str]| {
+        let few = [&QUICK[..], &["--gpus", "0,1", "--sizes", "4K"], more].concat();
+        Scratch::new().soft(&described, &few)
+    };
+    let careful = on(&[]);
+    assert_eq!(careful.ran.code, 3, "{}", careful.ran.stderr);
+    assert!(
+        careful.ran.stderr.contains("--risk"),
+        "{}",
+        careful.ran.stderr
+    );
+    assert_eq!(on(&["--risk"]).ran.code, 0);
 }

@@ -3,8 +3,8 @@
 //! Only what an issue, a release note or a vendor's document says; the page of a row's code names it. A row that does not apply says
 //! nothing about the box.
 
-use topology::Fact;
 use topology::vendor::{AMD, NVIDIA};
+use topology::{Fact, Machine, PciAddress, PciDevice};
 
 use crate::facts::numbers;
 use crate::{Facts, Gpu, Verdict};
@@ -12,20 +12,41 @@ use crate::{Facts, Gpu, Verdict};
 /// Devices that are known to take the host down by direct peer copies.
 #[derive(Debug, Clone, Copy)]
 pub struct HostHang {
-    /// Part of the device's name.
-    pub name: &'static str,
+    /// PCI vendor and device number: the driver's name of an AMD card may be empty or generic.
+    pci: (u16, u16),
     /// From this many devices in the box on, however many are chosen.
-    pub devices: usize,
+    devices: usize,
     /// What was seen, with its source.
     pub why: &'static str,
 }
 
 /// Every known one.
-pub const HOST_HANGS: [HostHang; 1] = [HostHang {
-    name: "R9700",
+const HOST_HANGS: [HostHang; 1] = [HostHang {
+    pci: (AMD, 0x7551),
     devices: 4,
     why: "direct PCIe peer copies hung the host on four R9700 (ROCm/rocm-systems#11348)",
 }];
+
+impl HostHang {
+    /// The combination in a machine that is known to take it down.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Option<&'static Self> {
+        HOST_HANGS
+            .iter()
+            .find(|hang| hang.parts(machine).count() >= hang.devices)
+    }
+
+    /// Whether a device is one of them.
+    #[must_use]
+    pub fn has(&self, machine: &Machine, at: Option<PciAddress>) -> bool {
+        self.parts(machine).any(|gpu| Some(gpu.address) == at)
+    }
+
+    fn parts<'a>(&self, machine: &'a Machine) -> impl Iterator<Item = &'a PciDevice> {
+        let (gpus, pci) = (machine.gpus.iter(), self.pci);
+        gpus.filter(move |gpu| (gpu.vendor, gpu.device_id) == pci)
+    }
+}
 
 /// Versions of a component that misbehave on some boxes.
 #[derive(Debug, Clone)]

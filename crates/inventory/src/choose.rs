@@ -173,9 +173,9 @@ fn shown_gpus(machine: &Machine) -> Option<String> {
     ))
 }
 
-/// So many times as long as a step may be silent, a driver may take to list its devices: eight GPUs without persistence mode
-/// take a minute (120 s where a step has 20).
-const LISTING_STEPS: u32 = 6;
+/// So many times as long as a step may be silent, a driver may take to open: eight GPUs without persistence mode take a minute,
+/// in each process anew where no other holds them (120 s where a step has 20).
+pub const OPENING_STEPS: u32 = 6;
 
 /// Waits for the child's answer, and says after each silent step that it is still awaited.
 fn answer(
@@ -184,7 +184,7 @@ fn answer(
     step: Duration,
     interrupt: &Interrupt,
 ) -> Event<InventoryReply> {
-    for waited in 1..LISTING_STEPS {
+    for waited in 1..OPENING_STEPS {
         match child.next::<InventoryReply>(step, interrupt) {
             Event::Silent { .. } => program::say!(
                 "waiting for the {} driver to list its devices, {:.0} s so far; persistence mode makes this short",
@@ -196,7 +196,7 @@ fn answer(
     }
     match child.next::<InventoryReply>(step, interrupt) {
         Event::Silent { .. } => Event::Silent {
-            waited: step * LISTING_STEPS,
+            waited: step * OPENING_STEPS,
         },
         event => event,
     }
@@ -215,7 +215,7 @@ pub fn nvlinks(
         backend,
         only_nvlinks: true,
     };
-    let links = match program::ask(CHILD, &request, deadline, interrupt)? {
+    let links = match program::ask(CHILD, &request, deadline * OPENING_STEPS, interrupt)? {
         Ok(InventoryReply::NvLinks { links }) => links,
         _ => Vec::new(),
     };

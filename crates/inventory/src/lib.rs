@@ -18,7 +18,7 @@ mod select;
 
 pub use backend::BackendArg;
 pub use child::CHILD;
-pub use choose::{Chosen, choose, nvlinks};
+pub use choose::{Chosen, OPENING_STEPS, choose, nvlinks};
 pub use describe::{backend, describe, listing, paths};
 pub use device::Built;
 pub use memory::host_memory_available;

@@ -12,6 +12,8 @@ use runner::child::Line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::choose::OPENING_STEPS;
+
 /// The hidden subcommand that a program which asks about libraries runs [`run`] for.
 pub const CHILD: &str = "__library";
 
@@ -99,5 +101,6 @@ fn ask<T: DeserializeOwned + Send + 'static>(
         path: path.map(Path::to_owned),
         only_facts,
     };
+    let deadline = deadline * OPENING_STEPS;
     Ok(program::ask(CHILD, &request, deadline, interrupt)?.and_then(|reply: Reply<T>| reply))
 }

@@ -21,7 +21,7 @@ pub fn ask<M: DeserializeOwned>(
 ) -> Result<Result<M, String>, Stop> {
     let mut worker = start(child, child)?;
     worker.send(request)?;
-    let answer = worker.answer(deadline, interrupt, Some);
+    let answer = worker.answer([deadline; 2], interrupt, Some);
     worker.end(SHORT_LADDER);
     match answer {
         Ok(reply) => Ok(Ok(reply)),

@@ -32,6 +32,8 @@ impl Visit for Serve {
 }
 
 fn serve<B: Backend>(mut bench: Bench<B>, first: Ask) -> anyhow::Result<()> {
+    // The driver is open: from here on a step has the ordinary deadline.
+    bench.doing("the first step");
     // Empty where the kernel does not say; then nothing is restored.
     let cpus_at_start = numa::allowed_cpus().unwrap_or_default();
     let stop = bench.line.abort_flag();

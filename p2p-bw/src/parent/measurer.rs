@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inventory::Built;
+use inventory::{Built, OPENING_STEPS};
 use program::Stop;
 use record::{FailureKind, Outcome, Verification};
 use runner::{Ending, Interrupt, Ladder, RESUMED, Signal, Unanswered, Worker};
@@ -100,11 +100,12 @@ impl<'a> Measurer<'a> {
         limit: Duration,
         on_reply: &mut dyn FnMut(&WorkerReply),
     ) -> Result<JobEnd, Stop> {
-        let (worker, doing) = match &mut self.worker {
-            Some(worker) => (worker, "a measurement"),
+        let (worker, doing, opening) = match &mut self.worker {
+            Some(worker) => (worker, "a measurement", limit),
             None => {
                 let worker = self.worker.insert(Child::Worker.start()?);
-                (worker, "opening the driver")
+                let opening = limit.max(self.deadline * OPENING_STEPS);
+                (worker, "opening the driver", opening)
             }
         };
         // A stop before this is none of it; a load begins with its worker.
@@ -128,12 +129,12 @@ impl<'a> Measurer<'a> {
             None
         };
         let mut answer = match sent {
-            Ok(()) => worker.answer(limit, self.interrupt, &mut take),
+            Ok(()) => worker.answer([opening, limit], self.interrupt, &mut take),
             Err(error) => Err(Unanswered::Gone(error.to_string())),
         };
         if self.ends_early && matches!(answer, Err(Unanswered::Interrupted(_))) {
             worker.abort();
-            answer = worker.answer(limit, &Interrupt::none(), &mut take);
+            answer = worker.answer([limit; 2], &Interrupt::none(), &mut take);
         }
         Ok(match answer {
             Ok(Ok(mut found)) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use inventory::OPENING_STEPS;
 use program::Stop;
 use record::LinkReading;
 use runner::Interrupt;
@@ -15,7 +16,7 @@ use crate::monitor::watch::{Came, Watch};
 /// Readings are asked for at most this often: 20 a second.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long an answer may take before the monitor counts as blocked.
+/// How long an answer may take before the monitor counts as blocked. The first one waits for the driver to open.
 const ANSWER: Duration = Duration::from_secs(3);
 
 /// Readings of one span by position of the device.
@@ -29,13 +30,19 @@ pub(super) struct Monitor<'a> {
     asked: Vec<Instant>,
     /// What came since then.
     readings: Readings,
+    /// How long the next answer may take.
+    patience: Duration,
     /// What happened to the child, where it was lost.
     lost: Option<String>,
 }
 
 impl<'a> Monitor<'a> {
     /// Starts the child on devices.
-    pub(super) fn start(begun: &Begun, interrupt: &'a Interrupt) -> Result<Self, Stop> {
+    pub(super) fn start(
+        begun: &Begun,
+        deadline: Duration,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self, Stop> {
         let watch = match begun.is_host() {
             true => None,
             false => Some(Watch::start(begun, interrupt)?),
@@ -44,6 +51,7 @@ impl<'a> Monitor<'a> {
             watch,
             asked: Vec::new(),
             readings: Readings::new(),
+            patience: ANSWER.max(deadline * OPENING_STEPS),
             lost: None,
         })
     }
@@ -65,7 +73,7 @@ impl<'a> Monitor<'a> {
 
     /// Waits for what is outstanding and gives the sum since the last call.
     pub(super) fn collect(&mut self) -> Readings {
-        self.take(ANSWER);
+        self.take(self.patience);
         self.asked.clear();
         std::mem::take(&mut self.readings)
     }
@@ -83,6 +91,7 @@ impl<'a> Monitor<'a> {
         while let Some(watch) = self.watch.as_mut().filter(|watch| watch.is_waiting()) {
             let lost = match watch.next(patience) {
                 Came::Answer(SamplerReply { device, answer }, _) => {
+                    self.patience = ANSWER;
                     if let Answer::Link(reading) = answer {
                         let sum = merged(self.readings.get(&device), reading);
                         self.readings.insert(device, sum);
@@ -92,7 +101,7 @@ impl<'a> Monitor<'a> {
                 Came::Nothing if patience.is_zero() => return,
                 Came::Signal(_) => return,
                 Came::Nothing => {
-                    format!("the monitor did not answer within {} s", ANSWER.as_secs())
+                    format!("the monitor did not answer within {} s", patience.as_secs())
                 }
                 Came::Ended(why) => why,
             };

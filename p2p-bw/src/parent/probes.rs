@@ -1,6 +1,6 @@
 //! The peer probes of a run, each in a child with a deadline. What they found is judged in `verdict.rs`.
 
-use doctor::known::{HOST_HANGS, HostHang};
+use doctor::known::HostHang;
 use program::{Break, say};
 use record::{KernelAccess, LinkDevice, LinksEvent, PeerProbe, PeerStep, PeerVerdict};
 use topology::peer_surroundings;
@@ -100,13 +100,9 @@ impl Session<'_> {
         if let Some(why) = &self.remembered.unread {
             return Some((PeerVerdict::NotTried, format!("{why}; --risk tries it")));
         }
-        let known = |hang: &&HostHang| {
-            let all = self.begun.chosen.inventory.devices.iter();
-            let count = all.filter(|found| found.name.contains(hang.name)).count();
-            let is_one = |device: &LinkDevice| device.name.contains(hang.name);
-            count >= hang.devices && is_one(from) && is_one(to)
-        };
-        let hang = HOST_HANGS.iter().find(known)?;
+        let machine = &self.begun.machine;
+        let hang = HostHang::of(machine)
+            .filter(|hang| [from, to].iter().all(|it| hang.has(machine, it.address)))?;
         let why = format!("{}; --risk tries it", hang.why);
         Some((PeerVerdict::NotTried, why))
     }

@@ -105,7 +105,7 @@ fn measured(
         args,
         begun,
         interrupt,
-        monitor: Monitor::start(begun, interrupt)?,
+        monitor: Monitor::start(begun, args.running.deadline, interrupt)?,
         recorder: begun.record(PROGRAM)?,
         remembered: Intents::default(),
     };

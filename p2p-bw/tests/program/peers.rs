@@ -230,6 +230,7 @@ fn what_is_known_to_take_hosts_down_needs_risk() {
     described.name = "four-r9700".to_owned();
     for device in &mut described.device {
         device.name = "AMD Radeon AI PRO R9700".to_owned();
+        device.pci_id = "1002:7551".to_owned();
     }
     let cases = ["--cases", "d2d_write_ce,d2d_staged_ce"];
     let careful = Scratch::new().soft(&described, &cases);

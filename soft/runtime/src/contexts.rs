@@ -71,5 +71,7 @@ pub(crate) fn copy_peer(
 ) -> Outcome<()> {
     let number = |context| runtime.with(|driver| Ok(ordinal_of(driver, context)? as c_int));
     let (target, source) = (number(to_context)?, number(from_context)?);
-    copies::copy_peer(runtime, to, target, from, source, bytes, stream)
+    runtime.on_stream(stream, |driver, stream| {
+        copies::between(driver, (to, target), (from, source), bytes, stream)
+    })
 }

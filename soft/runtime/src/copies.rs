@@ -2,7 +2,7 @@
 
 use crate::abi::{Address, Handle, ordinal};
 use crate::vendor::Runtime;
-use softbox::{Code, Outcome};
+use softbox::{CaptureState, Code, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
 
 /// The kinds are `hipMemcpyKind`'s (1 to 4), which MetaX's are taken to be; by the last the addresses decide. From host to host
@@ -48,7 +48,7 @@ pub(crate) fn of_kind<const KIND: c_uint>(
     copy(runtime, to, from, bytes, KIND, stream)
 }
 
-/// The devices must be those of the memory.
+/// A runtime's call for peers. ROCm's clr does not capture it: it copies at once and leaves the graph empty (hip_peer.cpp).
 pub(crate) fn copy_peer(
     runtime: &Runtime,
     to: Address,
@@ -59,12 +59,27 @@ pub(crate) fn copy_peer(
     stream: Handle,
 ) -> Outcome<()> {
     runtime.on_stream(stream, |driver, stream| {
-        let (target, source) = (ordinal(to_device)?, ordinal(from_device)?);
-        if driver.owner(to.device(), bytes)? != target
-            || driver.owner(from.device(), bytes)? != source
-        {
-            return Err(Code::INVALID_VALUE.into());
-        }
-        driver.copy_d2d(to.device(), from.device(), bytes, stream)
+        let at = match driver.capture_state(stream)? {
+            CaptureState::None => stream,
+            _ => 0,
+        };
+        let (to, from) = ((to, to_device), (from, from_device));
+        between(driver, to, from, bytes, at)
     })
+}
+
+/// The devices must be those of the memory.
+pub(crate) fn between(
+    driver: &mut SoftDriver,
+    (to, to_device): (Address, c_int),
+    (from, from_device): (Address, c_int),
+    bytes: usize,
+    stream: u64,
+) -> Outcome<()> {
+    let (target, source) = (ordinal(to_device)?, ordinal(from_device)?);
+    if driver.owner(to.device(), bytes)? != target || driver.owner(from.device(), bytes)? != source
+    {
+        return Err(Code::INVALID_VALUE.into());
+    }
+    driver.copy_d2d(to.device(), from.device(), bytes, stream)
 }

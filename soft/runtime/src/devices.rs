@@ -3,7 +3,7 @@
 use crate::abi::{Out, OutText, ordinal, set_current};
 use crate::vendor::{Attribute, Runtime};
 use boxfile::Device;
-use softbox::{Code, Outcome, SoftDriver};
+use softbox::{Code, Failure, Outcome, SoftDriver};
 use std::ffi::{c_int, c_uint};
 
 /// Attributes by their numbers in hip_runtime_api.h of HIP 6 and 7, enum `hipDeviceAttribute_t`: copy engines, multiprocessors.
@@ -140,7 +140,14 @@ pub(crate) fn enable_peer(runtime: &Runtime, peer: c_int, flags: c_uint) -> Outc
     if flags != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    runtime.on_current(|driver, current| driver.enable_peer(current, ordinal(peer)?))
+    runtime.on_current(|driver, current| {
+        let enabled = driver.enable_peer(current, ordinal(peer)?);
+        match enabled {
+            // ROCm's clr answers as for a device that does not exist (hip_peer.cpp).
+            Err(Failure::Code(Code::PEER_ACCESS_UNSUPPORTED)) => Err(Code::INVALID_DEVICE.into()),
+            other => other,
+        }
+    })
 }
 
 pub(crate) fn disable_peer(runtime: &Runtime, peer: c_int) -> Outcome<()> {

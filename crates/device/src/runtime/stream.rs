@@ -38,7 +38,8 @@ impl backend::Stream for Stream {
         self.copy(target, source, bytes, Kind::DeviceToHost, held)
     }
 
-    /// Between two devices by the call for peers.
+    /// Between two devices by the call for peers. While it captures, a runtime gets the plain copy: ROCm's `hipMemcpyPeerAsync`
+    /// copies at once and leaves the graph empty (clr, hip_peer.cpp), and the plain one goes by the memory's devices.
     fn device_to_device(
         &self,
         to: (&DeviceBuffer, usize),
@@ -49,7 +50,8 @@ impl backend::Stream for Stream {
         let source = self.device_address(from, bytes)?;
         let held = [InFlight::begin(&to.0.0)?, InFlight::begin(&from.0.0)?];
         let (to, from) = (to.0.0.context(), from.0.0.context());
-        if to.is(from) {
+        let is_captured = self.holding().is_capturing() && to.library.driver.is_none();
+        if to.is(from) || is_captured {
             return self.copy(target, source, bytes, Kind::DeviceToDevice, held);
         }
         self.copy_peer((target, to), (source, from), bytes, held)

@@ -126,7 +126,6 @@ pub(crate) fn a_lost_device_stays_lost<B: Backend>(backend: &B) {
         ("event", device.event().map(drop)),
         ("memory", device.memory().map(drop)),
         ("enable_peer", device.enable_peer(&other.device)),
-        ("disable_peer", device.disable_peer(&other.device)),
         ("enable_peer of the other", other.device.enable_peer(device)),
         (
             "again",

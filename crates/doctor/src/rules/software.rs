@@ -5,7 +5,7 @@ use topology::vendor::{AMD, METAX, NVIDIA, lacks_nvlink};
 use topology::{Fact, PathType};
 
 use super::{PROCESS, Silent, Told};
-use crate::known::{HOST_HANGS, HostHang, Problem, problems};
+use crate::known::{HostHang, Problem, problems};
 use crate::p2p::{self, Library};
 use crate::variables::{Known, all};
 use crate::{Facts, Finding, Gpu, Pair, Variable, Verdict};
@@ -69,39 +69,16 @@ fn of_problem(problem: &Problem, facts: &Facts) -> Option<Finding> {
     Some(finding.with("in", version.source.as_str()))
 }
 
-/// How many GPUs the machine has: however many are chosen, those that the kernel shows.
-fn count(facts: &Facts) -> usize {
-    facts.machine.gpus.len().max(facts.gpus.len())
-}
-
-/// The combination of devices here that is known to take the host down.
-fn hangs(facts: &Facts) -> Option<&'static HostHang> {
-    let has = |name: &str| {
-        let mut names = facts
-            .gpus
-            .iter()
-            .filter_map(|gpu| gpu.device.name.as_deref());
-        names.any(|known| known.contains(name))
-    };
-    let mut hangs = HOST_HANGS.iter();
-    hangs.find(|hang| count(facts) >= hang.devices && has(hang.name))
-}
-
 pub(super) fn host_hang(facts: &Facts) -> Told {
     if facts.gpus.is_empty() {
         return Err(Silent::Elsewhere);
     }
-    let names = facts.gpus.iter().map(|gpu| gpu.device.name.clone());
-    let names: Option<Vec<String>> = names.collect();
-    let unnamed = facts.given.undriven.as_deref();
-    let mut names = names.ok_or(unnamed.unwrap_or("the driver does not name the devices"))?;
-    names.dedup();
-    let finding = match (hangs(facts), facts.value(P2P_SWITCH)) {
+    let finding = match (HostHang::of(&facts.machine), facts.value(P2P_SWITCH)) {
         (None, _) => Finding::ok(),
         (Some(_), Some("1")) => Finding::ok().with(P2P_SWITCH, "1"),
         (Some(_), _) => Finding::of(Verdict::Bad),
     };
-    Ok(finding.with("GPUs", count(facts)).with("names", names))
+    Ok(finding.with("GPUs", facts.machine.gpus.len()))
 }
 
 pub(super) fn variables(facts: &Facts) -> Vec<Finding> {
@@ -165,7 +142,7 @@ fn avoids(variable: &Variable, facts: &Facts) -> Option<&'static str> {
             && problem.is_on(facts) == Fact::Known(true)
     };
     let problem = problems().find(is_avoided).map(|problem| problem.code);
-    let hang = hangs(facts).filter(|_| (name, value) == (P2P_SWITCH, "1"));
+    let hang = HostHang::of(&facts.machine).filter(|_| (name, value) == (P2P_SWITCH, "1"));
     problem.or(hang.map(|_| "host-hang"))
 }
 

@@ -61,6 +61,12 @@ impl ProgressDeadline {
         self.threads = threads(&self.workers.processes());
     }
 
+    /// The same with another deadline from now on.
+    pub fn restart_with(&mut self, deadline: Duration) {
+        self.deadline = deadline;
+        self.restart();
+    }
+
     /// How long to wait until [`ProgressDeadline::over`] may have something to say.
     #[must_use]
     pub fn left(&self) -> Duration {

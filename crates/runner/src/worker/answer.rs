@@ -24,24 +24,24 @@ pub enum Unanswered {
 
 impl Worker {
     /// Waits for the answer to what was sent. `take` gets each message and gives the answer once it has it; until then each message
-    /// restarts the deadline.
+    /// restarts the deadline. The first message has `opening`.
     ///
     /// # Errors
     /// There is none.
     pub fn answer<M: DeserializeOwned, T>(
         &mut self,
-        deadline: Duration,
+        [opening, deadline]: [Duration; 2],
         interrupt: &Interrupt,
         mut take: impl FnMut(M) -> Option<T>,
     ) -> Result<T, Unanswered> {
-        let mut patience = ProgressDeadline::new(deadline, [self.id()]);
+        let mut patience = ProgressDeadline::new(opening, [self.id()]);
         loop {
             match self.next(patience.left(), interrupt) {
                 Event::Message(message) => {
                     if let Some(answer) = take(message) {
                         return Ok(answer);
                     }
-                    patience.restart();
+                    patience.restart_with(deadline);
                 }
                 Event::Silent { .. } => {
                     if let Some(silence) = patience.over() {

@@ -86,7 +86,7 @@ fn peers_without_access_are_staged_by_the_driver() {
             assert_eq!(can, 0);
             assert_eq!(
                 call!(library, "hipDeviceEnablePeerAccess", 1 => c_int, 0 => u32),
-                217
+                101
             );
             let mut clocked = Clocked::new(library, "hip");
             clocked.mark();

@@ -144,18 +144,25 @@ impl Context {
             // SAFETY: hip_runtime_api.h: `hipDeviceEnablePeerAccess(int, unsigned int)` on the current device; flags must be 0.
             (function.name, unsafe { call(peer.device, 0) })
         };
+        // ROCm's clr has one answer for a device without access and for one that does not exist (hip_peer.cpp).
+        let refused = match (code, &library.driver) {
+            (Code::INVALID_DEVICE, None) => Code::PEER_UNSUPPORTED,
+            _ => code,
+        };
         if code != Code::PEER_ENABLED {
-            library.check(name, code)?;
+            library.check(name, refused)?;
         }
         self.peers().insert(peer.device);
         Ok(())
     }
 
-    /// Takes that back.
+    /// Takes that back, where this process has it.
     pub(in crate::runtime) fn disable_peer(&self, peer: &Self) -> Result<()> {
+        if !self.peers().remove(&peer.device) {
+            return Ok(());
+        }
         let library = self.library;
         self.bind()?;
-        self.peers().remove(&peer.device);
         let (name, code) = if let Some(driver) = &library.driver {
             let (call, of) = (library.need(&driver.disable_peer)?, peer.primary()?);
             // SAFETY: cuda.h: `cuCtxDisablePeerAccess(CUcontext)`; both contexts are retained.
@@ -166,9 +173,6 @@ impl Context {
             // SAFETY: hip_runtime_api.h: `hipDeviceDisablePeerAccess(int)` on the current device.
             (function.name, unsafe { call(peer.device) })
         };
-        if code == Code::PEER_NOT_ENABLED {
-            return Ok(());
-        }
         library.check(name, code)
     }
 }

@@ -10,7 +10,7 @@ use crate::error::DeviceError;
 
 /// Codes of an installation that takes no such code (cuda.h, `CUresult`; hip_runtime_api.h, `hipError_t`), with what to do:
 /// kernels are then not there, and nothing is broken.
-const NOT_TAKEN: [(i64, &str); 4] = [
+const NOT_TAKEN: [(i64, &str); 5] = [
     (
         209,
         "this code is not for this device; PTX is for sm_75 and newer",
@@ -20,6 +20,7 @@ const NOT_TAKEN: [(i64, &str); 4] = [
         "install libnvidia-ptxjitcompiler.so.1 of the same driver",
     ),
     (222, "install a driver of CUDA 10.1 or newer"),
+    (223, "unset CUDA_DISABLE_PTX_JIT"),
     (801, "this driver or device runs no code of ours"),
 ];
 

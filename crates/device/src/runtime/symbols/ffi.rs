@@ -24,8 +24,6 @@ impl Code {
     pub(in crate::runtime) const NOT_READY: Self = Self(600);
     /// Peer access was enabled before.
     pub(in crate::runtime) const PEER_ENABLED: Self = Self(704);
-    /// Peer access was not enabled.
-    pub(in crate::runtime) const PEER_NOT_ENABLED: Self = Self(705);
     pub(in crate::runtime) const NO_DEVICE: Self = Self(100);
     pub(in crate::runtime) const INVALID_DEVICE: Self = Self(101);
     pub(in crate::runtime) const PEER_UNSUPPORTED: Self = Self(217);

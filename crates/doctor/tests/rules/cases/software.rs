@@ -137,8 +137,9 @@ pub(super) const CASES: &[Case] = &[
         four_r9700(b);
         b.variable("NCCL_P2P_DISABLE", "1");
     }),
-    case("host-hang", Unknown, "no names", |b| {
-        b.given.devices[0].name = None
+    case("host-hang", Bad, "four R9700 without a name", |b| {
+        four_r9700(b);
+        b.given.devices[0].name = None;
     }),
     case("variables", Ok, "none", sound),
     case("variables", Bad, "no direct access", |b| {
