@@ -1,78 +1,126 @@
-//! How a run of a command begins and what it leaves where nothing began: the machine is read and a driver found, devices are
-//! described, the record is opened; where no driver answers, that is the record. It measures nothing and chooses no devices.
+//! How a command begins and what it leaves where nothing began: the flags by which it chooses devices, the machine and its driver, and
+//! a record; where no driver answers, that is the record. It measures nothing.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use inventory::{Chosen, Found, choose, played};
-use program::{Ended, Recorder, Stop, sim};
+use clap::Args;
+use inventory::{BackendArg, Built, Chosen, Found, choose, played};
+use program::command_line::seconds;
+use program::outputs::Outputs;
+use program::show::Show;
+use program::{Effort, Ended, Recorder, Stop, passing_folder, result_folder, say, sim};
+use record::unit::{ByteCount, parse_sizes};
 use record::{Growing, Header, LinkDevice};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
+use view::csv;
 
-use crate::device_args::DeviceArgs;
+/// Which devices, and whose.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DeviceArgs {
+    /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`. Default: `all`, on the host
+    /// backend `0,1`.
+    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    pub(crate) gpus: Option<String>,
 
-/// What a command line says of where it runs.
-pub(crate) struct Asked<'a> {
-    /// Whose devices.
-    pub(crate) on: &'a DeviceArgs,
-    /// How long a driver may be silent.
+    /// Whose driver to use. `auto` takes the first that answers, in the order of this list; host memory only on a machine
+    /// that shows no GPU at all.
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+
+    /// Use a simulated machine instead of this machine's devices: a built-in name or a machine file. Its numbers are
+    /// arithmetic, never measurements.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sim: Option<String>,
+}
+
+/// How long a measurement may take, and where its result goes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RunningArgs {
+    /// Seconds without progress after which a measurement counts as hung and its process is ended.
+    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) deadline: Duration,
-    /// Where the result goes.
-    pub(crate) folder: &'a Path,
+
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
+}
+
+/// How often each number is measured.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SamplingArgs {
+    /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
+    pub(crate) samples: u32,
+
+    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that takes longer.
+    /// Default: 30, for `numa` 60.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) budget: Option<Duration>,
+}
+
+/// One size, for clap.
+pub(crate) fn one_size(text: &str) -> Result<ByteCount, String> {
+    match parse_sizes(text).map_err(|error| error.to_string())?[..] {
+        [size] => Ok(size),
+        _ => Err(format!("`{text}` is several sizes; give one")),
+    }
+}
+
+/// A command that leaves a record.
+pub(crate) struct Asked<'a> {
+    pub(crate) on: &'a DeviceArgs,
+    pub(crate) running: &'a RunningArgs,
     /// The program's name in its record.
     pub(crate) program: &'a str,
-    /// Whether there is to be a record, of a refusal, too.
-    pub(crate) keeps: bool,
+    /// What its folder is named by, where no name was given.
+    pub(crate) name: &'a str,
 }
 
 impl Asked<'_> {
-    /// Does what was asked for, and takes a simulated machine's files back where no run began in the folder.
-    ///
-    /// # Errors
-    /// What cannot be asked for at once, and the errors of `run`.
-    pub(crate) fn run<T>(&self, run: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
-        played::refuse_host(self.on.sim.as_deref(), self.on.backend)?;
-        let outcome = run();
-        sim::forget();
-        outcome
-    }
-}
-
-/// A machine whose driver answered.
-pub(crate) struct Begun {
-    /// Its sysfs, or that of the simulated machine.
-    pub(crate) sysfs: Sysfs,
-    /// The machine.
-    pub(crate) machine: Machine,
-    /// The driver.
-    pub(crate) chosen: Chosen,
-}
-
-impl Begun {
-    /// Reads the machine, lets `check` refuse it, and finds a driver; the inner error is the record of a refusal.
+    /// Finds the devices and lets `run` measure, prints the record that it leaves, and gives the exit code.
     ///
     /// # Errors
     /// What ended it before there was anything to keep.
-    pub(crate) fn find<P: Growing>(
-        asked: &Asked<'_>,
-        check: impl FnOnce(&Machine) -> Result<(), Stop>,
+    pub(crate) fn run<P: Growing>(
+        &self,
         interrupt: &Interrupt,
-    ) -> Result<Result<Self, Box<Ended>>, Stop> {
-        let (sysfs, machine) = read(asked.on, asked.folder)?;
-        check(&machine)?;
-        match choose(asked.on.backend, &machine, asked.deadline, interrupt) {
-            Err(Stop::Refused(reason)) if asked.keeps => {
-                let header = header(asked.program, &machine, sim::box_name());
-                let recorder = Recorder::<P>::begin(asked.folder, header)?;
-                Ok(Err(Box::new(recorder.refuse(reason))))
+        show: Show,
+        run: impl FnOnce(&Begun) -> Result<Ended, Stop>,
+    ) -> Result<u8, Stop> {
+        let outputs = &self.running.outputs;
+        outputs.check().map_err(Stop::Usage)?;
+        let folder = result_folder(outputs.out.as_deref(), self.name);
+        let found = Begun::find(self.on, folder.clone(), self.running.deadline, interrupt);
+        let ended = found.and_then(|found| match found {
+            Ok(begun) => run(&begun),
+            Err((machine, reason)) => {
+                let header = header(self.program, &machine, sim::box_name());
+                Ok(Recorder::<P>::begin(&folder, header)?.refuse(reason))
             }
-            chosen => Self::of(asked.on, sysfs, machine, chosen?).map(Ok),
-        }
+        });
+        sim::forget();
+        Ok(outputs.finish(&ended?, csv::links, show))
     }
+}
 
-    /// Reads the machine, finds a driver and chooses devices, for a command that keeps no record.
+/// A machine whose driver answered, and the devices that were chosen.
+pub(crate) struct Begun {
+    /// Its sysfs, or that of the simulated machine.
+    pub(crate) sysfs: Sysfs,
+    pub(crate) machine: Machine,
+    /// The driver.
+    pub(crate) chosen: Chosen,
+    /// The devices that `--gpus` names, as the driver tells of them.
+    pub(crate) found: Vec<Found>,
+    /// The same as the record has them.
+    pub(crate) devices: Vec<LinkDevice>,
+    folder: PathBuf,
+}
+
+impl Begun {
+    /// The same for a command that keeps no record.
     ///
     /// # Errors
     /// What is asked for is not there.
@@ -81,38 +129,60 @@ impl Begun {
         name: &str,
         deadline: Duration,
         interrupt: &Interrupt,
-    ) -> Result<(Self, Vec<Found>), Stop> {
-        played::refuse_host(on.sim.as_deref(), on.backend)?;
-        let (sysfs, machine) = read(on, &program::passing_folder(name))?;
-        let chosen = choose(on.backend, &machine, deadline, interrupt)?;
-        let begun = Self::of(on, sysfs, machine, chosen)?;
-        let found = begun.select(on)?;
-        Ok((begun, found))
+    ) -> Result<Self, Stop> {
+        let found = Self::find(on, passing_folder(name), deadline, interrupt)?;
+        found.map_err(|(_, reason)| Stop::Refused(reason))
     }
 
-    fn of(on: &DeviceArgs, sysfs: Sysfs, machine: Machine, chosen: Chosen) -> Result<Self, Stop> {
+    /// Reads the machine, this one or the simulated one, whose files go into the folder, finds a driver and chooses devices; the inner
+    /// error says why no driver answers.
+    fn find(
+        on: &DeviceArgs,
+        folder: PathBuf,
+        deadline: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Result<Self, (Machine, record::Failure)>, Stop> {
+        played::refuse_host(on.sim.as_deref(), on.backend)?;
+        let sysfs = played::sysfs(on.sim.as_deref(), &folder, &[])?;
+        let machine = Machine::read(&sysfs).context("reading sysfs")?;
+        let chosen = match choose(on.backend, &machine, deadline, interrupt) {
+            Err(Stop::Refused(reason)) => return Ok(Err((machine, reason))),
+            chosen => chosen?,
+        };
         played::expect_soft(on.sim.as_deref(), &chosen)?;
-        Ok(Self {
+        let found = inventory::select(on.gpus.as_deref(), chosen.backend, &chosen.inventory);
+        let found = found.map_err(Stop::Usage)?;
+        let one = |found| inventory::describe(found, chosen.backend, &sysfs, &machine);
+        Ok(Ok(Self {
+            devices: found.iter().map(one).collect(),
+            found,
             sysfs,
             machine,
             chosen,
-        })
+            folder,
+        }))
     }
 
-    /// The devices that `--gpus` names.
-    ///
-    /// # Errors
-    /// One is not there.
-    pub(crate) fn select(&self, on: &DeviceArgs) -> Result<Vec<Found>, Stop> {
-        let (backend, inventory) = (self.chosen.backend, &self.chosen.inventory);
-        inventory::select(on.gpus.as_deref(), backend, inventory).map_err(Stop::Usage)
+    /// Whether the machine is a simulated one.
+    pub(crate) fn is_soft(&self) -> bool {
+        self.chosen.inventory.soft_box.is_some()
     }
 
-    /// What is known of these devices, in their order.
-    pub(crate) fn describe(&self, found: &[Found]) -> Vec<LinkDevice> {
-        let backend = self.chosen.backend;
-        let one = |found| inventory::describe(found, backend, &self.sysfs, &self.machine);
-        found.iter().map(one).collect()
+    /// Whether the devices are host memory.
+    pub(crate) fn is_host(&self) -> bool {
+        self.chosen.backend == Built::Host
+    }
+
+    /// How much is copied.
+    pub(crate) fn effort(&self) -> &'static Effort {
+        Effort::of(self.is_soft())
+    }
+
+    /// A device's label.
+    pub(crate) fn label(&self, position: usize) -> &str {
+        self.devices
+            .get(position)
+            .map_or("?", |device| &device.label)
     }
 
     /// What a record of this program says first.
@@ -122,29 +192,18 @@ impl Begun {
     }
 
     /// Tells what there is to say of the driver.
-    pub(crate) fn tell(&self, say: &dyn Fn(&str)) {
-        self.chosen.said.iter().for_each(|line| say(line));
+    pub(crate) fn tell(&self) {
+        self.chosen.said.iter().for_each(|line| say!("{line}"));
     }
 
     /// Tells what there is to say of the driver, and opens the record.
     ///
     /// # Errors
     /// The folder is taken or cannot be written to.
-    pub(crate) fn record<P: Growing>(
-        &self,
-        asked: &Asked<'_>,
-        say: &dyn Fn(&str),
-    ) -> Result<Recorder<P>, Stop> {
-        self.tell(say);
-        Recorder::begin(asked.folder, self.header(asked.program))
+    pub(crate) fn record<P: Growing>(&self, program: &str) -> Result<Recorder<P>, Stop> {
+        self.tell();
+        Recorder::begin(&self.folder, self.header(program))
     }
-}
-
-/// This machine or the simulated one, whose files go into the folder.
-fn read(on: &DeviceArgs, folder: &Path) -> Result<(Sysfs, Machine), Stop> {
-    let sysfs = played::sysfs(on.sim.as_deref(), folder, &[])?;
-    let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    Ok((sysfs, machine))
 }
 
 fn header(program: &str, machine: &Machine, soft_box: Option<String>) -> Header {

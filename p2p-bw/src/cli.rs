@@ -1,15 +1,13 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use program::command_line::{Sizes, seconds, sizes};
-use program::outputs::Outputs;
+use program::command_line::{Sizes, sizes};
 
+use crate::begun::{DeviceArgs, RunningArgs, SamplingArgs};
 use crate::cases;
 use crate::compare::CompareArgs;
-use crate::device_args::DeviceArgs;
 use crate::doctor::DoctorArgs;
 use crate::load::LoadArgs;
 use crate::monitor::MonitorArgs;
@@ -42,7 +40,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Watch links, clocks and power beside a load
     ///
-    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node as JSON lines while something else runs.
+    /// Writes links, PCIe bytes, clocks, power and CPU use by NUMA node while something else runs: a line of text for each reading on
+    /// a terminal, JSON lines elsewhere.
     Monitor(MonitorArgs),
 }
 
@@ -97,13 +96,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SIZES", value_parser = sizes, allow_negative_numbers = true)]
     pub(crate) sizes: Option<Sizes>,
 
-    /// Timed samples of each number at most; at least 6 are taken where this allows, so that there is an interval.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true)]
-    pub(crate) samples: u32,
-
-    /// Seconds to aim at for all samples together; 6 samples of each number are taken even when that takes longer.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) budget: Duration,
+    #[command(flatten)]
+    pub(crate) sampling: SamplingArgs,
 
     /// Leave peer access off and measure the paths through host memory instead.
     #[arg(long)]
@@ -113,12 +107,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) risk: bool,
 
-    /// Seconds without progress after which a measurement counts as hung and its process is ended.
-    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) deadline: Duration,
-
     #[command(flatten)]
-    pub(crate) outputs: Outputs,
+    pub(crate) running: RunningArgs,
 
     /// Folder that remembers which peer copies were under way when a machine went down. Default: tplens in
     /// $XDG_STATE_HOME or ~/.local/state.

@@ -8,7 +8,6 @@ mod cases;
 mod children;
 mod cli;
 mod compare;
-mod device_args;
 mod doctor;
 mod load;
 mod messages;

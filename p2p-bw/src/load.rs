@@ -7,25 +7,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use inventory::{Built, Chosen, Found, caveats};
+use inventory::{Found, caveats};
 use program::command_line::seconds;
-use program::outputs::Outputs;
 use program::show::Show;
-use program::{Break, Effort, Ended, Recorder, Stop, result_folder, say};
+use program::{Break, Recorder, Stop, say};
 use record::caveat::{Caveat, Condition};
 use record::unit::ByteCount;
-use record::{
-    Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkDevice, LinkUse, Links, LinksEvent, NamedQuantity,
-    Outcome, Point,
-};
+use record::{Endpoint, LOAD_ARITHMETIC, LOAD_MEMORY, LinkUse, Links, LinksEvent, Outcome, Point};
 use runner::Interrupt;
-use topology::Machine;
-use view::csv;
 
-use crate::begun::{Asked, Begun};
-use crate::device_args::{DeviceArgs, one_size};
-use crate::messages::LoadRequest;
-use crate::parent::{Finding, JobEnd, Measurer, exit_code};
+use crate::begun::{Asked, Begun, DeviceArgs, RunningArgs, one_size};
+use crate::messages::{Finding, LoadRequest};
+use crate::parent::{JobEnd, Measurer, exit_code};
 
 /// Memory that is host memory is not all loaded by default.
 const HOST_BYTES: u64 = 64 << 20;
@@ -34,9 +27,12 @@ const HOST_BYTES: u64 = 64 << 20;
 const PIECE: u64 = 256 << 20;
 const HOST_PIECE: u64 = 4 << 20;
 
-/// Between two looks at the devices, and between two words of progress.
+/// Between two looks at the devices, and between two words of progress: a soak of hours is seen to be alive.
 const LOOK: Duration = Duration::from_millis(50);
 const PROGRESS: Duration = Duration::from_secs(10);
+
+/// The program in the header of a record.
+const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// What to load and for how long.
 #[derive(Debug, Clone, Args)]
@@ -53,12 +49,8 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "SIZE", value_parser = at_least_a_mib)]
     memory: Option<ByteCount>,
 
-    /// Seconds without progress after which a device counts as hung and its process is ended.
-    #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
-    deadline: Duration,
-
     #[command(flatten)]
-    outputs: Outputs,
+    running: RunningArgs,
 }
 
 /// One size, for clap; less is not loaded.
@@ -71,156 +63,126 @@ fn at_least_a_mib(text: &str) -> Result<ByteCount, String> {
 
 /// Loads the devices and prints what came of it; gives the exit code.
 pub(crate) fn run(args: &LoadArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    args.outputs.check().map_err(Stop::Usage)?;
-    let folder = result_folder(args.outputs.out.as_deref(), "load");
     let asked = Asked {
         on: &args.on,
-        deadline: args.deadline,
-        folder: &folder,
-        program: env!("CARGO_PKG_NAME"),
-        keeps: true,
+        running: &args.running,
+        program: PROGRAM,
+        name: "load",
     };
-    let ended = asked.run(|| load(args, &asked, interrupt))?;
-    Ok(args.outputs.finish(&ended, csv::links, show))
+    asked.run::<Links>(interrupt, show, |begun| {
+        let mut recorder = begun.record(PROGRAM)?;
+        let outcome = load(args, begun, &mut recorder, interrupt);
+        recorder.end(outcome, exit_code)
+    })
 }
 
-fn tell(line: &str) {
-    say!("{line}");
-}
-
-fn load(args: &LoadArgs, asked: &Asked<'_>, interrupt: &Interrupt) -> Result<Ended, Stop> {
-    let begun = match Begun::find::<Links>(asked, |_| Ok(()), interrupt)? {
-        Ok(begun) => begun,
-        Err(refused) => return Ok(*refused),
-    };
-    let found = begun.select(&args.on)?;
-    let devices = begun.describe(&found);
-    let mut session = Session {
-        args,
-        chosen: &begun.chosen,
-        found: &found,
-        interrupt,
-        recorder: begun.record(asked, &tell)?,
-    };
-    let outcome = session.load(&begun.machine, devices);
-    session.recorder.end(outcome, exit_code)
-}
-
-struct Session<'a> {
-    args: &'a LoadArgs,
-    chosen: &'a Chosen,
-    found: &'a [Found],
-    interrupt: &'a Interrupt,
-    recorder: Recorder<Links>,
-}
-
-impl Session<'_> {
-    fn load(&mut self, machine: &Machine, devices: Vec<LinkDevice>) -> Result<(), Break> {
-        let labels: Vec<String> = devices.iter().map(|device| device.label.clone()).collect();
-        let notes = caveats::busy(&devices)
-            .chain(caveats::said(self.chosen))
-            .chain([Condition::LoadCoverage.with("")]);
-        let notes: Vec<Caveat> = notes.collect();
-        self.recorder.add(LinksEvent::Found {
-            machine: Box::new(machine.clone()),
-            backend: inventory::backend(self.chosen),
-            devices,
-            paths: Vec::new(),
-        })?;
-        for caveat in notes {
-            self.recorder.add(LinksEvent::Caveat { caveat })?;
+fn load(
+    args: &LoadArgs,
+    begun: &Begun,
+    recorder: &mut Recorder<Links>,
+    interrupt: &Interrupt,
+) -> Result<(), Break> {
+    let devices = &begun.devices;
+    recorder.add(LinksEvent::Found {
+        machine: Box::new(begun.machine.clone()),
+        backend: inventory::backend(&begun.chosen),
+        devices: devices.clone(),
+        paths: Vec::new(),
+    })?;
+    let known = caveats::busy(devices).chain(caveats::said(&begun.chosen));
+    for caveat in known.chain([Condition::LoadCoverage.with("")]) {
+        recorder.add(LinksEvent::Caveat { caveat })?;
+    }
+    let labels: Vec<&str> = devices.iter().map(|device| device.label.as_str()).collect();
+    say!(
+        "loading {} for {:.0} s",
+        labels.join(", "),
+        args.duration.as_secs_f64()
+    );
+    for (position, end) in loaded(args, begun, interrupt).into_iter().enumerate() {
+        let request = request(args, begun, &begun.found[position]);
+        for point in points(position, &request, end?)? {
+            if let Outcome::Failed { reason } = &point.outcome {
+                say!("{}: {reason}", labels[position]);
+            }
+            let point = Box::new(point);
+            recorder.add(LinksEvent::Point { point })?;
         }
-        let seconds = self.args.duration.as_secs_f64();
-        say!("loading {} for {seconds:.0} s", labels.join(", "));
-        for (position, end) in self.loaded().into_iter().enumerate() {
-            for point in self.points(position, end?)? {
-                if let Outcome::Failed { reason } = &point.outcome {
-                    say!("{}: {reason}", labels[position]);
-                }
-                let point = Box::new(point);
-                self.recorder.add(LinksEvent::Point { point })?;
+    }
+    let signal = interrupt.signal();
+    signal.map_or(Ok(()), |signal| Err(Break::Signal(signal)))
+}
+
+/// Loads all devices at once, each by a worker of its own; how each ended.
+fn loaded(args: &LoadArgs, begun: &Begun, interrupt: &Interrupt) -> Vec<Result<JobEnd, Stop>> {
+    let (backend, deadline) = (begun.chosen.backend, args.running.deadline);
+    thread::scope(|scope| {
+        let start = |found| {
+            let request = request(args, begun, found);
+            scope.spawn(move || Measurer::new(backend, deadline, interrupt).load(request))
+        };
+        let all: Vec<_> = begun.found.iter().map(start).collect();
+        let (begun, mut told) = (Instant::now(), Duration::ZERO);
+        while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
+            thread::sleep(LOOK);
+            if begun.elapsed() >= told + PROGRESS {
+                told = begun.elapsed();
+                say!("{} of {} s", told.as_secs(), args.duration.as_secs());
             }
         }
-        let signal = self.interrupt.signal();
-        signal.map_or(Ok(()), |signal| Err(Break::Signal(signal)))
-    }
+        let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")));
+        all.into_iter()
+            .map(|thread| thread.join().unwrap_or_else(gone))
+            .collect()
+    })
+}
 
-    /// Loads all devices at once, each by a worker of its own; how each ended.
-    fn loaded(&self) -> Vec<Result<JobEnd, Stop>> {
-        let (backend, deadline, interrupt) =
-            (self.chosen.backend, self.args.deadline, self.interrupt);
-        thread::scope(|scope| {
-            let start = |found| {
-                let request = self.request(found);
-                scope.spawn(move || Measurer::new(backend, deadline, interrupt).load(request))
-            };
-            let all: Vec<_> = self.found.iter().map(start).collect();
-            let (begun, mut told) = (Instant::now(), Instant::now());
-            while !all.iter().all(thread::ScopedJoinHandle::is_finished) {
-                thread::sleep(LOOK);
-                if told.elapsed() >= PROGRESS {
-                    told = Instant::now();
-                    let (so_far, of) = (begun.elapsed().as_secs(), self.args.duration.as_secs());
-                    say!("{so_far} of {of} s");
-                }
+fn request(args: &LoadArgs, begun: &Begun, found: &Found) -> LoadRequest {
+    let by_default = match begun.is_host() {
+        true => Some(HOST_BYTES),
+        false => begun.effort().load_bytes,
+    };
+    let bytes = args.memory.map(|size| size.0).or(by_default);
+    let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
+    LoadRequest {
+        ordinal: found.ordinal,
+        bytes,
+        piece_bytes: piece.min(bytes.unwrap_or(piece)) & !15,
+        seconds: args.duration.as_secs_f64(),
+    }
+}
+
+/// What memory and arithmetic of a device did.
+fn points(position: usize, request: &LoadRequest, end: JobEnd) -> Result<Vec<Point>, Break> {
+    let link = |_: &[_]| LinkUse {
+        basis: "within the device, over no link".to_owned(),
+        ..LinkUse::default()
+    };
+    let mut found = Finding::all(end, link).map_err(Break::Signal)?;
+    if let [one] = &found[..] {
+        found.push(Finding::without_numbers(one.outcome.clone()));
+    }
+    // A load needs no gate, and may vary.
+    let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Condition { .. });
+    let device = Endpoint::Device(position);
+    let point = |(case, finding): (&str, Finding)| Point {
+        case: case.to_owned(),
+        from: device,
+        to: device,
+        bytes: match (&finding.outcome, case) {
+            (_, LOAD_ARITHMETIC) => 0,
+            (Outcome::Measured { quantities, .. }, _) if !quantities.is_empty() => {
+                let pieces = quantities[0].quantity.timing.copies_per_sample;
+                u64::from(pieces) * request.piece_bytes
             }
-            let gone = |_| Err(Stop::Internal(anyhow!("a thread of the load failed")));
-            all.into_iter()
-                .map(|thread| thread.join().unwrap_or_else(gone))
-                .collect()
-        })
-    }
-
-    /// What memory and arithmetic of a device did.
-    fn points(&self, position: usize, end: JobEnd) -> Result<Vec<Point>, Break> {
-        let request = self.request(&self.found[position]);
-        let basis = "within the device, over no link";
-        let link = |_: &[NamedQuantity]| LinkUse {
-            basis: basis.to_owned(),
-            ..LinkUse::default()
-        };
-        let mut found = Finding::all(end, link).map_err(Break::Signal)?;
-        if let [one] = &found[..] {
-            found.push(Finding::without_numbers(one.outcome.clone()));
-        }
-        // A load needs no gate, and may vary.
-        let is_said = |caveat: &Caveat| matches!(caveat, Caveat::Condition { .. });
-        let point = |(case, finding): (&str, Finding)| {
-            let device = Endpoint::Device(position);
-            let pieces = match &finding.outcome {
-                Outcome::Measured { quantities, .. } => quantities.first(),
-                _ => None,
-            };
-            let pieces = pieces.map(|named| named.quantity.timing.copies_per_sample);
-            let bytes = match case {
-                LOAD_MEMORY => pieces.map(|pieces| u64::from(pieces) * request.piece_bytes),
-                _ => Some(0),
-            };
-            Point {
-                case: case.to_owned(),
-                from: device,
-                to: device,
-                bytes: bytes.or(request.bytes).unwrap_or_default(),
-                outcome: finding.outcome,
-                caveats: finding.caveats.into_iter().filter(is_said).collect(),
-            }
-        };
-        let cases = [LOAD_MEMORY, LOAD_ARITHMETIC].into_iter();
-        Ok(cases.zip(found).map(point).collect())
-    }
-
-    fn request(&self, found: &Found) -> LoadRequest {
-        let by_default = match self.chosen.backend {
-            Built::Host => Some(HOST_BYTES),
-            _ => Effort::of(self.chosen.inventory.soft_box.is_some()).load_bytes,
-        };
-        let bytes = self.args.memory.map(|size| size.0).or(by_default);
-        let piece = by_default.map_or(PIECE, |_| HOST_PIECE);
-        LoadRequest {
-            ordinal: found.ordinal,
-            bytes,
-            piece_bytes: piece.min(bytes.unwrap_or(piece)) & !15,
-            seconds: self.args.duration.as_secs_f64(),
-        }
-    }
+            _ => request.bytes.unwrap_or_default(),
+        },
+        outcome: finding.outcome,
+        caveats: finding.caveats.into_iter().filter(is_said).collect(),
+    };
+    Ok([LOAD_MEMORY, LOAD_ARITHMETIC]
+        .into_iter()
+        .zip(found)
+        .map(point)
+        .collect())
 }

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use inventory::Built;
 use record::caveat::Caveat;
 use record::plan::Plan;
-use record::{Endpoint, MonitorValues, Outcome, Placement, StepOutcome};
+use record::{Endpoint, LinkReading, MonitorValues, Outcome, Placement, StepOutcome};
 use serde::{Deserialize, Serialize};
-use topology::PcieLink;
 
 use crate::cases::{Case, Stream};
 
@@ -211,24 +210,10 @@ pub(crate) struct SamplerReply {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
-    Link {
-        reading: MonitorReading,
-    },
-    Values {
-        values: Box<MonitorValues>,
-        /// Why a value is missing, by its key.
-        missing: BTreeMap<String, String>,
-    },
-}
-
-/// The link of one device now.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct MonitorReading {
-    pub(crate) device: Result<Option<PcieLink>, String>,
-    pub(crate) slot: Result<PcieLink, String>,
-    /// The link at the slot alone, without those above it.
-    pub(crate) card: Option<PcieLink>,
-    pub(crate) slot_maximum: Option<PcieLink>,
+    /// One reading of its link.
+    Link(LinkReading),
+    /// Its values, and why some are missing, by key.
+    Values(Box<MonitorValues>, BTreeMap<String, String>),
 }

@@ -35,8 +35,13 @@ pub(super) struct Counts {
 /// Things to do that a screen lists.
 const MOST: usize = 4;
 
+/// The command that reads links under load.
+const WATCH: &str = "tplens monitor";
+
 /// All findings; those that are ok as a count, or as a detail.
-pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
+///
+/// Commands to go on with are for the simulated machine that was asked for, if it was one.
+pub(super) fn document(shown: &Shown, with_all: bool, sim: Option<&str>) -> Document {
     let faults: Vec<Group<'_>> = groups(shown, &[Verdict::Bad, Verdict::Warn]);
     let counts = &shown.counts;
     let tone = match (counts.bad, counts.warn) {
@@ -59,6 +64,10 @@ pub(super) fn document(shown: &Shown, with_all: bool) -> Document {
     for group in &faults {
         let code = &group.first.code;
         let text = codes::todo(code).map(|todo| format!("{code}: {todo}"));
+        let text = text.map(|text| match sim {
+            Some(name) => text.replace(WATCH, &format!("{WATCH} --sim {name}")),
+            None => text,
+        });
         let text = text.filter(|text| !next.iter().any(|known| known.text == *text));
         next.extend(text.map(Next::plain));
     }

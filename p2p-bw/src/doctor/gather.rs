@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use device::Built;
 use doctor::{Device, Facts, Given, SharedMemory};
-use inventory::{BackendArg, Chosen, Found, choose, played};
+use inventory::{BackendArg, Built, Chosen, choose, played};
 use program::command_line::seconds;
 use program::kernel_log::KernelLog;
 use program::{Stop, passing_folder, sim};
@@ -21,11 +20,11 @@ use super::software;
 pub(crate) struct DoctorArgs {
     /// Look at a simulated machine instead of this machine: a built-in name or a machine file. Limits of this machine's processes are left out.
     #[arg(long, value_name = "NAME", conflicts_with = "root")]
-    pub(crate) sim: Option<String>,
+    pub(super) sim: Option<String>,
 
     /// Read below this folder, which holds copies of a machine's `sys` and `proc`, instead of this machine. No driver is asked.
     #[arg(long, value_name = "FOLDER")]
-    pub(crate) root: Option<PathBuf>,
+    root: Option<PathBuf>,
 
     /// Devices: indexes, PCI addresses, UUIDs or MIG UUIDs, separated by commas, or `all`.
     #[arg(
@@ -35,31 +34,31 @@ pub(crate) struct DoctorArgs {
         conflicts_with = "root",
         allow_negative_numbers = true
     )]
-    pub(crate) gpus: String,
+    gpus: String,
 
     /// Whose driver to ask. `auto` asks each, in the order of this list, until one answers; `host` asks none.
     #[arg(long, value_enum, default_value_t = BackendArg::Auto, conflicts_with = "root")]
-    pub(crate) backend: BackendArg,
+    backend: BackendArg,
 
     /// Only these rules, by id, separated by commas; see --list.
     #[arg(long, value_name = "ID,..", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
+    pub(super) only: Vec<String>,
 
     /// Show what is ok, too, instead of a count of it.
     #[arg(long)]
-    pub(crate) all: bool,
+    pub(super) all: bool,
 
     /// List the rules with what each reads, and look at nothing.
     #[arg(long)]
-    pub(crate) list: bool,
+    pub(super) list: bool,
 
     /// Print JSON instead of text.
     #[arg(long)]
-    pub(crate) json: bool,
+    pub(super) json: bool,
 
     /// Seconds after which a driver or library that does not answer counts as hung and its process is ended.
     #[arg(long, value_name = "SECONDS", default_value = "20", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) deadline: Duration,
+    deadline: Duration,
 }
 
 /// The facts, and what they are of.
@@ -92,27 +91,38 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
     played::refuse_host(args.sim.as_deref(), args.backend)?;
     let sysfs = tree(args.sim.as_deref())?;
     let machine = Machine::read(&sysfs).context("reading sysfs")?;
-    let mut asked = Asked {
-        given: unasked(shown_by(&sysfs, &machine), ""),
-        said: Vec::new(),
-        missing: None,
+    let mut given = unasked(shown_by(&sysfs, &machine), "");
+    let (said, missing) = match asked(args, &machine, interrupt)? {
+        Ok(chosen) => {
+            driven(&mut given, args, (&chosen, &sysfs, &machine), interrupt)?;
+            (chosen.said, None)
+        }
+        Err(reason) => {
+            if args.gpus.trim() != "all" {
+                return Err(Stop::Usage(format!(
+                    "--gpus {}: no driver answers that could number GPUs; leave --gpus out",
+                    args.gpus
+                )));
+            }
+            given.undriven = Some(reason.clone());
+            given.unversioned = vec![reason.clone()];
+            fabric(&mut given, args, interrupt)?;
+            let what = "the backend that was asked for does not answer";
+            let is_named = ![BackendArg::Auto, HOST].contains(&args.backend);
+            (Vec::new(), is_named.then(|| format!("{what}: {reason}")))
+        }
     };
-    asked.ask(args, (&sysfs, &machine), interrupt)?;
-    let Asked {
-        mut given,
-        said,
-        missing,
-    } = asked;
-    let (source, own) = match sim::box_name() {
+    let simulated = sim::box_name();
+    let of_files = simulated.is_none().then_some(&machine);
+    given.variables = Fact::Known(software::variables(of_files));
+    let (source, own) = match simulated {
         Some(name) => {
             let why = "the machine is simulated; what is of this one is left out";
-            given.variables = Fact::Known(software::variables(None));
             given.shared_memory = Fact::unknown(why);
             given.kernel_log = Fact::unknown(why);
             (format!("simulated machine {name}"), Fact::unknown(why))
         }
         None => {
-            given.variables = Fact::Known(software::variables(Some(&machine)));
             given.shared_memory = shared_memory();
             given.kernel_log = kernel_log();
             ("this machine".to_owned(), Fact::Known(Sysfs::real()))
@@ -124,6 +134,82 @@ pub(super) fn gather(args: &DoctorArgs, interrupt: &Interrupt) -> Result<Gathere
         said,
         missing,
     })
+}
+
+/// The backend that asks no driver.
+const HOST: BackendArg = BackendArg::Named(Built::Host);
+
+/// The driver that answers, or why none does.
+fn asked(
+    args: &DoctorArgs,
+    machine: &Machine,
+    interrupt: &Interrupt,
+) -> Result<Result<Chosen, String>, Stop> {
+    // A refusal of several lines as one.
+    let one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
+    if args.backend == HOST {
+        return Ok(Err("no driver is asked (--backend host)".to_owned()));
+    }
+    let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
+        Err(Stop::Refused(reason)) => return Ok(Err(one_line(&reason))),
+        chosen => chosen?,
+    };
+    played::expect_soft(args.sim.as_deref(), &chosen)?;
+    Ok(match chosen.backend {
+        Built::Host => {
+            let absent = chosen.absent.join("; ");
+            Err(one_line(&format!("no GPU driver answers: {absent}")))
+        }
+        _ => Ok(chosen),
+    })
+}
+
+/// What a driver and its management library tell of the devices, and versions.
+fn driven(
+    given: &mut Given,
+    args: &DoctorArgs,
+    (chosen, sysfs, machine): (&Chosen, &Sysfs, &Machine),
+    interrupt: &Interrupt,
+) -> Result<(), Stop> {
+    let (backend, inventory) = (chosen.backend, &chosen.inventory);
+    let found = inventory::select(Some(&args.gpus), backend, inventory).map_err(Stop::Usage)?;
+    let unmanaged = inventory.unmanaged.as_deref();
+    let untold = unmanaged.unwrap_or("the management library does not tell of this device");
+    let device = |found: &inventory::Found| {
+        let described = inventory::describe(found, backend, sysfs, machine);
+        // One of which the management library tells how it is used was found in its list, with its instances.
+        let is_managed = unmanaged.is_none() || found.busy.is_some();
+        let nvlinks = found.nvlinks.clone();
+        Device {
+            label: described.label,
+            name: Some(record::control::replaced(&described.name)),
+            address: described.address,
+            mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
+            nvlinks: nvlinks
+                .ok_or("no management library tells of NVLinks")
+                .into(),
+            repairs: found.repairs.clone().ok_or(untold).into(),
+        }
+    };
+    given.devices = found.iter().map(device).collect();
+    given.undriven = None;
+    given.unversioned = Vec::new();
+    software::versions(given, chosen, args.deadline, interrupt)
+}
+
+/// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
+fn fabric(given: &mut Given, args: &DoctorArgs, interrupt: &Interrupt) -> Result<(), Stop> {
+    if args.backend == HOST || given.devices.is_empty() {
+        return Ok(());
+    }
+    let all = inventory::nvlinks(Built::Cuda, args.deadline, interrupt)?;
+    for device in &mut given.devices {
+        let found = all.iter().find(|(at, _)| Some(*at) == device.address);
+        if let Some((_, links)) = found {
+            device.nvlinks = Fact::Known(links.clone());
+        }
+    }
+    Ok(())
 }
 
 /// Devices of which nobody was asked anything, for this reason.
@@ -156,12 +242,9 @@ fn shown_by(sysfs: &Sysfs, machine: &Machine) -> Vec<Device> {
 /// The text of every record of the kernel's log that is still kept.
 fn kernel_log() -> Fact<Vec<String>> {
     let lines = KernelLog::open().and_then(|mut log| log.lines());
-    let empty = || "/dev/kmsg: it is empty, as in a container".to_owned();
+    let is_empty = || "/dev/kmsg: it is empty, as in a container".to_owned();
     lines
-        .and_then(|lines| match lines.is_empty() {
-            true => Err(empty()),
-            false => Ok(lines),
-        })
+        .and_then(|lines| (!lines.is_empty()).then_some(lines).ok_or_else(is_empty))
         .into()
 }
 
@@ -182,103 +265,4 @@ fn tree(asked: Option<&str>) -> Result<Sysfs, Stop> {
     let library = plays.and_then(Built::soft_collectives);
     let library: Vec<&str> = library.into_iter().collect();
     played::sysfs(asked, &passing_folder("doctor"), &library)
-}
-
-/// What drivers answer.
-struct Asked {
-    given: Given,
-    said: Vec<String>,
-    missing: Option<String>,
-}
-
-impl Asked {
-    fn ask(
-        &mut self,
-        args: &DoctorArgs,
-        (sysfs, machine): (&Sysfs, &Machine),
-        interrupt: &Interrupt,
-    ) -> Result<(), Stop> {
-        if args.backend == BackendArg::Named(Built::Host) {
-            return self.in_vain(args, "no driver is asked (--backend host)");
-        }
-        let chosen = match choose(args.backend, machine, args.deadline, interrupt) {
-            Ok(chosen) => chosen,
-            Err(Stop::Refused(reason)) => {
-                let reason = one_line(&reason);
-                self.in_vain(args, &reason)?;
-                if let BackendArg::Named(_) = args.backend {
-                    let what = "the backend that was asked for does not answer";
-                    self.missing = Some(format!("{what}: {reason}"));
-                }
-                return self.fabric(args.deadline, interrupt);
-            }
-            Err(stop) => return Err(stop),
-        };
-        played::expect_soft(args.sim.as_deref(), &chosen)?;
-        if chosen.backend == Built::Host {
-            let absent = chosen.absent.join("; ");
-            return self.in_vain(args, &one_line(&format!("no GPU driver answers: {absent}")));
-        }
-        let found = inventory::select(Some(&args.gpus), chosen.backend, &chosen.inventory);
-        let found = found.map_err(Stop::Usage)?;
-        let described = found.iter().map(|found| {
-            let described = inventory::describe(found, chosen.backend, sysfs, machine);
-            device(&chosen, found, described)
-        });
-        self.given.devices = described.collect();
-        self.given.undriven = None;
-        self.given.unversioned = Vec::new();
-        self.said.clone_from(&chosen.said);
-        software::versions(&mut self.given, &chosen, args.deadline, interrupt)
-    }
-
-    /// No driver tells of the GPUs; those that the kernel shows have no numbers.
-    fn in_vain(&mut self, args: &DoctorArgs, reason: &str) -> Result<(), Stop> {
-        let list = args.gpus.trim();
-        if list != "all" {
-            return Err(Stop::Usage(format!(
-                "--gpus {list}: no driver answers that could number GPUs; leave --gpus out"
-            )));
-        }
-        self.given.undriven = Some(reason.to_owned());
-        self.given.unversioned = vec![reason.to_owned()];
-        Ok(())
-    }
-
-    /// A driver that waits for the fabric of NVSwitches does not start, and the management library says why.
-    fn fabric(&mut self, deadline: Duration, interrupt: &Interrupt) -> Result<(), Stop> {
-        let all = inventory::nvlinks(Built::Cuda, deadline, interrupt)?;
-        for device in &mut self.given.devices {
-            let found = all.iter().find(|(at, _)| Some(*at) == device.address);
-            if let Some((_, links)) = found {
-                device.nvlinks = Fact::Known(links.clone());
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a driver and its management library tell of a device.
-fn device(chosen: &Chosen, found: &Found, described: record::LinkDevice) -> Device {
-    let unmanaged = chosen.inventory.unmanaged.as_deref();
-    // One of which the management library tells how it is used was found in its list, with its instances.
-    let is_managed = unmanaged.is_none() || found.busy.is_some();
-    let untold = unmanaged.unwrap_or("the management library does not tell of this device");
-    let nvlinks = found.nvlinks.clone();
-    Device {
-        label: described.label,
-        name: Some(record::control::replaced(&described.name)),
-        address: described.address,
-        mig: (found.mig.is_some() || is_managed).then_some(found.mig.is_some()),
-        nvlinks: nvlinks
-            .ok_or("no management library tells of NVLinks")
-            .into(),
-        repairs: found.repairs.clone().ok_or(untold).into(),
-    }
-}
-
-/// A refusal of several lines as one.
-fn one_line(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    lines.join("; ")
 }

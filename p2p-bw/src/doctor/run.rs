@@ -31,7 +31,7 @@ pub(crate) fn run(args: &DoctorArgs, interrupt: &Interrupt, show: Show) -> Resul
     let shown = judged((source, args.sim.is_some()), &facts, &only);
     let printed = match args.json {
         true => outputs::json(&shown)?,
-        false => show.print(&document::document(&shown, args.all)),
+        false => show.print(&document::document(&shown, args.all, args.sim.as_deref())),
     };
     let of_missing = missing.map(|_| exit::INCONCLUSIVE);
     let codes = [printed, exit_code(shown.counts)].into_iter();

@@ -2,7 +2,7 @@
 //!
 //! A thread's time counts at the CPU it was last on; where it moved meanwhile, that is a simplification. Nothing is pinned.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use record::{MonitorCpu, MonitorLine, MonitorProcess, NodeUse};
@@ -51,7 +51,7 @@ impl Processes {
             ticks_per_s: ticks_per_s.max(1),
             watched: Vec::new(),
         };
-        for &pid in pids {
+        for &pid in pids.iter().collect::<BTreeSet<_>>() {
             let command = processes.root.read_text(format!("proc/{pid}/comm"));
             let look = processes.look(pid, Duration::ZERO);
             let (command, look) = command

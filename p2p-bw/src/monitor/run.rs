@@ -1,17 +1,16 @@
 //! A monitor from its command line to its last line: finds the devices, writes the header, keeps time.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use clap::Args;
-use inventory::{Built, Found};
+use inventory::Built;
 use program::command_line::seconds;
-use program::{Stop, provenance, say, signal_name, sim};
-use record::exit;
+use program::{Stop, provenance, signal_name, sim};
 use record::{
     LinkDevice, MONITOR_SCHEMA, MonitorDevice, MonitorEnd, MonitorGap, MonitorHeader, MonitorLate,
-    MonitorLine, MonitorSample,
+    MonitorLine, MonitorSample, exit,
 };
 use runner::{Interrupt, Signal};
 use rustix::param::clock_ticks_per_second;
@@ -20,37 +19,38 @@ use topology::Sysfs;
 use super::processes::Processes;
 use super::stream::{Stream, Ticks, ns};
 use super::watch::{Came, Watch};
-use crate::begun::Begun;
-use crate::device_args::DeviceArgs;
+use crate::begun::{Begun, DeviceArgs};
 use crate::messages::{Answer, SamplerReply, What};
 
 /// What to watch and how often.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MonitorArgs {
     #[command(flatten)]
-    pub(crate) on: DeviceArgs,
+    on: DeviceArgs,
 
     /// Readings a second, 0.01 to 100. NVIDIA's two PCIe counters take 20 ms each, so above about 20 some come late and
-    /// are told as late.
-    #[arg(long, value_name = "HZ", default_value = "10", value_parser = rate, allow_negative_numbers = true)]
-    pub(crate) hz: f64,
+    /// are told as late. Default: 10, and 1 for lines of text.
+    #[arg(long, value_name = "HZ", value_parser = rate, allow_negative_numbers = true)]
+    hz: Option<f64>,
 
     /// Seconds after which to end. Default: until Ctrl-C.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
-    pub(crate) duration: Option<Duration>,
+    duration: Option<Duration>,
 
     /// Processes whose CPU use is reported by NUMA node, with their threads: ids separated by commas.
     #[arg(long, value_name = "PIDS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
-    pub(crate) pids: Vec<u32>,
+    pids: Vec<u32>,
+
+    /// JSON lines with all values on a terminal, too, which else gets a short line of text for each reading.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Parses readings a second, for clap.
 fn rate(text: &str) -> Result<f64, String> {
-    let rate = text
-        .parse()
-        .ok()
-        .filter(|rate| (0.01..=100.0).contains(rate));
-    rate.ok_or_else(|| format!("`{text}` is not between 0.01 and 100 readings a second"))
+    let rate = text.parse().ok();
+    rate.filter(|rate| (0.01..=100.0).contains(rate))
+        .ok_or_else(|| format!("`{text}` is not between 0.01 and 100 readings a second"))
 }
 
 /// How long a driver may take to list its devices.
@@ -68,12 +68,10 @@ const LAST: Duration = Duration::from_secs(1);
 /// What ended it before its header, or a standard output that does not take it.
 pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     let begun = Begun::look(&args.on, "monitor", LISTING, interrupt);
-    let ended = begun.and_then(|(begun, found)| {
-        begun.tell(&|line| say!("{line}"));
-        let addresses = found.iter().map(|found| found.pci.clone()).collect();
-        let (backend, root) = (begun.chosen.backend, begun.sysfs.root().to_owned());
-        let mut watch = Watch::start(backend, root, addresses, interrupt)?;
-        let ended = watched(args, &begun, &found, &mut watch);
+    let ended = begun.and_then(|begun| {
+        begun.tell();
+        let mut watch = Watch::start(&begun, interrupt)?;
+        let ended = watched(args, &begun, &mut watch);
         watch.end();
         ended
     });
@@ -81,33 +79,53 @@ pub(crate) fn run(args: &MonitorArgs, interrupt: &Interrupt) -> Result<u8, Stop>
     ended
 }
 
-fn watched(
-    args: &MonitorArgs,
-    begun: &Begun,
-    found: &[Found],
-    watch: &mut Watch<'_>,
-) -> Result<u8, Stop> {
+fn watched(args: &MonitorArgs, begun: &Begun, watch: &mut Watch<'_>) -> Result<u8, Stop> {
     let backend = begun.chosen.backend;
     let gaps = first_answers(watch, backend)?;
     // Processes are those of this machine, on a simulated machine, too.
     let processes = Processes::watch(Sysfs::real(), &args.pids, clock_ticks_per_second());
-    let mut session = Session {
-        stream: Stream::start(),
-        processes: processes.map_err(Stop::Usage)?,
-        gaps,
-        backend,
-        watch,
+    let processes = processes.map_err(Stop::Usage)?;
+    let is_read_along = !args.json && io::stdout().is_terminal();
+    let hz = args.hz.unwrap_or(if is_read_along { 1.0 } else { 10.0 });
+    let device = |device: LinkDevice| MonitorDevice {
+        label: device.label,
+        name: device.name,
+        uuid: device.uuid,
+        address: device.address,
+        node: device.node,
+        mig: device.mig,
     };
-    let header = MonitorLine::Header(Box::new(session.header(args, begun, found)));
-    let written = session.stream.write(&header);
-    match written.and_then(|()| session.keep_time(args)) {
-        Ok(code) => Ok(code),
+    let header = MonitorHeader {
+        schema: MONITOR_SCHEMA,
+        program: env!("CARGO_PKG_NAME").to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: provenance::now(),
+        started_unix_ns: None,
+        boot_id: begun.machine.boot_id.clone(),
+        hz,
+        duration_s: args.duration.map(|duration| duration.as_secs_f64()),
+        soft_box: begun.chosen.inventory.soft_box.clone(),
+        backend: inventory::backend(&begun.chosen),
+        devices: begun.devices.iter().cloned().map(device).collect(),
+        processes: processes.list(),
+        unavailable: gaps,
+    };
+    let session = Stream::begin(header, is_read_along).and_then(|stream| {
+        let mut session = Session {
+            stream,
+            watch,
+            processes,
+            backend,
+        };
+        session.keep_time(Ticks::new(hz), args.duration.unwrap_or(Duration::MAX))
+    });
+    session.or_else(|error| match error.kind() {
         // As with `| head`; no failure.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(exit::DONE),
-        Err(error) => Err(Stop::Internal(anyhow!(
+        io::ErrorKind::BrokenPipe => Ok(exit::DONE),
+        _ => Err(Stop::Internal(anyhow!(
             "cannot write to standard output: {error}"
         ))),
-    }
+    })
 }
 
 /// What each device does not give, from a reading that is not written.
@@ -116,7 +134,7 @@ fn first_answers(watch: &mut Watch<'_>, backend: Built) -> Result<Vec<MonitorGap
     (0..watch.devices()).for_each(|device| watch.ask(device, What::Values));
     let ended = taken(watch, Instant::now() + FIRST, true, |reply, _| {
         let device = reply.device;
-        if let Answer::Values { missing, .. } = reply.answer {
+        if let Answer::Values(_, missing) = reply.answer {
             gaps.extend(missing.into_iter().map(|(key, reason)| MonitorGap {
                 device,
                 key: Some(key),
@@ -172,42 +190,12 @@ struct Session<'a, 'b> {
     stream: Stream,
     watch: &'a mut Watch<'b>,
     processes: Processes,
-    /// What the header says of values that are missing.
-    gaps: Vec<MonitorGap>,
     backend: Built,
 }
 
 impl Session<'_, '_> {
-    fn header(&self, args: &MonitorArgs, begun: &Begun, found: &[Found]) -> MonitorHeader {
-        let device = |device: LinkDevice| MonitorDevice {
-            label: device.label,
-            name: device.name,
-            uuid: device.uuid,
-            address: device.address,
-            node: device.node,
-            mig: device.mig,
-        };
-        MonitorHeader {
-            schema: MONITOR_SCHEMA,
-            program: env!("CARGO_PKG_NAME").to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started: provenance::now(),
-            started_unix_ns: self.stream.started_unix_ns,
-            boot_id: begun.machine.boot_id.clone(),
-            hz: args.hz,
-            duration_s: args.duration.map(|duration| duration.as_secs_f64()),
-            soft_box: begun.chosen.inventory.soft_box.clone(),
-            backend: inventory::backend(&begun.chosen),
-            devices: begun.describe(found).into_iter().map(device).collect(),
-            processes: self.processes.list(),
-            unavailable: self.gaps.clone(),
-        }
-    }
-
     /// Writes lines until the end, the last one among them, and gives the exit code.
-    fn keep_time(&mut self, args: &MonitorArgs) -> io::Result<u8> {
-        let mut ticks = Ticks::new(args.hz);
-        let end = args.duration.unwrap_or(Duration::MAX);
+    fn keep_time(&mut self, mut ticks: Ticks, end: Duration) -> io::Result<u8> {
         let ended = loop {
             let due = ticks.due().min(end);
             let ended = self.answers(due, false)?;
@@ -222,7 +210,7 @@ impl Session<'_, '_> {
                 }
             }
             for line in self.processes.lines(self.stream.now()) {
-                self.stream.write(&line)?;
+                self.stream.write(line)?;
             }
         };
         let (reason, code) = match ended {
@@ -235,40 +223,35 @@ impl Session<'_, '_> {
             Some(Ended::Signal(signal)) => (signal_name(signal).to_owned(), signal.exit_code()),
             Some(Ended::NoReader(what)) => (what, exit::INCONCLUSIVE),
         };
-        self.stream.write(&MonitorLine::End(MonitorEnd {
+        let end = MonitorEnd {
             at_ns: ns(self.stream.now()),
             reason,
             samples: self.stream.samples,
             late: self.stream.late,
             skipped: ticks.skipped,
-        }))?;
+        };
+        self.stream.write(MonitorLine::End(end))?;
         Ok(code)
     }
 
     /// Writes the answers that come until a time from the start, or until none is outstanding.
     fn answers(&mut self, due: Duration, only_outstanding: bool) -> io::Result<Option<Ended>> {
-        let (stream, gaps) = (&mut self.stream, &self.gaps);
+        let stream = &mut self.stream;
         let until = stream.start.checked_add(due);
         // Without a duration the next reading is due long before.
         let until = until.unwrap_or(stream.start + Duration::from_secs(1 << 32));
         taken(self.watch, until, only_outstanding, |reply, asked| {
-            let SamplerReply { device, answer } = reply;
-            let Answer::Values {
-                values,
-                mut missing,
-            } = answer
-            else {
+            let Answer::Values(values, mut missing) = reply.answer else {
                 return Ok(());
             };
+            let device = reply.device;
             // What the header said is not said again.
-            for gap in gaps.iter().filter(|gap| gap.device == device) {
-                if let Some(key) = &gap.key
-                    && missing.get(key) == Some(&gap.reason)
-                {
-                    missing.remove(key);
-                }
+            let gaps = stream.header.unavailable.iter();
+            for gap in gaps.filter(|gap| gap.device == device) {
+                missing
+                    .retain(|key, reason| gap.key.as_ref() != Some(key) || gap.reason != *reason);
             }
-            stream.write(&MonitorLine::Sample(Box::new(MonitorSample {
+            stream.write(MonitorLine::Sample(Box::new(MonitorSample {
                 device,
                 asked_ns: ns(asked.saturating_duration_since(stream.start)),
                 answered_ns: ns(stream.now()),
@@ -284,7 +267,7 @@ impl Session<'_, '_> {
             return Ok(());
         };
         let waited = asked.elapsed();
-        self.stream.write(&MonitorLine::Late(MonitorLate {
+        self.stream.write(MonitorLine::Late(MonitorLate {
             device,
             at_ns: ns(self.stream.now()),
             waited_ns: ns(waited),

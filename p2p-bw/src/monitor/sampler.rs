@@ -3,7 +3,6 @@
 //! Management libraries and the PCI configuration space can block on a failing device; then only a thread of this child does.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -11,11 +10,11 @@ use std::thread;
 use anyhow::{Context, Result};
 use device::Built;
 use device::management::{Management, Sample};
-use record::MonitorValues;
+use record::{LinkReading, MonitorValues};
 use runner::child::{self, Inbox, Outbox};
 use topology::{Machine, SlotPath, Sysfs};
 
-use crate::messages::{Answer, MonitorReading, MonitorRequest, SamplerReply, What};
+use crate::messages::{Answer, MonitorRequest, SamplerReply, What};
 
 /// Answers the parent until it has no more to ask.
 ///
@@ -25,58 +24,49 @@ pub(crate) fn run() -> Result<()> {
     child::die_with_parent(child::expected_parent()?)?;
     let outbox = Arc::new(Mutex::new(Outbox::claim()?));
     let requests: Inbox<MonitorRequest> = child::inbox()?;
-    let mut readers: Vec<Arc<Reader>> = Vec::new();
-    let mut threads: BTreeMap<usize, Sender<What>> = BTreeMap::new();
+    let mut readers: Vec<Sender<What>> = Vec::new();
     for request in requests {
         match request.context("reading a request")? {
             MonitorRequest::Watch {
                 backend,
                 sysfs,
                 devices,
-            } => readers = watched(backend, &sysfs, &devices),
+            } => readers = started(backend, &Sysfs::at(&sysfs), devices, &outbox)?,
+            // A reader that ended has said why on standard error; the parent sees that nothing comes.
             MonitorRequest::Read { device, what } => {
-                let Some(reader) = readers.get(device) else {
-                    continue;
-                };
-                let thread = match threads.remove(&device) {
-                    Some(thread) => thread,
-                    None => start(reader, &outbox)?,
-                };
-                // A reader that ended has said why on standard error; the parent sees that nothing comes.
-                let _ = thread.send(what);
-                threads.insert(device, thread);
+                let reader = readers.get(device);
+                let _ = reader.map(|reader| reader.send(what));
             }
         }
     }
     Ok(())
 }
 
-/// What reads each device.
-fn watched(backend: Built, root: &Path, devices: &[Option<String>]) -> Vec<Arc<Reader>> {
-    let sysfs = Sysfs::at(root);
-    let machine = Machine::read(&sysfs).map_err(|error| error.to_string());
-    let reader = |(device, pci): (usize, &Option<String>)| {
+/// Starts a thread for each device.
+fn started(
+    backend: Built,
+    sysfs: &Sysfs,
+    devices: Vec<Option<String>>,
+    outbox: &Arc<Mutex<Outbox>>,
+) -> Result<Vec<Sender<What>>> {
+    let machine = Machine::read(sysfs).map_err(|error| error.to_string());
+    let start = |(device, pci): (usize, Option<String>)| {
         let machine = machine.as_ref().map_err(Clone::clone);
-        Arc::new(Reader {
+        let reader = Reader {
             device,
             slot: machine.and_then(|machine| machine.slot_path_of(pci.as_deref())),
-            pci: pci.clone(),
+            pci,
             sysfs: sysfs.clone(),
             backend,
-        })
+        };
+        let ((asked, requests), outbox) = (channel(), Arc::clone(outbox));
+        thread::Builder::new()
+            .name(format!("device{device}"))
+            .spawn(move || reader.answer(&requests, &outbox))
+            .context("starting a reader")?;
+        Ok(asked)
     };
-    devices.iter().enumerate().map(reader).collect()
-}
-
-/// Starts a thread for a device.
-fn start(reader: &Arc<Reader>, outbox: &Arc<Mutex<Outbox>>) -> Result<Sender<What>> {
-    let (asked, requests) = channel();
-    let (reader, outbox) = (Arc::clone(reader), Arc::clone(outbox));
-    thread::Builder::new()
-        .name(format!("device{}", reader.device))
-        .spawn(move || reader.answer(&requests, &outbox))
-        .context("starting a reader")?;
-    Ok(asked)
+    devices.into_iter().enumerate().map(start).collect()
 }
 
 /// The address of a device and what tells of it, or why nothing does.
@@ -97,9 +87,7 @@ impl Reader {
         let managed = self.open();
         for what in requests {
             let answer = match what {
-                What::Link => Answer::Link {
-                    reading: self.link(&managed),
-                },
+                What::Link => Answer::Link(self.link(&managed)),
                 What::Values => self.values(&managed),
             };
             let device = self.device;
@@ -122,17 +110,24 @@ impl Reader {
     }
 
     /// The link of the device and of its slot now.
-    fn link(&self, managed: &Managed<'_>) -> MonitorReading {
+    fn link(&self, managed: &Managed<'_>) -> LinkReading {
         let slot = self.slot.clone().and_then(|path| path.read(&self.sysfs));
         let card = self.slot.as_ref().ok();
-        MonitorReading {
-            device: match managed {
-                Ok((pci, management)) => management.link(pci),
-                Err(reason) => Err(reason.clone()),
-            },
+        let device = match managed {
+            Ok((pci, management)) => management.link(pci),
+            Err(reason) => Err(reason.clone()),
+        };
+        let missing = [device.as_ref().err(), slot.as_ref().err()];
+        let missing: Vec<&str> = missing.into_iter().flatten().map(String::as_str).collect();
+        let slot = slot.as_ref().ok();
+        LinkReading {
+            unreadable: (!missing.is_empty()).then(|| missing.join("; ")),
             card: card.and_then(|path| path.card_link(&self.sysfs)),
-            slot_maximum: slot.as_ref().ok().and_then(|link| link.maximum),
+            slot_maximum: slot.and_then(|link| link.maximum),
             slot: slot.map(|link| link.current),
+            device: device.ok().flatten(),
+            readings: 1,
+            narrowed_to: None,
         }
     }
 
@@ -167,10 +162,7 @@ impl Reader {
             memory_used_bytes: gaps.of("memory_used_bytes", sample.memory_used_bytes),
             throttle: gaps.of("throttle", sample.throttle),
         };
-        Answer::Values {
-            values: Box::new(values),
-            missing,
-        }
+        Answer::Values(Box::new(values), missing)
     }
 }
 

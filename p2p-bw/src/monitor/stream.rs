@@ -1,31 +1,42 @@
-//! [`Stream`]: where lines go, each written whole and at once; and [`Ticks`]: when readings are due, a fixed rhythm from the start, of which
-//! instants that went by are left out and never made up for.
+//! [`Stream`]: where lines go, each written whole and at once, as JSON or, where a person reads along, as text; and [`Ticks`]: when
+//! readings are due, a fixed rhythm from the start, of which instants that went by are left out and never made up for.
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
 use program::outputs::printed;
-use record::MonitorLine;
+use record::unit::ByteCount;
+use record::{MonitorHeader, MonitorLine, MonitorValues};
 
 /// The lines of one run, and how many of which kind.
 pub(super) struct Stream {
     pub(super) start: Instant,
-    /// The wall clock at the start; `None` before 1970 and after 2554.
-    pub(super) started_unix_ns: Option<u64>,
+    pub(super) header: MonitorHeader,
+    is_read_along: bool,
     pub(super) samples: u64,
     pub(super) late: u64,
 }
 
 impl Stream {
-    /// Starts the clock.
-    pub(super) fn start() -> Self {
+    /// Starts the clock and writes the header.
+    ///
+    /// # Errors
+    /// As of [`Stream::write`].
+    pub(super) fn begin(header: MonitorHeader, is_read_along: bool) -> io::Result<Self> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        Self {
-            start: Instant::now(),
+        let header = MonitorHeader {
             started_unix_ns: since.ok().map(ns),
+            ..header
+        };
+        let mut stream = Self {
+            start: Instant::now(),
+            header: header.clone(),
+            is_read_along,
             samples: 0,
             late: 0,
-        }
+        };
+        stream.write(MonitorLine::Header(Box::new(header)))?;
+        Ok(stream)
     }
 
     /// Time since the start.
@@ -37,14 +48,77 @@ impl Stream {
     ///
     /// # Errors
     /// The reader went away, as with `| head`, or the line cannot be written.
-    pub(super) fn write(&mut self, line: &MonitorLine) -> io::Result<()> {
-        printed(&(serde_json::to_string(line)? + "\n"))?;
+    pub(super) fn write(&mut self, line: MonitorLine) -> io::Result<()> {
+        let text = match self.is_read_along {
+            true => text(&line, &self.header),
+            false => serde_json::to_string(&line)?,
+        };
+        printed(&(text + "\n"))?;
         match line {
             MonitorLine::Sample(_) => self.samples += 1,
             MonitorLine::Late(_) => self.late += 1,
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A line as a person reads it.
+fn text(line: &MonitorLine, header: &MonitorHeader) -> String {
+    let label = |device: usize| {
+        let device = header.devices.get(device);
+        device.map_or("?", |device| device.label.as_str())
+    };
+    let what = match line {
+        MonitorLine::Header(header) => {
+            let soft = header.soft_box.iter();
+            let soft =
+                soft.map(|name| format!("SIMULATED machine {name}, numbers are arithmetic\n"));
+            let names = header.devices.iter();
+            let names = names.map(|device| format!("{}: {}\n", device.label, device.name));
+            let lines: String = soft.chain(names).collect();
+            return lines + "Ctrl-C ends this; --json shows every value and what is not available";
+        }
+        MonitorLine::Sample(sample) => format!("{} {}", label(sample.device), told(&sample.values)),
+        MonitorLine::Late(late) => format!("{} {}", label(late.device), late.what),
+        MonitorLine::Cpu(cpu) => {
+            let nodes = cpu.by_node.iter();
+            let nodes = nodes.map(|used| format!("{:.2} on node {}, ", used.cpus, used.node));
+            let nodes: String = nodes.collect();
+            let (pid, unplaced) = (cpu.pid, cpu.unplaced);
+            format!("process {pid} used CPUs: {nodes}{unplaced:.2} elsewhere")
+        }
+        MonitorLine::Gone { pid, .. } => format!("process {pid} ended"),
+        MonitorLine::Lost { what, .. } => what.clone(),
+        MonitorLine::End(end) => format!("{} readings, end: {}", end.samples, end.reason),
+    };
+    format!("{:7.1} s  {what}", line.written_ns() as f64 / 1e9)
+}
+
+/// The values that are there, in short.
+fn told(values: &MonitorValues) -> String {
+    let link = values.slot_link.or(values.device_link);
+    let bytes = values.pcie_rx_kb_per_s.zip(values.pcie_tx_kb_per_s);
+    let held = values.throttle.as_ref().filter(|held| !held.is_empty());
+    let gb = |kb: u32| f64::from(kb) / 1e6;
+    let parts = [
+        link.map(|link| link.to_string()),
+        bytes.map(|(rx, tx)| format!("in {:.2} out {:.2} GB/s", gb(rx), gb(tx))),
+        values
+            .utilisation_percent
+            .map(|busy| format!("{busy}% busy")),
+        values.sm_clock_mhz.map(|clock| format!("{clock} MHz")),
+        values.power_w.map(|power| format!("{power:.0} W")),
+        values.temperature_c.map(|degrees| format!("{degrees} °C")),
+        values
+            .memory_used_bytes
+            .map(|used| format!("{} used", ByteCount(used))),
+        held.map(|held| format!("held by {}", held.join(", "))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    match parts.is_empty() {
+        true => "no value is available".to_owned(),
+        false => parts.join(", "),
     }
 }
 
@@ -90,6 +164,20 @@ impl Ticks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_gets_the_values_that_are_there() {
+        let values = MonitorValues {
+            slot_link: topology::PcieLink::new(4, 16).ok(),
+            pcie_rx_kb_per_s: Some(1_250_000),
+            pcie_tx_kb_per_s: Some(0),
+            power_w: Some(251.4),
+            throttle: Some(Vec::new()),
+            ..MonitorValues::default()
+        };
+        // 1,250,000 KB/s are 1.25 GB/s.
+        assert_eq!(told(&values), "Gen4 x16, in 1.25 out 0.00 GB/s, 251 W");
+    }
 
     const MS: Duration = Duration::from_millis(1);
 

@@ -1,13 +1,12 @@
 //! The parent's side of the process that reads devices: asks each device again only once it answered, and never waits for one.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use device::Built;
 use program::Stop;
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Event, Interrupt, Signal, Worker};
 
+use crate::begun::Begun;
 use crate::children::Child;
 use crate::messages::{MonitorRequest, SamplerReply, What};
 
@@ -31,23 +30,19 @@ pub(crate) enum Came {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts the process on devices by PCI address.
-    pub(crate) fn start(
-        backend: Built,
-        sysfs: PathBuf,
-        devices: Vec<Option<String>>,
-        interrupt: &'a Interrupt,
-    ) -> Result<Self, Stop> {
+    /// Starts the process on devices.
+    pub(crate) fn start(begun: &Begun, interrupt: &'a Interrupt) -> Result<Self, Stop> {
+        let found = &begun.found;
         let mut watch = Self {
             worker: Child::Sampler.start()?,
-            asked: vec![None; devices.len()],
+            asked: vec![None; found.len()],
             interrupt,
         };
         // As in `ask`.
         let _ = watch.worker.send(&MonitorRequest::Watch {
-            backend,
-            sysfs,
-            devices,
+            backend: begun.chosen.backend,
+            sysfs: begun.sysfs.root().to_owned(),
+            devices: found.iter().map(|found| found.pci.clone()).collect(),
         });
         Ok(watch)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use inventory::{BackendArg, Built};
+use inventory::BackendArg;
 use program::command_line::quoted;
 use program::{Stop, outputs, say, sim};
 use record::{NumaBinding, exit, redacted_arguments};
@@ -16,8 +16,7 @@ use topology::{Machine, Sysfs};
 
 use super::follow;
 use super::nodes::{binding, check, joined, listed};
-use crate::begun::Begun;
-use crate::device_args::DeviceArgs;
+use crate::begun::{Begun, DeviceArgs};
 
 /// How long a driver may take to list its devices.
 const LISTING: Duration = Duration::from_secs(20);
@@ -108,17 +107,15 @@ fn target(args: &ExecArgs, interrupt: &Interrupt) -> Result<(Machine, NumaBindin
             None => refused("this machine shows no NUMA nodes".to_owned()),
         };
     }
-    let (begun, found) = Begun::look(&args.on, "numa", LISTING, interrupt)?;
-    begun.tell(&|line| say!("{line}"));
-    let chosen = &begun.chosen;
-    if args.on.backend == BackendArg::Auto && chosen.backend == Built::Host {
-        let absent = chosen.absent.join("; ");
+    let begun = Begun::look(&args.on, "numa", LISTING, interrupt)?;
+    begun.tell();
+    if args.on.backend == BackendArg::Auto && begun.is_host() {
+        let absent = begun.chosen.absent.join("; ");
         return refused(format!(
             "no GPU was found ({absent}); install the GPU's driver, or name nodes with --node"
         ));
     }
-    let devices = begun.describe(&found).into_iter();
-    let mut nodes: Vec<Option<u32>> = devices.map(|device| device.node).collect();
+    let mut nodes: Vec<Option<u32>> = begun.devices.iter().map(|device| device.node).collect();
     let machine = begun.machine;
     // The one node of a machine holds everything, whether or not the device says so.
     if let [only] = &machine.nodes[..]

@@ -1,10 +1,12 @@
 //! The points of a run: devices x places of memory and thread x kinds x directions, and small copies.
 
 use clap::ValueEnum;
+use record::unit::ByteCount;
 use record::{Endpoint, LinkDevice};
 use topology::{Machine, NumaNode};
 
-use crate::cases::Case;
+use crate::cases::{Case, Pattern};
+use crate::parent::{Place, Planned};
 
 /// A kind of host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -25,54 +27,33 @@ impl Kind {
     }
 }
 
-/// Where memory and the issuing thread are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    pub(super) memory: Option<u32>,
-    pub(super) thread: Option<u32>,
-}
-
-/// One point to measure; the device is a position in the list of chosen ones.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Planned {
-    pub(super) case: &'static Case,
-    pub(super) device: usize,
-    pub(super) place: Place,
-    pub(super) bytes: u64,
-}
-
-impl Planned {
-    /// The ends of its copies, the device being this one.
-    pub(super) fn ends(&self, device: usize) -> (Endpoint, Endpoint) {
-        match self.case.key.contains("h2d") {
-            true => (Endpoint::Host, Endpoint::Device(device)),
-            false => (Endpoint::Device(device), Endpoint::Host),
-        }
-    }
-}
-
-/// What is to be measured.
-pub(super) struct Asked<'a> {
-    pub(super) kinds: &'a [Kind],
-    /// Nodes of the memory; `None` for every node that has some.
-    pub(super) nodes: Option<&'a [u32]>,
-    pub(super) bytes: u64,
-}
-
-/// All points, those of one device together.
-pub(super) fn plan(asked: &Asked<'_>, machine: &Machine, devices: &[LinkDevice]) -> Vec<Planned> {
+/// All points of these kinds, nodes of memory (`None` for every node that has some) and bytes, those of one device together.
+pub(super) fn plan(
+    (kinds, nodes, bytes): (&[Kind], Option<&[u32]>, u64),
+    machine: &Machine,
+    devices: &[LinkDevice],
+) -> Vec<Planned> {
     let mut planned = Vec::new();
-    let cases: Vec<&'static Case> = cases(asked.kinds);
-    for (device, described) in devices.iter().enumerate() {
-        let places = places(asked, machine, described.node);
+    let cases: Vec<&'static Case> = cases(kinds);
+    for (position, device) in devices.iter().enumerate() {
+        let places = places(nodes, machine, device.node);
         // The near place once more at the end: what it differs by then is what time alone does on this machine.
         let again = places.first().filter(|_| places.len() > 1);
+        let device = Endpoint::Device(position);
         for place in places.iter().chain(again) {
-            planned.extend(cases.iter().map(|case| Planned {
-                case,
-                device,
-                place: *place,
-                bytes: case.fixed_bytes().unwrap_or(asked.bytes),
+            planned.extend(cases.iter().map(|case| {
+                let (from, to) = match case.pattern {
+                    Pattern::HostToDevice(_) => (Endpoint::Host, device),
+                    _ => (device, Endpoint::Host),
+                };
+                Planned {
+                    case,
+                    from,
+                    to,
+                    bytes: ByteCount(case.fixed_bytes().unwrap_or(bytes)),
+                    all: devices.len(),
+                    place: Some(*place),
+                }
             }));
         }
     }
@@ -94,10 +75,10 @@ fn cases(kinds: &[Kind]) -> Vec<&'static Case> {
 
 /// Memory near, then on every other node; the thread on the device's node. Of the farthest node also the thread there, with its memory
 /// and with the near one, so that the square of CPU node and memory node is whole.
-fn places(asked: &Asked<'_>, machine: &Machine, home: Option<u32>) -> Vec<Place> {
+fn places(nodes: Option<&[u32]>, machine: &Machine, home: Option<u32>) -> Vec<Place> {
     let with_memory = machine.nodes.iter().filter(|node| has_memory(node));
     let of_host = with_memory.filter(|node| !node.cpus.is_empty());
-    let nodes: Vec<u32> = match asked.nodes {
+    let nodes: Vec<u32> = match nodes {
         Some(nodes) => nodes.to_vec(),
         None => of_host.map(|node| node.id).collect(),
     };
@@ -191,12 +172,7 @@ mod tests {
     }
 
     fn of(machine: &Machine, home: Option<u32>) -> Vec<(Option<u32>, Option<u32>)> {
-        let asked = Asked {
-            kinds: &[Kind::Pinned],
-            nodes: None,
-            bytes: 1,
-        };
-        let places = places(&asked, machine, home);
+        let places = places(None, machine, home);
         places
             .iter()
             .map(|place| (place.memory, place.thread))

@@ -72,24 +72,20 @@ pub(crate) fn run(args: &ProveArgs, show: Show) -> Result<u8, Stop> {
         Some(node) => vec![node],
         None => has_memory.map(|node| node.id).collect(),
     };
+    let nodes = asked.into_iter();
     let proof = Proof {
         schema: SCHEMA,
         page_bytes,
         bytes,
-        nodes: asked
-            .into_iter()
-            .map(|node| of_node(node, bytes, &machine))
-            .collect(),
+        nodes: nodes.map(|node| of_node(node, bytes, &machine)).collect(),
     };
+    let is_whole = !proof.nodes.is_empty() && proof.nodes.iter().all(|node| node.is_proven);
     let printed = match args.json {
         true => outputs::json(&proof)?,
-        false => show.print(&document(&proof)),
+        false => show.print(&document(&proof, is_whole)),
     };
-    let proven = match is_whole(&proof) {
-        true => exit::DONE,
-        false => exit::INCONCLUSIVE,
-    };
-    Ok(exit::fold([printed, proven]))
+    let unproven = (!is_whole).then_some(exit::INCONCLUSIVE);
+    Ok(exit::fold([printed].into_iter().chain(unproven)))
 }
 
 fn of_node(node: u32, bytes: usize, machine: &Machine) -> NodeProof {
@@ -97,32 +93,25 @@ fn of_node(node: u32, bytes: usize, machine: &Machine) -> NodeProof {
         node: Some(node),
         ..Placement::default()
     };
-    let asked = HostPages::allocate(bytes, &placement);
-    let (placed, refused) = match asked.and_then(|pages| pages.placement_of_all()) {
-        Ok(placed) => (Some(placed), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
-    let of = placed.as_ref();
+    let pages = HostPages::allocate(bytes, &placement);
+    let asked = pages.and_then(|pages| pages.placement_of_all());
+    let placed = asked.as_ref().ok();
     NodeProof {
         node,
         memory_bytes: machine.node(node).and_then(|known| known.memory_bytes),
-        is_proven: of.and_then(|placed| placed.single_node()) == Some(node),
-        by: of.map(|placed| placed.by),
-        refused,
-        on: placed.map(|placed| placed.per_node).unwrap_or_default(),
+        is_proven: placed.and_then(|placed| placed.single_node()) == Some(node),
+        by: placed.map(|placed| placed.by),
+        on: placed
+            .map(|placed| placed.per_node.clone())
+            .unwrap_or_default(),
+        refused: asked.err().map(|error| error.to_string()),
     }
 }
 
-fn is_whole(proof: &Proof) -> bool {
-    !proof.nodes.is_empty() && proof.nodes.iter().all(|node| node.is_proven)
-}
-
-fn document(proof: &Proof) -> Document {
+fn document(proof: &Proof, is_whole: bool) -> Document {
     let mut table = Table::under(["node", "memory", "bound", "asked by"]);
     let mut findings = Vec::new();
     for node in &proof.nodes {
-        let elsewhere = (!node.is_proven).then_some("pages are elsewhere");
-        let why = node.refused.as_deref().or(elsewhere);
         let memory = node.memory_bytes.map(|bytes| ByteCount(bytes).to_string());
         table.row([
             node.node.to_string(),
@@ -130,21 +119,24 @@ fn document(proof: &Proof) -> Document {
             if node.is_proven { "proven" } else { "unproven" }.to_owned(),
             node.by.unwrap_or("—").to_owned(),
         ]);
-        findings.extend(why.map(|why| {
-            let text = format!("Node {}: {why}.", node.node);
-            Item::of(Tone::Warning, text).coded("node-unproven")
-        }));
+        if !node.is_proven {
+            let why = node.refused.as_deref().unwrap_or("pages are elsewhere");
+            let item = Item::of(Tone::Warning, format!("Node {}: {why}.", node.node));
+            findings.push(item.coded("node-unproven"));
+        }
     }
-    let is_whole = is_whole(proof);
     let page = ByteCount(proof.page_bytes as u64);
     let heading = format!("{PAGES} pages of {page} on each node");
-    let answer = match is_whole {
-        true => "Memory is where it is asked for.",
-        false => "Not all memory is proven to be where it was asked for.",
+    let (tone, answer) = match is_whole {
+        true => (Tone::Good, "Memory is where it is asked for."),
+        false => (
+            Tone::Warning,
+            "Not all memory is proven to be where it was asked for.",
+        ),
     };
     Document {
         title: "Memory by node".to_owned(),
-        tone: if is_whole { Tone::Good } else { Tone::Warning },
+        tone,
         answer: vec![answer.to_owned()],
         findings,
         sections: vec![Section::new(heading, vec![Block::Table(table)])],

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use inventory::Found;
+use record::PairPath;
 use record::caveat::{Caveat, Condition};
-use record::{LinkDevice, PairPath};
 use runner::child::{SHORT_LADDER, last_line};
 use runner::{Event, Interrupt, Worker, WorkerSpec};
 use topology::captured::{CapturedFinding, read};
@@ -28,14 +27,10 @@ const TOOL: &str = "opt/mxdriver/bin/mx-smi";
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The path class of every pair, and what to say where a tool that should know more does not answer.
-pub(super) fn paths(
-    (devices, found): (&[LinkDevice], &[Found]),
-    begun: &Begun,
-    interrupt: &Interrupt,
-) -> (Vec<PairPath>, Option<Caveat>) {
-    let (machine, sysfs) = (&begun.machine, &begun.sysfs);
+pub(super) fn paths(begun: &Begun, interrupt: &Interrupt) -> (Vec<PairPath>, Option<Caveat>) {
+    let (machine, sysfs, devices) = (&begun.machine, &begun.sysfs, &begun.devices);
     let mut paths = inventory::paths(devices, machine);
-    nvlink::join(&mut paths, devices, found);
+    nvlink::join(&mut paths, devices, &begun.found);
     let gpus = devices.iter().filter_map(|one| machine.gpu(one.address?));
     let fabric = match of(&gpus.collect::<Vec<_>>(), machine, sysfs, interrupt) {
         None => return (paths, None),

@@ -1,18 +1,15 @@
-//! What the end of a job means: for its point, for how often its devices are tried again, and for the exit code.
-
-use std::collections::BTreeMap;
-use std::fmt::Display;
+//! What the end of a job means: for its point, and for the exit code.
 
 use record::caveat::Caveat;
 use record::quantity::{Gate, Unit};
 use record::{
-    Failure, FailureKind, KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe,
-    PeerVerdict, Verification, exit, judged,
+    KernelAccess, LinkUse, Links, NamedQuantity, Outcome, PeerProbe, PeerVerdict, Verification,
+    exit, judged,
 };
 use runner::Signal;
 
 use super::measurer::JobEnd;
-use crate::messages::{Blame, Finding};
+use crate::messages::Finding;
 
 impl Finding {
     /// Of a job with one outcome; `link` says what the links did, given the numbers.
@@ -51,55 +48,6 @@ impl Finding {
             self.caveats.extend(reservations(quantities, used));
         }
         self
-    }
-}
-
-/// Failures after which something is left alone.
-const LIMIT: u32 = 2;
-
-/// What a hang, a crash or a loss speaks against. Which end of a pair is to blame is not known, nor which device of a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Suspect {
-    Device(usize),
-    /// An ordered pair.
-    Pair(usize, usize),
-    /// A case over several devices, by its key.
-    Group(&'static str),
-}
-
-/// Failures so far, and the last reason.
-#[derive(Debug, Default)]
-pub(crate) struct Health(BTreeMap<Suspect, (u32, String)>);
-
-impl Health {
-    /// The first that is left alone, and why it failed last.
-    pub(crate) fn left_alone(&self, suspects: &[Suspect]) -> Option<(Suspect, &str)> {
-        suspects.iter().find_map(|suspect| {
-            let (count, why) = self.0.get(suspect)?;
-            (*count >= LIMIT).then_some((*suspect, why.as_str()))
-        })
-    }
-
-    /// Why something that failed so often is not tried.
-    pub(crate) fn refusal(name: impl Display, why: &str) -> Failure {
-        FailureKind::Dependency.of(format!(
-            "{name} failed {LIMIT} times and is not tried again; last: {why}"
-        ))
-    }
-
-    /// Counts a failure against the last suspect; what cannot be ended counts against all at once.
-    pub(crate) fn failed(&mut self, suspects: &[Suspect], blame: &Blame) {
-        let count = suspects.len();
-        let others = if blame.at_once {
-            0
-        } else {
-            count.saturating_sub(1)
-        };
-        for suspect in &suspects[others..] {
-            let entry = self.0.entry(*suspect).or_default();
-            let failures = if blame.at_once { LIMIT } else { entry.0 + 1 };
-            *entry = (failures, blame.why.clone());
-        }
     }
 }
 
@@ -149,43 +97,5 @@ pub(crate) fn of_outcome(outcome: &Outcome) -> u8 {
         } => exit::WRONG_DATA,
         Outcome::Failed { .. } | Outcome::Hang { .. } => exit::INCONCLUSIVE,
         _ => exit::DONE,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use record::unit::ByteCount;
-
-    use super::*;
-    use crate::cases;
-    use crate::parent::plan::plan;
-
-    fn suspects(key: &str, at: usize) -> Vec<Suspect> {
-        plan(&cases::matching(key).unwrap(), 2, &[ByteCount(1)])[at].suspects()
-    }
-
-    fn refused(health: &Health, key: &str, at: usize) -> bool {
-        health.left_alone(&suspects(key, at)).is_some()
-    }
-
-    fn fail(health: &mut Health, key: &str, at: usize, at_once: bool) {
-        let why = "lost".to_owned();
-        health.failed(&suspects(key, at), &Blame { why, at_once });
-    }
-
-    #[test]
-    fn a_pair_or_a_group_that_hangs_does_not_take_its_devices_along() {
-        for key in ["d2d_write_ce", "ring_ce"] {
-            let mut health = Health::default();
-            fail(&mut health, key, 0, false);
-            fail(&mut health, key, 0, false);
-            assert!(refused(&health, key, 0), "{key}");
-            for other in ["all_pairs_ce", "local_ce"] {
-                assert!(!refused(&health, other, 0), "{key} {other}");
-            }
-        }
-        let mut health = Health::default();
-        fail(&mut health, "d2d_write_ce", 0, true);
-        assert!(refused(&health, "local_ce", 0) && refused(&health, "local_ce", 1));
     }
 }

@@ -9,9 +9,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use program::Stop;
 use record::private;
 use record::write_whole;
 use serde::{Deserialize, Serialize};
+
+use super::measurer::JobEnd;
 
 /// A longer file is rewritten with what is still open in it; what another run appends at that moment is lost, so this
 /// is rare (some hundred lines a run, some 250 bytes a line).
@@ -131,11 +134,26 @@ impl Intents {
         ))
     }
 
-    /// Puts intents of pairs on the disk, or the end of their copies: of a process that has ended, or that is idle.
+    /// Does what may take the machine down, with its intents on the disk meanwhile.
     ///
     /// # Errors
-    /// They cannot be written.
-    pub(super) fn append(&self, pairs: &[String], ended: bool) -> Result<()> {
+    /// Those of `run`, or intents cannot be written.
+    pub(super) fn guarded(
+        &self,
+        pairs: &[String],
+        run: impl FnOnce() -> Result<JobEnd, Stop>,
+    ) -> Result<JobEnd, Stop> {
+        self.append(pairs, false).map_err(Stop::Internal)?;
+        let end = run();
+        // A process that cannot be ended may yet take the machine down.
+        if !end.as_ref().is_ok_and(|end| end.unkillable) {
+            self.append(pairs, true).map_err(Stop::Internal)?;
+        }
+        end
+    }
+
+    /// Puts intents of pairs on the disk, or the end of their copies: of a process that has ended, or that is idle.
+    fn append(&self, pairs: &[String], ended: bool) -> Result<()> {
         let Some(file) = self.file.as_ref().filter(|_| !pairs.is_empty()) else {
             return Ok(());
         };

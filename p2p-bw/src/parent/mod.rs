@@ -10,12 +10,14 @@ mod measurer;
 mod monitor;
 mod nvlink;
 mod plan;
+mod points;
 mod probes;
 mod run;
 mod session;
 mod verdict;
 
-pub(crate) use crate::messages::Finding;
-pub(crate) use finding::{Health, Suspect, exit_code, of_outcome};
+pub(crate) use finding::{exit_code, of_outcome};
 pub(crate) use measurer::{JobEnd, Measurer};
-pub(crate) use run::{default_host_bytes, run};
+pub(crate) use plan::{Place, Planned};
+pub(crate) use points::{Points, measure};
+pub(crate) use run::{check_memory, default_host_bytes, run};

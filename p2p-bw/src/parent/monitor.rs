@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use inventory::{Built, Found, OPENING_STEPS};
+use inventory::OPENING_STEPS;
 use program::Stop;
 use record::LinkReading;
 use runner::Interrupt;
 
 use super::link::merged;
 use crate::begun::Begun;
-use crate::messages::{Answer, MonitorReading, SamplerReply, What};
+use crate::messages::{Answer, SamplerReply, What};
 use crate::monitor::watch::{Came, Watch};
 
 /// Readings are asked for at most this often: 20 a second.
@@ -33,23 +33,19 @@ pub(super) struct Monitor<'a> {
     /// How long the next answer may take.
     patience: Duration,
     /// What happened to the child, where it was lost.
-    pub(super) lost: Option<String>,
+    lost: Option<String>,
 }
 
 impl<'a> Monitor<'a> {
     /// Starts the child on devices.
     pub(super) fn start(
         begun: &Begun,
-        found: &[Found],
         deadline: Duration,
         interrupt: &'a Interrupt,
     ) -> Result<Self, Stop> {
-        let backend = begun.chosen.backend;
-        let devices = || found.iter().map(|found| found.pci.clone()).collect();
-        let root = begun.sysfs.root().to_owned();
-        let watch = match backend {
-            Built::Host => None,
-            _ => Some(Watch::start(backend, root, devices(), interrupt)?),
+        let watch = match begun.is_host() {
+            true => None,
+            false => Some(Watch::start(begun, interrupt)?),
         };
         Ok(Self {
             watch,
@@ -82,11 +78,12 @@ impl<'a> Monitor<'a> {
         std::mem::take(&mut self.readings)
     }
 
-    /// Ends the child.
-    pub(super) fn finish(self) {
-        if let Some(watch) = self.watch {
+    /// Ends the child, and says what happened to it, where it was lost.
+    pub(super) fn finish(&mut self) -> Option<String> {
+        if let Some(watch) = self.watch.take() {
             watch.end();
         }
+        self.lost.take()
     }
 
     /// Adds up answers until none is outstanding; no time at all takes what is there.
@@ -95,8 +92,8 @@ impl<'a> Monitor<'a> {
             let lost = match watch.next(patience) {
                 Came::Answer(SamplerReply { device, answer }, _) => {
                     self.patience = ANSWER;
-                    if let Answer::Link { reading } = answer {
-                        let sum = merged(self.readings.get(&device), reading_of(reading));
+                    if let Answer::Link(reading) = answer {
+                        let sum = merged(self.readings.get(&device), reading);
                         self.readings.insert(device, sum);
                     }
                     continue;
@@ -112,19 +109,5 @@ impl<'a> Monitor<'a> {
             self.watch = None;
             self.lost = Some(lost);
         }
-    }
-}
-
-fn reading_of(reading: MonitorReading) -> LinkReading {
-    let missing = [reading.device.as_ref().err(), reading.slot.as_ref().err()];
-    let missing: Vec<&str> = missing.into_iter().flatten().map(String::as_str).collect();
-    LinkReading {
-        unreadable: (!missing.is_empty()).then(|| missing.join("; ")),
-        device: reading.device.ok().flatten(),
-        slot: reading.slot.ok(),
-        card: reading.card,
-        slot_maximum: reading.slot_maximum,
-        readings: 1,
-        narrowed_to: None,
     }
 }

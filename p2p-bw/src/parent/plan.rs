@@ -5,28 +5,46 @@ use std::collections::BTreeSet;
 use record::Endpoint::{self, All, Device, Host};
 use record::unit::ByteCount;
 
-use super::finding::Suspect;
 use crate::cases::{Case, Pattern, Stream};
 
 /// One point to measure; ends are positions in the list of chosen devices.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Planned {
-    pub(super) case: &'static Case,
-    pub(super) from: Endpoint,
-    pub(super) to: Endpoint,
-    pub(super) bytes: ByteCount,
+pub(crate) struct Planned {
+    pub(crate) case: &'static Case,
+    pub(crate) from: Endpoint,
+    pub(crate) to: Endpoint,
+    pub(crate) bytes: ByteCount,
     /// How many devices were chosen: those that [`Endpoint::All`] stands for.
-    pub(super) all: usize,
+    pub(crate) all: usize,
+    /// Where memory and thread are wanted, where that is what is measured; else near the device.
+    pub(crate) place: Option<Place>,
+}
+
+/// The nodes on which memory and the issuing thread are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) memory: Option<u32>,
+    pub(crate) thread: Option<u32>,
 }
 
 impl Planned {
     /// The positions of the devices that take part, the source first.
-    pub(super) fn devices(&self) -> Vec<usize> {
+    pub(crate) fn devices(&self) -> Vec<usize> {
         match (self.from, self.to) {
             (Device(from), Device(to)) if from != to => vec![from, to],
             (Device(one), _) | (_, Device(one)) => vec![one],
             _ => (0..self.all).collect(),
         }
+    }
+
+    /// The node on which memory is wanted.
+    pub(crate) fn memory(&self) -> Option<u32> {
+        self.place.and_then(|place| place.memory)
+    }
+
+    /// The node on which the issuing thread is wanted.
+    pub(crate) fn thread(&self) -> Option<u32> {
+        self.place.and_then(|place| place.thread)
     }
 
     /// The two devices of a pair.
@@ -63,12 +81,22 @@ impl Planned {
 
     /// Bytes of host memory that it takes, one buffer at each end of each stream and one to fill and compare in; device memory counts
     /// where `device_is_host`.
-    pub(super) fn host_bytes(&self, device_is_host: bool) -> u64 {
+    pub(crate) fn host_bytes(&self, device_is_host: bool) -> u64 {
         let streams = self.streams();
         let ends = streams.iter().flat_map(|stream| [stream.from, stream.to]);
         let buffers = ends.filter(|end| device_is_host || *end == Host).count() as u64;
         (buffers + 1).saturating_mul(self.bytes.0)
     }
+}
+
+/// What a hang, a crash or a loss speaks against. Which end of a pair is to blame is not known, nor which device of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Suspect {
+    Device(usize),
+    /// An ordered pair.
+    Pair(usize, usize),
+    /// A case over several devices, by its key.
+    Group(&'static str),
 }
 
 /// Every point of the cases on `devices` devices at these sizes.
@@ -84,6 +112,7 @@ pub(super) fn plan(cases: &[&'static Case], devices: usize, sizes: &[ByteCount])
                 to,
                 bytes: *bytes,
                 all: devices,
+                place: None,
             }));
         }
     }

@@ -1,7 +1,7 @@
 //! The peer probes of a run, each in a child with a deadline. What they found is judged in `verdict.rs`.
 
 use doctor::known::HostHang;
-use program::Break;
+use program::{Break, say};
 use record::{KernelAccess, LinkDevice, LinksEvent, PeerProbe, PeerStep, PeerVerdict};
 use topology::peer_surroundings;
 
@@ -16,9 +16,10 @@ const MIG_HAS_NONE: &str = "MIG instances have no peer access over PCIe or NVLin
 
 impl Session<'_> {
     /// Probes every ordered pair and keeps each verdict; no process is left when it returns.
-    pub(super) fn probes(&mut self, say: &dyn Fn(&str)) -> Result<(), Break> {
-        let mut measurer = self.measurer();
-        let devices = self.recorder.payload.devices.clone();
+    pub(super) fn probes(&mut self) -> Result<(), Break> {
+        let backend = self.begun.chosen.backend;
+        let mut measurer = Measurer::new(backend, self.args.running.deadline, self.interrupt);
+        let devices = &self.begun.devices;
         for from in 0..devices.len() {
             for to in (0..devices.len()).filter(|to| *to != from) {
                 let probe =
@@ -26,7 +27,7 @@ impl Session<'_> {
                 if !matches!(probe.verdict, PeerVerdict::Direct | PeerVerdict::Denied) {
                     let (from, to) = (&devices[from].label, &devices[to].label);
                     let (verdict, rests_on) = (probe.verdict, &probe.rests_on);
-                    say(&format!("peer {from} to {to}: {verdict} ({rests_on})"));
+                    say!("peer {from} to {to}: {verdict} ({rests_on})");
                 }
                 self.recorder.add(LinksEvent::Probe { probe })?;
             }
@@ -60,7 +61,8 @@ impl Session<'_> {
                     _ => {}
                 };
                 let ordinals = (a.ordinal, b.ordinal);
-                let end = self.guarded(&[pair], || measurer.probe(ordinals, &mut on_reply))?;
+                let run = || measurer.probe(ordinals, &mut on_reply);
+                let end = self.remembered.guarded(&[pair], run)?;
                 let backend = self.begun.chosen.backend;
                 let broken = end.found.map_err(Break::Signal)?.pop();
                 verdict::judge(backend, &steps, step, broken)

@@ -2,22 +2,25 @@
 
 use std::fmt::Write as _;
 
-use inventory::{Built, Chosen};
+use inventory::Chosen;
 use program::show::Show;
-use program::{Effort, Stop, outputs, passing_folder, result_folder, say};
+use program::{Ended, Stop, outputs, sim};
 use record::unit::ByteCount;
 use record::{FailureKind, Links, Payload, Record, Status, exit};
 use runner::Interrupt;
 use topology::{Machine, Sysfs};
-use view::csv;
 
 use super::finding;
 use super::intent::Intents;
+use super::monitor::{Monitor, Readings};
 use super::plan::{Planned, plan};
 use super::session::{self, Session};
 use crate::begun::{Asked, Begun};
 use crate::cases::{self, Case, Engine, Pattern};
 use crate::cli::RunArgs;
+
+/// The program in the header of a record.
+const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 /// Bytes of one copy on the host backend at least, and at most.
 const HOST_BYTES: (u64, u64) = (64 << 20, 1 << 30);
@@ -35,48 +38,48 @@ pub(crate) fn default_host_bytes(machine: &Machine) -> u64 {
 /// # Errors
 /// What ended it before there was anything to keep.
 pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u8, Stop> {
-    args.outputs.check().map_err(Stop::Usage)?;
     let cases = cases::matching(&args.cases);
     let cases = cases.map_err(|error| Stop::Usage(format!("--cases: {error}")))?;
-    let folder = match args.list {
-        true => passing_folder("p2p"),
-        false => result_folder(args.outputs.out.as_deref(), "p2p"),
-    };
+    if args.list {
+        return list(args, interrupt);
+    }
     let asked = Asked {
         on: &args.on,
-        deadline: args.deadline,
-        folder: &folder,
-        program: env!("CARGO_PKG_NAME"),
-        keeps: !args.list,
+        running: &args.running,
+        program: PROGRAM,
+        name: "p2p",
     };
-    asked.run(|| run_in(args, cases, &asked, interrupt, show))
+    let run = |begun: &Begun| measured(args, cases, begun, interrupt);
+    asked.run::<Links>(interrupt, show, run)
 }
 
-fn run_in(
+/// Lists cases and devices, or writes a record of machine, driver and devices in which nothing was measured.
+fn list(args: &RunArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
+    let outputs = &args.running.outputs;
+    outputs.check().map_err(Stop::Usage)?;
+    let begun = Begun::look(&args.on, "p2p", args.running.deadline, interrupt);
+    sim::forget();
+    let begun = begun?;
+    begun.tell();
+    if outputs.json.is_none() {
+        return Ok(outputs::print(&listing(&begun.chosen)));
+    }
+    let links = session::described(&begun, &Readings::new(), &[], interrupt);
+    Ok(outputs.only_json(&Record {
+        header: begun.header(PROGRAM),
+        status: Status::Complete,
+        exit_code: exit::DONE,
+        payload: Payload::Links(Box::new(links)),
+    }))
+}
+
+fn measured(
     args: &RunArgs,
     mut cases: Vec<&'static Case>,
-    asked: &Asked<'_>,
+    begun: &Begun,
     interrupt: &Interrupt,
-    show: Show,
-) -> Result<u8, Stop> {
-    let say = &|line: &str| say!("{line}");
-    let begun = match Begun::find::<Links>(asked, |_| Ok(()), interrupt)? {
-        Ok(begun) => begun,
-        Err(refused) => return Ok(args.outputs.finish(&refused, csv::links, show)),
-    };
-    if args.list {
-        begun.tell(say);
-        return Ok(match args.outputs.json {
-            None => outputs::print(&listing(&begun.chosen)),
-            Some(_) => {
-                let record = listed(args, &begun, asked.program, interrupt)?;
-                args.outputs.only_json(&record)
-            }
-        });
-    }
-    let found = begun.select(&args.on)?;
-    let is_host = begun.chosen.backend == Built::Host;
-    if is_host {
+) -> Result<Ended, Stop> {
+    if begun.is_host() {
         cases.retain(|case| case.engine == Engine::Copy && case.pattern != Pattern::DriverStaged);
     }
     if cases.is_empty() {
@@ -85,36 +88,33 @@ fn run_in(
                 .to_owned(),
         ));
     }
-    let is_soft = begun.chosen.inventory.soft_box.is_some();
-    let default = match is_host {
+    let default = match begun.is_host() {
         true => default_host_bytes(&begun.machine),
-        false => Effort::of(is_soft).copy_bytes,
+        false => begun.effort().copy_bytes,
     };
     let sizes = args.sizes.as_ref().map(|sizes| sizes.0.clone());
     let sizes = sizes.unwrap_or_else(|| vec![ByteCount(default)]);
-    let planned = plan(&cases, found.len(), &sizes);
+    let planned = plan(&cases, begun.devices.len(), &sizes);
     if planned.is_empty() {
         return Err(Stop::Usage(
             "the cases asked for need two devices; name a second one with --gpus".to_owned(),
         ));
     }
-    check_memory(&planned, is_soft || is_host)?;
-    let devices = begun.describe(&found);
+    check_memory(&planned, begun.is_soft() || begun.is_host())?;
     let mut session = Session {
         args,
-        begun: &begun,
-        found: &found,
+        begun,
         interrupt,
-        recorder: begun.record(asked, say)?,
+        monitor: Monitor::start(begun, args.running.deadline, interrupt)?,
+        recorder: begun.record(PROGRAM)?,
         remembered: Intents::default(),
     };
-    let outcome = session.measure(devices, &planned, say);
-    let ended = session.recorder.end(outcome, finding::exit_code)?;
-    Ok(args.outputs.finish(&ended, csv::links, show))
+    let outcome = session.measure(&planned);
+    session.recorder.end(outcome, finding::exit_code)
 }
 
 /// Refuses points whose buffers nine tenths of the host memory do not hold: asking for more ends in the kernel's out-of-memory killer.
-fn check_memory(planned: &[Planned], device_is_host: bool) -> Result<(), Stop> {
+pub(crate) fn check_memory(planned: &[Planned], device_is_host: bool) -> Result<(), Stop> {
     let needed = |point: &&Planned| point.host_bytes(device_is_host);
     let largest = planned.iter().max_by_key(needed);
     let available = inventory::host_memory_available(&Sysfs::real());
@@ -125,30 +125,12 @@ fn check_memory(planned: &[Planned], device_is_host: bool) -> Result<(), Stop> {
         return Ok(());
     };
     let reason = format!(
-        "copies of {} need up to {} of host memory and {} are available; use smaller --sizes",
+        "copies of {} need up to {} of host memory and {} are available; use smaller copies",
         largest.bytes,
         ByteCount(needed(&largest)),
         ByteCount(available)
     );
     Err(Stop::Refused(FailureKind::OutOfMemory.of(reason)))
-}
-
-/// A record of machine, driver and the devices that were asked for, in which nothing was measured.
-fn listed(
-    args: &RunArgs,
-    begun: &Begun,
-    program: &str,
-    interrupt: &Interrupt,
-) -> Result<Record, Stop> {
-    let found = begun.select(&args.on)?;
-    let devices = begun.describe(&found);
-    let links = session::described(begun, &found, devices, &[], interrupt);
-    Ok(Record {
-        header: begun.header(program),
-        status: Status::Complete,
-        exit_code: exit::DONE,
-        payload: Payload::Links(Box::new(links)),
-    })
 }
 
 /// The text of `--list`.

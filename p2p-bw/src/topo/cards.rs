@@ -16,56 +16,63 @@ pub(super) fn shown<T: ToString>(value: Option<T>) -> String {
 }
 
 /// A table that -v shows, where it has rows.
-pub(super) fn detail(heading: &str, table: Table) -> Option<Section> {
-    if table.rows.is_empty() {
-        return None;
+pub(super) fn detail<const N: usize>(
+    heading: &str,
+    heads: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Option<Section> {
+    let mut table = Table::under(heads);
+    rows.into_iter().for_each(|row| table.row(row));
+    match table.rows.is_empty() {
+        true => None,
+        false => Some(Section::detail(heading, vec![Block::Table(table)])),
     }
-    Some(Section::detail(heading, vec![Block::Table(table)]))
 }
 
-/// GPUs with their links, what peers and the processor meet at each, and the bridges above.
-pub(super) fn gpus(of: &Shown) -> Vec<Section> {
-    let mut sections: Vec<Section> = cards(of, "GPUs", EndKind::Gpu).into_iter().collect();
-    let mut table = Table::under(["", "BAR1", "IOMMU", "payload", "read request", "ASPM"]);
-    for card in of.cards(EndKind::Gpu) {
+/// GPUs and NICs with their links, what peers and the processor meet at each GPU, and the bridges above.
+pub(super) fn sections(of: &Shown) -> impl Iterator<Item = Section> {
+    let heads = ["", "BAR1", "IOMMU", "payload", "read request", "ASPM"];
+    let at_each = of.cards(EndKind::Gpu).map(|card| {
         let settings = card.settings.as_ref().and_then(Fact::known);
         let own = settings.and_then(|settings| settings.max_payload_bytes);
-        let request = settings.and_then(|settings| settings.max_read_request_bytes);
-        table.row([
+        [
             card.end.name.clone(),
             shown(card.bar.as_ref()),
             card.iommu.to_string(),
             shown(card.max_payload_bytes.or(own)),
-            shown(request),
+            shown(settings.and_then(|settings| settings.max_read_request_bytes)),
             shown(card.aspm.as_ref()),
-        ]);
-    }
-    sections.extend(detail("At each GPU", table));
-    sections.extend(bridges(of));
-    sections
+        ]
+    });
+    let sections = [
+        cards(of, "GPUs", EndKind::Gpu),
+        detail("At each GPU", heads, at_each),
+        bridges(of),
+        cards(of, "NICs", EndKind::Nic),
+    ];
+    sections.into_iter().flatten()
 }
 
 /// Ends of a kind with their links.
-pub(super) fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section> {
-    let mut table = Table::under(["", "address", "what", "driver", "link now", "at most"]);
-    for card in of.cards(kind) {
+fn cards(of: &Shown, heading: &str, kind: EndKind) -> Option<Section> {
+    let heads = ["", "address", "what", "driver", "link now", "at most"];
+    let rows = of.cards(kind).map(|card| {
         let pci = &card.pci;
         let label = card.end.label.clone();
-        let link = card.slot_link.known();
-        let now = match &card.slot_link {
-            Fact::Known(slot) => slot.current.to_string(),
-            Fact::Unknown(why) => format!("unknown, {why}"),
+        let (now, most) = match &card.slot_link {
+            Fact::Known(slot) => (slot.current.to_string(), slot.maximum),
+            Fact::Unknown(why) => (format!("unknown, {why}"), None),
         };
-        table.row([
+        [
             card.end.name.clone(),
             pci.address.to_string(),
             label.unwrap_or_else(|| format!("{:04x}:{:04x}", pci.vendor, pci.device_id)),
             shown(card.driver.as_ref()),
             now,
-            shown(link.and_then(|slot| slot.maximum)),
-        ]);
-    }
-    detail(heading, table)
+            shown(most),
+        ]
+    });
+    detail(heading, heads, rows)
 }
 
 /// Links that lack lanes, and slots below their cards; a link that only trained down is idle.
@@ -75,10 +82,8 @@ pub(super) fn narrow(of: &Shown) -> Vec<Item> {
     for card in &of.devices {
         let name = &card.end.name;
         items.extend(card.lacks_lanes().map(|(now, most)| {
-            warn(
-                format!("{name} runs at x{now} of x{most}."),
-                "link-below-slot",
-            )
+            let text = format!("{name} runs at x{now} of x{most}.");
+            warn(text, "link-below-slot")
         }));
         items.extend(card.outdoes_slot(of).map(|[slot, best]| {
             let text = format!("{name}: the card can do {best}, its slot {slot}.");
@@ -98,8 +103,7 @@ fn bridges(of: &Shown) -> Option<Section> {
             below.push(&card.end.name);
         }
     }
-    let mut table = Table::under(["address", "link", "at most", "ACS", "above"]);
-    for (bridge, below) in above.values() {
+    let rows = above.values().map(|(bridge, below)| {
         let acs = match (&bridge.acs, bridge.redirects()) {
             (Some(Fact::Known(Some(_))), Some(true)) => "redirects".to_owned(),
             (Some(Fact::Known(Some(_))), _) => "no redirect".to_owned(),
@@ -107,13 +111,14 @@ fn bridges(of: &Shown) -> Option<Section> {
             (Some(Fact::Unknown(why)), _) => format!("unknown, {why}"),
             (None, _) => ABSENT.to_owned(),
         };
-        table.row([
+        [
             bridge.pci.address.to_string(),
             shown(bridge.current),
             shown(bridge.maximum),
             acs,
             below.join(" "),
-        ]);
-    }
-    detail("Bridges", table)
+        ]
+    });
+    let heads = ["address", "link", "at most", "ACS", "above"];
+    detail("Bridges", heads, rows)
 }

@@ -7,7 +7,7 @@ use topology::captured::{Captured, PairTable};
 use topology::{EndKind, Matrix, NumaNode, PathType};
 use view::{Block, Document, Item, Section, Table, Tone};
 
-use super::cards::{ABSENT, cards, detail, gpus, narrow, shown};
+use super::cards::{self, ABSENT, detail, narrow, shown};
 use super::read::Shown;
 
 /// Pairs and devices that a sentence names.
@@ -17,8 +17,7 @@ const NAMED: usize = 3;
 pub(super) fn of_machine(shown: &Shown) -> Document {
     let mut sections: Vec<Section> = matrix(&shown.matrix).into_iter().collect();
     sections.extend(affinity(&shown.matrix));
-    sections.extend(gpus(shown));
-    sections.extend(cards(shown, "NICs", EndKind::Nic));
+    sections.extend(cards::sections(shown));
     sections.extend(nodes(&shown.machine.nodes));
     let open = [shown.matrix_open.as_slice(), &shown.open].concat();
     sections.extend((!open.is_empty()).then(|| Section::detail("Open", vec![Block::list(open)])));
@@ -69,20 +68,20 @@ pub(super) fn of_captured(captured: &Captured) -> Document {
         sections.extend(affinity(found));
     }
     sections.extend(captured.tables.iter().map(pairs));
-    let mut table = Table::under(["", "address", "what", "UUID"]);
-    for gpu in &captured.gpus {
-        table.row([
+    let gpus = captured.gpus.iter().flat_map(|gpu| {
+        let own = [
             format!("GPU{}", gpu.number),
             shown(gpu.address),
             shown(gpu.name.as_ref()),
             shown(gpu.uuid.as_ref()),
-        ]);
-        for mig in &gpu.mig {
+        ];
+        let instances = gpu.mig.iter().map(|mig| {
             let name = format!("MIG {}", mig.number);
-            table.row([name, String::new(), mig.profile.clone(), mig.uuid.clone()]);
-        }
-    }
-    sections.extend(detail("GPUs", table));
+            [name, String::new(), mig.profile.clone(), mig.uuid.clone()]
+        });
+        std::iter::once(own).chain(instances)
+    });
+    sections.extend(detail("GPUs", ["", "address", "what", "UUID"], gpus));
     sections.extend(nodes(&captured.nodes));
     Document {
         title: format!("From {}", captured.sources.join(", ")),
@@ -217,17 +216,16 @@ fn grid(names: &[String], cell: impl Fn(usize, usize) -> String) -> Block {
 
 /// Node, CPUs, address and name of each end.
 fn affinity(matrix: &Matrix) -> Option<Section> {
-    let mut table = Table::under(["", "node", "CPUs", "address", "what"]);
-    for end in &matrix.ends {
-        table.row([
+    let rows = matrix.ends.iter().map(|end| {
+        [
             end.name.clone(),
             shown(end.node),
             shown(end.cpus.as_ref()),
             shown(end.address),
             shown(end.label.as_ref()),
-        ]);
-    }
-    detail("Affinity", table)
+        ]
+    });
+    detail("Affinity", ["", "node", "CPUs", "address", "what"], rows)
 }
 
 fn pairs(table: &PairTable) -> Section {
@@ -238,19 +236,22 @@ fn pairs(table: &PairTable) -> Section {
 
 /// NUMA nodes with their distances.
 fn nodes(nodes: &[NumaNode]) -> Option<Section> {
-    let mut table = Table::under(["node", "memory", "CPUs"]);
-    table
-        .heads
-        .extend(nodes.iter().map(|node| format!("to {}", node.id)));
-    for node in nodes {
-        let mut row = vec![
-            node.id.to_string(),
-            shown(node.memory_bytes.map(ByteCount)),
-            node.cpus.to_string(),
-        ];
-        let distance = |other: &NumaNode| shown(node.distances.get(&other.id));
-        row.extend(nodes.iter().map(distance));
-        table.rows.push(row);
+    let row = |node: &NumaNode| {
+        let memory = shown(node.memory_bytes.map(ByteCount));
+        [node.id.to_string(), memory, node.cpus.to_string()]
+    };
+    let mut section = detail(
+        "NUMA nodes",
+        ["node", "memory", "CPUs"],
+        nodes.iter().map(row),
+    )?;
+    if let [Block::Table(table)] = &mut section.blocks[..] {
+        let to = nodes.iter().map(|node| format!("to {}", node.id));
+        table.heads.extend(to);
+        for (row, node) in table.rows.iter_mut().zip(nodes) {
+            let distance = |other: &NumaNode| shown(node.distances.get(&other.id));
+            row.extend(nodes.iter().map(distance));
+        }
     }
-    detail("NUMA nodes", table)
+    Some(section)
 }
