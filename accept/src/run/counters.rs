@@ -129,7 +129,12 @@ fn network(sysfs: &Sysfs, is_guest: bool, tree: &PciTree) -> Vec<Counter> {
     let of = |port: doctor::Port| {
         let counter = |(name, count): (&String, &u64)| {
             let place = format!("{} {name}", port.label);
-            row(&place, "nic_errors", &[port.label.clone()], Some(*count))
+            row(
+                &place,
+                "nic_errors",
+                std::slice::from_ref(&port.label),
+                Some(*count),
+            )
         };
         port.errors.iter().map(counter).collect::<Vec<_>>()
     };

@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use record::{ServerCounters, ServerReading};
 use reqwest::redirect::Policy;
 
-use super::{ms, names};
+use super::names;
 
 /// From one reading to the next.
 const EVERY: Duration = Duration::from_secs(1);
@@ -157,4 +157,12 @@ async fn read(
         values,
     };
     Ok((reading, engine))
+}
+
+/// An instant on a clock that began at `start`, ms; negative before it.
+pub(super) fn ms(at: Instant, start: Instant) -> f64 {
+    match at.checked_duration_since(start) {
+        Some(since) => since.as_secs_f64() * 1e3,
+        None => -start.duration_since(at).as_secs_f64() * 1e3,
+    }
 }

@@ -127,14 +127,6 @@ impl Beside {
     }
 }
 
-/// An instant on a clock that began at `start`, ms; negative before it.
-fn ms(at: Instant, start: Instant) -> f64 {
-    match at.checked_duration_since(start) {
-        Some(since) => since.as_secs_f64() * 1e3,
-        None => -start.duration_since(at).as_secs_f64() * 1e3,
-    }
-}
-
 /// A URL without what must not be recorded.
 fn checked(url: &str) -> Result<Url, String> {
     let looks = "--metrics-url looks like http://127.0.0.1:8000/metrics";

@@ -15,7 +15,7 @@ use runner::child::{TIED, last_line, tplens};
 use runner::{Event, Interrupt, Ladder, Worker, WorkerSpec};
 use serde_json::Value;
 
-use super::ms;
+use super::counters::ms;
 
 /// Readings a second.
 const HZ: &str = "2";
