@@ -41,6 +41,8 @@ pub struct DeviceDescription {
     pub cache_bytes: Option<u64>,
     /// Multiprocessors or compute units, where the driver says: what a grid that fills the chip is counted by.
     pub multiprocessors: Option<u32>,
+    /// Whether it shares the processor's chip and memory, as the driver says.
+    pub is_integrated: bool,
     /// The MIG instance, where the management library says that it is one.
     pub mig: Option<Mig>,
     /// Who else uses it; `None` where nobody can say.

@@ -53,3 +53,33 @@ pub(crate) fn beginning_with(path: &Path) -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+/// The files that begin with `prefix` in Python packages below a folder: an environment, its `lib`, or its packages. A `*` in the name of
+/// a package stands for the rest of it.
+pub(crate) fn in_packages(folder: &Path, packages: &[&str], prefix: &str) -> Vec<PathBuf> {
+    let versions = ["lib/python3", "lib64/python3", "python3"];
+    let mut installed: Vec<PathBuf> = versions
+        .iter()
+        .flat_map(|python| beginning_with(&folder.join(python)))
+        .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
+        .collect();
+    installed.push(folder.to_owned());
+    let folders = installed.iter().flat_map(|within| {
+        let packages = packages.iter();
+        packages.flat_map(|package| matching(within, package))
+    });
+    folders
+        .flat_map(|folder| files_of(&folder, prefix))
+        .collect()
+}
+
+/// A folder within another one, or those that it stands for where one of its names ends in `*`.
+fn matching(within: &Path, pattern: &str) -> Vec<PathBuf> {
+    match pattern.split_once('*') {
+        None => vec![within.join(pattern)],
+        Some((beginning, rest)) => beginning_with(&within.join(beginning))
+            .iter()
+            .map(|folder| folder.join(rest.trim_start_matches('/')))
+            .collect(),
+    }
+}

@@ -77,6 +77,7 @@ impl Vendor for Nvidia {
         files: &["libcuda.so.1", "libcuda.so"],
         variable: "",
         folders: &[],
+        packages: &[],
         install: "install NVIDIA's driver, or use --backend host",
         visible: "CUDA_VISIBLE_DEVICES",
         without_device: "where there is a GPU, see that nvidia-smi -L lists it",
@@ -122,6 +123,7 @@ impl Vendor for Nvidia {
         },
         // cuda.h, `CUdevice_attribute`.
         attributes: Some(Attributes {
+            integrated: 18,
             l2_bytes: 38,
             multiprocessors: 16,
         }),
@@ -143,7 +145,9 @@ impl Vendor for Amd {
         ],
         variable: "ROCM_PATH",
         folders: &["/opt/rocm*"],
-        install: "install ROCm's HIP runtime, set ROCM_PATH to its folder, or use --backend host",
+        // PyTorch's wheels for ROCm, and the wheels of ROCm itself: the kernel's driver is all that they need besides.
+        packages: &["torch/lib", "_rocm_sdk_core/lib"],
+        install: "install ROCm's HIP runtime, set ROCM_PATH to its folder, activate the engine's Python environment, or use --backend host",
         visible: "HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES",
         without_device: "where there is a GPU, see that this user may open /dev/kfd (groups render and video)",
         names: names!("hip"),
@@ -164,6 +168,7 @@ impl Vendor for Amd {
         },
         // hip_runtime_api.h, `hipDeviceAttribute_t`: unchanged from 5.0 on.
         attributes: Some(Attributes {
+            integrated: 16,
             l2_bytes: 19,
             multiprocessors: 63,
         }),
@@ -189,6 +194,7 @@ impl Vendor for MetaX {
         files: &["libmcruntime.so"],
         variable: "MACA_PATH",
         folders: &["/opt/maca"],
+        packages: &[],
         install: "install MetaX's MACA, set MACA_PATH to its folder, or use --backend host",
         visible: "MACA_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES",
         without_device: "where there is a GPU, see that this user may open /dev/mxcd and that no other process has it",

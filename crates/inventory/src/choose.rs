@@ -39,15 +39,15 @@ pub fn choose(
     interrupt: &Interrupt,
 ) -> Result<Chosen, Stop> {
     let ask = |backend| inventory(backend, deadline, interrupt);
-    match asked {
-        BackendArg::Auto => first(machine, ask),
+    let mut chosen = match asked {
+        BackendArg::Auto => first(machine, ask)?,
         BackendArg::Named(backend) => match ask(backend)? {
-            Ok(inventory) => Ok(Chosen {
+            Ok(inventory) => Chosen {
                 backend,
                 inventory,
                 said: Vec::new(),
                 absent: Vec::new(),
-            }),
+            },
             Err((_, reason)) => {
                 let mut reason = reason.within(backend.name());
                 let is_other = |vendor: &PciVendor| !shows(machine, *vendor);
@@ -56,10 +56,18 @@ pub fn choose(
                 {
                     reason.detail = format!("this machine shows {shown}; {}", reason.detail);
                 }
-                Err(Stop::Refused(reason))
+                return Err(Stop::Refused(reason));
             }
         },
+    };
+    let inventory = &chosen.inventory;
+    if inventory.discrete().count() < inventory.devices.len() {
+        chosen.said.push(
+            "graphics of the processor are left out where there are other GPUs; --gpus names them"
+                .to_owned(),
+        );
     }
+    Ok(chosen)
 }
 
 /// The first backend that answers, in the registry's order.

@@ -52,6 +52,14 @@ pub struct Inventory {
 }
 
 impl Inventory {
+    /// The devices without graphics of the processor, unless there is nothing else: collectives over unlike devices say nothing of
+    /// either, and AMD's runtime does not support them.
+    pub fn discrete(&self) -> impl Iterator<Item = &Found> {
+        let only = self.devices.iter().all(|device| device.is_integrated);
+        let devices = self.devices.iter();
+        devices.filter(move |device| only || !device.is_integrated)
+    }
+
     /// Whether every one of these devices reaches every other, as the driver says; that it does is no proof, which is what
     /// `tplens p2p` is for.
     ///

@@ -15,11 +15,10 @@ pub fn select(
     backend: Built,
     inventory: &Inventory,
 ) -> Result<Vec<Found>, String> {
-    let devices = &inventory.devices;
     let default = if backend == Built::Host { "0,1" } else { "all" };
     let list = list.unwrap_or(default);
     if list.trim() == "all" {
-        return Ok(devices.clone());
+        return Ok(inventory.discrete().cloned().collect());
     }
     let mut chosen: Vec<Found> = Vec::new();
     for entry in list.split(',').map(str::trim) {
@@ -162,6 +161,17 @@ mod tests {
         assert_eq!(ordinals("GPU1,mig2"), Ok(vec![1, 2]));
         assert_eq!(ordinals("GPU-eeee"), Ok(vec![3]));
         assert_eq!(ordinals("all").unwrap().len(), 4);
+    }
+
+    #[test]
+    fn graphics_of_the_processor_are_left_out_beside_other_gpus_unless_named() {
+        let mut all = inventory();
+        all.devices[1].is_integrated = true;
+        let found = |list, all: &Inventory| select(list, Built::Hip, all).unwrap().len();
+        assert_eq!((found(None, &all), found(Some("0,1"), &all)), (3, 2));
+        all.devices.drain(2..);
+        all.devices.remove(0);
+        assert_eq!(found(None, &all), 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::table::Table;
-use crate::places::{beginning_with, files_of, installations};
+use crate::places::{files_of, in_packages, installations};
 
 /// Files to try, in this order: of a path that was named, or that the vendor's variable names, and of nothing else; else the usual
 /// ones. A name without a folder is the loader's to find.
@@ -60,7 +60,7 @@ fn usual(
     found.extend(
         environment
             .iter()
-            .flat_map(|folder| in_packages(table, folder)),
+            .flat_map(|folder| in_packages(folder, table.packages, table.prefix)),
     );
     found
 }
@@ -71,36 +71,8 @@ fn in_folder(table: &Table, folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = own
         .flat_map(|folder| files_of(&folder, table.prefix))
         .collect();
-    found.extend(in_packages(table, folder));
+    found.extend(in_packages(folder, table.packages, table.prefix));
     found
-}
-
-fn in_packages(table: &Table, folder: &Path) -> Vec<PathBuf> {
-    let versions = ["lib/python3", "lib64/python3", "python3"];
-    let mut packages: Vec<PathBuf> = versions
-        .iter()
-        .flat_map(|python| beginning_with(&folder.join(python)))
-        .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)))
-        .collect();
-    packages.push(folder.to_owned());
-    let folders = packages.iter().flat_map(|packages| {
-        let parts = table.packages.iter();
-        parts.flat_map(|part| matching(packages, part))
-    });
-    folders
-        .flat_map(|folder| files_of(&folder, table.prefix))
-        .collect()
-}
-
-/// A folder within another one, or those that it stands for where one of its names ends in `*`.
-fn matching(within: &Path, pattern: &str) -> Vec<PathBuf> {
-    match pattern.split_once('*') {
-        None => vec![within.join(pattern)],
-        Some((beginning, rest)) => beginning_with(&within.join(beginning))
-            .iter()
-            .map(|folder| folder.join(rest.trim_start_matches('/')))
-            .collect(),
-    }
 }
 
 #[cfg(test)]

@@ -111,6 +111,7 @@ fn describe(ordinal: usize, context: &Context) -> Result<DeviceDescription> {
         name,
         pci: library.device_pci(device),
         memory_bytes: library.device_memory(device),
+        is_integrated: attribute(numbers.map(|numbers| numbers.integrated)) == Some(1),
         cache_bytes: attribute(numbers.map(|numbers| numbers.l2_bytes)).map(u64::from),
         multiprocessors: attribute(numbers.map(|numbers| numbers.multiprocessors)),
         ..DeviceDescription::default()

@@ -4,15 +4,21 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use super::table::Table;
-use crate::places::{files_of, installations};
+use crate::places::{files_of, in_packages, installations};
 
-/// What to try, in this order: the loader's names, the folder that the vendor's variable names, the usual folders.
+/// What to try, in this order: the loader's names, the folder that the vendor's variable names, the usual folders, the wheels of the
+/// Python environment that is active.
 ///
 /// The loader comes first because a simulated machine stands there, and because a user's `LD_LIBRARY_PATH` is the more special wish.
 pub(in crate::runtime) fn candidates(table: &Table) -> Vec<PathBuf> {
-    let named = env::var_os(table.variable).filter(|value| !value.is_empty());
-    let folders = folders(table, named.map(PathBuf::from), Path::new("/"));
-    usual(table.files, table.library, &folders)
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    let named = set(table.variable).map(PathBuf::from);
+    let folders = folders(table, named, Path::new("/"));
+    let mut found = usual(table.files, table.library, &folders);
+    let environment = set("VIRTUAL_ENV").map(PathBuf::from);
+    let wheels = |folder: PathBuf| in_packages(&folder, table.packages, table.library);
+    found.extend(environment.map(wheels).unwrap_or_default());
+    found
 }
 
 /// Where those are that cannot be found, in words.
@@ -23,6 +29,9 @@ pub(in crate::runtime) fn looked(table: &Table) -> String {
         let usual = table.folders.iter().map(|folder| format!("{folder}/lib"));
         let usual: Vec<String> = usual.collect();
         looked.push_str(&format!(" and in {}", usual.join(", ")));
+        if !table.packages.is_empty() {
+            looked.push_str(", and in the active Python environment");
+        }
     }
     looked
 }

@@ -24,6 +24,8 @@ pub struct Table {
     pub(crate) variable: &'static str,
     /// Usual folders of installations; a `*` at the end stands for anything.
     pub(crate) folders: &'static [&'static str],
+    /// Folders of `site-packages` in which Python packages bring it.
+    pub(crate) packages: &'static [&'static str],
     /// What to do where the library is missing.
     pub(crate) install: &'static str,
     /// The variables that hide devices.
@@ -92,6 +94,8 @@ pub(crate) struct HostFlags {
 
 /// Numbers of attributes.
 pub(crate) struct Attributes {
+    /// Whether the device is integrated with the processor.
+    pub(crate) integrated: u32,
     /// Bytes of the L2 cache.
     pub(crate) l2_bytes: u32,
     /// Multiprocessors or compute units.
