@@ -66,6 +66,9 @@ class Line:
             yield json.loads(line.rsplit(MARK, 1)[-1])
 
     def send(self, **reply):
+        if isinstance(reply.get("reason"), str):
+            kind = "unsupported" if reply["is"] == "not_there" else "internal"
+            reply["reason"] = {"kind": kind, "detail": reply["reason"]}
         self.out.write(MARK + json.dumps(reply) + "\n")
         self.out.flush()
 
@@ -407,6 +410,7 @@ class Rank:
             self.device = torch.device("cpu")
             self.clock = OnCpu()
         self.ranks = self.rank = self.job = self.result = self.gap = None
+        self.meeting = None
         self.graphs = {}
         self.notes = []
         self.by = {}
@@ -418,17 +422,18 @@ class Rank:
         made = self.make_id() if makes_id else None
         return {"is": "opened", "library": facts, "soft_box": None, "events": self.clock.source, "id": made}
 
-    @staticmethod
-    def make_id():
-        """Where the ranks meet: a port of this host that is free now, as hexadecimal digits."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+    def make_id(self):
+        """Where the ranks meet: a port of this host, held until they do, as hexadecimal digits."""
+        self.meeting = socket.socket()
+        self.meeting.bind(("127.0.0.1", 0))
+        port = self.meeting.getsockname()[1]
         return f"tcp://127.0.0.1:{port}".encode().hex()
 
     def join(self, meeting, ranks, rank):
         if self.device.type == "cpu":
             self.notes.append(own_cpus(self.torch, ranks, rank))
+        if self.meeting is not None:
+            self.meeting.close()
         self.engine.join(self.device, self.local, bytes.fromhex(meeting).decode(), ranks, rank)
         there = getattr(self.engine.group(), "device", self.device)
         if there.type != self.device.type:

@@ -27,8 +27,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(15);
 /// Between two looks at who came.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long one that knocks has to say who it is.
-const HELLO: Duration = Duration::from_secs(2);
+/// Connections at most that did not yet say who they are.
+const STRANGERS: usize = 256;
 
 /// Rank 0 of a launcher's ranks.
 pub(crate) struct Leader {
@@ -36,6 +36,8 @@ pub(crate) struct Leader {
     wait: Duration,
     address: (String, u16),
     listener: TcpListener,
+    /// Who knocked and did not yet say who it is.
+    strangers: Vec<Wire>,
     /// From rank 1 on.
     followers: Vec<Option<(Wire, Seat)>>,
     own: Option<Seat>,
@@ -67,6 +69,7 @@ impl Leader {
             wait: args.rendezvous_wait,
             address,
             listener,
+            strangers: Vec::new(),
             followers: (1..place.size).map(|_| None).collect(),
             own: None,
             place,
@@ -106,44 +109,49 @@ impl Leader {
                 );
                 return Err(Stop::Refused(why.into()));
             }
-            self.take_one()?;
+            self.accept();
+            self.hear_strangers()?;
+            std::thread::sleep(LOOK);
         }
         let seats: Vec<&Seat> = self.seats().collect();
         seat::check_agreement(&seats)?;
         Ok(seats.iter().map(|seat| seat.found.clone()).collect())
     }
 
-    /// Takes who knocks. One that cannot be talked to, or that does not say who it is, may come again.
-    fn take_one(&mut self) -> Result<(), Stop> {
-        let Some(wire) = self.knocking() else {
-            std::thread::sleep(LOOK);
-            return Ok(());
-        };
-        let (rank, seat) = match wire.take(HELLO) {
-            Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => (rank, seat),
-            // A rank of another job, or no copy of this program.
-            _ => return Ok(()),
-        };
-        let seat = seat.map_err(|(code, reason)| {
-            let words = format!("rank {rank} {reason}");
-            match code {
-                exit::USAGE => Stop::Usage(words),
-                _ => Stop::Refused(words.into()),
+    /// Takes who knocked; one that cannot be talked to may come again.
+    fn accept(&mut self) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if self.strangers.len() < STRANGERS {
+                self.strangers.extend(Wire::over(stream));
             }
-        })?;
-        let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
-        let slot = slot.and_then(|at| self.followers.get_mut(at));
-        if let Some(slot) = slot.filter(|slot| slot.is_none())
-            && wire.writer.put(&Order::Welcome).is_ok()
-        {
-            *slot = Some((wire, *seat));
         }
-        Ok(())
     }
 
-    fn knocking(&self) -> Option<Wire> {
-        let (stream, _) = self.listener.accept().ok()?;
-        Wire::over(stream).ok()
+    fn hear_strangers(&mut self) -> Result<(), Stop> {
+        for wire in std::mem::take(&mut self.strangers) {
+            match wire.take(Duration::ZERO) {
+                Ok(None) => self.strangers.push(wire),
+                Ok(Some(Report::Here { job, rank, seat })) if job == self.place.job => {
+                    let seat = seat.map_err(|(code, reason)| {
+                        let words = format!("rank {rank} {reason}");
+                        match code {
+                            exit::USAGE => Stop::Usage(words),
+                            _ => Stop::Refused(words.into()),
+                        }
+                    })?;
+                    let slot = usize::try_from(rank).unwrap_or(0).checked_sub(1);
+                    let slot = slot.and_then(|at| self.followers.get_mut(at));
+                    if let Some(slot) = slot.filter(|slot| slot.is_none())
+                        && wire.writer.put(&Order::Welcome).is_ok()
+                    {
+                        *slot = Some((wire, *seat));
+                    }
+                }
+                // A rank of another job, or no copy of this program.
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// In rank order.
@@ -208,10 +216,10 @@ fn lost(seat: &Seat) -> String {
 impl Drop for Leader {
     /// Lets all ranks go, and waits a little for those that do.
     fn drop(&mut self) {
-        let late: Vec<Wire> = std::iter::from_fn(|| self.knocking()).collect();
+        self.accept();
         let wires = self.followers.iter().flatten().map(|(wire, _)| wire);
         let mut told: Vec<&Wire> = wires
-            .chain(&late)
+            .chain(&self.strangers)
             .filter(|wire| wire.writer.put(&Order::Leave).is_ok())
             .collect();
         let began = Instant::now();

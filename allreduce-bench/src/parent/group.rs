@@ -22,7 +22,7 @@ const TURN: Duration = Duration::from_millis(20);
 
 /// Added to the deadline while ranks connect, which takes many seconds on boxes with many GPUs. NCCL may connect them when they
 /// join or when they call for the first time (NCCL_RUNTIME_CONNECT).
-const CONNECT: Duration = Duration::from_secs(20);
+pub(super) const CONNECT: Duration = Duration::from_secs(20);
 
 /// The same for a serving engine, which imports thousands of files and tries out its ways between GPUs in silence: 60 s were seen.
 const ENGINE_START: Duration = Duration::from_secs(180);
@@ -129,6 +129,10 @@ impl<'a> Group<'a> {
             }
             let id = group.opened.id.take().or(opened.id);
             group.opened = Opened { id, ..opened };
+        }
+        if engine.is_none() {
+            // The drivers are open.
+            group.start = CONNECT;
         }
         Ok(group)
     }

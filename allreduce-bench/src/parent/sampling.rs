@@ -76,6 +76,22 @@ impl Series {
         };
         let mut trial = Taken::default();
         self.round(group, (first, 1), &mut trial)?;
+        match self.sampled(group, plan, (first, trial), prepared) {
+            // What was there a moment ago is no question of what there is.
+            Err(Trouble::NotThere(reason)) => Ok(CollectiveOutcome::Failed { reason }),
+            outcome => outcome,
+        }
+    }
+
+    /// Measures it after a trial of so many calls.
+    fn sampled(
+        &self,
+        group: &mut Group<'_>,
+        plan: Plan,
+        (first, mut trial): (u32, Taken),
+        prepared: Verification,
+    ) -> Result<CollectiveOutcome, Trouble> {
+        let (mode, events) = (self.mode, group.opened.events);
         let calls = match mode {
             CallMode::HostSynced => 1,
             _ => calls_of(trial.slowest[0], mode, events),

@@ -10,7 +10,6 @@ mod log;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use doctor::p2p;
 use program::Stop;
@@ -19,7 +18,7 @@ use runner::LineSink;
 use topology::{Cpus, Fact, Machine, PathType, Sysfs, peer_surroundings};
 
 use self::log::Log;
-use super::group::{Group, Setup, Trouble};
+use super::group::{CONNECT, Group, Setup, Trouble};
 use crate::messages::{Job, RankRequest};
 
 /// Beginnings of the names of variables that may decide the transport.
@@ -75,7 +74,7 @@ fn calls(setup: &Setup<'_>, log: &LineSink, jobs: &[Job]) -> Result<(), Trouble>
                 job: *job,
                 verify: false,
             };
-            match group.compared("a call whose log is read", Duration::ZERO, &prepare) {
+            match group.compared("a call whose log is read", CONNECT, &prepare) {
                 // What the library does not do has no way.
                 Ok(_) | Err(Trouble::NotThere(_)) => {}
                 Err(trouble) => return Err(trouble),

@@ -36,10 +36,10 @@ impl HostHang {
             .find(|hang| hang.parts(machine).count() >= hang.devices)
     }
 
-    /// Whether a device is one of them.
+    /// Whether a device of such a machine is one of them, or may be, as its address is not known.
     #[must_use]
     pub fn has(&self, machine: &Machine, at: Option<PciAddress>) -> bool {
-        self.parts(machine).any(|gpu| Some(gpu.address) == at)
+        at.is_none_or(|at| self.parts(machine).any(|gpu| gpu.address == at))
     }
 
     fn parts<'a>(&self, machine: &'a Machine) -> impl Iterator<Item = &'a PciDevice> {

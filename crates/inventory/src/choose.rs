@@ -62,10 +62,9 @@ pub fn choose(
     };
     let inventory = &chosen.inventory;
     if inventory.discrete().count() < inventory.devices.len() {
-        chosen.said.push(
-            "graphics of the processor are left out where there are other GPUs; --gpus names them"
-                .to_owned(),
-        );
+        chosen
+            .said
+            .push("graphics of the processor count only where --gpus names them".to_owned());
     }
     Ok(chosen)
 }

@@ -43,7 +43,7 @@ pub enum FailureKind {
     WrongData,
     /// What it depends on failed before.
     Dependency,
-    /// Anything else, and every failure in a record of schema 1.
+    /// Anything else.
     #[default]
     Internal,
 }

@@ -74,7 +74,7 @@ fn measured(args: &MeasureArgs, begun: &Begun, interrupt: &Interrupt) -> Result<
         None => begun.effort().copy_bytes.min(MOST_BYTES),
     };
     let planned = plan((&args.kinds, nodes, bytes), machine, &begun.devices);
-    check_memory(&planned, true)?;
+    check_memory(&planned, true, "--size")?;
     let left_out = left_out(machine);
     if nodes.is_none() && !left_out.is_empty() {
         say!(

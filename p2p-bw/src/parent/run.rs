@@ -57,20 +57,24 @@ pub(crate) fn run(args: &RunArgs, interrupt: &Interrupt, show: Show) -> Result<u
 fn list(args: &RunArgs, interrupt: &Interrupt) -> Result<u8, Stop> {
     let outputs = &args.running.outputs;
     outputs.check().map_err(Stop::Usage)?;
-    let begun = Begun::look(&args.on, "p2p", args.running.deadline, interrupt);
+    let listed = || {
+        let begun = Begun::look(&args.on, "p2p", args.running.deadline, interrupt)?;
+        begun.tell();
+        if outputs.json.is_none() {
+            return Ok(outputs::print(&listing(&begun.chosen)));
+        }
+        let links = session::described(&begun, &Readings::new(), &[], interrupt);
+        Ok(outputs.only_json(&Record {
+            header: begun.header(PROGRAM),
+            status: Status::Complete,
+            exit_code: exit::DONE,
+            payload: Payload::Links(Box::new(links)),
+        }))
+    };
+    let code = listed();
+    // The tree of a simulated machine is read until here.
     sim::forget();
-    let begun = begun?;
-    begun.tell();
-    if outputs.json.is_none() {
-        return Ok(outputs::print(&listing(&begun.chosen)));
-    }
-    let links = session::described(&begun, &Readings::new(), &[], interrupt);
-    Ok(outputs.only_json(&Record {
-        header: begun.header(PROGRAM),
-        status: Status::Complete,
-        exit_code: exit::DONE,
-        payload: Payload::Links(Box::new(links)),
-    }))
+    code
 }
 
 fn measured(
@@ -100,7 +104,7 @@ fn measured(
             "the cases asked for need two devices; name a second one with --gpus".to_owned(),
         ));
     }
-    check_memory(&planned, begun.is_soft() || begun.is_host())?;
+    check_memory(&planned, begun.is_soft() || begun.is_host(), "--sizes")?;
     let mut session = Session {
         args,
         begun,
@@ -114,7 +118,11 @@ fn measured(
 }
 
 /// Refuses points whose buffers nine tenths of the host memory do not hold: asking for more ends in the kernel's out-of-memory killer.
-pub(crate) fn check_memory(planned: &[Planned], device_is_host: bool) -> Result<(), Stop> {
+pub(crate) fn check_memory(
+    planned: &[Planned],
+    device_is_host: bool,
+    flag: &str,
+) -> Result<(), Stop> {
     let needed = |point: &&Planned| point.host_bytes(device_is_host);
     let largest = planned.iter().max_by_key(needed);
     let available = inventory::host_memory_available(&Sysfs::real());
@@ -125,7 +133,7 @@ pub(crate) fn check_memory(planned: &[Planned], device_is_host: bool) -> Result<
         return Ok(());
     };
     let reason = format!(
-        "copies of {} need up to {} of host memory and {} are available; use smaller copies",
+        "copies of {} need up to {} of host memory and {} are available; use a smaller {flag}",
         largest.bytes,
         ByteCount(needed(&largest)),
         ByteCount(available)

@@ -215,11 +215,12 @@ pub(super) fn narrowed(mut cells: Vec<Cell>, filters: &[String]) -> Result<Vec<C
 /// A cell with what it measured.
 pub(super) type Measured<'a> = (&'a Cell, ServeResult);
 
-/// The cells of one curve, which differ by their load alone, by ascending load.
+/// The cells of one curve, which differ by their load alone, by ascending load; curves in the order of the plan.
 pub(super) fn curves<'a>(cells: &'a [Measured<'a>]) -> Vec<Vec<&'a Measured<'a>>> {
     let mut all: Vec<&Measured<'_>> = cells.iter().collect();
     all.sort_by(|one, other| one.0.load().total_cmp(&other.0.load()));
-    all.sort_by_key(|one| one.0.curve());
+    let first = |one: &Measured<'_>| cells.iter().position(|it| it.0.curve() == one.0.curve());
+    all.sort_by_key(|one| first(one));
     let curves = all.chunk_by(|one, other| one.0.curve() == other.0.curve());
     curves.map(<[_]>::to_vec).collect()
 }

@@ -182,19 +182,24 @@ fn listed(cells: &[Cell], steps: &[Step], folder: &Path) -> Document {
         }
         Needs::Running { url, .. } => url.clone(),
     };
-    let needs = steps.iter().filter_map(|step| step.needs.as_ref());
-    let mut commands: Vec<String> = needs.map(command).collect();
-    commands.dedup();
+    let needs = |(cell, step): (&'_ Cell, &Step)| {
+        let command = command(step.needs.as_ref()?);
+        Some((cell.server.clone(), command))
+    };
+    let mut servers: Vec<(String, String)> = cells.iter().zip(steps).filter_map(needs).collect();
+    servers.dedup_by(|one, other| one.0 == other.0);
+    let commands = servers.iter();
+    let commands = commands.map(|(name, command)| format!("{name}: {command}"));
     let states = cells.iter().zip(steps).map(|(cell, step)| {
         let is_done = step.done(folder).is_some();
         format!("{}: {}", cell.name, if is_done { "done" } else { "to do" })
     });
-    let (servers, all) = (commands.len(), cells.len());
+    let (count, all) = (servers.len(), cells.len());
     Document {
         title: "Plan of a sweep".to_owned(),
-        answer: vec![format!("{servers} servers, {all} cells; nothing was run.")],
+        answer: vec![format!("{count} servers, {all} cells; nothing was run.")],
         sections: vec![
-            Section::new("Servers", vec![Block::Code(commands)]),
+            Section::new("Servers", vec![Block::Code(commands.collect())]),
             Section::new("Cells", vec![Block::list(states)]),
         ],
         ..Document::default()

@@ -8,6 +8,7 @@ use softbox::{Failure, Kernel, Outcome};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// `hiprtcResult`.
@@ -73,8 +74,8 @@ struct Program {
 /// Programs by handle.
 type Programs = BTreeMap<usize, Program>;
 
-/// Program handles are these numbers as pointers.
-const PROGRAM_HANDLES: usize = 0x7000_0000_0000;
+/// The handle of the last program: no address of the rest.
+static LAST_PROGRAM: AtomicUsize = AtomicUsize::new(0x7000_0000_0000);
 
 /// Runs the body of an export on the programs that there are.
 fn call(body: impl FnOnce(&mut Programs) -> std::result::Result<(), Refused>) -> Result {
@@ -130,8 +131,8 @@ extern "C" fn hiprtcCreateProgram(
             name: name.read().unwrap_or_else(|_| "CompileSource".to_owned()),
             ..Program::default()
         };
-        let last = programs.keys().next_back().unwrap_or(&PROGRAM_HANDLES);
-        let handle = last + 16;
+        // No number comes twice: one that was destroyed is none.
+        let handle = LAST_PROGRAM.fetch_add(16, Ordering::Relaxed) + 16;
         program.put(Handle::at(handle))?;
         programs.insert(handle, new);
         Ok(())

@@ -75,12 +75,8 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         .any(|(start, end)| path.starts_with(start) && path.ends_with(end));
     for (index, line) in text.lines().map(str::trim).enumerate() {
         // The lint is denied everywhere, so that whoever writes `unsafe` expects it first.
-        let unlocks = [
-            "unsafe_code,",
-            "#![expect(unsafe_code",
-            "#[expect(unsafe_code",
-        ];
-        let unlocks = unlocks.iter().any(|start| line.starts_with(start));
+        let names = line.contains("unsafe_code") && !line.contains("forbid(unsafe_code)");
+        let unlocks = names && (line.starts_with('#') || line.starts_with("unsafe_code"));
         if unlocks && !allowed {
             findings.push((index + 1, "unsafe has no place in this file".to_owned()));
         }

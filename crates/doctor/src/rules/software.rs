@@ -73,7 +73,7 @@ pub(super) fn host_hang(facts: &Facts) -> Told {
     if facts.gpus.is_empty() {
         return Err(Silent::Elsewhere);
     }
-    if facts.machine.gpus.len() < facts.gpus.len() {
+    if facts.gpus.iter().any(|gpu| gpu.pci.is_none()) {
         return Ok(Finding::unknown("the kernel does not show the GPUs"));
     }
     let finding = match (HostHang::of(&facts.machine), facts.value(P2P_SWITCH)) {

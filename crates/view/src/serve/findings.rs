@@ -203,7 +203,11 @@ pub fn item(finding: &ServeFinding) -> Item {
 
 /// A reason why times are the load generator's own, by its code.
 pub(super) fn invalid(reason: &str) -> Item {
-    let known = codes::all().find(|(code, _)| *code == reason);
-    let code = known.map_or("client-busy", |(code, _)| code);
+    let Some((code, _)) = codes::all().find(|(code, _)| *code == reason) else {
+        return Item::of(
+            Tone::Bad,
+            format!("The load generator was the limit: {reason}"),
+        );
+    };
     Item::of(Tone::Bad, codes::line(code).trim_end_matches('.')).coded(code)
 }
