@@ -91,7 +91,7 @@ fn a_number_that_failed_in_b_is_lost() {
     run_on(&scratch, &two_gpus(), "a");
     let mut record = record_of(&scratch, "a");
     let point = &mut record["payload"]["links"]["points"][0];
-    point["outcome"] = serde_json::json!({"is": "failed", "reason": "the driver said 700"});
+    point["outcome"] = serde_json::json!({"is": "failed", "reason": {"kind": "device-lost", "detail": "the driver said 700"}});
     std::fs::write(scratch.join("b.json"), record.to_string()).unwrap();
     let ran = compare(&scratch, &["a", "b.json"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
