@@ -23,7 +23,8 @@ pub(super) fn access(judging: &Judging<'_>) -> Vec<Check> {
 
 fn of_pair(judging: &Judging<'_>, pair: Pair<'_>) -> Came {
     // The worst of several probes of the pair: data that is wrong once is wrong.
-    let probes = judging.pool.probes_of(pair);
+    let probes = judging.pool.probes.iter();
+    let probes = probes.filter(|probed| (&*probed.from, &*probed.to) == pair);
     let Some(Probed { probe, source, .. }) =
         probes.max_by_key(|probed| weight(probed.probe.verdict))
     else {
@@ -119,13 +120,13 @@ fn of_nvlinks(own: &[&NvlinkReading], wanted: Option<usize>) -> Came {
         let seen = seen("fabric-manager", "not started".into(), "started".into());
         return Came::fail(R::ConfigMismatch, seen);
     }
+    let links = seen("NVLinks", up(active), up(wanted));
     let Some((before, after)) = errors(own.first()).zip(errors(own.last())) else {
-        let seen = seen("NVLinks", up(active), up(wanted));
-        let came = Came::new(Verdict::Warn, R::Unreadable).with([seen]);
+        let came = Came::new(Verdict::Warn, R::Unreadable).with([links]);
         return came.saying("the driver counts no errors of NVLinks");
     };
     if after == 0 {
-        return Came::pass(seen("NVLinks", up(active), up(wanted)));
+        return Came::pass(links);
     }
     let verdict = match after > before {
         true => Verdict::Fail,

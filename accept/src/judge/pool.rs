@@ -199,14 +199,8 @@ impl Pool {
 
     /// The path class between two devices.
     pub(super) fn path(&self, (a, b): Pair<'_>) -> PathType {
-        let key = (a.to_owned(), b.to_owned());
-        self.paths.get(&key).copied().unwrap_or(PathType::Unknown)
-    }
-
-    /// The probes of a pair.
-    pub(super) fn probes_of(&self, pair: Pair<'_>) -> impl Iterator<Item = &Probed> {
-        let probes = self.probes.iter();
-        probes.filter(move |probed| (&*probed.from, &*probed.to) == pair)
+        let known = self.paths.get(&(a.to_owned(), b.to_owned()));
+        known.copied().unwrap_or(PathType::Unknown)
     }
 
     /// A case between two ends at the largest size at which it was measured, else at the largest at which it was tried.

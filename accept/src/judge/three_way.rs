@@ -44,11 +44,6 @@ impl Measured {
         self.low.zip(self.high)
     }
 
-    /// The same as one that has no spread.
-    pub(super) fn exactly(&self) -> Self {
-        Self::out_of(self.value, Some((self.value, self.value)), self.n)
-    }
-
     /// This over another one. Its interval goes from the lower end over the other's upper end to the reverse, which holds the
     /// ratio at least as often as both intervals hold theirs, and so is rather too wide than too narrow.
     pub(super) fn over(&self, other: &Self) -> Option<Self> {

@@ -176,10 +176,12 @@ pub(super) fn temperature(judging: &Judging<'_>) -> Vec<Check> {
         let limit = judging.row(TEMPERATURE, None).map(Limit::of);
         // The least of all readings has no interval.
         let what = "least margin below the temperature of slowdown";
-        let least = Measured::out_of(f64::from(*least), None, margins.len());
+        let (least, n) = (f64::from(*least), margins.len());
+        let exactly = Measured::out_of(least, Some((least, least)), n);
+        let least = Measured::out_of(least, None, n);
         let least = least.named(what).in_unit("degC", SOURCE);
         let came = match &limit {
-            Some(limit) => least.exactly().against(limit),
+            Some(limit) => exactly.against(limit),
             None => (Verdict::Pass, ReasonCode::AsExpected, false),
         };
         let came = Came::new(came.0, came.1);

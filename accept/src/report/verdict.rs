@@ -34,62 +34,62 @@ impl Verdict {
     }
 }
 
-/// Makes [`ReasonCode`]: a row is the code and its word.
-macro_rules! reasons {
-    ($($(#[doc = $meaning:literal])+ $code:ident = $word:literal;)+) => {
-        /// Why a check came to its verdict: a closed list; `codes.md` of the crate `view` has a page for each.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub(crate) enum ReasonCode {
-            $($(#[doc = $meaning])+ #[serde(rename = $word)] $code,)+
-        }
-
-        impl ReasonCode {
-            /// All of them.
-            #[cfg(test)]
-            pub(crate) const ALL: &[Self] = &[$(Self::$code,)+];
-
-            /// Its word in files.
-            pub(crate) fn code(self) -> &'static str {
-                match self { $(Self::$code => $word,)+ }
-            }
-        }
-    };
-}
-
-reasons! {
+/// Why a check came to its verdict: a closed list; `codes.md` of the crate `view` has a page for each.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+)]
+#[cfg_attr(test, derive(strum::VariantArray))]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum ReasonCode {
     /// Measured or seen, and as it should be.
-    AsExpected = "as-expected";
+    AsExpected,
     /// A figure beyond its limit, interval included; the limit says whether it is the profile's, the baseline's or that of its like.
-    BeyondLimit = "beyond-limit";
+    BeyondLimit,
     /// The link at the slot is slower or narrower under load than the profile expects, or changes.
-    LinkDegraded = "link-degraded";
+    LinkDegraded,
     /// Devices, NUMA nodes or peer access are other than the profile expects.
-    ConfigMismatch = "config-mismatch";
+    ConfigMismatch,
     /// Data arrived other than it was sent.
-    WrongData = "wrong-data";
+    WrongData,
     /// A device stopped answering.
-    DeviceLost = "device-lost";
+    DeviceLost,
     /// A copy or collective that does not end.
-    Hang = "hang";
+    Hang,
     /// Errors of a link, of memory or of requests were counted, logged or repaired.
-    ErrorsCounted = "errors-counted";
+    ErrorsCounted,
     /// Heat or the power supply held the clocks down.
-    Throttled = "throttled";
+    Throttled,
     /// The interval lies across the limit after all samples that were allowed, there are too few for one, or other work had the CPUs.
-    Noisy = "noisy";
+    Noisy,
     /// Others use the device.
-    DeviceBusy = "device-busy";
+    DeviceBusy,
     /// It cannot be read here, is not stated, or contradicts what was measured.
-    Unreadable = "unreadable";
+    Unreadable,
     /// A program ended without this result, what it depends on failed, or the run ended before.
-    NotMeasured = "not-measured";
+    NotMeasured,
     /// There is no such thing on this machine.
-    NotApplicable = "not-applicable";
+    NotApplicable,
     /// Left out on the command line, or not part of this level.
-    LeftOut = "left-out";
+    LeftOut,
 }
 
 impl ReasonCode {
+    /// Its word in files.
+    pub(crate) fn code(self) -> &'static str {
+        self.into()
+    }
+
     /// Whether a check that fails for it rejects a machine though nobody demanded the check: what hangs, is gone or delivers wrong data is no
     /// question of speed.
     pub(crate) fn is_fault(self) -> bool {
@@ -99,12 +99,14 @@ impl ReasonCode {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::ReasonCode as R;
 
     #[test]
     fn there_are_fifteen_codes_and_each_has_a_page() {
-        assert_eq!(R::ALL.len(), 15);
-        for code in R::ALL {
+        assert_eq!(R::VARIANTS.len(), 15);
+        for code in R::VARIANTS {
             assert!(view::codes::page(code.code()).is_some(), "{}", code.code());
         }
     }

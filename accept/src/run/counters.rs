@@ -27,6 +27,11 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    /// How long ago it was taken.
+    pub(crate) fn age(&self) -> Duration {
+        Duration::from_secs_f64((up_s() - self.up_s).max(0.0))
+    }
+
     /// Reads what the kernel shows of these devices.
     pub(crate) fn take(sysfs: &Sysfs, machine: &Machine, devices: &[LinkDevice]) -> Self {
         let is_guest = machine.hypervisor == Some(true);
@@ -56,11 +61,6 @@ impl Reading {
         rows.extend(memory(sysfs));
         rows.extend(network(sysfs, is_guest, &tree));
         Self { up_s: up_s(), rows }
-    }
-
-    /// How long ago it was taken.
-    pub(crate) fn age(&self) -> Duration {
-        Duration::from_secs_f64((up_s() - self.up_s).max(0.0))
     }
 
     /// What rose between this reading and a later one. A row that only one of them has says so.
@@ -126,19 +126,15 @@ fn memory(sysfs: &Sysfs) -> Vec<Counter> {
 /// Errors of the ports of network cards; none where the kernel shows none.
 fn network(sysfs: &Sysfs, is_guest: bool, tree: &PciTree) -> Vec<Counter> {
     let cards = doctor::Card::read_all(sysfs, is_guest, tree).into_iter();
-    let of = |port: doctor::Port| {
-        let counter = |(name, count): (&String, &u64)| {
-            let place = format!("{} {name}", port.label);
-            row(
-                &place,
-                "nic_errors",
-                std::slice::from_ref(&port.label),
-                Some(*count),
-            )
-        };
-        port.errors.iter().map(counter).collect::<Vec<_>>()
-    };
-    cards.flat_map(|card| card.ports).flat_map(of).collect()
+    let mut rows = Vec::new();
+    for port in cards.flat_map(|card| card.ports) {
+        let about = [port.label.clone()];
+        for (name, count) in &port.errors {
+            let place = format!("{} {name}", about[0]);
+            rows.push(row(&place, "nic_errors", &about, Some(*count)));
+        }
+    }
+    rows
 }
 
 #[cfg(test)]

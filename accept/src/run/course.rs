@@ -65,7 +65,8 @@ impl Run<'_> {
         if self.args.resume.is_some() {
             let steps = plural(done.len(), "step");
             report.notes.push(format!("resumed with {steps} done"));
-            write::remove_page(&folder.path);
+            // The page of an earlier end says what is not so any more.
+            drop(std::fs::remove_file(folder.path.join(write::PAGE)));
         }
         let left_out = scene.left_out(&self.args.on, self.matches.count);
         if left_out > 0 {

@@ -16,7 +16,7 @@ use crate::report::{BoxVerdict, REPORT_FILE, Report, RunStatus, hex};
 
 /// The report with identities and words of other programs.
 const FULL: &str = "run.json";
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 
 /// Writes the report as it stands, after each step: a run that is killed leaves one that accepts nothing.
 pub(super) fn keep(report: &Report, folder: &Path, identify: bool) -> Result<(), Stop> {
@@ -42,11 +42,6 @@ fn json(report: &Report) -> Result<String, Stop> {
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Stop> {
     let written = write_whole(&folder.join(name), text.as_bytes());
     Ok(written.context("make room, then use --resume")?)
-}
-
-/// Takes the page of an earlier end away, which says what is not so any more.
-pub(super) fn remove_page(folder: &Path) {
-    drop(std::fs::remove_file(folder.join(PAGE)));
 }
 
 /// Writes the report of a run that has ended, and prints it.
