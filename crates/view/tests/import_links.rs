@@ -353,7 +353,8 @@ fn what_was_found_of_peers_is_told_by_the_backends_numbers() {
     let links = &mut value["payload"]["links"];
     links["devices"][0]["ordinal"] = 5.into();
     links["probes"] = serde_json::json!([
-        {"from": 0, "to": 1, "verdict": "denied", "rests_on": "access", "steps": []}
+        {"from": 0, "to": 1, "verdict": "denied", "rests_on": "access", "steps": [],
+         "kernels": {"is": "usable"}}
     ]);
     links["pending"] = serde_json::json!([[1, 0]]);
     links["paths"] = serde_json::json!([{"a": 0, "b": 1, "path": "PHB"}]);
