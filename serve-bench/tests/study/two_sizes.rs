@@ -44,7 +44,7 @@ fn four_against_two_is_explained_without_a_run_of_one() {
     without.expect(3);
     let sizes = ["--tp2", &two, "--tp4", &four].map(|of: &str| of);
     // What only one GPU against several uses is refused with what it needs, and not dropped.
-    for option in ["--ablation", "--half", "--trace", "--what-if"] {
+    for option in ["--half", "--trace", "--what-if"] {
         let given: [&[&str]; 2] = [
             &["explain", "--model", "qwen2.5-72b", option, &four],
             &sizes,
