@@ -219,7 +219,7 @@ impl fmt::Display for Cause<'_> {
         kinds.dedup();
         f.write_str(&kinds.join(", "))?;
         if kinds.len() == 1 {
-            let about = self.checks.iter().map(|check| check.about.join(" "));
+            let about = self.checks.iter().map(|check| about(check));
             let about: Vec<String> = about.filter(|about| about != "box").collect();
             let shown = &about[..about.len().min(SHOWN)];
             if !shown.is_empty() {
@@ -235,12 +235,17 @@ impl fmt::Display for Cause<'_> {
             Some((_, worst)) if self.checks.len() > 1 => {
                 let count = covered(self.report, &self.checks);
                 let of = plural(count, kind_of_devices(self.report));
-                let about = worst.about.join(" ");
-                write!(f, ", {of}: worst {about}: {}", CameTo(worst))
+                write!(f, ", {of}: worst {}: {}", about(worst), CameTo(worst))
             }
             _ => write!(f, ": {}", CameTo(self.first)),
         }
     }
+}
+
+/// The devices, or the kind of figure, that a check is about: `GPU1`, `host->device`.
+fn about(check: &Check) -> String {
+    let about: Vec<&str> = check.about.iter().map(|about| title(about)).collect();
+    about.join(" ")
 }
 
 /// By how many times a figure is beyond its limit.
@@ -264,8 +269,8 @@ fn findings(causes: &[Cause<'_>]) -> Vec<Item> {
         let line = cause.to_string() + &can.unwrap_or_default();
         items.push(Item::of(tone, line).coded(code(first)));
         let follow = cause.follow.iter().take(FOLLOW).map(|check| {
-            let about = check.about.join(" ");
-            format!("follows: {} {about} {}", title(&check.kind), CameTo(check))
+            let (kind, about) = (title(&check.kind), about(check));
+            format!("follows: {kind} {about}: {}", CameTo(check))
         });
         items.extend(follow.map(Item::plain));
         if let more @ 1.. = cause.follow.len().saturating_sub(FOLLOW) {

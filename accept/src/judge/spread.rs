@@ -120,7 +120,10 @@ fn of_class(judging: &Judging<'_>, members: &[Member<'_>]) -> Option<Came> {
     let what = "what the slowest lacks of the median of the others";
     let came = judging.hold(row, lack.clone().named(what), devices);
     let (of, names) = (members.len(), names.join(", "));
-    let came = came.saying(format!("slowest of {of}: {names}"));
+    let came = came.saying(match of < NAMED_FROM {
+        true => names,
+        false => format!("slowest of {of}: {names}"),
+    });
     Some(came.with(members.iter().map(|(_, rate)| rate.clone())))
 }
 
