@@ -52,38 +52,4 @@ impl PeerSurroundings {
         let ports = self.acs.known().into_iter().flatten();
         ports.filter(|port| port.redirects() == Some(true))
     }
-
-    fn acs(&self) -> Fact<String> {
-        let ports = match &self.acs {
-            Fact::Unknown(why) => return Fact::Unknown(why.clone()),
-            Fact::Known(ports) => ports,
-        };
-        let redirecting = self.redirecting().map(|port| port.address.to_string());
-        let redirecting: Vec<String> = redirecting.collect();
-        if !redirecting.is_empty() {
-            let at = redirecting.join(", ");
-            return Fact::Known(format!("redirects to the root complex at {at}"));
-        }
-        let unread = ports.iter().find_map(|port| match &port.control {
-            Fact::Unknown(why) => Some(format!("{}: {why}", port.address)),
-            Fact::Known(_) => None,
-        });
-        let none = || Fact::Known(format!("no redirect at {} ports", ports.len()));
-        unread.map_or_else(none, Fact::Unknown)
-    }
-}
-
-impl std::fmt::Display for PeerSurroundings {
-    /// One line for each fact.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "ACS: {}", self.acs())?;
-        writeln!(f, "IOMMU: {}", both(&self.iommu))?;
-        write!(f, "BAR: {}", both(&self.bars))
-    }
-}
-
-/// The text of both ends, once where they are equal.
-fn both<T: std::fmt::Display>([a, b]: &[Fact<T>; 2]) -> String {
-    let (a, b) = (a.to_string(), b.to_string());
-    if a == b { a } else { format!("{a} | {b}") }
 }

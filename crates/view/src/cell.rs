@@ -7,14 +7,28 @@ use stats::Interval;
 /// A dash for what is absent.
 pub(crate) const ABSENT: &str = "—";
 
-/// Two decimals, or three significant digits for small values.
-pub(crate) fn significant(value: f64) -> String {
+/// Two decimals, or three significant digits for small values; one from 100 on, none from 10,000 on.
+#[must_use]
+pub fn significant(value: f64) -> String {
     match value.abs() {
+        v if v >= 9999.5 => format!("{value:.0}"),
+        v if v >= 99.95 => format!("{value:.1}"),
         v if v >= 0.995 || v == 0.0 => format!("{value:.2}"),
         v if v >= 0.0995 => format!("{value:.3}"),
         v if v >= 0.00995 => format!("{value:.4}"),
         _ => format!("{value:.2e}"),
     }
+}
+
+/// The same, or a dash.
+#[must_use]
+pub fn maybe(value: Option<f64>) -> String {
+    or_absent(value.map(significant))
+}
+
+/// `12.3 ms`.
+pub(crate) fn ms(value: f64) -> String {
+    format!("{} ms", significant(value))
 }
 
 /// `25.6`, `8.02`, `0.945`: what a sentence needs of a number.
@@ -61,7 +75,8 @@ pub(crate) fn shown<T: ToString>(thing: Option<T>) -> String {
 }
 
 /// `8.95-9.09`, or a dash.
-pub(crate) fn range(interval: Option<Interval>) -> String {
+#[must_use]
+pub fn range(interval: Option<Interval>) -> String {
     or_absent(interval.map(|i| format!("{}-{}", significant(i.low), significant(i.high))))
 }
 

@@ -3,6 +3,7 @@
 use record::unit::ByteCount;
 use stats::{Interval, Threshold, Verdict};
 
+use crate::cell::{or_absent, shown, significant};
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
 
 /// Rows that stand on a screen without `-v`.
@@ -224,15 +225,14 @@ fn table(rows: &[ComparedRow]) -> Table {
         let [a, b, ratio] = row.values;
         table.row([
             row.of.clone(),
-            row.bytes
-                .map_or_else(|| "—".to_owned(), |bytes| ByteCount(bytes).to_string()),
+            shown(row.bytes.map(ByteCount)),
             significant(a),
             significant(b),
             row.unit.clone(),
             format!("{ratio:.3}"),
-            row.interval.map_or_else(
-                || "—".to_owned(),
-                |interval| format!("{:.3}-{:.3}", interval.low, interval.high),
+            or_absent(
+                row.interval
+                    .map(|of| format!("{:.3}-{:.3}", of.low, of.high)),
             ),
             verdict(row.verdict).to_owned(),
         ]);
@@ -243,15 +243,6 @@ fn table(rows: &[ComparedRow]) -> Table {
         table.rows.iter_mut().for_each(|row| drop(row.remove(1)));
     }
     table
-}
-
-/// Four significant digits or two decimals, whichever is more.
-fn significant(value: f64) -> String {
-    if value.abs() >= 10.0 {
-        format!("{value:.2}")
-    } else {
-        format!("{value:.3}")
-    }
 }
 
 /// The first few of a list, and how many more there are.

@@ -105,6 +105,17 @@ impl Table {
         }
     }
 
+    /// Characters of the longest cell of each column, its head among them.
+    pub(crate) fn widths(&self) -> Vec<usize> {
+        let rows = || self.rows.iter().chain([&self.heads]);
+        let longest = |column: usize| {
+            let cells = rows().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let columns = rows().map(Vec::len).max().unwrap_or(0);
+        (0..columns).map(longest).collect()
+    }
+
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.to_vec());

@@ -45,7 +45,8 @@ pub fn direction(point: &Point, name: &str, links: &Links) -> String {
     }
 }
 
-fn label(links: &Links, end: Endpoint) -> String {
+/// What an end is called.
+pub(crate) fn label(links: &Links, end: Endpoint) -> String {
     match end {
         Endpoint::Host => "host".to_owned(),
         Endpoint::All => "all".to_owned(),

@@ -8,7 +8,7 @@ use record::{BufferPlacement, CollectiveKind, CollectivePoint, Endpoint};
 
 use crate::cell::{range, short, shown, significant};
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
-use crate::lines::{counted, first_of};
+use crate::lines::{counted, distinct, first_of};
 
 /// Sizes of a series that a screen shows.
 const SIZES: usize = 8;
@@ -25,63 +25,49 @@ const SENTENCES: usize = 3;
 /// The document of a file of collective times.
 #[must_use]
 pub fn collectives(file: &CallFile) -> Document {
-    let mut series: Vec<&Series> = Vec::new();
-    for value in &file.values {
-        if !series.contains(&&value.series) {
-            series.push(&value.series);
-        }
-    }
+    let series = distinct(file.values.iter().map(|value| &value.series));
+    let is_apart = |one: &&Series| one.placement == BufferPlacement::OutOfPlace;
+    // In place differs little.
+    let series: Vec<&Series> = match series.iter().any(is_apart) {
+        true => series.into_iter().filter(is_apart).collect(),
+        false => series,
+    };
     let of = |one: &Series| -> Vec<&CallValue> {
         let values = file.values.iter();
         values.filter(|value| value.series == *one).collect()
     };
-    // In place differs little: it stands in the tables.
-    let in_answer: Vec<&Series> = series
-        .iter()
-        .copied()
-        .filter(|one| one.placement == BufferPlacement::OutOfPlace)
-        .collect();
-    let mut answer: Vec<String> = in_answer
-        .iter()
-        .take(SENTENCES)
-        .filter_map(|one| sentence(one, &of(one)))
-        .collect();
-    if in_answer.len() > SENTENCES {
-        answer.push(format!("{} more with -v.", in_answer.len() - SENTENCES));
+    let sentences = series.iter().map(|one| sentence(one, &of(one)));
+    let mut answer: Vec<String> = sentences.take(SENTENCES).flatten().collect();
+    if series.len() > SENTENCES {
+        answer.push(format!("{} more with -v.", series.len() - SENTENCES));
     }
     if file.values.is_empty() {
         answer.push("The file holds no time of a collective.".to_owned());
     }
-    let mut sections: Vec<Section> = in_answer
-        .iter()
-        .take(1)
-        .map(|one| Section::new(one.to_string(), vec![table(&thinned(&of(one)))]))
-        .collect();
-    sections.extend(
-        series
-            .iter()
-            .map(|one| Section::detail(format!("{one}, all sizes"), vec![table(&of(one))])),
-    );
+    let sections = series.iter().enumerate().map(|(at, one)| Section {
+        detail: at > 0,
+        ..Section::new(one.to_string(), vec![table(&thinned(&of(one)))])
+    });
     let mut findings = troubles(file.troubles.iter().map(ToString::to_string));
     findings.extend(unused(&file.unused));
     if file.values.iter().any(|value| value.n == Some(1)) {
         findings.push(Item::plain("Each time is a mean of one loop: no interval."));
     }
-    let command = "tplens explain --model M --tp1 A --tp2 B --allreduce ".to_owned() + &file.origin;
-    let is_curve = file
-        .curve()
+    let curve = file.curve();
+    let reduces = curve
         .iter()
-        .any(|point| point.kind == CollectiveKind::AllReduce);
+        .find(|point| point.kind == CollectiveKind::AllReduce);
+    let next = reduces.map(|_| {
+        let command = "tplens explain --model M --tp1 A --tp2 B --allreduce ".to_owned();
+        Next::by("Explain a speed-up by these times.", command + &file.origin)
+    });
     Document {
         title: format!("{}: {}", file.made_by, file.origin),
         simulated: file.simulated.clone(),
         answer,
         findings,
-        next: is_curve
-            .then(|| Next::by("Explain a speed-up by these times.", command))
-            .into_iter()
-            .collect(),
-        sections,
+        next: next.into_iter().collect(),
+        sections: sections.collect(),
         made_by: file.made_by.clone(),
         ..Document::default()
     }
@@ -154,82 +140,53 @@ fn thinned<'a>(values: &[&'a CallValue]) -> Vec<&'a CallValue> {
 /// The document of a file of link measurements.
 #[must_use]
 pub fn links(file: &LinkFile) -> Document {
-    let mut tests: Vec<(&str, &str)> = Vec::new();
-    for value in &file.values {
-        let test = (value.ends.test.as_str(), value.ends.role());
-        if !tests.contains(&test) {
-            tests.push(test);
-        }
-    }
-    let mut summary = Table::under(["test", "pairs", "lowest", "median", "highest", "unit"]);
+    let test = |value: &LinkValue| match value.ends.role() {
+        "bandwidth" | "latency" => value.ends.test.clone(),
+        role => format!("{}, {role}", value.ends.test),
+    };
+    let mut table = Table::under(["test", "pairs", "lowest", "median", "highest", "unit"]);
     let mut answer = Vec::new();
-    for (test, role) in tests {
-        let is_its = |value: &&LinkValue| value.ends.test == test && value.ends.role() == role;
-        let mut values: Vec<&LinkValue> = file.values.iter().filter(is_its).collect();
+    let kind = |value: &LinkValue| (test(value), value.unit);
+    for (name, unit) in distinct(file.values.iter().map(kind)) {
+        let values = file.values.iter();
+        let values = values.filter(|value| value.unit == unit && test(value) == name);
+        let mut values: Vec<&LinkValue> = values.collect();
         values.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let (Some(least), Some(most)) = (values.first(), values.last()) else {
-            continue;
-        };
-        let name = match role {
-            "bandwidth" | "latency" => test.to_owned(),
-            role => format!("{test}, {role}"),
-        };
+        let (least, most) = (values[0], values[values.len() - 1]);
         if answer.len() < SENTENCES {
             answer.push(spread(&name, least, most, values.len()));
         }
-        summary.row([
+        table.row([
             name,
             values.len().to_string(),
             format!("{} {}", significant(least.value), ends(least)),
             significant(values[values.len() / 2].value),
             significant(most.value),
-            least.unit.to_string(),
+            unit.to_string(),
         ]);
     }
-    let has_values = !answer.is_empty();
-    let uneven = uneven(&file.values);
-    if !has_values {
-        answer.push("The file holds no value of a link.".to_owned());
-    }
-    let mut every = Table::under(["test", "ends", "value", "95% interval", "n", "unit"]);
-    for value in &file.values {
-        every.row([
-            value.ends.test.clone(),
-            ends(value),
-            significant(value.value),
-            range(value.interval),
-            shown(value.n),
-            value.unit.to_string(),
-        ]);
-    }
-    let mut findings = troubles(file.troubles.iter().map(|trouble| {
+    let mut findings: Vec<Item> = uneven(&file.values).into_iter().collect();
+    findings.extend(troubles(file.troubles.iter().map(|trouble| {
         let test = trouble.test.iter().map(|test| format!("{test} "));
         format!("{}{trouble}", test.collect::<String>())
-    }));
-    findings.splice(0..0, uneven);
+    })));
     findings.extend(unused(&file.unused));
-    Document {
+    let mut document = Document {
         title: format!("{}: {}", file.made_by, file.origin),
         simulated: file.simulated.clone(),
         answer,
         findings,
-        next: has_values
-            .then(|| {
-                let command = format!("tplens compare {} RESULT", file.origin);
-                Next::by("Compare it with links of this machine.", command)
-            })
-            .into_iter()
-            .collect(),
-        sections: match has_values {
-            true => vec![
-                Section::new("Tests", vec![Block::Table(summary)]),
-                Section::detail("All values", vec![Block::Table(every)]),
-            ],
-            false => Vec::new(),
-        },
         made_by: file.made_by.clone(),
         ..Document::default()
+    };
+    if document.answer.is_empty() {
+        document.answer = vec!["The file holds no value of a link.".to_owned()];
+        return document;
     }
+    let command = format!("tplens compare {} RESULT", file.origin);
+    document.next = vec![Next::by("Compare it with links of this machine.", command)];
+    document.sections = vec![Section::new("Tests", vec![Block::Table(table)])];
+    document
 }
 
 /// The pinned copies of a device that are much slower one way than the other: links carry both ways alike.
@@ -291,24 +248,12 @@ fn label(end: Endpoint) -> String {
 
 /// Up to three of them, and how many more there are.
 fn troubles(all: impl Iterator<Item = String>) -> Vec<Item> {
-    let mut lines: Vec<String> = Vec::new();
-    for line in all {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
+    let lines = distinct(all);
     let more = lines.len().saturating_sub(SENTENCES);
-    let mut items: Vec<Item> = lines
-        .into_iter()
-        .take(SENTENCES)
-        .map(|line| Item::of(Tone::Warning, line))
-        .collect();
-    if more > 0 {
-        items.push(Item::plain(format!(
-            "{more} more of the file are no values"
-        )));
-    }
-    items
+    let more = (more > 0).then(|| Item::plain(format!("{more} more of the file are no values")));
+    let lines = lines.into_iter().take(SENTENCES);
+    let items = lines.map(|line| Item::of(Tone::Warning, line));
+    items.chain(more).collect()
 }
 
 fn unused(keys: &[String]) -> Option<Item> {

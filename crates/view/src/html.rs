@@ -1,8 +1,6 @@
 //! A document as a page: one HTML file without script, font or file beside it. The answer comes first, details are folded.
 
-use std::fmt::Write as _;
-
-use crate::document::{Block, Document, Item, Section, Table, Tone};
+use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
 use crate::page::escape;
 
 /// Cells of at most this many characters do not wrap.
@@ -27,187 +25,139 @@ impl Document {
     /// The whole HTML document.
     #[must_use]
     pub fn html(&self) -> String {
-        let mut html =
-            String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
-        html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-        let _ = write!(
-            html,
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">"
-        );
-        let mark = self.simulated.as_ref().map(|name| {
-            format!(
-                "SIMULATED machine {}: arithmetic of a machine file, not a measurement",
-                escape(name)
-            )
-        });
         let title = escape(&self.title);
-        let prefix = if mark.is_some() { "SIMULATED: " } else { "" };
-        // Writing to a String cannot fail, here and below.
-        let _ = write!(
-            html,
-            "<title>{prefix}{title}</title><style>{STYLE}</style></head>"
-        );
-        let _ = writeln!(
-            html,
-            "<body{}><main>",
-            if mark.is_some() {
-                " class=\"simulated\""
-            } else {
-                ""
-            }
-        );
-        if let Some(mark) = &mark {
-            let _ = writeln!(html, "<p class=\"banner\">{mark}</p>");
-        }
-        let _ = writeln!(html, "<h1>{title}</h1>");
+        let (prefix, class, banner) = match &self.simulated {
+            Some(name) => (
+                "SIMULATED: ",
+                " class=\"simulated\"",
+                format!(
+                    "<p class=\"banner\">SIMULATED machine {}: arithmetic of a machine file, not a measurement</p>\n",
+                    escape(name)
+                ),
+            ),
+            None => ("", "", String::new()),
+        };
         let said_above = |sentence: &&String| **sentence != self.title;
-        for sentence in self.answer.iter().filter(said_above) {
-            let _ = writeln!(html, "<p class=\"answer\">{}</p>", escape(sentence));
-        }
-        if !self.findings.is_empty() {
-            list(&mut html, &self.findings);
-        }
-        if !self.next.is_empty() {
-            html.push_str("<h2 class=\"next\">Next</h2><ul class=\"next\">");
-            for next in &self.next {
-                let _ = write!(html, "<li>{}", escape(&next.text));
-                if let Some(command) = &next.command {
-                    let _ = write!(html, "<pre>{}</pre>", escape(command));
-                }
-                html.push_str("</li>");
-            }
-            html.push_str("</ul>\n");
-        }
-        for section in &self.sections {
-            self.section(&mut html, section);
-        }
-        let _ = writeln!(
-            html,
-            "<footer>{}</footer></main></body></html>",
+        let answer = self.answer.iter().filter(said_above);
+        let answer = answer.map(|it| format!("<p class=\"answer\">{}</p>\n", escape(it)));
+        let sections = self.sections.iter().map(|section| self.section(section));
+        format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+             <title>{prefix}{title}</title><style>{STYLE}</style></head>\
+             <body{class}><main>\n{banner}<h1>{title}</h1>\n{}{}{}{}\
+             <footer>{}</footer></main></body></html>\n",
+            answer.collect::<String>(),
+            list(&self.findings),
+            next(&self.next),
+            sections.collect::<String>(),
             escape(&self.made_by)
-        );
-        html
+        )
     }
 
-    fn section(&self, html: &mut String, section: &Section) {
+    fn section(&self, section: &Section) -> String {
         let heading = escape(&section.heading);
-        let _ = match section.detail {
-            true => writeln!(html, "<details><summary>{heading}</summary>"),
-            false => writeln!(html, "<section><h2>{heading}</h2>"),
-        };
-        for block in &section.blocks {
-            self.block(html, block);
+        let blocks = section.blocks.iter().map(|block| self.block(block));
+        let blocks: String = blocks.collect();
+        match section.detail {
+            true => format!("<details><summary>{heading}</summary>{blocks}</details>\n"),
+            false => format!("<section><h2>{heading}</h2>{blocks}</section>\n"),
         }
-        html.push_str(match section.detail {
-            true => "</details>\n",
-            false => "</section>\n",
-        });
     }
 
-    fn block(&self, html: &mut String, block: &Block) {
+    fn block(&self, block: &Block) -> String {
         match block {
-            Block::Paragraph(text) => {
-                let _ = writeln!(html, "<p>{}</p>", escape(text));
-            }
-            Block::List(items) => list(html, items),
+            Block::Paragraph(text) => format!("<p>{}</p>\n", escape(text)),
+            Block::List(items) => list(items),
             Block::Code(lines) => {
-                let _ = writeln!(html, "<pre>{}</pre>", escape(&lines.join("\n")));
+                let lines = lines.iter().map(|line| escape(line));
+                format!("<pre>{}</pre>\n", lines.collect::<Vec<_>>().join("\n"))
             }
-            Block::Table(table) => table.write(html),
-            Block::Waterfall(waterfall) => self.picture(html, &waterfall.title, &waterfall.svg()),
-            Block::Plot(plot) => self.picture(html, &plot.title, &plot.svg()),
+            Block::Table(table) => table.html(),
+            Block::Waterfall(waterfall) => self.picture(&waterfall.title, &waterfall.html()),
+            Block::Plot(plot) => self.picture(&plot.title, &plot.html()),
         }
     }
 
-    fn picture(&self, html: &mut String, title: &str, svg: &str) {
-        if svg.is_empty() {
-            return;
+    fn picture(&self, title: &str, picture: &str) -> String {
+        if picture.is_empty() {
+            return String::new();
         }
-        let mark = if self.simulated.is_some() {
-            " (simulated)"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            html,
-            "<figure>{svg}<figcaption>{}{mark}</figcaption></figure>",
-            escape(title)
-        );
+        let mark = self.simulated.as_ref().map_or("", |_| " (simulated)");
+        let title = escape(title);
+        format!("<figure>{picture}<figcaption>{title}{mark}</figcaption></figure>\n")
     }
 }
 
-fn list(html: &mut String, items: &[Item]) {
-    html.push_str("<ul>");
-    for item in items {
+fn list(items: &[Item]) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let line = |item: &Item| {
         let class = match item.tone {
             Tone::Open => "",
             Tone::Good => " class=\"good\"",
             Tone::Warning => " class=\"warning\"",
             Tone::Bad => " class=\"bad\"",
         };
-        let _ = write!(html, "<li{class}>{}", escape(&item.text));
-        if let Some(code) = item.code {
-            let _ = write!(html, " <code>{code}</code>");
-        }
-        html.push_str("</li>");
+        let code = item.code.map(|code| format!(" <code>{code}</code>"));
+        let (text, code) = (escape(&item.text), code.unwrap_or_default());
+        format!("<li{class}>{text}{code}</li>")
+    };
+    format!("<ul>{}</ul>\n", items.iter().map(line).collect::<String>())
+}
+
+fn next(all: &[Next]) -> String {
+    if all.is_empty() {
+        return String::new();
     }
-    html.push_str("</ul>\n");
+    let line = |next: &Next| {
+        let command = next.command.as_ref();
+        let command = command.map(|command| format!("<pre>{}</pre>", escape(command)));
+        let (text, command) = (escape(&next.text), command.unwrap_or_default());
+        format!("<li>{text}{command}</li>")
+    };
+    let lines: String = all.iter().map(line).collect();
+    format!("<h2 class=\"next\">Next</h2><ul class=\"next\">{lines}</ul>\n")
 }
 
 impl Table {
-    /// Characters of a row with the longest cell of each column, its head among them.
-    fn width(&self) -> usize {
-        let longest = |column: usize| {
-            let cells = self.rows.iter().chain([&self.heads]);
-            let cells = cells.filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let columns = self.rows.iter().chain([&self.heads]).map(Vec::len).max();
-        let columns = columns.unwrap_or(0);
-        let between = columns.saturating_sub(1) * NARROW_ROW.1;
-        (0..columns).map(longest).sum::<usize>() + between
-    }
-
-    fn write(&self, html: &mut String) {
+    fn html(&self) -> String {
+        let widths = self.widths();
+        let width = widths.iter().sum::<usize>() + widths.len().saturating_sub(1) * NARROW_ROW.1;
         let mut cells = self.rows.iter().flatten();
-        let has_prose = cells.any(|cell| cell.chars().count() > PROSE);
-        // Tables that are wider than a narrow page are read downwards there.
-        let is_stacked = self.width() > NARROW_ROW.0;
-        let short = if has_prose {
-            SHORT_BESIDE_PROSE
-        } else {
-            SHORT_CELL
+        let (class, short) = match cells.any(|cell| cell.chars().count() > PROSE) {
+            true => (" class=\"prose stacked\"", SHORT_BESIDE_PROSE),
+            // Tables that are wider than a narrow page are read downwards there.
+            false if width > NARROW_ROW.0 => (" class=\"stacked\"", SHORT_CELL),
+            false => ("", SHORT_CELL),
         };
-        html.push_str("<div class=\"scroll\"><table");
-        html.push_str(match (has_prose, is_stacked) {
-            (true, _) => " class=\"prose stacked\"",
-            (false, true) => " class=\"stacked\"",
-            (false, false) => "",
-        });
-        html.push_str("><thead><tr>");
-        for head in &self.heads {
-            let _ = write!(html, "<th>{}</th>", escape(head));
-        }
-        html.push_str("</tr></thead><tbody>");
-        for row in &self.rows {
-            html.push_str("<tr>");
-            for index in 0..self.heads.len().max(row.len()) {
-                let cell = row.get(index).map_or("", String::as_str);
-                // Short cells stay on one line, long ones wrap.
-                let class = if cell.chars().count() <= short {
-                    " class=\"short\""
-                } else {
-                    ""
-                };
-                let head = match self.heads.get(index).filter(|_| is_stacked) {
-                    Some(head) => format!(" data-head=\"{}\"", escape(head)),
-                    None => String::new(),
-                };
-                let _ = write!(html, "<td{class}{head}>{}</td>", escape(cell));
-            }
-            html.push_str("</tr>");
-        }
-        html.push_str("</tbody></table></div>\n");
+        let cell = |row: &[String], index: usize| {
+            let cell = row.get(index).map_or("", String::as_str);
+            // Short cells stay on one line, long ones wrap.
+            let is_short = match cell.chars().count() <= short {
+                true => " class=\"short\"",
+                false => "",
+            };
+            let head = self.heads.get(index).filter(|_| !class.is_empty());
+            let head = head.map(|head| format!(" data-head=\"{}\"", escape(head)));
+            let head = head.unwrap_or_default();
+            format!("<td{is_short}{head}>{}</td>", escape(cell))
+        };
+        let row = |row: &Vec<String>| {
+            let cells = (0..widths.len()).map(|index| cell(row, index));
+            format!("<tr>{}</tr>", cells.collect::<String>())
+        };
+        let heads = self
+            .heads
+            .iter()
+            .map(|head| format!("<th>{}</th>", escape(head)));
+        format!(
+            "<div class=\"scroll\"><table{class}><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>\n",
+            heads.collect::<String>(),
+            self.rows.iter().map(row).collect::<String>()
+        )
     }
 }
 
@@ -315,9 +265,7 @@ mod tests {
                 heads: vec!["a".to_owned(), "h".repeat(head)],
                 rows: vec![vec!["x".repeat(20), "1".to_owned()]],
             };
-            let mut html = String::new();
-            table.write(&mut html);
-            html.contains("class=\"stacked\"")
+            table.html().contains("class=\"stacked\"")
         };
         assert_eq!([28, 29].map(is_stacked), [false, true]);
     }

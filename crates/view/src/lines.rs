@@ -1,6 +1,6 @@
 //! Lines and tables that documents of several kinds share.
 
-use record::{LinkDevice, LinkReading};
+use record::{LinkDevice, LinkReading, Unmeasured};
 
 use crate::cell::shown;
 use crate::document::{Item, Table, Tone};
@@ -43,6 +43,17 @@ pub(crate) fn counted(count: usize, of: &str) -> String {
     format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Each once, in their order.
+pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for one in all {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+    }
+    kept
+}
+
 pub(crate) fn or_empty(text: Option<String>) -> String {
     text.unwrap_or_default()
 }
@@ -55,4 +66,40 @@ pub(crate) fn first_of(tone: Tone, code: &'static str, all: &[String]) -> Option
         more => format!(" ({more} more)"),
     };
     Some(Item::of(tone, format!("{first}{more}.")).coded(code))
+}
+
+/// A point's place, why it has no number, and what was seen.
+pub(crate) type Missing<'a> = (String, Unmeasured, &'a str);
+
+/// What of these has no number for this reason, a line each.
+pub(crate) fn because(all: &[Missing<'_>], wanted: Unmeasured) -> Vec<String> {
+    let those = all.iter().filter(|(_, why, _)| *why == wanted);
+    let line = |(place, _, seen): &Missing<'_>| match wanted {
+        Unmeasured::WrongData => format!("Wrong data in {place}: {seen}"),
+        Unmeasured::NotApplicable => format!("{place} does not apply: {seen}"),
+        Unmeasured::Skipped => format!("{place} skipped: {seen}"),
+        Unmeasured::Failed => format!("{place} failed: {seen}"),
+        Unmeasured::Hang => format!("{place} hung: {seen}"),
+    };
+    those.map(line).collect()
+}
+
+/// What is wrong or was not measured, the worst first. What does not apply is left to the caller.
+pub(crate) fn missing(all: &[Missing<'_>]) -> impl Iterator<Item = Item> {
+    let mut failed = because(all, Unmeasured::Failed);
+    failed.extend(because(all, Unmeasured::Hang));
+    let items = [
+        first_of(
+            Tone::Bad,
+            "wrong-data",
+            &because(all, Unmeasured::WrongData),
+        ),
+        first_of(Tone::Bad, "not-measured", &failed),
+        first_of(
+            Tone::Warning,
+            "not-measured",
+            &because(all, Unmeasured::Skipped),
+        ),
+    ];
+    items.into_iter().flatten()
 }

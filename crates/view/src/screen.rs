@@ -1,10 +1,9 @@
 //! A document on a terminal: details first where they are asked for, the answer last, as the eye finds it above the prompt.
 
-use std::fmt::Write as _;
-
 use record::control::visible;
 
 use crate::document::{Block, Document, Item, Section, Table, Tone};
+use crate::page::Waterfall;
 
 /// What a screen has room for and what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +33,9 @@ impl Default for Screen {
 /// Blanks before what belongs to the line above.
 const INDENT: &str = "  ";
 
+/// The same below what is next.
+const UNDER_NEXT: &str = "      ";
+
 /// Characters of the longest bar.
 const BAR: usize = 30;
 
@@ -41,205 +43,179 @@ impl Document {
     /// The document as lines of text. Control characters of its texts are escaped; the colours are the only ones left.
     #[must_use]
     pub fn screen(&self, screen: Screen) -> String {
-        let mut text = String::new();
-        if !screen.quiet {
-            let shown = |section: &&Section| screen.verbose || !section.detail;
-            for section in self.sections.iter().filter(shown) {
-                if !section.heading.is_empty() {
-                    let heading = visible(&section.heading);
-                    let _ = writeln!(text, "{}", paint(&heading, "1", screen.colour));
-                }
-                for block in &section.blocks {
-                    write_block(&mut text, block, screen);
-                }
-                text.push('\n');
+        let mut lines = Lines {
+            text: String::new(),
+            screen,
+        };
+        let shown = |section: &&Section| !screen.quiet && (screen.verbose || !section.detail);
+        for section in self.sections.iter().filter(shown) {
+            if !section.heading.is_empty() {
+                let heading = lines.paint(&visible(&section.heading), "1");
+                lines.push(&heading);
             }
+            section.blocks.iter().for_each(|block| lines.block(block));
+            lines.push("");
         }
         if let Some(name) = &self.simulated {
             let mark = format!("SIMULATED on {name}: not a measurement of this machine.");
-            wrapped(&mut text, &mark, "", "", screen.width);
+            lines.wrapped(&mark, Tone::Open, "");
         }
         for (at, sentence) in self.answer.iter().enumerate() {
             let tone = if at == 0 { self.tone } else { Tone::Open };
-            wrapped(
-                &mut text,
-                sentence,
-                ansi(tone, screen.colour),
-                "",
-                screen.width,
-            );
+            lines.wrapped(sentence, tone, "");
         }
-        for item in &self.findings {
-            write_item(&mut text, item, screen);
-        }
-        if screen.quiet {
-            return text;
-        }
-        for (at, next) in self.next.iter().enumerate() {
-            let head = if at == 0 { "Next: " } else { "      " };
-            wrapped(
-                &mut text,
-                &format!("{head}{}", next.text),
-                "",
-                "      ",
-                screen.width,
-            );
+        self.findings.iter().for_each(|item| lines.item(item));
+        for (at, next) in self.next.iter().enumerate().filter(|_| !screen.quiet) {
+            let head = if at == 0 { "Next: " } else { UNDER_NEXT };
+            lines.wrapped(&format!("{head}{}", next.text), Tone::Open, UNDER_NEXT);
             if let Some(command) = &next.command {
                 // A command is one line, so that it can be copied.
-                let _ = writeln!(text, "      {}", visible(command));
+                lines.push(&format!("{UNDER_NEXT}{}", visible(command)));
             }
         }
-        text
+        lines.text
     }
 }
 
-fn write_block(text: &mut String, block: &Block, screen: Screen) {
-    match block {
-        Block::Paragraph(sentence) => {
-            wrapped(
-                text,
-                &format!("{INDENT}{sentence}"),
-                "",
-                INDENT,
-                screen.width,
-            );
-        }
-        Block::List(items) => {
-            for item in items {
-                write_item(text, item, screen);
-            }
-        }
-        Block::Code(lines) => {
-            for line in lines {
-                let _ = writeln!(text, "{INDENT}{}", visible(line));
-            }
-        }
-        Block::Table(table) => write_table(text, table),
-        Block::Waterfall(waterfall) => {
-            let most = waterfall.bars.iter().map(|bar| bar.low_mid_high.1);
-            let most = most.fold(f64::MIN_POSITIVE, f64::max);
-            let label = waterfall.bars.iter().map(|bar| bar.label.chars().count());
-            let label = label.max().unwrap_or(0);
-            for bar in &waterfall.bars {
-                let (low, mid, high) = bar.low_mid_high;
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a share of BAR"
-                )]
-                let length = (mid.max(0.0) / most * BAR as f64).round() as usize;
-                let digits = waterfall.decimals;
-                let range = match low < mid || high > mid {
-                    true => format!(" [{low:.digits$}-{high:.digits$}]"),
-                    false => String::new(),
-                };
-                let grade = match bar.grade.as_str() {
-                    "" => String::new(),
-                    grade => format!(" grade {grade}"),
-                };
-                let name = visible(&bar.label);
-                let unit = &waterfall.unit;
-                let drawn = "█".repeat(length);
-                let _ = writeln!(
-                    text,
-                    "{INDENT}{name:label$} {drawn:BAR$} {mid:.digits$} {unit}{range}{grade}"
-                );
-            }
-        }
-        // Pictures are for pages; what they show stands in tables, too.
-        Block::Plot(_) => {}
+/// The lines so far, for such a screen.
+struct Lines {
+    text: String,
+    screen: Screen,
+}
+
+impl Lines {
+    fn push(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
     }
-}
 
-fn write_item(text: &mut String, item: &Item, screen: Screen) {
-    let mark = match item.tone {
-        Tone::Open => "- ",
-        Tone::Good => "ok ",
-        Tone::Warning => "! ",
-        Tone::Bad => "x ",
-    };
-    let code = match item.code {
-        Some(code) => format!(" [{code}]"),
-        None => String::new(),
-    };
-    let line = format!("{mark}{}{code}", item.text);
-    wrapped(
-        text,
-        &line,
-        ansi(item.tone, screen.colour),
-        INDENT,
-        screen.width,
-    );
-}
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Paragraph(sentence) => {
+                self.wrapped(&format!("{INDENT}{sentence}"), Tone::Open, INDENT);
+            }
+            Block::List(items) => items.iter().for_each(|item| self.item(item)),
+            Block::Code(lines) => {
+                for line in lines {
+                    self.push(&format!("{INDENT}{}", visible(line)));
+                }
+            }
+            Block::Table(table) => self.table(table),
+            Block::Waterfall(waterfall) => self.waterfall(waterfall),
+            // Pictures are for pages; what they show stands in tables, too.
+            Block::Plot(_) => {}
+        }
+    }
 
-/// Columns side by side, each as wide as its longest cell; columns of numbers stand to the right.
-fn write_table(text: &mut String, table: &Table) {
-    let columns = table.rows.iter().chain([&table.heads]).map(Vec::len).max();
-    let cell = |row: &Vec<String>, at: usize| {
-        let cell = row.get(at).map_or("", String::as_str);
-        visible(&cell.replace('\n', " ")).into_owned()
-    };
-    let widths: Vec<(usize, bool)> = (0..columns.unwrap_or(0))
-        .map(|at| {
-            let lengths = table.rows.iter().chain([&table.heads]);
-            let longest = lengths.map(|row| cell(row, at).chars().count()).max();
-            let is_number = |row: &Vec<String>| {
-                let cell = cell(row, at);
+    fn waterfall(&mut self, waterfall: &Waterfall) {
+        let most = waterfall.bars.iter().map(|bar| bar.low_mid_high.1);
+        let most = most.fold(f64::MIN_POSITIVE, f64::max);
+        let label = waterfall.bars.iter().map(|bar| bar.label.chars().count());
+        let label = label.max().unwrap_or(0);
+        let (unit, digits) = (&waterfall.unit, waterfall.decimals);
+        for bar in &waterfall.bars {
+            let (low, mid, high) = bar.low_mid_high;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of BAR"
+            )]
+            let drawn = "█".repeat((mid.max(0.0) / most * BAR as f64).round() as usize);
+            let range = match low < mid || high > mid {
+                true => format!(" [{low:.digits$}-{high:.digits$}]"),
+                false => String::new(),
+            };
+            let grade = match bar.grade.as_str() {
+                "" => String::new(),
+                grade => format!(" grade {grade}"),
+            };
+            let name = visible(&bar.label);
+            self.push(&format!(
+                "{INDENT}{name:label$} {drawn:BAR$} {mid:.digits$} {unit}{range}{grade}"
+            ));
+        }
+    }
+
+    fn item(&mut self, item: &Item) {
+        let mark = match item.tone {
+            Tone::Open => "- ",
+            Tone::Good => "ok ",
+            Tone::Warning => "! ",
+            Tone::Bad => "x ",
+        };
+        let code = item.code.map(|code| format!(" [{code}]"));
+        let line = format!("{mark}{}{}", item.text, code.unwrap_or_default());
+        self.wrapped(&line, item.tone, INDENT);
+    }
+
+    /// Columns side by side, each as wide as its longest cell; columns of numbers stand to the right.
+    fn table(&mut self, table: &Table) {
+        let visible = |row: &Vec<String>| -> Vec<String> {
+            let cells = row
+                .iter()
+                .map(|cell| visible(&cell.replace('\n', " ")).into_owned());
+            cells.collect()
+        };
+        let table = Table {
+            heads: visible(&table.heads),
+            rows: table.rows.iter().map(visible).collect(),
+        };
+        let is_number = |column: usize| {
+            let mut cells = table.rows.iter().filter_map(|row| row.get(column));
+            cells.all(|cell| {
                 cell.is_empty() || cell.starts_with(|c: char| c.is_ascii_digit() || c == '—')
-            };
-            (longest.unwrap_or(0), table.rows.iter().all(is_number))
-        })
-        .collect();
-    for row in [&table.heads].into_iter().chain(&table.rows) {
-        let mut line = String::from(INDENT);
-        for (at, (width, is_number)) in widths.iter().enumerate() {
-            let cell = cell(row, at);
-            let _ = match is_number {
-                true => write!(line, "{cell:>width$}  "),
-                false => write!(line, "{cell:width$}  "),
-            };
+            })
+        };
+        let widths = table.widths().into_iter().enumerate();
+        let columns: Vec<_> = widths
+            .map(|(at, width)| (at, width, is_number(at)))
+            .collect();
+        for row in [&table.heads].into_iter().chain(&table.rows) {
+            let cells = columns.iter().map(|(at, width, is_number)| {
+                let cell = row.get(*at).map_or("", String::as_str);
+                match is_number {
+                    true => format!("{cell:>width$}  "),
+                    false => format!("{cell:width$}  "),
+                }
+            });
+            self.push(&format!("{INDENT}{}", cells.collect::<String>()));
         }
-        let _ = writeln!(text, "{}", line.trim_end());
     }
-}
 
-/// Writes a text in lines of at most `width` characters; words are never broken, and lines after the first are indented.
-fn wrapped(text: &mut String, words: &str, ansi: &str, indent: &str, width: usize) {
-    let words = visible(words).into_owned();
-    let mut line = String::new();
-    let mut lines = Vec::new();
-    for word in words.split_whitespace() {
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+    /// Writes a text in lines of at most the screen's width; words are never broken, and lines after the first are indented.
+    fn wrapped(&mut self, words: &str, tone: Tone, indent: &str) {
+        let colour = match tone {
+            Tone::Open => "",
+            Tone::Good => "32",
+            Tone::Warning => "33",
+            Tone::Bad => "31",
+        };
+        let words = visible(words).into_owned();
+        let mut lines = Vec::new();
+        // Blanks at the head of a text stand: they put it under what came before.
+        let mut line: String = words.chars().take_while(|c| *c == ' ').collect();
+        for word in words.split_whitespace() {
+            let length = line.chars().count() + 1 + word.chars().count();
+            if !line.trim().is_empty() && length > self.screen.width {
+                lines.push(std::mem::replace(&mut line, indent.to_owned()));
+            }
+            if !line.trim().is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
         }
-        if !line.trim().is_empty() {
-            line.push(' ');
+        lines.push(line);
+        for line in lines {
+            let line = self.paint(&line, colour);
+            self.push(&line);
         }
-        line.push_str(word);
     }
-    // Blanks at the head of a text stand: they put it under what came before.
-    let head: String = words.chars().take_while(|c| *c == ' ').collect();
-    lines.push(line);
-    for (at, line) in lines.iter().enumerate() {
-        let head = if at == 0 { head.as_str() } else { "" };
-        let _ = writeln!(text, "{head}{}", paint(line, ansi, !ansi.is_empty()));
-    }
-}
 
-fn ansi(tone: Tone, colour: bool) -> &'static str {
-    match tone {
-        _ if !colour => "",
-        Tone::Open => "",
-        Tone::Good => "32",
-        Tone::Warning => "33",
-        Tone::Bad => "31",
-    }
-}
-
-fn paint(text: &str, ansi: &str, colour: bool) -> String {
-    match colour && !ansi.is_empty() {
-        true => format!("\u{1b}[{ansi}m{text}\u{1b}[0m"),
-        false => text.to_owned(),
+    fn paint(&self, text: &str, colour: &str) -> String {
+        match self.screen.colour && !colour.is_empty() {
+            true => format!("\u{1b}[{colour}m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        }
     }
 }
 
@@ -307,10 +283,16 @@ Next: Reseat the card.
     #[test]
     fn lines_fit_and_no_word_is_broken() {
         let words = "a sentence with averylongwordthatdoesnotfit and others";
-        let mut text = String::new();
-        wrapped(&mut text, words, "", "  ", 16);
+        let mut lines = Lines {
+            text: String::new(),
+            screen: Screen {
+                width: 16,
+                ..Screen::default()
+            },
+        };
+        lines.wrapped(words, Tone::Open, "  ");
         assert_eq!(
-            text,
+            lines.text,
             "a sentence with\n  averylongwordthatdoesnotfit\n  and others\n"
         );
     }

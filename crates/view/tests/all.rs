@@ -1,6 +1,5 @@
 //! All tests of this package that use it from outside, in one program: linking each alone takes longer than running them.
 
-mod export_vllm;
 mod foreign;
 mod import_links;
 mod records;

@@ -24,10 +24,10 @@ fn times_of_nccl_tests_end_with_the_least_time_and_the_largest_rate() {
     file.origin = "nccl.txt".to_owned();
     assert_snapshot!(view::foreign::collectives(&file).screen(SCREEN), @r#"
     sendrecv on 2 ranks, back_to_back
-        size      us  95% interval  n  busbw GB/s
-       1 KiB   17.90             —  1      0.0572
-       1 MiB   55.50             —  1       18.89
-      64 MiB  812.50             —  1       82.60
+        size     us  95% interval  n  busbw GB/s
+       1 KiB  17.90             —  1      0.0572
+       1 MiB  55.50             —  1       18.89
+      64 MiB  812.5             —  1       82.60
 
     sendrecv on 2 ranks: 17.9 us at 1 KiB, bus bandwidth 82.6 GB/s at 64 MiB.
     all_reduce of f32 on 2 ranks: 17.9 us at 1 KiB, bus bandwidth 82.6 GB/s at 64 MiB.

@@ -127,6 +127,15 @@ fn a_record_of_ours_is_a_serving_result_and_so_is_its_form_for_vllm() {
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("vllm.json");
     let json = vllm_json(&record("serve.json"), &detailed()).unwrap();
+    // An item a request; seconds there, ms here: the first request's first token came after 50 ms.
+    let lists = json
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(|value| value.as_array());
+    assert!(lists.map(Vec::len).all(|items| items == 7));
+    assert_eq!(json["ttfts"][0], 0.05);
+    assert_eq!(json["itls"][0].as_array().unwrap().len(), 3);
     std::fs::write(&file, json.to_string()).unwrap();
     let again = serve::read(&file).unwrap();
     std::fs::remove_dir_all(folder).unwrap();

@@ -3,14 +3,11 @@
 use record::calls::{Row, faster_though_larger};
 use record::caveat::Caveat;
 use record::unit::ByteCount;
-use record::{
-    CallMode, CollectiveKind, CollectiveOutcome, CollectivePoint, Collectives, TransportReason,
-    Unmeasured, Verification,
-};
+use record::{CallMode, CollectiveKind, CollectivePoint, Collectives, TransportReason, Unmeasured};
 
 use crate::cell::{short, significant};
 use crate::document::{Item, Tone};
-use crate::lines::first_of;
+use crate::lines::{Missing, because, distinct, first_of, missing};
 
 /// By which way the ranks exchange data, in the library's words.
 pub(super) enum Transport {
@@ -29,13 +26,9 @@ pub(super) fn transport(collectives: &Collectives) -> Transport {
     let Some(facts) = collectives.transports.first() else {
         return Transport::Unknown;
     };
-    let mut ways: Vec<&str> = Vec::new();
-    for channel in &facts.channels {
-        let way = channel.via.split('/').next().unwrap_or_default();
-        if !ways.contains(&way) {
-            ways.push(way);
-        }
-    }
+    let ways = facts.channels.iter();
+    let ways = ways.map(|channel| channel.via.split('/').next().unwrap_or_default());
+    let ways: Vec<&str> = distinct(ways);
     match ways.as_slice() {
         [] => Transport::Unknown,
         ways if ways.contains(&"SHM") => Transport::Host(ways.join(" and ")),
@@ -46,16 +39,17 @@ pub(super) fn transport(collectives: &Collectives) -> Transport {
 
 /// Whether a real library would not have gone this way.
 fn is_unlikely(reasons: &[TransportReason]) -> bool {
-    let is_it = |reason: &TransportReason| {
+    use TransportReason::BeyondLevel;
+    let mut simulated = reasons.iter();
+    simulated.any(|reason| {
         matches!(
             reason,
-            TransportReason::BeyondLevel {
+            BeyondLevel {
                 simulated: true,
                 ..
             }
         )
-    };
-    reasons.iter().any(is_it)
+    })
 }
 
 /// The variable that lets the library go directly where its level forbids it.
@@ -78,19 +72,17 @@ pub(super) fn is_mig(collectives: &Collectives) -> bool {
 
 /// Whether the times can stand for those of an engine on GPUs.
 pub(super) fn is_curve(collectives: &Collectives, rows: &[Row<'_>]) -> bool {
-    let is_host = collectives
-        .backend
-        .as_ref()
-        .is_some_and(|of| of.name == "host");
-    let is_time = |row: &Row<'_>| row.time().is_some_and(|time| time.is_above_zero());
-    let mut reduces = rows
-        .iter()
-        .filter(|row| row.series.kind == CollectiveKind::AllReduce);
+    let backend = collectives.backend.as_ref();
+    let is_host = backend.is_some_and(|of| of.name == "host");
+    let is_time = |row: &Row<'_>| {
+        let is_above_zero = row.time().is_some_and(|time| time.is_above_zero());
+        row.series.kind == CollectiveKind::AllReduce && is_above_zero
+    };
     let is_wrong = |point: &CollectivePoint| {
         let why = point.outcome.unmeasured();
         why.is_some_and(|(why, _)| why == Unmeasured::WrongData)
     };
-    !is_host && !collectives.points.iter().any(is_wrong) && reduces.any(is_time)
+    !is_host && !collectives.points.iter().any(is_wrong) && rows.iter().any(is_time)
 }
 
 /// The mode whose times stand for a step, the one that predicts serving first.
@@ -168,35 +160,14 @@ pub(super) fn findings(collectives: &Collectives, rows: &[Row<'_>]) -> Vec<Item>
         let size = ByteCount(point.bytes_per_rank);
         format!("{} of {size}, {}", words(point.kind), point.mode)
     };
-    let of = |is_it: &dyn Fn(&CollectivePoint) -> Option<String>| -> Vec<String> {
-        collectives.points.iter().filter_map(is_it).collect()
-    };
-    let wrong = of(&|point| match &point.outcome {
-        CollectiveOutcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => Some(format!("Wrong data in {}: {seen}", place(point))),
-        _ => None,
+    let without = collectives.points.iter().filter_map(|point| {
+        let (why, seen) = point.outcome.unmeasured()?;
+        Some((place(point), why, seen))
     });
-    let because = |wanted: Unmeasured, what: &str| {
-        of(&|point| match point.outcome.unmeasured() {
-            Some((why, seen)) if why == wanted => Some(format!("{} {what}: {seen}", place(point))),
-            _ => None,
-        })
-    };
-    let mut failed = because(Unmeasured::Failed, "failed");
-    failed.extend(because(Unmeasured::Hang, "hung"));
-    let skipped = because(Unmeasured::Skipped, "skipped");
-    let absent = because(Unmeasured::NotApplicable, "does not apply");
-    let mut all: Vec<Item> = [
-        first_of(Tone::Bad, "wrong-data", &wrong),
-        first_of(Tone::Bad, "not-measured", &failed),
-        first_of(Tone::Warning, "not-measured", &skipped),
-        first_of(Tone::Open, "not-measured", &absent),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let without: Vec<Missing<'_>> = without.collect();
+    let absent = because(&without, Unmeasured::NotApplicable);
+    let mut all: Vec<Item> = missing(&without).collect();
+    all.extend(first_of(Tone::Open, "not-measured", &absent));
     let mut crossed = Vec::new();
     let mut hidden = Vec::new();
     for series in rows.chunk_by(|a, b| a.series == b.series) {

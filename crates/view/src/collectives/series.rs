@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use record::calls::{Row, chosen};
 use record::unit::ByteCount;
-use record::{CollectiveOutcome, CollectivePoint, Collectives, Verification};
+use record::{CollectiveOutcome, Collectives, Unmeasured, Verification};
 
 use super::found::{mode, words};
-use crate::cell::{ABSENT, because, or_absent, range, significant, word};
+use crate::cell::{ABSENT, because, maybe, or_absent, range, shown, significant, word};
 use crate::document::{Block, Section, Table};
+use crate::lines::distinct;
 
 /// A row for each size of a series, as a detail.
 pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
@@ -27,17 +28,11 @@ pub(super) fn section(rows: &[Row<'_>], collectives: &Collectives) -> Section {
         "chosen",
         "notes",
     ]);
-    let mut reasons: Vec<String> = Vec::new();
     for row in rows {
         table.row(cells(row, collectives));
-        for point in &row.points {
-            if let Some(reason) = point.outcome.unmeasured().map(because)
-                && !reasons.contains(&reason)
-            {
-                reasons.push(reason);
-            }
-        }
     }
+    let points = rows.iter().flat_map(|row| &row.points);
+    let reasons = distinct(points.filter_map(|point| point.outcome.unmeasured().map(because)));
     let qualities: String = series.qualities().map(|one| format!(", {one}")).collect();
     let heading = format!(
         "{} on {} ranks{qualities} ({})",
@@ -54,59 +49,47 @@ fn cells(row: &Row<'_>, collectives: &Collectives) -> [String; 12] {
     let time = row.time();
     let point = row.first();
     let told = time.filter(|time| time.is_above_zero());
-    let number = |value: Option<f64>| or_absent(value.map(significant));
     let codes = row.points.iter().flat_map(|point| &point.caveats);
     let codes: BTreeSet<&str> = codes.map(|caveat| caveat.code()).collect();
     [
         ByteCount(row.bytes_per_rank).to_string(),
         match time {
             Some(time) => significant(time.value),
-            None => absent(row).to_owned(),
+            None => word(unmeasured(row)).to_owned(),
         },
         range(time.and_then(|time| time.interval)),
-        or_absent(time.map(|time| time.n.to_string())),
-        number(row.percentile(0.9)),
-        number(row.percentile(0.99)),
-        number(row.gap()),
-        number(told.map(|time| point.bus_gb_per_s(time.value))),
-        number(told.map(|time| point.algorithm_gb_per_s(time.value))),
+        shown(time.map(|time| time.n)),
+        maybe(row.percentile(0.9)),
+        maybe(row.percentile(0.99)),
+        maybe(row.gap()),
+        maybe(told.map(|time| point.bus_gb_per_s(time.value))),
+        maybe(told.map(|time| point.algorithm_gb_per_s(time.value))),
         data(row).to_owned(),
         or_absent(chosen(collectives, row)),
         codes.into_iter().collect::<Vec<_>>().join(" "),
     ]
 }
 
-/// A word for a row without a time.
-fn absent(row: &Row<'_>) -> &'static str {
-    let wrong = row.points.iter().find(|point| is_wrong(point));
-    word(wrong.unwrap_or(&row.first()).outcome.unmeasured())
-}
-
-fn is_wrong(point: &CollectivePoint) -> bool {
-    matches!(
-        &point.outcome,
-        CollectiveOutcome::Measured {
-            verification: Verification::WrongData { .. },
-            ..
-        }
-    )
+/// Why a point has no number, that of wrong data first.
+fn unmeasured<'a>(row: &Row<'a>) -> Option<(Unmeasured, &'a str)> {
+    let reasons = row.points.iter().map(|point| point.outcome.unmeasured());
+    let is_wrong = |(why, _): &(Unmeasured, &str)| *why == Unmeasured::WrongData;
+    let wrong = reasons.flatten().find(is_wrong);
+    wrong.or_else(|| row.first().outcome.unmeasured())
 }
 
 /// Whether the results were compared: `exact` where those of every launch with a time were.
 fn data(row: &Row<'_>) -> &'static str {
-    let verdicts = || {
-        row.points.iter().filter_map(|point| match &point.outcome {
-            CollectiveOutcome::Measured { verification, .. } => Some(verification),
-            _ => None,
-        })
-    };
-    if row.points.iter().any(|point| is_wrong(point)) {
-        "WRONG"
-    } else if verdicts().any(|verdict| matches!(verdict, Verification::NotAsked)) {
-        "not compared"
-    } else if verdicts().next().is_some() {
-        "exact"
-    } else {
-        ABSENT
+    let verdicts = row.points.iter().filter_map(|point| match &point.outcome {
+        CollectiveOutcome::Measured { verification, .. } => Some(verification),
+        _ => None,
+    });
+    let verdicts: Vec<&Verification> = verdicts.collect();
+    let is_wrong = |it: &&Verification| matches!(it, Verification::WrongData { .. });
+    match verdicts.as_slice() {
+        [] => ABSENT,
+        all if all.iter().any(is_wrong) => "WRONG",
+        all if all.contains(&&Verification::NotAsked) => "not compared",
+        _ => "exact",
     }
 }

@@ -1,140 +1,132 @@
 //! The numbers of an `tplens allreduce` record.
 
-use super::cell::{number, run_word, table, verification_word, word_of};
-use record::calls::{self, Row};
+use super::cell::{
+    Column, high, low, outcome, run, shown, simulated, table, verification, word_of,
+};
+use record::calls;
+use record::quantity::Quantity;
 use record::{
-    CallMode, CollectiveOutcome, CollectivePoint, Collectives, LibraryFacts, Record, Unmeasured,
-    Verification,
+    CallMode, CollectiveOutcome, CollectivePoint, Collectives, Record, Unmeasured, Verification,
 };
 use stats::percentile;
 
-/// Newer columns stand behind older ones.
-const COLUMNS: [&str; 31] = [
-    "op",
-    "ranks",
-    "element",
-    "bytes_per_rank",
-    "mode",
-    "outcome",
-    "time",
-    "unit",
-    "low",
-    "high",
-    "n",
-    "clock",
-    "busbw_gb_per_s",
-    "algbw_gb_per_s",
-    "verification",
-    "reason",
-    "library",
-    "transport",
-    "run",
-    "simulated",
-    "placement",
-    "cache",
-    "engine",
-    "arm",
-    "arm_number",
-    "launch",
-    "chosen",
-    "p50",
-    "p90",
-    "p99",
-    "gap_us",
-];
+struct Line<'a> {
+    record: &'a Record,
+    collectives: &'a Collectives,
+    point: &'a CollectivePoint,
+    /// The algorithm and protocol that the library chose.
+    chosen: Option<String>,
+}
 
-/// One line for each point, a header line first.
+/// One line for each point, a header line first. Newer columns stand behind older ones.
 pub(super) fn lines(record: &Record, collectives: &Collectives) -> String {
-    let simulated = record.soft_box().unwrap_or_default();
-    let run = run_word(&record.status);
-    let library = collectives.library.clone().unwrap_or_default();
+    let columns: [Column<Line<'_>>; 30] = [
+        ("op", |of| of.point.kind.to_string()),
+        ("ranks", |of| of.point.ranks.to_string()),
+        ("element", |of| of.point.element.to_string()),
+        ("bytes_per_rank", |of| of.point.bytes_per_rank.to_string()),
+        ("mode", |of| of.point.mode.to_string()),
+        ("outcome", |of| {
+            outcome(of.point.outcome.unmeasured()).0.to_owned()
+        }),
+        ("time", |of| shown(of.sound().map(|sound| sound.value))),
+        ("unit", |of| shown(of.measured().map(|of| of.0.unit))),
+        ("low", |of| low(of.sound())),
+        ("high", |of| high(of.sound())),
+        ("n", |of| shown(of.measured().map(|of| of.0.n))),
+        ("clock", |of| {
+            word_of(of.measured().map(|of| &of.0.timing.source))
+        }),
+        ("busbw_gb_per_s", |of| {
+            shown(of.above_zero().map(|us| of.point.bus_gb_per_s(us)))
+        }),
+        ("algbw_gb_per_s", |of| {
+            shown(of.above_zero().map(|us| of.point.algorithm_gb_per_s(us)))
+        }),
+        ("verification", |of| {
+            verification(of.measured().map(|of| of.1))
+        }),
+        ("reason", |of| {
+            shown(of.point.outcome.unmeasured().map(|(_, seen)| seen))
+        }),
+        ("library", |of| {
+            let library = of.collectives.library.as_ref();
+            shown(library.map(|library| match &library.version {
+                Some(version) => format!("{} {version}", library.name),
+                None => library.name.clone(),
+            }))
+        }),
+        ("transport", |of| {
+            let library = of.collectives.library.as_ref();
+            shown(library.and_then(|library| library.transport.as_ref()))
+        }),
+        ("run", |of| run(of.record)),
+        ("simulated", |of| simulated(of.record)),
+        ("placement", |of| word_of(Some(&of.point.placement))),
+        ("cache", |of| word_of(Some(&of.point.cache))),
+        ("engine", |of| shown(of.point.engine.as_ref())),
+        ("arm", |of| shown(of.point.arm.as_ref())),
+        ("launch", |of| of.point.launch.to_string()),
+        ("chosen", |of| shown(of.chosen.as_ref())),
+        ("p50", |of| of.percentile(0.5)),
+        ("p90", |of| of.percentile(0.9)),
+        ("p99", |of| of.percentile(0.99)),
+        ("gap_us", |of| {
+            let gap = of.sound().and(of.measured()).and_then(|of| of.2);
+            shown(gap.map(|gap| gap.value))
+        }),
+    ];
     let rows = calls::rows(collectives);
     let chosen: Vec<Option<String>> = rows
         .iter()
         .map(|row| calls::chosen(collectives, row))
         .collect();
-    // One line a point, in the order in which they were measured.
-    let told = |point: &CollectivePoint| {
-        let is_its = |row: &Row<'_>| row.points.iter().any(|own| std::ptr::eq(*own, point));
-        let at = rows.iter().position(is_its)?;
-        chosen[at].clone()
-    };
-    let lines = collectives
-        .points
-        .iter()
-        .map(|point| row(point, told(point), &library, run, &simulated));
-    table(COLUMNS, lines)
+    // In the order in which they were measured.
+    let lines = collectives.points.iter().map(|point| {
+        let mut of_rows = rows.iter().zip(&chosen);
+        let of_row = of_rows.find(|(row, _)| row.points.iter().any(|it| std::ptr::eq(*it, point)));
+        Line {
+            record,
+            collectives,
+            point,
+            chosen: of_row.and_then(|(_, chosen)| chosen.clone()),
+        }
+    });
+    table(&columns, lines)
 }
 
-fn row(
-    point: &CollectivePoint,
-    chosen: Option<String>,
-    library: &LibraryFacts,
-    run: &str,
-    simulated: &str,
-) -> [String; 31] {
-    let mut row: [String; 31] = std::array::from_fn(|_| String::new());
-    row[0] = point.kind.to_string();
-    row[1] = point.ranks.to_string();
-    row[2] = point.element.to_string();
-    row[3] = point.bytes_per_rank.to_string();
-    row[4] = point.mode.to_string();
-    row[16] = library
-        .version
-        .iter()
-        .fold(library.name.clone(), |name, version| {
-            format!("{name} {version}")
-        });
-    row[17] = library.transport.clone().unwrap_or_default();
-    run.clone_into(&mut row[18]);
-    simulated.clone_into(&mut row[19]);
-    row[20] = word_of(&point.placement);
-    row[21] = word_of(&point.cache);
-    row[22] = point.engine.clone().unwrap_or_default();
-    row[23] = point.arm.clone().unwrap_or_default();
-    row[25] = point.launch.to_string();
-    row[26] = chosen.unwrap_or_default();
-    let (word, reason) = match point.outcome.unmeasured() {
-        None | Some((Unmeasured::WrongData, _)) => ("measured", ""),
-        Some((why, seen)) => (why.into(), seen),
-    };
-    word.clone_into(&mut row[5]);
-    reason.clone_into(&mut row[15]);
-    let CollectiveOutcome::Measured {
-        time,
-        verification,
-        gap,
-    } = &point.outcome
-    else {
-        return row;
-    };
-    row[7] = time.unit.to_string();
-    row[10] = time.n.to_string();
-    row[11] = word_of(&time.timing.source);
-    verification_word(verification).clone_into(&mut row[14]);
-    if let Verification::WrongData { seen } = verification {
-        // A number that belongs to wrong data stands for nothing and is not written.
-        row[15].clone_from(seen);
-        return row;
-    }
-    row[6] = number(time.value);
-    if let Some(interval) = time.interval {
-        row[8] = number(interval.low);
-        row[9] = number(interval.high);
-    }
-    // Percentiles of calls, not of means over many of them.
-    if point.mode == CallMode::HostSynced {
-        for (column, fraction) in [(27, 0.5), (28, 0.9), (29, 0.99)] {
-            row[column] = percentile(&time.samples, fraction).map_or_else(String::new, number);
+impl<'a> Line<'a> {
+    /// Its time, whether data was compared, and the gap between calls.
+    fn measured(&self) -> Option<(&'a Quantity, &'a Verification, Option<&'a Quantity>)> {
+        match &self.point.outcome {
+            CollectiveOutcome::Measured {
+                time,
+                verification,
+                gap,
+            } => Some((time, verification, gap.as_deref())),
+            _ => None,
         }
     }
-    row[30] = gap
-        .as_ref()
-        .map_or_else(String::new, |gap| number(gap.value));
-    let is_time = calls::is_above_zero(time.value, time.interval.map(|interval| interval.low));
-    if is_time {
-        row[12] = number(point.bus_gb_per_s(time.value));
-        row[13] = number(point.algorithm_gb_per_s(time.value));
+
+    /// The time; one that belongs to wrong data stands for nothing and is not written.
+    fn sound(&self) -> Option<&'a Quantity> {
+        let is_wrong = matches!(
+            self.point.outcome.unmeasured(),
+            Some((Unmeasured::WrongData, _))
+        );
+        self.measured().filter(|_| !is_wrong).map(|of| of.0)
     }
-    row
+
+    fn above_zero(&self) -> Option<f64> {
+        let time = self.sound()?;
+        let low = time.interval.map(|interval| interval.low);
+        calls::is_above_zero(time.value, low).then_some(time.value)
+    }
+
+    /// Of calls, not of means over many of them.
+    fn percentile(&self, fraction: f64) -> String {
+        let is_of_calls = self.point.mode == CallMode::HostSynced;
+        let time = self.sound().filter(|_| is_of_calls);
+        shown(time.and_then(|time| percentile(&time.samples, fraction)))
+    }
 }

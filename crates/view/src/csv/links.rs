@@ -1,113 +1,125 @@
 //! The numbers of a `tplens p2p` record.
 
-use super::cell::{number, run_word, table, verification_word, word_of};
+use super::cell::{
+    Column, high, low, outcome, run, shown, simulated, table, verification, word_of,
+};
+use crate::ends::label;
+use record::quantity::{Quantity, Timing};
 use record::{
-    Endpoint, Links, NamedQuantity, Outcome, Point, Record, Unmeasured, Verification, stream,
+    Endpoint, LinkUse, Links, NamedQuantity, Outcome, Point, Record, Verification, stream,
 };
 
-const COLUMNS: [&str; 21] = [
-    "case",
-    "quantity",
-    "from",
-    "to",
-    "bytes",
-    "outcome",
-    "median",
-    "unit",
-    "low",
-    "high",
-    "n",
-    "copies_per_sample",
-    "clock",
-    "gate",
-    "path",
-    "ceiling_gb_per_s",
-    "fraction",
-    "verification",
-    "basis_or_reason",
-    "run",
-    "simulated",
-];
+/// One number of a point, or a point without one.
+struct Line<'a> {
+    record: &'a Record,
+    links: &'a Links,
+    point: &'a Point,
+    named: Option<&'a NamedQuantity>,
+}
 
 /// One line for each number, a header line first.
 pub(super) fn lines(record: &Record, links: &Links) -> String {
-    let simulated = record.soft_box().unwrap_or_default();
-    let run = run_word(&record.status);
-    let rows = links
-        .points
-        .iter()
-        .flat_map(|point| rows(point, links, run, &simulated));
-    table(COLUMNS, rows)
+    let columns: [Column<Line<'_>>; 21] = [
+        ("case", |of| of.point.case.clone()),
+        ("quantity", Line::quantity),
+        ("from", |of| label(of.links, of.ends().0)),
+        ("to", |of| label(of.links, of.ends().1)),
+        ("bytes", |of| of.point.bytes.to_string()),
+        ("outcome", |of| of.outcome().0.to_owned()),
+        ("median", |of| shown(of.sound().map(|sound| sound.value))),
+        ("unit", |of| shown(of.named.map(|of| of.quantity.unit))),
+        ("low", |of| low(of.sound())),
+        ("high", |of| high(of.sound())),
+        ("n", |of| shown(of.named.map(|of| of.quantity.n))),
+        ("copies_per_sample", |of| {
+            shown(of.timing().map(|timing| timing.copies_per_sample))
+        }),
+        ("clock", |of| {
+            word_of(of.timing().map(|timing| &timing.source))
+        }),
+        ("gate", |of| word_of(of.timing().map(|timing| &timing.gate))),
+        ("path", |of| {
+            let path = of.measured().and_then(|(link, _)| link.path);
+            shown(path.map(|path| path.name().into_owned()))
+        }),
+        ("ceiling_gb_per_s", |of| {
+            let link = of.measured().zip(of.named);
+            shown(link.and_then(|((link, _), named)| link.ceiling(&named.name)))
+        }),
+        ("fraction", |of| {
+            let sound = of.measured().zip(of.named).filter(|_| of.sound().is_some());
+            shown(sound.and_then(|((link, _), named)| link.fraction.get(&named.name)))
+        }),
+        ("verification", |of| {
+            verification(of.measured().map(|of| of.1))
+        }),
+        ("basis_or_reason", |of| {
+            let basis = of.measured().map(|(link, _)| link.basis.clone());
+            basis.unwrap_or_else(|| of.outcome().1.to_owned())
+        }),
+        ("run", |of| run(of.record)),
+        ("simulated", |of| simulated(of.record)),
+    ];
+    let lines = links.points.iter().flat_map(|point| {
+        let named: Vec<Option<&NamedQuantity>> = match &point.outcome {
+            Outcome::Measured { quantities, .. } => quantities.iter().map(Some).collect(),
+            _ => vec![None],
+        };
+        named.into_iter().map(move |named| Line {
+            record,
+            links,
+            point,
+            named,
+        })
+    });
+    table(&columns, lines)
 }
 
-fn rows(point: &Point, links: &Links, run: &str, simulated: &str) -> Vec<[String; 21]> {
-    let end = |end| match end {
-        Endpoint::Host => "host".to_owned(),
-        Endpoint::All => "all".to_owned(),
-        Endpoint::Device(position) => links
-            .devices
-            .get(position)
-            .map_or_else(String::new, |device| device.label.clone()),
-    };
-    let name = |name: &str| match stream(name, point.from, point.to, links.devices.len()) {
-        Some((from, to)) => format!("share {} to {}", end(from), end(to)),
-        None => name.to_owned(),
-    };
-    let mut base: [String; 21] = std::array::from_fn(|_| String::new());
-    base[0].clone_from(&point.case);
-    base[2] = end(point.from);
-    base[3] = end(point.to);
-    base[4] = point.bytes.to_string();
-    run.clone_into(&mut base[19]);
-    simulated.clone_into(&mut base[20]);
-    let (word, reason) = match point.outcome.unmeasured() {
-        None | Some((Unmeasured::WrongData, _)) => ("measured", ""),
-        Some((why, seen)) => (why.into(), seen),
-    };
-    word.clone_into(&mut base[5]);
-    reason.clone_into(&mut base[18]);
-    let Outcome::Measured {
-        quantities,
-        verification,
-        link,
-        ..
-    } = &point.outcome
-    else {
-        return vec![base];
-    };
-    let row = |named: &NamedQuantity| {
-        let mut row = base.clone();
-        let quantity = &named.quantity;
-        row[1] = name(&named.name);
-        if named.name == "back" {
-            row.swap(2, 3);
+impl<'a> Line<'a> {
+    fn outcome(&self) -> (&'static str, &'a str) {
+        outcome(self.point.outcome.unmeasured())
+    }
+
+    fn measured(&self) -> Option<(&'a LinkUse, &'a Verification)> {
+        match &self.point.outcome {
+            Outcome::Measured {
+                link, verification, ..
+            } => Some((link, verification)),
+            _ => None,
         }
-        // A number that belongs to wrong data stands for nothing and is not written.
-        if !matches!(verification, Verification::WrongData { .. }) {
-            row[6] = number(quantity.value);
-            row[8] = quantity
-                .interval
-                .map_or_else(String::new, |interval| number(interval.low));
-            row[9] = quantity
-                .interval
-                .map_or_else(String::new, |interval| number(interval.high));
-            row[16] = link
-                .fraction
-                .get(&named.name)
-                .map_or_else(String::new, |fraction| number(*fraction));
+    }
+
+    /// The number; one that belongs to wrong data stands for nothing and is not written.
+    fn sound(&self) -> Option<&'a Quantity> {
+        let is_wrong = self.point.outcome.unmeasured().is_some();
+        self.named
+            .filter(|_| !is_wrong)
+            .map(|named| &named.quantity)
+    }
+
+    fn timing(&self) -> Option<&'a Timing> {
+        self.named.map(|named| &named.quantity.timing)
+    }
+
+    fn ends(&self) -> (Endpoint, Endpoint) {
+        let (from, to) = (self.point.from, self.point.to);
+        match self.named.is_some_and(|named| named.name == "back") {
+            true => (to, from),
+            false => (from, to),
         }
-        row[7] = quantity.unit.to_string();
-        row[10] = quantity.n.to_string();
-        row[11] = quantity.timing.copies_per_sample.to_string();
-        row[12] = word_of(&quantity.timing.source);
-        row[13] = word_of(&quantity.timing.gate);
-        row[14] = link
-            .path
-            .map_or_else(String::new, |path| path.name().into_owned());
-        row[15] = link.ceiling(&named.name).map_or_else(String::new, number);
-        verification_word(verification).clone_into(&mut row[17]);
-        row[18].clone_from(&link.basis);
-        row
-    };
-    quantities.iter().map(row).collect()
+    }
+
+    fn quantity(&self) -> String {
+        let Some(named) = self.named else {
+            return String::new();
+        };
+        let (point, devices) = (self.point, self.links.devices.len());
+        match stream(&named.name, point.from, point.to, devices) {
+            Some((from, to)) => {
+                let (from, to) = (label(self.links, from), label(self.links, to));
+                format!("share {from} to {to}")
+            }
+            None => named.name.clone(),
+        }
+    }
 }

@@ -1,89 +1,127 @@
 //! The numbers of a `tplens numa` record.
 
-use super::cell::{number, run_word, table, verification_word, word_of};
+use super::cell::{
+    Column, high, low, outcome, run, shown, simulated, table, verification, word_of,
+};
+use record::quantity::Quantity;
 use record::{
     HostMemoryOutcome, HostMemoryPoint, NamedQuantity, Numa, NumaPoint, Outcome, Placement, Record,
     Verification,
 };
 
-const COLUMNS: [&str; 20] = [
-    "case",
-    "quantity",
-    "device",
-    "memory_node_wanted",
-    "memory_node_proven",
-    "thread_node_wanted",
-    "thread_node_proven",
-    "bytes",
-    "outcome",
-    "median",
-    "unit",
-    "low",
-    "high",
-    "n",
-    "clock",
-    "gate",
-    "verification",
-    "basis_or_reason",
-    "run",
-    "simulated",
-];
+/// A node that was wanted, and where the thing was.
+type Node<'a> = (Option<u32>, Option<&'a Placement>);
+
+/// One number of a point, or a point without one.
+#[derive(Clone)]
+struct Line<'a> {
+    record: &'a Record,
+    case: &'a str,
+    device: &'a str,
+    memory: Node<'a>,
+    thread: Node<'a>,
+    bytes: Option<u64>,
+    outcome: &'static str,
+    reason: &'a str,
+    verification: Option<&'a Verification>,
+    named: Option<&'a NamedQuantity>,
+}
 
 /// One line for each number, a header line first.
 pub(super) fn lines(record: &Record, numa: &Numa) -> String {
-    let simulated = record.soft_box().unwrap_or_default();
-    let run = run_word(&record.status);
-    let copies = numa.points.iter().flat_map(|point| of_copy(point, numa));
-    let host = numa.host.iter().flat_map(of_host);
-    let rows = copies.chain(host).map(|mut row| {
-        run.clone_into(&mut row[18]);
-        row[19].clone_from(&simulated);
-        row
-    });
-    table(COLUMNS, rows)
+    let columns: [Column<Line<'_>>; 20] = [
+        ("case", |of| of.case.to_owned()),
+        ("quantity", |of| shown(of.named.map(|of| &of.name))),
+        ("device", |of| of.device.to_owned()),
+        ("memory_node_wanted", |of| shown(of.memory.0)),
+        ("memory_node_proven", |of| proven(of.memory)),
+        ("thread_node_wanted", |of| shown(of.thread.0)),
+        ("thread_node_proven", |of| proven(of.thread)),
+        ("bytes", |of| shown(of.bytes)),
+        ("outcome", |of| of.outcome.to_owned()),
+        ("median", |of| shown(of.sound().map(|sound| sound.value))),
+        ("unit", |of| shown(of.named.map(|of| of.quantity.unit))),
+        ("low", |of| low(of.sound())),
+        ("high", |of| high(of.sound())),
+        ("n", |of| shown(of.named.map(|of| of.quantity.n))),
+        ("clock", |of| {
+            word_of(of.named.map(|of| &of.quantity.timing.source))
+        }),
+        ("gate", |of| {
+            word_of(of.named.map(|of| &of.quantity.timing.gate))
+        }),
+        ("verification", |of| verification(of.verification)),
+        ("basis_or_reason", |of| of.reason.to_owned()),
+        ("run", |of| run(of.record)),
+        ("simulated", |of| simulated(of.record)),
+    ];
+    let copies = numa.points.iter();
+    let copies = copies.flat_map(|point| of_copy(record, numa, point));
+    let host = numa.host.iter().flat_map(|point| of_host(record, point));
+    table(&columns, copies.chain(host))
 }
 
-fn of_copy(point: &NumaPoint, numa: &Numa) -> Vec<[String; 20]> {
-    let mut base: [String; 20] = Default::default();
-    base[0].clone_from(&point.case);
-    let device = numa.devices.get(point.device);
-    base[2] = device.map_or_else(String::new, |device| device.label.clone());
-    base[3] = node(point.memory_node);
-    base[5] = node(point.thread_node);
-    base[6] = proven(point.thread.as_ref());
-    base[7] = point.bytes.to_string();
-    let without = |mut row: [String; 20], outcome: &str, reason: &str| {
-        outcome.clone_into(&mut row[8]);
-        reason.clone_into(&mut row[17]);
-        vec![row]
-    };
-    match &point.outcome {
-        Outcome::Measured {
-            quantities,
-            verification,
-            placement,
-            ..
-        } => {
-            base[4] = proven(placement.as_ref());
-            verification_word(verification).clone_into(&mut base[16]);
-            base[17] = placement
-                .as_ref()
-                .map_or_else(String::new, |place| place.basis.clone());
-            let is_wrong = matches!(verification, Verification::WrongData { .. });
-            with_numbers(&base, quantities, !is_wrong)
-        }
-        outcome => match outcome.unmeasured() {
-            Some((why, seen)) => without(base, why.into(), seen),
-            None => Vec::new(),
-        },
+impl<'a> Line<'a> {
+    /// The number; one that belongs to wrong data stands for nothing and is not written.
+    fn sound(&self) -> Option<&'a Quantity> {
+        let is_wrong = matches!(self.verification, Some(Verification::WrongData { .. }));
+        self.named
+            .filter(|_| !is_wrong)
+            .map(|named| &named.quantity)
     }
 }
 
-fn of_host(point: &HostMemoryPoint) -> Vec<[String; 20]> {
-    let mut base: [String; 20] = Default::default();
-    "host_memory".clone_into(&mut base[0]);
-    base[3] = node(point.memory_node);
-    base[5] = node(point.cpu_node);
+fn proven((_, place): Node<'_>) -> String {
+    shown(place.and_then(|place| place.proven))
+}
+
+fn of_copy<'a>(record: &'a Record, numa: &'a Numa, point: &'a NumaPoint) -> Vec<Line<'a>> {
+    let device = numa.devices.get(point.device);
+    let (outcome, reason) = outcome(point.outcome.unmeasured());
+    let line = Line {
+        record,
+        case: &point.case,
+        device: device.map_or("", |device| &device.label),
+        memory: (point.memory_node, None),
+        thread: (point.thread_node, point.thread.as_ref()),
+        bytes: Some(point.bytes),
+        outcome,
+        reason,
+        verification: None,
+        named: None,
+    };
+    let Outcome::Measured {
+        quantities,
+        verification,
+        placement,
+        ..
+    } = &point.outcome
+    else {
+        return vec![line];
+    };
+    let of = |named| Line {
+        memory: (point.memory_node, placement.as_ref()),
+        reason: placement.as_ref().map_or("", |place| &place.basis),
+        verification: Some(verification),
+        named: Some(named),
+        ..line.clone()
+    };
+    quantities.iter().map(of).collect()
+}
+
+fn of_host<'a>(record: &'a Record, point: &'a HostMemoryPoint) -> Vec<Line<'a>> {
+    let line = Line {
+        record,
+        case: "host_memory",
+        device: "",
+        memory: (point.memory_node, None),
+        thread: (point.cpu_node, None),
+        bytes: None,
+        outcome: "measured",
+        reason: "",
+        verification: None,
+        named: None,
+    };
     match &point.outcome {
         HostMemoryOutcome::Measured {
             quantities,
@@ -93,60 +131,23 @@ fn of_host(point: &HostMemoryPoint) -> Vec<[String; 20]> {
             thread,
             ..
         } => {
-            base[4] = proven(Some(placement));
-            base[6] = proven(Some(thread));
-            base[17].clone_from(&placement.basis);
-            let mut rows = with_numbers(&base, quantities, true);
-            for row in &mut rows {
-                row[7] = if row[1] == "latency" {
-                    chain_bytes.to_string()
-                } else {
-                    copy_bytes.to_string()
-                };
-            }
-            rows
+            let of = |named: &'a NamedQuantity| Line {
+                memory: (point.memory_node, Some(placement)),
+                thread: (point.cpu_node, Some(thread)),
+                bytes: Some(match named.name.as_str() {
+                    "latency" => *chain_bytes,
+                    _ => *copy_bytes,
+                }),
+                reason: &placement.basis,
+                named: Some(named),
+                ..line.clone()
+            };
+            quantities.iter().map(of).collect()
         }
-        HostMemoryOutcome::Failed { reason } => {
-            "failed".clone_into(&mut base[8]);
-            reason.detail.clone_into(&mut base[17]);
-            vec![base]
-        }
+        HostMemoryOutcome::Failed { reason } => vec![Line {
+            outcome: "failed",
+            reason: &reason.detail,
+            ..line
+        }],
     }
-}
-
-/// A row for each number; one that stands for nothing is left out of its row.
-fn with_numbers(
-    base: &[String; 20],
-    quantities: &[NamedQuantity],
-    stands: bool,
-) -> Vec<[String; 20]> {
-    let row = |named: &NamedQuantity| {
-        let mut row = base.clone();
-        let quantity = &named.quantity;
-        row[1].clone_from(&named.name);
-        "measured".clone_into(&mut row[8]);
-        if stands {
-            row[9] = number(quantity.value);
-            row[11] = quantity
-                .interval
-                .map_or_else(String::new, |i| number(i.low));
-            row[12] = quantity
-                .interval
-                .map_or_else(String::new, |i| number(i.high));
-        }
-        row[10] = quantity.unit.to_string();
-        row[13] = quantity.n.to_string();
-        row[14] = word_of(&quantity.timing.source);
-        row[15] = word_of(&quantity.timing.gate);
-        row
-    };
-    quantities.iter().map(row).collect()
-}
-
-fn node(node: Option<u32>) -> String {
-    node.map_or_else(String::new, |node| node.to_string())
-}
-
-fn proven(place: Option<&Placement>) -> String {
-    node(place.and_then(|place| place.proven))
 }

@@ -1,33 +1,14 @@
 //! A serving benchmark as one line a request, units in the head; what is not known is empty.
 
-use super::cell::{number, run_word, table, word_of};
+use super::cell::{Column, run, shown, simulated, table, word_of};
 use record::metric::{e2el, e2el_intended, itl, queue_time, tpot, ttfc, ttft};
-use record::{Payload, Record, ServeRequest};
+use record::{Payload, Record, Serve, ServeRequest};
 
-const COLUMNS: [&str; 22] = [
-    "request",
-    "intended (ms)",
-    "sent (ms)",
-    "ended (ms)",
-    "queue (ms)",
-    "TTFC (ms)",
-    "TTFT (ms)",
-    "TPOT (ms)",
-    "largest ITL (ms)",
-    "E2EL (ms)",
-    "E2EL from intended (ms)",
-    "input (tokens)",
-    "cached (tokens)",
-    "output (tokens)",
-    "counted by",
-    "chunks with tokens",
-    "error",
-    "error seen",
-    "model",
-    "tp",
-    "run",
-    "simulated",
-];
+struct Line<'a> {
+    record: &'a Record,
+    serve: &'a Serve,
+    request: &'a ServeRequest,
+}
 
 /// One line for each request that ended, in the order of their ends, a header line first; `None` of another kind of record.
 ///
@@ -37,44 +18,59 @@ pub fn requests(record: &Record) -> Option<String> {
     let Payload::Serve(serve) = &record.payload else {
         return None;
     };
-    let target = serve.target.clone().unwrap_or_default();
-    let simulated = record.soft_box().unwrap_or_default();
-    let run = run_word(&record.status);
-    let rows = serve.requests.iter().map(|request| {
-        let well = request.error.is_none();
-        let ms = |value: Option<f64>| value.map_or_else(String::new, number);
-        let latency = |of: fn(&ServeRequest) -> Option<f64>| ms(of(request).filter(|_| well));
-        let count = |count: Option<u32>| count.map_or_else(String::new, |count| count.to_string());
-        let error = request.error.as_ref();
-        [
-            request.id.to_string(),
-            ms(request.intended_ms),
-            number(request.sent_ms),
-            number(request.ended_ms),
-            latency(queue_time::of),
-            latency(ttfc::of),
-            latency(ttft::of),
-            latency(tpot::of),
-            latency(|request| itl::of(request).into_iter().reduce(f64::max)),
-            latency(|request| Some(e2el::of(request))),
-            latency(e2el_intended::of),
-            count(request.input_tokens),
-            count(request.cached_tokens),
-            count(request.output_tokens),
-            request
-                .counted_by
-                .as_ref()
-                .map_or_else(String::new, word_of),
-            request.token_chunks_ms.len().to_string(),
-            error.map_or_else(String::new, |error| error.kind.to_string()),
-            error.map_or_else(String::new, |error| error.seen.clone()),
-            target.model.clone(),
-            target.tp.map_or_else(String::new, |tp| tp.to_string()),
-            run.to_owned(),
-            simulated.clone(),
-        ]
+    let columns: [Column<Line<'_>>; 22] = [
+        ("request", |of| of.request.id.to_string()),
+        ("intended (ms)", |of| shown(of.request.intended_ms)),
+        ("sent (ms)", |of| of.request.sent_ms.to_string()),
+        ("ended (ms)", |of| of.request.ended_ms.to_string()),
+        ("queue (ms)", |of| of.latency(queue_time::of)),
+        ("TTFC (ms)", |of| of.latency(ttfc::of)),
+        ("TTFT (ms)", |of| of.latency(ttft::of)),
+        ("TPOT (ms)", |of| of.latency(tpot::of)),
+        ("largest ITL (ms)", |of| {
+            of.latency(|request| itl::of(request).into_iter().reduce(f64::max))
+        }),
+        ("E2EL (ms)", |of| {
+            of.latency(|request| Some(e2el::of(request)))
+        }),
+        ("E2EL from intended (ms)", |of| {
+            of.latency(e2el_intended::of)
+        }),
+        ("input (tokens)", |of| shown(of.request.input_tokens)),
+        ("cached (tokens)", |of| shown(of.request.cached_tokens)),
+        ("output (tokens)", |of| shown(of.request.output_tokens)),
+        ("counted by", |of| word_of(of.request.counted_by.as_ref())),
+        ("chunks with tokens", |of| {
+            of.request.token_chunks_ms.len().to_string()
+        }),
+        ("error", |of| {
+            shown(of.request.error.as_ref().map(|error| error.kind))
+        }),
+        ("error seen", |of| {
+            shown(of.request.error.as_ref().map(|error| &error.seen))
+        }),
+        ("model", |of| {
+            shown(of.serve.target.as_ref().map(|target| &target.model))
+        }),
+        ("tp", |of| {
+            shown(of.serve.target.as_ref().and_then(|it| it.tp))
+        }),
+        ("run", |of| run(of.record)),
+        ("simulated", |of| simulated(of.record)),
+    ];
+    let lines = serve.requests.iter().map(|request| Line {
+        record,
+        serve,
+        request,
     });
-    Some(table(COLUMNS, rows))
+    Some(table(&columns, lines))
+}
+
+impl Line<'_> {
+    fn latency(&self, of: fn(&ServeRequest) -> Option<f64>) -> String {
+        let well = Some(self.request).filter(|request| request.error.is_none());
+        shown(well.and_then(of))
+    }
 }
 
 #[cfg(test)]

@@ -1,155 +1,121 @@
 //! The numbers of a serving benchmark.
 
-use super::cell::{number, run_word, table};
+use super::cell::{Column, run, shown, simulated, table};
+use crate::serve::{distributions, summary};
 use record::metric::{
-    Metric, e2el, e2el_intended, goodput, in_flight, itl, itl_per_token, lengths,
-    output_throughput, peak_in_flight, peak_output, queue_time, request_throughput, step_class,
-    total_throughput, tpot, ttfc, ttft,
+    Metric, goodput, in_flight, output_throughput, peak_in_flight, peak_output, request_throughput,
+    total_throughput,
 };
-use record::{Distribution, Record, Serve, ServeSummary, summarise};
+use record::{Distribution, Record, Serve, ServeLoad, ServeSummary};
 use stats::Interval;
 
-const COLUMNS: [&str; 14] = [
-    "quantity",
-    "statistic",
-    "value",
-    "unit",
-    "low",
-    "high",
-    "n",
-    "model",
-    "tp",
-    "concurrency",
-    "input_tokens_asked",
-    "output_tokens_asked",
-    "run",
-    "simulated",
-];
-
-/// A number: quantity, statistic, value, unit, interval, count of values.
-type Number = (
-    String,
-    &'static str,
-    f64,
-    &'static str,
-    Option<Interval>,
-    Option<usize>,
-);
-
-/// One line for each number, a header line first.
-pub(super) fn lines(record: &Record, serve: &Serve) -> String {
-    let simulated = record.soft_box().unwrap_or_default();
-    let run = run_word(&record.status);
-    let target = serve.target.clone().unwrap_or_default();
-    let load = serve.load.clone();
-    let of_load = |count: Option<u32>| count.map_or_else(String::new, |count| count.to_string());
-    // A run that was broken off has the numbers of the requests that ended; the column `run` says so.
-    let summary = serve.summary.clone().or_else(|| {
-        let goals = load.as_ref().and_then(|load| load.goals.as_ref());
-        summarise(&serve.requests, target.streamed, goals)
-    });
-    let numbers = summary.iter().flat_map(numbers);
-    let rows = numbers.map(|(quantity, statistic, value, unit, interval, n)| {
-        [
-            quantity,
-            statistic.to_owned(),
-            number(value),
-            unit.to_owned(),
-            interval.map_or_else(String::new, |interval| number(interval.low)),
-            interval.map_or_else(String::new, |interval| number(interval.high)),
-            n.map_or_else(String::new, |n| n.to_string()),
-            target.model.clone(),
-            of_load(target.tp),
-            of_load(load.as_ref().and_then(|load| load.concurrency)),
-            of_load(load.as_ref().and_then(|load| load.input_tokens)),
-            of_load(load.as_ref().and_then(|load| load.output_tokens)),
-            run.to_owned(),
-            simulated.clone(),
-        ]
-    });
-    table(COLUMNS, rows)
+/// A number.
+struct Line<'a> {
+    record: &'a Record,
+    serve: &'a Serve,
+    quantity: String,
+    statistic: &'static str,
+    value: f64,
+    unit: &'static str,
+    interval: Option<Interval>,
+    /// Values that it is of.
+    n: Option<usize>,
 }
 
+/// One line for each number, a header line first. A run that was broken off has the numbers of the requests that ended; the column
+/// `run` says so.
+pub(super) fn lines(record: &Record, serve: &Serve) -> String {
+    let columns: [Column<Line<'_>>; 14] = [
+        ("quantity", |of| of.quantity.clone()),
+        ("statistic", |of| of.statistic.to_owned()),
+        ("value", |of| of.value.to_string()),
+        ("unit", |of| of.unit.to_owned()),
+        ("low", |of| shown(of.interval.map(|interval| interval.low))),
+        ("high", |of| {
+            shown(of.interval.map(|interval| interval.high))
+        }),
+        ("n", |of| shown(of.n)),
+        ("model", |of| {
+            shown(of.serve.target.as_ref().map(|target| &target.model))
+        }),
+        ("tp", |of| {
+            shown(of.serve.target.as_ref().and_then(|it| it.tp))
+        }),
+        ("concurrency", |of| of.load(|load| load.concurrency)),
+        ("input_tokens_asked", |of| of.load(|load| load.input_tokens)),
+        ("output_tokens_asked", |of| {
+            of.load(|load| load.output_tokens)
+        }),
+        ("run", |of| run(of.record)),
+        ("simulated", |of| simulated(of.record)),
+    ];
+    let summary = summary(serve);
+    let plain = |(quantity, unit, value)| Line {
+        record,
+        serve,
+        quantity,
+        statistic: "value",
+        value,
+        unit,
+        interval: None,
+        n: None,
+    };
+    let values = summary.iter().flat_map(values).map(plain);
+    let spreads = summary.iter().flat_map(distributions);
+    let statistics = spreads.flat_map(|(metric, of)| {
+        statistics(of).map(move |(statistic, value, interval)| Line {
+            statistic,
+            interval,
+            n: Some(of.n),
+            ..plain((metric.name.to_owned(), metric.unit, value))
+        })
+    });
+    table(&columns, values.chain(statistics))
+}
+
+impl Line<'_> {
+    fn load(&self, of: fn(&ServeLoad) -> Option<u32>) -> String {
+        shown(self.serve.load.as_ref().and_then(of))
+    }
+}
+
+/// Name, unit and value of what has no spread.
 #[expect(
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^53"
 )]
-fn numbers(summary: &ServeSummary) -> Vec<Number> {
-    let plain = |quantity: &str, value: f64, unit| {
-        (
-            quantity.to_owned(),
-            "value",
-            value,
-            unit,
-            None::<Interval>,
-            None,
-        )
-    };
-    let metric = |metric: Metric, value: f64| plain(metric.name, value, metric.unit);
-    let mut numbers = vec![
-        plain(
-            "Completed requests",
-            f64::from(summary.completed),
-            "requests",
-        ),
-        plain("Failed requests", f64::from(summary.failed), "requests"),
-    ];
-    for (kind, count) in &summary.failures {
-        let quantity = format!("Failed requests, {kind}");
-        numbers.push(plain(&quantity, f64::from(*count), "requests"));
-    }
-    numbers.push(plain("Duration", summary.duration_s, "s"));
-    let tokens = [
-        ("Input tokens", summary.input_tokens),
-        ("Output tokens", summary.output_tokens),
-    ];
-    for (quantity, count) in tokens {
-        numbers.extend(count.map(|count| plain(quantity, count as f64, "tokens")));
-    }
-    numbers.push(metric(request_throughput::METRIC, summary.requests_per_s));
-    numbers.extend(
-        summary
-            .output_tokens_per_s
-            .map(|rate| metric(output_throughput::METRIC, rate)),
-    );
-    let rates = [
-        (peak_output::METRIC, summary.peak_output_tokens_per_s),
-        (total_throughput::METRIC, summary.total_tokens_per_s),
-        (goodput::METRIC, summary.goodput_per_s),
-        (
-            peak_in_flight::METRIC,
-            summary.peak_in_flight.map(f64::from),
-        ),
-        (in_flight::METRIC, Some(summary.mean_in_flight)),
-    ];
-    for (of, value) in rates {
-        numbers.extend(value.map(|value| metric(of, value)));
-    }
-    let spreads = [
-        (ttft::METRIC, &summary.ttft_ms),
-        (tpot::METRIC, &summary.tpot_ms),
-        (itl::METRIC, &summary.itl_ms),
-        (e2el::METRIC, &summary.e2el_ms),
-        (ttfc::METRIC, &summary.ttfc_ms),
-        (itl_per_token::METRIC, &summary.itl_per_token_ms),
-        (step_class::DECODE, &summary.tpot_decode_ms),
-        (step_class::MIXED, &summary.tpot_mixed_ms),
-        (queue_time::METRIC, &summary.queue_ms),
-        (e2el_intended::METRIC, &summary.e2el_intended_ms),
-        (lengths::INPUT, &summary.input_lengths),
-        (lengths::OUTPUT, &summary.output_lengths),
-    ];
-    for (metric, distribution) in spreads {
-        numbers.extend(
-            distribution
-                .iter()
-                .flat_map(|distribution| statistics(metric, distribution)),
-        );
-    }
-    numbers
+fn values(of: &ServeSummary) -> Vec<(String, &'static str, f64)> {
+    let count = |name: &str, count: u32| Some((name.to_owned(), "requests", f64::from(count)));
+    let tokens = |name: &str, count: Option<u64>| Some((name.to_owned(), "tokens", count? as f64));
+    let rate =
+        |metric: Metric, value: Option<f64>| Some((metric.name.to_owned(), metric.unit, value?));
+    let kinds = of.failures.iter();
+    let kinds = kinds.map(|(kind, of)| count(&format!("Failed requests, {kind}"), *of));
+    let peak = of.peak_in_flight.map(f64::from);
+    [
+        count("Completed requests", of.completed),
+        count("Failed requests", of.failed),
+    ]
+    .into_iter()
+    .chain(kinds)
+    .chain([
+        Some(("Duration".to_owned(), "s", of.duration_s)),
+        tokens("Input tokens", of.input_tokens),
+        tokens("Output tokens", of.output_tokens),
+        rate(request_throughput::METRIC, Some(of.requests_per_s)),
+        rate(output_throughput::METRIC, of.output_tokens_per_s),
+        rate(peak_output::METRIC, of.peak_output_tokens_per_s),
+        rate(total_throughput::METRIC, of.total_tokens_per_s),
+        rate(goodput::METRIC, of.goodput_per_s),
+        rate(peak_in_flight::METRIC, peak),
+        rate(in_flight::METRIC, Some(of.mean_in_flight)),
+    ])
+    .flatten()
+    .collect()
 }
 
-fn statistics(metric: Metric, of: &Distribution) -> Vec<Number> {
+/// Name, value and interval of what is known of a spread.
+fn statistics(of: &Distribution) -> impl Iterator<Item = (&'static str, f64, Option<Interval>)> {
     [
         ("mean", Some(of.mean), of.mean_interval),
         ("median", Some(of.median), of.median_interval),
@@ -161,9 +127,5 @@ fn statistics(metric: Metric, of: &Distribution) -> Vec<Number> {
         ("p99", of.p99, None),
     ]
     .into_iter()
-    .filter_map(|(statistic, value, interval)| {
-        let name = metric.name.to_owned();
-        Some((name, statistic, value?, metric.unit, interval, Some(of.n)))
-    })
-    .collect()
+    .filter_map(|(statistic, value, interval)| Some((statistic, value?, interval)))
 }

@@ -4,27 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::quantity::Quantity;
 use record::unit::ByteCount;
-use record::{Links, Outcome, Point, Verification};
+use record::{Links, Outcome, Placement, Point, Verification};
 
-use crate::cell::{ABSENT, because, fraction, names, number, range, significant, word};
+use crate::cell::{
+    ABSENT, because, fraction, maybe, names, number, or_absent, range, shown, significant, word,
+};
 use crate::document::{Block, Section, Table};
 use crate::ends::direction;
+use crate::lines::distinct;
 
 /// Keys in the order in which their first points come.
 pub(super) fn keys(links: &Links) -> Vec<&str> {
-    let mut keys: Vec<&str> = Vec::new();
-    for point in &links.points {
-        if !keys.contains(&point.case.as_str()) {
-            keys.push(&point.case);
-        }
-    }
-    keys
+    distinct(links.points.iter().map(|point| point.case.as_str()))
 }
 
 /// The numbers of a case, as a detail.
 pub(super) fn section(key: &str, links: &Links) -> Section {
     let points: Vec<&Point> = links.points.iter().filter(|one| one.case == key).collect();
-    let mut reasons: Vec<String> = Vec::new();
     let mut table = Table::under([
         "",
         "size",
@@ -38,11 +34,6 @@ pub(super) fn section(key: &str, links: &Links) -> Section {
         "notes",
     ]);
     for point in &points {
-        if let Some(reason) = reason(&point.outcome)
-            && !reasons.contains(&reason)
-        {
-            reasons.push(reason);
-        }
         if matches!(point.outcome, Outcome::NotApplicable { .. }) {
             continue;
         }
@@ -57,6 +48,7 @@ pub(super) fn section(key: &str, links: &Links) -> Section {
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
     }
+    let reasons = distinct(points.iter().filter_map(|point| reason(&point.outcome)));
     blocks.extend(reasons.into_iter().map(Block::Paragraph));
     Section::detail(key, blocks)
 }
@@ -83,20 +75,15 @@ fn sums(points: &[&Point]) -> Vec<[String; 10]> {
 
 fn row(point: &Point, name: &str, links: &Links) -> [String; 10] {
     let quantity = number(point, name);
-    let of = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
+    let node = |place: &Placement| match (place.proven, place.wanted) {
+        (Some(node), _) => format!("node {node}"),
+        (None, Some(node)) => format!("node {node} unproven"),
+        (None, None) => "node unknown".to_owned(),
+    };
     let (limit, memory) = match &point.outcome {
         Outcome::Measured {
             link, placement, ..
-        } => (
-            link.ceiling(name).map(significant),
-            placement
-                .as_ref()
-                .map(|place| match (place.proven, place.wanted) {
-                    (Some(node), _) => format!("node {node}"),
-                    (None, Some(node)) => format!("node {node} unproven"),
-                    (None, None) => "node unknown".to_owned(),
-                }),
-        ),
+        } => (link.ceiling(name), placement.as_ref().map(node)),
         _ => (None, None),
     };
     let codes: BTreeSet<&str> = point.caveats.iter().map(|caveat| caveat.code()).collect();
@@ -108,12 +95,12 @@ fn row(point: &Point, name: &str, links: &Links) -> [String; 10] {
             (_, "") => ABSENT.to_owned(),
             (_, word) => word.to_owned(),
         },
-        of(quantity.map(|quantity| quantity.unit.to_string())),
+        shown(quantity.map(|quantity| quantity.unit)),
         range(quantity.and_then(|quantity| quantity.interval)),
-        of(quantity.map(|quantity| quantity.n.to_string())),
-        of(limit),
-        of(fraction(point, name)),
-        of(memory),
+        shown(quantity.map(|quantity| quantity.n)),
+        maybe(limit),
+        or_absent(fraction(point, name)),
+        or_absent(memory),
         codes.into_iter().collect::<Vec<_>>().join(" "),
     ]
 }

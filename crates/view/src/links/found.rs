@@ -2,15 +2,14 @@
 
 use record::caveat::Caveat;
 use record::{
-    Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point,
-    Unmeasured, Verification,
+    Endpoint, KernelAccess, LinkDevice, LinkReading, Links, Outcome, PeerVerdict, Point, Unmeasured,
 };
 use topology::PathType;
 
 use crate::cell::number;
 use crate::document::{Item, Tone};
 use crate::ends::direction;
-use crate::lines::first_of;
+use crate::lines::{Missing, because, first_of, missing};
 
 use super::usual::{self, Over, Usual};
 
@@ -52,69 +51,65 @@ pub(super) fn largest<'a>(
     of_case.max_by_key(|point| point.bytes)
 }
 
-fn lowest(one: Option<Lowest>, point: &Point, usual: Option<Usual>) -> Option<Lowest> {
+/// The rate of a point, and what is usual over the link of a device.
+fn rate(links: &Links, point: &Point, over: Over, device: usize) -> Option<Lowest> {
     let Outcome::Measured { link, .. } = &point.outcome else {
-        return one;
+        return None;
     };
-    let Some(quantity) = number(point, "bandwidth") else {
-        return one;
-    };
-    let found = Lowest {
-        gb_per_s: quantity.value,
+    let reading = reading(&links.devices[device]).and_then(LinkReading::limiting);
+    Some(Lowest {
+        gb_per_s: number(point, "bandwidth")?.value,
         fraction: link.fraction.get("bandwidth").copied(),
-        usual,
-    };
-    match one {
-        Some(known) if known.gb_per_s <= found.gb_per_s => Some(known),
-        _ => Some(found),
-    }
+        usual: usual::of(over, reading),
+    })
+}
+
+fn lower(one: &Lowest, other: &Lowest) -> std::cmp::Ordering {
+    one.gb_per_s.total_cmp(&other.gb_per_s)
 }
 
 /// The lowest rate of pinned copies between host and a device.
 pub(super) fn host(links: &Links) -> Option<Lowest> {
-    let mut one = None;
-    for at in 0..links.devices.len() {
+    let devices = (0..links.devices.len()).flat_map(|at| {
         let device = Endpoint::Device(at);
-        for case in ["h2d_pinned_ce", "d2h_pinned_ce"] {
-            let is_it = |point: &Point| point.from == device || point.to == device;
-            if let Some(point) = largest(links, case, is_it) {
-                let link = reading(&links.devices[at]).and_then(LinkReading::limiting);
-                one = lowest(one, point, usual::of(Over::Host, link));
-            }
-        }
-    }
-    one
+        ["h2d_pinned_ce", "d2h_pinned_ce"]
+            .into_iter()
+            .filter_map(move |case| {
+                let point = largest(links, case, |it| it.from == device || it.to == device)?;
+                rate(links, point, Over::Host, at)
+            })
+    });
+    devices.min_by(lower)
 }
 
 /// The lowest rate between two devices of each path class.
 pub(super) fn between(links: &Links) -> Vec<(String, Lowest)> {
-    let mut all: Vec<(String, Option<Lowest>)> = Vec::new();
+    let mut all: Vec<(String, Vec<Lowest>)> = Vec::new();
     let count = links.devices.len();
     let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
     for (from, to) in pairs.filter(|(from, to)| from != to) {
         let ends = (Endpoint::Device(from), Endpoint::Device(to));
-        let is_it = |point: &Point| (point.from, point.to) == ends;
-        let Some(point) = BETWEEN[..3].iter().find_map(|case| {
-            largest(links, case, is_it).filter(|point| number(point, "bandwidth").is_some())
-        }) else {
-            continue;
-        };
         let class = links.path(from, to);
         let over = match class {
             PathType::Nv(_) => Over::NvLink,
             _ => Over::Peer,
         };
-        let link = reading(&links.devices[from]).and_then(LinkReading::limiting);
-        let usual = usual::of(over, link);
+        let found = BETWEEN[..3].iter().find_map(|case| {
+            let point = largest(links, case, |it| (it.from, it.to) == ends)?;
+            rate(links, point, over, from)
+        });
+        let Some(found) = found else {
+            continue;
+        };
         let path = class.name().into_owned();
         match all.iter_mut().find(|(known, _)| *known == path) {
-            Some((_, one)) => *one = lowest(*one, point, usual),
-            None => all.push((path, lowest(None, point, usual))),
+            Some((_, rates)) => rates.push(found),
+            None => all.push((path, vec![found])),
         }
     }
-    all.into_iter()
-        .filter_map(|(path, one)| Some((path, one?)))
-        .collect()
+    let least =
+        |(path, rates): (String, Vec<Lowest>)| Some((path, rates.into_iter().min_by(lower)?));
+    all.into_iter().filter_map(least).collect()
 }
 
 /// What stays below what healthy links carry, each with its share and what is usual.
@@ -150,29 +145,15 @@ const OF_LINKS: [&str; 7] = [
 
 /// What is wrong with links and pairs, or was not measured.
 pub(super) fn findings(links: &Links) -> Vec<Item> {
-    let mut all = Vec::new();
     let place = |point: &Point| format!("{} {}", point.case, direction(point, "bandwidth", links));
-    let of = |words: &dyn Fn(&Point) -> Option<String>| -> Vec<String> {
-        links.points.iter().filter_map(words).collect()
-    };
-    let wrong = of(&|point| match &point.outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => Some(format!("Wrong data in {}: {seen}", place(point))),
-        _ => None,
+    let points = links.points.iter();
+    let without = points.filter_map(|point| {
+        let (why, seen) = point.outcome.unmeasured()?;
+        Some((place(point), why, seen))
     });
-    all.extend(first_of(Tone::Bad, "wrong-data", &wrong));
+    let without: Vec<Missing<'_>> = without.collect();
+    let mut all: Vec<Item> = missing(&without).collect();
     all.extend(probes(links));
-    let because = |wanted: Unmeasured, what: &str| {
-        of(&|point| match point.outcome.unmeasured() {
-            Some((why, seen)) if why == wanted => Some(format!("{}{what}: {seen}", place(point))),
-            _ => None,
-        })
-    };
-    let mut failed = because(Unmeasured::Failed, " failed");
-    failed.extend(because(Unmeasured::Hang, " hung"));
-    all.extend(first_of(Tone::Bad, "not-measured", &failed));
     for (what, fraction, usual) in slow(links) {
         let [share, low, high] = [fraction, usual.range.0, usual.range.1].map(|part| part * 100.0);
         let source = usual.source;
@@ -180,14 +161,9 @@ pub(super) fn findings(links: &Links) -> Vec<Item> {
             format!("{what} {share:.0}% of the limit; {low:.0}-{high:.0}% are usual ({source}).");
         all.push(Item::of(Tone::Warning, text).coded("link-slow"));
     }
-    let skipped = because(Unmeasured::Skipped, " skipped");
-    all.extend(first_of(Tone::Warning, "not-measured", &skipped));
-    if !links
-        .points
-        .iter()
-        .any(|point| matches!(point.outcome, Outcome::Measured { .. }))
-    {
-        let reasons = because(Unmeasured::NotApplicable, "");
+    let is_measured = |point: &Point| matches!(point.outcome, Outcome::Measured { .. });
+    if !links.points.iter().any(is_measured) {
+        let reasons = because(&without, Unmeasured::NotApplicable);
         all.extend(first_of(Tone::Warning, "not-measured", &reasons));
     }
     let points = links.points.iter().flat_map(|point| &point.caveats);
@@ -197,6 +173,7 @@ pub(super) fn findings(links: &Links) -> Vec<Item> {
         tone: Tone::Bad,
         ..item
     }));
+    all.sort_by_key(|item| item.tone != Tone::Bad);
     all
 }
 
@@ -216,21 +193,19 @@ fn probes(links: &Links) -> Vec<Item> {
         };
         probes.map(words).collect()
     };
+    let pair = |from: usize, to: usize| format!("P2P {}->{}", label(from), label(to));
     let pending = links.pending.iter();
     let pending: Vec<String> = pending
-        .map(|(from, to)| format!("P2P {}->{}: begun, no verdict", label(*from), label(*to)))
+        .map(|(from, to)| format!("{}: begun, no verdict", pair(*from, *to)))
         .collect();
-    let kernels = links
-        .probes
-        .iter()
-        .filter_map(|probe| match &probe.kernels {
-            KernelAccess::Unusable { reason } => Some(format!(
-                "P2P {}->{} fails for kernels: {reason}",
-                label(probe.from),
-                label(probe.to)
-            )),
-            _ => None,
-        });
+    let kernels = links.probes.iter();
+    let kernels = kernels.filter_map(|probe| match &probe.kernels {
+        KernelAccess::Unusable { reason } => {
+            let pair = pair(probe.from, probe.to);
+            Some(format!("{pair} fails for kernels: {reason}"))
+        }
+        _ => None,
+    });
     let kernels: Vec<String> = kernels.collect();
     let broken = of(&|verdict| {
         use PeerVerdict::{Failed, Hang, HostLost, WrongData};

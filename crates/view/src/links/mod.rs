@@ -7,9 +7,10 @@ mod usual;
 
 use record::{Endpoint, LinkReading, Links, Outcome, PeerVerdict, Record, Status};
 
-use crate::cell::{number, or_absent, short, word};
+use crate::cell::{fraction, number, or_absent, short, word};
 use crate::document::{Block, Document, Next, Section, Table, Tone};
-use crate::lines::{counted, devices, or_empty};
+use crate::ends::label;
+use crate::lines::{counted, devices, distinct, or_empty};
 
 /// Devices whose matrix fits on a screen.
 const MATRIX: usize = 8;
@@ -120,38 +121,29 @@ fn answer(links: &Links, tone: Tone) -> Vec<String> {
             _ => format!("Load passed: {all}, no wrong data."),
         }];
     }
+    let percent = |part: f64| format!("{:.0}%", part * 100.0);
+    let states = links.devices.iter().filter_map(|device| {
+        let state = found::reading(device).and_then(LinkReading::limiting)?;
+        Some(state.to_string())
+    });
+    let states = distinct(states);
     let mut parts = Vec::new();
-    let mut states: Vec<String> = Vec::new();
-    for device in &links.devices {
-        let state = found::reading(device).and_then(LinkReading::limiting);
-        if let Some(state) = state.map(|state| state.to_string())
-            && !states.contains(&state)
-        {
-            states.push(state);
-        }
-    }
     if !states.is_empty() {
         parts.push(states.join(" and "));
     }
     if let Some(host) = found::host(links) {
         let of = match host.fraction {
-            Some(part) => format!(" ({:.0}% of limit)", part * 100.0),
+            Some(part) => format!(" ({} of limit)", percent(part)),
             None if is_host(links) => String::new(),
             None => ", limit unknown".to_owned(),
         };
         parts.push(format!("host {} GB/s{of}", short(host.gb_per_s)));
     }
-    let between: Vec<String> = found::between(links)
-        .iter()
-        .map(|(path, lowest)| {
-            let of = or_empty(
-                lowest
-                    .fraction
-                    .map(|part| format!(" ({:.0}%)", part * 100.0)),
-            );
-            format!("{} GB/s{of} {path}", short(lowest.gb_per_s))
-        })
-        .collect();
+    let between = found::between(links).into_iter().map(|(path, lowest)| {
+        let of = lowest.fraction.map(|part| format!(" ({})", percent(part)));
+        format!("{} GB/s{} {path}", short(lowest.gb_per_s), or_empty(of))
+    });
+    let between: Vec<String> = between.collect();
     if !between.is_empty() {
         let what = match is_host(links) {
             true => "between its halves",
@@ -198,39 +190,31 @@ fn direct(links: &Links) -> Option<String> {
 
 /// Host and devices against each other: the rate with its share of the link's limit.
 fn matrix(links: &Links) -> Option<Section> {
-    let mut ends = vec![Endpoint::Host];
-    ends.extend((0..links.devices.len()).map(Endpoint::Device));
-    let label = |end: &Endpoint| match end {
-        Endpoint::Device(at) => links.devices[*at].label.clone(),
-        _ => "host".to_owned(),
-    };
+    let devices = (0..links.devices.len()).map(Endpoint::Device);
+    let ends: Vec<Endpoint> = std::iter::once(Endpoint::Host).chain(devices).collect();
+    let labels: Vec<String> = ends.iter().map(|end| label(links, *end)).collect();
     let mut table = Table {
-        heads: std::iter::once("from \\ to".to_owned())
-            .chain(ends.iter().map(label))
-            .collect(),
+        heads: [&["from \\ to".to_owned()], labels.as_slice()].concat(),
         rows: Vec::new(),
     };
     let mut size = None;
-    let mut is_empty = true;
-    for from in &ends {
-        let mut row = vec![label(from)];
+    for (from, name) in ends.iter().zip(labels) {
+        let mut row = vec![name];
         for to in &ends {
             let found = cell(links, *from, *to);
             size = size.or(found.as_ref().map(|(_, bytes)| *bytes));
-            is_empty &= found.is_none();
             row.push(or_absent(found.map(|(cell, _)| cell)));
         }
         table.rows.push(row);
     }
+    // Without a size there was nothing to show.
     let size = record::unit::ByteCount(size?);
     let limit = or_empty(limit(links).map(|limit| format!(" ({limit})")));
     let heading = format!("Copies of {size}, GB/s and share of what the link carries{limit}");
-    let blocks = vec![Block::Table(table)];
-    let section = match links.devices.len() > MATRIX {
-        true => Section::detail(heading, blocks),
-        false => Section::new(heading, blocks),
-    };
-    (!is_empty).then_some(section)
+    Some(Section {
+        detail: links.devices.len() > MATRIX,
+        ..Section::new(heading, vec![Block::Table(table)])
+    })
 }
 
 /// What the links to the host carry, where it is the same for all.
@@ -252,16 +236,7 @@ fn is_in_matrix(key: &str) -> bool {
     found::BETWEEN.contains(&key) || ["h2d_pinned_ce", "d2h_pinned_ce"].contains(&key)
 }
 
-/// What lies between two devices.
-fn path(links: &Links, from: Endpoint, to: Endpoint) -> Option<String> {
-    match (from, to) {
-        (Endpoint::Device(from), Endpoint::Device(to)) => {
-            Some(links.path(from, to).name().into_owned())
-        }
-        _ => None,
-    }
-}
-
+/// What a copy reached, with the path where its limit is not known, and its size; or a word for why it has no rate.
 fn cell(links: &Links, from: Endpoint, to: Endpoint) -> Option<(String, u64)> {
     let cases: &[&str] = match (from, to) {
         _ if from == to => return None,
@@ -276,12 +251,19 @@ fn cell(links: &Links, from: Endpoint, to: Endpoint) -> Option<(String, u64)> {
             continue;
         };
         if let Some(quantity) = number(point, "bandwidth") {
-            let part = crate::cell::fraction(point, "bandwidth");
-            let staged = or_empty(case.contains("staged").then(|| " staged".to_owned()));
-            let part = or_empty(
-                part.or_else(|| path(links, from, to))
-                    .map(|part| format!(" {part}")),
-            );
+            let path = || match (from, to) {
+                (Endpoint::Device(from), Endpoint::Device(to)) => {
+                    Some(links.path(from, to).name().into_owned())
+                }
+                _ => None,
+            };
+            let part = fraction(point, "bandwidth").or_else(path);
+            let part = or_empty(part.map(|part| format!(" {part}")));
+            let staged = if case.contains("staged") {
+                " staged"
+            } else {
+                ""
+            };
             let text = format!("{}{part}{staged}", short(quantity.value));
             return Some((text, point.bytes));
         }

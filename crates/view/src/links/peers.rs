@@ -1,65 +1,33 @@
-//! Peer access as a table: the verdict on each pair, what it rests on, and what lies around the path.
+//! Peer access as a table: the verdict on each pair and what it rests on.
 
-use record::{KernelAccess, Links, PeerProbe, StepOutcome};
+use record::{Links, PeerProbe, StepOutcome};
 
-use crate::cell::{or_absent, significant};
+use crate::cell::maybe;
 use crate::document::{Block, Section, Table};
+use crate::ends::label;
 
 /// The probes, as a detail; none where no pair was probed.
 pub(super) fn section(links: &Links) -> Option<Section> {
-    if links.probes.is_empty() {
-        return None;
-    }
-    let label = |at: usize| links.devices.get(at).map_or("?", |one| one.label.as_str());
-    let mut table = Table::under(["pair", "path", "P2P", "16 B us", "kernels", "seen"]);
-    let mut around: Vec<(String, Vec<String>)> = Vec::new();
+    let mut table = Table::under(["pair", "path", "P2P", "16 B us", "seen"]);
     for probe in &links.probes {
-        let pair = format!("{}->{}", label(probe.from), label(probe.to));
+        let [from, to] =
+            [probe.from, probe.to].map(|at| label(links, record::Endpoint::Device(at)));
         table.row([
-            pair.clone(),
+            format!("{from}->{to}"),
             links.path(probe.from, probe.to).name().into_owned(),
             probe.verdict.to_string(),
-            or_absent(small_copy_us(probe).map(significant)),
-            match &probe.kernels {
-                KernelAccess::Usable => "usable".to_owned(),
-                KernelAccess::Unusable { reason } => format!("FAILED: {reason}"),
-                KernelAccess::Untested { reason } => format!("not tried: {reason}"),
-            },
+            maybe(small_copy_us(probe)),
             probe.rests_on.clone(),
         ]);
-        // Both directions of a pair have the same surroundings.
-        if let Some(facts) = probe
-            .surroundings
-            .as_ref()
-            .filter(|_| probe.from < probe.to)
-        {
-            for fact in facts.to_string().lines() {
-                match around.iter_mut().find(|(known, _)| known == fact) {
-                    Some((_, pairs)) => pairs.push(pair.clone()),
-                    None => around.push((fact.to_owned(), vec![pair.clone()])),
-                }
-            }
-        }
     }
-    let facts = around
-        .into_iter()
-        .map(|(fact, pairs)| match pairs.as_slice() {
-            [one] => format!("{one}: {fact}"),
-            [first, rest @ ..] => format!("{first} and {} more: {fact}", rest.len()),
-            [] => fact,
-        });
-    let facts = Block::list(facts);
-    let blocks = vec![Block::Table(table), facts];
-    Some(Section::detail("Peer access", blocks))
+    let section = Section::detail("Peer access", vec![Block::Table(table)]);
+    (!links.probes.is_empty()).then_some(section)
 }
 
 /// The time of a small copy with access, as the probe of a pair found it.
 pub(super) fn small_copy_us(probe: &PeerProbe) -> Option<f64> {
-    let step = probe
-        .steps
-        .iter()
-        .find(|step| step.name == "small_copies")?;
-    match &step.outcome {
+    let mut steps = probe.steps.iter();
+    match &steps.find(|step| step.name == "small_copies")?.outcome {
         StepOutcome::Timed { quantity } => Some(quantity.value),
         _ => None,
     }

@@ -1,14 +1,13 @@
 //! Host memory by node as a document: what far memory costs, and the binding to use.
 
-mod points;
 mod tables;
 
-use points::{kind, label};
 use record::near::{Difference, Penalty, penalties};
-use record::{HostMemoryOutcome, Numa, NumaPoint, Outcome, Record, Verification};
+use record::{HostMemoryOutcome, Numa, NumaPoint, Outcome, Record};
 
 use crate::document::{Block, Document, Item, Next, Section, Tone};
-use crate::lines::first_of;
+use crate::lines::{Missing, first_of, missing};
+use tables::{direction_and_kind, label};
 
 /// The document of a record of host memory by node.
 pub(crate) fn document(record: &Record, numa: &Numa) -> Document {
@@ -27,16 +26,13 @@ pub(crate) fn document(record: &Record, numa: &Numa) -> Document {
     findings.extend(crate::caveats(
         points.filter(|caveat| !minor.contains(&caveat.code())),
     ));
-    let mut sections = Vec::new();
-    sections.extend(tables::near_and_far(numa));
-    sections.extend(tables::points(numa));
-    sections.extend(tables::host(numa));
-    sections.push(Section::detail(
-        "Devices",
-        vec![Block::Table(crate::lines::devices(&numa.devices))],
-    ));
-    sections.extend(tables::nodes(numa));
-    sections.extend(crate::run::provenance(record, numa.backend.as_ref()));
+    let devices = Block::Table(crate::lines::devices(&numa.devices));
+    let sections = [
+        tables::near_and_far(numa),
+        tables::host(numa),
+        Some(Section::detail("Devices", vec![devices])),
+        crate::run::provenance(record, numa.backend.as_ref()),
+    ];
     Document {
         title: "Host memory by NUMA node".to_owned(),
         simulated: record.soft_box(),
@@ -44,7 +40,7 @@ pub(crate) fn document(record: &Record, numa: &Numa) -> Document {
         answer: answer(numa, &all),
         next: next(numa),
         findings,
-        sections,
+        sections: sections.into_iter().flatten().collect(),
         made_by: crate::run::made_by(record),
     }
 }
@@ -56,7 +52,7 @@ fn answer(numa: &Numa, all: &[Penalty<'_>]) -> Vec<String> {
     let loss = |pageable: bool| {
         let of = all
             .iter()
-            .filter(|one| (kind(one.far) == "pageable") == pageable)
+            .filter(|one| (direction_and_kind(one.far).1 == "pageable") == pageable)
             .filter(|one| one.difference() == Difference::Slower);
         let losses = of.map(|one| (1.0 - one.ratio.value) * 100.0);
         losses.reduce(f64::max)
@@ -76,10 +72,8 @@ fn answer(numa: &Numa, all: &[Penalty<'_>]) -> Vec<String> {
             "The wrong node costs pinned copies up to {pinned:.0}%, pageable ones up to {pageable:.0}%."
         ),
     };
-    let near = numa.devices.iter().filter_map(|device| {
-        let node = device.node?;
-        Some(format!("{} to node {node}", device.label))
-    });
+    let near = numa.devices.iter();
+    let near = near.filter_map(|device| Some(format!("{} to node {}", device.label, device.node?)));
     let near: Vec<String> = near.collect();
     let bind = (!near.is_empty()).then(|| format!("Bind {}.", near.join(", ")));
     std::iter::once(cost).chain(bind).collect()
@@ -132,29 +126,17 @@ fn findings(numa: &Numa) -> Vec<Item> {
         let device = label(numa, point.device);
         format!("{} {device}, memory {memory}, thread {thread}", point.case)
     };
-    let of = |words: &dyn Fn(&NumaPoint) -> Option<String>| -> Vec<String> {
-        numa.points.iter().filter_map(words).collect()
-    };
-    let wrong = of(&|point| match &point.outcome {
-        Outcome::Measured {
-            verification: Verification::WrongData { seen },
-            ..
-        } => Some(format!("Wrong data in {}: {seen}", place(point))),
-        _ => None,
+    let without = numa.points.iter().filter_map(|point| {
+        let (why, seen) = point.outcome.unmeasured()?;
+        Some((place(point), why, seen))
     });
-    let failed = of(&|point| match &point.outcome {
-        Outcome::Failed { reason, .. } => Some(format!("{} failed: {reason}", place(point))),
-        Outcome::Hang { doing } => Some(format!("{} hung: {doing}", place(point))),
-        _ => None,
-    });
-    let skipped = of(&|point| match &point.outcome {
-        Outcome::Skipped { reason, .. } => Some(format!("{} skipped: {reason}", place(point))),
-        _ => None,
-    });
-    let unproven = of(&|point| {
-        let is_measured = matches!(point.outcome, Outcome::Measured { .. });
-        (is_measured && !point.is_proven()).then(|| format!("{}: place not proven", place(point)))
-    });
+    let without: Vec<Missing<'_>> = without.collect();
+    let is_measured = |point: &&NumaPoint| matches!(point.outcome, Outcome::Measured { .. });
+    let unproven = numa.points.iter().filter(is_measured);
+    let unproven = unproven.filter(|point| !point.is_proven());
+    let unproven: Vec<String> = unproven
+        .map(|point| format!("{}: place not proven", place(point)))
+        .collect();
     let host = numa.host.iter().filter_map(|point| match &point.outcome {
         HostMemoryOutcome::Failed { reason, .. } => {
             Some(format!("Host memory by CPUs failed: {reason}"))
@@ -164,16 +146,10 @@ fn findings(numa: &Numa) -> Vec<Item> {
     let left_out = numa.host_left_out.iter();
     let left_out = left_out.map(|why| format!("Host memory by CPUs not measured: {why}"));
     let host: Vec<String> = host.chain(left_out).collect();
-    [
-        first_of(Tone::Bad, "wrong-data", &wrong),
-        first_of(Tone::Bad, "not-measured", &failed),
-        first_of(Tone::Warning, "not-measured", &skipped),
-        first_of(Tone::Warning, "node-unproven", &unproven),
-        first_of(Tone::Warning, "not-measured", &host),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    missing(&without)
+        .chain(first_of(Tone::Warning, "node-unproven", &unproven))
+        .chain(first_of(Tone::Warning, "not-measured", &host))
+        .collect()
 }
 
 /// Far places that are faster than near ones, which nobody expects.

@@ -1,11 +1,10 @@
-//! The tables of host memory by node: near against far, every point, host memory by CPUs, nodes.
+//! The tables of host memory by node: near against far, and host memory by CPUs. Every point stands in the CSV.
 
 use record::near::{Penalty, penalties};
 use record::unit::ByteCount;
 use record::{HostMemoryOutcome, Numa, NumaPoint};
 
-use super::points::{direction_and_kind, label};
-use crate::cell::{ABSENT, or_absent, range, short, shown, significant, word};
+use crate::cell::{ABSENT, or_absent, short, shown, significant};
 use crate::document::{Block, Section, Table};
 
 /// Rates of each device near and at its worst far place.
@@ -55,45 +54,6 @@ pub(super) fn near_and_far(numa: &Numa) -> Option<Section> {
     (!table.rows.is_empty()).then(|| Section::new(heading, vec![Block::Table(table)]))
 }
 
-/// Every point.
-pub(super) fn points(numa: &Numa) -> Option<Section> {
-    let mut table = Table::under([
-        "case",
-        "",
-        "size",
-        "memory on",
-        "thread on",
-        "median",
-        "unit",
-        "95% interval",
-        "n",
-        "place",
-    ]);
-    for point in &numa.points {
-        let name = ["bandwidth", "pace"]
-            .into_iter()
-            .find(|name| point.number(name).is_some());
-        let quantity = name.and_then(|name| point.number(name));
-        let median = match quantity {
-            Some(quantity) => significant(quantity.value),
-            None => word(point.outcome.unmeasured()).to_owned(),
-        };
-        table.row([
-            point.case.clone(),
-            label(numa, point.device),
-            ByteCount(point.bytes).to_string(),
-            shown(point.memory_node),
-            shown(point.thread_node),
-            median,
-            or_absent(quantity.map(|quantity| quantity.unit.to_string())),
-            range(quantity.and_then(|quantity| quantity.interval)),
-            or_absent(quantity.map(|quantity| quantity.n.to_string())),
-            if point.is_proven() { "proven" } else { ABSENT }.to_owned(),
-        ]);
-    }
-    (!table.rows.is_empty()).then(|| Section::detail("All copies", vec![Block::Table(table)]))
-}
-
 /// Host memory as the CPUs of each node see it.
 pub(super) fn host(numa: &Numa) -> Option<Section> {
     let mut table = Table::under(["CPUs of node", "memory of node", "copy GB/s", "load ns"]);
@@ -112,24 +72,16 @@ pub(super) fn host(numa: &Numa) -> Option<Section> {
     (!table.rows.is_empty()).then(|| Section::detail(heading, vec![Block::Table(table)]))
 }
 
-/// The nodes with their CPUs, memory and distances.
-pub(super) fn nodes(numa: &Numa) -> Option<Section> {
-    let nodes = &numa.machine.as_ref()?.nodes;
-    let mut table = Table::under(["node", "CPUs", "memory"]);
-    let to = nodes.iter().map(|node| format!("to {}", node.id));
-    table.heads.extend(to);
-    for node in nodes {
-        let mut row = vec![
-            node.id.to_string(),
-            node.cpus.to_string(),
-            shown(node.memory_bytes.map(ByteCount)),
-        ];
-        row.extend(
-            nodes
-                .iter()
-                .map(|other| shown(node.distances.get(&other.id))),
-        );
-        table.rows.push(row);
-    }
-    (!table.rows.is_empty()).then(|| Section::detail("NUMA nodes", vec![Block::Table(table)]))
+/// What a case's key says: direction and kind of memory, such as `pinned`.
+pub(super) fn direction_and_kind(point: &NumaPoint) -> (&str, &str) {
+    let key = point.case.as_str();
+    let key = key.strip_prefix("small_copy_").unwrap_or(key);
+    let key = key.strip_suffix("_ce").unwrap_or(key);
+    key.split_once('_').unwrap_or((key, "pinned"))
+}
+
+/// The label of a device.
+pub(super) fn label(numa: &Numa, device: usize) -> String {
+    let device = numa.devices.get(device);
+    device.map_or_else(|| "?".to_owned(), |device| device.label.clone())
 }

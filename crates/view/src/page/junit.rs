@@ -2,9 +2,7 @@
 //!
 //! No text of a case becomes markup, and characters that XML 1.0 does not have are replaced. Which case failed is the caller's.
 
-use std::fmt::Write as _;
-
-use crate::page::svg::escape;
+use crate::page::markup::escape;
 
 /// A whole file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -73,90 +71,80 @@ impl Junit {
     /// The whole XML document.
     #[must_use]
     pub fn xml(&self) -> String {
-        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        let all = || self.suites.iter().flat_map(|suite| &suite.cases);
-        // Writing to a String cannot fail, here and below.
-        let _ = writeln!(
-            xml,
-            "<testsuites name=\"{}\" {} time=\"{:.3}\">",
+        let suites = self.suites.iter().map(|suite| suite.xml(&self.started));
+        let cases: Vec<&JunitCase> = self.suites.iter().flat_map(|suite| &suite.cases).collect();
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <testsuites name=\"{}\" {} time=\"{:.3}\">\n{}</testsuites>\n",
             safe(&self.name),
-            counts(all()),
-            self.seconds
-        );
-        for suite in &self.suites {
-            let _ = writeln!(
-                xml,
-                "  <testsuite name=\"{}\" {} timestamp=\"{}\">",
-                safe(&suite.name),
-                counts(suite.cases.iter()),
-                safe(&self.started)
-            );
-            if !suite.properties.is_empty() {
-                xml.push_str("    <properties>\n");
-                for (name, value) in &suite.properties {
-                    let (name, value) = (safe(name), safe(value));
-                    let _ = writeln!(xml, "      <property name=\"{name}\" value=\"{value}\"/>");
-                }
-                xml.push_str("    </properties>\n");
-            }
-            for case in &suite.cases {
-                case.write(&mut xml);
-            }
-            xml.push_str("  </testsuite>\n");
-        }
-        xml.push_str("</testsuites>\n");
-        xml
+            counts(&cases),
+            self.seconds,
+            suites.collect::<String>()
+        )
+    }
+}
+
+impl JunitSuite {
+    fn xml(&self, started: &str) -> String {
+        let property = |(name, value): &(String, String)| {
+            let (name, value) = (safe(name), safe(value));
+            format!("      <property name=\"{name}\" value=\"{value}\"/>\n")
+        };
+        let properties: String = self.properties.iter().map(property).collect();
+        format!(
+            "  <testsuite name=\"{}\" {} timestamp=\"{}\">\n    <properties>\n{properties}    </properties>\n{}  </testsuite>\n",
+            safe(&self.name),
+            counts(&self.cases.iter().collect::<Vec<_>>()),
+            safe(started),
+            self.cases.iter().map(JunitCase::xml).collect::<String>()
+        )
     }
 }
 
 impl JunitCase {
-    fn write(&self, xml: &mut String) {
+    fn xml(&self) -> String {
         let (class, name) = (safe(&self.class), safe(&self.name));
-        let _ = writeln!(xml, "    <testcase classname=\"{class}\" name=\"{name}\">");
-        match &self.outcome {
-            JunitOutcome::Passed => {}
-            JunitOutcome::Failed { kind, message } => outcome(xml, "failure", kind, message),
-            JunitOutcome::Error { kind, message } => outcome(xml, "error", kind, message),
+        let of_outcome = |element: &str, kind: &str, message: &str| {
+            let (kind, message) = (safe(kind), safe(message));
+            format!(
+                "      <{element} type=\"{kind}\" message=\"{message}\">{message}</{element}>\n"
+            )
+        };
+        let outcome = match &self.outcome {
+            JunitOutcome::Passed => String::new(),
+            JunitOutcome::Failed { kind, message } => of_outcome("failure", kind, message),
+            JunitOutcome::Error { kind, message } => of_outcome("error", kind, message),
             JunitOutcome::Skipped { message } => {
-                let _ = writeln!(xml, "      <skipped message=\"{}\"/>", safe(message));
+                format!("      <skipped message=\"{}\"/>\n", safe(message))
             }
-        }
-        if !self.output.is_empty() {
-            let lines: Vec<String> = self.output.iter().map(|line| safe(line)).collect();
-            let _ = writeln!(xml, "      <system-out>{}</system-out>", lines.join("\n"));
-        }
-        xml.push_str("    </testcase>\n");
+        };
+        let lines: Vec<String> = self.output.iter().map(|line| safe(line)).collect();
+        format!(
+            "    <testcase classname=\"{class}\" name=\"{name}\">\n{outcome}      <system-out>{}</system-out>\n    </testcase>\n",
+            lines.join("\n")
+        )
     }
-}
-
-fn outcome(xml: &mut String, element: &str, kind: &str, message: &str) {
-    let (kind, message) = (safe(kind), safe(message));
-    let _ = writeln!(
-        xml,
-        "      <{element} type=\"{kind}\" message=\"{message}\">{message}</{element}>"
-    );
 }
 
 /// The attributes that count cases.
-fn counts<'a>(cases: impl Iterator<Item = &'a JunitCase>) -> String {
-    let (mut tests, mut failures, mut errors, mut skipped) = (0, 0, 0, 0);
-    for case in cases {
-        tests += 1;
-        match case.outcome {
-            JunitOutcome::Passed => {}
-            JunitOutcome::Failed { .. } => failures += 1,
-            JunitOutcome::Error { .. } => errors += 1,
-            JunitOutcome::Skipped { .. } => skipped += 1,
-        }
-    }
-    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
+fn counts(cases: &[&JunitCase]) -> String {
+    let of = |is_it: fn(&JunitOutcome) -> bool| {
+        let those = cases.iter().filter(|case| is_it(&case.outcome));
+        those.count()
+    };
+    format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"",
+        cases.len(),
+        of(|outcome| matches!(outcome, JunitOutcome::Failed { .. })),
+        of(|outcome| matches!(outcome, JunitOutcome::Error { .. })),
+        of(|outcome| matches!(outcome, JunitOutcome::Skipped { .. }))
+    )
 }
 
 /// Text without markup and without the two characters that are no control characters and not in XML 1.0.
 fn safe(text: &str) -> String {
     escape(&text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

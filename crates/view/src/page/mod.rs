@@ -1,19 +1,14 @@
-//! One-file HTML reports with inline SVG pictures, and pictures that are files of their own: no script, no font, no file beside them.
+//! Pictures of a page, and what machines read in place of one: no script, no font, no file beside them.
 //!
-//! [`Waterfall`] and [`Plot`] are the pictures of a page. [`Junit`] is what machines read in
-//! place of one. The pictures are drawn here and not by a plotting library, because labels, whiskers and the mark of a simulated box have to stay readable at every width.
-//! This crate works nothing out: every number on a page comes from its caller.
+//! [`Waterfall`] and [`Plot`] are drawn here and not by a plotting library, because labels and whiskers have to stay readable at every
+//! width, on a dark page and on paper. Every number comes from the caller.
 
-mod axes;
-mod beside;
 mod junit;
+mod markup;
 mod plot;
-mod scale;
-mod svg;
 mod waterfall;
 
-pub use axes::DISTINCT_SERIES;
 pub use junit::{Junit, JunitCase, JunitOutcome, JunitSuite};
+pub(crate) use markup::escape;
 pub use plot::{Axis, Plot, PlotPoint, PlotSeries, Shape};
-pub(crate) use svg::escape;
 pub use waterfall::{Bar, BarKind, Waterfall};

@@ -1,8 +1,8 @@
 //! The waterfall: from the step time of one GPU over its ideal part to that of several, one cause a row.
 
-use crate::page::axes::number;
-use crate::page::scale::{Linear, count};
-use crate::page::svg::{Anchor, Drawing};
+use std::fmt::Write as _;
+
+use crate::page::markup::escape;
 
 /// Rows of a waterfall, in order from the top.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,138 +41,59 @@ pub enum BarKind {
     Unexplained,
 }
 
-/// Where things stand in the picture.
-struct Layout {
-    /// The pages that show it.
-    pages: &'static str,
-    width: f64,
-    /// The axis begins and ends here.
-    axis: (f64, f64),
-    /// Where the axis' unit stands.
-    unit: (f64, Anchor),
-    row: f64,
-    top: f64,
-    /// From a row's top to the middle of its bar.
-    bar: f64,
-    /// From a row's top to the line of its words.
-    words: f64,
-    label: (f64, Anchor),
-    value: (f64, Anchor),
-    /// Where the grade stands; `None` where it follows the value.
-    grade: Option<f64>,
-}
-
-/// Words beside the bars.
-const WIDE: Layout = Layout {
-    pages: "wide",
-    width: 900.0,
-    axis: (250.0, 660.0),
-    unit: (674.0, Anchor::Start),
-    row: 34.0,
-    top: 34.0,
-    bar: 15.0,
-    words: 20.0,
-    label: (240.0, Anchor::End),
-    value: (674.0, Anchor::Start),
-    grade: Some(896.0),
-};
-
-/// Words above the bars, for a telephone.
-const NARROW: Layout = Layout {
-    pages: "narrow",
-    width: 380.0,
-    axis: (6.0, 344.0),
-    unit: (376.0, Anchor::End),
-    row: 52.0,
-    top: 34.0,
-    bar: 32.0,
-    words: 14.0,
-    label: (6.0, Anchor::Start),
-    value: (374.0, Anchor::End),
-    grade: None,
-};
-
 impl Waterfall {
-    /// The picture as SVG elements: one for wide pages and one for narrow ones, of which a page shows one.
-    #[must_use]
-    pub fn svg(&self) -> String {
-        [WIDE, NARROW].map(|layout| self.drawn(&layout)).concat()
-    }
-
-    fn drawn(&self, layout: &Layout) -> String {
-        let height = layout.top + layout.row * count(self.bars.len()) + 34.0;
-        let mut drawing = Drawing::begin_for(layout.pages, layout.width, height, &self.title);
+    /// The picture as a table, which a narrow page wraps and paper takes: a bar with its whisker in each row.
+    pub(crate) fn html(&self) -> String {
         let placed = self.placed();
-        let reach = placed
-            .iter()
-            .flat_map(|row| [row.whisker.0, row.whisker.1, row.from, row.to]);
-        let (low, high) = reach.fold((0.0_f64, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
+        let reach = placed.iter().flat_map(|(bar, from)| {
+            let (low, mid, high) = bar.low_mid_high;
+            [low, mid, high].map(|to| from + to)
         });
-        let axis = Linear::over(low, high * 1.02, layout.axis.0, layout.axis.1);
-        let bottom = height - 28.0;
-        for tick in axis.ticks() {
-            let x = axis.at(tick);
-            drawing.line("grid", (x, layout.top - 8.0), (x, bottom));
-            drawing.text("tick", (x, bottom + 16.0), Anchor::Middle, &number(tick));
+        let (least, most) = reach.fold((0.0_f64, f64::MIN_POSITIVE), |(least, most), value| {
+            (least.min(value), most.max(value))
+        });
+        // Percents of the bars' width.
+        let at = |value: f64| (value - least) / (most - least) * 100.0;
+        let drawn = |class: &str, one: f64, other: f64| {
+            let (left, right) = (at(one.min(other)), at(one.max(other)));
+            let width = right - left;
+            format!("<div class=\"{class}\" style=\"left:{left:.2}%;width:{width:.2}%\"></div>")
+        };
+        let mut html = format!(
+            "<table class=\"waterfall\"><tr><th></th><th></th><th>{}, median [5%, 95%]</th><th>evidence</th></tr>",
+            escape(&self.unit)
+        );
+        for (bar, from) in placed {
+            let (low, mid, high) = bar.low_mid_high;
+            let class = match bar.kind {
+                BarKind::Total => "bar total",
+                BarKind::Cause => "bar cause",
+                BarKind::Unexplained => "bar unexplained",
+            };
+            let _ = write!(
+                html,
+                "<tr><td>{}</td><td><div class=\"bars\">{}{}</div></td><td>{}</td><td>{}</td></tr>",
+                escape(&bar.label),
+                drawn(class, from, from + mid),
+                drawn("whisker", from + low, from + high),
+                bar.value(self.decimals),
+                escape(&bar.grade)
+            );
         }
-        let (x, anchor) = layout.unit;
-        drawing.text("tick", (x, bottom + 16.0), anchor, &self.unit);
-        let (x, anchor) = layout.value;
-        let head = layout.top - 14.0;
-        match layout.grade {
-            Some(grade) => {
-                drawing.text("tick", (x, head), anchor, "median [5%, 95%]");
-                drawing.text("tick", (grade, head), Anchor::End, "evidence");
-            }
-            None => drawing.text("tick", (x, head), anchor, "median [5%, 95%], evidence"),
-        }
-        for (index, (bar, row)) in self.bars.iter().zip(&placed).enumerate() {
-            let y = layout.top + layout.row * count(index);
-            let (middle, words) = (y + layout.bar, y + layout.words);
-            let (left, right) = (axis.at(row.from.min(row.to)), axis.at(row.from.max(row.to)));
-            drawing.rectangle(class(bar.kind), (left, middle - 10.0), (right - left, 20.0));
-            let (low, high) = (axis.at(row.whisker.0), axis.at(row.whisker.1));
-            drawing.line("whisker", (low, middle), (high, middle));
-            for end in [low, high] {
-                drawing.line("whisker", (end, middle - 5.0), (end, middle + 5.0));
-            }
-            let (label, anchor) = layout.label;
-            drawing.text("label", (label, words), anchor, &bar.label);
-            let (x, anchor) = layout.value;
-            match layout.grade {
-                Some(grade) => {
-                    drawing.text("value", (x, words), anchor, &bar.value(self.decimals));
-                    drawing.text("value", (grade, words), Anchor::End, &bar.grade);
-                }
-                None => {
-                    let both = format!("{} {}", bar.value(self.decimals), bar.grade);
-                    drawing.text("value", (x, words), anchor, both.trim_end());
-                }
-            }
-        }
-        drawing.end()
+        html + "</table>"
     }
 
-    /// Where each row begins and ends, and its whisker.
-    fn placed(&self) -> Vec<Placed> {
+    /// Each row and where it begins.
+    fn placed(&self) -> Vec<(&Bar, f64)> {
         let mut reached = 0.0;
-        let mut placed = Vec::new();
-        for bar in &self.bars {
-            let (low, mid, high) = bar.low_mid_high;
-            let from = if bar.kind == BarKind::Total {
-                0.0
-            } else {
-                reached
-            };
-            placed.push(Placed {
-                from,
-                to: from + mid,
-                whisker: (from + low, from + high),
-            });
-            reached = from + mid;
-        }
-        placed
+        let bars = self.bars.iter();
+        bars.map(|bar| {
+            let is_total = bar.kind == BarKind::Total;
+            let from = if is_total { 0.0 } else { reached };
+            reached = from + bar.low_mid_high.1;
+            (bar, from)
+        })
+        .collect()
     }
 }
 
@@ -180,42 +101,21 @@ impl Bar {
     /// Its number with the interval where there is one, causes with their sign.
     fn value(&self, decimals: usize) -> String {
         let (low, mid, high) = self.low_mid_high;
-        let decimal = |value: f64| {
-            let text = format!("{value:.decimals$}");
-            // What rounds to zero has no sign.
-            let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-            let kept = if is_zero {
-                text.trim_start_matches('-')
-            } else {
-                &text
-            };
-            kept.to_owned()
+        // What rounds to zero has no sign.
+        let half = 0.5 / 10f64.powf(decimals as f64);
+        let decimal = |value: f64| match value.abs() < half {
+            true => format!("{:.decimals$}", 0.0),
+            false => format!("{value:.decimals$}"),
+        };
+        let sign = match self.kind != BarKind::Total && mid >= half {
+            true => "+",
+            false => "",
         };
         let shown = decimal(mid);
-        let sign = if self.kind == BarKind::Total || mid <= 0.0 || shown == decimal(0.0) {
-            ""
-        } else {
-            "+"
-        };
-        if (high - low).abs() < 5e-4 {
-            format!("{sign}{shown}")
-        } else {
-            format!("{sign}{shown} [{}, {}]", decimal(low), decimal(high))
+        match (high - low).abs() < 5e-4 {
+            true => format!("{sign}{shown}"),
+            false => format!("{sign}{shown} [{}, {}]", decimal(low), decimal(high)),
         }
-    }
-}
-
-struct Placed {
-    from: f64,
-    to: f64,
-    whisker: (f64, f64),
-}
-
-fn class(kind: BarKind) -> &'static str {
-    match kind {
-        BarKind::Total => "bar total",
-        BarKind::Cause => "bar cause",
-        BarKind::Unexplained => "bar unexplained",
     }
 }
 
@@ -251,28 +151,35 @@ mod tests {
             decimals: 1,
             bars: vec![
                 bar(BarKind::Total, 30.0),
-                bar(BarKind::Cause, 5.0),
+                bar(BarKind::Cause, 10.0),
                 bar(BarKind::Unexplained, -2.0),
-                bar(BarKind::Total, 33.0),
+                bar(BarKind::Total, 38.0),
             ],
         };
-        let placed: Vec<(f64, f64)> = waterfall
-            .placed()
-            .iter()
-            .map(|row| (row.from, row.to))
-            .collect();
-        // 30 + 5 = 35, 35 - 2 = 33, and the last total from 0 to 33.
-        assert_eq!(
-            placed,
-            [(0.0, 30.0), (30.0, 35.0), (35.0, 33.0), (0.0, 33.0)]
+        let from = waterfall.placed().into_iter().map(|(_, from)| from);
+        assert_eq!(from.collect::<Vec<_>>(), [0.0, 30.0, 40.0, 0.0]);
+        let html = waterfall.html();
+        assert!(
+            html.contains("a &lt;b&gt;") && !html.contains("<b>"),
+            "{html}"
         );
-        let svg = waterfall.svg();
-        assert!(svg.contains("a &lt;b&gt;") && !svg.contains("<b>"), "{svg}");
-        assert!(svg.contains("+5.0 [4.0, 6.0]") && svg.contains("-2.0 [-3.0, -1.0]"));
-        assert!(!svg.contains("NaN"));
-        // A page shows one of the two by its width.
-        assert!(svg.contains("<svg class=\"wide\" ") && svg.contains("<svg class=\"narrow\" "));
-        let style = include_str!("style.css");
-        assert!(style.contains("svg.narrow") && style.contains("svg.wide"));
+        assert!(html.contains("+10.0 [9.0, 11.0]") && html.contains("-2.0 [-3.0, -1.0]"));
+        // The whiskers reach 41 at most: the cause begins at 30 / 41 = 73.17%, and what is unexplained goes from 40 down to 38.
+        assert!(
+            html.contains("bar cause\" style=\"left:73.17%;width:24.39%"),
+            "{html}"
+        );
+        assert!(
+            html.contains("bar unexplained\" style=\"left:92.68%;width:4.88%"),
+            "{html}"
+        );
+        let nothing = Waterfall {
+            bars: vec![Bar {
+                low_mid_high: (0.0, 0.0, 0.0),
+                ..bar(BarKind::Total, 0.0)
+            }],
+            ..waterfall
+        };
+        assert!(!nothing.html().contains("NaN"));
     }
 }

@@ -1,6 +1,4 @@
-//! Pictures of one run: distributions over requests, and what went on over time.
-
-use std::collections::BTreeMap;
+//! Pictures of one run: distributions over requests, and tokens over time.
 
 use record::metric::{tpot, ttft};
 use record::{Serve, ServeRequest, ServeSummary};
@@ -12,7 +10,7 @@ use crate::page::{Axis, Plot, PlotPoint, PlotSeries, Shape};
 const MOST: usize = 400;
 
 /// Spans that tokens are counted in.
-const SPANS: f64 = 150.0;
+const SPANS: usize = 150;
 
 /// The largest value over the least from which on an axis has equal factors at equal distances.
 const WIDE: f64 = 20.0;
@@ -28,11 +26,9 @@ fn point(x: f64, y: f64) -> PlotPoint {
 
 /// An axis from zero, or with equal factors where the values reach far.
 pub(super) fn axis(label: &str, values: impl Iterator<Item = f64>) -> Axis {
-    let (low, high) = values
-        .filter(|value| *value > 0.0)
-        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+    let positive: Vec<f64> = values.filter(|value| *value > 0.0).collect();
+    let low = positive.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = positive.iter().copied().fold(0.0, f64::max);
     Axis {
         label: label.to_owned(),
         logarithmic: high > low * WIDE,
@@ -40,148 +36,101 @@ pub(super) fn axis(label: &str, values: impl Iterator<Item = f64>) -> Axis {
     }
 }
 
-/// The part of requests with a TTFT, and with a TPOT, up to each value.
-pub(super) fn distributions(serve: &Serve, simulated: bool) -> Vec<Block> {
-    let completed = || serve.requests.iter().filter(|one| one.error.is_none());
-    let plots = [
-        ecdf(
-            "TTFT",
-            completed().filter_map(ttft::of).collect(),
-            simulated,
-        ),
-        ecdf(
-            "TPOT",
-            completed().filter_map(tpot::of).collect(),
-            simulated,
-        ),
-    ];
-    plots.into_iter().flatten().map(Block::Plot).collect()
+/// An axis between these values.
+fn between(label: &str, high: f64) -> Axis {
+    Axis {
+        label: label.to_owned(),
+        logarithmic: false,
+        range: Some((0.0, high)),
+    }
 }
 
-/// The part of values up to each value, 0 to 1; `None` without values.
-fn ecdf(name: &str, mut values: Vec<f64>, simulated: bool) -> Option<Plot> {
-    values.retain(|value| value.is_finite());
-    values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    let n = values.len() as f64;
-    let step = values.len().div_ceil(MOST);
-    let mut points = vec![point(values[0], 0.0)];
-    let kept = (0..=last).filter(|index| (index + 1) % step == 0 || *index == last);
-    points.extend(kept.map(|index| point(values[index], (index + 1) as f64 / n)));
-    Some(Plot {
-        title: format!("part of the requests with {name} up to a value"),
-        across: axis(&format!("{name} (ms)"), values.iter().copied()),
-        up: Axis {
-            label: "part of the requests".to_owned(),
-            range: Some((0.0, 1.0)),
-            ..Axis::default()
-        },
+/// A single series in steps.
+fn steps(title: String, (across, up): (Axis, Axis), name: String, points: Vec<PlotPoint>) -> Block {
+    Block::Plot(Plot {
+        title,
+        across,
+        up,
         series: vec![PlotSeries {
-            name: format!("{name}, n={}", values.len()),
+            name,
             shape: Shape::Steps,
             points,
         }],
-        simulated,
     })
 }
 
-/// Requests in flight and output tokens a second.
-pub(super) fn over_time(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Vec<Block> {
-    let requests = &serve.requests;
-    let first_ms = requests
-        .iter()
-        .map(|one| one.sent_ms)
-        .fold(f64::INFINITY, f64::min);
-    let end_s = summary.duration_s;
-    if !first_ms.is_finite() || end_s <= 0.0 {
-        return Vec::new();
-    }
-    let second = |ms: f64| (ms - first_ms) / 1e3;
-    let plot = |title: &str, unit: &str, points: Vec<PlotPoint>| {
-        let across = Axis {
-            label: "s since the first request".to_owned(),
-            range: Some((0.0, end_s)),
-            ..Axis::default()
-        };
-        let up = Axis {
-            label: unit.to_owned(),
-            ..Axis::default()
-        };
-        Block::Plot(Plot {
-            title: title.to_owned(),
-            across,
-            up,
-            series: vec![PlotSeries {
-                name: title.to_owned(),
-                shape: Shape::Steps,
-                points,
-            }],
-            simulated,
-        })
-    };
-    let mut blocks = vec![plot(
-        "requests in flight",
-        "requests",
-        in_flight(requests, end_s, second),
-    )];
-    let tokens = tokens(requests, end_s, second);
-    if !tokens.is_empty() {
-        blocks.push(plot("output tokens a second", "tokens/s", tokens));
-    }
-    blocks
+/// The part of requests with a TTFT, and with a TPOT, up to each value.
+pub(super) fn distributions(serve: &Serve) -> Vec<Block> {
+    let completed = || serve.requests.iter().filter(|one| one.error.is_none());
+    let plots = [
+        ecdf("TTFT", completed().filter_map(ttft::of).collect()),
+        ecdf("TPOT", completed().filter_map(tpot::of).collect()),
+    ];
+    plots.into_iter().flatten().collect()
 }
 
-fn in_flight(requests: &[ServeRequest], end_s: f64, second: impl Fn(f64) -> f64) -> Vec<PlotPoint> {
-    let sorted = |of: fn(&ServeRequest) -> f64| {
-        let mut instants: Vec<f64> = requests.iter().map(|one| second(of(one))).collect();
-        instants.sort_by(f64::total_cmp);
-        instants
+/// The part of values up to each value, 0 to 1; `None` without values.
+fn ecdf(name: &str, mut values: Vec<f64>) -> Option<Block> {
+    values.retain(|value| value.is_finite());
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let n = values.len();
+    let step = n.div_ceil(MOST);
+    let mut points = vec![point(values[0], 0.0)];
+    let kept = (0..=last).filter(|index| (index + 1) % step == 0 || *index == last);
+    points.extend(kept.map(|index| point(values[index], (index + 1) as f64 / n as f64)));
+    let across = axis(&format!("{name} (ms)"), values.iter().copied());
+    let title = format!("part of the requests with {name} up to a value");
+    let axes = (across, between("part of the requests", 1.0));
+    Some(steps(title, axes, format!("{name}, n={n}"), points))
+}
+
+/// Output tokens a second, in equal spans.
+pub(super) fn tokens_over_time(serve: &Serve, summary: &ServeSummary) -> Option<Block> {
+    let sent = serve.requests.iter().map(|one| one.sent_ms);
+    let first_ms = sent.reduce(f64::min)?;
+    let end_s = summary.duration_s;
+    let has_tokens = serve
+        .requests
+        .iter()
+        .any(|one| !one.token_chunks_ms.is_empty());
+    if end_s <= 0.0 || !has_tokens {
+        return None;
+    }
+    let points = tokens(&serve.requests, first_ms, end_s);
+    let title = "output tokens a second".to_owned();
+    let across = between("s since the first request", end_s);
+    let up = Axis {
+        label: "tokens/s".to_owned(),
+        ..Axis::default()
     };
-    let (sent, ended) = (sorted(|one| one.sent_ms), sorted(|one| one.ended_ms));
-    let points = (0..=MOST).map(|index| {
-        let at = end_s * index as f64 / MOST as f64;
-        let begun = sent.partition_point(|instant| *instant <= at);
-        let over = ended.partition_point(|instant| *instant <= at);
-        point(at, begun.saturating_sub(over) as f64)
-    });
-    points.collect()
+    Some(steps(title.clone(), (across, up), title, points))
 }
 
 /// Tokens in equal spans, as a rate.
-fn tokens(requests: &[ServeRequest], end_s: f64, second: impl Fn(f64) -> f64) -> Vec<PlotPoint> {
-    let span = end_s / SPANS;
-    let mut spans: BTreeMap<u32, f64> = BTreeMap::new();
+fn tokens(requests: &[ServeRequest], first_ms: f64, end_s: f64) -> Vec<PlotPoint> {
+    let span = end_s / SPANS as f64;
+    let mut spans = [0.0; SPANS];
     for one in requests {
         let chunks = one.token_chunks_ms.len();
         let even = one
             .output_tokens
-            .map_or(1.0, |tokens| f64::from(tokens) / chunks as f64);
+            .map(|tokens| f64::from(tokens) / chunks as f64);
+        let known = Some(&one.chunk_tokens).filter(|known| known.len() == chunks);
         for (index, at) in one.token_chunks_ms.iter().enumerate() {
-            let known = one
-                .chunk_tokens
-                .get(index)
-                .filter(|_| one.chunk_tokens.len() == chunks);
-            let within = (second(*at) / span).clamp(0.0, SPANS - 1.0);
+            let known = known.map(|known| f64::from(known[index]));
+            let within = (at - first_ms) / 1e3 / span;
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
                 reason = "0 to SPANS"
             )]
-            let within = within as u32;
-            *spans.entry(within).or_default() += known.map_or(even, |tokens| f64::from(*tokens));
+            let within = within.clamp(0.0, SPANS as f64 - 1.0) as usize;
+            spans[within] += known.or(even).unwrap_or(1.0);
         }
     }
-    if spans.is_empty() {
-        return Vec::new();
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a small constant"
-    )]
-    let all = 0..SPANS as u32;
-    let rate = |index: &u32| spans.get(index).copied().unwrap_or(0.0) / span;
-    let points = all.map(|index| point(f64::from(index) * span, rate(&index)));
+    let spans = spans.into_iter().enumerate();
+    let points = spans.map(|(index, tokens)| point(index as f64 * span, tokens / span));
     points.collect()
 }
 
@@ -191,7 +140,11 @@ mod tests {
 
     #[test]
     fn a_distribution_ends_at_one_and_many_values_are_few_points() {
-        let plot = ecdf("TTFT", vec![30.0, 10.0, 20.0, 20.0], false).unwrap();
+        let drawn = |values| match ecdf("TTFT", values).unwrap() {
+            Block::Plot(plot) => plot,
+            other => panic!("{other:?}"),
+        };
+        let plot = drawn(vec![30.0, 10.0, 20.0, 20.0]);
         let points: Vec<(f64, f64)> = plot.series[0].points.iter().map(|p| (p.x, p.y)).collect();
         let expected = [
             (10.0, 0.0),
@@ -202,8 +155,7 @@ mod tests {
         ];
         assert_eq!(points, expected);
         assert!(!plot.across.logarithmic);
-        let values: Vec<f64> = (1..=100_001).map(f64::from).collect();
-        let plot = ecdf("TTFT", values, false).unwrap();
+        let plot = drawn((1..=100_001).map(f64::from).collect());
         let points = &plot.series[0].points;
         assert!(points.len() <= MOST + 2, "{}", points.len());
         assert_eq!(
@@ -214,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_flight_was_sent_and_has_not_ended_and_tokens_are_a_rate() {
+    fn tokens_are_a_rate() {
         let one = |sent_ms, ended_ms, tokens| ServeRequest {
             sent_ms,
             ended_ms,
@@ -223,15 +175,8 @@ mod tests {
             ..ServeRequest::default()
         };
         let requests = [one(0.0, 2000.0, 3), one(1000.0, 4000.0, 2)];
-        let second = |ms: f64| ms / 1e3;
-        let points = in_flight(&requests, 4.0, second);
-        let at = |at: f64| points.iter().find(|point| point.x >= at).map(|p| p.y);
-        assert_eq!(
-            [at(0.5), at(1.5), at(2.5), at(4.0)],
-            [1.0, 2.0, 1.0, 0.0].map(Some)
-        );
         // Spans of 4 / 150 s: 3 tokens in the first are 112.5/s.
-        let rates = tokens(&requests, 4.0, second);
+        let rates = tokens(&requests, 0.0, 4.0);
         assert!((rates[0].y - 112.5).abs() < 1e-9);
         let all: f64 = rates.iter().map(|point| point.y * 4.0 / 150.0).sum();
         assert!((all - 5.0).abs() < 1e-9);

@@ -5,16 +5,13 @@ use std::path::Path;
 
 use import::serve::{Finding, Latency, ServeFormat, ServeResult, ServeRun, Spread, across};
 
-use super::cells::{ABSENT, count, maybe, significant, within};
 use super::plots::axis;
+use crate::cell::{maybe, range, shown, significant};
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
 use crate::page::{Plot, PlotPoint, PlotSeries, Shape};
 
 /// Findings that stand beside the answer; all are in the details.
 const FINDINGS: usize = 4;
-
-/// Where a result stands on an axis of loads.
-type Load = fn(&ServeRun) -> Option<f64>;
 
 /// The document of results; each has the name of its configuration where that is known, and what could not be read its reason.
 #[must_use]
@@ -54,9 +51,7 @@ pub fn results(results: &[(Option<String>, ServeResult)], refused: &[String]) ->
     };
     let answer = answer(results, findings.len());
     let mut sections = vec![table(results), spreads(results), asked(results)];
-    sections[0]
-        .blocks
-        .extend(plots(results, simulated.is_some()));
+    sections[0].blocks.extend(plots(results));
     if findings.len() > FINDINGS {
         sections.push(Section::detail(
             "Findings",
@@ -192,7 +187,7 @@ fn table(results: &[(Option<String>, ServeResult)]) -> Section {
             number.to_string(),
             file(&one.run.origin).chars().take(28).collect(),
             arrivals(&one.run),
-            count(one.run.failed),
+            shown(one.run.failed),
             significant(one.run.requests_per_s),
             maybe(one.output_tokens_per_s()),
             mean(one.spread(Latency::Ttft)),
@@ -223,11 +218,9 @@ fn spreads(results: &[(Option<String>, ServeResult)]) -> Section {
             table.row([
                 number.to_string(),
                 latency.name().to_owned(),
-                spread
-                    .n
-                    .map_or_else(|| ABSENT.to_owned(), |n| n.to_string()),
+                shown(spread.n),
                 significant(spread.mean),
-                within(spread.mean_interval),
+                range(spread.mean_interval),
                 maybe(spread.median),
                 maybe(one.p90(latency)),
                 maybe(spread.p99),
@@ -282,79 +275,70 @@ fn format(format: ServeFormat, ours: bool) -> &'static str {
 }
 
 /// Throughput over latency, and TTFT and TPOT by load; none of a single result.
-fn plots(results: &[(Option<String>, ServeResult)], simulated: bool) -> Vec<Block> {
+fn plots(results: &[(Option<String>, ServeResult)]) -> Vec<Block> {
     if results.len() < 2 {
         return Vec::new();
     }
     let mut groups: BTreeMap<String, Vec<&ServeResult>> = BTreeMap::new();
     for (label, one) in results {
-        groups
-            .entry(name(label.as_ref(), one))
-            .or_default()
-            .push(one);
+        let group = groups.entry(name(label.as_ref(), one));
+        group.or_default().push(one);
     }
-    let plot =
-        |title: &str, labels: (&str, &str), of: &dyn Fn(&ServeResult) -> Option<PlotPoint>| {
-            let series = groups.iter().filter_map(|(name, results)| {
-                let mut points: Vec<PlotPoint> = results.iter().filter_map(|one| of(one)).collect();
-                points.sort_by(|one, other| one.x.total_cmp(&other.x));
-                (!points.is_empty()).then(|| PlotSeries {
-                    name: name.clone(),
-                    shape: Shape::Dotted,
-                    points,
-                })
-            });
-            let series: Vec<PlotSeries> = series.collect();
-            let all = || series.iter().flat_map(|series| &series.points);
-            let (across, up) = (
-                axis(labels.0, all().map(|p| p.x)),
-                axis(labels.1, all().map(|p| p.y)),
-            );
-            (!series.is_empty()).then(|| {
-                Block::Plot(Plot {
-                    title: title.to_owned(),
-                    across,
-                    up,
-                    series,
-                    simulated,
-                })
-            })
-        };
-    let throughput = plot(
-        "output tokens a second over mean end-to-end latency",
-        ("mean E2EL (ms)", "output tokens/s"),
-        &|one| {
+    let plot = |title: &str, x: &str, y: &str, of: &dyn Fn(&ServeResult) -> Option<PlotPoint>| {
+        let series = groups.iter().map(|(name, results)| {
+            let mut points: Vec<PlotPoint> = results.iter().filter_map(|one| of(one)).collect();
+            points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            PlotSeries {
+                name: name.clone(),
+                shape: Shape::Dotted,
+                points,
+            }
+        });
+        let series: Vec<PlotSeries> = series.filter(|one| !one.points.is_empty()).collect();
+        let points = || series.iter().flat_map(|series| &series.points);
+        let (across, up) = (
+            axis(x, points().map(|point| point.x)),
+            axis(y, points().map(|point| point.y)),
+        );
+        Block::Plot(Plot {
+            title: title.to_owned(),
+            across,
+            up,
+            series,
+        })
+    };
+    let title = "output tokens a second over mean end-to-end latency";
+    let throughput = plot(title, "mean E2EL (ms)", "output tokens/s", &|one| {
+        Some(PlotPoint {
+            x: one.latency_ms()?,
+            y: one.output_tokens_per_s()?,
+            label: Some(arrivals(&one.run)),
+            ..PlotPoint::default()
+        })
+    });
+    let rate = |run: &ServeRun| run.request_rate_asked.filter(|rate| rate.is_finite());
+    // Results of a sweep have loads of one kind; what has another is in the table.
+    let (by_rate, load) = match results.iter().any(|(_, one)| rate(&one.run).is_some()) {
+        true => (true, "requests/s asked for"),
+        false => (false, "requests in flight"),
+    };
+    let by_load = [Latency::Ttft, Latency::Tpot].map(|latency| {
+        let up = format!("mean {} (ms)", latency.name());
+        plot(&format!("{up} by load"), load, &up, &|one| {
+            let (run, spread) = (&one.run, one.spread(latency)?);
+            let interval = spread.mean_interval;
             Some(PlotPoint {
-                x: one.latency_ms()?,
-                y: one.output_tokens_per_s()?,
-                label: Some(arrivals(&one.run)),
+                x: match by_rate {
+                    true => rate(run)?,
+                    false => run
+                        .concurrency_asked
+                        .filter(|_| run.request_rate_asked.is_none())?,
+                },
+                y: spread.mean,
+                interval: interval.map(|interval| (interval.low, interval.high)),
                 ..PlotPoint::default()
-            })
-        },
-    );
-    let loads: [(&str, Load); 2] = [
-        ("requests in flight", |run| {
-            run.concurrency_asked
-                .filter(|_| run.request_rate_asked.is_none())
-        }),
-        ("requests/s asked for", |run| {
-            run.request_rate_asked.filter(|rate| rate.is_finite())
-        }),
-    ];
-    let by_load = loads.into_iter().flat_map(|(label, load)| {
-        [Latency::Ttft, Latency::Tpot].map(|latency| {
-            let up = format!("mean {} (ms)", latency.name());
-            plot(&format!("{up} by load"), (label, &up), &|one| {
-                let spread = one.spread(latency)?;
-                let interval = spread.mean_interval;
-                Some(PlotPoint {
-                    x: load(&one.run)?,
-                    y: spread.mean,
-                    interval: interval.map(|interval| (interval.low, interval.high)),
-                    ..PlotPoint::default()
-                })
             })
         })
     });
-    [throughput].into_iter().chain(by_load).flatten().collect()
+    [throughput].into_iter().chain(by_load).collect()
 }

@@ -1,55 +1,38 @@
 //! The document of one run of ours.
 
-use record::metric::{
-    Metric, e2el, e2el_intended, in_flight, itl, itl_per_token, lengths, queue_time, step_class,
-    tpot, ttfc, ttft,
-};
-use record::{
-    Arrivals, Distribution, Goals, Record, Serve, ServeLoad, ServeSummary, Status, summarise,
-};
+use record::metric::in_flight;
+use record::{Arrivals, Distribution, Goals, Record, Serve, ServeLoad, ServeSummary, Status};
 
-use super::cells::{ABSENT, count, maybe, ms, significant, within};
+use super::numbers::{summary, telling};
 use super::{findings, plots, server};
 use crate::caveats;
+use crate::cell::{maybe, ms, or_absent, range, shown, significant};
 use crate::document::{Block, Document, Item, Next, Section, Table, Tone};
 use crate::lines::or_empty;
 
 /// The document of a record of a serving benchmark.
 pub(crate) fn run(record: &Record, serve: &Serve) -> Document {
-    let load = serve.load.clone().unwrap_or_default();
-    let target = serve.target.clone().unwrap_or_default();
-    let summary = serve
-        .summary
-        .clone()
-        .or_else(|| summarise(&serve.requests, target.streamed, load.goals.as_ref()));
+    let summary = summary(serve);
     let found = found(record, serve);
-    let simulated = record.soft_box();
-    let is_simulated = simulated.is_some();
     let mut sections = Vec::new();
     if let Some(summary) = &summary {
-        sections.push(latency(serve, summary, is_simulated));
-        sections.push(rates(serve, summary, is_simulated));
+        sections.push(latency(serve, summary));
+        sections.push(rates(serve, summary));
         sections.push(definitions(summary));
     }
     sections.push(asked(serve));
     sections.extend(server::sections(serve, summary.as_ref()));
-    let head = &record.header;
-    let host = head.provenance.host.as_ref();
+    let host = record.header.provenance.host.iter();
+    let host = host.map(|host| format!(", {host}"));
     Document {
         title: format!("{} under load", model(serve)),
-        simulated,
+        simulated: record.soft_box(),
         tone: tone(record, &found, summary.is_some()),
         answer: answer(record, serve, summary.as_ref(), &found),
         next: next(serve, summary.is_some(), &found),
         findings: found,
         sections,
-        made_by: format!(
-            "{} {}, {}{}",
-            head.command(),
-            head.version,
-            head.provenance.started,
-            host.map_or_else(String::new, |host| format!(", {host}"))
-        ),
+        made_by: crate::run::made_by(record) + &host.collect::<String>(),
     }
 }
 
@@ -152,28 +135,21 @@ fn lengths_asked(serve: &Serve) -> Option<String> {
 
 fn next(serve: &Serve, has_numbers: bool, found: &[Item]) -> Vec<Next> {
     let failed = serve.requests.iter().any(|one| one.error.is_some());
-    let is_invalid = serve
-        .client
-        .as_ref()
-        .is_some_and(|it| !it.invalid.is_empty());
-    if is_invalid {
-        vec![Next::plain(
-            "Give the load generator a CPU of its own or another machine, and run again.",
-        )]
-    } else if failed || !has_numbers {
-        vec![Next::plain("Fix what made requests fail, and run again.")]
-    } else if let Some(code) = found
-        .iter()
-        .filter(|item| item.tone != Tone::Open)
-        .find_map(|item| item.code)
-    {
-        vec![Next::by(
-            "See what the first warning means and what to do:",
-            format!("tplens help {code}"),
-        )]
-    } else {
-        Vec::new()
+    let client = serve.client.as_ref();
+    if client.is_some_and(|client| !client.invalid.is_empty()) {
+        let text = "Give the load generator a CPU of its own or another machine, and run again.";
+        return vec![Next::plain(text)];
     }
+    if failed || !has_numbers {
+        return vec![Next::plain("Fix what made requests fail, and run again.")];
+    }
+    let warnings = found.iter().filter(|item| item.tone != Tone::Open);
+    let code = warnings.filter_map(|item| item.code).take(1);
+    code.map(|code| {
+        let text = "See what the first warning means and what to do:";
+        Next::by(text, format!("tplens help {code}"))
+    })
+    .collect()
 }
 
 /// `ttft:500 tpot:50`, ms, as `--goodput` takes them.
@@ -190,13 +166,13 @@ fn goals(goals: &Goals) -> String {
 }
 
 /// A row per metric.
-fn latency(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Section {
+fn latency(serve: &Serve, summary: &ServeSummary) -> Section {
     let mut table = Table::under(["", "mean", "95% interval", "median", "p90", "p99", "n"]);
-    for (metric, of) in latencies(summary) {
+    for (metric, of) in telling(summary) {
         table.row([
             format!("{} ({})", metric.name, metric.unit),
             significant(of.mean),
-            within(of.mean_interval),
+            range(of.mean_interval),
             significant(of.median),
             maybe(of.p90),
             maybe(of.p99),
@@ -204,49 +180,11 @@ fn latency(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Section {
         ]);
     }
     let mut blocks = vec![Block::Table(table)];
-    blocks.extend(plots::distributions(serve, simulated));
+    blocks.extend(plots::distributions(serve));
     Section::new("Latency", blocks)
 }
 
-/// The latencies: vLLM's metrics in its order, then ours where they say something that the others do not.
-fn latencies(summary: &ServeSummary) -> Vec<(Metric, &Distribution)> {
-    let varies = |of: &&Distribution| of.min < of.max;
-    // Where every first chunk holds a token, this is TTFT again.
-    let before_token = summary.ttfc_ms.as_ref().filter(|any| {
-        let first = summary.ttft_ms.as_ref();
-        first.is_none_or(|first| any.mean < first.mean)
-    });
-    // Chunks of one token each have the same values twice.
-    let merged = summary.itl_per_token_ms.as_ref();
-    let merged = merged.filter(|of| summary.itl_ms.as_ref().is_none_or(|gaps| gaps.n != of.n));
-    let mixed = summary.mixed_part.is_some_and(|part| part > 0.0);
-    let decode = summary.tpot_decode_ms.as_ref().filter(|_| mixed);
-    [
-        (ttft::METRIC, summary.ttft_ms.as_ref()),
-        (tpot::METRIC, summary.tpot_ms.as_ref()),
-        (itl::METRIC, summary.itl_ms.as_ref()),
-        (e2el::METRIC, summary.e2el_ms.as_ref()),
-        (ttfc::METRIC, before_token),
-        (itl_per_token::METRIC, merged),
-        (step_class::DECODE, decode),
-        (step_class::MIXED, summary.tpot_mixed_ms.as_ref()),
-        (queue_time::METRIC, summary.queue_ms.as_ref()),
-        (e2el_intended::METRIC, summary.e2el_intended_ms.as_ref()),
-        (
-            lengths::INPUT,
-            summary.input_lengths.as_ref().filter(varies),
-        ),
-        (
-            lengths::OUTPUT,
-            summary.output_lengths.as_ref().filter(varies),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(metric, of)| Some((metric, of?)))
-    .collect()
-}
-
-fn rates(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Section {
+fn rates(serve: &Serve, summary: &ServeSummary) -> Section {
     let mut table = Table::under([
         "completed",
         "failed",
@@ -270,26 +208,23 @@ fn rates(serve: &Serve, summary: &ServeSummary, simulated: bool) -> Section {
         significant(summary.mean_in_flight),
     ]);
     let mut blocks = vec![Block::Table(table)];
-    blocks.extend(plots::over_time(serve, summary, simulated));
+    blocks.extend(plots::tokens_over_time(serve, summary));
     Section::new("Throughput", blocks)
 }
 
 fn definitions(summary: &ServeSummary) -> Section {
-    let metrics = latencies(summary).into_iter().map(|(metric, _)| metric);
-    let lines = metrics.chain([in_flight::METRIC]);
-    let lines = lines.map(|metric| format!("{}: {}", metric.name, metric.formula));
+    let metrics = telling(summary).into_iter().map(|(metric, _)| metric);
+    let metrics = metrics.chain([in_flight::METRIC]);
+    let metrics = metrics.map(|metric| format!("{}: {}", metric.name, metric.formula));
+    let intervals = "95% intervals of means: bootstrap over requests; p90 needs 20 values, p99 200";
+    let counts = [
+        intervals.to_owned(),
+        format!("input tokens: {}", shown(summary.input_tokens)),
+        format!("output tokens: {}", shown(summary.output_tokens)),
+    ];
     let failed = summary.failures.iter();
     let failed = failed.map(|(kind, count)| format!("failed, {kind}: {count}"));
-    let intervals = "95% intervals of means: bootstrap over requests; p90 needs 20 values, p99 200";
-    let tokens = [
-        ("input", summary.input_tokens),
-        ("output", summary.output_tokens),
-    ];
-    let tokens = tokens.map(|(what, tokens)| format!("{what} tokens: {}", count(tokens)));
-    let lines = lines
-        .chain([intervals.to_owned()])
-        .chain(tokens)
-        .chain(failed);
+    let lines = metrics.chain(counts).chain(failed);
     Section::detail("What the numbers are", vec![Block::list(lines)])
 }
 
@@ -299,48 +234,37 @@ fn asked(serve: &Serve) -> Section {
     let mut row = |name: &str, value: String| table.row([name.to_owned(), value]);
     if let Some(target) = &serve.target {
         row("server", format!("{}{}", target.base_url, target.endpoint));
-        row(
-            "engine",
-            target.server.clone().unwrap_or_else(|| ABSENT.to_owned()),
-        );
-        row(
-            "replies",
-            if target.streamed {
-                "streamed"
-            } else {
-                "not streamed"
-            }
-            .to_owned(),
-        );
+        row("engine", or_absent(target.server.clone()));
+        let replies = match target.streamed {
+            true => "streamed",
+            false => "not streamed",
+        };
+        row("replies", replies.to_owned());
     }
     if let Some(load) = &serve.load {
-        let tokens =
-            |count: Option<u32>| count.map_or("by the data".to_owned(), |it| it.to_string());
+        let tokens = |count: Option<u32>| {
+            let count = count.map(|count| count.to_string());
+            count.unwrap_or_else(|| "by the data".to_owned())
+        };
+        let warmups = load.warmups;
+        let end = match load.ignore_eos {
+            true => "ignored",
+            false => "honoured",
+        };
         row("arrivals", arrivals(load));
         row(
             "requests",
-            format!("{} after {} to warm up", load.requests, load.warmups),
+            format!("{} after {warmups} to warm up", load.requests),
         );
         if let Some(seconds) = load.duration_s {
             row("seconds at most", seconds.to_string());
         }
-        row(
-            "data",
-            load.data.clone().unwrap_or_else(|| ABSENT.to_owned()),
-        );
+        row("data", or_absent(load.data.clone()));
         row("input tokens", tokens(load.input_tokens));
         row("output tokens", tokens(load.output_tokens));
         row("range ratio", load.range_ratio.to_string());
         row("shared prefix tokens", load.prefix_tokens.to_string());
-        row(
-            "end of sequence",
-            if load.ignore_eos {
-                "ignored"
-            } else {
-                "honoured"
-            }
-            .to_owned(),
-        );
+        row("end of sequence", end.to_owned());
         row("seed", load.seed.to_string());
         if let Some(of) = &load.goals {
             row("goals (ms)", goals(of));
@@ -351,11 +275,9 @@ fn asked(serve: &Serve) -> Section {
 
 /// `closed loop, 16 in flight`, `Poisson, 4 requests/s, at most 64 in flight`.
 fn arrivals(load: &ServeLoad) -> String {
-    let limit = load
-        .concurrency
-        .map_or_else(String::new, |limit| format!(", at most {limit} in flight"));
+    let limit = load.concurrency.map(|limit| format!("{limit} in flight"));
     let of = match &load.arrivals {
-        Arrivals::ClosedLoop => return format!("closed loop{}", limit.replace("at most ", "")),
+        Arrivals::ClosedLoop => "closed loop".to_owned(),
         Arrivals::AllAtOnce => "all at once".to_owned(),
         Arrivals::Constant { rate } => format!("constant, {rate} requests/s"),
         Arrivals::Poisson { rate } => format!("Poisson, {rate} requests/s"),
@@ -368,13 +290,16 @@ fn arrivals(load: &ServeLoad) -> String {
             to,
             exponential,
         } => {
-            let shape = if *exponential {
-                "exponential"
-            } else {
-                "linear"
+            let shape = match exponential {
+                true => "exponential",
+                false => "linear",
             };
             format!("{shape} ramp, {from}-{to} requests/s")
         }
     };
-    of + &limit
+    match (limit, &load.arrivals) {
+        (None, _) => of,
+        (Some(limit), Arrivals::ClosedLoop) => format!("{of}, {limit}"),
+        (Some(limit), _) => format!("{of}, at most {limit}"),
+    }
 }

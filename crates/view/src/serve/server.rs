@@ -7,7 +7,7 @@ use record::{
     ServerCounters, ServerMachine, ServerMean, Stamps,
 };
 
-use super::cells::{ABSENT, maybe, ms, significant};
+use crate::cell::{maybe, ms, or_absent, significant};
 use crate::document::{Block, Section, Table};
 
 /// Its sections; none where nothing was read.
@@ -44,63 +44,50 @@ fn counters(counters: &ServerCounters, summary: Option<&ServeSummary>) -> Vec<Bl
         counters.missed
     );
     let mut blocks = vec![Block::Paragraph(readings)];
-    if let Some(change) = &counters.change {
-        let mut table = Table::under(["", "by the server", "here"]);
-        for (name, theirs, ours) in beside(change, summary) {
-            if let Some(theirs) = theirs {
-                let ours = ours.map_or_else(|| ABSENT.to_owned(), significant);
-                table.row([name.to_owned(), significant(theirs), ours]);
-            }
-        }
-        blocks.push(Block::Table(table));
-    }
+    let change = counters.change.as_ref();
+    blocks.extend(change.map(|change| Block::Table(beside(change, summary))));
     blocks
 }
 
-/// Name, the server's number and ours.
+/// The server's numbers and ours.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of tokens are far below 2^53"
 )]
-fn beside(
-    change: &ServerChange,
-    summary: Option<&ServeSummary>,
-) -> Vec<(&'static str, Option<f64>, Option<f64>)> {
+fn beside(change: &ServerChange, summary: Option<&ServeSummary>) -> Table {
     let mean = |mean: Option<ServerMean>| mean.map(|mean| mean.mean_ms);
-    let ours = |of: fn(&ServeSummary) -> Option<f64>| summary.and_then(of);
-    let of_mean = |of: &Option<Distribution>| of.as_ref().map(|of| of.mean);
-    vec![
-        (
-            "requests",
-            change.requests,
-            ours(|s| Some(f64::from(s.completed))),
-        ),
+    let kv_percent = change.kv_used_most.map(|part| part * 100.0);
+    let count = |of: fn(&ServeSummary) -> Option<u64>| summary.and_then(of).map(|it| it as f64);
+    let of_mean = |of: fn(&ServeSummary) -> &Option<Distribution>| {
+        let of = summary.and_then(|summary| of(summary).as_ref());
+        of.map(|of| of.mean)
+    };
+    let completed = count(|of| Some(of.completed.into()));
+    let gap = summary.and_then(ServeSummary::token_gap_ms);
+    let rows = [
+        ("requests", change.requests, completed),
         (
             "prompt tokens",
             change.prompt_tokens,
-            ours(|s| Some(s.input_tokens? as f64)),
+            count(|of| of.input_tokens),
         ),
         ("prompt tokens from a cache", change.cached_tokens, None),
         (
             "generated tokens",
             change.generated_tokens,
-            ours(|s| Some(s.output_tokens? as f64)),
+            count(|of| of.output_tokens),
         ),
         (
             "mean TTFT (ms)",
             mean(change.ttft),
-            summary.and_then(|s| of_mean(&s.ttft_ms)),
+            of_mean(|of| &of.ttft_ms),
         ),
         ("mean queue time (ms)", mean(change.queue), None),
-        (
-            "mean ITL (ms)",
-            mean(change.itl),
-            ours(ServeSummary::token_gap_ms),
-        ),
+        ("mean ITL (ms)", mean(change.itl), gap),
         (
             "mean TPOT (ms)",
             mean(change.tpot),
-            summary.and_then(|s| of_mean(&s.tpot_ms)),
+            of_mean(|of| &of.tpot_ms),
         ),
         (
             "mean time generating a token (ms)",
@@ -110,17 +97,20 @@ fn beside(
         (
             "mean E2EL (ms)",
             mean(change.e2el),
-            summary.and_then(|s| of_mean(&s.e2el_ms)),
+            of_mean(|of| &of.e2el_ms),
         ),
         ("preemptions", change.preemptions, None),
         ("most running", change.running_most, None),
         ("most waiting", change.waiting_most, None),
-        (
-            "most KV cache in use (%)",
-            change.kv_used_most.map(|part| part * 100.0),
-            None,
-        ),
-    ]
+        ("most KV cache in use (%)", kv_percent, None),
+    ];
+    let mut table = Table::under(["", "by the server", "here"]);
+    for (name, theirs, ours) in rows {
+        if let Some(theirs) = theirs {
+            table.row([name.to_owned(), significant(theirs), maybe(ours)]);
+        }
+    }
+    table
 }
 
 fn machine(machine: &ServerMachine, summary: Option<&ServeSummary>) -> Vec<Block> {
@@ -180,20 +170,14 @@ fn machine(machine: &ServerMachine, summary: Option<&ServeSummary>) -> Vec<Block
 }
 
 fn client_blocks(client: &ServeClient) -> Vec<Block> {
-    let percent = |part: Option<f64>| {
-        part.map_or_else(|| ABSENT.to_owned(), |part| format!("{:.0}%", part * 100.0))
-    };
+    let percent = |part: Option<f64>| or_absent(part.map(|part| format!("{:.0}%", part * 100.0)));
     let lag = |of: &Option<Distribution>| {
-        of.as_ref().map_or_else(
-            || ABSENT.to_owned(),
-            |of| format!("mean {}, most {} (n={})", ms(of.mean), ms(of.max), of.n),
-        )
+        let lag = of.as_ref();
+        or_absent(lag.map(|of| format!("mean {}, most {} (n={})", ms(of.mean), ms(of.max), of.n)))
     };
+    let stamped = percent(client.kernel_stamped);
     let stamps = match client.stamps {
-        Stamps::AtReceipt => format!(
-            "by the kernel, {} of the reads",
-            percent(client.kernel_stamped)
-        ),
+        Stamps::AtReceipt => format!("by the kernel, {stamped} of the reads"),
         Stamps::AtRead => "when the program read the socket".to_owned(),
     };
     let mut table = Table::under(["", ""]);

@@ -1,9 +1,9 @@
 //! The name that `vllm bench serve --save-result` gives its file.
 
-use super::form::VllmForm;
+use super::form::{VllmForm, begun};
 use super::{ExportError, date};
 use record::control::file_word;
-use record::{Arrivals, Payload, Record};
+use record::{Arrivals, Record};
 
 /// The most bytes of a label or a model in a name.
 const WORD: usize = 90;
@@ -13,12 +13,7 @@ const WORD: usize = 90;
 /// # Errors
 /// The record is no serving benchmark, or ended before its first request.
 pub fn vllm_file_name(record: &Record, form: &VllmForm) -> Result<String, ExportError> {
-    let Payload::Serve(serve) = &record.payload else {
-        return Err(ExportError::NotServe(record.payload.kind()));
-    };
-    let (Some(target), Some(load)) = (&serve.target, &serve.load) else {
-        return Err(ExportError::NotBegun);
-    };
+    let (_, target, load) = begun(record)?;
     let label = form.label.clone().unwrap_or_else(|| form.backend(target));
     let rate = match &load.arrivals {
         Arrivals::Ramp {
@@ -26,10 +21,9 @@ pub fn vllm_file_name(record: &Record, form: &VllmForm) -> Result<String, Export
             to,
             exponential,
         } => {
-            let strategy = if *exponential {
-                "exponential"
-            } else {
-                "linear"
+            let strategy = match exponential {
+                true => "exponential",
+                false => "linear",
             };
             format!("ramp-up-{strategy}-{from}qps-{to}qps")
         }

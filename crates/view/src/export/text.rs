@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::ExportError;
-use super::form::{Statistics, VllmForm, parts};
+use super::form::{Statistics, VllmForm, begun};
 use record::metric::peak_output;
 use record::{Arrivals, Record};
 
@@ -17,7 +17,8 @@ const WIDTH: usize = 50;
 /// # Errors
 /// The record is no serving benchmark, or has no summary.
 pub fn vllm_text(record: &Record, form: &VllmForm) -> Result<String, ExportError> {
-    let (serve, _, load, summary) = parts(record)?;
+    let (serve, _, load) = begun(record)?;
+    let summary = serve.summary.as_ref().ok_or(ExportError::NoSummary)?;
     let mut block = Block::default();
     if let Some(soft) = record.soft_box() {
         let _ = writeln!(block.0, "SIMULATED on {soft}");
@@ -39,21 +40,15 @@ pub fn vllm_text(record: &Record, form: &VllmForm) -> Result<String, ExportError
     if load.goals.is_some() {
         block.number("Request goodput (req/s):", summary.goodput_per_s);
     }
-    block.number(
-        "Output token throughput (tok/s):",
-        summary.output_tokens_per_s,
-    );
-    block.number(
-        "Peak output token throughput (tok/s):",
-        peak_output::of(&serve.requests),
-    );
-    block.number(
-        "Peak concurrent requests:",
-        summary.peak_in_flight.map(f64::from),
-    );
+    let output = summary.output_tokens_per_s;
+    block.number("Output token throughput (tok/s):", output);
+    let peak = peak_output::of(&serve.requests);
+    block.number("Peak output token throughput (tok/s):", peak);
+    let peak = summary.peak_in_flight.map(f64::from);
+    block.number("Peak concurrent requests:", peak);
     block.number("Total token throughput (tok/s):", summary.total());
     for metric in form.shown(load) {
-        let (name, title) = metric.words();
+        let (_, name, title) = metric.names();
         let of = Statistics::of(metric, serve, summary, &form.percentiles);
         block.title(title, '-');
         block.number(&format!("Mean {name} (ms):"), of.mean);

@@ -1,6 +1,7 @@
-//! What `vllm bench serve` is told about its output, and the statistics that it prints.
+//! What `vllm bench serve` is told about its output, the statistics that it prints, and why a record has no form in its words.
 
-use super::ExportError;
+use thiserror::Error;
+
 use record::metric::{e2el, e2el_intended, itl, queue_time, tpot, ttft};
 use record::{
     Distribution, Payload, Record, Serve, ServeLoad, ServeRequest, ServeSummary, ServeTarget,
@@ -38,28 +39,25 @@ impl VllmMetric {
     /// Its name on the command line and in keys.
     #[must_use]
     pub fn key(self) -> &'static str {
-        match self {
-            Self::Ttft => "ttft",
-            Self::Tpot => "tpot",
-            Self::Itl => "itl",
-            Self::E2el => "e2el",
-            Self::ClientQueueTime => "client_queue_time",
-            Self::E2elIncludingClientQueue => "e2el_including_client_queue",
-        }
+        self.names().0
     }
 
-    /// Its name in labels, and the title of its part of the block.
-    pub(super) fn words(self) -> (&'static str, &'static str) {
+    /// Its name in keys and in labels, and the title of its part of the block.
+    pub(super) fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Ttft => ("TTFT", "Time to First Token"),
-            Self::Tpot => ("TPOT", "Time per Output Token (excl. 1st token)"),
-            Self::Itl => ("ITL", "Inter-token Latency"),
-            Self::E2el => ("E2EL", "End-to-end Latency"),
-            Self::ClientQueueTime => ("Client Queue Time", "Client-side Queueing"),
-            Self::E2elIncludingClientQueue => (
-                "E2EL incl. Client Queue",
-                "Queue-inclusive End-to-end Latency",
-            ),
+            Self::Ttft => ("ttft", "TTFT", "Time to First Token"),
+            Self::Tpot => ("tpot", "TPOT", "Time per Output Token (excl. 1st token)"),
+            Self::Itl => ("itl", "ITL", "Inter-token Latency"),
+            Self::E2el => ("e2el", "E2EL", "End-to-end Latency"),
+            Self::ClientQueueTime => {
+                let key = "client_queue_time";
+                (key, "Client Queue Time", "Client-side Queueing")
+            }
+            Self::E2elIncludingClientQueue => {
+                let key = "e2el_including_client_queue";
+                let title = "Queue-inclusive End-to-end Latency";
+                (key, "E2EL incl. Client Queue", title)
+            }
         }
     }
 
@@ -127,10 +125,9 @@ impl Default for VllmForm {
 impl VllmForm {
     /// The backend's name.
     pub(super) fn backend(&self, target: &ServeTarget) -> String {
-        let by_endpoint = if target.endpoint.contains("chat") {
-            "openai-chat"
-        } else {
-            "openai"
+        let by_endpoint = match target.endpoint.contains("chat") {
+            true => "openai-chat",
+            false => "openai",
         };
         self.backend.as_deref().unwrap_or(by_endpoint).to_owned()
     }
@@ -155,18 +152,31 @@ impl VllmForm {
     }
 }
 
-/// What a record must have to be told in vLLM's form.
-pub(super) fn parts(
-    record: &Record,
-) -> Result<(&Serve, &ServeTarget, &ServeLoad, &ServeSummary), ExportError> {
+/// Why a record has no such form.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ExportError {
+    /// The record holds something else.
+    #[error("the record holds {0}; only a serving benchmark has vLLM's form")]
+    NotServe(&'static str),
+    /// The run ended before its first request.
+    #[error("the run ended before its first request; run it again")]
+    NotBegun,
+    /// No request completed, or the run was broken off.
+    #[error(
+        "the record has no summary, since no request completed or the run was broken off; run it again"
+    )]
+    NoSummary,
+}
+
+/// What a record has from its first request on.
+pub(super) fn begun(record: &Record) -> Result<(&Serve, &ServeTarget, &ServeLoad), ExportError> {
     let Payload::Serve(serve) = &record.payload else {
         return Err(ExportError::NotServe(record.payload.kind()));
     };
     let (Some(target), Some(load)) = (&serve.target, &serve.load) else {
         return Err(ExportError::NotBegun);
     };
-    let summary = serve.summary.as_ref().ok_or(ExportError::NoSummary)?;
-    Ok((serve, target, load, summary))
+    Ok((serve, target, load))
 }
 
 /// What is said of a metric; percentiles by the words of their keys.
