@@ -12,9 +12,6 @@ use crate::run_shape::RunShape;
 /// Tokens that a chat's template may add to a prompt.
 const TEMPLATE: f64 = 64.0;
 
-/// Where a server of these commands listens.
-const URL: &str = "http://127.0.0.1:8000";
-
 /// A command as its words, printed as a POSIX shell takes them.
 #[derive(Debug, Clone)]
 pub(crate) struct Command(Vec<String>);
@@ -54,11 +51,6 @@ impl fmt::Display for Command {
         }
         Ok(())
     }
-}
-
-/// Commands as they are printed.
-pub(crate) fn printed(commands: impl IntoIterator<Item = Command>) -> Vec<String> {
-    commands.into_iter().map(|of| of.to_string()).collect()
 }
 
 /// Commands of a case.
@@ -116,7 +108,7 @@ impl<'a> Commands<'a> {
     }
 
     /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
-    fn flags(&self, concurrency: u32, is_eager: bool) -> Command {
+    fn flags(&self, concurrency: u32) -> Command {
         let mut flags = Command(Vec::new());
         let Some(engine) = self.inputs.engine(self.inputs.tp) else {
             return flags;
@@ -134,7 +126,7 @@ impl<'a> Commands<'a> {
                 "--chunked-prefill-size",
             ],
         };
-        if is_eager && engine.execution == Execution::Eager {
+        if engine.execution == Execution::Eager {
             flags = flags.and(eager);
         }
         if engine.custom_all_reduce.is_off_by(OffCause::Flag) {
@@ -155,12 +147,12 @@ impl<'a> Commands<'a> {
     }
 
     /// A real engine with a model; vLLM's with the length that the load needs: a model's own may leave no room for its cache.
-    fn engine(&self, model: &str, concurrency: u32, is_eager: bool) -> Command {
+    fn engine(&self, model: &str, concurrency: u32) -> Command {
         let begin = match self.is_sglang {
             true => Command::of("python3 -m sglang.launch_server").with("--model-path", model),
             false => Command::of("vllm serve").all(Command(vec![model.to_owned()])),
         };
-        let engine = begin.all(self.flags(concurrency, is_eager));
+        let engine = begin.all(self.flags(concurrency));
         let run = self.inputs.runs(self.inputs.tp).next().map(RunShape::new);
         let tokens = run.and_then(|run| Some(run.input()? + run.output()?));
         match tokens.filter(|_| !self.is_sglang) {
@@ -169,42 +161,6 @@ impl<'a> Commands<'a> {
                 engine.with("--max-model-len", needed.next_power_of_two())
             }
             None => engine,
-        }
-    }
-
-    /// A server of a size, without graphs only where the runs' had none and `is_eager`, and a load on it with so many in flight.
-    pub(crate) fn served_with(&self, tp: u32, concurrency: u32, is_eager: bool) -> [Command; 2] {
-        let size = match self.is_sglang && !self.is_soft() {
-            true => "--tp-size",
-            false => "--tensor-parallel-size",
-        };
-        let server = match &self.soft {
-            None => self.engine(self.served(), concurrency, is_eager),
-            Some(name) => {
-                let server = self.ours("tplens serve engine").with("--box", name);
-                match self.is_sglang {
-                    true => server,
-                    false => server.all(self.flags(concurrency, is_eager)),
-                }
-            }
-        };
-        // As studies do: special tokens stand at the end of most vocabularies.
-        let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
-        let load = Command::of("tplens serve run")
-            .with("--base-url", URL)
-            .with("--tp", tp)
-            .all(self.lengths(concurrency))
-            .and("--dataset-name random-ids")
-            .with("--vocab", vocab);
-        [server.with(size, tp).and("--port 8000"), load]
-    }
-
-    /// The engine's flag against reuse of prompts; nothing for the embedded engine, which has none.
-    pub(crate) fn no_prefix_cache(&self) -> &'static str {
-        match (&self.soft, self.is_sglang) {
-            (Some(_), _) => "",
-            (None, true) => "--disable-radix-cache",
-            (None, false) => "--no-enable-prefix-caching",
         }
     }
 
@@ -235,7 +191,7 @@ impl<'a> Commands<'a> {
         let begin = begin.all(self.lengths(batch)).and(arms);
         match self.is_soft() {
             true => self.on_the_box(begin),
-            false => begin.and("--").all(self.engine(self.served(), batch, true)),
+            false => begin.and("--").all(self.engine(self.served(), batch)),
         }
     }
 
@@ -262,8 +218,8 @@ impl<'a> Commands<'a> {
         if self.is_sglang {
             command = command.and("--engine sglang");
         }
-        if !self.flags(batch, true).0.is_empty() {
-            command = command.and("--").all(self.engine("{model}", batch, true));
+        if !self.flags(batch).0.is_empty() {
+            command = command.and("--").all(self.engine("{model}", batch));
         }
         Ok(command)
     }

@@ -37,7 +37,7 @@ pub struct Explanation {
     /// What was read.
     pub inputs: Vec<InputSource>,
     /// What whoever asked has to say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What was found of the files and runs, before anything was made of them.
     pub findings: Vec<Finding>,
@@ -60,7 +60,6 @@ pub enum Outcome {
         /// What to measure next, what narrows most first.
         next: Vec<NextStep>,
         /// What was asked.
-        #[serde(default)]
         what_if: Vec<WhatIf>,
     },
     /// It was not.
@@ -198,8 +197,8 @@ fn engine_name(described: &str) -> &str {
 }
 
 impl Attribution {
-    /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, nothing is said
-    /// of overlap any more, and where nothing could be told of communication, free links are those of the arms.
+    /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, and where nothing
+    /// could be told of communication, free links are those of the arms.
     fn raise(&mut self, evidence: &SlopeFit) {
         let is_raised = |cause: Cause, grade| cause == Cause::AllReduce && grade == Some(Grade::C);
         for bar in self
@@ -209,9 +208,7 @@ impl Attribution {
         {
             bar.grade = Some(Grade::B);
         }
-        self.caveats
-            .retain(|caveat| !matches!(caveat, Finding::OverlapPossible { .. }));
-        if self.claim == Claim::None && self.misfit.is_none() {
+        if self.claim == Claim::None && self.misfit().is_none() {
             self.free_links_by_arms = Some(self.step_of_one.over(&evidence.intercept_ms));
         }
     }

@@ -62,8 +62,6 @@ pub struct Evidence {
     pub logs: Vec<ServerLog>,
     /// GPUs that the collectives were timed on, as their files name them.
     pub curve_gpus: Vec<String>,
-    /// Whether the user named the engine whose rules are taken; else it is what a log says, or a default.
-    pub engine_stated: bool,
 }
 
 /// What a server's log says beside what decides the plan.

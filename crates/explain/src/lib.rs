@@ -24,7 +24,7 @@ mod what_if;
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
     Attribution, Bar, Basis, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel, Implied,
-    Measurement, Misfit, NoSubstitute, PriorShare, StepFrom, TimeSource, VarianceShare, attribute,
+    Measurement, NoSubstitute, StepFrom, TimeSource, VarianceShare, attribute,
 };
 pub use checks::findings;
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, Taken, explain, explain_if};

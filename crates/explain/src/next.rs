@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::{Attribution, Cause, Claim, Measurement, StepFrom};
-use crate::commands::{Commands, printed};
+use crate::commands::{Command, Commands};
 use crate::inputs::Inputs;
 use crate::range::Grade;
 
@@ -16,8 +16,8 @@ use crate::range::Grade;
 pub struct NextStep {
     /// What to measure.
     pub measure: Measure,
-    /// The commands, one after the other; empty where there is none for it.
-    pub commands: Vec<String>,
+    /// The command; `None` where there is none for it.
+    pub command: Option<String>,
     /// What it takes, minutes: a server's start is taken for 5, on a simulated machine for a few seconds.
     pub minutes: f64,
     /// How wide the interval of communication is that is reported, from 5% to 95%, ms.
@@ -77,19 +77,12 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         Some((left(now_ms, part), share.of_remainder))
     };
     let by_share = |of| settled(of).map(|(width, _)| width);
-    let both = || {
-        let of_size = |tp| {
-            let [server, load] = commands.served_with(tp, batch, true);
-            [server.and(commands.no_prefix_cache()), load]
-        };
-        printed([inputs.tp, 1].into_iter().flat_map(of_size))
-    };
     let mut all: Vec<NextStep> = Vec::new();
-    let mut add = |measure, commands, minutes: f64, after_ms: Option<f64>| {
+    let mut add = |measure, command: Option<Command>, minutes: f64, after_ms: Option<f64>| {
         let is_worth_it = after_ms.is_none_or(|after| after <= WORTH * now_ms);
         all.extend(is_worth_it.then_some(NextStep {
             measure,
-            commands,
+            command: command.map(|of| of.to_string()),
             minutes,
             now_ms,
             after_ms,
@@ -103,23 +96,23 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         let remainder = attribution.remainder.high - attribution.remainder.low;
         let of = settled(Measurement::HalfModel).filter(|_| !is_again);
         let width = of.map(|(width, part)| left(remainder, part).min(width));
-        add(Measure::Shard, printed([command]), run, width);
+        add(Measure::Shard, Some(command), run, width);
     }
     if attribution.step_from == StepFrom::Latency {
         let width = by_share(Measurement::FirstToken);
-        add(Measure::Stream, both(), 2.0 * run, width);
+        add(Measure::Stream, None, 2.0 * run, width);
     } else if attribution.prompts_ms.is_some() {
-        add(Measure::Stream, both(), 2.0 * run, None);
+        add(Measure::Stream, None, 2.0 * run, None);
     }
     #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
     let starts = [1, inputs.tp].map(|tp| inputs.runs(tp).count() as f64);
     if starts.iter().any(|starts| *starts < STARTS) {
         let (minutes, width) = (2.0 * STARTS * run, by_share(Measurement::Repeats));
-        add(Measure::Repeats, Vec::new(), minutes, width);
+        add(Measure::Repeats, None, minutes, width);
     }
     // Three arms of five starts, each with its collectives timed anew.
     let (ablate, minutes) = (commands.ablate(batch, ""), 3.0 * 5.0 * (run + curve));
-    add(Measure::Ablation, printed([ablate]), minutes, None);
+    add(Measure::Ablation, Some(ablate), minutes, None);
     let is_poor = bar.is_some_and(|bar| bar.grade == Some(Grade::D))
         && attribution.timed_alone_ms().is_none();
     if inputs.usable_curve().is_empty() || is_poor {
@@ -129,8 +122,12 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
             .map(|prior| (prior.at(0.95) - prior.at(0.05)) / prior.at(0.5));
         let width = spread.map(|spread| reported.mid.max(0.0) * spread);
         let width = width.filter(|width| *width > 0.0 && *width < WORTH * now_ms);
-        let command = printed([commands.collectives(batch)]);
-        add(Measure::Curve, command, curve, width);
+        add(
+            Measure::Curve,
+            Some(commands.collectives(batch)),
+            curve,
+            width,
+        );
     }
     all.sort_by(|a, b| {
         let pace = |of: &NextStep| {

@@ -30,15 +30,6 @@ impl Range {
         })
     }
 
-    /// With another middle, which its interval holds.
-    pub(crate) fn with_middle(self, mid: f64) -> Self {
-        Self {
-            low: self.low.min(mid),
-            mid,
-            high: self.high.max(mid),
-        }
-    }
-
     /// Their ratio, both above nothing, where their errors are independent: relative distances of the quantiles add by their squares.
     pub(crate) fn over(&self, by: &Self) -> Self {
         let mid = self.mid / by.mid;

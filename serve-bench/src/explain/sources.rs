@@ -147,7 +147,6 @@ impl Sources {
             found: beside.found,
             logs,
             curve_gpus: curve_gpus(&timed),
-            engine_stated: self.case.engine.stated || self.case.engine.engine.is_some(),
         };
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.case.engine, &sizes, &around)?;

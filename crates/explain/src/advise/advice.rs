@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attribute::{Attribution, Claim, CommunicationFrom};
-use crate::commands::{Command, Commands, printed};
+use crate::commands::{Command, Commands};
 use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
 use crate::what_if::{By, Substitution, what_if};
@@ -15,9 +15,8 @@ pub struct Advice {
     pub rule: Rule,
     /// What it would bring; `None` where no arithmetic says.
     pub effect: Option<Effect>,
-    /// Commands that show it, one after the other.
-    #[serde(default)]
-    pub commands: Vec<String>,
+    /// The command that shows it; `None` where there is none.
+    pub command: Option<String>,
 }
 
 /// What advice brings: times the step rate of one GPU.
@@ -127,36 +126,17 @@ impl Found<'_> {
         });
         effect.or_else(|| self.bound())
     }
-
-    /// Speed-up over one GPU of a step without so many ms, the least of them first.
-    pub(super) fn without(&self, ms: [f64; 3]) -> Option<Effect> {
-        let (one, several) = (
-            self.attribution.step_of_one.mid,
-            self.attribution.step_of_several.mid,
-        );
-        let times = |ms: f64| (several > ms).then(|| one / (several - ms));
-        Some(Effect::bound(Range {
-            low: times(ms[0])?,
-            mid: times(ms[1])?,
-            high: times(ms[2])?,
-        }))
-    }
-
-    /// The command that times this step's collectives.
-    pub(super) fn time_collectives(&self) -> Command {
-        self.commands.collectives(self.attribution.batch)
-    }
 }
 
-/// Advice with the commands that show it.
+/// Advice with the command that shows it.
 pub(super) fn advice(
     rule: Rule,
     effect: Option<Effect>,
-    commands: impl IntoIterator<Item = Command>,
+    command: Option<Command>,
 ) -> Option<Advice> {
     Some(Advice {
         rule,
         effect,
-        commands: printed(commands),
+        command: command.map(|of| of.to_string()),
     })
 }

@@ -25,8 +25,7 @@ pub(super) fn mig(found: &Found) -> Option<Advice> {
         return None;
     }
     // Another simulated machine is not named here.
-    let shown = [found.commands.links(), found.time_collectives()];
-    let shown = shown.into_iter().filter(|_| !found.commands.is_soft());
+    let shown = (!found.commands.is_soft()).then(|| found.commands.links());
     advice(Rule::MigWithoutPeers, found.by(By::PeerAccess), shown)
 }
 
@@ -46,13 +45,8 @@ pub(super) fn through_host(found: &Found) -> Option<Advice> {
         redirects,
         translates,
     };
-    let commands = &found.commands;
-    let shown = [
-        commands.doctor(),
-        commands.links(),
-        found.time_collectives(),
-    ];
-    advice(rule, found.by(By::PeerAccess), shown)
+    let doctor = found.commands.doctor();
+    advice(rule, found.by(By::PeerAccess), Some(doctor))
 }
 
 /// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
@@ -78,7 +72,8 @@ pub(super) fn told_off(found: &Found) -> Option<Advice> {
         variable: variable.name.clone(),
         value: variable.value.clone(),
     };
-    advice(rule, found.by(By::PeerAccess), [found.time_collectives()])
+    let timed = found.commands.collectives(found.attribution.batch);
+    advice(rule, found.by(By::PeerAccess), Some(timed))
 }
 
 /// The engine, where its own all-reduce is off and peer access may be had.
@@ -94,9 +89,7 @@ pub(super) fn gated(found: &Found) -> Option<Advice> {
     if off(found)?.vendor != Vendor::Nvidia || tp <= 2 || found.inputs.around.full_nvlink {
         return None;
     }
-    let batch = (found.attribution.batch * 2 / tp).max(1);
-    let rule = Rule::CustomAllReduceGated { replicas: tp / 2 };
-    advice(rule, None, found.commands.served_with(2, batch, true))
+    advice(Rule::CustomAllReduceGated { replicas: tp / 2 }, None, None)
 }
 
 /// Off because somebody said so.
@@ -108,10 +101,7 @@ pub(super) fn by_flag(found: &Found) -> Option<Advice> {
     if !is_by_flag || !can || !found.is_claimed() {
         return None;
     }
-    let shown = found
-        .commands
-        .served_with(tp, found.attribution.batch, true);
-    advice(Rule::CustomAllReduceByFlag, found.bound(), shown)
+    advice(Rule::CustomAllReduceByFlag, found.bound(), None)
 }
 
 /// A card that runs below what it and its slot can do under load.
@@ -140,8 +130,7 @@ pub(super) fn trained_down(found: &Found) -> Option<Advice> {
         now: now.to_string(),
         most: most.to_string(),
     };
-    let shown = [found.commands.links(), found.time_collectives()];
-    advice(rule, effect, shown)
+    advice(rule, effect, Some(found.commands.links()))
 }
 
 /// A pair of the box that reaches each other's memory faster than the one that was used, by measured bandwidth.
@@ -168,7 +157,7 @@ pub(super) fn other_pair(found: &Found) -> Option<Advice> {
         b: b.label.clone(),
     };
     let ablate = found.commands.ablate(found.attribution.batch, &gpus);
-    advice(rule, found.bound(), [ablate])
+    advice(rule, found.bound(), Some(ablate))
 }
 
 /// The slower direction of a pair.

@@ -48,8 +48,6 @@ struct Source {
 pub(crate) struct Sent {
     pub(crate) curves: Curves,
     pub(crate) terms: Vec<Term>,
-    /// Sizes that were read between others, or beyond the end.
-    pub(crate) read: Vec<Finding>,
 }
 
 impl Sent {
@@ -65,13 +63,8 @@ impl Sent {
         if let Some(far) = curves.too_far(planned) {
             return Err(far);
         }
-        let all = planned.iter().map(|of| curves.term(of));
-        let (terms, read): (Vec<Term>, Vec<Option<Finding>>) = all.unzip();
-        Ok(Self {
-            curves,
-            terms,
-            read: read.into_iter().flatten().collect(),
-        })
+        let terms = planned.iter().map(|of| curves.term(of)).collect();
+        Ok(Self { curves, terms })
     }
 }
 
@@ -127,8 +120,8 @@ impl Curves {
         curve.on_the_wire(bytes)
     }
 
-    /// A collective with its time, and what there is to say about it.
-    pub(crate) fn term(&self, planned: &PlannedCollective) -> (Term, Option<Finding>) {
+    /// A collective with its time.
+    fn term(&self, planned: &PlannedCollective) -> Term {
         let own_kernel = planned.path == CollectivePath::Custom;
         let (curve, bytes) = self.read(planned);
         let reading = curve.at(bytes);
@@ -149,16 +142,13 @@ impl Curves {
         };
         factors.extend(self.mode.filter(|_| is_of_mode));
         let grade = if good { Grade::C } else { Grade::D };
-        let term = Term {
+        Term {
             cost: CollectiveCost::of(planned, reading.us, grade, source.source.clone()),
             spread: reading.spread,
             is_unstated: reading.is_unstated,
             beyond: reading.beyond,
             factors,
-        };
-        let kind = planned.kind;
-        let read = (!reading.is_exact).then_some(Finding::CurveSizeRead { kind, bytes });
-        (term, read)
+        }
     }
 }
 
@@ -235,7 +225,6 @@ pub(super) fn prompts(
     curves: Option<&Curves>,
     tokens: f64,
     deck: &mut Deck,
-    caveats: &mut Vec<Finding>,
 ) -> Option<Vec<Term>> {
     let (model, tp) = (&inputs.model, inputs.tp);
     let engine = inputs.engine(tp)?;
@@ -251,9 +240,6 @@ pub(super) fn prompts(
     if let Some(curves) = curves.filter(|curves| curves.show_bandwidth(largest)) {
         return Some(prefill(inputs, curves, tokens));
     }
-    caveats.push(Finding::PromptCollectivesAssumed {
-        largest_bytes: largest,
-    });
     let published = Curves::of_prefill(inputs, deck);
     let curves = published.as_ref().or(curves)?;
     Some(prefill(inputs, curves, tokens))
@@ -262,7 +248,7 @@ pub(super) fn prompts(
 /// Collectives of one wave's prefill with their times.
 pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
     let all = planned(inputs, tokens).into_iter();
-    all.map(|collective| curves.term(&collective).0).collect()
+    all.map(|collective| curves.term(&collective)).collect()
 }
 
 /// Whole chunks as the engine cuts them, and the rest.

@@ -13,8 +13,8 @@ mod waterfall;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Measurement, Misfit,
-    PriorShare, StepFrom, TimeSource, VarianceShare,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Measurement,
+    StepFrom, TimeSource, VarianceShare,
 };
 #[cfg(test)]
 pub(crate) use substitute::scaled;

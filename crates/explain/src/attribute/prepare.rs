@@ -120,19 +120,12 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
             // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
             let may_hide = sent.curves.is_own && half.is_none();
             let mut decode = sent.terms;
-            let mut said = sent.read;
             if may_hide {
                 decode = decode.into_iter().map(Term::may_hide).collect();
-                let exposed = inputs.prior("exposed")?;
-                said.extend(
-                    (exposed.low < exposed.high).then_some(Finding::OverlapPossible {
-                        hidden: 1.0 - exposed.low,
-                    }),
-                );
-                deck.add(Knob::Exposed, exposed);
+                deck.add(Knob::Exposed, inputs.prior("exposed")?);
             }
-            said.extend(sent.curves.caveats.iter().cloned());
-            caveats.extend(said.into_iter().filter(|_| !is_traced));
+            let said = sent.curves.caveats.iter().cloned();
+            caveats.extend(said.filter(|_| !is_traced));
             terms = Some(decode);
             Some(sent.curves)
         }
@@ -150,7 +143,7 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let few_terms = fewer.terms;
     let prompts = several
         .wave_tokens()
-        .and_then(|tokens| prompts(inputs, curves.as_ref(), tokens, &mut deck, &mut caveats));
+        .and_then(|tokens| prompts(inputs, curves.as_ref(), tokens, &mut deck));
     let prompts = prompts.unwrap_or_default();
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);

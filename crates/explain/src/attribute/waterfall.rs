@@ -238,7 +238,6 @@ impl<'a> Shown<'a> {
             difference: self.range(|draw| draw.several - of(draw))?,
             by_curve: by_own.then(|| self.range(by_curve)).flatten(),
             gap,
-            contradicted: false,
         })
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn all(inputs: &Inputs) -> Vec<Advice> {
 }
 
 /// Rules whose gain arithmetic tells, wherever they fire.
-pub(crate) const GAINS: [&str; 9] = [
+pub(crate) const GAINS: [&str; 8] = [
     "mig_without_peers",
     "through_host",
     "library_told_off",
@@ -50,7 +50,6 @@ pub(crate) const GAINS: [&str; 9] = [
     "link_trained_down",
     "other_pair",
     "eager",
-    "threads_elsewhere",
 ];
 
 /// The name of a rule as it stands in JSON.

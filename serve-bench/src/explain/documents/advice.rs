@@ -15,7 +15,7 @@ pub(super) fn next(advice: &[Advice], steps: &[NextStep], measure: bool) -> Vec<
     steps.chain(advice).collect()
 }
 
-/// A measurement with its first command.
+/// A measurement with its command.
 pub(super) fn step(of: &NextStep) -> Next {
     let brings = of.after_ms.map_or_else(String::new, |after| {
         let now = of.now_ms;
@@ -23,7 +23,7 @@ pub(super) fn step(of: &NextStep) -> Next {
     });
     Next {
         text: format!("{} ({}){brings}.", measure(of.measure), takes(of.minutes)),
-        command: of.commands.first().cloned(),
+        command: of.command.clone(),
     }
 }
 
@@ -37,12 +37,12 @@ fn measure(of: Measure) -> &'static str {
     }
 }
 
-/// Advice with its first command.
+/// Advice with its command.
 pub(super) fn advised(of: &Advice) -> Next {
     let effect = of.effect.as_ref().map_or_else(String::new, effect);
     Next {
         text: format!("{}{effect}.", rule(&of.rule)),
-        command: of.commands.first().cloned(),
+        command: of.command.clone(),
     }
 }
 

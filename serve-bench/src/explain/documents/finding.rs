@@ -239,12 +239,6 @@ pub(super) fn words(finding: &Finding) -> String {
                 listed(bytes, |size| ByteCount(*size).to_string())
             )
         }
-        Finding::CurveSizeRead { kind, bytes } => {
-            format!(
-                "{kind} of {} read between or beyond sizes.",
-                ByteCount(*bytes)
-            )
-        }
         Finding::CurveMode { timed, wanted } => {
             let timed =
                 timed.map_or_else(|| "an unstated mode".to_owned(), |mode| mode.to_string());
@@ -260,10 +254,6 @@ pub(super) fn words(finding: &Finding) -> String {
         } => {
             format!("collectives would take {by_curve_ms:.1} ms and the step leaves {left_ms:.1}.")
         }
-        Finding::EstimatesOvershoot { share } => format!(
-            "the estimated parts overshoot the step in {} of draws: they may be high.",
-            percent(*share)
-        ),
         Finding::TraceDoubtful { calls } => {
             format!("{calls:.0} traced all-reduces are no whole steps of this plan.")
         }
@@ -281,14 +271,6 @@ pub(super) fn words(finding: &Finding) -> String {
             launches,
         } => format!(
             "{launches} launches of TP{tp} differ: {least_ms:.1} to {most_ms:.1} ms a step."
-        ),
-        Finding::OverlapPossible { hidden } => format!(
-            "up to {} of the collectives may be hidden behind other work.",
-            percent(*hidden)
-        ),
-        Finding::PromptCollectivesAssumed { largest_bytes } => format!(
-            "prompts' all-reduces (up to {}) are estimated.",
-            ByteCount(*largest_bytes)
         ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
         Finding::CacheTight { tp, holds, batch } => {

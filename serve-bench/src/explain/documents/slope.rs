@@ -16,7 +16,7 @@ pub(crate) fn slope(of: &Slope) -> Document {
     document.tone = match of.passes {
         SlopeVerdict::Follows => Tone::Good,
         SlopeVerdict::Undecided { .. } => Tone::Warning,
-        SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => Tone::Bad,
+        SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan => Tone::Bad,
     };
     document.answer = vec![sentence(of)];
     document.answer.extend(of.fit.as_ref().map(communication));
@@ -56,7 +56,7 @@ fn next(of: &Slope) -> Option<Next> {
         SlopeVerdict::BelowPlan { .. } => {
             "Check which path the engine takes in each arm.".to_owned()
         }
-        SlopeVerdict::AbovePlan { .. } => return None,
+        SlopeVerdict::AbovePlan => return None,
         SlopeVerdict::Follows => {
             "Run the shard on one GPU (--half): it shows what no arm changes.".to_owned()
         }
@@ -86,7 +86,7 @@ pub(super) fn sentence(of: &Slope) -> String {
                 hidden.mid * 100.0
             )
         }
-        SlopeVerdict::AbovePlan { .. } => {
+        SlopeVerdict::AbovePlan => {
             format!("The step follows more than planned{found}: a confounder, or skew.")
         }
         SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
