@@ -2,8 +2,6 @@
 //!
 //! Nothing is run here. Figures of a simulated machine get commands on that simulated machine.
 
-use std::fmt;
-
 use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
@@ -37,19 +35,10 @@ impl Command {
         self.0.extend(others.0);
         self
     }
-}
 
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
-        for (index, word) in self.0.iter().enumerate() {
-            let space = if index == 0 { "" } else { " " };
-            match !word.is_empty() && word.chars().all(is_plain) {
-                true => write!(f, "{space}{word}")?,
-                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
-            }
-        }
-        Ok(())
+    /// As a shell takes it; `None` where a word cannot be given to one.
+    pub(crate) fn quoted(&self) -> Option<String> {
+        shlex::try_join(self.0.iter().map(String::as_str)).ok()
     }
 }
 

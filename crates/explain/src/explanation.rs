@@ -5,14 +5,15 @@ use import::CurvePoint;
 use serde::{Deserialize, Serialize};
 
 use crate::advise::{Advice, advise};
-use crate::attribute::{Attribution, Cause, Claim, StepFrom, attribute};
+use crate::attribute::{
+    Attribution, By, Cause, Claim, Measure, StepFrom, WhatIf, attribute, what_if,
+};
 use crate::checks::findings;
 use crate::finding::{Finding, Refusal, capped};
 use crate::inputs::{Evidence, Inputs};
-use crate::next::{Measure, NextStep, next};
+use crate::next::{NextStep, next};
 use crate::range::{Grade, each_once};
 use crate::slope::{EMBEDDED, Slope, SlopeFit};
-use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
 pub const SCHEMA: u32 = 3;
@@ -114,9 +115,9 @@ pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
     explain_if(inputs, &[], seed, draws)
 }
 
-/// As [`explain`], with what the step would take with something else in place of its collectives.
+/// As [`explain`], with what the step would take with something else in place of its collectives, by what it is called.
 #[must_use]
-pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32) -> Explanation {
+pub fn explain_if(inputs: &Inputs, asked: &[(String, By)], seed: u64, draws: u32) -> Explanation {
     let outcome = match attribute(inputs, seed, draws) {
         Ok(attribution) => Outcome::Attributed {
             // Both are of one GPU against several.
@@ -128,7 +129,13 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
                 1 => next(inputs, &attribution),
                 _ => Vec::new(),
             },
-            what_if: what_if(inputs, &attribution, asked),
+            what_if: asked
+                .iter()
+                .map(|(asked, by)| WhatIf {
+                    asked: asked.clone(),
+                    answer: what_if(inputs, &attribution, by),
+                })
+                .collect(),
             attribution: Box::new(attribution),
         },
         Err(refusal) => Outcome::Refused { refusal },

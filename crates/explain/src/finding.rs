@@ -132,10 +132,7 @@ pub enum Finding {
     /// The step was worked out from latencies.
     NotStreamed,
     /// The step is a time per token and may hold steps with prompts.
-    StepHoldsPrompts {
-        most_ms: Option<f64>,
-        is_doubtful: bool,
-    },
+    StepHoldsPrompts { most_ms: Option<f64> },
     /// The step is worked out from the median gap, which leaves prompts out.
     StepByMedian { left_out_ms: f64, of_ms: f64 },
     /// One start of a server each.
@@ -169,7 +166,6 @@ pub enum Condition {
     Machine,
     Version,
     Data,
-    Seed,
     Flags,
 }
 
@@ -213,9 +209,7 @@ impl Finding {
                 | Condition::Gpus
                 | Condition::Quantisation
                 | Condition::Machine => Grade::D,
-                Condition::Version | Condition::Data | Condition::Seed | Condition::Flags => {
-                    Grade::C
-                }
+                Condition::Version | Condition::Data | Condition::Flags => Grade::C,
             }),
             Self::EngineDiffers {
                 has_rules,

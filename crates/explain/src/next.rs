@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribute::{Attribution, Cause, Claim, Measurement, StepFrom};
+use crate::attribute::{Attribution, Cause, Claim, Measure, StepFrom};
 use crate::commands::{Command, Commands};
 use crate::inputs::Inputs;
 use crate::range::Grade;
@@ -24,22 +24,6 @@ pub struct NextStep {
     pub now_ms: f64,
     /// How wide it would be; `None` where it would give another figure instead.
     pub after_ms: Option<f64>,
-}
-
-/// What can be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// The model at 1/N width on one GPU.
-    Shard,
-    /// Both sizes with a stream and without a prefix cache.
-    Stream,
-    /// Five starts of each server.
-    Repeats,
-    /// Whether the step follows the link.
-    Ablation,
-    /// The collectives at the plan's sizes.
-    Curve,
 }
 
 /// A run that leaves more than this part of the width is not worth its time.
@@ -65,11 +49,8 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let reported = bar.map_or(attribution.remainder, |bar| bar.ms);
     let now_ms = reported.high - reported.low;
     let left = |width: f64, settled: f64| width * (1.0 - settled.clamp(0.0, 1.0)).sqrt();
-    let settled = |of: Measurement| {
-        let share = attribution
-            .shares
-            .iter()
-            .find(|one| one.measurement == of)?;
+    let settled = |of: Measure| {
+        let share = attribution.shares.iter().find(|one| one.measure == of)?;
         let part = match bar {
             Some(_) => share.of_communication.unwrap_or(0.0),
             None => share.of_remainder,
@@ -82,7 +63,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         let is_worth_it = after_ms.is_none_or(|after| after <= WORTH * now_ms);
         all.extend(is_worth_it.then_some(NextStep {
             measure,
-            command: command.map(|of| of.to_string()),
+            command: command.and_then(|of| of.quoted()),
             minutes,
             now_ms,
             after_ms,
@@ -94,12 +75,12 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     {
         // All that is left is communication where the other losses are known.
         let remainder = attribution.remainder.high - attribution.remainder.low;
-        let of = settled(Measurement::HalfModel).filter(|_| !is_again);
+        let of = settled(Measure::Shard).filter(|_| !is_again);
         let width = of.map(|(width, part)| left(remainder, part).min(width));
         add(Measure::Shard, Some(command), run, width);
     }
     if attribution.step_from == StepFrom::Latency {
-        let width = by_share(Measurement::FirstToken);
+        let width = by_share(Measure::Stream);
         add(Measure::Stream, None, 2.0 * run, width);
     } else if attribution.prompts_ms.is_some() {
         add(Measure::Stream, None, 2.0 * run, None);
@@ -107,7 +88,7 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
     let starts = [1, inputs.tp].map(|tp| inputs.runs(tp).count() as f64);
     if starts.iter().any(|starts| *starts < STARTS) {
-        let (minutes, width) = (2.0 * STARTS * run, by_share(Measurement::Repeats));
+        let (minutes, width) = (2.0 * STARTS * run, by_share(Measure::Repeats));
         add(Measure::Repeats, None, minutes, width);
     }
     // Three arms of five starts, each with its collectives timed anew.

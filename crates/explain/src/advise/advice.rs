@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribute::{Attribution, Claim, CommunicationFrom};
+use crate::attribute::{Attribution, By, Claim, CommunicationFrom, what_if};
 use crate::commands::{Command, Commands};
 use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
-use crate::what_if::{By, Substitution, what_if};
 
 /// What to do, what it brings and how to see that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,18 +112,14 @@ impl Found<'_> {
     }
 
     /// What a substitute would bring, else what free links would.
-    pub(super) fn by(&self, by: By) -> Option<Effect> {
-        let asked = [Substitution {
-            asked: String::new(),
-            by,
-        }];
-        let answers = what_if(self.inputs, self.attribution, &asked);
-        let answer = answers.first().and_then(|of| of.answer.as_ref().ok());
-        let effect = answer.map(|predicted| Effect {
-            times: predicted.speed_up,
-            at_most: predicted.taken_out == CommunicationFrom::Remainder,
-        });
-        effect.or_else(|| self.bound())
+    pub(super) fn by(&self, by: &By) -> Option<Effect> {
+        match what_if(self.inputs, self.attribution, by) {
+            Ok(predicted) => Some(Effect {
+                times: predicted.speed_up,
+                at_most: predicted.taken_out == CommunicationFrom::Remainder,
+            }),
+            Err(_) => self.bound(),
+        }
     }
 }
 
@@ -137,6 +132,6 @@ pub(super) fn advice(
     Some(Advice {
         rule,
         effect,
-        command: command.map(|of| of.to_string()),
+        command: command.and_then(|of| of.quoted()),
     })
 }

@@ -6,9 +6,8 @@ use topology::{IommuMode, PcieLink, PeerSurroundings};
 use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Vendor};
 
 use super::advice::{Advice, Found, Rule, advice};
-use super::load::compare_replicas;
+use crate::attribute::By;
 use crate::inputs::{Inputs, PeerState, copy_rate, library_told_off};
-use crate::what_if::{By, LinkRate};
 
 /// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
 const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_read_sm"];
@@ -16,7 +15,7 @@ const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_re
 /// A pair is faster if it is so by more than this.
 const FASTER: f64 = 1.1;
 
-fn is_mig_without_peers(found: &Found) -> bool {
+pub(super) fn is_mig_without_peers(found: &Found) -> bool {
     found.inputs.is_mig() && found.inputs.peer_state() != PeerState::Direct
 }
 
@@ -26,12 +25,7 @@ pub(super) fn mig(found: &Found) -> Option<Advice> {
     }
     // Another simulated machine is not named here.
     let shown = (!found.commands.is_soft()).then(|| found.commands.links());
-    advice(Rule::MigWithoutPeers, found.by(By::PeerAccess), shown)
-}
-
-/// MIG instances cannot reach each other: one-GPU replicas need not.
-pub(super) fn replicas_of_mig(found: &Found) -> Option<Advice> {
-    is_mig_without_peers(found).then(|| compare_replicas(found))?
+    advice(Rule::MigWithoutPeers, found.by(&By::PeerAccess), shown)
 }
 
 /// Everything goes through host memory: access is denied, or reported and not used.
@@ -46,7 +40,7 @@ pub(super) fn through_host(found: &Found) -> Option<Advice> {
         translates,
     };
     let doctor = found.commands.doctor();
-    advice(rule, found.by(By::PeerAccess), Some(doctor))
+    advice(rule, found.by(&By::PeerAccess), Some(doctor))
 }
 
 /// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
@@ -67,13 +61,13 @@ fn on_the_way(inputs: &Inputs) -> (bool, bool) {
 
 /// A variable keeps the library from peer access.
 pub(super) fn told_off(found: &Found) -> Option<Advice> {
-    let variable = library_told_off(found.inputs).filter(|_| found.is_claimed())?;
+    let (variable, value) = library_told_off(found.inputs).filter(|_| found.is_claimed())?;
     let rule = Rule::LibraryToldOff {
-        variable: variable.name.clone(),
-        value: variable.value.clone(),
+        variable: variable.to_owned(),
+        value: value.to_owned(),
     };
     let timed = found.commands.collectives(found.attribution.batch);
-    advice(rule, found.by(By::PeerAccess), Some(timed))
+    advice(rule, found.by(&By::PeerAccess), Some(timed))
 }
 
 /// The engine, where its own all-reduce is off and peer access may be had.
@@ -121,9 +115,9 @@ pub(super) fn trained_down(found: &Found) -> Option<Advice> {
     let slow = used.iter().filter_map(slow);
     let slowest = slow.min_by(|(_, a, _), (_, b, _)| a.raw_gb_per_s().total_cmp(&b.raw_gb_per_s()));
     let (device, now, most) = slowest?;
-    let effect = found.by(By::Link {
-        old: Some(LinkRate::Pcie(now)),
-        new: LinkRate::Pcie(most),
+    let effect = found.by(&By::Link {
+        old: Some(now),
+        new: most,
     });
     let rule = Rule::LinkTrainedDown {
         device,

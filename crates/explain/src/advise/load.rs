@@ -4,6 +4,7 @@ use record::{LinkDevice, MonitorLine, ServerMachine};
 use tp_plan::{Execution, Vendor};
 
 use super::advice::{Advice, Effect, Found, Rule, advice};
+use super::communication::is_mig_without_peers;
 use crate::attribute::{Attribution, Cause};
 use crate::priors::Prior;
 use crate::range::Range;
@@ -17,8 +18,12 @@ const LEAST_CPUS: f64 = 0.05;
 /// A bound this near to what is measured leaves nothing to gain.
 const NEAR: f64 = 1.05;
 
-/// Replicas of one GPU against several at equal load.
-pub(super) fn compare_replicas(found: &Found) -> Option<Advice> {
+/// The model fits one GPU, and one GPU each gives more at the same batch each, or cannot reach the others anyway.
+pub(super) fn replicas(found: &Found) -> Option<Advice> {
+    let is_more = found.attribution.replicas.low > 1.0 && !found.inputs.is_mig();
+    if !is_more && !is_mig_without_peers(found) {
+        return None;
+    }
     let Attribution {
         tp,
         batch,
@@ -31,12 +36,6 @@ pub(super) fn compare_replicas(found: &Found) -> Option<Advice> {
         in_flight: tp * batch,
     };
     advice(rule, None, None)
-}
-
-/// The model fits one GPU, and one GPU each gives more at the same batch each.
-pub(super) fn replicas(found: &Found) -> Option<Advice> {
-    let is_more = found.attribution.replicas.low > 1.0;
-    (is_more && !found.inputs.is_mig()).then(|| compare_replicas(found))?
 }
 
 /// Narrow GEMMs take more of the time above the ideal than anything else, and than collectives do by their curve.

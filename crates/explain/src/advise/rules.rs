@@ -23,9 +23,8 @@ type Judge = fn(&Found) -> Option<Advice>;
 
 /// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
 /// stands first.
-const RULES: [(ActsOn, Judge); 13] = [
+const RULES: [(ActsOn, Judge); 12] = [
     (ActsOn::Communication, communication::mig),
-    (ActsOn::Communication, communication::replicas_of_mig),
     (ActsOn::Communication, communication::through_host),
     (ActsOn::Communication, communication::told_off),
     (ActsOn::Communication, communication::gated),

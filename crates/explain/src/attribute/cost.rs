@@ -226,23 +226,14 @@ pub(super) fn prompts(
     tokens: f64,
     deck: &mut Deck,
 ) -> Option<Vec<Term>> {
-    let (model, tp) = (&inputs.model, inputs.tp);
-    let engine = inputs.engine(tp)?;
-    let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens of a wave, held below a billion"
-    )]
-    let largest = (tokens.clamp(0.0, 1e9) as u64)
-        .min(u64::from(engine.max_batched_tokens))
-        .saturating_mul(row);
+    let planned = planned(inputs, tokens).into_iter();
+    let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
+    let largest = reduces.map(|of| of.bytes_per_rank).max()?;
     if let Some(curves) = curves.filter(|curves| curves.show_bandwidth(largest)) {
         return Some(prefill(inputs, curves, tokens));
     }
     let published = Curves::of_prefill(inputs, deck);
-    let curves = published.as_ref().or(curves)?;
-    Some(prefill(inputs, curves, tokens))
+    Some(prefill(inputs, published.as_ref().or(curves)?, tokens))
 }
 
 /// Collectives of one wave's prefill with their times.

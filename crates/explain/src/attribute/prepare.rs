@@ -77,12 +77,8 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     if let Some((left_out_ms, of_ms)) = left_out {
         caveats.push(Finding::StepByMedian { left_out_ms, of_ms });
     } else if by_token {
-        let (most_ms, is_doubtful) =
-            unseen.map_or((None, false), |of| (of.most_ms, of.is_doubtful));
-        caveats.push(Finding::StepHoldsPrompts {
-            most_ms,
-            is_doubtful,
-        });
+        let most_ms = unseen.and_then(|of| of.most_ms);
+        caveats.push(Finding::StepHoldsPrompts { most_ms });
     }
     // A trace counts what was sent, and a shard run measures what is left of it.
     let has_own = inputs.evidence.trace.is_some() || !halves.is_empty();

@@ -8,25 +8,27 @@ use crate::priors::Prior;
 use crate::range::Grade;
 use crate::range::Range;
 
-/// Something that could be measured next.
+/// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measurement {
-    /// Collectives at the plan's sizes on this box.
-    Curve,
-    /// The model at half width on one GPU.
-    HalfModel,
-    /// A streamed run with the prefix cache known.
-    FirstToken,
-    /// The same runs again, each with a server started afresh.
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The model at 1/N width on one GPU.
+    Shard,
+    /// Both sizes with a stream and without a prefix cache.
+    Stream,
+    /// Five starts of each server.
     Repeats,
+    /// Whether the step follows the link.
+    Ablation,
+    /// The collectives at the plan's sizes.
+    Curve,
 }
 
 /// What a measurement would settle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VarianceShare {
     /// The measurement.
-    pub measurement: Measurement,
+    pub measure: Measure,
     /// First-order share of the variance of the communication bar, 0 to 1; `None` where there is none.
     pub of_communication: Option<f64>,
     /// First-order share of the variance of the remainder, 0 to 1.

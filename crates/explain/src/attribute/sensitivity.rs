@@ -2,12 +2,12 @@
 
 use super::deck::Knob;
 use super::draws::Draw;
-use super::result::{Measurement, VarianceShare};
+use super::result::{Measure, VarianceShare};
 
 /// What each measurement makes known.
-const SETTLES: [(Measurement, &[Knob]); 4] = [
+const SETTLES: [(Measure, &[Knob]); 4] = [
     (
-        Measurement::Curve,
+        Measure::Curve,
         &[
             Knob::Transfer,
             Knob::TransferOfEngine,
@@ -21,7 +21,7 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         ],
     ),
     (
-        Measurement::HalfModel,
+        Measure::Shard,
         &[
             Knob::GemmSpeedup,
             Knob::Attention,
@@ -31,7 +31,7 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         ],
     ),
     (
-        Measurement::FirstToken,
+        Measure::Stream,
         &[
             Knob::PrefillRate,
             Knob::PrefixCache,
@@ -39,7 +39,7 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
         ],
     ),
     (
-        Measurement::Repeats,
+        Measure::Repeats,
         &[
             Knob::ErrorOfOne,
             Knob::ErrorOfSeveral,
@@ -68,8 +68,8 @@ pub(super) fn shares(
         let all = knobs.iter().map(|knob| first_order(draws, *knob, of));
         all.sum::<f64>().clamp(0.0, 1.0)
     };
-    let share = |(measurement, knobs): &(Measurement, &[Knob])| VarianceShare {
-        measurement: *measurement,
+    let share = |(measure, knobs): &(Measure, &[Knob])| VarianceShare {
+        measure: *measure,
         of_communication: communication.map(|(draws, of)| sum(draws, of, knobs)),
         of_remainder: sum(free, Draw::remainder, knobs),
     };

@@ -149,7 +149,7 @@ pub enum Undecided {
     /// The arms do not lie on one line.
     OffTheLine { arm: String },
     /// The slope is known too roughly.
-    Rough { half_width: f64, launches: u32 },
+    Rough { half_width: f64 },
     /// The plan has no all-reduce.
     NothingPlanned,
     /// Too few arms with enough launches, or all with the same collective time.

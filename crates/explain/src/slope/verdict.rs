@@ -16,9 +16,6 @@ pub const FEWEST: usize = 3;
 /// A slope that is off by less is as planned, however well it is known.
 const MARGIN: f64 = 0.02;
 
-/// Half of a 95% interval, over the planned slope, beyond which nothing is decided.
-const WIDEST: f64 = 0.25;
-
 /// A step follows where its whole 90% interval lies within this part of the planned slope: 15% of overlap is no rarity.
 const EQUAL: f64 = 0.15;
 
@@ -229,25 +226,11 @@ impl<'a> Fitted<'a> {
         let half_width = known.half(Z95) / planned;
         if holds(&known, planned) {
             // Not to be told from the plan is not to be equal to it.
-            let is_equal = planned * (1.0 - EQUAL) <= slope.low
-                && slope.high <= planned * (1.0 + EQUAL)
-                && half_width <= WIDEST;
-            let all: f64 = self.arms.iter().map(|arm| count(arm.ms.len())).sum();
-            let each = all / count(self.arms.len());
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "held between 3 and ten thousand"
-            )]
-            let launches = (each * (half_width / 0.1).powi(2))
-                .ceil()
-                .clamp(count(FEWEST), 10_000.0) as u32;
+            let is_equal =
+                planned * (1.0 - EQUAL) <= slope.low && slope.high <= planned * (1.0 + EQUAL);
             return match is_equal {
                 true => SlopeVerdict::Follows,
-                false => undecided(Undecided::Rough {
-                    half_width,
-                    launches,
-                }),
+                false => undecided(Undecided::Rough { half_width }),
             };
         }
         let part = |slope: f64| 1.0 - slope / planned;

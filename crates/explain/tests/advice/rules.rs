@@ -2,7 +2,7 @@
 
 use crate::advice::made::*;
 
-use explain::{Variable, attribute};
+use explain::attribute;
 use record::PeerVerdict;
 use topology::{AcsPort, Fact, IommuMode, LargeBar, PeerSurroundings};
 
@@ -43,11 +43,7 @@ fn denied_and_staged_name_what_probes_saw_on_the_way() {
 fn a_variable_that_keeps_the_library_from_peers_is_named_where_peers_work() {
     let set = |peer, name: &str, value: &str| {
         let mut inputs = bare(peer);
-        inputs.seen.variables = vec![Variable {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            origin: "record.json".to_owned(),
-        }];
+        inputs.seen.variables = vec![(name.to_owned(), value.to_owned())];
         of(&inputs, "library_told_off")
     };
     let direct = PeerVerdict::Direct;

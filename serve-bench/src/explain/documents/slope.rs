@@ -42,9 +42,7 @@ fn next(of: &Slope) -> Option<Next> {
             Undecided::OffTheLine { arm } => {
                 format!("Run the arm {arm} again, or leave it out.")
             }
-            Undecided::Rough { launches, .. } => {
-                format!("Run {launches} launches an arm, or a delay.")
-            }
+            Undecided::Rough { .. } => "Run more launches an arm, or a delay.".to_owned(),
             Undecided::NothingPlanned => return None,
             Undecided::FewArms { .. } => {
                 "Run two arms or more that change the link, and only that.".to_owned()
@@ -96,7 +94,7 @@ pub(super) fn sentence(of: &Slope) -> String {
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
-        Undecided::Rough { half_width, .. } => {
+        Undecided::Rough { half_width } => {
             format!("the slope is known to {:.0}% only", half_width * 100.0)
         }
         Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),
