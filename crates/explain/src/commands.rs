@@ -96,8 +96,8 @@ impl<'a> Commands<'a> {
         path.strip_suffix("/config.json").unwrap_or(path)
     }
 
-    /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
-    fn flags(&self, concurrency: u32) -> Command {
+    /// Flags of the engine that decide which messages are sent, as far as they are known.
+    fn flags(&self) -> Command {
         let mut flags = Command(Vec::new());
         let Some(engine) = self.inputs.engine(self.inputs.tp) else {
             return flags;
@@ -121,13 +121,10 @@ impl<'a> Commands<'a> {
         if engine.custom_all_reduce.is_off_by(OffCause::Flag) {
             flags = flags.and("--disable-custom-all-reduce");
         }
-        // What the engine does by itself needs no flag. A limit of the runs would hold a larger load back, and so would its own.
-        let most = engine
-            .max_num_seqs
-            .filter(|_| engine.max_num_seqs != own.max_num_seqs);
-        let held = own.max_num_seqs.filter(|own| *own < concurrency);
-        if let Some(most) = most.or(held) {
-            flags = flags.with(sequences, most.max(concurrency));
+        // What the engine does by itself needs no flag.
+        let most = engine.max_num_seqs;
+        if let Some(most) = most.filter(|_| most != own.max_num_seqs) {
+            flags = flags.with(sequences, most);
         }
         if engine.max_batched_tokens != own.max_batched_tokens {
             flags = flags.with(tokens, engine.max_batched_tokens);
@@ -136,12 +133,12 @@ impl<'a> Commands<'a> {
     }
 
     /// A real engine with a model; vLLM's with the length that the load needs: a model's own may leave no room for its cache.
-    fn engine(&self, model: &str, concurrency: u32) -> Command {
+    fn engine(&self, model: &str) -> Command {
         let begin = match self.is_sglang {
             true => Command::of("python3 -m sglang.launch_server").with("--model-path", model),
             false => Command::of("vllm serve").all(Command(vec![model.to_owned()])),
         };
-        let engine = begin.all(self.flags(concurrency));
+        let engine = begin.all(self.flags());
         let run = self.inputs.runs(self.inputs.tp).next().map(RunShape::new);
         let tokens = run.and_then(|run| Some(run.input()? + run.output()?));
         match tokens.filter(|_| !self.is_sglang) {
@@ -180,7 +177,7 @@ impl<'a> Commands<'a> {
         let begin = begin.all(self.lengths(batch)).and(arms);
         match self.is_soft() {
             true => self.on_the_box(begin),
-            false => begin.and("--").all(self.engine(self.served(), batch)),
+            false => begin.and("--").all(self.engine(self.served())),
         }
     }
 
@@ -207,8 +204,8 @@ impl<'a> Commands<'a> {
         if self.is_sglang {
             command = command.and("--engine sglang");
         }
-        if !self.flags(batch).0.is_empty() {
-            command = command.and("--").all(self.engine("{model}", batch));
+        if !self.flags().0.is_empty() {
+            command = command.and("--").all(self.engine("{model}"));
         }
         Ok(command)
     }

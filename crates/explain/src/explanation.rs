@@ -1,7 +1,6 @@
 //! The whole explanation as it is kept: inputs with what was taken of them, findings, and what came of them; and what an ablation
 //! beside the runs is worth to it.
 
-use import::CurvePoint;
 use serde::{Deserialize, Serialize};
 
 use crate::advise::{Advice, advise};
@@ -243,9 +242,9 @@ pub enum Taken {
         found: Vec<String>,
     },
     /// Times of collectives.
-    Collectives { points: usize, used: usize },
+    Collectives { points: usize },
     /// A server's log.
-    Log { tp: u32, detail: String },
+    Log { tp: u32, engine: String },
     /// Kernel sums.
     Trace,
     /// GPUs, links and peer access.
@@ -284,20 +283,15 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         };
         InputSource::of(&run.origin, taken)
     });
-    let usable = inputs.usable_curve();
     let curves = each_once(inputs.curve.iter().map(|point| &point.origin)).into_iter();
     let curves = curves.map(|origin| {
-        let of = |point: &&CurvePoint| point.origin == origin;
-        let used = usable.iter().filter(of);
-        let taken = Taken::Collectives {
-            points: inputs.curve.iter().filter(of).count(),
-            used: used.filter(|point| point.ranks == inputs.tp).count(),
-        };
-        InputSource::of(&origin, taken)
+        let of = inputs.curve.iter().filter(|of| of.origin == origin);
+        let points = of.count();
+        InputSource::of(&origin, Taken::Collectives { points })
     });
     let logs = logs.iter().map(|log| {
-        let (tp, detail) = (log.tp, log.taken.clone());
-        InputSource::of(&log.origin, Taken::Log { tp, detail })
+        let (tp, engine) = (log.tp, log.engine.clone());
+        InputSource::of(&log.origin, Taken::Log { tp, engine })
     });
     let trace = trace.iter();
     let trace = trace.map(|trace| InputSource::of(&trace.origin, Taken::Trace));

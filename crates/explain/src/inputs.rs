@@ -77,8 +77,8 @@ pub struct ServerLog {
     pub reduces_itself: bool,
     /// Whether the engine found that its GPUs reach each other's memory; `None` where no line says.
     pub peers: Option<bool>,
-    /// What was taken from it, in words.
-    pub taken: String,
+    /// The engine with its version, as far as the log says it.
+    pub engine: String,
 }
 
 /// What is known of a box beyond what decides the engine's paths.

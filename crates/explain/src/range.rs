@@ -44,7 +44,9 @@ impl Range {
 }
 
 /// How good the evidence of a figure is; the better one is the smaller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
+)]
 pub enum Grade {
     /// A trace, or a run of the 1/N shard.
     A,
@@ -54,17 +56,6 @@ pub enum Grade {
     C,
     /// Prior knowledge only.
     D,
-}
-
-impl std::fmt::Display for Grade {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::D => "D",
-        })
-    }
 }
 
 /// These in their order, what is there several times once.

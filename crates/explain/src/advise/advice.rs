@@ -50,11 +50,7 @@ pub enum Rule {
         in_flight: u32,
     },
     /// The driver denies peer access, or reports it and stages copies.
-    ThroughHost {
-        guest: bool,
-        redirects: bool,
-        translates: bool,
-    },
+    ThroughHost { guest: bool },
     /// A variable keeps the library from peer access.
     LibraryToldOff { variable: String, value: String },
     /// The engine's own all-reduce is for two GPUs on PCIe.

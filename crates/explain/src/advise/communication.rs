@@ -2,12 +2,12 @@
 //! all-reduce switched off.
 
 use record::{LinkDevice, Links};
-use topology::{IommuMode, PcieLink, PeerSurroundings};
+use topology::PcieLink;
 use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Vendor};
 
 use super::advice::{Advice, Found, Rule, advice};
 use crate::attribute::By;
-use crate::inputs::{Inputs, PeerState, copy_rate, library_told_off};
+use crate::inputs::{PeerState, copy_rate, library_told_off};
 
 /// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
 const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_read_sm"];
@@ -33,30 +33,10 @@ pub(super) fn through_host(found: &Found) -> Option<Advice> {
     if found.inputs.is_mig() || !found.is_through_host() {
         return None;
     }
-    let (redirects, translates) = on_the_way(found.inputs);
-    let rule = Rule::ThroughHost {
-        guest: found.inputs.known.guest == Some(true),
-        redirects,
-        translates,
-    };
+    let guest = found.inputs.known.guest == Some(true);
+    let rule = Rule::ThroughHost { guest };
     let doctor = found.commands.doctor();
     advice(rule, found.by(&By::PeerAccess), Some(doctor))
-}
-
-/// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
-fn on_the_way(inputs: &Inputs) -> (bool, bool) {
-    let used = inputs.tp as usize;
-    let probes = inputs.seen.links.iter().flat_map(|links| &links.probes);
-    let ways: Vec<&PeerSurroundings> = probes
-        .filter(|probe| probe.from < used && probe.to < used)
-        .filter_map(|probe| probe.surroundings.as_ref())
-        .collect();
-    let translates = |way: &&PeerSurroundings| {
-        let mut modes = way.iommu.iter();
-        modes.any(|mode| mode.known() == Some(&IommuMode::Translated))
-    };
-    let redirects = ways.iter().any(|way| way.redirecting().next().is_some());
-    (redirects, ways.iter().any(translates))
 }
 
 /// A variable keeps the library from peer access.

@@ -208,7 +208,7 @@ impl Term {
     }
 }
 
-/// Leaves in the deck what these use: see [`Deck::settle`].
+/// Drops from the deck the factors between curve and engine that none of these uses, and adds the spread of times without an interval.
 pub(crate) fn settle<'a>(
     deck: &mut Deck,
     inputs: &Inputs,
@@ -216,7 +216,14 @@ pub(crate) fn settle<'a>(
 ) -> Option<()> {
     let is_unstated = terms.clone().any(|term| term.is_unstated);
     let factors: Vec<Knob> = terms.flat_map(|term| term.factors.clone()).collect();
-    deck.settle(inputs, &factors, is_unstated)
+    deck.keep(&factors);
+    if is_unstated {
+        deck.add(
+            Knob::UnstatedCurveSpread,
+            inputs.prior("unstated_curve_spread")?,
+        );
+    }
+    Some(())
 }
 
 /// Collectives of `tokens` prompt tokens, none of which a cache holds; none where no curve tells them. `curves` are those of the step.

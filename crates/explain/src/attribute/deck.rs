@@ -141,20 +141,10 @@ impl Deck {
         self.priors.retain(|(of, _)| *of != knob);
     }
 
-    /// Drops the factors between curve and engine that none of all collectives uses, and adds the spread of times without an interval.
-    pub(crate) fn settle(
-        &mut self,
-        inputs: &Inputs,
-        factors: &[Knob],
-        is_unstated: bool,
-    ) -> Option<()> {
+    /// Drops the factors between curve and engine that are none of these.
+    pub(super) fn keep(&mut self, factors: &[Knob]) {
         self.priors
             .retain(|(knob, _)| !BETWEEN.contains(knob) || factors.contains(knob));
-        if is_unstated {
-            let assumed = inputs.prior("unstated_curve_spread")?;
-            self.add(Knob::UnstatedCurveSpread, assumed);
-        }
-        Some(())
     }
 
     pub(crate) fn prior(&self, knob: Knob) -> Option<&Prior> {

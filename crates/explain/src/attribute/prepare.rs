@@ -65,14 +65,11 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
         }
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
-    let unseen = (step_from == StepFrom::Tpot)
-        .then(|| Unseen::new(f64::from(tp) / f64::from(from), &one, &several, &used))
-        .flatten();
     let by_token = step_from == StepFrom::Tpot;
-    let left_out = sides
-        .iter()
-        .filter_map(|side| side.left_out())
-        .filter(|_| by_token);
+    let times = f64::from(tp) / f64::from(from);
+    let unseen = by_token.then(|| Unseen::new(times, &one, &several, &used));
+    let unseen = unseen.flatten();
+    let left_out = sides.iter().filter_map(|side| side.left_out());
     let left_out = left_out.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     if let Some((left_out_ms, of_ms)) = left_out {
         caveats.push(Finding::StepByMedian { left_out_ms, of_ms });
