@@ -2,8 +2,6 @@
 //!
 //! Nothing is run here. Figures of a simulated machine get commands on that simulated machine.
 
-use std::fmt;
-
 use tp_plan::{Engine, EngineFacts, Execution, HalfError, OffCause, builtin_names, hub_id};
 
 use crate::inputs::Inputs;
@@ -11,9 +9,6 @@ use crate::run_shape::RunShape;
 
 /// Tokens that a chat's template may add to a prompt.
 const TEMPLATE: f64 = 64.0;
-
-/// Where a server of these commands listens.
-const URL: &str = "http://127.0.0.1:8000";
 
 /// A command as its words, printed as a POSIX shell takes them.
 #[derive(Debug, Clone)]
@@ -40,25 +35,11 @@ impl Command {
         self.0.extend(others.0);
         self
     }
-}
 
-impl fmt::Display for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-{}".contains(c);
-        for (index, word) in self.0.iter().enumerate() {
-            let space = if index == 0 { "" } else { " " };
-            match !word.is_empty() && word.chars().all(is_plain) {
-                true => write!(f, "{space}{word}")?,
-                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
-            }
-        }
-        Ok(())
+    /// As a shell takes it; `None` where a word cannot be given to one.
+    pub(crate) fn quoted(&self) -> Option<String> {
+        shlex::try_join(self.0.iter().map(String::as_str)).ok()
     }
-}
-
-/// Commands as they are printed.
-pub(crate) fn printed(commands: impl IntoIterator<Item = Command>) -> Vec<String> {
-    commands.into_iter().map(|of| of.to_string()).collect()
 }
 
 /// Commands of a case.
@@ -115,8 +96,8 @@ impl<'a> Commands<'a> {
         path.strip_suffix("/config.json").unwrap_or(path)
     }
 
-    /// Flags of the engine that decide which messages are sent, as far as they are known, for so many in flight.
-    fn flags(&self, concurrency: u32, is_eager: bool) -> Command {
+    /// Flags of the engine that decide which messages are sent, as far as they are known.
+    fn flags(&self) -> Command {
         let mut flags = Command(Vec::new());
         let Some(engine) = self.inputs.engine(self.inputs.tp) else {
             return flags;
@@ -134,19 +115,16 @@ impl<'a> Commands<'a> {
                 "--chunked-prefill-size",
             ],
         };
-        if is_eager && engine.execution == Execution::Eager {
+        if engine.execution == Execution::Eager {
             flags = flags.and(eager);
         }
         if engine.custom_all_reduce.is_off_by(OffCause::Flag) {
             flags = flags.and("--disable-custom-all-reduce");
         }
-        // What the engine does by itself needs no flag. A limit of the runs would hold a larger load back, and so would its own.
-        let most = engine
-            .max_num_seqs
-            .filter(|_| engine.max_num_seqs != own.max_num_seqs);
-        let held = own.max_num_seqs.filter(|own| *own < concurrency);
-        if let Some(most) = most.or(held) {
-            flags = flags.with(sequences, most.max(concurrency));
+        // What the engine does by itself needs no flag.
+        let most = engine.max_num_seqs;
+        if let Some(most) = most.filter(|_| most != own.max_num_seqs) {
+            flags = flags.with(sequences, most);
         }
         if engine.max_batched_tokens != own.max_batched_tokens {
             flags = flags.with(tokens, engine.max_batched_tokens);
@@ -155,12 +133,12 @@ impl<'a> Commands<'a> {
     }
 
     /// A real engine with a model; vLLM's with the length that the load needs: a model's own may leave no room for its cache.
-    fn engine(&self, model: &str, concurrency: u32, is_eager: bool) -> Command {
+    fn engine(&self, model: &str) -> Command {
         let begin = match self.is_sglang {
             true => Command::of("python3 -m sglang.launch_server").with("--model-path", model),
             false => Command::of("vllm serve").all(Command(vec![model.to_owned()])),
         };
-        let engine = begin.all(self.flags(concurrency, is_eager));
+        let engine = begin.all(self.flags());
         let run = self.inputs.runs(self.inputs.tp).next().map(RunShape::new);
         let tokens = run.and_then(|run| Some(run.input()? + run.output()?));
         match tokens.filter(|_| !self.is_sglang) {
@@ -169,42 +147,6 @@ impl<'a> Commands<'a> {
                 engine.with("--max-model-len", needed.next_power_of_two())
             }
             None => engine,
-        }
-    }
-
-    /// A server of a size, without graphs only where the runs' had none and `is_eager`, and a load on it with so many in flight.
-    pub(crate) fn served_with(&self, tp: u32, concurrency: u32, is_eager: bool) -> [Command; 2] {
-        let size = match self.is_sglang && !self.is_soft() {
-            true => "--tp-size",
-            false => "--tensor-parallel-size",
-        };
-        let server = match &self.soft {
-            None => self.engine(self.served(), concurrency, is_eager),
-            Some(name) => {
-                let server = self.ours("tplens serve engine").with("--box", name);
-                match self.is_sglang {
-                    true => server,
-                    false => server.all(self.flags(concurrency, is_eager)),
-                }
-            }
-        };
-        // As studies do: special tokens stand at the end of most vocabularies.
-        let vocab = self.inputs.model.vocab - self.inputs.model.vocab / 10;
-        let load = Command::of("tplens serve run")
-            .with("--base-url", URL)
-            .with("--tp", tp)
-            .all(self.lengths(concurrency))
-            .and("--dataset-name random-ids")
-            .with("--vocab", vocab);
-        [server.with(size, tp).and("--port 8000"), load]
-    }
-
-    /// The engine's flag against reuse of prompts; nothing for the embedded engine, which has none.
-    pub(crate) fn no_prefix_cache(&self) -> &'static str {
-        match (&self.soft, self.is_sglang) {
-            (Some(_), _) => "",
-            (None, true) => "--disable-radix-cache",
-            (None, false) => "--no-enable-prefix-caching",
         }
     }
 
@@ -235,7 +177,7 @@ impl<'a> Commands<'a> {
         let begin = begin.all(self.lengths(batch)).and(arms);
         match self.is_soft() {
             true => self.on_the_box(begin),
-            false => begin.and("--").all(self.engine(self.served(), batch, true)),
+            false => begin.and("--").all(self.engine(self.served())),
         }
     }
 
@@ -262,8 +204,8 @@ impl<'a> Commands<'a> {
         if self.is_sglang {
             command = command.and("--engine sglang");
         }
-        if !self.flags(batch, true).0.is_empty() {
-            command = command.and("--").all(self.engine("{model}", batch, true));
+        if !self.flags().0.is_empty() {
+            command = command.and("--").all(self.engine("{model}"));
         }
         Ok(command)
     }

@@ -25,6 +25,8 @@ const HOLDS: f64 = 1.645;
 pub(crate) struct Curve {
     pub(crate) kind: CollectiveKind,
     pub(crate) ranks: u32,
+    /// Where its first point comes from.
+    pub(crate) origin: String,
     /// Ascending by size, one a size, times above zero; never empty.
     points: Vec<Point>,
 }
@@ -49,11 +51,13 @@ impl Curve {
         mode: Option<CallMode>,
         by_engine: bool,
     ) -> Option<Self> {
+        let of_these = |p: &&CurvePoint| {
+            let its = (p.kind, p.ranks, p.mode, p.engine.is_some());
+            its == (kind, ranks, mode, by_engine) && p.is_above_zero() && p.bytes_per_rank > 0
+        };
+        let points = points.iter().filter(of_these);
+        let origin = points.clone().next()?.origin.clone();
         let mut of: Vec<Point> = points
-            .iter()
-            .filter(|p| p.kind == kind && p.ranks == ranks && p.mode == mode)
-            .filter(|p| p.engine.is_some() == by_engine)
-            .filter(|p| p.is_above_zero() && p.bytes_per_rank > 0)
             .map(|p| {
                 let stated = p.low.zip(p.high).filter(|(low, high)| high >= low);
                 Point {
@@ -66,11 +70,11 @@ impl Curve {
             })
             .collect();
         of.sort_by_key(|point| point.bytes);
-        let merged: Vec<Point> = of.chunk_by(|a, b| a.bytes == b.bytes).map(merge).collect();
-        (!merged.is_empty()).then_some(Self {
+        Some(Self {
             kind,
             ranks,
-            points: merged,
+            origin,
+            points: of.chunk_by(|a, b| a.bytes == b.bytes).map(merge).collect(),
         })
     }
 
@@ -79,6 +83,7 @@ impl Curve {
         Self {
             kind: CollectiveKind::AllReduce,
             ranks: curve.ranks,
+            origin: curve.source.clone(),
             points: curve
                 .points
                 .iter()

@@ -1,18 +1,18 @@
 //! The whole explanation as it is kept: inputs with what was taken of them, findings, and what came of them; and what an ablation
 //! beside the runs is worth to it.
 
-use import::CurvePoint;
 use serde::{Deserialize, Serialize};
 
 use crate::advise::{Advice, advise};
-use crate::attribute::{Attribution, Cause, Claim, StepFrom, attribute};
+use crate::attribute::{
+    Attribution, By, Cause, Claim, Measure, StepFrom, WhatIf, attribute, what_if,
+};
 use crate::checks::findings;
 use crate::finding::{Finding, Refusal, capped};
 use crate::inputs::{Evidence, Inputs};
-use crate::next::{Measure, NextStep, next};
+use crate::next::{NextStep, next};
 use crate::range::{Grade, each_once};
 use crate::slope::{EMBEDDED, Slope, SlopeFit};
-use crate::what_if::{Substitution, WhatIf, what_if};
 
 /// The version of this form; a reader refuses a higher one.
 pub const SCHEMA: u32 = 3;
@@ -37,7 +37,7 @@ pub struct Explanation {
     /// What was read.
     pub inputs: Vec<InputSource>,
     /// What whoever asked has to say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What was found of the files and runs, before anything was made of them.
     pub findings: Vec<Finding>,
@@ -60,7 +60,6 @@ pub enum Outcome {
         /// What to measure next, what narrows most first.
         next: Vec<NextStep>,
         /// What was asked.
-        #[serde(default)]
         what_if: Vec<WhatIf>,
     },
     /// It was not.
@@ -115,9 +114,9 @@ pub fn explain(inputs: &Inputs, seed: u64, draws: u32) -> Explanation {
     explain_if(inputs, &[], seed, draws)
 }
 
-/// As [`explain`], with what the step would take with something else in place of its collectives.
+/// As [`explain`], with what the step would take with something else in place of its collectives, by what it is called.
 #[must_use]
-pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32) -> Explanation {
+pub fn explain_if(inputs: &Inputs, asked: &[(String, By)], seed: u64, draws: u32) -> Explanation {
     let outcome = match attribute(inputs, seed, draws) {
         Ok(attribution) => Outcome::Attributed {
             // Both are of one GPU against several.
@@ -129,7 +128,13 @@ pub fn explain_if(inputs: &Inputs, asked: &[Substitution], seed: u64, draws: u32
                 1 => next(inputs, &attribution),
                 _ => Vec::new(),
             },
-            what_if: what_if(inputs, &attribution, asked),
+            what_if: asked
+                .iter()
+                .map(|(asked, by)| WhatIf {
+                    asked: asked.clone(),
+                    answer: what_if(inputs, &attribution, by),
+                })
+                .collect(),
             attribution: Box::new(attribution),
         },
         Err(refusal) => Outcome::Refused { refusal },
@@ -198,8 +203,8 @@ fn engine_name(described: &str) -> &str {
 }
 
 impl Attribution {
-    /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, nothing is said
-    /// of overlap any more, and where nothing could be told of communication, free links are those of the arms.
+    /// With what an ablation that followed the link of the same runs gives: all-reduces by this machine's curve are B, and where nothing
+    /// could be told of communication, free links are those of the arms.
     fn raise(&mut self, evidence: &SlopeFit) {
         let is_raised = |cause: Cause, grade| cause == Cause::AllReduce && grade == Some(Grade::C);
         for bar in self
@@ -209,9 +214,7 @@ impl Attribution {
         {
             bar.grade = Some(Grade::B);
         }
-        self.caveats
-            .retain(|caveat| !matches!(caveat, Finding::OverlapPossible { .. }));
-        if self.claim == Claim::None && self.misfit.is_none() {
+        if self.claim == Claim::None && self.misfit().is_none() {
             self.free_links_by_arms = Some(self.step_of_one.over(&evidence.intercept_ms));
         }
     }
@@ -239,9 +242,9 @@ pub enum Taken {
         found: Vec<String>,
     },
     /// Times of collectives.
-    Collectives { points: usize, used: usize },
+    Collectives { points: usize },
     /// A server's log.
-    Log { tp: u32, detail: String },
+    Log { tp: u32, engine: String },
     /// Kernel sums.
     Trace,
     /// GPUs, links and peer access.
@@ -280,20 +283,15 @@ pub(crate) fn sources(inputs: &Inputs) -> Vec<InputSource> {
         };
         InputSource::of(&run.origin, taken)
     });
-    let usable = inputs.usable_curve();
     let curves = each_once(inputs.curve.iter().map(|point| &point.origin)).into_iter();
     let curves = curves.map(|origin| {
-        let of = |point: &&CurvePoint| point.origin == origin;
-        let used = usable.iter().filter(of);
-        let taken = Taken::Collectives {
-            points: inputs.curve.iter().filter(of).count(),
-            used: used.filter(|point| point.ranks == inputs.tp).count(),
-        };
-        InputSource::of(&origin, taken)
+        let of = inputs.curve.iter().filter(|of| of.origin == origin);
+        let points = of.count();
+        InputSource::of(&origin, Taken::Collectives { points })
     });
     let logs = logs.iter().map(|log| {
-        let (tp, detail) = (log.tp, log.taken.clone());
-        InputSource::of(&log.origin, Taken::Log { tp, detail })
+        let (tp, engine) = (log.tp, log.engine.clone());
+        InputSource::of(&log.origin, Taken::Log { tp, engine })
     });
     let trace = trace.iter();
     let trace = trace.map(|trace| InputSource::of(&trace.origin, Taken::Trace));

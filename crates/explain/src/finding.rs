@@ -1,6 +1,6 @@
 //! What was found about the evidence: each kind with its code, its numbers, and what it does to the grade. Words stand elsewhere.
 
-use record::{CallMode, CollectiveKind};
+use record::CallMode;
 use serde::{Deserialize, Serialize};
 
 use crate::range::Grade;
@@ -94,7 +94,7 @@ pub enum Finding {
         used: String,
         served: String,
         has_rules: bool,
-        is_stated: bool,
+        by_client: bool,
     },
     /// The shard run's step lies outside what it can take.
     ShardOutOfBounds {
@@ -115,8 +115,6 @@ pub enum Finding {
     CurveLeftOut { points: usize, of: usize },
     /// The curve ends too far from the sizes sent.
     CurveTooFar { ranks: u32, bytes: Vec<u64> },
-    /// A size that was read between two others, or beyond the end.
-    CurveSizeRead { kind: CollectiveKind, bytes: u64 },
     /// The curve was timed otherwise than the engine runs.
     CurveMode {
         timed: Option<CallMode>,
@@ -128,18 +126,13 @@ pub enum Finding {
     CurveByFormula { gb_per_s: f64 },
     /// The curve or trace gives more than the step has left.
     CurveTooSlow { by_curve_ms: f64, left_ms: f64 },
-    /// The estimated parts overshoot the step in a share of the draws.
-    EstimatesOvershoot { share: f64 },
     /// The trace is no direct evidence, or was left out.
     TraceDoubtful { calls: f64 },
 
     /// The step was worked out from latencies.
     NotStreamed,
     /// The step is a time per token and may hold steps with prompts.
-    StepHoldsPrompts {
-        most_ms: Option<f64>,
-        is_doubtful: bool,
-    },
+    StepHoldsPrompts { most_ms: Option<f64> },
     /// The step is worked out from the median gap, which leaves prompts out.
     StepByMedian { left_out_ms: f64, of_ms: f64 },
     /// One start of a server each.
@@ -151,10 +144,6 @@ pub enum Finding {
         most_ms: f64,
         launches: usize,
     },
-    /// Collectives may be hidden behind other work.
-    OverlapPossible { hidden: f64 },
-    /// The prompts' own collectives are assumed in a latency.
-    PromptCollectivesAssumed { largest_bytes: u64 },
     /// A fact of the model or the engine that was assumed.
     Assumed { detail: String },
     /// Figures of a machine that is described and was not measured.
@@ -177,7 +166,6 @@ pub enum Condition {
     Machine,
     Version,
     Data,
-    Seed,
     Flags,
 }
 
@@ -221,18 +209,15 @@ impl Finding {
                 | Condition::Gpus
                 | Condition::Quantisation
                 | Condition::Machine => Grade::D,
-                Condition::Version | Condition::Data | Condition::Seed | Condition::Flags => {
-                    Grade::C
-                }
+                Condition::Version | Condition::Data | Condition::Flags => Grade::C,
             }),
             Self::EngineDiffers {
                 has_rules,
-                is_stated,
+                by_client,
                 ..
-            } => Some(if *has_rules && !is_stated {
-                Grade::D
-            } else {
-                Grade::C
+            } => Some(match *has_rules && !by_client {
+                true => Grade::D,
+                false => Grade::C,
             }),
             Self::RequestsFailed { .. } => Some(Grade::C),
             Self::CollectiveTrouble { wrong_data, .. } => wrong_data.then_some(Grade::D),

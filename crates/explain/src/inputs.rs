@@ -62,8 +62,6 @@ pub struct Evidence {
     pub logs: Vec<ServerLog>,
     /// GPUs that the collectives were timed on, as their files name them.
     pub curve_gpus: Vec<String>,
-    /// Whether the user named the engine whose rules are taken; else it is what a log says, or a default.
-    pub engine_stated: bool,
 }
 
 /// What a server's log says beside what decides the plan.
@@ -79,8 +77,8 @@ pub struct ServerLog {
     pub reduces_itself: bool,
     /// Whether the engine found that its GPUs reach each other's memory; `None` where no line says.
     pub peers: Option<bool>,
-    /// What was taken from it, in words.
-    pub taken: String,
+    /// The engine with its version, as far as the log says it.
+    pub engine: String,
 }
 
 /// What is known of a box beyond what decides the engine's paths.
@@ -286,25 +284,14 @@ pub struct Seen {
     pub described_link: Option<PcieLink>,
     /// What a monitor saw beside the loads, with the tensor parallel size of each.
     pub machines: Vec<(u32, ServerMachine)>,
-    /// Variables of the collective library that were set, as records keep them.
-    pub variables: Vec<Variable>,
+    /// Variables of the collective library that were set, as records keep them, with their values.
+    pub variables: Vec<(String, String)>,
     /// The model as it was named on the command line, for commands that are printed; `None` where its own name does.
     pub model_given: Option<String>,
     /// The simulated machine as it was named on the command line, for commands that are printed; `None` where its own name does.
     pub soft_given: Option<String>,
     /// Whether the program that made these runs switched the engine's own all-reduce off by itself, because no simulated machine can time it.
     pub off_by_us: bool,
-}
-
-/// A variable that was set.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
-    /// Its name.
-    pub name: String,
-    /// Its value.
-    pub value: String,
-    /// The record that says so.
-    pub origin: String,
 }
 
 impl Seen {
@@ -323,12 +310,6 @@ impl Seen {
         let all: Option<Vec<PcieLink>> = loaded.collect();
         let slowest = all.unwrap_or_default().into_iter().reduce(PcieLink::slower);
         slowest.or(self.described_link)
-    }
-
-    /// The first of these variables whose value fits.
-    pub(crate) fn variable(&self, name: &str, fits: impl Fn(&str) -> bool) -> Option<&Variable> {
-        let mut all = self.variables.iter();
-        all.find(|variable| variable.name == name && fits(&variable.value))
     }
 }
 
@@ -360,17 +341,21 @@ const TOLD_OFF: [(&str, &[&str]); 3] = [
     ("MCCL_P2P_DISABLE", &[]),
 ];
 
-/// A variable that keeps the library from the peer access that there is.
-pub(crate) fn library_told_off(inputs: &Inputs) -> Option<&Variable> {
+/// A variable that keeps the library from the peer access that there is, and its value.
+pub(crate) fn library_told_off(inputs: &Inputs) -> Option<(&str, &str)> {
     if inputs.around.full_nvlink || inputs.peer_state() != PeerState::Direct {
         return None;
     }
-    TOLD_OFF.iter().find_map(|(name, values)| {
-        inputs.seen.variable(name, |value| match values {
+    let keeps_off = |(name, value): &(&str, &str)| {
+        let of_name = TOLD_OFF.iter().filter(|(of, _)| of == name);
+        of_name.into_iter().any(|(_, values)| match values {
             [] => !matches!(value.trim(), "" | "0"),
             values => values
                 .iter()
                 .any(|off| off.eq_ignore_ascii_case(value.trim())),
         })
-    })
+    };
+    let set = inputs.seen.variables.iter();
+    set.map(|(name, value)| (name.as_str(), value.as_str()))
+        .find(keeps_off)
 }

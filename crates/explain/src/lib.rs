@@ -19,18 +19,18 @@ mod priors;
 mod range;
 mod run_shape;
 mod slope;
-mod what_if;
 
 pub use advise::{Advice, Effect, Rule, advise};
 pub use attribute::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel, Implied,
-    Measurement, Misfit, NoSubstitute, PriorShare, StepFrom, TimeSource, VarianceShare, attribute,
+    Attribution, Bar, Basis, By, Cause, Claim, CollectiveCost, CommunicationFrom, HalfModel,
+    Implied, Measure, NoSubstitute, StepFrom, Substituted, TimeSource, VarianceShare, WhatIf,
+    WhatIfError, attribute, what_if,
 };
 pub use checks::findings;
 pub use explanation::{Explanation, InputSource, Outcome, SCHEMA, Taken, explain, explain_if};
 pub use finding::{Condition, Finding, Refusal};
-pub use inputs::{Evidence, Inputs, KnownBox, PeerState, Seen, ServerLog, Variable, copy_rate};
-pub use next::{Measure, NextStep, next};
+pub use inputs::{Evidence, Inputs, KnownBox, PeerState, Seen, ServerLog, copy_rate};
+pub use next::{NextStep, next};
 pub use peaks::Peak;
 pub use predict::{
     DESCRIBED, Level, Link, NotPredicted, PREDICTION_SCHEMA, PredictError, PredictInputs,
@@ -44,7 +44,6 @@ pub use slope::{
     Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, LEAST_LAUNCHES, Launch, Slope,
     SlopeFit, SlopeVerdict, Undecided, slope,
 };
-pub use what_if::{By, LinkRate, Substituted, Substitution, WhatIf, WhatIfError, what_if};
 
 /// Draws of an explanation: the ends of intervals then move by less than a hundredth of their width.
 pub const DRAWS: u32 = 20_000;

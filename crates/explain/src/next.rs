@@ -6,8 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribute::{Attribution, Cause, Claim, Measurement, StepFrom};
-use crate::commands::{Commands, printed};
+use crate::attribute::{Attribution, Cause, Claim, Measure, StepFrom};
+use crate::commands::{Command, Commands};
 use crate::inputs::Inputs;
 use crate::range::Grade;
 
@@ -16,30 +16,14 @@ use crate::range::Grade;
 pub struct NextStep {
     /// What to measure.
     pub measure: Measure,
-    /// The commands, one after the other; empty where there is none for it.
-    pub commands: Vec<String>,
+    /// The command; `None` where there is none for it.
+    pub command: Option<String>,
     /// What it takes, minutes: a server's start is taken for 5, on a simulated machine for a few seconds.
     pub minutes: f64,
     /// How wide the interval of communication is that is reported, from 5% to 95%, ms.
     pub now_ms: f64,
     /// How wide it would be; `None` where it would give another figure instead.
     pub after_ms: Option<f64>,
-}
-
-/// What can be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// The model at 1/N width on one GPU.
-    Shard,
-    /// Both sizes with a stream and without a prefix cache.
-    Stream,
-    /// Five starts of each server.
-    Repeats,
-    /// Whether the step follows the link.
-    Ablation,
-    /// The collectives at the plan's sizes.
-    Curve,
 }
 
 /// A run that leaves more than this part of the width is not worth its time.
@@ -65,11 +49,8 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     let reported = bar.map_or(attribution.remainder, |bar| bar.ms);
     let now_ms = reported.high - reported.low;
     let left = |width: f64, settled: f64| width * (1.0 - settled.clamp(0.0, 1.0)).sqrt();
-    let settled = |of: Measurement| {
-        let share = attribution
-            .shares
-            .iter()
-            .find(|one| one.measurement == of)?;
+    let settled = |of: Measure| {
+        let share = attribution.shares.iter().find(|one| one.measure == of)?;
         let part = match bar {
             Some(_) => share.of_communication.unwrap_or(0.0),
             None => share.of_remainder,
@@ -77,19 +58,12 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
         Some((left(now_ms, part), share.of_remainder))
     };
     let by_share = |of| settled(of).map(|(width, _)| width);
-    let both = || {
-        let of_size = |tp| {
-            let [server, load] = commands.served_with(tp, batch, true);
-            [server.and(commands.no_prefix_cache()), load]
-        };
-        printed([inputs.tp, 1].into_iter().flat_map(of_size))
-    };
     let mut all: Vec<NextStep> = Vec::new();
-    let mut add = |measure, commands, minutes: f64, after_ms: Option<f64>| {
+    let mut add = |measure, command: Option<Command>, minutes: f64, after_ms: Option<f64>| {
         let is_worth_it = after_ms.is_none_or(|after| after <= WORTH * now_ms);
         all.extend(is_worth_it.then_some(NextStep {
             measure,
-            commands,
+            command: command.and_then(|of| of.quoted()),
             minutes,
             now_ms,
             after_ms,
@@ -101,25 +75,25 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
     {
         // All that is left is communication where the other losses are known.
         let remainder = attribution.remainder.high - attribution.remainder.low;
-        let of = settled(Measurement::HalfModel).filter(|_| !is_again);
+        let of = settled(Measure::Shard).filter(|_| !is_again);
         let width = of.map(|(width, part)| left(remainder, part).min(width));
-        add(Measure::Shard, printed([command]), run, width);
+        add(Measure::Shard, Some(command), run, width);
     }
     if attribution.step_from == StepFrom::Latency {
-        let width = by_share(Measurement::FirstToken);
-        add(Measure::Stream, both(), 2.0 * run, width);
+        let width = by_share(Measure::Stream);
+        add(Measure::Stream, None, 2.0 * run, width);
     } else if attribution.prompts_ms.is_some() {
-        add(Measure::Stream, both(), 2.0 * run, None);
+        add(Measure::Stream, None, 2.0 * run, None);
     }
     #[expect(clippy::cast_precision_loss, reason = "a handful of starts")]
     let starts = [1, inputs.tp].map(|tp| inputs.runs(tp).count() as f64);
     if starts.iter().any(|starts| *starts < STARTS) {
-        let (minutes, width) = (2.0 * STARTS * run, by_share(Measurement::Repeats));
-        add(Measure::Repeats, Vec::new(), minutes, width);
+        let (minutes, width) = (2.0 * STARTS * run, by_share(Measure::Repeats));
+        add(Measure::Repeats, None, minutes, width);
     }
     // Three arms of five starts, each with its collectives timed anew.
     let (ablate, minutes) = (commands.ablate(batch, ""), 3.0 * 5.0 * (run + curve));
-    add(Measure::Ablation, printed([ablate]), minutes, None);
+    add(Measure::Ablation, Some(ablate), minutes, None);
     let is_poor = bar.is_some_and(|bar| bar.grade == Some(Grade::D))
         && attribution.timed_alone_ms().is_none();
     if inputs.usable_curve().is_empty() || is_poor {
@@ -129,8 +103,12 @@ pub fn next(inputs: &Inputs, attribution: &Attribution) -> Vec<NextStep> {
             .map(|prior| (prior.at(0.95) - prior.at(0.05)) / prior.at(0.5));
         let width = spread.map(|spread| reported.mid.max(0.0) * spread);
         let width = width.filter(|width| *width > 0.0 && *width < WORTH * now_ms);
-        let command = printed([commands.collectives(batch)]);
-        add(Measure::Curve, command, curve, width);
+        add(
+            Measure::Curve,
+            Some(commands.collectives(batch)),
+            curve,
+            width,
+        );
     }
     all.sort_by(|a, b| {
         let pace = |of: &NextStep| {

@@ -30,15 +30,6 @@ impl Range {
         })
     }
 
-    /// With another middle, which its interval holds.
-    pub(crate) fn with_middle(self, mid: f64) -> Self {
-        Self {
-            low: self.low.min(mid),
-            mid,
-            high: self.high.max(mid),
-        }
-    }
-
     /// Their ratio, both above nothing, where their errors are independent: relative distances of the quantiles add by their squares.
     pub(crate) fn over(&self, by: &Self) -> Self {
         let mid = self.mid / by.mid;
@@ -53,7 +44,9 @@ impl Range {
 }
 
 /// How good the evidence of a figure is; the better one is the smaller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
+)]
 pub enum Grade {
     /// A trace, or a run of the 1/N shard.
     A,
@@ -63,17 +56,6 @@ pub enum Grade {
     C,
     /// Prior knowledge only.
     D,
-}
-
-impl std::fmt::Display for Grade {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::A => "A",
-            Self::B => "B",
-            Self::C => "C",
-            Self::D => "D",
-        })
-    }
 }
 
 /// These in their order, what is there several times once.

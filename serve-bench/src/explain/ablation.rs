@@ -58,7 +58,7 @@ pub(crate) fn slope_of(ablation: &Ablation) -> (Document, u8) {
 fn code(slope: &Slope) -> u8 {
     match slope.passes {
         SlopeVerdict::Undecided { .. } => exit::INCONCLUSIVE,
-        SlopeVerdict::Follows | SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => {
+        SlopeVerdict::Follows | SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan => {
             exit::DONE
         }
     }

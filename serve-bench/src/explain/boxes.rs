@@ -22,8 +22,8 @@ pub(super) struct Machine {
     pub(super) known: KnownBox,
     /// The slowest link between the GPUs that are used.
     pub(super) link: Option<Link>,
-    /// The record of its links and where that lies.
-    pub(super) record: Option<(Record, String)>,
+    /// The record of its links.
+    pub(super) record: Option<Record>,
     /// The file that describes it, and the slowest slot of the GPUs that are used by it.
     pub(super) described: Option<BoxFile>,
     pub(super) described_link: Option<PcieLink>,
@@ -49,8 +49,8 @@ impl Machine {
             let soft = soft.map(|soft| soft.box_name.clone());
             let name = described.as_ref().map(|described| described.name.clone());
             let of = record.soft_box().unwrap_or_else(|| "measured".to_owned());
-            let found = measured(links, ranks, name.or(soft), of, origin.clone())?;
-            kept = Some((record, origin));
+            let found = measured(links, ranks, name.or(soft), of, origin)?;
+            kept = Some(record);
             found
         } else if let Some(described) = &described {
             let found = of_file(described, ranks)?;

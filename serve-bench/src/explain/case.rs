@@ -83,10 +83,6 @@ pub(crate) struct EngineFlags {
     #[arg(long, value_parser = engines())]
     pub(crate) engine: Option<Engine>,
 
-    /// Whether a server's command says it.
-    #[arg(skip)]
-    pub(crate) stated: bool,
-
     /// The engine runs without graphs.
     #[arg(long)]
     pub(crate) eager: bool,

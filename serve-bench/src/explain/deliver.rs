@@ -45,7 +45,7 @@ pub(super) fn deliver<T: Serialize>(
 pub(super) fn code(explanation: &Explanation) -> u8 {
     match &explanation.outcome {
         // Times that do not fit attribute no communication.
-        Outcome::Attributed { attribution, .. } if attribution.misfit.is_some() => {
+        Outcome::Attributed { attribution, .. } if attribution.misfit().is_some() => {
             exit::INCONCLUSIVE
         }
         Outcome::Attributed { .. } => exit::DONE,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::explain::{By, DRAWS, Explanation, Inputs, Slope, Substitution};
+use ::explain::{By, DRAWS, Explanation, Inputs, Slope};
 use import::collectives;
 use program::Stop;
 
@@ -46,7 +46,7 @@ fn check_used(sources: &Sources, has_slope: bool, inputs: &Inputs) -> Result<(),
 }
 
 /// What a `--what-if` names: files are read here, the rest is the explanation's own language.
-fn asked(text: &str) -> Result<Substitution, String> {
+fn asked(text: &str) -> Result<(String, By), String> {
     let by = match text.strip_prefix("curve=") {
         Some(file) => collectives::read(Path::new(file))
             .map(|points| By::Curve { points })
@@ -55,7 +55,6 @@ fn asked(text: &str) -> Result<Substitution, String> {
             .parse()
             .map_err(|error: ::explain::WhatIfError| error.to_string()),
     };
-    let asked = text.to_owned();
-    by.map(|by| Substitution { asked, by })
+    by.map(|by| (text.to_owned(), by))
         .map_err(|why| format!("--what-if {text}: {why}"))
 }

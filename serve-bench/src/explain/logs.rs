@@ -73,20 +73,6 @@ impl EngineLogFile {
         let own = log.custom_all_reduce.as_ref().map(|said| &said.value);
         let reduces_itself = self.tp > 1 && own == Some(&CustomAllReduce::Active);
         let version = log.version.as_ref().map(|said| said.value.as_str());
-        let mut taken = vec![format!(
-            "{} {}",
-            self.engine.name(),
-            version.unwrap_or("of a version that it does not say")
-        )];
-        taken.extend(own.filter(|_| self.tp > 1).map(|own| match own {
-            CustomAllReduce::Active => "its own all-reduce on".to_owned(),
-            CustomAllReduce::Off { reason, .. } => format!("its own all-reduce off ({reason})"),
-        }));
-        taken.extend(
-            transport
-                .as_ref()
-                .map(|ways| format!("collectives over {ways}")),
-        );
         let by_way = ways.iter().any(|way| way.starts_with("P2P"));
         ServerLog {
             origin: self.file.display().to_string(),
@@ -98,7 +84,7 @@ impl EngineLogFile {
             },
             reduces_itself,
             transport,
-            taken: taken.join(", "),
+            engine: format!("{} {}", self.engine.name(), version.unwrap_or_default()),
         }
     }
 }
@@ -190,13 +176,7 @@ mod tests {
     fn what_the_engine_found_of_its_gpus_takes_the_place_of_a_probe_and_not_of_one_that_was_made() {
         let said = [log("peers", 2).said()];
         assert_eq!(said[0].peers, Some(false));
-        assert!(
-            said[0]
-                .taken
-                .starts_with("vLLM 0.13.0, its own all-reduce off (your platform lacks"),
-            "{}",
-            said[0].taken
-        );
+        assert_eq!(said[0].engine, "vLLM 0.13.0");
         let of = |probed| {
             let mut around = Surroundings::of_gpus(Vendor::Nvidia, &[], None, false, probed);
             peers(&said, &mut around);

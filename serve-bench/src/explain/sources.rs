@@ -1,9 +1,8 @@
 //! From files to what the explanation starts from: who wrote what, and what it says of the box.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::explain::{Evidence, Inputs, Link, Seen, Variable};
+use ::explain::{Evidence, Inputs, Link, Seen};
 use boxfile::BoxFile;
 use clap::Args;
 use import::collectives::{self, CallFile};
@@ -45,7 +44,7 @@ pub(crate) struct Sources {
     pub(crate) trace: Option<PathBuf>,
 
     /// What the step would take with something else in place of its collectives: curve=FILE (times of another box),
-    /// link=gen4x8, link=nvlink4 or link=OLD:NEW, p2p=on; may be given several times.
+    /// link=gen4x8 or link=OLD:NEW, p2p=on; may be given several times.
     #[arg(long = "what-if", value_name = "WHAT=IT")]
     pub(crate) what_if: Vec<String>,
 
@@ -114,17 +113,16 @@ impl Sources {
                 Err(error) => return Err(error.to_string()),
             }
             troubles.extend(told);
-            seen.variables
-                .extend(variables(&file.environment, &file.origin));
+            seen.variables.extend(file.environment.clone());
             timed.push(file);
         }
         let tp = runs.iter().map(|(tp, _)| *tp).max().unwrap_or(1);
         let machine = Machine::of(&self.case, self.ranks.max(tp), is_on_cpus(&timed))?;
         let (mut around, known) = (machine.around, machine.known);
         seen.described_link = machine.described_link;
-        if let Some((record, origin)) = machine.record {
+        if let Some(record) = machine.record {
             let environment = &record.header.provenance.environment;
-            seen.variables.extend(variables(environment, &origin));
+            seen.variables.extend(environment.clone());
             if let Payload::Links(links) = record.payload {
                 seen.links = Some(*links);
             }
@@ -147,7 +145,6 @@ impl Sources {
             found: beside.found,
             logs,
             curve_gpus: curve_gpus(&timed),
-            engine_stated: self.case.engine.stated || self.case.engine.engine.is_some(),
         };
         let sizes: Vec<u32> = runs.iter().map(|(tp, _)| *tp).collect();
         let engines = logs::engines(&self.engine_logs, self.case.engine, &sizes, &around)?;
@@ -270,16 +267,4 @@ fn transport(files: &[CallFile], ranks: u32) -> Option<String> {
     let mut ways: Vec<String> = of_ranks.filter_map(|file| file.transport.clone()).collect();
     ways.dedup();
     (!ways.is_empty()).then(|| ways.join(", "))
-}
-
-/// Variables of the library that a record keeps.
-fn variables<'a>(
-    environment: &'a BTreeMap<String, String>,
-    origin: &'a str,
-) -> impl Iterator<Item = Variable> {
-    environment.iter().map(move |(name, value)| Variable {
-        name: name.clone(),
-        value: value.clone(),
-        origin: origin.to_owned(),
-    })
 }

@@ -115,7 +115,6 @@ impl ServerCommand {
     pub(crate) fn flags(&self) -> EngineFlags {
         let number = |names: &[&str]| flags::value(&self.words, names)?.parse().ok();
         EngineFlags {
-            stated: true,
             engine: (self.known == Some("sglang")).then_some(Engine::Sglang),
             eager: flags::says(&self.words, &["--enforce-eager", "--disable-cuda-graph"]),
             max_num_seqs: number(&["--max-num-seqs", "--max-running-requests"]),

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::attribute::{Attribution, Claim, CommunicationFrom};
-use crate::commands::{Command, Commands, printed};
+use crate::attribute::{Attribution, By, Claim, CommunicationFrom, what_if};
+use crate::commands::{Command, Commands};
 use crate::inputs::{Inputs, PeerState};
 use crate::range::Range;
-use crate::what_if::{By, Substitution, what_if};
 
 /// What to do, what it brings and how to see that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,9 +14,8 @@ pub struct Advice {
     pub rule: Rule,
     /// What it would bring; `None` where no arithmetic says.
     pub effect: Option<Effect>,
-    /// Commands that show it, one after the other.
-    #[serde(default)]
-    pub commands: Vec<String>,
+    /// The command that shows it; `None` where there is none.
+    pub command: Option<String>,
 }
 
 /// What advice brings: times the step rate of one GPU.
@@ -52,11 +50,7 @@ pub enum Rule {
         in_flight: u32,
     },
     /// The driver denies peer access, or reports it and stages copies.
-    ThroughHost {
-        guest: bool,
-        redirects: bool,
-        translates: bool,
-    },
+    ThroughHost { guest: bool },
     /// A variable keeps the library from peer access.
     LibraryToldOff { variable: String, value: String },
     /// The engine's own all-reduce is for two GPUs on PCIe.
@@ -114,49 +108,26 @@ impl Found<'_> {
     }
 
     /// What a substitute would bring, else what free links would.
-    pub(super) fn by(&self, by: By) -> Option<Effect> {
-        let asked = [Substitution {
-            asked: String::new(),
-            by,
-        }];
-        let answers = what_if(self.inputs, self.attribution, &asked);
-        let answer = answers.first().and_then(|of| of.answer.as_ref().ok());
-        let effect = answer.map(|predicted| Effect {
-            times: predicted.speed_up,
-            at_most: predicted.taken_out == CommunicationFrom::Remainder,
-        });
-        effect.or_else(|| self.bound())
-    }
-
-    /// Speed-up over one GPU of a step without so many ms, the least of them first.
-    pub(super) fn without(&self, ms: [f64; 3]) -> Option<Effect> {
-        let (one, several) = (
-            self.attribution.step_of_one.mid,
-            self.attribution.step_of_several.mid,
-        );
-        let times = |ms: f64| (several > ms).then(|| one / (several - ms));
-        Some(Effect::bound(Range {
-            low: times(ms[0])?,
-            mid: times(ms[1])?,
-            high: times(ms[2])?,
-        }))
-    }
-
-    /// The command that times this step's collectives.
-    pub(super) fn time_collectives(&self) -> Command {
-        self.commands.collectives(self.attribution.batch)
+    pub(super) fn by(&self, by: &By) -> Option<Effect> {
+        match what_if(self.inputs, self.attribution, by) {
+            Ok(predicted) => Some(Effect {
+                times: predicted.speed_up,
+                at_most: predicted.taken_out == CommunicationFrom::Remainder,
+            }),
+            Err(_) => self.bound(),
+        }
     }
 }
 
-/// Advice with the commands that show it.
+/// Advice with the command that shows it.
 pub(super) fn advice(
     rule: Rule,
     effect: Option<Effect>,
-    commands: impl IntoIterator<Item = Command>,
+    command: Option<Command>,
 ) -> Option<Advice> {
     Some(Advice {
         rule,
         effect,
-        commands: printed(commands),
+        command: command.and_then(|of| of.quoted()),
     })
 }

@@ -2,13 +2,12 @@
 //! all-reduce switched off.
 
 use record::{LinkDevice, Links};
-use topology::{IommuMode, PcieLink, PeerSurroundings};
+use topology::PcieLink;
 use tp_plan::{CustomAllReduce, EngineFacts, OffCause, Vendor};
 
 use super::advice::{Advice, Found, Rule, advice};
-use super::load::compare_replicas;
-use crate::inputs::{Inputs, PeerState, copy_rate, library_told_off};
-use crate::what_if::{By, LinkRate};
+use crate::attribute::By;
+use crate::inputs::{PeerState, copy_rate, library_told_off};
 
 /// Cases that tell how fast one GPU's memory is reached by another, the one to go by first.
 const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_read_sm"];
@@ -16,7 +15,7 @@ const CASES: [&str; 4] = ["d2d_write_ce", "d2d_read_ce", "d2d_write_sm", "d2d_re
 /// A pair is faster if it is so by more than this.
 const FASTER: f64 = 1.1;
 
-fn is_mig_without_peers(found: &Found) -> bool {
+pub(super) fn is_mig_without_peers(found: &Found) -> bool {
     found.inputs.is_mig() && found.inputs.peer_state() != PeerState::Direct
 }
 
@@ -25,14 +24,8 @@ pub(super) fn mig(found: &Found) -> Option<Advice> {
         return None;
     }
     // Another simulated machine is not named here.
-    let shown = [found.commands.links(), found.time_collectives()];
-    let shown = shown.into_iter().filter(|_| !found.commands.is_soft());
-    advice(Rule::MigWithoutPeers, found.by(By::PeerAccess), shown)
-}
-
-/// MIG instances cannot reach each other: one-GPU replicas need not.
-pub(super) fn replicas_of_mig(found: &Found) -> Option<Advice> {
-    is_mig_without_peers(found).then(|| compare_replicas(found))?
+    let shown = (!found.commands.is_soft()).then(|| found.commands.links());
+    advice(Rule::MigWithoutPeers, found.by(&By::PeerAccess), shown)
 }
 
 /// Everything goes through host memory: access is denied, or reported and not used.
@@ -40,45 +33,21 @@ pub(super) fn through_host(found: &Found) -> Option<Advice> {
     if found.inputs.is_mig() || !found.is_through_host() {
         return None;
     }
-    let (redirects, translates) = on_the_way(found.inputs);
-    let rule = Rule::ThroughHost {
-        guest: found.inputs.known.guest == Some(true),
-        redirects,
-        translates,
-    };
-    let commands = &found.commands;
-    let shown = [
-        commands.doctor(),
-        commands.links(),
-        found.time_collectives(),
-    ];
-    advice(rule, found.by(By::PeerAccess), shown)
-}
-
-/// Whether probes saw a redirection, and a translation of addresses, on the way between the GPUs.
-fn on_the_way(inputs: &Inputs) -> (bool, bool) {
-    let used = inputs.tp as usize;
-    let probes = inputs.seen.links.iter().flat_map(|links| &links.probes);
-    let ways: Vec<&PeerSurroundings> = probes
-        .filter(|probe| probe.from < used && probe.to < used)
-        .filter_map(|probe| probe.surroundings.as_ref())
-        .collect();
-    let translates = |way: &&PeerSurroundings| {
-        let mut modes = way.iommu.iter();
-        modes.any(|mode| mode.known() == Some(&IommuMode::Translated))
-    };
-    let redirects = ways.iter().any(|way| way.redirecting().next().is_some());
-    (redirects, ways.iter().any(translates))
+    let guest = found.inputs.known.guest == Some(true);
+    let rule = Rule::ThroughHost { guest };
+    let doctor = found.commands.doctor();
+    advice(rule, found.by(&By::PeerAccess), Some(doctor))
 }
 
 /// A variable keeps the library from peer access.
 pub(super) fn told_off(found: &Found) -> Option<Advice> {
-    let variable = library_told_off(found.inputs).filter(|_| found.is_claimed())?;
+    let (variable, value) = library_told_off(found.inputs).filter(|_| found.is_claimed())?;
     let rule = Rule::LibraryToldOff {
-        variable: variable.name.clone(),
-        value: variable.value.clone(),
+        variable: variable.to_owned(),
+        value: value.to_owned(),
     };
-    advice(rule, found.by(By::PeerAccess), [found.time_collectives()])
+    let timed = found.commands.collectives(found.attribution.batch);
+    advice(rule, found.by(&By::PeerAccess), Some(timed))
 }
 
 /// The engine, where its own all-reduce is off and peer access may be had.
@@ -94,9 +63,7 @@ pub(super) fn gated(found: &Found) -> Option<Advice> {
     if off(found)?.vendor != Vendor::Nvidia || tp <= 2 || found.inputs.around.full_nvlink {
         return None;
     }
-    let batch = (found.attribution.batch * 2 / tp).max(1);
-    let rule = Rule::CustomAllReduceGated { replicas: tp / 2 };
-    advice(rule, None, found.commands.served_with(2, batch, true))
+    advice(Rule::CustomAllReduceGated { replicas: tp / 2 }, None, None)
 }
 
 /// Off because somebody said so.
@@ -108,10 +75,7 @@ pub(super) fn by_flag(found: &Found) -> Option<Advice> {
     if !is_by_flag || !can || !found.is_claimed() {
         return None;
     }
-    let shown = found
-        .commands
-        .served_with(tp, found.attribution.batch, true);
-    advice(Rule::CustomAllReduceByFlag, found.bound(), shown)
+    advice(Rule::CustomAllReduceByFlag, found.bound(), None)
 }
 
 /// A card that runs below what it and its slot can do under load.
@@ -131,17 +95,16 @@ pub(super) fn trained_down(found: &Found) -> Option<Advice> {
     let slow = used.iter().filter_map(slow);
     let slowest = slow.min_by(|(_, a, _), (_, b, _)| a.raw_gb_per_s().total_cmp(&b.raw_gb_per_s()));
     let (device, now, most) = slowest?;
-    let effect = found.by(By::Link {
-        old: Some(LinkRate::Pcie(now)),
-        new: LinkRate::Pcie(most),
+    let effect = found.by(&By::Link {
+        old: Some(now),
+        new: most,
     });
     let rule = Rule::LinkTrainedDown {
         device,
         now: now.to_string(),
         most: most.to_string(),
     };
-    let shown = [found.commands.links(), found.time_collectives()];
-    advice(rule, effect, shown)
+    advice(rule, effect, Some(found.commands.links()))
 }
 
 /// A pair of the box that reaches each other's memory faster than the one that was used, by measured bandwidth.
@@ -168,7 +131,7 @@ pub(super) fn other_pair(found: &Found) -> Option<Advice> {
         b: b.label.clone(),
     };
     let ablate = found.commands.ablate(found.attribution.batch, &gpus);
-    advice(rule, found.bound(), [ablate])
+    advice(rule, found.bound(), Some(ablate))
 }
 
 /// The slower direction of a pair.

@@ -4,8 +4,10 @@ use record::{LinkDevice, MonitorLine, ServerMachine};
 use tp_plan::{Execution, Vendor};
 
 use super::advice::{Advice, Effect, Found, Rule, advice};
+use super::communication::is_mig_without_peers;
 use crate::attribute::{Attribution, Cause};
-use crate::inputs::PeerState;
+use crate::priors::Prior;
+use crate::range::Range;
 
 /// Threads of a server are elsewhere if more than this part of their time is.
 const ELSEWHERE: f64 = 0.5;
@@ -16,29 +18,24 @@ const LEAST_CPUS: f64 = 0.05;
 /// A bound this near to what is measured leaves nothing to gain.
 const NEAR: f64 = 1.05;
 
-/// Replicas of one GPU against several at equal load.
-pub(super) fn compare_replicas(found: &Found) -> Option<Advice> {
+/// The model fits one GPU, and one GPU each gives more at the same batch each, or cannot reach the others anyway.
+pub(super) fn replicas(found: &Found) -> Option<Advice> {
+    let is_more = found.attribution.replicas.low > 1.0 && !found.inputs.is_mig();
+    if !is_more && !is_mig_without_peers(found) {
+        return None;
+    }
     let Attribution {
         tp,
         batch,
         replicas,
         ..
     } = *found.attribution;
-    let all = tp * batch;
     let rule = Rule::Replicas {
         replicas: tp,
         times: replicas,
-        in_flight: all,
+        in_flight: tp * batch,
     };
-    let each = found.commands.served_with(1, (batch / tp).max(1), true);
-    let together = found.commands.served_with(tp, all, true);
-    advice(rule, None, each.into_iter().chain(together))
-}
-
-/// The model fits one GPU, and one GPU each gives more at the same batch each.
-pub(super) fn replicas(found: &Found) -> Option<Advice> {
-    let is_more = found.attribution.replicas.low > 1.0;
-    (is_more && !found.inputs.is_mig()).then(|| compare_replicas(found))?
+    advice(rule, None, None)
 }
 
 /// Narrow GEMMs take more of the time above the ideal than anything else, and than collectives do by their curve.
@@ -56,7 +53,7 @@ pub(super) fn kernels(found: &Found) -> Option<Advice> {
         gemm_ms: leading.ms,
     };
     let effect = Effect::bound(attribution.halved_gemms);
-    let half = found.commands.half_model(attribution.batch);
+    let half = found.commands.half_model(attribution.batch).ok();
     advice(rule, Some(effect), half)
 }
 
@@ -74,11 +71,19 @@ pub(super) fn eager(found: &Found) -> Option<Advice> {
     // If the host's time went away altogether, by the range that stands for it.
     let mut priors = found.attribution.priors.iter();
     let host = priors.find(|prior| prior.name == "host_eager_ms");
-    let effect = host.and_then(|host| found.without([0.05, 0.5, 0.95].map(|at| host.at(at))));
-    let shown = found
-        .commands
-        .served_with(tp, batch, largest_graph.is_some());
-    advice(Rule::Eager { largest_graph }, effect, shown)
+    let effect = host.and_then(|host| without_host(found.attribution, host));
+    advice(Rule::Eager { largest_graph }, effect, None)
+}
+
+/// Speed-up over one GPU of a step without what the host takes.
+fn without_host(of: &Attribution, host: &Prior) -> Option<Effect> {
+    let (one, several) = (of.step_of_one.mid, of.step_of_several.mid);
+    let times = |at: f64| (several > host.at(at)).then(|| one / (several - host.at(at)));
+    Some(Effect::bound(Range {
+        low: times(0.05)?,
+        mid: times(0.5)?,
+        high: times(0.95)?,
+    }))
 }
 
 /// Threads of the server on a NUMA node that none of its GPUs hangs on.
@@ -104,24 +109,7 @@ pub(super) fn threads_elsewhere(found: &Found) -> Option<Advice> {
     let bind = found
         .commands
         .ablate(found.attribution.batch, "--arms numa");
-    advice(rule, placement_bound(found), [bind])
-}
-
-/// What binding would bring: all of the host's part, and all that is left of communication where it goes through host
-/// memory, or may.
-fn placement_bound(found: &Found) -> Option<Effect> {
-    let host = found.attribution.bar(Cause::Host)?.ms;
-    let left = found.attribution.remainder;
-    let is_direct = found.inputs.peer_state() == PeerState::Direct;
-    let pairs = [
-        (host.low, left.low),
-        (host.mid, left.mid),
-        (host.high, left.high),
-    ];
-    found.without(pairs.map(|(host, staged)| {
-        let staged = if is_direct { 0.0 } else { staged.max(0.0) };
-        host.max(0.0) + staged
-    }))
+    advice(rule, None, Some(bind))
 }
 
 /// The part of the placed CPU time that was on none of these nodes; `None` where there was too little to tell.
@@ -148,5 +136,5 @@ fn elsewhere(machine: &ServerMachine, nodes: &[u32]) -> Option<f64> {
 pub(super) fn nothing_to_gain(found: &Found) -> Option<Advice> {
     let most = found.attribution.free_links.high / found.attribution.speed_up.mid;
     let is_near = most < NEAR;
-    is_near.then(|| advice(Rule::NothingToGain, found.bound(), []))?
+    is_near.then(|| advice(Rule::NothingToGain, found.bound(), None))?
 }

@@ -6,37 +6,23 @@ use crate::attribute::{Attribution, Cause, Claim};
 use crate::commands::Commands;
 use crate::inputs::Inputs;
 
-/// What advice acts on.
-#[derive(Clone, Copy)]
-enum ActsOn {
-    /// What collectives take.
-    Communication,
-    /// What narrow GEMMs take.
-    Kernels,
-    /// What the host takes.
-    Host,
-    /// No cause alone: the number of GPUs and the load, after all that acts on one.
-    Load,
-}
-
 type Judge = fn(&Found) -> Option<Advice>;
 
-/// What each rule says of what was found: nothing where it does not apply, or where nobody can tell. Of one cause the most certain
-/// stands first.
-const RULES: [(ActsOn, Judge); 13] = [
-    (ActsOn::Communication, communication::mig),
-    (ActsOn::Communication, communication::replicas_of_mig),
-    (ActsOn::Communication, communication::through_host),
-    (ActsOn::Communication, communication::told_off),
-    (ActsOn::Communication, communication::gated),
-    (ActsOn::Kernels, load::kernels),
-    (ActsOn::Communication, communication::trained_down),
-    (ActsOn::Communication, communication::other_pair),
-    (ActsOn::Communication, communication::by_flag),
-    (ActsOn::Host, load::eager),
-    (ActsOn::Host, load::threads_elsewhere),
-    (ActsOn::Load, load::nothing_to_gain),
-    (ActsOn::Load, load::replicas),
+/// What each rule says of what was found, nothing where it does not apply or nobody can tell, with the cause that its advice acts on, if
+/// it acts on one alone. Of one cause the most certain stands first.
+const RULES: [(Option<Cause>, Judge); 12] = [
+    (Some(Cause::Communication), communication::mig),
+    (Some(Cause::Communication), communication::through_host),
+    (Some(Cause::Communication), communication::told_off),
+    (Some(Cause::Communication), communication::gated),
+    (Some(Cause::NarrowGemm), load::kernels),
+    (Some(Cause::Communication), communication::trained_down),
+    (Some(Cause::Communication), communication::other_pair),
+    (Some(Cause::Communication), communication::by_flag),
+    (Some(Cause::Host), load::eager),
+    (Some(Cause::Host), load::threads_elsewhere),
+    (None, load::nothing_to_gain),
+    (None, load::replicas),
 ];
 
 /// What to do, first about what takes most of the time above the ideal. Links are advised on only where they are at fault or known
@@ -52,25 +38,24 @@ pub fn advise(inputs: &Inputs, attribution: &Attribution) -> Vec<Advice> {
         |advice: &Advice| !(attribution.is_half_contradicted() && advice.rule.is_by_half());
     let all = RULES.iter().filter_map(|(acts_on, judge)| {
         let advice = judge(&found).filter(|advice| is_no_loss(advice) && is_settled(advice))?;
-        Some((acts_on.ms(attribution), advice))
+        Some((ms(*acts_on, attribution), advice))
     });
     let mut all: Vec<(f64, Advice)> = all.collect();
     all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     all.into_iter().map(|(_, advice)| advice).collect()
 }
 
-impl ActsOn {
-    /// What it takes of a step, ms, by which advice is ordered.
-    fn ms(self, attribution: &Attribution) -> f64 {
-        let bar = |cause| attribution.bar(cause).map(|bar| bar.ms.mid);
-        match self {
-            Self::Communication => bar(Cause::Communication)
-                .filter(|_| attribution.claim == Claim::Estimated)
-                .unwrap_or(attribution.remainder.mid),
-            Self::Kernels => bar(Cause::NarrowGemm).unwrap_or(0.0),
-            Self::Host => bar(Cause::Host).unwrap_or(0.0),
-            Self::Load => f64::NEG_INFINITY,
-        }
+/// What a cause takes of a step, ms, by which advice is ordered: what acts on none alone stands last.
+fn ms(cause: Option<Cause>, attribution: &Attribution) -> f64 {
+    let Some(cause) = cause else {
+        return f64::NEG_INFINITY;
+    };
+    let bar = attribution.bar(cause).map(|bar| bar.ms.mid);
+    match cause {
+        Cause::Communication => bar
+            .filter(|_| attribution.claim == Claim::Estimated)
+            .unwrap_or(attribution.remainder.mid),
+        _ => bar.unwrap_or(0.0),
     }
 }
 

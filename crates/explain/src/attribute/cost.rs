@@ -48,8 +48,6 @@ struct Source {
 pub(crate) struct Sent {
     pub(crate) curves: Curves,
     pub(crate) terms: Vec<Term>,
-    /// Sizes that were read between others, or beyond the end.
-    pub(crate) read: Vec<Finding>,
 }
 
 impl Sent {
@@ -65,13 +63,8 @@ impl Sent {
         if let Some(far) = curves.too_far(planned) {
             return Err(far);
         }
-        let all = planned.iter().map(|of| curves.term(of));
-        let (terms, read): (Vec<Term>, Vec<Option<Finding>>) = all.unzip();
-        Ok(Self {
-            curves,
-            terms,
-            read: read.into_iter().flatten().collect(),
-        })
+        let terms = planned.iter().map(|of| curves.term(of)).collect();
+        Ok(Self { curves, terms })
     }
 }
 
@@ -127,8 +120,8 @@ impl Curves {
         curve.on_the_wire(bytes)
     }
 
-    /// A collective with its time, and what there is to say about it.
-    pub(crate) fn term(&self, planned: &PlannedCollective) -> (Term, Option<Finding>) {
+    /// A collective with its time.
+    fn term(&self, planned: &PlannedCollective) -> Term {
         let own_kernel = planned.path == CollectivePath::Custom;
         let (curve, bytes) = self.read(planned);
         let reading = curve.at(bytes);
@@ -149,16 +142,13 @@ impl Curves {
         };
         factors.extend(self.mode.filter(|_| is_of_mode));
         let grade = if good { Grade::C } else { Grade::D };
-        let term = Term {
+        Term {
             cost: CollectiveCost::of(planned, reading.us, grade, source.source.clone()),
             spread: reading.spread,
             is_unstated: reading.is_unstated,
             beyond: reading.beyond,
             factors,
-        };
-        let kind = planned.kind;
-        let read = (!reading.is_exact).then_some(Finding::CurveSizeRead { kind, bytes });
-        (term, read)
+        }
     }
 }
 
@@ -218,7 +208,7 @@ impl Term {
     }
 }
 
-/// Leaves in the deck what these use: see [`Deck::settle`].
+/// Drops from the deck the factors between curve and engine that none of these uses, and adds the spread of times without an interval.
 pub(crate) fn settle<'a>(
     deck: &mut Deck,
     inputs: &Inputs,
@@ -226,7 +216,14 @@ pub(crate) fn settle<'a>(
 ) -> Option<()> {
     let is_unstated = terms.clone().any(|term| term.is_unstated);
     let factors: Vec<Knob> = terms.flat_map(|term| term.factors.clone()).collect();
-    deck.settle(inputs, &factors, is_unstated)
+    deck.keep(&factors);
+    if is_unstated {
+        deck.add(
+            Knob::UnstatedCurveSpread,
+            inputs.prior("unstated_curve_spread")?,
+        );
+    }
+    Some(())
 }
 
 /// Collectives of `tokens` prompt tokens, none of which a cache holds; none where no curve tells them. `curves` are those of the step.
@@ -235,34 +232,21 @@ pub(super) fn prompts(
     curves: Option<&Curves>,
     tokens: f64,
     deck: &mut Deck,
-    caveats: &mut Vec<Finding>,
 ) -> Option<Vec<Term>> {
-    let (model, tp) = (&inputs.model, inputs.tp);
-    let engine = inputs.engine(tp)?;
-    let row = u64::from(model.hidden) * u64::from(model.activation_bytes);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "tokens of a wave, held below a billion"
-    )]
-    let largest = (tokens.clamp(0.0, 1e9) as u64)
-        .min(u64::from(engine.max_batched_tokens))
-        .saturating_mul(row);
+    let planned = planned(inputs, tokens).into_iter();
+    let reduces = planned.filter(|of| of.kind == CollectiveKind::AllReduce);
+    let largest = reduces.map(|of| of.bytes_per_rank).max()?;
     if let Some(curves) = curves.filter(|curves| curves.show_bandwidth(largest)) {
         return Some(prefill(inputs, curves, tokens));
     }
-    caveats.push(Finding::PromptCollectivesAssumed {
-        largest_bytes: largest,
-    });
     let published = Curves::of_prefill(inputs, deck);
-    let curves = published.as_ref().or(curves)?;
-    Some(prefill(inputs, curves, tokens))
+    Some(prefill(inputs, published.as_ref().or(curves)?, tokens))
 }
 
 /// Collectives of one wave's prefill with their times.
 pub(crate) fn prefill(inputs: &Inputs, curves: &Curves, tokens: f64) -> Vec<Term> {
     let all = planned(inputs, tokens).into_iter();
-    all.map(|collective| curves.term(&collective).0).collect()
+    all.map(|collective| curves.term(&collective)).collect()
 }
 
 /// Whole chunks as the engine cuts them, and the rest.

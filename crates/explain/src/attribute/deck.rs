@@ -76,9 +76,9 @@ pub(crate) enum Knob {
     Beyond,
     /// Uniform in 0..1: how much of what may be mixed into a time per token is.
     MixedIn,
-    /// Uniform in 0..1: which of several repeats on one GPU.
+    /// Uniform in 0..1: how far the mean of several repeats on one GPU is off.
     RepeatOfOne,
-    /// The same of those on several; each side by itself, since no order pairs them.
+    /// The same of those on several.
     RepeatOfSeveral,
     /// The same of the half-width model's.
     RepeatOfHalf,
@@ -96,7 +96,7 @@ pub(super) const BETWEEN: [Knob; 7] = [
 ];
 
 /// Number of knobs.
-pub(super) const KNOBS: usize = Knob::RepeatOfHalf as usize + 1;
+const KNOBS: usize = Knob::RepeatOfHalf as usize + 1;
 
 /// One value for each knob.
 #[derive(Debug, Clone, Copy)]
@@ -141,32 +141,10 @@ impl Deck {
         self.priors.retain(|(of, _)| *of != knob);
     }
 
-    /// The knobs behind each prior, under its name.
-    pub(super) fn knobs(&self) -> Vec<(&str, Vec<Knob>)> {
-        let mut knobs: Vec<(&str, Vec<Knob>)> = Vec::new();
-        for (knob, prior) in &self.priors {
-            match knobs.iter_mut().find(|(name, _)| *name == prior.name) {
-                Some((_, all)) => all.push(*knob),
-                None => knobs.push((&prior.name, vec![*knob])),
-            }
-        }
-        knobs
-    }
-
-    /// Drops the factors between curve and engine that none of all collectives uses, and adds the spread of times without an interval.
-    pub(crate) fn settle(
-        &mut self,
-        inputs: &Inputs,
-        factors: &[Knob],
-        is_unstated: bool,
-    ) -> Option<()> {
+    /// Drops the factors between curve and engine that are none of these.
+    pub(super) fn keep(&mut self, factors: &[Knob]) {
         self.priors
             .retain(|(knob, _)| !BETWEEN.contains(knob) || factors.contains(knob));
-        if is_unstated {
-            let assumed = inputs.prior("unstated_curve_spread")?;
-            self.add(Knob::UnstatedCurveSpread, assumed);
-        }
-        Some(())
     }
 
     pub(crate) fn prior(&self, knob: Knob) -> Option<&Prior> {

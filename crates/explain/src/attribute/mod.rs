@@ -7,18 +7,15 @@ pub(crate) mod prepare;
 mod result;
 mod sensitivity;
 pub(crate) mod step;
-mod substitute;
 mod traced;
 mod waterfall;
+mod what_if;
 mod work;
 
 pub use result::{
-    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Measurement, Misfit,
-    PriorShare, StepFrom, TimeSource, VarianceShare,
+    Attribution, Bar, Basis, Cause, Claim, CollectiveCost, HalfModel, Implied, Measure, StepFrom,
+    TimeSource, VarianceShare,
 };
-#[cfg(test)]
-pub(crate) use substitute::scaled;
-pub(crate) use substitute::{Bench, Step};
-pub use substitute::{CommunicationFrom, NoSubstitute};
 pub(crate) use waterfall::{collectives, grade};
+pub use what_if::{By, CommunicationFrom, NoSubstitute, Substituted, WhatIf, WhatIfError, what_if};
 pub use work::attribute;

@@ -65,24 +65,17 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
         }
     };
     let sides: Vec<&StepTime> = [&one, &several].into_iter().chain(&half).collect();
-    let unseen = (step_from == StepFrom::Tpot)
-        .then(|| Unseen::new(f64::from(tp) / f64::from(from), &one, &several, &used))
-        .flatten();
     let by_token = step_from == StepFrom::Tpot;
-    let left_out = sides
-        .iter()
-        .filter_map(|side| side.left_out())
-        .filter(|_| by_token);
+    let times = f64::from(tp) / f64::from(from);
+    let unseen = by_token.then(|| Unseen::new(times, &one, &several, &used));
+    let unseen = unseen.flatten();
+    let left_out = sides.iter().filter_map(|side| side.left_out());
     let left_out = left_out.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
     if let Some((left_out_ms, of_ms)) = left_out {
         caveats.push(Finding::StepByMedian { left_out_ms, of_ms });
     } else if by_token {
-        let (most_ms, is_doubtful) =
-            unseen.map_or((None, false), |of| (of.most_ms, of.is_doubtful));
-        caveats.push(Finding::StepHoldsPrompts {
-            most_ms,
-            is_doubtful,
-        });
+        let most_ms = unseen.and_then(|of| of.most_ms);
+        caveats.push(Finding::StepHoldsPrompts { most_ms });
     }
     // A trace counts what was sent, and a shard run measures what is left of it.
     let has_own = inputs.evidence.trace.is_some() || !halves.is_empty();
@@ -120,19 +113,12 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
             // What a half-width model leaves is what is not hidden, and is compared with the whole of the calls.
             let may_hide = sent.curves.is_own && half.is_none();
             let mut decode = sent.terms;
-            let mut said = sent.read;
             if may_hide {
                 decode = decode.into_iter().map(Term::may_hide).collect();
-                let exposed = inputs.prior("exposed")?;
-                said.extend(
-                    (exposed.low < exposed.high).then_some(Finding::OverlapPossible {
-                        hidden: 1.0 - exposed.low,
-                    }),
-                );
-                deck.add(Knob::Exposed, exposed);
+                deck.add(Knob::Exposed, inputs.prior("exposed")?);
             }
-            said.extend(sent.curves.caveats.iter().cloned());
-            caveats.extend(said.into_iter().filter(|_| !is_traced));
+            let said = sent.curves.caveats.iter().cloned();
+            caveats.extend(said.filter(|_| !is_traced));
             terms = Some(decode);
             Some(sent.curves)
         }
@@ -150,7 +136,7 @@ pub(super) fn prepare(inputs: &Inputs, fewer: OfFewer) -> Option<Prepared<'_>> {
     let few_terms = fewer.terms;
     let prompts = several
         .wave_tokens()
-        .and_then(|tokens| prompts(inputs, curves.as_ref(), tokens, &mut deck, &mut caveats));
+        .and_then(|tokens| prompts(inputs, curves.as_ref(), tokens, &mut deck));
     let prompts = prompts.unwrap_or_default();
     let of_own_curve = terms.is_some() && curves.is_some_and(|curves| curves.is_own);
     let (terms, said) = traced(inputs, &step.collectives, terms, &mut deck);

@@ -8,39 +8,30 @@ use crate::priors::Prior;
 use crate::range::Grade;
 use crate::range::Range;
 
-/// Something that could be measured next.
+/// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Measurement {
-    /// Collectives at the plan's sizes on this box.
-    Curve,
-    /// The model at half width on one GPU.
-    HalfModel,
-    /// A streamed run with the prefix cache known.
-    FirstToken,
-    /// The same runs again, each with a server started afresh.
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The model at 1/N width on one GPU.
+    Shard,
+    /// Both sizes with a stream and without a prefix cache.
+    Stream,
+    /// Five starts of each server.
     Repeats,
+    /// Whether the step follows the link.
+    Ablation,
+    /// The collectives at the plan's sizes.
+    Curve,
 }
 
 /// What a measurement would settle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct VarianceShare {
     /// The measurement.
-    pub measurement: Measurement,
+    pub measure: Measure,
     /// First-order share of the variance of the communication bar, 0 to 1; `None` where there is none.
     pub of_communication: Option<f64>,
     /// First-order share of the variance of the remainder, 0 to 1.
-    pub of_remainder: f64,
-}
-
-/// How much of the intervals one prior makes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PriorShare {
-    /// Its name.
-    pub name: String,
-    /// First-order share of the variance of communication as it is reported, 0 to 1; `None` where there is no bar of it.
-    pub of_communication: Option<f64>,
-    /// First-order share of the variance of the remainder, and so of the implied all-reduce, 0 to 1.
     pub of_remainder: f64,
 }
 
@@ -51,10 +42,9 @@ pub struct PriorShare {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
     /// The size that it is compared with.
-    #[serde(default = "one_gpu")]
     pub from: u32,
     /// Communication of that size, ms; `None` of one GPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_of_few: Option<Range>,
     /// Number of GPUs.
     pub tp: u32,
@@ -79,9 +69,6 @@ pub struct Attribution {
     pub remainder: Range,
     /// What can be said of communication.
     pub claim: Claim,
-    /// By how much the collectives of a curve or trace do not fit into the step, so that nothing is claimed of them; `None`
-    /// where they fit.
-    pub misfit: Option<Misfit>,
     /// What one all-reduce would take if the whole remainder were communication; `None` where nothing is claimed.
     pub implied: Option<Implied>,
     /// Requests per second over those of one GPU, as the results give them; the mean over repeats.
@@ -91,10 +78,10 @@ pub struct Attribution {
     /// Speed-up if the whole remainder went away: free links give this at most.
     pub free_links: Range,
     /// The same by an ablation, where its arms alone tell communication: the step on one GPU over the arms' step without links.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub free_links_by_arms: Option<Range>,
     /// Speed-up possible at this batch: if links were free, nothing were left unexplained and narrow GEMMs lost nothing, so that
-    /// only the ideal share, work that never shards and the host remain. `None` in explanations from before.
+    /// only the ideal share, work that never shards and the host remain.
     pub possible: Option<Range>,
     /// Speed-up if the narrow GEMMs lost nothing.
     pub halved_gemms: Range,
@@ -109,9 +96,6 @@ pub struct Attribution {
     pub priors: Vec<Prior>,
     /// How much each possible measurement would settle.
     pub shares: Vec<VarianceShare>,
-    /// How much of the intervals each prior makes, the largest first.
-    #[serde(default)]
-    pub prior_shares: Vec<PriorShare>,
     /// What was found of the files, the runs and the curves.
     pub caveats: Vec<Finding>,
     /// Seed of the draws.
@@ -192,9 +176,6 @@ pub struct HalfModel {
     pub by_curve: Option<Range>,
     /// The difference less that, per draw.
     pub gap: Option<Range>,
-    /// Whether the shard run and another measurement disagree, so that neither counts.
-    #[serde(default)]
-    pub contradicted: bool,
 }
 
 /// What a bar rests on.
@@ -273,15 +254,6 @@ pub enum Claim {
     None,
 }
 
-/// A curve or a trace that gives the collectives more than was measured. Times are ms a step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Misfit {
-    /// What collectives take by it.
-    pub by_curve: Range,
-    /// What all other causes leave.
-    pub left: Range,
-}
-
 /// What one all-reduce would take if the whole remainder were communication: an upper figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Implied {
@@ -343,10 +315,6 @@ impl CollectiveCost {
             source,
         }
     }
-}
-
-fn one_gpu() -> u32 {
-    1
 }
 
 impl Attribution {
@@ -438,25 +406,23 @@ impl Attribution {
         us / 1e3
     }
 
-    /// Whether the shard run and another measurement disagree, so that neither is believed.
+    /// Whether a curve or a trace gives more than the shard run leaves, so that neither is believed.
     #[must_use]
     pub fn is_half_contradicted(&self) -> bool {
-        self.half.as_ref().is_some_and(|half| half.contradicted)
+        self.half.as_ref().is_some_and(|of| of.overrun().is_some())
     }
 
-    /// Marks the shard run as contradicted by another measurement: neither is better than D.
-    pub(crate) fn contradict_half(&mut self, other_ms: f64) {
-        let Some(half) = &mut self.half else {
-            return;
-        };
-        half.contradicted = true;
-        let left_ms = half.difference.mid;
-        self.caveats
-            .push(Finding::ShardDisagrees { left_ms, other_ms });
-        let all = self.bars.iter_mut().chain(&mut self.communication);
-        for grade in all.filter_map(|bar| bar.grade.as_mut()) {
-            *grade = Grade::D;
-        }
+    /// What a curve or a trace gives the collectives and what all other causes leave, ms, where that is less than was measured, so
+    /// that nothing is claimed of them.
+    #[must_use]
+    pub fn misfit(&self) -> Option<(f64, f64)> {
+        self.caveats.iter().find_map(|of| match of {
+            Finding::CurveTooSlow {
+                by_curve_ms,
+                left_ms,
+            } => Some((*by_curve_ms, *left_ms)),
+            _ => None,
+        })
     }
 }
 
@@ -465,9 +431,9 @@ impl HalfModel {
         self.gap.is_some_and(|gap| gap.low > 0.0 || gap.high < 0.0)
     }
 
-    /// What a curve or a trace gives, where that is more than the shard run leaves.
-    pub(super) fn overrun(&self) -> Option<Range> {
-        self.by_curve
-            .filter(|_| self.gap.is_some_and(|gap| gap.high < 0.0))
+    /// What a curve or a trace gives, ms, where that is more than the shard run leaves.
+    pub(super) fn overrun(&self) -> Option<f64> {
+        let by_curve = self.gap.filter(|gap| gap.high < 0.0).and(self.by_curve)?;
+        Some(by_curve.mid)
     }
 }

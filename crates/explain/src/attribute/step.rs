@@ -144,14 +144,22 @@ impl StepTime {
 
     /// Milliseconds of a step. `prefill_comm_ms` is what collectives take in the prefill of one wave.
     pub(crate) fn draw(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
-        self.of_run(&self.run(hand), hand, prefill_comm_ms)
+        self.mean_of_runs(hand, |run| self.of_run(run, hand, prefill_comm_ms))
     }
 
-    /// The same, as the mean of all its runs: no run's weight hangs on which draws fit.
+    /// The mean over its runs, off by a part of the error that what they differ by leaves in it.
     #[expect(clippy::cast_precision_loss, reason = "a handful of runs")]
-    pub(super) fn mean_of_runs(&self, hand: &Hand, prefill_comm_ms: f64) -> f64 {
-        let each = |run: &Timed| self.of_run(run, hand, prefill_comm_ms);
-        self.runs.iter().map(each).sum::<f64>() / self.runs.len() as f64
+    fn mean_of_runs(&self, hand: &Hand, of: impl Fn(&Timed) -> f64) -> f64 {
+        if let [only] = self.runs.as_slice() {
+            return of(only);
+        }
+        let n = self.runs.len() as f64;
+        let each: Vec<f64> = self.runs.iter().map(of).collect();
+        let mean = each.iter().sum::<f64>() / n;
+        let squares: f64 = each.iter().map(|one| (one - mean).powi(2)).sum();
+        let error = (squares / (n - 1.0) / n).sqrt();
+        // A number that is uniform in 0..1 has a variance of 1/12.
+        mean + error * (hand.get(self.side.knobs[2]) - 0.5) * 12f64.sqrt()
     }
 
     fn of_run(&self, run: &Timed, hand: &Hand, prefill_comm_ms: f64) -> f64 {
@@ -178,24 +186,12 @@ impl StepTime {
 
     /// The metric as a client saw it, ms: of a time per token with the prompts of others that are in it.
     pub(crate) fn seen(&self, hand: &Hand) -> f64 {
-        let run = self.run(hand);
-        self.mean(hand, &run) * self.side.started(hand)
+        self.mean_of_runs(hand, |run| self.mean(hand, run)) * self.side.started(hand)
     }
 
     fn mean(&self, hand: &Hand, run: &Timed) -> f64 {
         let spread = run.spread.unwrap_or_else(|| hand.get(Knob::UnstatedSpread));
         run.mean_ms * (1.0 + hand.get(self.side.knobs[0]) * spread)
-    }
-
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a handful of runs, and a number in 0..1"
-    )]
-    fn run(&self, hand: &Hand) -> Timed {
-        let index = (hand.get(self.side.knobs[2]) * self.runs.len() as f64) as usize;
-        self.runs[index.min(self.runs.len() - 1)]
     }
 
     /// Prompt tokens of a wave, where the step is taken from latencies.

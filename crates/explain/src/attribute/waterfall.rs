@@ -34,23 +34,22 @@ impl<'a> Shown<'a> {
         claim: &'a Claim,
         dropped: bool,
     ) -> Self {
-        let mut shown = Self {
+        let half = held_against_curve(workload, draws);
+        // A curve of other sizes or another mode cannot part what was measured, but it can contradict it.
+        let terms = workload.terms.as_deref();
+        let parts = terms.is_some_and(|terms| grade(terms) <= Grade::C);
+        let by_curve = half
+            .as_ref()
+            .is_none_or(|half| workload.by_own && (parts || half.is_contradicted()));
+        Self {
             workload,
             deck,
             draws,
             claim,
+            half,
             dropped,
-            half: None,
-            by_curve: true,
-        };
-        shown.half = shown.held_against_curve();
-        if let Some(half) = &shown.half {
-            // A curve of other sizes or another mode cannot part what was measured, but it can contradict it.
-            let terms = workload.terms.as_deref();
-            let parts = terms.is_some_and(|terms| grade(terms) <= Grade::C);
-            shown.by_curve = workload.by_own && (parts || half.is_contradicted());
+            by_curve,
         }
-        shown
     }
 
     fn range(&self, of: impl Fn(&Draw) -> f64) -> Option<Range> {
@@ -63,11 +62,6 @@ impl<'a> Shown<'a> {
         Basis::Priors {
             names: names.map(|prior| prior.name.clone()).collect(),
         }
-    }
-
-    /// Whether the half-width model takes the place of priors and curve.
-    fn by_half(&self) -> bool {
-        self.workload.half.is_some()
     }
 
     /// The causes in the order of the waterfall; they sum to the step on several GPUs in each draw.
@@ -108,7 +102,7 @@ impl<'a> Shown<'a> {
 
     fn all_reduce(&self) -> Option<Bar> {
         let cause = Cause::AllReduce;
-        if self.by_half() && !self.by_curve {
+        if !self.by_curve {
             // What a curve says of the all-gather is small; all else is measured.
             let ms = self.range(|draw| draw.remainder() - draw.all_gather)?;
             let gathers = self.range(|draw| draw.all_gather)?;
@@ -171,10 +165,10 @@ impl<'a> Shown<'a> {
 
     fn unexplained(&self) -> Option<Bar> {
         let is_estimated = *self.claim == Claim::Estimated;
-        let of: fn(&Draw) -> f64 = match (is_estimated, self.by_half()) {
-            (true, true) if !self.by_curve => |_| 0.0,
-            (true, _) => Draw::unexplained,
-            (false, _) => Draw::remainder,
+        let of: fn(&Draw) -> f64 = match is_estimated {
+            true if !self.by_curve => |_| 0.0,
+            true => Draw::unexplained,
+            false => Draw::remainder,
         };
         let mut ms = self.range(of)?;
         if self.dropped {
@@ -224,23 +218,21 @@ impl<'a> Shown<'a> {
         let prior = self.deck.prior(Knob::Executor);
         prior.map_or(0.0, |prior| prior.high - prior.low)
     }
+}
 
-    fn held_against_curve(&self) -> Option<HalfModel> {
-        let of = |draw: &Draw| draw.half.unwrap_or(draw.ideal);
-        self.workload.half.as_ref()?;
-        let by_curve =
-            |draw: &Draw| draw.communication.unwrap_or(0.0) + draw.hand.get(Knob::Executor);
-        let by_own = self.workload.by_own;
-        let gap = by_own.then(|| self.range(Draw::unexplained)).flatten();
-        Some(HalfModel {
-            step: self.range(of)?,
-            loss: self.range(|draw| of(draw) - draw.ideal)?,
-            difference: self.range(|draw| draw.several - of(draw))?,
-            by_curve: by_own.then(|| self.range(by_curve)).flatten(),
-            gap,
-            contradicted: false,
-        })
-    }
+/// What the half-width model measured, with what this box's curve or a trace makes of it; `None` where it was not run.
+fn held_against_curve(workload: &Workload<'_>, draws: &[Draw]) -> Option<HalfModel> {
+    workload.half.as_ref()?;
+    let of = |draw: &Draw| draw.half.unwrap_or(draw.ideal);
+    let by_curve = |draw: &Draw| draw.communication.unwrap_or(0.0) + draw.hand.get(Knob::Executor);
+    let own = Some(draws).filter(|_| workload.by_own);
+    Some(HalfModel {
+        step: range(draws, of)?,
+        loss: range(draws, |draw| of(draw) - draw.ideal)?,
+        difference: range(draws, |draw| draw.several - of(draw))?,
+        by_curve: own.and_then(|draws| range(draws, by_curve)),
+        gap: own.and_then(|draws| range(draws, Draw::unexplained)),
+    })
 }
 
 /// The grade of what makes up nine tenths of the time.

@@ -2,10 +2,10 @@
 
 use record::CollectiveKind;
 
-use super::draws::{Draw, range, total_ms};
+use super::draws::{Draw, range};
 use super::prepare::{Prepared, of_fewer, prepare};
-use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, Misfit, StepFrom};
-use super::sensitivity::Shares;
+use super::result::{Attribution, Bar, Cause, Claim, HalfModel, Implied, StepFrom};
+use super::sensitivity::shares;
 use super::step::StepTime;
 use super::waterfall::{Shown, grade};
 use crate::checks::{LEAST_SHARE, findings, unused};
@@ -17,9 +17,6 @@ use stats::SplitMix;
 
 /// Where fewer draws than this share fit what was measured, whatever the factors on the curve, nothing is claimed.
 const FITTING: f64 = 0.05;
-
-/// Where at least this share of the draws does not fit what was measured, that is said as a caveat.
-const OFTEN: f64 = 0.2;
 
 /// Where at least this share of the draws leaves nothing, nothing is claimed of communication: a claim is false that often at most.
 const FALSE: f64 = 0.025;
@@ -122,25 +119,12 @@ impl Prepared<'_> {
         let is_wide = self.workload.terms.as_deref().map(grade) == Some(Grade::D);
         let drops = is_wide && claim == Claim::Estimated && !has_half;
         let shown = if drops { &fitting[..] } else { free };
-        // What is dropped on the step of one GPU says nothing of what is unexplained in the others.
-        let of = if drops { all.len() } else { free.len() };
-        let impossible = 1.0 - share(fitting.len(), of);
         let waterfall = Shown::new(&self.workload, &self.deck, shown, &claim, drops);
         let of_communication = waterfall.communication_of_draw();
-        let shares = Shares::new(free, of_communication.map(|of| (shown, of)));
         let half = waterfall.half.clone();
         self.caveats.extend(unused(inputs));
-        if let Some(Misfit { by_curve, left }) = misfit {
-            let (by_curve_ms, left_ms) = (by_curve.mid, left.mid);
-            self.caveats.push(Finding::CurveTooSlow {
-                by_curve_ms,
-                left_ms,
-            });
-        } else if impossible >= OFTEN && !has_half {
-            self.caveats
-                .push(Finding::EstimatesOvershoot { share: impossible });
-        }
-        let most = capped(&found);
+        self.caveats.extend(misfit);
+        let mut most = capped(&found);
         self.caveats.extend(found);
         let ranks = f64::from(self.workload.tp) / f64::from(self.workload.from);
         let implied = match claim {
@@ -158,29 +142,22 @@ impl Prepared<'_> {
             }
             bar
         };
-        // What was measured does not hang on what fits it; only a latency's draws may hold no step at all.
-        let workload = &self.workload;
-        let (of_one, of_several) = (&workload.one, &workload.several);
+        // Which draws of several launches fit the causes would weigh the launches.
+        let (of_one, of_several) = (&self.workload.one, &self.workload.several);
         let repeated = of_one.repeats() > 1 || of_several.repeats() > 1;
-        let undropped = match (repeated, self.step_from) {
-            (false, _) => shown,
-            (true, StepFrom::Latency) => free,
-            (true, StepFrom::DecodeGap | StepFrom::Tpot) => all,
-        };
-        let step_of_one = of_launches(of_one, undropped, |draw| draw.one, |_| 0.0)?;
-        let prefill = |draw: &Draw| total_ms(&workload.prompts, &draw.hand);
-        let step_of_several = of_launches(of_several, undropped, |draw| draw.several, prefill)?;
-        let times = |draw: &Draw| draw.one / draw.several;
-        let speed_up = match repeated {
-            false => range(free, times)?,
-            true => range(undropped, times)?.with_middle(step_of_one.mid / step_of_several.mid),
-        };
+        let measured = if repeated { free } else { shown };
         let differ = [
             launches_differ(self.workload.from, of_one),
-            launches_differ(workload.tp, of_several),
+            launches_differ(self.workload.tp, of_several),
         ];
         self.caveats.splice(0..0, differ.into_iter().flatten());
-        let mut found = Attribution {
+        if let Some(other_ms) = half.as_ref().and_then(HalfModel::overrun) {
+            let left_ms = half.as_ref().map_or(0.0, |half| half.difference.mid);
+            self.caveats
+                .push(Finding::ShardDisagrees { left_ms, other_ms });
+            most = Some(Grade::D);
+        }
+        let found = Attribution {
             from: self.workload.from,
             sent_of_few: match self.workload.from {
                 1 => None,
@@ -190,8 +167,8 @@ impl Prepared<'_> {
             batch: self.workload.model.batch,
             padded_batch: self.step.padded_batch,
             step_from: self.step_from,
-            step_of_one,
-            step_of_several,
+            step_of_one: range(measured, |draw| draw.one)?,
+            step_of_several: range(measured, |draw| draw.several)?,
             bars: waterfall.bars()?.into_iter().map(part_of_whole).collect(),
             communication: waterfall.communication().map(part_of_whole),
             half,
@@ -199,7 +176,7 @@ impl Prepared<'_> {
             implied,
             throughput_gain: throughput(inputs, self.workload.tp)
                 / throughput(inputs, self.workload.from),
-            speed_up,
+            speed_up: range(free, |draw| draw.one / draw.several)?,
             free_links: range(free, |draw| draw.one / (draw.several - draw.remainder()))?,
             free_links_by_arms: None,
             possible: range(free, |draw| {
@@ -216,22 +193,17 @@ impl Prepared<'_> {
                 .collect(),
             prompts_ms: self.workload.unseen.and_then(|of| of.most_ms),
             priors: self.deck.priors(),
-            shares: shares.measurements(),
-            prior_shares: shares.priors(&self.deck),
+            shares: shares(free, of_communication.map(|of| (shown, of))),
             claim,
-            misfit,
             caveats: self.caveats,
             seed,
             draws: u32::try_from(all.len()).unwrap_or(u32::MAX),
         };
-        if let Some(ms) = found.half.as_ref().and_then(HalfModel::overrun) {
-            found.contradict_half(ms.mid);
-        }
         Some(found.capped(most))
     }
 
-    /// By how much the collectives of a curve or trace do not fit into the step; `None` where they fit.
-    fn misfit(&self, free: &[Draw], left: Range, curve_fits: bool) -> Option<Misfit> {
+    /// Where the collectives of a curve or trace do not fit into the step.
+    fn misfit(&self, free: &[Draw], left: Range, curve_fits: bool) -> Option<Finding> {
         self.workload.terms.as_deref()?;
         let unexplained = range(free, Draw::unexplained)?;
         let fits = match self.workload.by_own {
@@ -244,7 +216,10 @@ impl Prepared<'_> {
             return None;
         }
         let by_curve = range(free, |draw| draw.communication.unwrap_or(0.0))?;
-        Some(Misfit { by_curve, left })
+        Some(Finding::CurveTooSlow {
+            by_curve_ms: by_curve.mid,
+            left_ms: left.mid,
+        })
     }
 
     fn claim(&self, free: &[Draw], is_misfit: bool) -> Claim {
@@ -290,25 +265,6 @@ fn throughput(inputs: &Inputs, tp: u32) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
-}
-
-/// The step of a size as it was measured: of one launch as its draws have it, of several their mean, with the interval of `draws`,
-/// each of which is of one launch. Which draws fit the causes weighs the launches and would shift the middle.
-#[expect(clippy::cast_precision_loss, reason = "draws are thousands")]
-fn of_launches(
-    step: &StepTime,
-    draws: &[Draw],
-    of: fn(&Draw) -> f64,
-    prefill_comm_ms: impl Fn(&Draw) -> f64,
-) -> Option<Range> {
-    let all = range(draws, of)?;
-    if step.repeats() == 1 {
-        return Some(all);
-    }
-    let means = draws
-        .iter()
-        .map(|draw| step.mean_of_runs(&draw.hand, prefill_comm_ms(draw)));
-    Some(all.with_middle(means.sum::<f64>() / draws.len() as f64))
 }
 
 /// Where launches of a size are further apart than runs of one state of a server.

@@ -123,7 +123,7 @@ pub(super) fn engine_differs(inputs: &Inputs) -> Option<Finding> {
         used: used.name().to_owned(),
         served: served.clone(),
         has_rules: has_rules(served),
-        is_stated: by_client || inputs.evidence.engine_stated,
+        by_client,
     })
 }
 

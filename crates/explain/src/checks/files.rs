@@ -138,10 +138,6 @@ fn values(what: Condition, of: &Conditions) -> Vec<String> {
         Condition::Quantisation => one(of.quantisation.clone()),
         Condition::Version => one(of.version.clone()),
         Condition::Data => one(data_set(of)),
-        Condition::Seed => one(of
-            .seed
-            .filter(|_| of.is_seeded)
-            .map(|seed| seed.to_string())),
         Condition::Flags => {
             let flags = of.flags.iter();
             flags
@@ -194,10 +190,6 @@ pub(super) fn conditions(inputs: &Inputs) -> Vec<Finding> {
 fn differing_in(what: Condition, runs: &[&ServeRun]) -> Option<Finding> {
     let all = runs.iter().map(|run| &run.conditions);
     let told: Vec<&Conditions> = all.filter(|of| !values(what, of).is_empty()).collect();
-    // Repeats have seeds of their own.
-    if what == Condition::Seed && told.len() > 2 {
-        return None;
-    }
     let index = told.iter().enumerate();
     let mut pairs = index.flat_map(|(at, a)| told.iter().skip(at + 1).map(move |b| (*a, *b)));
     let (a, b) = pairs.find(|(a, b)| is_unlike(what, a, b))?;

@@ -220,7 +220,6 @@ impl Prepared<'_> {
                 cost.grade = Grade::D;
             }
         }
-        self.caveats.extend(sent.read);
         if link.is_none() {
             self.caveats.extend(sent.curves.caveats.iter().cloned());
         }

@@ -44,23 +44,14 @@ impl Point {
 pub(super) fn fit(points: &[Point]) -> Option<Line> {
     let mut slope = plain(points)?;
     for _ in 0..ROUNDS {
-        let next = Round::new(points, slope).slope()?;
+        let (_, next) = round(points, slope);
         let change = (next - slope).abs();
         slope = next;
         if change <= 1e-12 * slope.abs() {
             break;
         }
     }
-    let round = Round::new(points, slope);
-    let intercept = round.y - slope * round.x;
-    let whole: f64 = points.iter().map(|of| of.weight(slope)).sum();
-    let slope_error = round.information().powf(-0.5);
-    let line = Line {
-        slope,
-        intercept,
-        slope_error,
-        intercept_error: whole.powf(-0.5).hypot(round.x * slope_error),
-    };
+    let (line, _) = round(points, slope);
     (line.slope.is_finite() && line.slope_error.is_finite()).then_some(line)
 }
 
@@ -75,56 +66,28 @@ fn plain(points: &[Point]) -> Option<f64> {
     (under > 0.0).then_some(over / under)
 }
 
-/// One round of York's iteration.
-struct Round<'a> {
-    points: &'a [Point],
-    slope: f64,
-    /// Weighted means.
-    x: f64,
-    y: f64,
-}
-
-impl<'a> Round<'a> {
-    fn new(points: &'a [Point], slope: f64) -> Self {
-        let whole: f64 = points.iter().map(|of| of.weight(slope)).sum();
-        let mean = |coordinate: fn(&Point) -> f64| {
-            let weighted = points.iter().map(|of| of.weight(slope) * coordinate(of));
-            weighted.sum::<f64>() / whole
-        };
-        Self {
-            points,
-            slope,
-            x: mean(|of| of.x),
-            y: mean(|of| of.y),
-        }
-    }
-
-    /// Where on the x axis a point most likely is, less the mean.
-    fn along(&self, of: &Point) -> f64 {
-        let (u, v) = (of.x - self.x, of.y - self.y);
-        of.weight(self.slope) * (u * of.y_error.powi(2) + self.slope * v * of.x_error.powi(2))
-    }
-
-    fn slope(&self) -> Option<f64> {
-        let sum = |coordinate: &dyn Fn(&Point) -> f64| -> f64 {
-            let points = self.points.iter();
-            points
-                .map(|of| of.weight(self.slope) * self.along(of) * coordinate(of))
-                .sum()
-        };
-        let slope = sum(&|of| of.y - self.y) / sum(&|of| of.x - self.x);
-        slope.is_finite().then_some(slope)
-    }
-
-    /// One over the variance of the slope.
-    fn information(&self) -> f64 {
-        let weights: Vec<f64> = self.points.iter().map(|of| of.weight(self.slope)).collect();
-        let places: Vec<f64> = self.points.iter().map(|of| self.along(of)).collect();
-        let whole: f64 = weights.iter().sum();
-        let pairs = || weights.iter().zip(&places);
-        let mean = pairs().map(|(w, x)| w * x).sum::<f64>() / whole;
-        pairs().map(|(w, x)| w * (x - mean).powi(2)).sum()
-    }
+/// The line of that slope with its errors, and the slope that York's iteration goes on with.
+fn round(points: &[Point], slope: f64) -> (Line, f64) {
+    let weighted = || points.iter().map(|of| (of, of.weight(slope)));
+    let sum = |of: &dyn Fn(&Point) -> f64| -> f64 { weighted().map(|(p, w)| w * of(p)).sum() };
+    let whole = sum(&|_| 1.0);
+    let (x, y) = (sum(&|of| of.x) / whole, sum(&|of| of.y) / whole);
+    // Where on the x axis a point most likely is, less the mean.
+    let along = |of: &Point| {
+        let (u, v) = (of.x - x, of.y - y);
+        of.weight(slope) * (u * of.y_error.powi(2) + slope * v * of.x_error.powi(2))
+    };
+    let next = sum(&|of| along(of) * (of.y - y)) / sum(&|of| along(of) * (of.x - x));
+    let mean = sum(&along) / whole;
+    // One over the root of what all points tell of the slope.
+    let slope_error = sum(&|of| (along(of) - mean).powi(2)).powf(-0.5);
+    let line = Line {
+        slope,
+        intercept: y - slope * x,
+        slope_error,
+        intercept_error: whole.powf(-0.5).hypot(x * slope_error),
+    };
+    (line, next)
 }
 
 #[cfg(test)]

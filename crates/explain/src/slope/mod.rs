@@ -2,10 +2,10 @@
 
 mod line;
 mod result;
-mod test;
+mod verdict;
 
 pub use result::{
     Ablation, Arm, ArmSummary, Change, DelayControl, EMBEDDED, Launch, Slope, SlopeFit,
     SlopeVerdict, Undecided,
 };
-pub use test::{FEWEST as LEAST_LAUNCHES, slope};
+pub use verdict::{FEWEST as LEAST_LAUNCHES, slope};

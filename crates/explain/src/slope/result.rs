@@ -2,7 +2,6 @@
 //! says of them.
 
 use serde::{Deserialize, Serialize};
-use stats::Interval;
 
 use crate::attribute::StepFrom;
 use crate::range::Range;
@@ -134,10 +133,7 @@ pub enum SlopeVerdict {
         hidden: Range,
     },
     /// It follows by more.
-    AbovePlan {
-        /// Us of step for each us of a collective beyond the plan.
-        extra: Range,
-    },
+    AbovePlan,
     /// The arms do not say.
     Undecided {
         /// Why.
@@ -153,7 +149,7 @@ pub enum Undecided {
     /// The arms do not lie on one line.
     OffTheLine { arm: String },
     /// The slope is known too roughly.
-    Rough { half_width: f64, launches: u32 },
+    Rough { half_width: f64 },
     /// The plan has no all-reduce.
     NothingPlanned,
     /// Too few arms with enough launches, or all with the same collective time.
@@ -167,8 +163,6 @@ pub struct SlopeFit {
     pub arms: Vec<String>,
     /// Collectives in a step: microseconds of step for each microsecond of a collective, 5/50/95%.
     pub slope: Range,
-    /// Its 95% interval, which the test uses.
-    pub slope_95: Interval,
     /// The step without collectives, ms.
     pub intercept_ms: Range,
     /// The arm whose communication is reported.

@@ -2,7 +2,7 @@
 
 use crate::advice::boxes::{mean, nvidia, rtxpro6000_mig};
 use explain::{Advice, Inputs, advise, attribute};
-use record::{BackendFacts, KernelAccess, LinkDevice, LinkReading, Links, PeerProbe, PeerVerdict};
+use record::{BackendFacts, LinkDevice, LinkReading, Links, PeerVerdict};
 use topology::PcieLink;
 use tp_plan::EngineFacts;
 
@@ -41,7 +41,7 @@ pub(crate) fn all(inputs: &Inputs) -> Vec<Advice> {
 }
 
 /// Rules whose gain arithmetic tells, wherever they fire.
-pub(crate) const GAINS: [&str; 9] = [
+pub(crate) const GAINS: [&str; 8] = [
     "mig_without_peers",
     "through_host",
     "library_told_off",
@@ -50,7 +50,6 @@ pub(crate) const GAINS: [&str; 9] = [
     "link_trained_down",
     "other_pair",
     "eager",
-    "threads_elsewhere",
 ];
 
 /// The name of a rule as it stands in JSON.
@@ -101,17 +100,5 @@ pub(crate) fn reading(now: (u8, u8), most: (u8, u8)) -> LinkReading {
         slot: PcieLink::new(now.0, now.1).ok(),
         slot_maximum: PcieLink::new(most.0, most.1).ok(),
         ..LinkReading::default()
-    }
-}
-
-pub(crate) fn probe(from: usize, to: usize, verdict: PeerVerdict) -> PeerProbe {
-    PeerProbe {
-        from,
-        to,
-        verdict,
-        rests_on: String::new(),
-        steps: vec![],
-        kernels: KernelAccess::Usable,
-        surroundings: None,
     }
 }

@@ -1,23 +1,13 @@
 //! What-ifs against arithmetic by hand.
 
 use crate::advice::boxes::{GRAPH_ALL_GATHER, mean, nvidia, point, rtxpro6000_mig};
-use explain::{
-    CommunicationFrom, DRAWS, Inputs, Substituted, Substitution, WhatIf, attribute, what_if,
-};
+use explain::{CommunicationFrom, DRAWS, Inputs, Substituted, attribute, what_if};
 use record::{CollectiveKind, PeerVerdict};
 use tp_plan::EngineFacts;
 
-pub(super) fn ask(inputs: &Inputs, text: &str) -> WhatIf {
-    let asked = [Substitution {
-        asked: text.to_owned(),
-        by: text.parse().unwrap(),
-    }];
-    let attribution = attribute(inputs, 1, DRAWS).unwrap();
-    what_if(inputs, &attribution, &asked).remove(0)
-}
-
 fn predicted(inputs: &Inputs, text: &str) -> Substituted {
-    ask(inputs, text).answer.unwrap()
+    let attribution = attribute(inputs, 1, DRAWS).unwrap();
+    what_if(inputs, &attribution, &text.parse().unwrap()).unwrap()
 }
 
 /// A box with a curve of its own: 60 us at 256 KiB and 400 us for the logits, and larger ones at 24 GB/s.
@@ -44,7 +34,7 @@ fn what_a_half_width_model_leaves_is_taken_out_whole() {
     half.duration_s = 4.0 * 33.3 * 0.256;
     half.requests_per_s = 64.0 / half.duration_s;
     inputs.evidence.half = vec![half];
-    let got = predicted(&inputs, "link=gen5x16:nvlink5");
+    let got = predicted(&inputs, "link=gen4x8:gen5x16");
     assert_eq!(got.taken_out, CommunicationFrom::HalfModel);
     // 45.9 to 33.3 ms, less prefill that all have alike, go at most.
     assert!(

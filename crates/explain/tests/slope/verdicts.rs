@@ -22,7 +22,7 @@ fn why(of: &Slope) -> &'static str {
     match &of.passes {
         SlopeVerdict::Follows => "",
         SlopeVerdict::BelowPlan { .. } => "below",
-        SlopeVerdict::AbovePlan { .. } => "above",
+        SlopeVerdict::AbovePlan => "above",
         SlopeVerdict::Undecided { why } => match why {
             Undecided::OffTheLine { .. } => "off-the-line",
             Undecided::Rough { .. } => "rough",

@@ -15,7 +15,7 @@ pub(super) fn next(advice: &[Advice], steps: &[NextStep], measure: bool) -> Vec<
     steps.chain(advice).collect()
 }
 
-/// A measurement with its first command.
+/// A measurement with its command.
 pub(super) fn step(of: &NextStep) -> Next {
     let brings = of.after_ms.map_or_else(String::new, |after| {
         let now = of.now_ms;
@@ -23,7 +23,7 @@ pub(super) fn step(of: &NextStep) -> Next {
     });
     Next {
         text: format!("{} ({}){brings}.", measure(of.measure), takes(of.minutes)),
-        command: of.commands.first().cloned(),
+        command: of.command.clone(),
     }
 }
 
@@ -37,12 +37,12 @@ fn measure(of: Measure) -> &'static str {
     }
 }
 
-/// Advice with its first command.
+/// Advice with its command.
 pub(super) fn advised(of: &Advice) -> Next {
     let effect = of.effect.as_ref().map_or_else(String::new, effect);
     Next {
         text: format!("{}{effect}.", rule(&of.rule)),
-        command: of.commands.first().cloned(),
+        command: of.command.clone(),
     }
 }
 
@@ -53,71 +53,47 @@ fn effect(of: &Effect) -> String {
     }
 }
 
-/// Why peer access may be denied, by what was seen on the way.
-fn way(redirects: bool, translates: bool) -> &'static str {
-    match (redirects, translates) {
-        (true, true) => "Switch off ACS redirection, set iommu=pt",
-        (true, false) => "Switch off ACS redirection between the GPUs",
-        (false, true) => "Set the IOMMU to pass-through (iommu=pt)",
-        (false, false) => "Check ACS and the IOMMU",
-    }
-}
-
 fn rule(of: &Rule) -> String {
-    let text = match of {
+    match of {
         Rule::Replicas {
             replicas,
             in_flight,
             ..
-        } => {
-            return format!(
-                "Compare {replicas} replicas of TP1, {in_flight} in flight in all: longer steps, no all-reduce"
-            );
-        }
+        } => format!(
+            "Compare {replicas} replicas of TP1, {in_flight} in flight in all: longer steps, no all-reduce"
+        ),
         Rule::LibraryToldOff { variable, value } => {
-            return format!("Unset {variable}={value}: it keeps the library from peer access");
+            format!("Unset {variable}={value}: it keeps the library from peer access")
         }
         Rule::CustomAllReduceGated { replicas } => {
-            return format!(
-                "Serve {replicas} replicas of TP2: the engine's own all-reduce is for two GPUs"
-            );
+            format!("Serve {replicas} replicas of TP2: the engine's own all-reduce is for two GPUs")
         }
         Rule::KernelsFirst { gemm_ms } => {
-            return format!(
-                "Look at kernels first: narrow GEMMs take {} ms",
-                range(gemm_ms, 1)
-            );
+            let ms = range(gemm_ms, 1);
+            format!("Look at kernels first: narrow GEMMs take {ms} ms")
         }
         Rule::LinkTrainedDown { device, now, most } => {
-            return format!("Bring {device}'s link from {now} to {most}: reseat, check the BIOS");
+            format!("Bring {device}'s link from {now} to {most}: reseat, check the BIOS")
         }
-        Rule::OtherPair { a, b } => return format!("Serve on {a} and {b}: their link is faster"),
-        Rule::Eager {
-            largest_graph: Some(largest),
-        } => {
-            return format!("Capture graphs up to this batch (now up to {largest})");
-        }
+        Rule::OtherPair { a, b } => format!("Serve on {a} and {b}: their link is faster"),
+        Rule::Eager { largest_graph } => match largest_graph {
+            Some(largest) => format!("Capture graphs up to this batch (now up to {largest})"),
+            None => "Start the servers with graphs, not eager".to_owned(),
+        },
         Rule::ThreadsElsewhere { nodes, share } => {
             let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
             let (nodes, share) = (nodes.join(","), share * 100.0);
-            return format!(
+            format!(
                 "Bind the server to NUMA node {nodes}: {share:.0}% of its CPU time is elsewhere"
-            );
+            )
         }
-        Rule::ThroughHost { guest: true, .. } => {
-            "Use a host that lets passed-through GPUs reach each other, or bare metal"
+        Rule::ThroughHost { guest } => match guest {
+            true => "Use a host that lets passed-through GPUs reach each other, or bare metal",
+            false => "Check ACS and the IOMMU",
         }
-        Rule::ThroughHost {
-            redirects,
-            translates,
-            ..
-        } => way(*redirects, *translates),
-        Rule::MigWithoutPeers => "Use whole GPUs: MIG instances cannot reach each other",
-        Rule::CustomAllReduceByFlag => "Drop --disable-custom-all-reduce",
-        Rule::Eager {
-            largest_graph: None,
-        } => "Start the servers with graphs, not eager",
-        Rule::NothingToGain => "Leave the links as they are",
-    };
-    text.to_owned()
+        .to_owned(),
+        Rule::MigWithoutPeers => "Use whole GPUs: MIG instances cannot reach each other".to_owned(),
+        Rule::CustomAllReduceByFlag => "Drop --disable-custom-all-reduce".to_owned(),
+        Rule::NothingToGain => "Leave the links as they are".to_owned(),
+    }
 }

@@ -272,8 +272,8 @@ fn taken(of: &Taken) -> String {
                 found.collect::<String>()
             )
         }
-        Taken::Collectives { points, used } => format!("{used} of {points} collective times"),
-        Taken::Log { tp, detail } => format!("server's log of TP{tp}: {detail}"),
+        Taken::Collectives { points } => format!("{points} collective times"),
+        Taken::Log { tp, engine } => format!("server's log of TP{tp}: {engine}"),
         Taken::Trace => "kernel sums of traced steps".to_owned(),
         Taken::Links => "GPUs, links, peer access".to_owned(),
         Taken::LinkRate => "rate of a link".to_owned(),

@@ -2,7 +2,7 @@
 
 use ::explain::{
     Attribution, Cause, Claim, CommunicationFrom, Explanation, HalfModel, Inputs, NoSubstitute,
-    Outcome, PeerState, PriorShare, WhatIf,
+    Outcome, PeerState, WhatIf,
 };
 use record::unit::ByteCount;
 use view::{Block, Document, Section, Tone};
@@ -103,15 +103,13 @@ fn answer(inputs: &Inputs, attribution: &Attribution) -> Vec<String> {
             .map(|sent| format!("At TP{from} it takes {} ms.", range(&sent, digits))),
     );
     answer.extend(normal(inputs, attribution, digits));
-    answer.extend(main_uncertainty(attribution));
     answer
 }
 
 /// What communication takes, by the evidence there is: a bound without a curve of this machine, and "main cause" only with one.
 fn communication(attribution: &Attribution, digits: usize) -> String {
     let most = attribution.remainder.high;
-    if let Some(misfit) = &attribution.misfit {
-        let (by, left) = (misfit.by_curve.mid, misfit.left.mid);
+    if let Some((by, left)) = attribution.misfit() {
         return format!(
             "All-reduce unknown: its times give {by:.digits$} ms, the step leaves {left:.digits$}."
         );
@@ -161,7 +159,7 @@ fn communication(attribution: &Attribution, digits: usize) -> String {
 
 /// Whether that is what such a machine does.
 fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<String> {
-    if attribution.misfit.is_some() {
+    if attribution.misfit().is_some() {
         return None;
     }
     let unexplained = attribution.bar(Cause::Unexplained)?.ms;
@@ -194,33 +192,6 @@ fn normal(inputs: &Inputs, attribution: &Attribution, digits: usize) -> Option<S
         }
     };
     Some(format!("{verdict} {path}").trim_end().to_owned())
-}
-
-/// The one prior that most of the interval comes from.
-fn main_uncertainty(attribution: &Attribution) -> Option<String> {
-    let of = |share: &PriorShare| share.of_communication.unwrap_or(share.of_remainder);
-    let shares = attribution.prior_shares.iter();
-    let most = shares.max_by(|a, b| of(a).total_cmp(&of(b)))?;
-    let what = match most.of_communication {
-        Some(_) => "communication",
-        None => "the unexplained part",
-    };
-    let (name, percent) = (named(&most.name), of(most) * 100.0);
-    (percent >= 50.0).then(|| format!("Main uncertainty of {what}: {name} ({percent:.0}%)."))
-}
-
-fn named(prior: &str) -> String {
-    match prior {
-        "gemm_speedup" => "GEMM speed-up".to_owned(),
-        "transfer_staged" | "transfer_peer" | "transfer_unprobed" => {
-            "whether published times hold here".to_owned()
-        }
-        "exposed" => "overlap with other work".to_owned(),
-        "in_situ" | "in_situ_interleaved" => "the step from bench to engine".to_owned(),
-        "in_trace" => "the trace's own error".to_owned(),
-        "prefill_tflops" | "prefix_cache_share" => "the assumed prefill".to_owned(),
-        other => other.replace('_', " "),
-    }
 }
 
 fn speed_ups(of: &Attribution) -> Block {

@@ -2,6 +2,7 @@
 
 use ::explain::{Condition, Finding, Refusal};
 use record::unit::ByteCount;
+use serde_json::Value;
 use view::{Block, Document, Item, Next, Section, Tone, codes};
 
 use super::bars::detail;
@@ -150,63 +151,10 @@ pub(super) fn words(finding: &Finding) -> String {
         Finding::OpenLoop {
             rate: Some(rate), ..
         } => format!("open loop at {rate} requests/s: the batch was not fixed."),
-        Finding::InFlightOff { seen, asked, .. } => {
-            format!("{seen:.1} requests in flight where {asked:.0} were asked for.")
-        }
-        Finding::SeveralTokens {
-            tokens: Some(tokens),
-            ..
-        } => format!("{tokens:.2} tokens a chunk: a gap is not one step."),
         Finding::PrefillInSteps { share, .. } => {
             format!("at least {} of the steps hold prefill.", percent(*share))
         }
-        Finding::LengthsDiffer { input, output } => {
-            format!(
-                "lengths differ: {} tokens in, {} out.",
-                numbers(input),
-                numbers(output)
-            )
-        }
-        Finding::OutputVaries { mean, asked, .. } => match asked {
-            Some(asked) => format!("{mean:.1} of {asked} output tokens on average."),
-            None => format!("replies differ in length, {mean:.1} tokens on average."),
-        },
-        Finding::TimesDisagree {
-            sum_ms, whole_ms, ..
-        } => {
-            format!("TTFT and TPOT add up to {sum_ms:.0} ms of {whole_ms:.0} ms latency.")
-        }
         Finding::FileDoubtful { detail, .. } => format!("doubtful figure: {detail}."),
-        Finding::Throttled {
-            slowed,
-            readings,
-            reasons,
-            ..
-        } => {
-            format!(
-                "clocks held in {slowed} of {readings} readings ({}).",
-                reasons.join(", ")
-            )
-        }
-        Finding::ClocksDiffer { mhz } if !mhz.is_empty() => {
-            format!("clocks differ: {} MHz.", numbers(mhz))
-        }
-        Finding::TransportDisagrees { bench, log } => {
-            let of = |via: &Option<String>| via.clone().unwrap_or_else(|| "not stated".to_owned());
-            let (bench, log) = (of(bench), of(log));
-            format!("transport: {bench} by the bench, {log} by the server's log.")
-        }
-        Finding::WeightsTooLarge {
-            weight_bytes,
-            memory_bytes,
-        } => format!(
-            "{} of weights do not fit one GPU of {}.",
-            ByteCount(*weight_bytes),
-            ByteCount(*memory_bytes)
-        ),
-        Finding::StepTooShort { gb_per_s } => {
-            format!("a step would read weights at {gb_per_s:.0} GB/s: check model and units.")
-        }
         Finding::EngineDiffers {
             used,
             served,
@@ -216,85 +164,59 @@ pub(super) fn words(finding: &Finding) -> String {
             true => format!("rules of {used}, files of {served}: give --engine {served}."),
             false => format!("rules of {used} stand in for {served}, which has none here."),
         },
-        Finding::ShardOutOfBounds {
-            shard_ms,
-            part_ms,
-            several_ms,
-        } => {
-            format!("shard step {shard_ms:.1} ms lies outside {part_ms:.1} to {several_ms:.1} ms.")
-        }
-        Finding::ShardDisagrees { left_ms, other_ms } => format!(
-            "shard run leaves {left_ms:.1} ms for communication, another measurement says {other_ms:.1}."
-        ),
         Finding::CollectiveTrouble { detail, more, .. } => match more {
             0 => format!("collectives: {detail}."),
             more => format!("collectives: {detail}; {more} more."),
         },
-        Finding::CurveLeftOut { points, of } => format!(
-            "{points} of {of} collective times left out: other ranks, ranks in host memory, or intervals that reach 0."
-        ),
-        Finding::CurveTooFar { ranks, bytes } => {
-            format!(
-                "the curve of {ranks} GPUs ends too far from {}.",
-                listed(bytes, |size| ByteCount(*size).to_string())
-            )
-        }
-        Finding::CurveSizeRead { kind, bytes } => {
-            format!(
-                "{kind} of {} read between or beyond sizes.",
-                ByteCount(*bytes)
-            )
-        }
-        Finding::CurveMode { timed, wanted } => {
-            let timed =
-                timed.map_or_else(|| "an unstated mode".to_owned(), |mode| mode.to_string());
-            let wanted = listed(wanted, ToString::to_string);
-            format!("collectives timed in {timed}, the engine runs {wanted}.")
-        }
-        Finding::CurveByFormula { gb_per_s } => {
-            format!("all-reduce worked out from {gb_per_s:.1} GB/s a link, not measured.")
-        }
-        Finding::CurveTooSlow {
-            by_curve_ms,
-            left_ms,
-        } => {
-            format!("collectives would take {by_curve_ms:.1} ms and the step leaves {left_ms:.1}.")
-        }
-        Finding::EstimatesOvershoot { share } => format!(
-            "the estimated parts overshoot the step in {} of draws: they may be high.",
-            percent(*share)
-        ),
-        Finding::TraceDoubtful { calls } => {
-            format!("{calls:.0} traced all-reduces are no whole steps of this plan.")
-        }
         Finding::StepHoldsPrompts {
             most_ms: Some(most),
-            ..
         } => format!("up to {most:.2} ms of the step may be other requests' prompts."),
-        Finding::StepByMedian { left_out_ms, of_ms } => format!(
-            "step from the median gap: {left_out_ms:.2} of {of_ms:.2} ms with prompts left out."
-        ),
-        Finding::LaunchesDiffer {
-            tp,
-            least_ms,
-            most_ms,
-            launches,
-        } => format!(
-            "{launches} launches of TP{tp} differ: {least_ms:.1} to {most_ms:.1} ms a step."
-        ),
-        Finding::OverlapPossible { hidden } => format!(
-            "up to {} of the collectives may be hidden behind other work.",
-            percent(*hidden)
-        ),
-        Finding::PromptCollectivesAssumed { largest_bytes } => format!(
-            "prompts' all-reduces (up to {}) are estimated.",
-            ByteCount(*largest_bytes)
-        ),
         Finding::Assumed { detail } => format!("assumed: {detail}."),
         Finding::CacheTight { tp, holds, batch } => {
             format!("TP{tp}: the cache may hold {holds} of {batch} sequences.")
         }
-        _ => lowered(codes::line(finding.code())),
+        _ => line(finding),
+    }
+}
+
+/// The line of its code, and behind it the numbers and names that it has.
+fn line(finding: &Finding) -> String {
+    let line = lowered(codes::line(finding.code()));
+    let fields = match serde_json::to_value(finding) {
+        Ok(Value::Object(fields)) => fields,
+        _ => return line,
+    };
+    let fields = fields.iter();
+    let fields = fields.filter(|(name, _)| !["code", "run"].contains(&name.as_str()));
+    let told = fields.filter_map(|(name, value)| {
+        let (value, name) = (shown(name, value)?, name.replace("gb_per_s", "GB/s"));
+        let (what, unit) = match name.strip_suffix("_ms") {
+            Some(what) => (what, " ms"),
+            None => (name.as_str(), ""),
+        };
+        Some(format!("{} {value}{unit}", what.replace('_', " ")))
+    });
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => line,
+        false => format!("{} ({}).", line.trim_end_matches('.'), told.join(", ")),
+    }
+}
+
+fn shown(name: &str, value: &Value) -> Option<String> {
+    match value {
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().filter_map(|one| shown(name, one)).collect();
+            (!all.is_empty()).then(|| all.join(" and "))
+        }
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(match (number.as_u64(), number.as_f64()?) {
+            (Some(bytes), _) if name.ends_with("bytes") => ByteCount(bytes).to_string(),
+            (Some(whole), _) => whole.to_string(),
+            (None, part) if name == "share" => percent(part),
+            (None, number) => format!("{number:.1}"),
+        }),
+        Value::Null | Value::Bool(_) | Value::Object(_) => None,
     }
 }
 
@@ -324,7 +246,6 @@ fn condition(of: Condition) -> &'static str {
         Condition::Machine => "simulated machines",
         Condition::Version => "engine versions",
         Condition::Data => "data sets",
-        Condition::Seed => "seeds",
         Condition::Flags => "launch flags",
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn slope(of: &Slope) -> Document {
     document.tone = match of.passes {
         SlopeVerdict::Follows => Tone::Good,
         SlopeVerdict::Undecided { .. } => Tone::Warning,
-        SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan { .. } => Tone::Bad,
+        SlopeVerdict::BelowPlan { .. } | SlopeVerdict::AbovePlan => Tone::Bad,
     };
     document.answer = vec![sentence(of)];
     document.answer.extend(of.fit.as_ref().map(communication));
@@ -28,7 +28,7 @@ pub(crate) fn slope(of: &Slope) -> Document {
             left_out + used
         )
     }));
-    document.next = next(of).into_iter().collect();
+    document.next = next(of).map(Next::plain).into_iter().collect();
     document.sections = vec![Section {
         detail: false,
         ..section(of)
@@ -36,32 +36,25 @@ pub(crate) fn slope(of: &Slope) -> Document {
     document
 }
 
-fn next(of: &Slope) -> Option<Next> {
-    let text = match &of.passes {
+fn next(of: &Slope) -> Option<&'static str> {
+    match &of.passes {
         SlopeVerdict::Undecided { why } => match why {
-            Undecided::OffTheLine { arm } => {
-                format!("Run the arm {arm} again, or leave it out.")
-            }
-            Undecided::Rough { launches, .. } => {
-                format!("Run {launches} launches an arm, or a delay.")
-            }
-            Undecided::NothingPlanned => return None,
+            Undecided::OffTheLine { .. } => Some("Run that arm again, or leave it out."),
+            Undecided::Rough { .. } => Some("Run more launches an arm, or a delay."),
+            Undecided::NothingPlanned => None,
             Undecided::FewArms { .. } => {
-                "Run two arms or more that change the link, and only that.".to_owned()
+                Some("Run two arms or more that change the link, and only that.")
             }
         },
-        SlopeVerdict::BelowPlan { .. } if of.delay_control.is_none() => {
-            "Add an arm with a known delay: it tells overlap from another path.".to_owned()
-        }
-        SlopeVerdict::BelowPlan { .. } => {
-            "Check which path the engine takes in each arm.".to_owned()
-        }
-        SlopeVerdict::AbovePlan { .. } => return None,
+        SlopeVerdict::BelowPlan { .. } => Some(match of.delay_control {
+            None => "Add an arm with a known delay: it tells overlap from another path.",
+            Some(_) => "Check which path the engine takes in each arm.",
+        }),
+        SlopeVerdict::AbovePlan => None,
         SlopeVerdict::Follows => {
-            "Run the shard on one GPU (--half): it shows what no arm changes.".to_owned()
+            Some("Run the shard on one GPU (--half): it shows what no arm changes.")
         }
-    };
-    Some(Next::plain(text))
+    }
 }
 
 /// Whether the step follows, in one sentence.
@@ -86,7 +79,7 @@ pub(super) fn sentence(of: &Slope) -> String {
                 hidden.mid * 100.0
             )
         }
-        SlopeVerdict::AbovePlan { .. } => {
+        SlopeVerdict::AbovePlan => {
             format!("The step follows more than planned{found}: a confounder, or skew.")
         }
         SlopeVerdict::Undecided { why } => format!("Undecided{found}: {}.", undecided(why)),
@@ -96,7 +89,7 @@ pub(super) fn sentence(of: &Slope) -> String {
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::OffTheLine { arm } => format!("the arms are on no line, {arm} farthest off"),
-        Undecided::Rough { half_width, .. } => {
+        Undecided::Rough { half_width } => {
             format!("the slope is known to {:.0}% only", half_width * 100.0)
         }
         Undecided::NothingPlanned => "the plan has no all-reduce".to_owned(),

@@ -74,13 +74,12 @@ impl Curves {
             .clone()
             .filter_map(|mode| Some((mode, of(CollectiveKind::AllReduce, mode)?)))
             .collect();
-        let told = |(_, curve): &&(Option<CallMode>, Curve)| {
-            let mut reduces = planned
-                .iter()
-                .filter(|of| of.kind == CollectiveKind::AllReduce);
-            reduces.all(|of| curve.reaches(of.bytes_per_rank))
+        let reaches = |curve: &Curve| {
+            let mut of_kind = planned.iter().filter(|of| of.kind == curve.kind);
+            of_kind.all(|of| curve.reaches(of.bytes_per_rank))
         };
-        let (mode, all_reduce) = known.iter().find(told).or(known.first())?.clone();
+        let told = known.iter().find(|(_, curve)| reaches(curve));
+        let (mode, all_reduce) = told.or(known.first())?.clone();
         let factor = match mode {
             _ if inputs.is_on_cpus() => None,
             Some(CallMode::HostSynced) => Some("host_synced_over_graph"),
@@ -96,26 +95,18 @@ impl Curves {
             Knob::CustomOverLibrary,
             inputs.prior("custom_over_library")?,
         );
-        let caveats = match fits(mode) {
-            true => Vec::new(),
-            false => vec![Finding::CurveMode {
-                timed: mode,
-                wanted: fitting.to_vec(),
-            }],
-        };
-        let taken = points.iter().find(|p| {
-            let its = (p.kind, p.ranks, p.mode, p.engine.is_none());
-            its == (CollectiveKind::AllReduce, inputs.tp, mode, true)
+        let other_mode = (!fits(mode)).then(|| Finding::CurveMode {
+            timed: mode,
+            wanted: fitting.to_vec(),
         });
-        let origin = taken.map_or_else(String::new, |point| point.origin.clone());
         // What the engine's own code did here, in a mode that is the engine's; the factors of other modes are the library's.
         let engine = modes.filter(|mode| fits(*mode)).find_map(|mode| {
             let kind = CollectiveKind::AllReduce;
             let own = Curve::of_points(&points, kind, inputs.tp, mode, true)?;
             Some((mode?, own))
         });
-        let source = |mode: Option<CallMode>, by_engine: bool| TimeSource::Measured {
-            origin: origin.clone(),
+        let source = |curve: &Curve, mode, by_engine| TimeSource::Measured {
+            origin: curve.origin.clone(),
             mode,
             by_engine,
         };
@@ -127,31 +118,24 @@ impl Curves {
                 deck.add(transfer, inputs.prior(in_situ(Some(own)))?);
             }
             custom = Some(Source {
+                source: source(&curve, Some(own), true),
                 curve,
                 fits: true,
                 transfer,
-                source: source(Some(own), true),
             });
         }
         Some(Self {
             library: Source {
+                source: source(&all_reduce, mode, false),
                 curve: all_reduce,
                 fits: fits(mode),
                 transfer: Knob::Transfer,
-                source: source(mode, false),
             },
             custom,
-            all_gather: of(CollectiveKind::AllGather, mode).filter(|curve| {
-                let gathers = planned
-                    .iter()
-                    .filter(|of| of.kind == CollectiveKind::AllGather);
-                gathers
-                    .into_iter()
-                    .all(|of| curve.reaches(of.bytes_per_rank))
-            }),
+            all_gather: of(CollectiveKind::AllGather, mode).filter(reaches),
             is_own: true,
             mode: Some(Knob::Mode),
-            caveats,
+            caveats: other_mode.into_iter().collect(),
         })
     }
 

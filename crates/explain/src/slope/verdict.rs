@@ -3,8 +3,6 @@
 //! Arms are points. What launches of an arm differ by is one relative spread of all of them, and the line's errors follow from it
 //! (York's fit) with Student's t for so many launches.
 
-use stats::Interval;
-
 use super::line::{Line, Point, fit};
 use super::result::{
     Ablation, Arm, ArmSummary, Change, DelayControl, Launch, Slope, SlopeFit, SlopeVerdict,
@@ -17,9 +15,6 @@ pub const FEWEST: usize = 3;
 
 /// A slope that is off by less is as planned, however well it is known.
 const MARGIN: f64 = 0.02;
-
-/// Half of a 95% interval, over the planned slope, beyond which nothing is decided.
-const WIDEST: f64 = 0.25;
 
 /// A step follows where its whole 90% interval lies within this part of the planned slope: 15% of overlap is no rarity.
 const EQUAL: f64 = 0.15;
@@ -64,14 +59,6 @@ impl Known {
             low: self.value - self.half(Z90),
             mid: self.value,
             high: self.value + self.half(Z90),
-        }
-    }
-
-    fn interval_95(&self) -> Interval {
-        Interval {
-            low: self.value - self.half(Z95),
-            high: self.value + self.half(Z95),
-            level: 0.95,
         }
     }
 }
@@ -136,12 +123,11 @@ fn pooled<'a>(arms: impl Iterator<Item = &'a Timed>) -> (f64, f64) {
         degrees += count(arm.len()) - 1.0;
         all += count(arm.len());
     }
-    let between: f64 = if degrees > 0.0 {
-        squares / degrees
-    } else {
-        0.0
-    };
-    let within: f64 = if all > 0.0 { within / all } else { 0.0 };
+    // Without degrees of freedom there are no squares either.
+    let (between, within) = (
+        squares / f64::max(degrees, 1.0),
+        within / f64::max(all, 1.0),
+    );
     (between.max(within).sqrt(), degrees)
 }
 
@@ -215,7 +201,6 @@ impl<'a> Fitted<'a> {
         SlopeFit {
             arms: names.collect(),
             slope: self.slope().range(),
-            slope_95: self.slope().interval_95(),
             intercept_ms: self.known(line.intercept, line.intercept_error).range(),
             at: self.arms[at].arm.name.clone(),
             collective_us: self.known(here.x, here.x_error).range(),
@@ -241,25 +226,11 @@ impl<'a> Fitted<'a> {
         let half_width = known.half(Z95) / planned;
         if holds(&known, planned) {
             // Not to be told from the plan is not to be equal to it.
-            let is_equal = planned * (1.0 - EQUAL) <= slope.low
-                && slope.high <= planned * (1.0 + EQUAL)
-                && half_width <= WIDEST;
-            let all: f64 = self.arms.iter().map(|arm| count(arm.ms.len())).sum();
-            let each = all / count(self.arms.len());
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "held between 3 and ten thousand"
-            )]
-            let launches = (each * (half_width / 0.1).powi(2))
-                .ceil()
-                .clamp(count(FEWEST), 10_000.0) as u32;
+            let is_equal =
+                planned * (1.0 - EQUAL) <= slope.low && slope.high <= planned * (1.0 + EQUAL);
             return match is_equal {
                 true => SlopeVerdict::Follows,
-                false => undecided(Undecided::Rough {
-                    half_width,
-                    launches,
-                }),
+                false => undecided(Undecided::Rough { half_width }),
             };
         }
         let part = |slope: f64| 1.0 - slope / planned;
@@ -271,21 +242,14 @@ impl<'a> Fitted<'a> {
                     high: part(slope.low),
                 },
             },
-            false => SlopeVerdict::AbovePlan {
-                extra: Range {
-                    low: slope.low - planned,
-                    mid: slope.mid - planned,
-                    high: slope.high - planned,
-                },
-            },
+            false => SlopeVerdict::AbovePlan,
         }
     }
 }
 
 /// Whether the 95% interval holds the planned slope, within [`MARGIN`].
 fn holds(slope: &Known, planned: f64) -> bool {
-    let interval = slope.interval_95();
-    interval.low <= planned * (1.0 + MARGIN) && planned * (1.0 - MARGIN) <= interval.high
+    (slope.value - planned).abs() <= slope.half(Z95) + MARGIN * planned
 }
 
 /// Whether the step follows the link.

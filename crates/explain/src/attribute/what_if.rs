@@ -1,11 +1,14 @@
-//! The step with something else in place of its collectives, in the draws of the attribution: what does not change is common
-//! to both, so that differences are as narrow as what is known of the change.
+//! The step with something else in place of its collectives: what is asked, as the command line says it, and the answer in the draws of
+//! the attribution, so that what does not change is common to both, and differences are as narrow as what is known of the change.
 //!
 //! What a curve leaves unexplained stays; communication is never below zero. Prefill is left as it is.
 
-use record::PlannedCollective;
+use import::CurvePoint;
+use record::{CollectiveKind, PeerVerdict, PlannedCollective};
 use serde::{Deserialize, Serialize};
-use tp_plan::plan;
+use stats::SplitMix;
+use topology::PcieLink;
+use tp_plan::{CustomAllReduce, OffCause, plan};
 
 use super::cost::{Curves, Sent, Term, settle};
 use super::deck::{Deck, Knob};
@@ -13,23 +16,72 @@ use super::draws::Draw;
 use super::prepare::{Prepared, of_fewer, prepare};
 use super::result::{Attribution, Claim};
 use crate::finding::Finding;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, PeerState, library_told_off};
 use crate::priors::Prior;
-use stats::SplitMix;
+use crate::range::Range;
 
 /// What tells the draws of a substitute from those of the attribution, which has the same seed.
 const APART: u64 = 0x7768_6174_2069_6621;
 
-/// The draws of an attribution, ready for substitutes.
-pub(crate) struct Bench<'a> {
-    pub(crate) inputs: &'a Inputs,
-    prepared: Prepared<'a>,
-    eager: bool,
-    seed: u64,
-    /// What communication is in a draw.
-    pub(crate) taken_out: CommunicationFrom,
-    draws: Vec<Draw>,
+/// What stands in place of the collectives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum By {
+    /// A curve that was measured.
+    Curve {
+        /// Its times.
+        points: Vec<CurvePoint>,
+    },
+    /// Another link; what it takes the place of is read from the box where it is not said.
+    Link {
+        /// The link that the runs had.
+        old: Option<PcieLink>,
+        /// The link instead.
+        new: PcieLink,
+    },
+    /// Peer access between the GPUs, by what was published for them.
+    PeerAccess,
 }
+
+impl std::str::FromStr for By {
+    type Err = WhatIfError;
+
+    /// `link=gen4x8`, `link=gen4x16:gen4x8` or `p2p=on`; what names files is the caller's.
+    fn from_str(text: &str) -> Result<Self, WhatIfError> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let (old, new) = match value.split_once(':') {
+            Some((old, new)) => (Some(old), new),
+            None => (None, value),
+        };
+        match (key, value) {
+            ("link", _) => Ok(Self::Link {
+                old: old.map(link).transpose()?,
+                new: link(new)?,
+            }),
+            ("p2p", "on") => Ok(Self::PeerAccess),
+            _ => Err(WhatIfError(format!(
+                "{text} is nothing that can be put in; give curve=FILE, link=NEW, link=OLD:NEW, p2p=on"
+            ))),
+        }
+    }
+}
+
+/// A link by its name, such as `gen4x8`.
+fn link(text: &str) -> Result<PcieLink, WhatIfError> {
+    let numbers = || {
+        let (generation, width) = text.strip_prefix("gen")?.split_once('x')?;
+        PcieLink::new(generation.parse().ok()?, width.parse().ok()?).ok()
+    };
+    numbers().ok_or_else(|| {
+        WhatIfError(format!(
+            "no link is called {text}; give genGxW, such as gen4x8"
+        ))
+    })
+}
+
+/// Something that cannot be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WhatIfError(String);
 
 /// What was taken out of the step before the substitute was put in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,20 +111,91 @@ pub enum NoSubstitute {
     Same,
 }
 
+/// One substitution and what it would give, or why nothing is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// As it was asked for, such as `link=gen4x8`.
+    pub asked: String,
+    /// What comes of it.
+    pub answer: Result<Substituted, NoSubstitute>,
+}
+
+/// A decode step with the substitute; what did not change has the draws of the attribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Substituted {
+    /// What was taken out.
+    pub taken_out: CommunicationFrom,
+    /// The decode step, which is the time per output token, ms.
+    pub step_ms: Range,
+    /// That less the step as it is, ms.
+    pub change_ms: Range,
+    /// Speed-up over the step of one GPU.
+    pub speed_up: Range,
+    /// The simulated machine behind the substitute.
+    pub simulated: Option<String>,
+}
+
+/// What the step would take with that, in the attribution's draws.
+///
+/// # Errors
+/// Nothing is known of what it would replace, or of what it is.
+pub fn what_if(
+    inputs: &Inputs,
+    attribution: &Attribution,
+    by: &By,
+) -> Result<Substituted, NoSubstitute> {
+    let unknown = NoSubstitute::CommunicationUnknown;
+    // What cannot be distinguished from zero cannot be put in the place of anything.
+    if attribution.claim == Claim::None {
+        return Err(unknown);
+    }
+    let bench = Bench::new(inputs, attribution).ok_or(unknown)?;
+    let mut simulated = None;
+    let steps = match by {
+        By::Link { old, new } => bench.linked_by(*old, *new)?,
+        By::PeerAccess => bench.with_peers()?,
+        By::Curve { points } => {
+            simulated = points.iter().find_map(|point| point.simulated.clone());
+            bench.with_points(points)?
+        }
+    };
+    let range = |of: fn(&Step) -> f64| {
+        let values: Vec<f64> = steps.iter().map(of).collect();
+        Range::of(&values).ok_or(unknown)
+    };
+    Ok(Substituted {
+        taken_out: bench.taken_out,
+        step_ms: range(|step| step.after)?,
+        change_ms: range(|step| step.after - step.before)?,
+        speed_up: range(|step| step.one / step.after)?,
+        simulated,
+    })
+}
+
 /// A step in a draw, ms, as it is and with the substitute.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Step {
+struct Step {
     /// On one GPU.
-    pub(crate) one: f64,
+    one: f64,
     /// On several, as it is.
-    pub(crate) before: f64,
+    before: f64,
     /// On several with the substitute.
-    pub(crate) after: f64,
+    after: f64,
+}
+
+/// The draws of an attribution, ready for substitutes.
+struct Bench<'a> {
+    inputs: &'a Inputs,
+    prepared: Prepared<'a>,
+    eager: bool,
+    seed: u64,
+    /// What communication is in a draw.
+    taken_out: CommunicationFrom,
+    draws: Vec<Draw>,
 }
 
 impl<'a> Bench<'a> {
     /// `None` where the attribution is not one of these inputs.
-    pub(crate) fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
+    fn new(inputs: &'a Inputs, attribution: &Attribution) -> Option<Self> {
         let prepared = prepare(inputs, of_fewer(inputs).ok()?)?;
         let mut draws = prepared.draws(attribution.seed, attribution.draws.max(1));
         draws.retain(|draw| prepared.fits(draw));
@@ -103,22 +226,69 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The step of every draw on links of another rate: the bytes' part of each time is divided by `ratio`, new over old, and
-    /// multiplied by what is drawn from `prior`.
-    pub(crate) fn on_link(&self, ratio: f64, prior: &Prior) -> Vec<Step> {
+    /// Another link, in the place of the one that was named or read under load: the bytes' part of each time is divided by the ratio of
+    /// their rates, and multiplied by what is drawn from a prior.
+    fn linked_by(&self, old: Option<PcieLink>, new: PcieLink) -> Result<Vec<Step>, NoSubstitute> {
+        let inputs = self.inputs;
+        let seen = inputs.seen.link(inputs.tp);
+        let seen = seen.filter(|_| !inputs.around.full_nvlink);
+        let old = old.or(seen).ok_or(NoSubstitute::LinkUnknown)?;
+        let ratio = new.raw_gb_per_s() / old.raw_gb_per_s();
+        if (ratio - 1.0).abs() < 1e-9 {
+            return Err(NoSubstitute::Same);
+        }
+        let prior = inputs.prior("link_scaling");
+        let prior = prior.ok_or(NoSubstitute::CommunicationUnknown)?;
         let wire = self.wire();
-        self.steps(|draw, now, random| {
+        Ok(self.steps(|draw, now, random| {
             let (part, factor) = (random.uniform(), prior.at(random.uniform()));
             let beyond = random.uniform();
             self.linked(draw, now, &wire, (part, beyond), factor / ratio)
-        })
+        }))
     }
 
-    /// The same with other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
+    /// Peer access where there is none: published curves of these GPUs with it, and the engine's own all-reduce where peers kept it off.
+    fn with_peers(&self) -> Result<Vec<Step>, NoSubstitute> {
+        let inputs = self.inputs;
+        if inputs.peer_state() == PeerState::Direct && library_told_off(inputs).is_none() {
+            return Err(NoSubstitute::Same);
+        }
+        let mut other = inputs.clone();
+        other.curve.clear();
+        other.around.peer_access = Some(true);
+        other.around.no_peer_reason.clear();
+        other.known.mig = false;
+        other.known.peers = vec![PeerVerdict::Direct];
+        for engine in &mut other.engines {
+            if engine.custom_all_reduce.is_off_by(OffCause::NoPeers) {
+                engine.custom_all_reduce = CustomAllReduce::Active;
+            }
+        }
+        self.with_curves(&other, None)
+    }
+
+    /// Times of another box.
+    fn with_points(&self, points: &[CurvePoint]) -> Result<Vec<Step>, NoSubstitute> {
+        let inputs = Inputs {
+            curve: points.to_vec(),
+            ..self.inputs.clone()
+        };
+        let is_own = |point: &CurvePoint| {
+            let its = (point.kind, point.ranks, point.engine.is_none());
+            its == (CollectiveKind::AllReduce, inputs.tp, true)
+        };
+        // What was published is no curve that was given.
+        if !inputs.usable_curve().iter().any(is_own) {
+            return Err(NoSubstitute::NoCurve);
+        }
+        self.with_curves(&inputs, inputs.prior("transfer_peer").as_ref())
+    }
+
+    /// The step of every draw with other curves, and an engine that fits them; `elsewhere` is the factor from box to box.
     ///
     /// # Errors
     /// There is no such curve, or it ends too far from the model's sizes.
-    pub(crate) fn with_curves(
+    fn with_curves(
         &self,
         inputs: &Inputs,
         elsewhere: Option<&Prior>,
@@ -216,6 +386,9 @@ impl<'a> Bench<'a> {
 }
 
 /// A time of which `part` is bytes, where bytes take `times` as long, over the time as it is.
-pub(crate) fn scaled(part: f64, times: f64) -> f64 {
+fn scaled(part: f64, times: f64) -> f64 {
     1.0 - part + part * times
 }
+
+#[cfg(test)]
+mod tests;
