@@ -23,7 +23,8 @@ const SETTLES: [(Measurement, &[Knob]); 4] = [
     (
         Measurement::HalfModel,
         &[
-            Knob::GemmSpeedup,
+            Knob::GemmStart,
+            Knob::ExpertStart,
             Knob::Attention,
             Knob::Elementwise,
             Knob::Host,

@@ -88,19 +88,15 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             batch: inputs.batch,
         });
     }
-    let speedup = prior("gemm_speedup")?;
     let rate = prior("prefill_tflops")?;
-    let speedup_known = speedup.basis != Basis::Assumed;
     let prefill_known = rate.basis != Basis::Assumed || peak.is_none();
     let measured: Vec<&StepTime> = one.iter().chain(&tpot_of_one).collect();
     let from_latency = measured.iter().any(|step| step.wave_tokens().is_some());
-    let (has_experts, has_peak) = (model.experts.is_some(), peak.is_some());
+    let has_peak = peak.is_some();
     let is_unstated = measured.iter().any(|step| step.has_unstated_spread());
     let drawn = [
-        (true, Knob::GemmStart, "gemm_start_us"),
         (true, Knob::HostFloor, "host_floor_ms"),
         (true, Knob::HostPerSequence, "host_us_per_sequence"),
-        (has_experts, Knob::ExpertStart, "expert_start_us"),
         (true, Knob::MemoryRate, "memory_efficiency"),
         (true, Knob::ExpertRate, "expert_memory_efficiency"),
         (true, Knob::MathRate, "math_efficiency"),
@@ -138,7 +134,6 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
             terms: Vec::new(),
             prefill_terms: Vec::new(),
             waits: false,
-            speedup_known,
             prefill_known,
             chunk,
         },
@@ -243,8 +238,6 @@ impl Prepared<'_> {
         let size = &self.size;
         let roofline = size.one.is_none();
         let unused = |name: &str| match name {
-            "gemm_speedup" => !size.speedup_known,
-            "gemm_start_us" => size.speedup_known && !roofline,
             "memory_efficiency" | "math_efficiency" => !roofline,
             "expert_memory_efficiency" => !roofline || size.model.model.experts.is_none(),
             "prefill_tflops" => !size.prefill_known,

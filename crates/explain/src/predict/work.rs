@@ -151,10 +151,9 @@ impl Prepared<'_> {
 
     fn parts(&self, range: &dyn Fn(Of<'_>) -> Option<Range>) -> Option<Vec<Bar>> {
         let size = &self.size;
-        let gemm: &[&str] = match (self.level(), size.speedup_known) {
-            (Level::Roofline, _) => &["memory_efficiency"],
-            (_, true) => &["gemm_speedup"],
-            (_, false) => &["gemm_start_us"],
+        let gemm: &[&str] = match self.level() {
+            Level::Roofline => &["memory_efficiency"],
+            Level::MeasuredOne => &["gemm_start_us"],
         };
         let attention: &[&str] = match size.peak {
             Some(_) => &["attention_start_us", "cache_over_peak"],

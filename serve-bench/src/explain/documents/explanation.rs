@@ -211,7 +211,7 @@ fn main_uncertainty(attribution: &Attribution) -> Option<String> {
 
 fn named(prior: &str) -> String {
     match prior {
-        "gemm_speedup" => "GEMM speed-up".to_owned(),
+        "gemm_start_us" => "what GEMMs take at any width".to_owned(),
         "transfer_staged" | "transfer_peer" | "transfer_unprobed" => {
             "whether published times hold here".to_owned()
         }
