@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use crate::range::each_once;
+
 use super::prior::{Basis, Override, Prior, PriorError, PublishedCurve, Shape};
 
 const FILE: &str = include_str!("../../priors.toml");
@@ -101,14 +103,8 @@ impl Priors {
 
     /// The names of all priors.
     #[must_use]
-    pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for entry in &self.entries {
-            if !names.contains(&entry.name.as_str()) {
-                names.push(&entry.name);
-            }
-        }
-        names
+    pub fn names(&self) -> Vec<String> {
+        each_once(self.entries.iter().map(|entry| &entry.name))
     }
 
     /// Puts a range in place of a prior, whatever the GPU.
@@ -260,7 +256,7 @@ mod tests {
     fn every_name_has_a_default() {
         let priors = Priors::builtin().unwrap();
         for name in priors.names() {
-            assert!(priors.get(name, None, "none", "").is_some(), "{name}");
+            assert!(priors.get(&name, None, "none", "").is_some(), "{name}");
         }
     }
 
