@@ -25,7 +25,6 @@ pub(super) struct Prepared<'a> {
     pub(super) deck: Deck,
     /// Sequences whose cache goes into the GPUs.
     pub(super) cache_holds: Option<u32>,
-    pub(super) priors: Vec<Prior>,
     pub(super) caveats: Vec<Finding>,
 }
 
@@ -139,14 +138,12 @@ pub(super) fn prepare(inputs: &PredictInputs, tp: u32) -> Result<Prepared<'_>, P
         },
         deck,
         cache_holds,
-        priors: Vec::new(),
         caveats,
     };
     if tp > 1 {
         prepared.communicate(inputs, of_tp, eager)?;
     }
     prepared.caveats.extend(inputs.base.assumed(tp));
-    prepared.priors = prepared.used_priors();
     Ok(prepared)
 }
 
@@ -234,7 +231,7 @@ impl Prepared<'_> {
     }
 
     /// The priors that something was drawn from.
-    fn used_priors(&self) -> Vec<Prior> {
+    pub(super) fn used_priors(&self) -> Vec<Prior> {
         let size = &self.size;
         let roofline = size.one.is_none();
         let unused = |name: &str| match name {
